@@ -1,0 +1,31 @@
+"""Where a program runs. A backend takes arrays that it trusts; `gmatch.problem` has checked them."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, Literal
+
+from ..errors import InvalidInput
+
+Device = Literal["cpu", "gpu"]
+
+
+def device_of(array: Any) -> Device:
+    """Where an array lives. CuPy is not imported to find out."""
+    return "gpu" if type(array).__module__.partition(".")[0] == "cupy" else "cpu"
+
+
+def backend_for(array: Any, device: str | None) -> ModuleType:
+    """The backend of a device; without one, of the device where the array lives."""
+    if device is None:
+        device = device_of(array)
+    if device == "cpu":
+        from . import cpu
+
+        return cpu
+    if device == "gpu":
+        from . import gpu
+
+        gpu.require()
+        return gpu
+    raise InvalidInput(f"device must be 'cpu', 'gpu' or None (where the input lives); got {device!r}")

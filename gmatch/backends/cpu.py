@@ -1,0 +1,70 @@
+"""Programs on the threads of this process, in the compiled extension."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _native
+from ..errors import BackendUnavailable, InvalidInput
+
+if TYPE_CHECKING:
+    from ..methods import Method
+    from ..problem import BipartiteGraph
+
+NAME = "cpu"
+MAX_THREADS = 1024
+# Below this many entries a thread, starting it costs more than it gains.
+ENTRIES_PER_THREAD = 1 << 17
+
+
+def available_threads() -> int:
+    """The processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def thread_count(threads: int | None, entries: int) -> int:
+    """The threads to start: as asked, or as many as there is work for."""
+    if threads is None:
+        return 1 if entries < 2 * ENTRIES_PER_THREAD else min(available_threads(), entries // ENTRIES_PER_THREAD)
+    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or not 1 <= threads <= MAX_THREADS:
+        raise InvalidInput(f"threads must be an integer from 1 to {MAX_THREADS}, or None; got {threads!r}")
+    return int(threads)
+
+
+def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int, int, int]:
+    """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
+    return _native.inspect(indptr, indices, columns, thread_count(None, len(indices)))
+
+
+def to_device(array: Any) -> Any:
+    return array.get() if hasattr(array, "get") else array
+
+
+def match(
+    graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None
+) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """Runs `match_cardinality`; returns row_match, col_match, the reached columns, and counters by name."""
+    rows, columns = graph.shape
+    team_size = thread_count(threads, graph.entries)
+    if row_match is None:
+        row_match = np.empty(rows, np.int32)
+    col_match = np.empty(columns, np.int32)
+    reached = np.empty(columns, np.bool_)
+    journal = np.empty((2, min(rows, columns) + 1), np.int32)
+    try:
+        report = _native.match(
+            graph.indptr, graph.indices, columns, row_match, col_match, reached.view(np.uint8), *journal,
+            method.forest, start, method.shortest_only, team_size,
+        )  # fmt: skip
+    except RuntimeError as error:
+        raise BackendUnavailable(str(error)) from None
+    counters = dict(zip(_native.REPORT_FIELDS, report, strict=True))
+    counters["team"] = "host"
+    counters["threads"] = team_size
+    counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()
+    return row_match, col_match, reached, counters

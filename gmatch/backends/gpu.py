@@ -1,0 +1,162 @@
+"""Programs on a GPU: compiled by NVRTC through CuPy, one cooperative launch each. The only file that imports CuPy."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _native
+from ..errors import BackendUnavailable
+
+if TYPE_CHECKING:
+    from ..methods import Method
+    from ..problem import BipartiteGraph
+
+try:
+    import cupy
+except ImportError:
+    cupy = None
+
+NAME = "gpu"
+CSRC = Path(__file__).parent.parent / "csrc"
+# The paper's constant number of threads: 256 blocks of 256.
+CONSTANT_BLOCKS = 256
+PAPER_BLOCK_SIZE = 256
+BLOCK_SIZE = 1024
+# Up to this many rows, columns and entries one thread block solves a problem faster than a grid with its barriers.
+BLOCK_TEAM_LIMIT = 1 << 14
+FORESTS = ("SpeculativeForest<false>", "SpeculativeForest<true>", "ClaimedForest<false>", "ClaimedForest<true>")
+
+
+def require() -> None:
+    """Raises `BackendUnavailable` unless CuPy and a GPU are there."""
+    if cupy is None:
+        raise BackendUnavailable(
+            "device='gpu' needs CuPy, which is not installed; pip install 'gmatch[gpu]' (or the cupy wheel for your "
+            "CUDA version), or use device='cpu'"
+        )
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise BackendUnavailable(f"device='gpu' needs a CUDA GPU, but CUDA said: {error}; use device='cpu'") from None
+    if count == 0:
+        raise BackendUnavailable("device='gpu' needs a CUDA GPU, and there is none; use device='cpu'")
+
+
+def devices() -> list[str]:
+    """The names of the GPUs."""
+    require()
+    count = cupy.cuda.runtime.getDeviceCount()
+    return [cupy.cuda.runtime.getDeviceProperties(device)["name"].decode() for device in range(count)]
+
+
+@cache
+def source_hash() -> str:
+    """CuPy's kernel cache does not see included files; this in the options makes a change of them a new kernel."""
+    digest = hashlib.sha256()
+    for path in sorted(CSRC.glob("*.cuh")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def program(name: str, offset: str, column: str, forest: str, lanes: int, device: int) -> Any:
+    """A compiled entry point of csrc/programs.cuh. CuPy keeps the machine code on disk, for later processes."""
+    module = cupy.RawModule(
+        code='#include "programs.cuh"\n',
+        options=(
+            "-std=c++17", f"-I{CSRC}", f"-DOFFSET={offset}", f"-DCOLUMN={column}", f"-DFOREST={forest}",
+            f"-DLANES={lanes}", f"-DSOURCE_{source_hash()}",
+        ),
+        enable_cooperative_groups=True,
+    )  # fmt: skip
+    return module.get_function(name)
+
+
+def c_type(array: Any) -> str:
+    return "int" if array.dtype == np.int32 else "long long"
+
+
+def resident_blocks(kernel: Any, block_size: int, device: Any) -> int:
+    """How many blocks the device holds at once: more would never reach a barrier of the grid."""
+    per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, block_size, 0)
+    return per_processor * device.attributes["MultiProcessorCount"]
+
+
+def grid_of(method: Method, kernel: Any, rows: int, device: Any) -> tuple[int, int]:
+    """Blocks of the grid, and threads of a block."""
+    threads = getattr(method, "threads", None)
+    if threads is None:
+        return device.attributes["MultiProcessorCount"], BLOCK_SIZE
+    resident = resident_blocks(kernel, PAPER_BLOCK_SIZE, device)
+    wanted = CONSTANT_BLOCKS if threads == "ct" else -(-rows // PAPER_BLOCK_SIZE)
+    return max(1, min(wanted, resident)), PAPER_BLOCK_SIZE
+
+
+def lanes_of(method: Method, graph: BipartiteGraph) -> int:
+    """Threads that share a row: one in the paper's kernels, else by the mean degree."""
+    if hasattr(method, "threads"):
+        return 1
+    return 32 if graph.entries > 12 * graph.shape[0] else 8
+
+
+def to_device(array: Any) -> Any:
+    return cupy.asarray(array)
+
+
+def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int, int, int]:
+    """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
+    with indices.device as device:
+        kernel = program("inspect_grid", c_type(indptr), c_type(indices), FORESTS[-1], 1, device.id)
+        state = cupy.zeros(7, np.int64)
+        blocks = max(1, min(device.attributes["MultiProcessorCount"], len(indices) // BLOCK_SIZE))
+        kernel(
+            (blocks,), (BLOCK_SIZE,),
+            (np.int32(len(indptr) - 1), np.int32(columns), indptr, indices, np.int64(len(indices)), state, state[6:]),
+        )  # fmt: skip
+        falling, first, last, bad, singles, longest, _ = state.tolist()
+    return falling, first, last, bad, singles, longest
+
+
+def match(
+    graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None
+) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """Runs `match_cardinality`; returns row_match, col_match, the reached columns, and counters by name.
+
+    The grid is sized by the device and the method; `threads` is for the host.
+    """
+    rows, columns = graph.shape
+    with graph.indices.device as device:
+        types = c_type(graph.indptr), c_type(graph.indices), FORESTS[method.forest]
+        lanes = lanes_of(method, graph)
+        team = "block" if rows + columns + graph.entries <= BLOCK_TEAM_LIMIT else "grid"
+        kernel = program(f"match_{team}", *types, lanes, device.id)
+        blocks, block_size = (1, BLOCK_SIZE) if team == "block" else grid_of(method, kernel, rows, device)
+
+        if row_match is None:
+            row_match = cupy.empty(rows, np.int32)
+        col_match = cupy.empty(columns, np.int32)
+        reached = cupy.empty(columns, np.bool_)
+        journal = cupy.empty((2, min(rows, columns) + 1), np.int32)
+        bytes_needed = _native.workspace_size(method.forest, start, rows, columns, graph.entries)
+        workspace = cupy.empty(max(bytes_needed, 1), np.uint8)
+        fields = len(_native.REPORT_FIELDS)
+        # Counters that start at zero: the report, the progress of the steps, and the arrivals at the grid's barrier.
+        state = cupy.zeros(fields + _native.PROGRESS_SIZE // 8 + 1, np.int64)
+        kernel(
+            (blocks,), (block_size,),
+            (
+                np.int32(rows), np.int32(columns), graph.indptr, graph.indices, row_match, col_match, reached,
+                journal[0], journal[1], workspace, state[fields:], state, np.int32(start),
+                np.int32(method.shortest_only), state[-1:],
+            ),
+        )  # fmt: skip
+        counters = dict(zip(_native.REPORT_FIELDS, state[:fields].tolist(), strict=True))
+        levels, augmentations = journal[:, : counters["phases"]].tolist()
+    counters |= {"levels_per_phase": levels, "augmentations_per_phase": augmentations}
+    counters |= {"team": team, "threads": blocks * block_size}
+    return row_match, col_match, reached, counters

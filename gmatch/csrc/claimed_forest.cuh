@@ -1,0 +1,150 @@
+// claimed_forest.cuh: disjoint alternating trees, by claims.
+//
+// The roots are the free rows. A column joins at most one tree, because predecessor[column] is claimed once, and with
+// it its mate: that is what makes the races harmless. Whoever wins, the trees are disjoint, so their augmenting paths
+// can be flipped at the same time.
+//
+// Date, Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel Computing 57 (2016):
+// forward pass (Algorithm 3), reverse pass (Algorithm 5), augmentation pass (Algorithm 6), and Propositions 1 and 2.
+#pragma once
+#include "matching.cuh"
+#include "steps.cuh"
+
+// WITH_ROOTS: every row knows the root of its tree, a root claims one path end, and its tree stops growing there
+// (the early exit of GPUBFS-WR in Deveci et al. 2013). Without, a tree can find many path ends, and the reverse pass
+// keeps one.
+template <bool WITH_ROOTS>
+struct ClaimedForest {
+  Matching matching;
+  Vertex* predecessor;  // [num_columns] the row that claimed this column, NONE outside the forest
+  Vertex* frontier[2];  // [num_rows]    the rows to expand, of this level and of the next
+  Vertex* ends;         // [num_columns] free columns that were reached
+  Vertex* root;         // [num_rows]    WITH_ROOTS: the free row at the top of this row's tree
+  Vertex* path_end;     // [num_rows]    WITH_ROOTS: at a root, the free column that its tree reached, or NONE
+  Vertex* successor;    // [num_rows]    without: the next column on the path through this row, or NONE
+  Vertex* path_roots;   // [num_rows]    without: roots whose path the reverse pass kept
+
+  DEVICE void carve(Workspace& workspace) {
+    predecessor = workspace.take<Vertex>(matching.num_columns);
+    for (Vertex*& rows : frontier) rows = workspace.take<Vertex>(matching.num_rows);
+    ends = workspace.take<Vertex>(matching.num_columns);
+    (WITH_ROOTS ? root : successor) = workspace.take<Vertex>(matching.num_rows);
+    (WITH_ROOTS ? path_end : path_roots) = workspace.take<Vertex>(matching.num_rows);
+  }
+
+  // Makes every free row that has an edge the root of a tree.
+  template <class Team, class Edges>
+  DEVICE void plant(const Steps<Team>& steps, const Edges& edges) const {
+    if (steps.team.rank() == 0) steps.progress.num_ends = steps.progress.num_paths = 0;
+    steps.team.each(matching.num_columns, [&](Count column) { predecessor[column] = NONE; });
+    steps.team.each(matching.num_rows, [&](Count row) {
+      if (matching.row_match[row] == NONE && edges.has_edges(row)) join(steps, row, row);
+    });
+  }
+
+  template <class Team, class Expand>
+  DEVICE void each_frontier_row(const Steps<Team>& steps, Vertex, Expand expand) const {
+    const Vertex* rows = frontier[steps.parity()];
+    steps.team.each_group(steps.todo(), [&](Count i) {
+      if (!has_path(steps.team, rows[i])) expand(rows[i]);
+    });
+  }
+
+  // Lets `row` reach `column`. Returns whether the row should go on to its next column.
+  template <class Team>
+  DEVICE bool visit(const Steps<Team>& steps, Vertex row, Vertex column, Vertex) const {
+    if (steps.team.read(&predecessor[column]) != NONE) return true;
+    if (!steps.team.claim(&predecessor[column], NONE, row)) return true;
+    const Vertex mate = matching.col_match[column];
+    if (mate == NONE) return end_path(steps, row, column);
+    join(steps, mate, WITH_ROOTS ? root[row] : NONE);
+    return true;
+  }
+
+  template <class Team>
+  DEVICE bool found_paths(const Steps<Team>& steps) const { return steps.team.read(&steps.progress.num_ends) > 0; }
+
+  // Flips one augmenting path of every tree that found one.
+  template <class Team>
+  DEVICE void augment(Steps<Team>& steps) const {
+    if constexpr (WITH_ROOTS) {
+      // One end a tree: there is nothing to choose, and the two passes are one.
+      const Vertex num_ends = steps.progress.num_ends;
+      steps.team.each(num_ends, [&](Count i) { flip_upwards(ends[i]); });
+      if (steps.team.rank() == 0) steps.progress.augmented += num_ends;
+    } else {
+      steps.team.each(steps.progress.num_ends, [&](Count i) { reverse(steps, ends[i]); });
+      steps.end();
+      const Vertex num_paths = steps.progress.num_paths;
+      steps.team.each(num_paths, [&](Count i) { flip_downwards(path_roots[i]); });
+      if (steps.team.rank() == 0) steps.progress.augmented += num_paths;
+    }
+  }
+
+  // After a search that found no path: is this column in the forest?
+  DEVICE bool reached(Vertex column) const { return predecessor[column] != NONE; }
+
+ private:
+  template <class Team>
+  DEVICE void join(const Steps<Team>& steps, Vertex row, Vertex root_of_row) const {
+    if constexpr (WITH_ROOTS) {
+      root[row] = root_of_row;
+      if (root_of_row == row) path_end[row] = NONE;
+    } else {
+      successor[row] = NONE;
+    }
+    frontier[steps.parity() ^ 1][steps.append()] = row;
+  }
+
+  template <class Team>
+  DEVICE bool has_path(const Team& team, Vertex row) const {
+    if constexpr (WITH_ROOTS) return team.read(&path_end[root[row]]) != NONE;
+    return false;
+  }
+
+  template <class Team>
+  DEVICE bool end_path(const Steps<Team>& steps, Vertex row, Vertex column) const {
+    if constexpr (WITH_ROOTS) {
+      if (!steps.team.claim(&path_end[root[row]], NONE, column)) return false;
+    }
+    ends[steps.team.append(&steps.progress.num_ends)] = column;
+    steps.mark_found();
+    return !WITH_ROOTS;
+  }
+
+  // Date, Nagi, Algorithm 5: walks from a path end up to the root and notes the way back. Where two paths of a tree
+  // meet, the first one goes on; so the way down from the root is one whole path.
+  template <class Team>
+  DEVICE void reverse(const Steps<Team>& steps, Vertex column) const {
+    while (true) {
+      const Vertex row = predecessor[column];
+      if (!steps.team.claim(&successor[row], NONE, column)) return;
+      column = matching.row_match[row];
+      if (column == NONE) {
+        path_roots[steps.team.append(&steps.progress.num_paths)] = row;
+        return;
+      }
+    }
+  }
+
+  // Date, Nagi, Algorithm 6.
+  DEVICE void flip_downwards(Vertex row) const {
+    while (row != NONE) {
+      const Vertex column = successor[row];
+      const Vertex next = matching.col_match[column];
+      matching.row_match[row] = column;
+      matching.col_match[column] = row;
+      row = next;
+    }
+  }
+
+  DEVICE void flip_upwards(Vertex column) const {
+    while (column != NONE) {
+      const Vertex row = predecessor[column];
+      const Vertex next = matching.row_match[row];
+      matching.row_match[row] = column;
+      matching.col_match[column] = row;
+      column = next;
+    }
+  }
+};

@@ -1,0 +1,244 @@
+// initial.cuh: matchings to start from.
+//
+//   cheap         the sequential first fit, found by threads in any order: deferred acceptance
+//   karp_sipser   vertices with one free neighbour are matched first, and what follows from them at once
+#pragma once
+#include "csr_edges.cuh"
+#include "matching.cuh"
+#include "steps.cuh"
+
+template <class Team>
+DEVICE void clear_matching(const Team& team, const Matching& matching) {
+  team.each(matching.num_rows, [&](Count row) { matching.row_match[row] = NONE; });
+  team.each(matching.num_columns, [&](Count column) { matching.col_match[column] = NONE; });
+}
+
+// Completes a matching of which only the rows' side is given.
+template <class Team>
+DEVICE void mirror_rows(Team& team, const Matching& matching) {
+  team.each(matching.num_columns, [&](Count column) { matching.col_match[column] = NONE; });
+  team.sync();
+  team.each(matching.num_rows, [&](Count row) {
+    if (matching.row_match[row] != NONE) matching.col_match[matching.row_match[row]] = row;
+  });
+}
+
+// The cheap matching (first fit: every row in order takes its first free column), as a stable matching. Rows propose to
+// their columns in stored order; a column holds the smallest row that proposed. Deferred acceptance ends in the same
+// matching whatever the order of the proposals (Gale, Shapley 1962), and in row order it is the first fit: so the
+// result does not depend on the races.
+template <class Edges>
+struct CheapMatching {
+  Matching matching;
+  Edges edges;
+  Vertex* tried;  // [num_rows] how many columns of its list a row has proposed to
+
+  DEVICE void carve(Workspace& workspace) { tried = workspace.take<Vertex>(matching.num_rows); }
+
+  template <class Team>
+  DEVICE void run(Steps<Team>& steps) const {
+    Team& team = steps.team;
+    // While it runs, col_match holds who is held; LAST_VERTEX is nobody.
+    team.each(matching.num_columns, [&](Count column) { matching.col_match[column] = LAST_VERTEX; });
+    team.each(matching.num_rows, [&](Count row) {
+      tried[row] = 0;
+      matching.row_match[row] = NONE;
+    });
+    team.sync();
+    team.each(matching.num_rows, [&](Count row) { settle(team, row); });
+    team.sync();
+    team.each(matching.num_columns, [&](Count column) {
+      const Vertex row = matching.col_match[column];
+      if (row == LAST_VERTEX) matching.col_match[column] = NONE;
+      else matching.row_match[row] = column;
+    });
+  }
+
+ private:
+  // Finds a column for a row, then for the row that it displaced, and so on.
+  template <class Team>
+  DEVICE void settle(const Team& team, Vertex row) const {
+    while (row != LAST_VERTEX) row = propose(team, row);
+  }
+
+  // Returns the row that is without a column now, LAST_VERTEX if none is.
+  template <class Team>
+  DEVICE Vertex propose(const Team& team, Vertex row) const {
+    const auto begin = edges.begin(row), end = edges.end(row);
+    for (auto edge = begin + tried[row]; edge < end; ++edge) {
+      Vertex* holder = &matching.col_match[edges.column(edge)];
+      if (team.read(holder) <= row) continue;
+      tried[row] = static_cast<Vertex>(edge + 1 - begin);  // before the proposal: whoever displaces the row reads it
+      const Vertex held = team.fetch_min(holder, row);
+      if (held > row) return held;
+    }
+    return LAST_VERTEX;
+  }
+};
+
+// Karp, Sipser, "Maximum matchings in sparse random graphs", FOCS 1981. A vertex with one free neighbour is matched to
+// it: that is never wrong. When there is none, rows pick a free column, a few at a time, because every pick makes new
+// vertices with one neighbour, and matching them first is what makes the start good.
+//
+// An edge is matched by claiming its row, then its column; who fails at the column lets the row go. So every claim holds
+// one row and one column, whatever the races; they only decide which vertices are still seen as free.
+template <class Edges>
+struct KarpSipser {
+  static constexpr Vertex PENDING = -2;  // row_match of a row that somebody tries to match
+  static constexpr Count BATCHES = 64;   // picking in fewer, larger batches costs thousands of edges on random graphs
+
+  Matching matching;
+  Edges edges;
+  Count* col_begin;    // [num_columns] the transpose: where the rows of a column begin in col_rows
+  Vertex* col_size;    // [num_columns] and how many they are
+  Vertex* col_rows;    // [num_edges]
+  Vertex* row_degree;  // [num_rows]    free neighbours, counted with their multiplicity
+  Vertex* col_degree;  // [num_columns]
+  Vertex* queue;       // [num_rows + num_columns] vertices that came down to one free neighbour: a row, or ~column
+  Count* col_rows_used;  // [1]
+
+  DEVICE void carve(Workspace& workspace, Count num_edges) {
+    col_begin = workspace.take<Count>(matching.num_columns);
+    col_size = workspace.take<Vertex>(matching.num_columns);
+    col_rows = workspace.take<Vertex>(num_edges);
+    row_degree = workspace.take<Vertex>(matching.num_rows);
+    col_degree = workspace.take<Vertex>(matching.num_columns);
+    queue = workspace.take<Vertex>(static_cast<Count>(matching.num_rows) + matching.num_columns);
+    col_rows_used = workspace.take<Count>(1);
+  }
+
+  template <class Team>
+  DEVICE void run(Steps<Team>& steps) const {
+    transpose(steps);
+    Count queued = 0;
+    queue_single_vertices(steps);
+    steps.end();
+    drain(steps, queued);
+    // Rows of a batch stand far apart. One thread alone sees every consequence before it picks again.
+    const Count batches = steps.team.alone() ? matching.num_rows : BATCHES;
+    for (Count batch = 0; batch < batches; ++batch) {
+      const Count rows_of_batch = (matching.num_rows - batch + batches - 1) / batches;
+      steps.team.each(rows_of_batch, [&](Count i) { match_row(steps, batch + i * batches, queued); });
+      steps.end();
+      drain(steps, queued);
+    }
+    // Claims that failed may have passed over a free pair.
+    steps.team.each(matching.num_rows, [&](Count row) { match_row(steps, row, queued); });
+    steps.end();
+  }
+
+ private:
+  template <class Team>
+  DEVICE void transpose(Steps<Team>& steps) const {
+    Team& team = steps.team;
+    clear_matching(team, matching);
+    team.each(matching.num_columns, [&](Count column) { col_size[column] = 0; });
+    if (team.rank() == 0) *col_rows_used = 0;
+    steps.end();
+    team.each(matching.num_rows, [&](Count row) {
+      row_degree[row] = static_cast<Vertex>(edges.end(row) - edges.begin(row));
+    });
+    team.each_group(matching.num_rows, [&](Count row) {
+      edges.scan(team, row, [&](Vertex column) { return team.fetch_add(&col_size[column], 1), true; });
+    });
+    steps.end();
+    // The columns' lists may stand in any order, so a place for each is one addition.
+    team.each(matching.num_columns, [&](Count column) {
+      col_begin[column] = team.fetch_add(col_rows_used, static_cast<Count>(col_size[column]));
+      col_degree[column] = 0;
+    });
+    steps.end();
+    team.each_group(matching.num_rows, [&](Count row) {
+      edges.scan(team, row, [&](Vertex column) {
+        col_rows[col_begin[column] + team.fetch_add(&col_degree[column], 1)] = row;
+        return true;
+      });
+    });
+    steps.end();
+  }
+
+  template <class Team>
+  DEVICE void queue_single_vertices(const Steps<Team>& steps) const {
+    steps.team.each(matching.num_rows, [&](Count row) {
+      if (row_degree[row] == 1) queue[steps.append()] = row;
+    });
+    steps.team.each(matching.num_columns, [&](Count column) {
+      if (col_size[column] == 1) queue[steps.append()] = ~static_cast<Vertex>(column);
+    });
+  }
+
+  // Matches the queued vertices, and those that their matches bring down to one neighbour, until there are none.
+  // `queued` counts what was taken from the queue before this step; all threads count alike.
+  template <class Team>
+  DEVICE void drain(Steps<Team>& steps, Count& queued) const {
+    while (const Vertex todo = steps.todo()) {
+      const Vertex* singles = queue + queued;
+      queued += todo;
+      steps.team.each(todo, [&](Count i) {
+        // A chain is followed at once; only where it branches, the rest waits for the next step.
+        Vertex single = singles[i];
+        while (single != LAST_VERTEX) single = match_single(steps, single, queued);
+      });
+      steps.end();
+    }
+  }
+
+  template <class Team>
+  DEVICE Vertex match_single(const Steps<Team>& steps, Vertex single, Count queued) const {
+    Vertex next = LAST_VERTEX;
+    const auto follow = [&](Vertex vertex) {
+      if (next == LAST_VERTEX) next = vertex;
+      else queue[queued + steps.append()] = vertex;
+    };
+    if (single >= 0) match_free_column(steps, single, follow);
+    else match_free_row(steps, ~single, follow);
+    return next;
+  }
+
+  template <class Team>
+  DEVICE void match_row(const Steps<Team>& steps, Vertex row, Count queued) const {
+    match_free_column(steps, row, [&](Vertex vertex) { queue[queued + steps.append()] = vertex; });
+  }
+
+  template <class Team, class Follow>
+  DEVICE void match_free_column(const Steps<Team>& steps, Vertex row, Follow follow) const {
+    const Team& team = steps.team;
+    if (team.read(&matching.row_match[row]) != NONE) return;
+    for (auto edge = edges.begin(row); edge < edges.end(row); ++edge) {
+      const Vertex column = edges.column(edge);
+      if (team.read(&matching.col_match[column]) != NONE) continue;
+      if (match(team, row, column)) return update_degrees(team, row, column, follow);
+      if (team.read(&matching.row_match[row]) != NONE) return;
+    }
+  }
+
+  template <class Team, class Follow>
+  DEVICE void match_free_row(const Steps<Team>& steps, Vertex column, Follow follow) const {
+    const Team& team = steps.team;
+    const Vertex* rows = col_rows + col_begin[column];
+    for (Vertex i = 0; i < col_size[column] && team.read(&matching.col_match[column]) == NONE; ++i) {
+      if (match(team, rows[i], column)) return update_degrees(team, rows[i], column, follow);
+    }
+  }
+
+  template <class Team>
+  DEVICE bool match(const Team& team, Vertex row, Vertex column) const {
+    if (!team.claim(&matching.row_match[row], NONE, PENDING)) return false;
+    const bool matched = team.claim(&matching.col_match[column], NONE, row);
+    team.write(&matching.row_match[row], matched ? column : NONE);
+    return matched;
+  }
+
+  // Both ends of a new match are gone for their neighbours; follow(vertex) for those that have one left.
+  template <class Team, class Follow>
+  DEVICE void update_degrees(const Team& team, Vertex row, Vertex column, Follow follow) const {
+    for (Vertex i = 0; i < col_size[column]; ++i) {
+      const Vertex other = col_rows[col_begin[column] + i];
+      if (team.fetch_add(&row_degree[other], -1) == 2 && team.read(&matching.row_match[other]) == NONE) follow(other);
+    }
+    for (auto edge = edges.begin(row); edge < edges.end(row); ++edge) {
+      const Vertex other = edges.column(edge);
+      if (team.fetch_add(&col_degree[other], -1) == 2 && team.read(&matching.col_match[other]) == NONE) follow(~other);
+    }
+  }
+};

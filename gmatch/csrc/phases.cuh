@@ -1,0 +1,53 @@
+// phases.cuh: the search. Every solver on every team runs this one.
+//
+// A phase plants a tree at every free row, grows all trees at once, breadth first, level by level, and then flips the
+// augmenting paths that were found. The forest says how a row reaches a column and how threads that race for one are
+// reconciled; the edges say which ones may be used.
+#pragma once
+#include "steps.cuh"
+
+// What each phase did; entry p of phase p.
+struct Journal {
+  Vertex* levels;         // [min(num_rows, num_columns) + 1]
+  Vertex* augmentations;  // [min(num_rows, num_columns) + 1]: each phase but the last matches a row
+};
+
+// shortest_only: a phase ends at the level that finds the first path (APsB, Hopcroft-Karp), else when no tree can grow
+// (APFB). The last search finds no path, so it was never cut short, and its forest is the proof.
+template <class Team, class Forest, class Edges>
+DEVICE void run_phases(Steps<Team>& steps, const Forest& forest, const Edges& edges, bool shortest_only,
+                       const Journal& journal, Report& report) {
+  Team& team = steps.team;
+  const bool first = team.rank() == 0;
+  Count inspected = 0, augmented = 0, now = team.nanoseconds();
+  for (Count phase = 0;; ++phase) {
+    forest.plant(steps, edges);
+    steps.end();
+    Vertex level = 0;
+    while (steps.todo() > 0 && !(shortest_only && steps.found_path())) {
+      forest.each_frontier_row(steps, level, [&](Vertex row) {
+        inspected += edges.scan(team, row, [&](Vertex column) { return forest.visit(steps, row, column, level); });
+      });
+      steps.end();
+      ++level;
+    }
+    const bool found_paths = forest.found_paths(steps);
+    if (first) {
+      journal.levels[phase] = level;
+      report.phases = phase + 1;
+      report.levels += level;
+      report.search_ns += lap(team, now);
+    }
+    if (found_paths) {
+      forest.augment(steps);
+      steps.end();
+    }
+    if (first) {
+      journal.augmentations[phase] = static_cast<Vertex>(steps.progress.augmented - augmented);
+      augmented = steps.progress.augmented;
+      report.augment_ns += lap(team, now);
+    }
+    if (!found_paths) break;
+  }
+  team.add_all(&report.edges_inspected, inspected);
+}

@@ -1,0 +1,158 @@
+// programs.cuh: the programs, and their entry points on the GPU by name.
+#pragma once
+#include "claimed_forest.cuh"
+#include "csr_edges.cuh"
+#include "initial.cuh"
+#include "phases.cuh"
+#include "speculative_forest.cuh"
+
+// Numbered as in gmatch/methods.py.
+enum class ForestKind { speculative, speculative_with_roots, claimed, claimed_with_roots };
+enum class Start { none, cheap, karp_sipser, given };
+
+// Everything a call of match_cardinality works on, but the graph.
+struct Task {
+  Matching matching;
+  unsigned char* reached;  // [num_columns] out: 1 for the columns of the last forest
+  Journal journal;
+  char* workspace;         // [workspace_size(...)]
+  Progress* progress;      // [1] zero
+  Report* report;          // [1] zero
+  Start start;
+  bool shortest_only;
+};
+
+// SpeculativeForest::from_noted_ends is the paper's APsB-GPUBFS-WR.
+template <bool WITH_ROOTS>
+DEVICE void set_up(SpeculativeForest<WITH_ROOTS>& forest, const Task& task) {
+  forest.from_noted_ends = task.shortest_only;
+}
+template <bool WITH_ROOTS>
+DEVICE void set_up(ClaimedForest<WITH_ROOTS>&, const Task&) {}
+
+template <class Team, class Edges>
+DEVICE void run_start(Steps<Team>& steps, const Edges& edges, const Task& task) {
+  const Matching& matching = task.matching;
+  Workspace workspace(task.workspace);
+  switch (task.start) {
+    case Start::none:
+      clear_matching(steps.team, matching);
+      break;
+    case Start::given:
+      mirror_rows(steps.team, matching);
+      break;
+    case Start::cheap: {
+      CheapMatching<Edges> cheap{matching, edges};
+      cheap.carve(workspace);
+      cheap.run(steps);
+      break;
+    }
+    case Start::karp_sipser: {
+      KarpSipser<Edges> karp_sipser{matching, edges};
+      karp_sipser.carve(workspace, edges.num_edges());
+      karp_sipser.run(steps);
+      break;
+    }
+  }
+  steps.end();
+}
+
+// Maximum cardinality matching: a start, the search, and the proof.
+template <class Forest, class Team, class Edges>
+DEVICE void match_cardinality(Team& team, const Edges& edges, const Task& task) {
+  const Matching& matching = task.matching;
+  Report& report = *task.report;
+  Steps<Team> steps(team, *task.progress);
+  Count now = team.nanoseconds();
+
+  run_start(steps, edges, task);
+  Count start_size = 0;
+  team.each(matching.num_rows, [&](Count row) { start_size += matching.row_match[row] != NONE; });
+  team.add_all(&report.start_size, start_size);
+  if (team.rank() == 0) report.start_ns = lap(team, now);
+
+  Workspace workspace(task.workspace);
+  Forest forest{};
+  forest.matching = matching;
+  forest.carve(workspace);
+  set_up(forest, task);
+  run_phases(steps, forest, edges, task.shortest_only, task.journal, report);
+
+  team.each(matching.num_columns, [&](Count column) { task.reached[column] = forest.reached(column); });
+  if (team.rank() == 0) report.size = report.start_size + steps.progress.augmented;
+}
+
+// What a graph looks like before it is trusted.
+struct Inspection {
+  Count falling_offsets;  // rows that end before they begin
+  Count first_offset;
+  Count last_offset;
+  Count bad_columns;  // entries that name no column; counted only if all offsets are good
+  Count single_rows;  // rows with one entry
+  Count max_degree;   // entries of the longest row
+};
+
+// `num_entries` is the length of edges.columns. Reads nothing outside the arrays, whatever they hold.
+template <class Team, class Edges>
+DEVICE void inspect_graph(Team& team, const Edges& edges, Count num_entries, Inspection& inspection) {
+  Count falling = 0, singles = 0, longest = 0;
+  team.each(edges.num_rows, [&](Count row) {
+    const Count degree = static_cast<Count>(edges.end(row)) - static_cast<Count>(edges.begin(row));
+    falling += degree < 0;
+    singles += degree == 1;
+    longest = degree > longest ? degree : longest;
+  });
+  team.add_all(&inspection.falling_offsets, falling);
+  team.add_all(&inspection.single_rows, singles);
+  team.max_all(&inspection.max_degree, longest);
+  team.sync();
+
+  const Count first = edges.offsets[0], last = edges.offsets[edges.num_rows];
+  if (team.rank() == 0) {
+    inspection.first_offset = first;
+    inspection.last_offset = last;
+  }
+  if (team.read(&inspection.falling_offsets) != 0 || first != 0 || last > num_entries) return;
+  Count bad = 0;
+  team.each(last, [&](Count edge) {
+    bad += edges.columns[edge] < 0 || edges.columns[edge] >= edges.num_columns;
+  });
+  team.add_all(&inspection.bad_columns, bad);
+}
+
+template <class Forest, class Edges>
+DEVICE Count workspace_size(Start start, Matching matching, Count num_edges) {
+  Workspace for_start(nullptr), for_search(nullptr);
+  if (start == Start::cheap) CheapMatching<Edges>{matching, {}}.carve(for_start);
+  if (start == Start::karp_sipser) KarpSipser<Edges>{matching, {}}.carve(for_start, num_edges);
+  Forest forest{};
+  forest.matching = matching;
+  forest.carve(for_search);
+  return for_start.used() > for_search.used() ? for_start.used() : for_search.used();
+}
+
+// The GPU's entry points. OFFSET and COLUMN are the types of the graph's arrays, FOREST the forest's,
+// LANES the threads that share a row.
+#if defined(PROGRAM) && defined(FOREST)
+using DeviceEdges = CsrEdges<OFFSET, COLUMN>;
+
+#define MATCH_PARAMETERS                                                                                         \
+  int num_rows, int num_columns, const OFFSET *offsets, const COLUMN *columns, Vertex *row_match,                \
+      Vertex *col_match, unsigned char *reached, Vertex *levels, Vertex *augmentations, char *workspace,         \
+      Progress *progress, Report *report, int start, int shortest_only, unsigned *arrivals
+#define MATCH(Team)                                                                                              \
+  Team team(arrivals);                                                                                           \
+  match_cardinality<FOREST>(team, DeviceEdges{num_rows, num_columns, offsets, columns},                          \
+                            Task{{num_rows, num_columns, row_match, col_match}, reached, {levels, augmentations}, \
+                                 workspace, progress, report, static_cast<Start>(start), shortest_only != 0})
+
+PROGRAM(match_grid)(MATCH_PARAMETERS) { MATCH(GridTeam<LANES>); }
+PROGRAM(match_block)(MATCH_PARAMETERS) { MATCH(BlockTeam<LANES>); }
+
+PROGRAM(inspect_grid)
+(int num_rows, int num_columns, const OFFSET* offsets, const COLUMN* columns, Count num_entries,
+ Inspection* inspection, unsigned* arrivals) {
+  GridTeam<LANES> team(arrivals);
+  inspect_graph(team, DeviceEdges{num_rows, num_columns, offsets, columns}, num_entries, *inspection);
+}
+#endif

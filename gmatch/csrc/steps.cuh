@@ -1,0 +1,74 @@
+// steps.cuh: what the threads of a team tell each other from one step to the next.
+//
+// A step is the work between two barriers. In step k the threads fill the to-do list of step k + 1. Three counters
+// take turns: while one is read (step k) and one is filled (step k + 1), rank 0 clears the third for step k + 2. So
+// one barrier a step is enough: a fast thread that fills the next list never changes what a slow one still reads.
+#pragma once
+#include "team.cuh"
+
+// Shared by the team; zero before the program starts.
+struct Progress {
+  Vertex todo[3];    // entries in the to-do list of a step
+  Vertex found[3];   // not 0: the step before found an augmenting path
+  Vertex num_ends;   // path ends found in this phase (claimed trees), or not 0 if there is one (speculative)
+  Vertex num_paths;  // paths that the reverse pass kept
+  Count augmented;   // augmentations of all phases
+};
+
+// What a program reports; the Python side reads the fields by the names in REPORT_FIELDS.
+struct Report {
+  Count start_size;       // edges matched by the start
+  Count size;             // edges matched at the end
+  Count phases;           // searches, the last of which finds no path and is the proof
+  Count levels;           // steps of all searches
+  Count edges_inspected;  // entries read by all searches
+  Count start_ns, search_ns, augment_ns;
+};
+constexpr const char* REPORT_FIELDS[] = {"start_size",      "size",     "phases",    "levels",
+                                         "edges_inspected", "start_ns", "search_ns", "augment_ns"};
+static_assert(sizeof(Report) == sizeof(REPORT_FIELDS) / sizeof(char*) * sizeof(Count), "one name for each field");
+
+// Each thread holds its own copy; all copies agree, because all threads end every step.
+template <class Team>
+class Steps {
+ public:
+  DEVICE Steps(Team& team_, Progress& progress_) : team(team_), progress(progress_) {}
+
+  DEVICE void end() {
+    if (team.rank() == 0) {
+      progress.todo[before()] = 0;
+      progress.found[before()] = 0;
+    }
+    team.sync();
+    slot_ = next();
+    parity_ ^= 1;
+  }
+
+  // Of this step: how much there is to do, and whether the step before found a path.
+  DEVICE Vertex todo() const { return team.read(&progress.todo[slot_]); }
+  DEVICE bool found_path() const { return team.read(&progress.found[slot_]) != 0; }
+  // Which of two alternating buffers this step reads; it writes the other one.
+  DEVICE int parity() const { return parity_; }
+
+  // For the next step: a place in its to-do list; something to do; a path was found.
+  DEVICE Vertex append() const { return team.append(&progress.todo[next()]); }
+  DEVICE void mark_todo() const { team.write(&progress.todo[next()], 1); }
+  DEVICE void mark_found() const { team.write(&progress.found[next()], 1); }
+
+  Team& team;
+  Progress& progress;
+
+ private:
+  DEVICE int next() const { return slot_ == 2 ? 0 : slot_ + 1; }
+  DEVICE int before() const { return slot_ == 0 ? 2 : slot_ - 1; }
+  int slot_ = 0;
+  int parity_ = 0;
+};
+
+// Nanoseconds since `then`, which becomes now.
+template <class Team>
+DEVICE Count lap(const Team& team, Count& then) {
+  const Count now = team.nanoseconds(), passed = now - then;
+  then = now;
+  return passed;
+}

@@ -1,0 +1,246 @@
+// team.cuh: the teams that run a program, and everything in which a GPU and a host differ.
+//
+// A program is a function that all threads of a team run together, in step, separated by team.sync(). The text of a
+// program is the same for every team; only this file knows threads, warps, scopes and memory models.
+//
+//   GridTeam<LANES>   all blocks of one cooperative launch; sync is a barrier of the grid
+//   BlockTeam<LANES>  one thread block; sync is __syncthreads
+//   HostTeam          threads of this process; sync is a barrier that is free for one thread
+//
+// What a team offers:
+//   rank, size                 this thread's number, and how many threads there are
+//   lane, lanes                this thread's number in its lane group (a part of a warp; on the host one thread)
+//   sync                       everything written before it is seen by every thread after it
+//   each(n, f)                 f(i) for all i in [0, n), one thread for each i
+//   each_group(n, f)           the same, one lane group for each i: all its lanes call f(i)
+//   read, write                relaxed access to a cell that other threads change in the same step
+//   claim                      compare and swap: true for the one thread that changed `expected` into `desired`
+//   fetch_add, append          append adds 1 and is cheaper where many threads add to one counter
+//   fetch_min                  lowers a cell; what the writer of a value wrote before is seen by who gets that value
+//   add_all, max_all           the sum, the largest, of one value of every thread; all threads of the team call it
+//   nanoseconds                a clock
+//
+// All else that threads share crosses at sync.
+#pragma once
+
+using Vertex = int;                          // a row or a column
+using Count = long long;                     // edges, and whatever may pass 2^31
+constexpr Vertex NONE = -1;                  // no mate, no predecessor
+constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
+
+#if defined(__CUDACC__)  // nvcc and NVRTC
+
+#define DEVICE __device__ __forceinline__
+#define PROGRAM(name) extern "C" __global__ void __launch_bounds__(1024) name
+
+enum class Scope { block, grid };
+
+template <int LANES, Scope SCOPE>
+class DeviceTeam {
+ public:
+  // `arrivals` counts the blocks that reached a barrier; zero before the launch.
+  explicit DEVICE DeviceTeam(unsigned* arrivals) : arrivals_(arrivals) {}
+
+  DEVICE int rank() const { return (on_grid() ? blockIdx.x * blockDim.x : 0) + threadIdx.x; }
+  DEVICE int size() const { return (on_grid() ? gridDim.x : 1) * blockDim.x; }
+  DEVICE bool alone() const { return false; }
+  DEVICE int lane() const { return threadIdx.x % LANES; }
+  DEVICE int lanes() const { return LANES; }
+
+  DEVICE void sync() {
+    __syncthreads();
+    if (!on_grid()) return;
+    if (threadIdx.x == 0) {
+      __threadfence();
+      const unsigned ticket = atomicAdd(arrivals_, 1u);
+      const unsigned goal = (ticket / gridDim.x + 1) * gridDim.x;
+      // Compared by difference, so that the count may wrap.
+      while (static_cast<int>(acquire(arrivals_) - goal) < 0) {}
+      __threadfence();
+    }
+    __syncthreads();
+  }
+
+  template <class Body>
+  DEVICE void each(Count n, Body body) const {
+    for (Count i = rank(); i < n; i += size()) body(i);
+  }
+  template <class Body>
+  DEVICE void each_group(Count n, Body body) const {
+    for (Count i = rank() / LANES; i < n; i += size() / LANES) body(i);
+  }
+
+  template <class T>
+  DEVICE T read(const T* cell) const { return *static_cast<const volatile T*>(cell); }
+  template <class T>
+  DEVICE void write(T* cell, T value) const { *static_cast<volatile T*>(cell) = value; }
+
+  DEVICE bool claim(int* cell, int expected, int desired) const {
+    return (on_grid() ? atomicCAS(cell, expected, desired) : atomicCAS_block(cell, expected, desired)) == expected;
+  }
+  DEVICE int fetch_add(int* cell, int value) const {
+    return on_grid() ? atomicAdd(cell, value) : atomicAdd_block(cell, value);
+  }
+  DEVICE Count fetch_add(Count* cell, Count value) const {
+    auto* bits = reinterpret_cast<unsigned long long*>(cell);
+    const auto addend = static_cast<unsigned long long>(value);
+    return static_cast<Count>(on_grid() ? atomicAdd(bits, addend) : atomicAdd_block(bits, addend));
+  }
+  // One atomic for all lanes of the warp that are here with the same counter.
+  DEVICE int append(int* counter) const {
+    const unsigned together = __match_any_sync(__activemask(), reinterpret_cast<unsigned long long>(counter));
+    const int leader = __ffs(together) - 1;
+    const int lane = threadIdx.x % 32;
+    int first = 0;
+    if (lane == leader) first = fetch_add(counter, __popc(together));
+    return __shfl_sync(together, first, leader) + __popc(together & ((1u << lane) - 1));
+  }
+  DEVICE int fetch_min(int* cell, int value) const {
+    __threadfence();
+    const int old = on_grid() ? atomicMin(cell, value) : atomicMin_block(cell, value);
+    __threadfence();
+    return old;
+  }
+  DEVICE void add_all(Count* cell, Count value) const {
+    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    if (threadIdx.x % 32 == 0 && value != 0) fetch_add(cell, value);
+  }
+  DEVICE void max_all(Count* cell, Count value) const {
+    for (int offset = 16; offset > 0; offset /= 2) {
+      const Count other = __shfl_xor_sync(0xffffffffu, value, offset);
+      value = other > value ? other : value;
+    }
+    if (threadIdx.x % 32 == 0) on_grid() ? atomicMax(cell, value) : atomicMax_block(cell, value);
+  }
+  DEVICE Count nanoseconds() const {
+    Count now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+  }
+
+ private:
+  static constexpr DEVICE bool on_grid() { return SCOPE == Scope::grid; }
+  static DEVICE unsigned acquire(const unsigned* cell) {
+    unsigned value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(cell) : "memory");
+    return value;
+  }
+  unsigned* arrivals_;
+};
+
+template <int LANES>
+using GridTeam = DeviceTeam<LANES, Scope::grid>;
+template <int LANES>
+using BlockTeam = DeviceTeam<LANES, Scope::block>;
+
+#else  // the host, C++17
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#define DEVICE inline
+
+// Spins a moment, then yields: on shared cores a barrier that only spins takes seconds.
+class Barrier {
+ public:
+  explicit Barrier(int size) : size_(size) {}
+  void wait() {
+    const unsigned generation = generation_.load(std::memory_order_relaxed);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
+      arrived_.store(0, std::memory_order_relaxed);
+      generation_.fetch_add(1, std::memory_order_release);
+      return;
+    }
+    for (int spins = 0; generation_.load(std::memory_order_acquire) == generation; ++spins) {
+      if (spins > SPINS) std::this_thread::yield();
+    }
+  }
+
+ private:
+  static constexpr int SPINS = 1000;
+  const int size_;
+  std::atomic<int> arrived_{0};
+  std::atomic<unsigned> generation_{0};
+};
+
+// A team of one pays for no atomic: the branch on alone() is free, a locked instruction is not.
+class HostTeam {
+ public:
+  HostTeam(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  bool alone() const { return size_ == 1; }
+  int lane() const { return 0; }
+  int lanes() const { return 1; }
+  void sync() const {
+    if (!alone()) barrier_->wait();
+  }
+
+  // Chunks keep neighbours in one cache, and leave steps with little to do to one thread.
+  template <class Body>
+  void each(Count n, Body body) const {
+    constexpr Count CHUNK = 64;
+    if (alone()) {
+      for (Count i = 0; i < n; ++i) body(i);
+      return;
+    }
+    for (Count begin = rank_ * CHUNK; begin < n; begin += size_ * CHUNK) {
+      const Count end = begin + CHUNK < n ? begin + CHUNK : n;
+      for (Count i = begin; i < end; ++i) body(i);
+    }
+  }
+  template <class Body>
+  void each_group(Count n, Body body) const { each(n, body); }
+
+  template <class T>
+  T read(const T* cell) const { return __atomic_load_n(cell, __ATOMIC_RELAXED); }
+  template <class T>
+  void write(T* cell, T value) const { __atomic_store_n(cell, value, __ATOMIC_RELAXED); }
+
+  bool claim(int* cell, int expected, int desired) const {
+    if (alone()) {
+      if (*cell != expected) return false;
+      *cell = desired;
+      return true;
+    }
+    return __atomic_compare_exchange_n(cell, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  }
+  template <class T>
+  T fetch_add(T* cell, T value) const {
+    if (!alone()) return __atomic_fetch_add(cell, value, __ATOMIC_RELAXED);
+    const T old = *cell;
+    *cell = old + value;
+    return old;
+  }
+  int append(int* counter) const { return fetch_add(counter, 1); }
+  int fetch_min(int* cell, int value) const {
+    int old = __atomic_load_n(cell, __ATOMIC_RELAXED);
+    if (alone()) {
+      if (value < old) *cell = value;
+      return old;
+    }
+    while (value < old &&
+           !__atomic_compare_exchange_n(cell, &old, value, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    }
+    return old;
+  }
+  void add_all(Count* cell, Count value) const { fetch_add(cell, value); }
+  void max_all(Count* cell, Count value) const {
+    Count old = read(cell);
+    while (old < value &&
+           !__atomic_compare_exchange_n(cell, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+  }
+  Count nanoseconds() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+
+ private:
+  int rank_, size_;
+  Barrier* barrier_;
+};
+
+#endif

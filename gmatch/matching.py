@@ -1,0 +1,171 @@
+"""`max_matching`: problem, backend, method, result."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from .backends import backend_for
+from .certificate import row_of_each_entry, rows_without_their_edge, verify
+from .errors import InvalidInput
+from .methods import Method, method_of
+from .problem import BipartiteGraph, as_graph
+from .result import Matching
+
+
+class Start(IntEnum):
+    """Matchings to start from; numbered as in csrc/programs.cuh."""
+
+    NONE = 0
+    CHEAP = 1
+    KARP_SIPSER = 2
+    GIVEN = 3
+
+
+STARTS = {"none": Start.NONE, "cheap": Start.CHEAP, "karp-sipser": Start.KARP_SIPSER}
+
+
+def max_matching(
+    graph: Any,
+    *,
+    method: str | Method = "auto",
+    initial: Any = "auto",
+    device: str | None = None,
+    threads: int | None = None,
+    certify: bool = False,
+) -> Matching:
+    """A maximum cardinality matching of a bipartite graph, with its proof.
+
+    Parameters
+    ----------
+    graph : scipy.sparse array or matrix, cupyx.scipy.sparse matrix, (indptr, indices, shape), or BipartiteGraph
+        Rows and columns are the two sides; every stored entry is an edge, also when its value is zero
+        (``A.eliminate_zeros()`` on a copy drops those). See `BipartiteGraph`, which also takes networkx graphs.
+    method : str or method object
+        ``"auto"``, or a system of the literature: ``"apfb"``, ``"apsb"`` (Deveci et al. 2013), ``"claims"`` (Date and
+        Nagi 2016), or an object with options: `APFB`, `APsB`, `Claims`.
+    initial : {"auto", "cheap", "karp-sipser", "none"}, Matching, or integer array of shape (rows,)
+        The matching to start from. ``"cheap"`` is the sequential first fit, whatever the number of threads.
+        ``"karp-sipser"`` matches vertices with one free neighbour first. An array holds the column of each row, -1 for
+        a free one; it is checked, never changed, and completed to a maximum matching.
+    device : {None, "cpu", "gpu"}
+        None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
+    threads : int, optional
+        Host threads; by default as many as there are processors and work for. A GPU sizes its own grid.
+    certify : bool
+        Also run `gmatch.verify` on the result.
+
+    Returns
+    -------
+    Matching
+        ``row_ind, col_ind = max_matching(A)`` works. Its arrays live where the graph lives.
+
+    Raises
+    ------
+    InvalidInput
+        Before any work, if the graph, the start or an option is not valid.
+    BackendUnavailable
+        If the device asked for cannot be used here.
+    CertificateError
+        If `certify` finds the result wrong: a defect of gmatch.
+
+    Notes
+    -----
+    O(phases * entries) work; phases are at most min(rows, columns) + 1, and a handful to some dozens in practice.
+    O(rows + columns) memory beside the graph, and the graph once more for ``"karp-sipser"``.
+    """
+    problem = as_graph(graph)
+    backend = backend_for(problem.indices, device)
+    chosen = method_of(method)
+    start, row_match = _start_of(initial, problem)
+    on_device = problem.on(backend.NAME)
+    if row_match is not None:
+        row_match = backend.to_device(row_match)
+    row_match, col_match, reached, counters = backend.match(on_device, chosen, start, row_match, threads)
+    if on_device is not problem:
+        back = backend_for(None, problem.device).to_device
+        row_match, col_match, reached = back(row_match), back(col_match), back(reached)
+    stats = {
+        "method": chosen.name,
+        "initial": start.name.lower().replace("_", "-"),
+        "backend": backend.NAME,
+        "seconds": {step: counters.pop(f"{step}_ns") / 1e9 for step in ("start", "search", "augment")},
+        **counters,
+    }
+    result = Matching(stats.pop("size"), row_match, col_match, reached, stats)
+    if certify:
+        verify(problem, result)
+    return result
+
+
+def structural_rank(matrix: Any, **options: Any) -> int:
+    """The largest rank that a matrix with this pattern can have: the size of a maximum matching of rows and columns.
+
+    Parameters
+    ----------
+    matrix : as `graph` of `max_matching`
+    **options
+        As for `max_matching`.
+
+    Returns
+    -------
+    int
+    """
+    return max_matching(matrix, **options).size
+
+
+def _start_of(initial: Any, problem: BipartiteGraph) -> tuple[Start, Any]:
+    """The kind of start, and a copy of a given one."""
+    if isinstance(initial, str):
+        if initial == "auto":
+            return _suitable_start(problem), None
+        if initial in STARTS:
+            return STARTS[initial], None
+        raise InvalidInput(
+            f"unknown start {initial!r}; expected 'auto', {', '.join(map(repr, STARTS))}, a Matching, or an array"
+        )
+    return Start.GIVEN, _checked_matching(initial, problem)
+
+
+# A start from which few rows are left does not pay where the first fit already lies close to an optimum.
+SINGLE_ROWS_FOR_KARP_SIPSER = 0.02
+
+
+def _suitable_start(problem: BipartiteGraph) -> Start:
+    """Karp-Sipser where it has vertices with one neighbour to work on, else the first fit."""
+    many_singles = problem.single_rows > SINGLE_ROWS_FOR_KARP_SIPSER * problem.shape[0]
+    return Start.KARP_SIPSER if many_singles else Start.CHEAP
+
+
+def _checked_matching(initial: Any, problem: BipartiteGraph) -> Any:
+    """The rows' side of a given matching as an int32 array of our own, on the device of the graph."""
+    rows, columns = problem.shape
+    given = initial.row_match if isinstance(initial, Matching) else initial
+    if not hasattr(given, "dtype"):
+        given = np.asarray(given)
+    if given.dtype.kind != "i" or given.shape != (rows,):
+        raise InvalidInput(
+            f"initial must be a Matching or an integer array of shape ({rows},), the column of each row or -1; "
+            f"got {given.dtype} of shape {given.shape}"
+        )
+    given = backend_for(None, problem.device).to_device(given)
+    if rows and not (-1 <= int(given.min()) and int(given.max()) < columns):
+        raise InvalidInput(
+            f"initial must hold columns from 0 to {columns - 1}, or -1; got {int(given.min())} to {int(given.max())}"
+        )
+    row_match = given.astype(np.int32)
+    row_of = row_of_each_entry(problem.indptr, problem.entries)
+    missing = rows_without_their_edge(row_match, row_of, problem.indices[: problem.entries])
+    if len(missing):
+        row = int(missing[0])
+        raise InvalidInput(
+            f"initial must be a matching of the graph; row {row} has no entry in column {int(row_match[row])}"
+        )
+    mates = row_match[row_match >= 0]
+    mates.sort()
+    twice = mates[1:][mates[1:] == mates[:-1]]
+    if len(twice):
+        raise InvalidInput(f"initial must be a matching; column {int(twice[0])} is given to more than one row")
+    return row_match

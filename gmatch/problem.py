@@ -1,0 +1,264 @@
+"""What is to be solved: checked once, then frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse
+
+from .backends import Device, backend_for, device_of
+from .errors import InvalidInput
+
+if TYPE_CHECKING:
+    import networkx
+
+MAX_VERTICES = 2**31 - 2
+
+
+class BipartiteGraph:
+    """A bipartite graph in compressed sparse rows; every stored entry is an edge, also when its value is zero.
+
+    Checked when it is made, in O(rows + entries) time and without a copy where the arrays fit; give it to
+    `gmatch.max_matching` instead of the matrix to check once and solve often. Do not change its arrays.
+
+    Parameters
+    ----------
+    graph : scipy.sparse array or matrix, cupyx.scipy.sparse matrix, or (indptr, indices, shape)
+        Rows and columns may differ in number, and be none. Entries may be unsorted and duplicate. Index arrays may be
+        any integers; int32 and int64 are used as they are. Formats other than CSR are converted.
+
+    Attributes
+    ----------
+    indptr, indices : array
+        The entries of row i are ``indices[indptr[i]:indptr[i + 1]]``.
+    shape : (int, int)
+        Rows and columns.
+    entries : int
+        Stored entries, duplicates counted.
+    device : {"cpu", "gpu"}
+        Where the arrays live.
+    row_nodes, col_nodes : tuple or None
+        The nodes that rows and columns stand for, if the graph came from networkx.
+
+    Raises
+    ------
+    InvalidInput
+        If shape, offsets or indices do not describe a matrix.
+
+    Notes
+    -----
+    To leave explicit zeros out: ``A = A.copy(); A.eliminate_zeros()``. SciPy's DIA format has no stored zeros: only its
+    nonzero values are edges.
+    """
+
+    __slots__ = ("indptr", "indices", "shape", "entries", "single_rows", "max_degree", "device", "row_nodes", "col_nodes")
+
+    indptr: Any
+    indices: Any
+    shape: tuple[int, int]
+    entries: int
+    single_rows: int
+    max_degree: int
+    device: Device
+    row_nodes: tuple[Hashable, ...] | None
+    col_nodes: tuple[Hashable, ...] | None
+
+    def __init__(self, graph: Any) -> None:
+        indptr, indices, shape = _csr_arrays(graph)
+        device = device_of(indices)
+        seen = backend_for(indices, device).inspect(indptr, indices, shape[1])
+        falling, first, last, bad, single_rows, max_degree = seen
+        if falling or first != 0 or last > len(indices) or bad:
+            raise InvalidInput(_what_is_wrong(indptr, indices, shape))
+        self._freeze(indptr, indices, shape, last, single_rows, max_degree, device, None, None)
+
+    def _freeze(self, *values: Any) -> None:
+        for name, value in zip(self.__slots__, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a BipartiteGraph is frozen; make a new one instead of setting {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a BipartiteGraph is frozen; {name} cannot be deleted")
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        return f"<BipartiteGraph of {rows} rows, {columns} columns and {self.entries} entries on the {self.device}>"
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph, top_nodes: Iterable[Hashable]) -> BipartiteGraph:
+        """A networkx graph whose rows are `top_nodes`, in the order given, and whose columns are the other nodes.
+
+        Parameters
+        ----------
+        graph : networkx.Graph
+            Directed graphs and multigraphs are taken as undirected and simple.
+        top_nodes : iterable of nodes
+            One side of the bipartition.
+
+        Raises
+        ------
+        InvalidInput
+            If a top node is not in the graph or is given twice, or if an edge joins two nodes of one side.
+        """
+        row_nodes = tuple(top_nodes)
+        row_of = {node: row for row, node in enumerate(row_nodes)}
+        if len(row_of) != len(row_nodes):
+            raise InvalidInput(f"top_nodes must be distinct nodes; {len(row_nodes) - len(row_of)} are given twice")
+        missing = next((node for node in row_nodes if node not in graph), None)
+        if missing is not None:
+            raise InvalidInput(f"top_nodes must be nodes of the graph; {missing!r} is not")
+        col_nodes = tuple(node for node in graph if node not in row_of)
+        column_of = {node: column for column, node in enumerate(col_nodes)}
+        rows, columns = [], []
+        for node, other in graph.edges():
+            if (node in row_of) == (other in row_of):
+                side = "top" if node in row_of else "bottom"
+                raise InvalidInput(
+                    f"expected edges between top_nodes and the other nodes; {node!r} - {other!r} joins two {side} "
+                    "nodes; give one whole side of the bipartition as top_nodes"
+                )
+            top, bottom = (node, other) if node in row_of else (other, node)
+            rows.append(row_of[top])
+            columns.append(column_of[bottom])
+        shape = len(row_nodes), len(col_nodes)
+        made = cls(scipy.sparse.coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=shape))
+        object.__setattr__(made, "row_nodes", row_nodes)
+        object.__setattr__(made, "col_nodes", col_nodes)
+        return made
+
+    def on(self, device: Device) -> BipartiteGraph:
+        """This graph on a device; itself if it is there."""
+        if device == self.device:
+            return self
+        to_device = backend_for(None, device).to_device
+        moved = object.__new__(BipartiteGraph)
+        moved._freeze(
+            to_device(self.indptr), to_device(self.indices), self.shape, self.entries, self.single_rows,
+            self.max_degree, device, self.row_nodes, self.col_nodes,
+        )  # fmt: skip
+        return moved
+
+
+def as_graph(graph: Any) -> BipartiteGraph:
+    """The graph itself, or what `BipartiteGraph` makes of it."""
+    return graph if isinstance(graph, BipartiteGraph) else BipartiteGraph(graph)
+
+
+def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int]]:
+    """Offsets, indices and shape, of types the programs know; their contents are not trusted yet."""
+    if isinstance(graph, tuple):
+        if len(graph) != 3:
+            raise InvalidInput(f"expected a triple (indptr, indices, shape); got a tuple of {len(graph)}")
+        indptr, indices, shape = graph
+    elif hasattr(graph, "format") and hasattr(graph, "shape"):
+        matrix = _to_csr(graph)
+        indptr, indices, shape = matrix.indptr, matrix.indices, matrix.shape
+    else:
+        raise InvalidInput(_not_a_graph(graph))
+    rows, columns = _shape(shape)
+    indptr, indices = _index_array(indptr, "indptr"), _index_array(indices, "indices")
+    if device_of(indptr) != device_of(indices):
+        raise InvalidInput("indptr and indices must live on one device; one is a CuPy array, the other is not")
+    if len(indptr) != rows + 1:
+        raise InvalidInput(f"indptr must have rows + 1 = {rows + 1} offsets for shape {(rows, columns)}; "
+                           f"got {len(indptr)}")  # fmt: skip
+    if indptr.dtype != indices.dtype and indptr.dtype == np.int32:
+        indptr = indptr.astype(np.int64)
+    return indptr, indices, (rows, columns)
+
+
+def _not_a_graph(graph: Any) -> str:
+    kind = type(graph).__module__.partition(".")[0]
+    expected = "expected a sparse matrix, a triple (indptr, indices, shape) or a BipartiteGraph"
+    came = f"got {type(graph).__name__}"
+    if kind == "networkx":
+        return f"{expected}; {came}; use gmatch.BipartiteGraph.from_networkx(graph, top_nodes)"
+    if kind in ("numpy", "cupy") and hasattr(graph, "ndim"):
+        return f"{expected}; {came}; if its nonzero values are the edges, use scipy.sparse.csr_array(matrix)"
+    return f"{expected}; {came}"
+
+
+def _shape(shape: Any) -> tuple[int, int]:
+    try:
+        rows, columns = shape
+        whole = rows == int(rows) and columns == int(columns)
+        rows, columns = int(rows), int(columns)
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole:
+        raise InvalidInput(f"shape must be two whole numbers, rows and columns; got {shape!r}")
+    if not (0 <= rows <= MAX_VERTICES and 0 <= columns <= MAX_VERTICES):
+        raise InvalidInput(f"shape must have from 0 to {MAX_VERTICES} rows and columns; got {(rows, columns)}")
+    return rows, columns
+
+
+def _index_array(array: Any, name: str) -> Any:
+    """A contiguous one-dimensional int32 or int64 array; the same one if it is that already."""
+    if not hasattr(array, "dtype") or not hasattr(array, "ndim"):
+        try:
+            array = np.asarray(array) if len(array) else np.empty(0, np.int32)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"{name} must be an array of integers; got {type(array).__name__} ({error})") from None
+    dtype = array.dtype
+    if array.ndim != 1 or dtype.kind not in "iu":
+        raise InvalidInput(f"{name} must be a one-dimensional array of integers; got {array.ndim} dimensions of {dtype}")
+    if dtype != np.int32 and dtype != np.int64 or not dtype.isnative:
+        # 64-bit unsigned numbers past the signed range become negative, and are refused as such.
+        array = array.astype(np.int64 if dtype.itemsize > 4 or dtype == np.uint32 else np.int32)
+    if not array.flags.c_contiguous:
+        array = array.copy()
+    return array
+
+
+def _to_csr(matrix: Any) -> Any:
+    """A matrix in CSR; what conversions trust is checked first, for they read and write where the indices say."""
+    if len(matrix.shape) != 2:
+        raise InvalidInput(f"expected a matrix with rows and columns; got {len(matrix.shape)} dimensions")
+    if matrix.format == "csr":
+        return matrix
+    if matrix.format in ("csc", "bsr"):
+        by_columns = matrix.format == "csc"
+        block_rows, block_columns = (1, 1) if by_columns else matrix.blocksize
+        major, minor = matrix.shape[::-1] if by_columns else matrix.shape
+        BipartiteGraph((matrix.indptr, matrix.indices, (major // block_rows, minor // block_columns)))
+        if matrix.format == "bsr" and matrix.data.shape != (len(matrix.indices), block_rows, block_columns):
+            raise InvalidInput(f"BSR data must have shape {(len(matrix.indices), block_rows, block_columns)}; "
+                               f"got {matrix.data.shape}")  # fmt: skip
+        if by_columns and len(matrix.data) != len(matrix.indices):
+            raise InvalidInput(f"CSC data and indices must be equally long; got {len(matrix.data)} and "
+                               f"{len(matrix.indices)}")  # fmt: skip
+    elif matrix.format == "coo":
+        _check_coordinates(matrix)
+    return matrix.tocsr()
+
+
+def _check_coordinates(matrix: Any) -> None:
+    for name, numbers, bound in (("row", matrix.row, matrix.shape[0]), ("column", matrix.col, matrix.shape[1])):
+        if len(numbers) != len(matrix.data):
+            raise InvalidInput(f"COO {name} numbers and data must be equally long; got {len(numbers)} and "
+                               f"{len(matrix.data)}")  # fmt: skip
+        if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < bound:
+            raise InvalidInput(
+                f"{name} numbers must be from 0 to {bound - 1}; got {int(numbers.min())} to {int(numbers.max())}"
+            )
+
+
+def _what_is_wrong(indptr: Any, indices: Any, shape: tuple[int, int]) -> str:
+    """Names the first offset or index that is wrong."""
+    if int(indptr[0]) != 0:
+        return f"indptr must start with 0; got {int(indptr[0])}"
+    falls = (indptr[1:] < indptr[:-1]).nonzero()[0]
+    if len(falls):
+        row = int(falls[0])
+        return (
+            f"indptr must not decrease; row {row} would begin at {int(indptr[row])} and end at {int(indptr[row + 1])}"
+        )
+    last = int(indptr[-1])
+    if last > len(indices):
+        return f"indptr promises {last} entries, but indices has {len(indices)}"
+    edge = int(((indices[:last] < 0) | (indices[:last] >= shape[1])).nonzero()[0][0])
+    return f"column numbers must be from 0 to {shape[1] - 1}; entry {edge} is {int(indices[edge])}"
