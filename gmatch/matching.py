@@ -20,11 +20,17 @@ class Start(IntEnum):
 
     NONE = 0
     CHEAP = 1
-    KARP_SIPSER = 2
-    GIVEN = 3
+    SHUFFLED = 2
+    KARP_SIPSER = 3
+    GIVEN = 4
+    AUTO = 5
+
+    @property
+    def label(self) -> str:
+        return self.name.lower().replace("_", "-")
 
 
-STARTS = {"none": Start.NONE, "cheap": Start.CHEAP, "karp-sipser": Start.KARP_SIPSER}
+STARTS = {start.label: start for start in Start if start is not Start.GIVEN}
 
 
 def max_matching(
@@ -46,9 +52,10 @@ def max_matching(
     method : str or method object
         ``"auto"``, or a system of the literature: ``"apfb"``, ``"apsb"`` (Deveci et al. 2013), ``"claims"`` (Date and
         Nagi 2016), or an object with options: `APFB`, `APsB`, `Claims`.
-    initial : {"auto", "cheap", "karp-sipser", "none"}, Matching, or integer array of shape (rows,)
-        The matching to start from. ``"cheap"`` is the sequential first fit, whatever the number of threads.
-        ``"karp-sipser"`` matches vertices with one free neighbour first. An array holds the column of each row, -1 for
+    initial : {"auto", "cheap", "shuffled", "karp-sipser", "none"}, Matching, or integer array of shape (rows,)
+        The matching to start from. ``"cheap"`` is the sequential first fit, whatever the number of threads;
+        ``"shuffled"`` the same with rows and their columns in a shuffled order; ``"auto"`` the one of the two that
+        suits the numbering of the graph. ``"karp-sipser"`` matches vertices with one free neighbour first. An array holds the column of each row, -1 for
         a free one; it is checked, never changed, and completed to a maximum matching.
     device : {None, "cpu", "gpu"}
         None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
@@ -89,7 +96,7 @@ def max_matching(
         row_match, col_match, reached = back(row_match), back(col_match), back(reached)
     stats = {
         "method": chosen.name,
-        "initial": start.name.lower().replace("_", "-"),
+        "initial": Start(counters.pop("start")).label,
         "backend": backend.NAME,
         "seconds": {step: counters.pop(f"{step}_ns") / 1e9 for step in ("start", "search", "augment")},
         **counters,
@@ -118,25 +125,11 @@ def structural_rank(matrix: Any, **options: Any) -> int:
 
 def _start_of(initial: Any, problem: BipartiteGraph) -> tuple[Start, Any]:
     """The kind of start, and a copy of a given one."""
-    if isinstance(initial, str):
-        if initial == "auto":
-            return _suitable_start(problem), None
-        if initial in STARTS:
-            return STARTS[initial], None
-        raise InvalidInput(
-            f"unknown start {initial!r}; expected 'auto', {', '.join(map(repr, STARTS))}, a Matching, or an array"
-        )
-    return Start.GIVEN, _checked_matching(initial, problem)
-
-
-# A start from which few rows are left does not pay where the first fit already lies close to an optimum.
-SINGLE_ROWS_FOR_KARP_SIPSER = 0.02
-
-
-def _suitable_start(problem: BipartiteGraph) -> Start:
-    """Karp-Sipser where it has vertices with one neighbour to work on, else the first fit."""
-    many_singles = problem.single_rows > SINGLE_ROWS_FOR_KARP_SIPSER * problem.shape[0]
-    return Start.KARP_SIPSER if many_singles else Start.CHEAP
+    if not isinstance(initial, str):
+        return Start.GIVEN, _checked_matching(initial, problem)
+    if initial in STARTS:
+        return STARTS[initial], None
+    raise InvalidInput(f"unknown start {initial!r}; expected {', '.join(map(repr, STARTS))}, a Matching, or an array")
 
 
 def _checked_matching(initial: Any, problem: BipartiteGraph) -> Any:

@@ -27,6 +27,8 @@ CSRC = Path(__file__).parent.parent / "csrc"
 CONSTANT_BLOCKS = 256
 PAPER_BLOCK_SIZE = 256
 BLOCK_SIZE = 1024
+# A block for each multiprocessor: more threads would make the barrier of the grid dearer, and a level is mostly latency.
+GRID_BLOCK_SIZE = 512
 # Up to this many rows, columns and entries one thread block solves a problem faster than a grid with its barriers.
 BLOCK_TEAM_LIMIT = 1 << 14
 FORESTS = ("SpeculativeForest<false>", "SpeculativeForest<true>", "ClaimedForest<false>", "ClaimedForest<true>")
@@ -69,8 +71,8 @@ def program(name: str, offset: str, column: str, forest: str, lanes: int, device
     module = cupy.RawModule(
         code='#include "programs.cuh"\n',
         options=(
-            "-std=c++17", f"-I{CSRC}", f"-DOFFSET={offset}", f"-DCOLUMN={column}", f"-DFOREST={forest}",
-            f"-DLANES={lanes}", f"-DSOURCE_{source_hash()}",
+            "-std=c++17", f"-I{CSRC}", f"-DGRAPH_OFFSET={offset}", f"-DGRAPH_COLUMN={column}", f"-DFOREST={forest}",
+            f"-DROW_LANES={lanes}", f"-DSOURCE_{source_hash()}",
         ),
         enable_cooperative_groups=True,
     )  # fmt: skip
@@ -91,7 +93,7 @@ def grid_of(method: Method, kernel: Any, rows: int, device: Any) -> tuple[int, i
     """Blocks of the grid, and threads of a block."""
     threads = getattr(method, "threads", None)
     if threads is None:
-        return device.attributes["MultiProcessorCount"], BLOCK_SIZE
+        return device.attributes["MultiProcessorCount"], GRID_BLOCK_SIZE
     resident = resident_blocks(kernel, PAPER_BLOCK_SIZE, device)
     wanted = CONSTANT_BLOCKS if threads == "ct" else -(-rows // PAPER_BLOCK_SIZE)
     return max(1, min(wanted, resident)), PAPER_BLOCK_SIZE
@@ -101,7 +103,8 @@ def lanes_of(method: Method, graph: BipartiteGraph) -> int:
     """Threads that share a row: one in the paper's kernels, else by the mean degree."""
     if hasattr(method, "threads"):
         return 1
-    return 32 if graph.entries > 12 * graph.shape[0] else 8
+    degree = graph.entries / max(1, graph.shape[0])
+    return 32 if degree > 12 else 8 if degree > 4 else 4
 
 
 def to_device(array: Any) -> Any:

@@ -10,26 +10,34 @@
 #include "matching.cuh"
 #include "steps.cuh"
 
-// WITH_ROOTS: every row knows the root of its tree, a root claims one path end, and its tree stops growing there
-// (the early exit of GPUBFS-WR in Deveci et al. 2013). Without, a tree can find many path ends, and the reverse pass
-// keeps one.
+// A row of the frontier, and the root of its tree: read together, as one word of 8 bytes.
+struct alignas(8) Sprout {
+  Vertex row;
+  Vertex root;
+};
+
+// WITH_ROOTS: a root claims one path end, and its tree stops growing there (the early exit of GPUBFS-WR in Deveci et
+// al. 2013). Without, a tree can find many path ends, and the reverse pass keeps one.
 template <bool WITH_ROOTS>
 struct ClaimedForest {
   Matching matching;
   Vertex* predecessor;  // [num_columns] the row that claimed this column, NONE outside the forest
-  Vertex* frontier[2];  // [num_rows]    the rows to expand, of this level and of the next
+  Sprout* frontiers;    // [2][num_rows] the rows to expand, of this level and of the next
   Vertex* ends;         // [num_columns] free columns that were reached
-  Vertex* root;         // [num_rows]    WITH_ROOTS: the free row at the top of this row's tree
   Vertex* path_end;     // [num_rows]    WITH_ROOTS: at a root, the free column that its tree reached, or NONE
   Vertex* successor;    // [num_rows]    without: the next column on the path through this row, or NONE
   Vertex* path_roots;   // [num_rows]    without: roots whose path the reverse pass kept
 
   DEVICE void carve(Workspace& workspace) {
     predecessor = workspace.take<Vertex>(matching.num_columns);
-    for (Vertex*& rows : frontier) rows = workspace.take<Vertex>(matching.num_rows);
+    frontiers = workspace.take<Sprout>(2 * static_cast<Count>(matching.num_rows));
     ends = workspace.take<Vertex>(matching.num_columns);
-    (WITH_ROOTS ? root : successor) = workspace.take<Vertex>(matching.num_rows);
-    (WITH_ROOTS ? path_end : path_roots) = workspace.take<Vertex>(matching.num_rows);
+    if constexpr (WITH_ROOTS) {
+      path_end = workspace.take<Vertex>(matching.num_rows);
+    } else {
+      successor = workspace.take<Vertex>(matching.num_rows);
+      path_roots = workspace.take<Vertex>(matching.num_rows);
+    }
   }
 
   // Makes every free row that has an edge the root of a tree.
@@ -37,27 +45,37 @@ struct ClaimedForest {
   DEVICE void plant(const Steps<Team>& steps, const Edges& edges) const {
     if (steps.team.rank() == 0) steps.progress.num_ends = steps.progress.num_paths = 0;
     steps.team.each(matching.num_columns, [&](Count column) { predecessor[column] = NONE; });
-    steps.team.each(matching.num_rows, [&](Count row) {
-      if (matching.row_match[row] == NONE && edges.has_edges(row)) join(steps, row, row);
+    steps.team.each(matching.num_rows, [&](Count i) {
+      const Vertex row = static_cast<Vertex>(i);
+      if (matching.row_match[row] != NONE || !edges.has_edges(row)) return;
+      if constexpr (WITH_ROOTS) path_end[row] = NONE;
+      join(steps, row, row);
     });
   }
 
   template <class Team, class Expand>
   DEVICE void each_frontier_row(const Steps<Team>& steps, Vertex, Expand expand) const {
-    const Vertex* rows = frontier[steps.parity()];
+    const Sprout* sprouts = frontier(steps.parity());
     steps.team.each_group(steps.todo(), [&](Count i) {
-      if (!has_path(steps.team, rows[i])) expand(rows[i]);
+      const Sprout sprout = sprouts[i];
+      expand(sprout.row, sprout.root);
     });
+  }
+
+  // Whether a tree goes on growing.
+  template <class Team>
+  DEVICE bool grows(const Team& team, Vertex root) const {
+    if constexpr (WITH_ROOTS) return team.read(&path_end[root]) == NONE;
+    return true;
   }
 
   // Lets `row` reach `column`. Returns whether the row should go on to its next column.
   template <class Team>
-  DEVICE bool visit(const Steps<Team>& steps, Vertex row, Vertex column, Vertex) const {
-    if (steps.team.read(&predecessor[column]) != NONE) return true;
+  DEVICE bool visit(const Steps<Team>& steps, Vertex row, Vertex root, Vertex column, Vertex) const {
+    const Vertex mate = matching.col_match[column];  // before the claim, so that both are under way at once
     if (!steps.team.claim(&predecessor[column], NONE, row)) return true;
-    const Vertex mate = matching.col_match[column];
-    if (mate == NONE) return end_path(steps, row, column);
-    join(steps, mate, WITH_ROOTS ? root[row] : NONE);
+    if (mate == NONE) return end_path(steps, root, column);
+    join(steps, mate, root);
     return true;
   }
 
@@ -85,27 +103,19 @@ struct ClaimedForest {
   DEVICE bool reached(Vertex column) const { return predecessor[column] != NONE; }
 
  private:
+  // By arithmetic, not as an array of two pointers: that would put the forest into a GPU's local memory.
+  DEVICE Sprout* frontier(int parity) const { return frontiers + parity * static_cast<Count>(matching.num_rows); }
+
   template <class Team>
-  DEVICE void join(const Steps<Team>& steps, Vertex row, Vertex root_of_row) const {
-    if constexpr (WITH_ROOTS) {
-      root[row] = root_of_row;
-      if (root_of_row == row) path_end[row] = NONE;
-    } else {
-      successor[row] = NONE;
-    }
-    frontier[steps.parity() ^ 1][steps.append()] = row;
+  DEVICE void join(const Steps<Team>& steps, Vertex row, Vertex root) const {
+    if constexpr (!WITH_ROOTS) successor[row] = NONE;
+    frontier(steps.parity() ^ 1)[steps.append()] = Sprout{row, root};
   }
 
   template <class Team>
-  DEVICE bool has_path(const Team& team, Vertex row) const {
-    if constexpr (WITH_ROOTS) return team.read(&path_end[root[row]]) != NONE;
-    return false;
-  }
-
-  template <class Team>
-  DEVICE bool end_path(const Steps<Team>& steps, Vertex row, Vertex column) const {
+  DEVICE bool end_path(const Steps<Team>& steps, Vertex root, Vertex column) const {
     if constexpr (WITH_ROOTS) {
-      if (!steps.team.claim(&path_end[root[row]], NONE, column)) return false;
+      if (!steps.team.claim(&path_end[root], NONE, column)) return false;
     }
     ends[steps.team.append(&steps.progress.num_ends)] = column;
     steps.mark_found();

@@ -16,12 +16,18 @@ struct CsrEdges {
   DEVICE bool has_edges(Vertex row) const { return begin(row) < end(row); }
   DEVICE Count num_edges() const { return offsets[num_rows]; }
 
+  // Where the columns of a row stand in `columns`.
+  struct Range {
+    Offset begin, end;
+  };
+  DEVICE Range columns_of(Vertex row) const { return {begin(row), end(row)}; }
+
   // visit(column) for the columns of a row, shared out over the lanes of a group, until it returns false.
   // Returns how many this lane looked at.
   template <class Team, class Visit>
-  DEVICE Count scan(const Team& team, Vertex row, Visit visit) const {
+  DEVICE Count scan(const Team& team, Range range, Visit visit) const {
     Count inspected = 0;
-    for (Offset edge = begin(row) + team.lane(); edge < end(row); edge += team.lanes()) {
+    for (Offset edge = range.begin + team.lane(); edge < range.end; edge += team.lanes()) {
       ++inspected;
       if (!visit(column(edge))) break;
     }

@@ -1,6 +1,7 @@
 // initial.cuh: matchings to start from.
 //
-//   cheap         the sequential first fit, found by threads in any order: deferred acceptance
+//   cheap         the sequential first fit, found by threads in any order: deferred acceptance; in the order in which
+//                 rows and columns are stored, or shuffled
 //   karp_sipser   vertices with one free neighbour are matched first, and what follows from them at once
 #pragma once
 #include "csr_edges.cuh"
@@ -13,6 +14,15 @@ DEVICE void clear_matching(const Team& team, const Matching& matching) {
   team.each(matching.num_columns, [&](Count column) { matching.col_match[column] = NONE; });
 }
 
+template <class Team, class Edges>
+DEVICE void count_free_rows(const Team& team, const Matching& matching, const Edges& edges, Count* free_rows) {
+  Count found = 0;
+  team.each(matching.num_rows, [&](Count row) {
+    found += matching.row_match[row] == NONE && edges.has_edges(static_cast<Vertex>(row));
+  });
+  team.add_all(free_rows, found);
+}
+
 // Completes a matching of which only the rows' side is given.
 template <class Team>
 DEVICE void mirror_rows(Team& team, const Matching& matching) {
@@ -23,11 +33,38 @@ DEVICE void mirror_rows(Team& team, const Matching& matching) {
   });
 }
 
-// The cheap matching (first fit: every row in order takes its first free column), as a stable matching. Rows propose to
-// their columns in stored order; a column holds the smallest row that proposed. Deferred acceptance ends in the same
-// matching whatever the order of the proposals (Gale, Shapley 1962), and in row order it is the first fit: so the
-// result does not depend on the races.
-template <class Edges>
+// The order in which rows choose, and the column a row looks at first.
+//
+// In stored order the first fit is hard to beat where rows and columns are numbered alike along a mesh. Where only one
+// of the two follows the mesh, it drifts: every row takes a column on the same side, free rows pile up far from free
+// columns, and the search needs ten times the phases. Shuffled on both sides it cannot drift, whatever the numbering.
+struct StoredOrder {
+  static DEVICE Vertex turn_of(Vertex row) { return row; }
+  static DEVICE Vertex row_at(Vertex turn) { return turn; }
+  static DEVICE Count first_column(Vertex, Count) { return 0; }
+};
+struct ShuffledOrder {
+  // Permutes the 31-bit numbers: odd factors have an inverse modulo 2^31, and the shift undoes itself.
+  static DEVICE Vertex turn_of(Vertex row) {
+    return multiply(halves_folded(multiply(row, 0x2c1b3c6du)), 0x297a2d39u);
+  }
+  static DEVICE Vertex row_at(Vertex turn) {
+    return multiply(halves_folded(multiply(turn, 0xcf0b109u)), 0x64ea2d65u);
+  }
+  static DEVICE Count first_column(Vertex turn, Count degree) { return (turn >> 7) % degree; }
+
+ private:
+  static DEVICE Vertex multiply(Vertex number, unsigned factor) {
+    return static_cast<Vertex>(static_cast<unsigned>(number) * factor & LAST_VERTEX);
+  }
+  static DEVICE Vertex halves_folded(Vertex number) { return number ^ number >> 16; }
+};
+
+// The cheap matching (first fit: every row in its turn takes its first free column), as a stable matching. Rows propose
+// to their columns in order; a column holds the row with the earliest turn that proposed. Deferred acceptance ends in
+// the same matching whatever the order of the proposals (Gale, Shapley 1962), and in order of turns it is the first
+// fit: so the result does not depend on the races.
+template <class Edges, class Order>
 struct CheapMatching {
   Matching matching;
   Edges edges;
@@ -38,39 +75,47 @@ struct CheapMatching {
   template <class Team>
   DEVICE void run(Steps<Team>& steps) const {
     Team& team = steps.team;
-    // While it runs, col_match holds who is held; LAST_VERTEX is nobody.
+    // While it runs, col_match holds turns; LAST_VERTEX is nobody's.
     team.each(matching.num_columns, [&](Count column) { matching.col_match[column] = LAST_VERTEX; });
     team.each(matching.num_rows, [&](Count row) {
       tried[row] = 0;
       matching.row_match[row] = NONE;
     });
     team.sync();
-    team.each(matching.num_rows, [&](Count row) { settle(team, row); });
+    team.each(matching.num_rows, [&](Count row) { settle(team, Order::turn_of(static_cast<Vertex>(row))); });
     team.sync();
     team.each(matching.num_columns, [&](Count column) {
-      const Vertex row = matching.col_match[column];
-      if (row == LAST_VERTEX) matching.col_match[column] = NONE;
-      else matching.row_match[row] = column;
+      const Vertex turn = matching.col_match[column];
+      const Vertex row = turn == LAST_VERTEX ? NONE : Order::row_at(turn);
+      matching.col_match[column] = row;
+      if (row != NONE) matching.row_match[row] = static_cast<Vertex>(column);
     });
+    team.sync();
   }
 
  private:
-  // Finds a column for a row, then for the row that it displaced, and so on.
+  // Finds a column for a row, then for the row that it displaced, and so on. (A row whose turn is nobody's is left out:
+  // it stays free, and the search will match it.)
   template <class Team>
-  DEVICE void settle(const Team& team, Vertex row) const {
-    while (row != LAST_VERTEX) row = propose(team, row);
+  DEVICE void settle(const Team& team, Vertex turn) const {
+    while (turn != LAST_VERTEX) turn = propose(team, turn);
   }
 
-  // Returns the row that is without a column now, LAST_VERTEX if none is.
+  // Returns the turn of the row that is without a column now, LAST_VERTEX if none is.
   template <class Team>
-  DEVICE Vertex propose(const Team& team, Vertex row) const {
-    const auto begin = edges.begin(row), end = edges.end(row);
-    for (auto edge = begin + tried[row]; edge < end; ++edge) {
-      Vertex* holder = &matching.col_match[edges.column(edge)];
-      if (team.read(holder) <= row) continue;
-      tried[row] = static_cast<Vertex>(edge + 1 - begin);  // before the proposal: whoever displaces the row reads it
-      const Vertex held = team.fetch_min(holder, row);
-      if (held > row) return held;
+  DEVICE Vertex propose(const Team& team, Vertex turn) const {
+    const Vertex row = Order::row_at(turn);
+    const auto range = edges.columns_of(row);
+    const Count degree = range.end - range.begin;
+    if (degree == 0) return LAST_VERTEX;
+    Count place = Order::first_column(turn, degree) + tried[row];
+    for (Vertex tries = tried[row] + 1; tries <= degree; ++tries, ++place) {
+      if (place >= degree) place -= degree;
+      Vertex* holder = &matching.col_match[edges.column(range.begin + place)];
+      if (team.read(holder) <= turn) continue;
+      tried[row] = tries;  // before the proposal: whoever displaces the row reads it
+      const Vertex held = team.fetch_min(holder, turn);
+      if (held > turn) return held;
     }
     return LAST_VERTEX;
   }
@@ -139,7 +184,7 @@ struct KarpSipser {
       row_degree[row] = static_cast<Vertex>(edges.end(row) - edges.begin(row));
     });
     team.each_group(matching.num_rows, [&](Count row) {
-      edges.scan(team, row, [&](Vertex column) { return team.fetch_add(&col_size[column], 1), true; });
+      edges.scan(team, edges.columns_of(row), [&](Vertex column) { return team.fetch_add(&col_size[column], 1), true; });
     });
     steps.end();
     // The columns' lists may stand in any order, so a place for each is one addition.
@@ -149,7 +194,7 @@ struct KarpSipser {
     });
     steps.end();
     team.each_group(matching.num_rows, [&](Count row) {
-      edges.scan(team, row, [&](Vertex column) {
+      edges.scan(team, edges.columns_of(row), [&](Vertex column) {
         col_rows[col_begin[column] + team.fetch_add(&col_degree[column], 1)] = row;
         return true;
       });

@@ -109,7 +109,7 @@ nb::tuple match(Array<const Offset> offsets, Array<const Column> columns, int nu
     task.workspace = workspace.get();
     run_on_host(threads, [&](HostTeam& team) { match_cardinality<Forest>(team, edges, task); });
   });
-  return nb::make_tuple(report.start_size, report.size, report.phases, report.levels, report.edges_inspected,
+  return nb::make_tuple(report.start, report.start_size, report.size, report.phases, report.levels, report.edges_inspected,
                         report.start_ns, report.search_ns, report.augment_ns);
 }
 

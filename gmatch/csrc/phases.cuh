@@ -25,8 +25,12 @@ DEVICE void run_phases(Steps<Team>& steps, const Forest& forest, const Edges& ed
     steps.end();
     Vertex level = 0;
     while (steps.todo() > 0 && !(shortest_only && steps.found_path())) {
-      forest.each_frontier_row(steps, level, [&](Vertex row) {
-        inspected += edges.scan(team, row, [&](Vertex column) { return forest.visit(steps, row, column, level); });
+      forest.each_frontier_row(steps, level, [&](Vertex row, Vertex root) {
+        const auto columns = edges.columns_of(row);  // before the question, so that both loads are under way at once
+        if (!forest.grows(team, root)) return;
+        inspected += edges.scan(team, columns, [&](Vertex column) {
+          return forest.visit(steps, row, root, column, level);
+        });
       });
       steps.end();
       ++level;

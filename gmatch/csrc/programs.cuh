@@ -8,7 +8,7 @@
 
 // Numbered as in gmatch/methods.py.
 enum class ForestKind { speculative, speculative_with_roots, claimed, claimed_with_roots };
-enum class Start { none, cheap, karp_sipser, given };
+enum class Start { none, cheap, shuffled, karp_sipser, given, automatic };
 
 // Everything a call of match_cardinality works on, but the graph.
 struct Task {
@@ -30,31 +30,71 @@ DEVICE void set_up(SpeculativeForest<WITH_ROOTS>& forest, const Task& task) {
 template <bool WITH_ROOTS>
 DEVICE void set_up(ClaimedForest<WITH_ROOTS>&, const Task&) {}
 
+template <class Edges>
+using FirstFit = CheapMatching<Edges, StoredOrder>;
+template <class Edges>
+using ShuffledFit = CheapMatching<Edges, ShuffledOrder>;
+
+// The better of two first fits, for the search. Sizes alone mislead: a fit in stored order that is not clearly larger
+// than the shuffled one has drifted, and leaves long ways between free rows and free columns.
 template <class Team, class Edges>
-DEVICE void run_start(Steps<Team>& steps, const Edges& edges, const Task& task) {
-  const Matching& matching = task.matching;
+DEVICE Start run_better_fit(Steps<Team>& steps, const Edges& edges, const Matching& matching, Workspace workspace) {
+  Team& team = steps.team;
+  Count* free_rows = steps.progress.free_rows;
+  Matching other = matching;
+  other.row_match = workspace.take<Vertex>(matching.num_rows);
+  other.col_match = workspace.take<Vertex>(matching.num_columns);
+
+  FirstFit<Edges> first_fit{matching, edges};
+  first_fit.carve(workspace);
+  first_fit.run(steps);
+  count_free_rows(team, matching, edges, &free_rows[0]);
+  team.sync();
+  if (free_rows[0] * 100 <= matching.num_rows) return Start::cheap;
+
+  ShuffledFit<Edges> shuffled_fit{other, edges, first_fit.tried};
+  shuffled_fit.run(steps);
+  count_free_rows(team, other, edges, &free_rows[1]);
+  team.sync();
+  if (free_rows[0] * 4 < free_rows[1] * 3) return Start::cheap;
+  team.each(matching.num_rows, [&](Count row) { matching.row_match[row] = other.row_match[row]; });
+  team.each(matching.num_columns, [&](Count column) { matching.col_match[column] = other.col_match[column]; });
+  return Start::shuffled;
+}
+
+// Fills the matching; returns the start that did.
+template <class Team, class Edges>
+DEVICE Start run_start(Steps<Team>& steps, const Edges& edges, const Task& task) {
   Workspace workspace(task.workspace);
   switch (task.start) {
+    case Start::automatic:
+      return run_better_fit(steps, edges, task.matching, workspace);
     case Start::none:
-      clear_matching(steps.team, matching);
+      clear_matching(steps.team, task.matching);
       break;
     case Start::given:
-      mirror_rows(steps.team, matching);
+      mirror_rows(steps.team, task.matching);
       break;
     case Start::cheap: {
-      CheapMatching<Edges> cheap{matching, edges};
-      cheap.carve(workspace);
-      cheap.run(steps);
+      FirstFit<Edges> first_fit{task.matching, edges};
+      first_fit.carve(workspace);
+      first_fit.run(steps);
+      break;
+    }
+    case Start::shuffled: {
+      ShuffledFit<Edges> shuffled_fit{task.matching, edges};
+      shuffled_fit.carve(workspace);
+      shuffled_fit.run(steps);
       break;
     }
     case Start::karp_sipser: {
-      KarpSipser<Edges> karp_sipser{matching, edges};
+      KarpSipser<Edges> karp_sipser{task.matching, edges};
       karp_sipser.carve(workspace, edges.num_edges());
       karp_sipser.run(steps);
       break;
     }
   }
-  steps.end();
+  return task.start;
 }
 
 // Maximum cardinality matching: a start, the search, and the proof.
@@ -65,11 +105,15 @@ DEVICE void match_cardinality(Team& team, const Edges& edges, const Task& task) 
   Steps<Team> steps(team, *task.progress);
   Count now = team.nanoseconds();
 
-  run_start(steps, edges, task);
+  const Start start = run_start(steps, edges, task);
+  steps.end();
   Count start_size = 0;
   team.each(matching.num_rows, [&](Count row) { start_size += matching.row_match[row] != NONE; });
   team.add_all(&report.start_size, start_size);
-  if (team.rank() == 0) report.start_ns = lap(team, now);
+  if (team.rank() == 0) {
+    report.start = static_cast<Count>(start);
+    report.start_ns = lap(team, now);
+  }
 
   Workspace workspace(task.workspace);
   Forest forest{};
@@ -123,21 +167,25 @@ DEVICE void inspect_graph(Team& team, const Edges& edges, Count num_entries, Ins
 template <class Forest, class Edges>
 DEVICE Count workspace_size(Start start, Matching matching, Count num_edges) {
   Workspace for_start(nullptr), for_search(nullptr);
-  if (start == Start::cheap) CheapMatching<Edges>{matching, {}}.carve(for_start);
+  if (start == Start::automatic) {
+    for_start.take<Vertex>(matching.num_rows);
+    for_start.take<Vertex>(matching.num_columns);
+  }
   if (start == Start::karp_sipser) KarpSipser<Edges>{matching, {}}.carve(for_start, num_edges);
+  else FirstFit<Edges>{matching, {}}.carve(for_start);
   Forest forest{};
   forest.matching = matching;
   forest.carve(for_search);
   return for_start.used() > for_search.used() ? for_start.used() : for_search.used();
 }
 
-// The GPU's entry points. OFFSET and COLUMN are the types of the graph's arrays, FOREST the forest's,
-// LANES the threads that share a row.
+// The GPU's entry points. GRAPH_OFFSET and GRAPH_COLUMN are the types of the graph's arrays, FOREST the forest's,
+// ROW_LANES the threads that share a row.
 #if defined(PROGRAM) && defined(FOREST)
-using DeviceEdges = CsrEdges<OFFSET, COLUMN>;
+using DeviceEdges = CsrEdges<GRAPH_OFFSET, GRAPH_COLUMN>;
 
 #define MATCH_PARAMETERS                                                                                         \
-  int num_rows, int num_columns, const OFFSET *offsets, const COLUMN *columns, Vertex *row_match,                \
+  int num_rows, int num_columns, const GRAPH_OFFSET *offsets, const GRAPH_COLUMN *columns, Vertex *row_match,                \
       Vertex *col_match, unsigned char *reached, Vertex *levels, Vertex *augmentations, char *workspace,         \
       Progress *progress, Report *report, int start, int shortest_only, unsigned *arrivals
 #define MATCH(Team)                                                                                              \
@@ -146,13 +194,13 @@ using DeviceEdges = CsrEdges<OFFSET, COLUMN>;
                             Task{{num_rows, num_columns, row_match, col_match}, reached, {levels, augmentations}, \
                                  workspace, progress, report, static_cast<Start>(start), shortest_only != 0})
 
-PROGRAM(match_grid)(MATCH_PARAMETERS) { MATCH(GridTeam<LANES>); }
-PROGRAM(match_block)(MATCH_PARAMETERS) { MATCH(BlockTeam<LANES>); }
+PROGRAM(match_grid)(MATCH_PARAMETERS) { MATCH(GridTeam<ROW_LANES>); }
+PROGRAM(match_block)(MATCH_PARAMETERS) { MATCH(BlockTeam<ROW_LANES>); }
 
 PROGRAM(inspect_grid)
-(int num_rows, int num_columns, const OFFSET* offsets, const COLUMN* columns, Count num_entries,
+(int num_rows, int num_columns, const GRAPH_OFFSET* offsets, const GRAPH_COLUMN* columns, Count num_entries,
  Inspection* inspection, unsigned* arrivals) {
-  GridTeam<LANES> team(arrivals);
+  GridTeam<ROW_LANES> team(arrivals);
   inspect_graph(team, DeviceEdges{num_rows, num_columns, offsets, columns}, num_entries, *inspection);
 }
 #endif

@@ -45,30 +45,34 @@ struct SpeculativeForest {
     });
   }
 
-  // A pass over all rows a level, as in the paper; the roots of trees with a path are passed over.
+  // A pass over all rows a level, as in the paper.
   template <class Team, class Expand>
   DEVICE void each_frontier_row(const Steps<Team>& steps, Vertex depth, Expand expand) const {
     const Team& team = steps.team;
     team.each(matching.num_rows, [&](Count row) {
-      if (team.read(&level[row]) != START + depth) return;
-      if (WITH_ROOTS && team.read(&level[team.read(&root[row])]) < UNREACHED) return;
-      expand(row);
+      if (team.read(&level[row]) == START + depth) expand(row, WITH_ROOTS ? team.read(&root[row]) : NONE);
     });
+  }
+
+  // Whether a tree goes on growing; lines 6 and 7 of Algorithm 4.
+  template <class Team>
+  DEVICE bool grows(const Team& team, Vertex my_root) const {
+    return !WITH_ROOTS || team.read(&level[my_root]) >= UNREACHED;
   }
 
   // Lines 6 to 17 of Algorithm 2, 9 to 22 of Algorithm 4.
   template <class Team>
-  DEVICE bool visit(const Steps<Team>& steps, Vertex row, Vertex column, Vertex depth) const {
+  DEVICE bool visit(const Steps<Team>& steps, Vertex row, Vertex my_root, Vertex column, Vertex depth) const {
     const Team& team = steps.team;
     const Vertex mate = team.read(&matching.col_match[column]);
     if (mate >= 0) {
       if (team.read(&level[mate]) != UNREACHED) return true;
       team.write(&level[mate], START + depth + 1);
-      if constexpr (WITH_ROOTS) team.write(&root[mate], team.read(&root[row]));
+      if constexpr (WITH_ROOTS) team.write(&root[mate], my_root);
       team.write(&predecessor[column], row);
       steps.mark_todo();
     } else if (mate == NONE) {
-      if constexpr (WITH_ROOTS) team.write(&level[team.read(&root[row])], -column);
+      if constexpr (WITH_ROOTS) team.write(&level[my_root], -column);
       team.write(&matching.col_match[column], END);
       team.write(&predecessor[column], row);
       team.write(&steps.progress.num_ends, 1);

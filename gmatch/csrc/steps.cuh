@@ -13,19 +13,21 @@ struct Progress {
   Vertex num_ends;   // path ends found in this phase (claimed trees), or not 0 if there is one (speculative)
   Vertex num_paths;  // paths that the reverse pass kept
   Count augmented;   // augmentations of all phases
+  Count free_rows[2];  // rows with edges that the first fit, in stored and in shuffled order, left free
 };
 
 // What a program reports; the Python side reads the fields by the names in REPORT_FIELDS.
 struct Report {
-  Count start_size;       // edges matched by the start
+  Count start;            // which start ran, a Start
+  Count start_size;       // edges matched by it
   Count size;             // edges matched at the end
   Count phases;           // searches, the last of which finds no path and is the proof
   Count levels;           // steps of all searches
   Count edges_inspected;  // entries read by all searches
   Count start_ns, search_ns, augment_ns;
 };
-constexpr const char* REPORT_FIELDS[] = {"start_size",      "size",     "phases",    "levels",
-                                         "edges_inspected", "start_ns", "search_ns", "augment_ns"};
+constexpr const char* REPORT_FIELDS[] = {"start",           "start_size", "size",      "phases",    "levels",
+                                         "edges_inspected", "start_ns",   "search_ns", "augment_ns"};
 static_assert(sizeof(Report) == sizeof(REPORT_FIELDS) / sizeof(char*) * sizeof(Count), "one name for each field");
 
 // Each thread holds its own copy; all copies agree, because all threads end every step.

@@ -15,7 +15,7 @@
 //   each_group(n, f)           the same, one lane group for each i: all its lanes call f(i)
 //   read, write                relaxed access to a cell that other threads change in the same step
 //   claim                      compare and swap: true for the one thread that changed `expected` into `desired`
-//   fetch_add, append          append adds 1 and is cheaper where many threads add to one counter
+//   fetch_add, append          append adds 1, for all threads that come to a line of the program to one counter
 //   fetch_min                  lowers a cell; what the writer of a value wrote before is seen by who gets that value
 //   add_all, max_all           the sum, the largest, of one value of every thread; all threads of the team call it
 //   nanoseconds                a clock
@@ -31,7 +31,7 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 #if defined(__CUDACC__)  // nvcc and NVRTC
 
 #define DEVICE __device__ __forceinline__
-#define PROGRAM(name) extern "C" __global__ void __launch_bounds__(1024) name
+#define PROGRAM(name) extern "C" __global__ void __launch_bounds__(1024, 1) name
 
 enum class Scope { block, grid };
 
@@ -86,9 +86,9 @@ class DeviceTeam {
     const auto addend = static_cast<unsigned long long>(value);
     return static_cast<Count>(on_grid() ? atomicAdd(bits, addend) : atomicAdd_block(bits, addend));
   }
-  // One atomic for all lanes of the warp that are here with the same counter.
+  // One atomic for all lanes of the warp that are here; lanes that are here together add to one counter.
   DEVICE int append(int* counter) const {
-    const unsigned together = __match_any_sync(__activemask(), reinterpret_cast<unsigned long long>(counter));
+    const unsigned together = __activemask();
     const int leader = __ffs(together) - 1;
     const int lane = threadIdx.x % 32;
     int first = 0;
@@ -205,6 +205,7 @@ class HostTeam {
       *cell = desired;
       return true;
     }
+    if (read(cell) != expected) return false;  // far cheaper than a compare and swap that fails
     return __atomic_compare_exchange_n(cell, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   }
   template <class T>
