@@ -1,6 +1,6 @@
 """gmatch: exact bipartite matching with proofs, on GPUs and CPUs."""
 
-
+from . import datasets
 from .certificate import Certificate, verify
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, InvalidInput
 from .matching import max_matching, structural_rank

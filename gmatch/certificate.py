@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -104,18 +104,17 @@ def row_of_each_entry(indptr: Any, entries: int) -> Any:
     return xp.searchsorted(indptr, xp.arange(entries, dtype=indptr.dtype), side="right").astype(np.int32) - 1
 
 
-def _namespace(array: Any) -> ModuleType:
-    if device_of(array) == "cpu":
-        return np
-    import cupy
-
-    return cupy
+def _namespace(array: Any) -> Any:
+    """NumPy, or the CuPy that made the array."""
+    return np if device_of(array) == "cpu" else sys.modules["cupy"]
 
 
-def _check_mates(xp: ModuleType, row_match: Any, col_match: Any, shape: tuple[int, int]) -> None:
+def _check_mates(xp: Any, row_match: Any, col_match: Any, shape: tuple[int, int]) -> None:
     for side, mates, length, bound in (("row", row_match, *shape), ("col", col_match, *shape[::-1])):
         if mates.shape != (length,) or mates.dtype.kind != "i":
-            raise CertificateError(f"{side}_match must hold {length} integers; got {mates.dtype} of shape {mates.shape}")
+            raise CertificateError(
+                f"{side}_match must hold {length} integers; got {mates.dtype} of shape {mates.shape}"
+            )
         if length and not (-1 <= int(mates.min()) and int(mates.max()) < bound):
             raise CertificateError(f"{side}_match must hold numbers from -1 to {bound - 1}; got "
                                    f"{int(mates.min())} to {int(mates.max())}")  # fmt: skip
@@ -128,7 +127,7 @@ def _check_mates(xp: ModuleType, row_match: Any, col_match: Any, shape: tuple[in
             raise CertificateError(f"{side} {vertex} is matched with {mate}, which is matched with {int(back[mate])}")
 
 
-def _mask(xp: ModuleType, numbers: Any, length: int, side: str) -> Any:
+def _mask(xp: Any, numbers: Any, length: int, side: str) -> Any:
     if len(numbers) and not (0 <= int(numbers.min()) and int(numbers.max()) < length):
         raise CertificateError(f"the cover's {side} numbers must be from 0 to {length - 1}")
     mask = xp.zeros(length, np.bool_)

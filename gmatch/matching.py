@@ -55,8 +55,8 @@ def max_matching(
     initial : {"auto", "cheap", "shuffled", "karp-sipser", "none"}, Matching, or integer array of shape (rows,)
         The matching to start from. ``"cheap"`` is the sequential first fit, whatever the number of threads;
         ``"shuffled"`` the same with rows and their columns in a shuffled order; ``"auto"`` the one of the two that
-        suits the numbering of the graph. ``"karp-sipser"`` matches vertices with one free neighbour first. An array holds the column of each row, -1 for
-        a free one; it is checked, never changed, and completed to a maximum matching.
+        suits the numbering of the graph. ``"karp-sipser"`` matches vertices with one free neighbour first. An array
+        holds the column of each row, -1 for a free one; it is checked, never changed, and completed.
     device : {None, "cpu", "gpu"}
         None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
     threads : int, optional

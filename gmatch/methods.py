@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import get_args, get_type_hints
-from typing import Literal
+from typing import Literal, get_args, get_type_hints
 
 from .errors import InvalidInput
 
@@ -34,8 +33,7 @@ class _Method:
             allowed, given = get_args(hint), getattr(self, option)
             if given not in allowed:
                 raise InvalidInput(
-                    f"{type(self).__name__}({option}=...) must be one of {', '.join(map(repr, allowed))}; "
-                    f"got {given!r}"
+                    f"{type(self).__name__}({option}=...) must be one of {', '.join(map(repr, allowed))}; got {given!r}"
                 )
 
     @property

@@ -53,14 +53,12 @@ class BipartiteGraph:
     nonzero values are edges.
     """
 
-    __slots__ = ("indptr", "indices", "shape", "entries", "single_rows", "max_degree", "device", "row_nodes", "col_nodes")
+    __slots__ = ("indptr", "indices", "shape", "entries", "device", "row_nodes", "col_nodes")
 
     indptr: Any
     indices: Any
     shape: tuple[int, int]
     entries: int
-    single_rows: int
-    max_degree: int
     device: Device
     row_nodes: tuple[Hashable, ...] | None
     col_nodes: tuple[Hashable, ...] | None
@@ -69,10 +67,10 @@ class BipartiteGraph:
         indptr, indices, shape = _csr_arrays(graph)
         device = device_of(indices)
         seen = backend_for(indices, device).inspect(indptr, indices, shape[1])
-        falling, first, last, bad, single_rows, max_degree = seen
+        falling, first, last, bad = seen
         if falling or first != 0 or last > len(indices) or bad:
             raise InvalidInput(_what_is_wrong(indptr, indices, shape))
-        self._freeze(indptr, indices, shape, last, single_rows, max_degree, device, None, None)
+        self._freeze(indptr, indices, shape, last, device, None, None)
 
     def _freeze(self, *values: Any) -> None:
         for name, value in zip(self.__slots__, values, strict=True):
@@ -89,7 +87,7 @@ class BipartiteGraph:
         return f"<BipartiteGraph of {rows} rows, {columns} columns and {self.entries} entries on the {self.device}>"
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph, top_nodes: Iterable[Hashable]) -> BipartiteGraph:
+    def from_networkx(cls, graph: networkx.Graph[Any], top_nodes: Iterable[Hashable]) -> BipartiteGraph:
         """A networkx graph whose rows are `top_nodes`, in the order given, and whose columns are the other nodes.
 
         Parameters
@@ -137,8 +135,8 @@ class BipartiteGraph:
         to_device = backend_for(None, device).to_device
         moved = object.__new__(BipartiteGraph)
         moved._freeze(
-            to_device(self.indptr), to_device(self.indices), self.shape, self.entries, self.single_rows,
-            self.max_degree, device, self.row_nodes, self.col_nodes,
+            to_device(self.indptr), to_device(self.indices), self.shape, self.entries, device,
+            self.row_nodes, self.col_nodes,
         )  # fmt: skip
         return moved
 
@@ -205,7 +203,9 @@ def _index_array(array: Any, name: str) -> Any:
             raise InvalidInput(f"{name} must be an array of integers; got {type(array).__name__} ({error})") from None
     dtype = array.dtype
     if array.ndim != 1 or dtype.kind not in "iu":
-        raise InvalidInput(f"{name} must be a one-dimensional array of integers; got {array.ndim} dimensions of {dtype}")
+        raise InvalidInput(
+            f"{name} must be a one-dimensional array of integers; got {array.ndim} dimensions of {dtype}"
+        )
     if dtype != np.int32 and dtype != np.int64 or not dtype.isnative:
         # 64-bit unsigned numbers past the signed range become negative, and are refused as such.
         array = array.astype(np.int64 if dtype.itemsize > 4 or dtype == np.uint32 else np.int32)

@@ -36,9 +36,10 @@ def thread_count(threads: int | None, entries: int) -> int:
     return int(threads)
 
 
-def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int, int, int]:
+def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
     """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
-    return _native.inspect(indptr, indices, columns, thread_count(None, len(indices)))
+    seen: tuple[int, int, int, int] = _native.inspect(indptr, indices, columns, thread_count(None, len(indices)))
+    return seen
 
 
 def to_device(array: Any) -> Any:
@@ -55,15 +56,15 @@ def match(
         row_match = np.empty(rows, np.int32)
     col_match = np.empty(columns, np.int32)
     reached = np.empty(columns, np.bool_)
-    journal = np.empty((2, min(rows, columns) + 1), np.int32)
+    levels, augmentations = journal = np.empty((2, min(rows, columns) + 1), np.int32)
     try:
         report = _native.match(
-            graph.indptr, graph.indices, columns, row_match, col_match, reached.view(np.uint8), *journal,
+            graph.indptr, graph.indices, columns, row_match, col_match, reached.view(np.uint8), levels, augmentations,
             method.forest, start, method.shortest_only, team_size,
         )  # fmt: skip
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None
-    counters = dict(zip(_native.REPORT_FIELDS, report, strict=True))
+    counters: dict[str, Any] = dict(zip(_native.REPORT_FIELDS, report, strict=True))
     counters["team"] = "host"
     counters["threads"] = team_size
     counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()

@@ -27,7 +27,7 @@ CSRC = Path(__file__).parent.parent / "csrc"
 CONSTANT_BLOCKS = 256
 PAPER_BLOCK_SIZE = 256
 BLOCK_SIZE = 1024
-# A block for each multiprocessor: more threads would make the barrier of the grid dearer, and a level is mostly latency.
+# A block for each multiprocessor: more threads make the barrier of the grid dearer, and a level is mostly latency.
 GRID_BLOCK_SIZE = 512
 # Up to this many rows, columns and entries one thread block solves a problem faster than a grid with its barriers.
 BLOCK_TEAM_LIMIT = 1 << 14
@@ -86,7 +86,7 @@ def c_type(array: Any) -> str:
 def resident_blocks(kernel: Any, block_size: int, device: Any) -> int:
     """How many blocks the device holds at once: more would never reach a barrier of the grid."""
     per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, block_size, 0)
-    return per_processor * device.attributes["MultiProcessorCount"]
+    return int(per_processor) * int(device.attributes["MultiProcessorCount"])
 
 
 def grid_of(method: Method, kernel: Any, rows: int, device: Any) -> tuple[int, int]:
@@ -111,18 +111,18 @@ def to_device(array: Any) -> Any:
     return cupy.asarray(array)
 
 
-def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int, int, int]:
+def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
     """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
     with indices.device as device:
         kernel = program("inspect_grid", c_type(indptr), c_type(indices), FORESTS[-1], 1, device.id)
-        state = cupy.zeros(7, np.int64)
+        state = cupy.zeros(5, np.int64)
         blocks = max(1, min(device.attributes["MultiProcessorCount"], len(indices) // BLOCK_SIZE))
         kernel(
             (blocks,), (BLOCK_SIZE,),
-            (np.int32(len(indptr) - 1), np.int32(columns), indptr, indices, np.int64(len(indices)), state, state[6:]),
+            (np.int32(len(indptr) - 1), np.int32(columns), indptr, indices, np.int64(len(indices)), state, state[4:]),
         )  # fmt: skip
-        falling, first, last, bad, singles, longest, _ = state.tolist()
-    return falling, first, last, bad, singles, longest
+        falling, first, last, bad, _ = state.tolist()
+    return falling, first, last, bad
 
 
 def match(

@@ -122,8 +122,7 @@ nb::tuple inspect(Array<const Offset> offsets, Array<const Column> columns, int 
     const nb::gil_scoped_release release;
     run_on_host(threads, [&](HostTeam& team) { inspect_graph(team, edges, columns.shape(0), seen); });
   }
-  return nb::make_tuple(seen.falling_offsets, seen.first_offset, seen.last_offset, seen.bad_columns, seen.single_rows,
-                        seen.max_degree);
+  return nb::make_tuple(seen.falling_offsets, seen.first_offset, seen.last_offset, seen.bad_columns);
 }
 
 // The GPU backend allocates what the programs carve up.

@@ -132,23 +132,14 @@ struct Inspection {
   Count first_offset;
   Count last_offset;
   Count bad_columns;  // entries that name no column; counted only if all offsets are good
-  Count single_rows;  // rows with one entry
-  Count max_degree;   // entries of the longest row
 };
 
 // `num_entries` is the length of edges.columns. Reads nothing outside the arrays, whatever they hold.
 template <class Team, class Edges>
 DEVICE void inspect_graph(Team& team, const Edges& edges, Count num_entries, Inspection& inspection) {
-  Count falling = 0, singles = 0, longest = 0;
-  team.each(edges.num_rows, [&](Count row) {
-    const Count degree = static_cast<Count>(edges.end(row)) - static_cast<Count>(edges.begin(row));
-    falling += degree < 0;
-    singles += degree == 1;
-    longest = degree > longest ? degree : longest;
-  });
+  Count falling = 0;
+  team.each(edges.num_rows, [&](Count row) { falling += edges.end(row) < edges.begin(row); });
   team.add_all(&inspection.falling_offsets, falling);
-  team.add_all(&inspection.single_rows, singles);
-  team.max_all(&inspection.max_degree, longest);
   team.sync();
 
   const Count first = edges.offsets[0], last = edges.offsets[edges.num_rows];

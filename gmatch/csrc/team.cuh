@@ -17,7 +17,7 @@
 //   claim                      compare and swap: true for the one thread that changed `expected` into `desired`
 //   fetch_add, append          append adds 1, for all threads that come to a line of the program to one counter
 //   fetch_min                  lowers a cell; what the writer of a value wrote before is seen by who gets that value
-//   add_all, max_all           the sum, the largest, of one value of every thread; all threads of the team call it
+//   add_all                    adds up one value of every thread; all threads of the team call it
 //   nanoseconds                a clock
 //
 // All else that threads share crosses at sync.
@@ -104,13 +104,6 @@ class DeviceTeam {
   DEVICE void add_all(Count* cell, Count value) const {
     for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
     if (threadIdx.x % 32 == 0 && value != 0) fetch_add(cell, value);
-  }
-  DEVICE void max_all(Count* cell, Count value) const {
-    for (int offset = 16; offset > 0; offset /= 2) {
-      const Count other = __shfl_xor_sync(0xffffffffu, value, offset);
-      value = other > value ? other : value;
-    }
-    if (threadIdx.x % 32 == 0) on_grid() ? atomicMax(cell, value) : atomicMax_block(cell, value);
   }
   DEVICE Count nanoseconds() const {
     Count now;
@@ -228,12 +221,6 @@ class HostTeam {
     return old;
   }
   void add_all(Count* cell, Count value) const { fetch_add(cell, value); }
-  void max_all(Count* cell, Count value) const {
-    Count old = read(cell);
-    while (old < value &&
-           !__atomic_compare_exchange_n(cell, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
-  }
   Count nanoseconds() const {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();

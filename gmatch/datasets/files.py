@@ -1,0 +1,146 @@
+"""Matrices in files: Matrix Market text, plain or gzipped, and the npz files of the bundled and cached matrices.
+
+A file may be cut short, damaged, or lie about its size; whatever is wrong with it, the answer is a DataError.
+"""
+
+import gzip
+import os
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+from scipy.io import mminfo, mmread
+from scipy.sparse import csr_array, save_npz
+
+from ..errors import DataError
+
+__all__ = ["read_archive", "read_matrix_market", "read_npz", "write_npz"]
+
+LARGEST_INDEX = np.iinfo(np.int32).max
+# Rows and columns cost memory even when they are empty. So many are cheap; more must be backed by the file's length.
+CHEAP_ROWS = 1 << 26
+# An entry takes at least "1 1\n".
+BYTES_PER_ENTRY = 4
+# Deflate cannot do better.
+LARGEST_COMPRESSION = 1032
+
+
+def read_matrix_market(path: str | os.PathLike[str]) -> csr_array:
+    """Read a matrix from a file: Matrix Market (``.mtx``, ``.mtx.gz``), or CSR as ``.npz``.
+
+    Parameters
+    ----------
+    path : str or path
+        The ending says the format. The npz files of `scipy.sparse.save_npz` are read when they hold CSR.
+
+    Returns
+    -------
+    csr_array, shape (rows, cols)
+        Duplicates summed, indices sorted, explicit zeros kept, symmetric storage expanded. Files without values
+        (pattern) get int8 ones. Of a dense matrix (array format) the nonzero elements are the entries.
+
+    Raises
+    ------
+    DataError
+        The file is missing, unreadable, cut short, too short for the size that it declares, or no matrix.
+
+    Notes
+    -----
+    Time and memory linear in the file. R. F. Boisvert, R. Pozo, K. A. Remington, *The Matrix Market exchange formats:
+    initial design*, NISTIR 5935, 1996.
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        return read_npz(path)
+    with _damage_explained(path):
+        length = path.stat().st_size
+        if path.suffix == ".gz":
+            with gzip.open(path) as stream:
+                return _parsed(cast(IO[bytes], stream), length * LARGEST_COMPRESSION)
+        with path.open("rb") as stream:
+            return _parsed(stream, length)
+
+
+def read_archive(path: Path, member: str) -> csr_array:
+    """Parse the Matrix Market file `member` of a tar.gz archive; nothing is written to disk."""
+    with _damage_explained(path), tarfile.open(path, "r:gz") as archive:
+        found = next((info for info in archive if info.name == member), None)
+        if found is None or not found.isfile():
+            raise ValueError(f"no regular file {member} in the archive")
+        stream = archive.extractfile(found)
+        assert stream is not None  # only for what is no file
+        return _parsed(stream, found.size)
+
+
+def read_npz(path: Path) -> csr_array:
+    """Read CSR from npz; `data` may be a single value that stands for all entries."""
+    with _damage_explained(path), path.open("rb") as file, np.load(file) as arrays:
+        layout = arrays["format"].item()
+        if layout not in ("csr", b"csr"):
+            raise ValueError(f"matrix stored as {layout!r} instead of csr")
+        indices = arrays["indices"]
+        data = np.broadcast_to(arrays["data"], indices.shape).copy()
+        matrix = csr_array((data, indices, arrays["indptr"]), shape=tuple(arrays["shape"].tolist()))
+        matrix.check_format(full_check=True)
+        matrix.sum_duplicates()
+        return matrix
+
+
+def write_npz(path: Path, matrix: csr_array) -> None:
+    """Write CSR as npz; a reader sees the whole file or none."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            save_npz(file, matrix, compressed=False)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _damage_explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # SciPy, NumPy, gzip, tarfile and zipfile raise a dozen kinds of errors
+        raise DataError(
+            f"expected a matrix in {path}, got {type(error).__name__}: {error}; "
+            "check the path, replace the file, or delete it if gmatch downloaded it, so that it is loaded again"
+        ) from error
+
+
+def _parsed(stream: IO[bytes], length: int) -> csr_array:
+    """The matrix in an open, seekable Matrix Market file of at most `length` bytes."""
+    rows, cols, entries, layout, field, _ = mminfo(cast(IO[bytes], _PlainText(stream)))
+    # Symmetric storage writes half of a dense matrix, two bytes an element.
+    bytes_needed = entries * BYTES_PER_ENTRY if layout == "coordinate" else rows * (cols - 1)
+    if bytes_needed > length or max(rows, cols) > min(max(CHEAP_ROWS, length), LARGEST_INDEX):
+        raise ValueError(f"the declared size, {rows} x {cols} with {entries} entries, is too large for the file")
+    stream.seek(0)
+    matrix = csr_array(mmread(cast(IO[bytes], _PlainText(stream)), spmatrix=False))
+    matrix.sum_duplicates()
+    if field == "pattern":
+        matrix = csr_array((np.ones(matrix.nnz, dtype=np.int8), matrix.indices, matrix.indptr), shape=matrix.shape)
+    return matrix
+
+
+class _PlainText:
+    """Keeps SciPy's reader from killing the process.
+
+    It aborts when it cannot seek at its end (so it gets nothing to seek in), and crashes when no line end follows a bad
+    value, or a zero byte does.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+        self.line_end = b"\n"
+
+    def read(self, size: int) -> bytes:
+        text = self.stream.read(size)
+        if b"\0" in text:
+            raise ValueError("zero bytes where text was expected")
+        if not text:
+            text, self.line_end = self.line_end, b""
+        return text

@@ -1,0 +1,329 @@
+"""`load`: bundle, cache and download, with a local server in the place of the collection."""
+
+import dataclasses
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+from gmatch.datasets import load, loader
+from gmatch.datasets.registry import Entry, bundled_file, entry_of
+from gmatch.errors import DataError, InvalidInput
+
+TEXT = b"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 2.5\n2 1 -1\n3 3 0\n"
+DENSE = [[2.5, -1, 0], [-1, 0, 0], [0, 0, 0]]
+
+
+def member(name, content=TEXT, kind=tarfile.REGTYPE, link=""):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, link
+    info.size = len(content) if kind == tarfile.REGTYPE else 0
+    return info, content
+
+
+def archive_of(*members):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for info, content in members:
+            archive.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+GOOD = archive_of(member("small/small_b.mtx", b"not wanted"), member("small/small.mtx"))
+
+
+class Server(ThreadingHTTPServer):
+    """Serves `content` under one path; `breaks` are the numbers of bytes after which the next answers break off."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.content = GOOD
+        self.path = "/MM/Test/small.tar.gz"
+        self.breaks = []
+        self.knows_ranges = True
+        self.ranges = []  # the Range header of each request, None without one
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        server = self.server
+        header = self.headers["Range"]
+        server.ranges.append(header)
+        if self.path != server.path:
+            return self.send_error(404)
+        start = int(header.removeprefix("bytes=").removesuffix("-")) if header and server.knows_ranges else 0
+        if start and start >= len(server.content):
+            return self.send_error(416)
+        rest = server.content[start:]
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(rest)))
+        self.end_headers()
+        self.wfile.write(rest[: server.breaks.pop(0)] if server.breaks else rest)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        monkeypatch.setattr(loader, "COLLECTION", f"http://127.0.0.1:{server.server_port}/MM")
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The folder of the group Test in an empty cache; nothing here leaves the machine or waits."""
+    monkeypatch.setenv("GMATCH_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(loader, "COLLECTION", "http://127.0.0.1:9/MM")
+    monkeypatch.setattr(loader, "SECONDS_BETWEEN_ATTEMPTS", 0)
+    monkeypatch.setattr(loader, "BYTES_AT_A_TIME", 10)
+    return tmp_path / "Test"
+
+
+def place(folder, ending, content):
+    folder.mkdir(exist_ok=True)
+    path = folder / f"small{ending}"
+    path.write_bytes(content)
+    return path
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def assert_is_small(matrix):
+    np.testing.assert_array_equal(matrix.toarray(), DENSE)
+    assert matrix.nnz == 4, "the explicit zero is kept, symmetric storage expanded"
+    assert matrix.has_canonical_format
+
+
+# -- names and the bundle
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "small",
+        "/small",
+        "Test/",
+        "Test/small/more",
+        "../x",
+        "../../etc/passwd",
+        "Test/..",
+        "Test/../small",
+        "/etc/passwd",
+        ".hidden/small",
+        "Test\\small",
+        "Test/small\n",
+        "Test/sm\0all",
+        "C:/small",
+        "Test/small?x=1",
+        "Tést/small",
+    ],
+)
+def test_bad_names(name, tmp_path):
+    with pytest.raises(InvalidInput) as error:
+        load(name)
+    assert str(error.value) == f"expected a name of the form Group/Name, such as HB/west0067, got {name!r}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bundled_matrices_need_no_cache(tmp_path):
+    assert load("HB/west0067").shape == (67, 67)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_changed_bundled_file(tmp_path, monkeypatch):
+    changed = tmp_path / "changed.npz"
+    changed.write_bytes(bundled_file(entry_of("HB/west0067")).read_bytes() + b" ")
+    monkeypatch.setattr(loader, "bundled_file", lambda entry: changed)
+    with pytest.raises(DataError, match="expected SHA-256 [0-9a-f]{64} of .*changed.npz, got .*; reinstall gmatch"):
+        load("HB/west0067")
+    changed.unlink()
+    with pytest.raises(DataError, match="expected the bundled matrix HB/west0067 in .*changed.npz, got .*reinstall"):
+        load("HB/west0067")
+
+
+# -- the cache
+
+
+@pytest.mark.parametrize(
+    ("ending", "content"),
+    [(".mtx", TEXT), (".mtx.gz", gzip.compress(TEXT)), (".tar.gz", GOOD)],
+    ids=lambda x: str(x)[:7],
+)
+def test_files_placed_by_hand(folder, ending, content):
+    path = place(folder, ending, content)
+    assert_is_small(load("Test/small"))
+    assert files(folder) == sorted(["small.npz", path.name])
+    assert_is_small(load("Test/small"))
+
+
+def test_the_parsed_file_is_used(folder):
+    path = place(folder, ".mtx", TEXT)
+    load("Test/small")
+    path.unlink()
+    assert_is_small(load("Test/small"))
+
+
+def test_a_newer_file_is_read_again(folder):
+    place(folder, ".mtx", TEXT)
+    load("Test/small")
+    newer = place(folder, ".mtx", TEXT.replace(b"2.5", b"7"))
+    newer_than_all = (folder / "small.npz").stat().st_mtime_ns + 10**9
+    os.utime(newer, ns=(newer_than_all, newer_than_all))
+    assert load("Test/small")[0, 0] == 7
+
+
+def test_a_read_only_cache(folder, monkeypatch):
+    def refuse(*_):
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(loader, "write_npz", refuse)
+    place(folder, ".mtx", TEXT)
+    assert_is_small(load("Test/small"))
+    assert files(folder) == ["small.mtx"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "content"),
+    [
+        (".npz", b"PK"),
+        (".mtx", TEXT[:-8]),
+        (".mtx.gz", gzip.compress(TEXT)[:-9]),
+        (".tar.gz", GOOD[: len(GOOD) // 2]),
+        (".tar.gz", GOOD[:-30]),
+        (".tar.gz", gzip.compress(b"no archive" * 100)),
+        (".tar.gz", b"<html>try again later</html>"),
+        (".tar.gz", b""),
+    ],
+)
+def test_damaged_files_in_the_cache(folder, ending, content):
+    path = place(folder, ending, content)
+    with pytest.raises(DataError, match=r"expected a matrix in .*small.*replace the file, or delete it if gmatch"):
+        load("Test/small")
+    assert files(folder) == [path.name]
+
+
+# -- archives
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        member("../../small.mtx"),
+        member("/small/small.mtx"),
+        member("small/../small/small.mtx"),
+        member("other/small.mtx"),
+        member("small/small.mtx", kind=tarfile.SYMTYPE, link="/etc/passwd"),
+        member("small/small.mtx", kind=tarfile.LNKTYPE, link="/etc/passwd"),
+        member("small/small.mtx", kind=tarfile.DIRTYPE),
+        member("small/small.mtx", kind=tarfile.FIFOTYPE),
+    ],
+)
+def test_only_the_matrix_itself_is_taken_from_an_archive(folder, tmp_path, bad):
+    path = place(folder, ".tar.gz", archive_of(bad))
+    with pytest.raises(DataError, match="no regular file small/small.mtx in the archive"):
+        load("Test/small")
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
+
+
+def test_other_members_are_ignored(folder, tmp_path):
+    evil = member("../../evil.mtx"), member("small/link", kind=tarfile.SYMTYPE, link="/etc"), member("/tmp/evil.mtx")
+    place(folder, ".tar.gz", archive_of(*evil, member("small/small.mtx")))
+    assert_is_small(load("Test/small"))
+    assert files(folder) == ["small.npz", "small.tar.gz"]
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+# -- downloads
+
+
+def test_download(server, folder, capsys):
+    assert_is_small(load("Test/small"))
+    assert files(folder) == ["small.npz", "small.tar.gz"]
+    assert_is_small(load("Test/small"))
+    assert server.ranges == [None], "the second call needs no server"
+    assert capsys.readouterr().err == "", "no progress bar when nobody watches"
+
+
+def test_a_broken_transfer_goes_on_where_it_stopped(server, folder):
+    server.breaks = [50, 20]
+    assert_is_small(load("Test/small"))
+    assert server.ranges == [None, "bytes=50-", "bytes=70-"]
+    assert (folder / "small.tar.gz").read_bytes() == GOOD
+
+
+def test_a_later_call_goes_on_where_the_first_gave_up(server, folder):
+    server.breaks = [50, 10, 10]
+    with pytest.raises(DataError, match=r"expected a matrix at http.*/MM/Test/small.tar.gz, got .*put the file into"):
+        load("Test/small")
+    assert files(folder) == ["small.tar.gz.part"]
+    assert_is_small(load("Test/small"))
+    assert server.ranges[-1] == "bytes=70-"
+    assert files(folder) == ["small.npz", "small.tar.gz"]
+
+
+def test_a_server_without_ranges_sends_all_again(server, folder):
+    server.breaks, server.knows_ranges = [50], False
+    assert_is_small(load("Test/small"))
+    assert server.ranges == [None, "bytes=50-"]
+
+
+@pytest.mark.parametrize("surplus", [b"", b"something else"])
+def test_a_left_part_that_is_too_long(server, folder, surplus):
+    place(folder, ".tar.gz.part", GOOD + surplus)
+    assert_is_small(load("Test/small"))
+    assert server.ranges == [f"bytes={len(GOOD + surplus)}-", None]
+
+
+def test_a_wrong_part_is_found_out(server, folder):
+    place(folder, ".tar.gz.part", b"x" * 50)
+    with pytest.raises(DataError, match="expected a matrix in .*small.tar.gz"):
+        load("Test/small")
+
+
+def entry_with(sha256):
+    return Entry("Test/small", 3, 3, None, None, "collection", sha256, "none")
+
+
+def test_checksums(server, folder, monkeypatch):
+    monkeypatch.setattr(loader, "entry_of", lambda name: entry_with("0" * 64))
+    with pytest.raises(DataError, match="expected SHA-256 0{64} of http.*small.tar.gz, got [0-9a-f]{64}; try again"):
+        load("Test/small")
+    assert files(folder) == []
+    right = dataclasses.replace(entry_with(None), sha256=hashlib.sha256(GOOD).hexdigest())
+    monkeypatch.setattr(loader, "entry_of", lambda name: right)
+    assert_is_small(load("Test/small"))
+
+
+def test_a_name_that_the_collection_does_not_know(server, folder):
+    with pytest.raises(DataError, match="expected a matrix at http.*nosuch.tar.gz, got HTTPError: 404.*check its name"):
+        load("Test/nosuch")
+    assert server.ranges == [None], "an answer is no reason to try again"
+    assert files(folder) == []
+
+
+def test_offline(folder):
+    with pytest.raises(DataError, match="expected a matrix at http://127.0.0.1:9/MM/Test/small.tar.gz, got Connection"):
+        load("Test/small")
+
+
+def test_a_cache_that_cannot_be_made(tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("GMATCH_DATA_DIR", str(tmp_path / "file"))
+    with pytest.raises(DataError, match="got (NotADirectoryError|FileExistsError)"):
+        load("Test/small")

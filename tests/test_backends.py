@@ -1,0 +1,89 @@
+"""The seam between Python and the programs."""
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import GPU
+
+import gmatch
+from gmatch import _native
+from gmatch.backends import cpu, gpu
+from gmatch.matching import Start
+from gmatch.methods import ForestKind
+
+CSRC = gpu.CSRC
+
+
+def test_numbers_mirror_the_source() -> None:
+    text = (CSRC / "programs.cuh").read_text()
+    kinds = ", ".join(kind.name.lower() for kind in ForestKind)
+    starts = ", ".join("automatic" if start is Start.AUTO else start.name.lower() for start in Start)
+    assert f"enum class ForestKind {{ {kinds} }};" in text
+    assert f"enum class Start {{ {starts} }};" in text
+    assert len(gpu.FORESTS) == len(ForestKind)
+
+
+def test_report_fields_mirror_the_source() -> None:
+    report = (CSRC / "steps.cuh").read_text().split("struct Report {")[1].split("};")[0]
+    declared = [name.strip(" ;,") for line in report.splitlines() if "Count" in line
+                for name in line.split("//")[0].replace("Count", "").split(",")]  # fmt: skip
+    assert tuple(declared) == _native.REPORT_FIELDS
+
+
+def test_only_team_knows_the_machine() -> None:
+    for path in CSRC.glob("*.cuh"):
+        if path.name != "team.cuh":
+            text = path.read_text()
+            for word in ("threadIdx", "blockIdx", "__shfl", "__CUDA", "atomicAdd", "std::"):
+                assert word not in text, (path.name, word)
+
+
+def test_only_the_gpu_backend_imports_cupy() -> None:
+    package = CSRC.parent
+    importers = [path.name for path in package.rglob("*.py") if "import cupy" in path.read_text()]
+    assert importers == ["gpu.py"]
+    solve = "import sys, gmatch, scipy.sparse as sp; gmatch.max_matching(sp.eye_array(3))"
+    code = f"{solve}; assert 'cupy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_thread_count() -> None:
+    assert cpu.thread_count(None, 1000) == 1
+    assert 1 <= cpu.thread_count(None, 1 << 30) <= cpu.available_threads()
+    assert cpu.thread_count(np.int64(3), 0) == 3
+
+
+def test_solves_side_by_side() -> None:
+    """The extension lets go of the interpreter, and shares nothing between calls."""
+    graphs = [sp.random_array((2000, 2000), density=2e-3, rng=seed, format="csr") for seed in range(8)]
+    alone = [gmatch.max_matching(graph, threads=1).size for graph in graphs]
+    together: dict[int, int] = {}
+
+    def solve(index: int) -> None:
+        together[index] = gmatch.max_matching(graphs[index], threads=2, certify=True).size
+
+    workers = [threading.Thread(target=solve, args=(index,)) for index in range(len(graphs))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [together[index] for index in range(len(graphs))] == alone
+
+
+@pytest.mark.parametrize("start", list(Start))
+def test_workspace_grows_with_the_problem(start: Start) -> None:
+    for forest in ForestKind:
+        sizes = [_native.workspace_size(forest, start, n, n, 4 * n) for n in (0, 1000, 10**6)]
+        assert sizes == sorted(sizes) and sizes[-1] < 10**6 * 4 * 20
+        # No overflow where the number of entries passes 2^31.
+        assert _native.workspace_size(forest, start, 2**31 - 2, 2**31 - 2, 2**33) > 2**33
+
+
+@pytest.mark.skipif(GPU, reason="needs a machine without a GPU")
+def test_no_gpu_says_what_to_do() -> None:
+    with pytest.raises(gmatch.BackendUnavailable, match="use device='cpu'"):
+        gpu.devices()

@@ -1,0 +1,230 @@
+"""Every method, start, device and index type on small graphs with ties, duplicates and empty sides."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import host, put
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import Triple, first_fit, kuhn, random_graph
+
+import gmatch
+
+STARTS = ("auto", "cheap", "shuffled", "karp-sipser", "none")
+EMPTY = np.empty(0, np.int32)
+
+INSTANCES = {
+    "nothing": (np.zeros(1, np.int32), EMPTY, (0, 0)),
+    "no rows": (np.zeros(1, np.int32), EMPTY, (0, 7)),
+    "no columns": (np.zeros(6, np.int32), EMPTY, (5, 0)),
+    "no entries": (np.zeros(6, np.int32), EMPTY, (5, 7)),
+    "one entry": (np.array([0, 1]), np.array([0]), (1, 1)),
+    "one column": (np.arange(10), np.zeros(9, int), (9, 1)),
+    "one row": (np.array([0, 9]), np.arange(9), (1, 9)),
+    "duplicates": (np.array([0, 4, 8]), np.array([1, 1, 1, 1, 1, 1, 1, 0]), (2, 2)),
+    "complete": (np.arange(0, 145, 12), np.tile(np.arange(12), 12), (12, 12)),
+    "path": (np.array([0, *range(1, 400, 2), 400]), np.repeat(np.arange(200), 2), (201, 200)),
+    "star": (np.arange(101), np.full(100, 3), (100, 5)),
+}
+
+
+def solve(triple: Triple, device: str, **options: object) -> gmatch.Matching:
+    graph = put(triple, device)
+    matching = gmatch.max_matching(graph, **options)
+    gmatch.verify(graph, matching)
+    stats = matching.stats
+    assert stats["start_size"] + sum(stats["augmentations_per_phase"]) == matching.size
+    assert sum(stats["levels_per_phase"]) == stats["levels"]
+    assert len(stats["levels_per_phase"]) == len(stats["augmentations_per_phase"]) == stats["phases"]
+    assert all(count > 0 for count in stats["augmentations_per_phase"][:-1])
+    assert stats["augmentations_per_phase"][-1] == 0
+    return matching
+
+
+@pytest.mark.parametrize("method", gmatch.METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("start", STARTS)
+def test_instances(method: object, start: str, device: str) -> None:
+    for name, triple in INSTANCES.items():
+        assert solve(triple, device, method=method, initial=start).size == kuhn(triple), name
+
+
+@pytest.mark.parametrize("method", gmatch.METHODS, ids=lambda method: method.name)
+def test_random_graphs(method: object, device: str) -> None:
+    rng = np.random.default_rng(1)
+    for case in range(400 if device == "cpu" else 60):
+        triple = random_graph(rng)
+        size = kuhn(triple)
+        for start in STARTS:
+            threads = (1, 2, 8)[case % 3] if device == "cpu" else None
+            assert solve(triple, device, method=method, initial=start, threads=threads).size == size, (case, start)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+@pytest.mark.parametrize("method", gmatch.METHODS, ids=lambda method: method.name)
+def test_races_on_larger_graphs(method: object, threads: int) -> None:
+    """Thousands of rows: frontiers that are split among threads, with ties everywhere."""
+    for seed, degree in ((0, 2), (1, 3), (2, 8)):
+        graph = sp.random_array((3000, 2900), density=degree / 2900, rng=seed, format="csr")
+        size = gmatch.max_matching(graph, threads=1).size
+        for start in ("auto", "karp-sipser", "none"):
+            found = gmatch.max_matching(graph, method=method, initial=start, threads=threads, certify=True)
+            assert found.size == size
+
+
+@pytest.mark.parametrize("offset, column", [("i4", "i4"), ("i8", "i4"), ("i8", "i8"), ("i4", "i8"), ("u2", "u1")])
+def test_index_types(offset: str, column: str, device: str) -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        indptr, indices, shape = triple = random_graph(rng)
+        typed = indptr.astype(offset), indices.astype(column), shape
+        for method in ("auto", "apsb"):
+            assert solve(typed, device, method=method, initial="karp-sipser").size == kuhn(triple)
+
+
+@pytest.mark.parametrize("as_format", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix])
+def test_formats(as_format: str, kind: type) -> None:
+    dense = np.array([[1, 0, 2, 0], [0, 0, 3, 0], [0, 0, 4, 5]])
+    matrix = kind(dense).asformat(as_format)
+    row_ind, col_ind = matching = gmatch.max_matching(matrix)
+    assert matching.size == 3
+    assert dense[row_ind, col_ind].all()
+    gmatch.verify(matrix, matching)
+
+
+def test_stored_zeros_are_edges() -> None:
+    matrix = sp.csr_array((np.zeros(3), np.array([0, 1, 2]), np.arange(4)), shape=(3, 3))
+    assert gmatch.structural_rank(matrix) == 3
+    dropped = matrix.copy()
+    dropped.eliminate_zeros()
+    assert gmatch.structural_rank(dropped) == 0
+
+
+def test_input_is_not_changed() -> None:
+    graph = sp.random_array((50, 40), density=0.1, rng=0, format="csr")
+    before = graph.indptr.copy(), graph.indices.copy()
+    for array in (graph.indptr, graph.indices):
+        array.flags.writeable = False
+    start = np.full(50, -1, np.int32)
+    start.flags.writeable = False
+    for method in gmatch.METHODS:
+        gmatch.max_matching(graph, method=method, initial=start)
+        gmatch.max_matching(graph, method=method, initial="karp-sipser")
+    assert (graph.indptr == before[0]).all() and (graph.indices == before[1]).all() and (start == -1).all()
+
+
+def test_strided_arrays() -> None:
+    indptr, indices, shape = INSTANCES["complete"]
+    strided = np.repeat(indptr, 2)[::2], np.repeat(indices, 3)[::3], shape
+    assert gmatch.max_matching(strided).size == 12
+
+
+def test_arrays_longer_than_the_last_offset() -> None:
+    assert gmatch.max_matching((np.array([0, 1]), np.array([0, 99]), (1, 1)), certify=True).size == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_cheap_is_the_sequential_first_fit(threads: int, device: str) -> None:
+    rng = np.random.default_rng(3)
+    for largest in [12] * 100 + [2000] * 3:
+        triple = random_graph(rng, largest)
+        matching = solve(triple, device, initial="cheap", threads=threads)
+        assert matching.stats["start_size"] == sum(column >= 0 for column in first_fit(triple))
+
+
+@pytest.mark.parametrize("start", ["cheap", "shuffled"])
+def test_deterministic_starts(start: str) -> None:
+    graph = sp.random_array((4000, 4000), density=3 / 4000, rng=5, format="csr")
+    sizes = {gmatch.max_matching(graph, initial=start, threads=threads).stats["start_size"] for threads in (1, 2, 3, 8)}
+    assert len(sizes) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_karp_sipser_is_optimal_on_trees(threads: int) -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        tree = nx.bfs_tree(nx.random_labeled_tree(200, seed=int(rng.integers(1 << 30))), 0).to_undirected()
+        colour = nx.bipartite.color(tree)
+        graph = gmatch.BipartiteGraph.from_networkx(tree, [node for node in tree if colour[node]])
+        matching = gmatch.max_matching(graph, initial="karp-sipser", threads=threads)
+        assert matching.stats["start_size"] == matching.size
+        assert matching.size == len(nx.bipartite.maximum_matching(tree)) // 2
+
+
+def test_shuffled_order_mends_drift() -> None:
+    """Rows renumbered at random, columns left along the mesh: the first fit drifts, and `auto` sees it."""
+    mesh = gmatch.datasets.delaunay(1 << 13)
+    drifting = mesh[np.random.default_rng(6).permutation(mesh.shape[0])]
+    phases = {start: gmatch.max_matching(drifting, initial=start).stats["phases"] for start in ("cheap", "auto")}
+    assert phases["auto"] * 2 < phases["cheap"]
+    assert gmatch.max_matching(drifting).stats["initial"] == "shuffled"
+    assert gmatch.max_matching(mesh).stats["initial"] == "cheap"
+
+
+def test_given_start(device: str) -> None:
+    rng = np.random.default_rng(7)
+    for case in range(60):
+        triple = random_graph(rng)
+        given = np.array(first_fit(triple), np.int64)
+        given[rng.random(len(given)) < 0.5] = -1
+        method = gmatch.METHODS[case % len(gmatch.METHODS)]
+        matching = solve(triple, device, initial=given, method=method)
+        assert matching.size == kuhn(triple)
+        assert matching.stats["start_size"] == (given >= 0).sum()
+        assert matching.stats["initial"] == "given"
+        again = solve(triple, device, initial=matching, method=method)
+        assert again.stats["augmentations_per_phase"] == [0]
+        assert (host(again.row_match) == host(matching.row_match)).all()
+
+
+def test_result_lives_where_the_graph_lives(device: str) -> None:
+    graph = put(INSTANCES["complete"], device)
+    for elsewhere in ("cpu", device):
+        matching = gmatch.max_matching(graph, device=elsewhere)
+        assert matching.stats["backend"] == elsewhere
+        for array in (matching.row_match, matching.col_match, matching.row_ind, *matching.vertex_cover()):
+            assert hasattr(array, "get") == (device == "gpu")
+
+
+def test_block_and_grid_teams(device: str) -> None:
+    """Small graphs run in one block, large ones on the grid, and the host has its threads."""
+    small = put(INSTANCES["complete"], device)
+    large = put(sp.random_array((20000, 20000), density=2e-4, rng=0, format="csr"), device)
+    teams = [gmatch.max_matching(graph, certify=True).stats["team"] for graph in (small, large)]
+    assert teams == (["block", "grid"] if device == "gpu" else ["host", "host"])
+    reference = gmatch.max_matching(large, device="cpu").size
+    for method in gmatch.METHODS:
+        assert gmatch.max_matching(large, method=method, certify=True).size == reference
+
+
+def test_vertex_cover_and_unpacking() -> None:
+    graph = INSTANCES["star"]
+    matching = gmatch.max_matching(graph)
+    rows, columns = matching.vertex_cover()
+    assert rows.tolist() == [] and columns.tolist() == [3]
+    row_ind, col_ind = matching
+    assert row_ind.tolist() == [0] and col_ind.tolist() == [3]
+    assert repr(matching) == "<Matching of 1 edges between 100 rows and 5 columns>"
+
+
+def test_layered_ladders_take_no_exponential_time() -> None:
+    for rungs in (10, 100, 1000):
+        ladder = gmatch.datasets.layered(rungs)
+        for method in gmatch.METHODS:
+            assert gmatch.max_matching(ladder, method=method, certify=True).stats["edges_inspected"] < 200 * ladder.nnz
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_any_shape(data: st.DataObject) -> None:
+    rows, columns = data.draw(st.integers(0, 8)), data.draw(st.integers(0, 8))
+    edge = st.tuples(st.integers(0, rows - 1), st.integers(0, columns - 1)) if rows and columns else None
+    edges = [] if edge is None else data.draw(st.lists(edge, max_size=30))
+    graph = nx.Graph()
+    graph.add_nodes_from(("row", row) for row in range(rows))
+    graph.add_nodes_from(("column", column) for column in range(columns))
+    graph.add_edges_from((("row", row), ("column", column)) for row, column in edges)
+    tops = [("row", row) for row in range(rows)]
+    matching = gmatch.max_matching(gmatch.BipartiteGraph.from_networkx(graph, tops), certify=True)
+    assert matching.size == len(nx.bipartite.hopcroft_karp_matching(graph, tops)) // 2

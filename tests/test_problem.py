@@ -1,0 +1,182 @@
+"""Bad input gets an error of ours that says what was expected, what came and what to do."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import gmatch
+from gmatch import BipartiteGraph, InvalidInput
+
+
+def ints(*numbers: int) -> np.ndarray:
+    return np.array(numbers, np.int32)
+
+
+GOOD = sp.csr_array(np.array([[1, 1, 0], [0, 1, 1]]))
+
+# ruff: noqa: E501
+BAD_TRIPLES = [
+    ((ints(0, 1), ints(0)), "expected a triple (indptr, indices, shape); got a tuple of 2"),
+    ((ints(0, 1), ints(0), (1,)), "shape must be two whole numbers, rows and columns; got (1,)"),
+    ((ints(0, 1), ints(0), (1.5, 1)), "shape must be two whole numbers, rows and columns; got (1.5, 1)"),
+    ((ints(0, 1), ints(0), (float("nan"), 1)), "shape must be two whole numbers, rows and columns; got (nan, 1)"),
+    ((ints(0, 1), ints(0), (1, -1)), "shape must have from 0 to 2147483646 rows and columns; got (1, -1)"),
+    ((ints(0, 1), ints(0), (1, 2**31)), "shape must have from 0 to 2147483646 rows and columns; got (1, 2147483648)"),
+    ((ints(0, 1), ints(0), (2, 1)), "indptr must have rows + 1 = 3 offsets for shape (2, 1); got 2"),
+    ((ints(1, 1), ints(0), (1, 1)), "indptr must start with 0; got 1"),
+    ((ints(-1, 1), ints(0), (1, 1)), "indptr must start with 0; got -1"),
+    ((ints(0, 2, 1), ints(0, 0), (2, 1)), "indptr must not decrease; row 1 would begin at 2 and end at 1"),
+    ((ints(0, -5, 1), ints(0, 0), (2, 1)), "indptr must not decrease; row 0 would begin at 0 and end at -5"),
+    ((ints(0, 3), ints(0, 0), (1, 1)), "indptr promises 3 entries, but indices has 2"),
+    ((ints(0, 2**31 - 1), ints(0), (1, 1)), "indptr promises 2147483647 entries, but indices has 1"),
+    ((ints(0, 2), ints(0, 1), (1, 1)), "column numbers must be from 0 to 0; entry 1 is 1"),
+    ((ints(0, 2), ints(-1, 0), (1, 1)), "column numbers must be from 0 to 0; entry 0 is -1"),
+    ((ints(0, 1), np.array([0.0]), (1, 1)), "indices must be a one-dimensional array of integers; got 1 dimensions of float64"),
+    ((np.array([0, np.nan]), ints(0), (1, 1)), "indptr must be a one-dimensional array of integers; got 1 dimensions of float64"),
+    ((np.zeros((2, 2), int), ints(0), (1, 1)), "indptr must be a one-dimensional array of integers; got 2 dimensions of int64"),
+    ((ints(0, 1), np.array([2**40]), (1, 1)), "column numbers must be from 0 to 0; entry 0 is 1099511627776"),
+    ((ints(0, 1), np.array([2**63], np.uint64), (1, 1)), "column numbers must be from 0 to 0; entry 0 is -9223372036854775808"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("triple, message", BAD_TRIPLES)
+def test_bad_triples(triple: tuple, message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        gmatch.max_matching(triple)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "graph, message",
+    [
+        (3, "expected a sparse matrix, a triple (indptr, indices, shape) or a BipartiteGraph; got int"),
+        (None, "expected a sparse matrix, a triple (indptr, indices, shape) or a BipartiteGraph; got NoneType"),
+        (np.eye(3), "use scipy.sparse.csr_array(matrix)"),
+        (nx.path_graph(3), "use gmatch.BipartiteGraph.from_networkx(graph, top_nodes)"),
+        (sp.coo_array(np.ones(3)), "expected a matrix with rows and columns; got 1 dimensions"),
+    ],
+)
+def test_not_a_graph(graph: object, message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        gmatch.max_matching(graph)
+    assert message in str(caught.value)
+
+
+def test_lists_are_arrays() -> None:
+    assert gmatch.max_matching(([0, 1, 2], [1, 0], (2, 2))).size == 2
+    with pytest.raises(InvalidInput, match="indices must be a one-dimensional array of integers"):
+        gmatch.max_matching(([0, 1], ["a"], (1, 1)))
+
+
+@pytest.mark.parametrize("as_format", ["csr", "csc", "bsr", "coo"])
+@pytest.mark.parametrize("bad", [-1, 3, 10**6, 2**31 - 1])
+def test_corrupt_matrices_are_refused_before_scipy_converts_them(as_format: str, bad: int) -> None:
+    matrix = GOOD.copy().asformat(as_format)
+    if as_format == "coo":
+        matrix.coords[1].flags.writeable = True
+        matrix.coords[1][0] = bad
+    else:
+        matrix.indices[0] = bad
+    with pytest.raises(InvalidInput, match="numbers must be from 0 to"):
+        gmatch.max_matching(matrix)
+
+
+@pytest.mark.parametrize("as_format", ["csr", "csc", "bsr"])
+def test_corrupt_offsets_are_refused(as_format: str) -> None:
+    matrix = GOOD.copy().asformat(as_format)
+    matrix.indptr[1] = 10**6
+    with pytest.raises(InvalidInput, match="indptr must not decrease"):
+        gmatch.max_matching(matrix)
+
+
+def test_short_data_is_refused_before_scipy_converts_it() -> None:
+    column_major = GOOD.tocsc()
+    column_major.data = column_major.data[:1]
+    with pytest.raises(InvalidInput, match="CSC data and indices must be equally long; got 1 and 4"):
+        gmatch.max_matching(column_major)
+
+
+def test_frozen() -> None:
+    graph = BipartiteGraph(GOOD)
+    with pytest.raises(AttributeError, match="frozen"):
+        graph.shape = (1, 1)
+    with pytest.raises(AttributeError, match="frozen"):
+        del graph.shape
+    assert repr(graph) == "<BipartiteGraph of 2 rows, 3 columns and 4 entries on the cpu>"
+    assert graph.on("cpu") is graph
+    assert graph.indices is GOOD.indices
+
+
+def test_networkx() -> None:
+    graph = nx.Graph([("a", 1), ("a", 2), ("b", 1), ("c", 1)])
+    made = BipartiteGraph.from_networkx(graph, ["a", "b", "c"])
+    assert made.row_nodes == ("a", "b", "c") and made.col_nodes == (1, 2)
+    row_ind, col_ind = gmatch.max_matching(made)
+    pairs = [(made.row_nodes[row], made.col_nodes[column]) for row, column in zip(row_ind, col_ind, strict=True)]
+    assert all(graph.has_edge(*pair) for pair in pairs)
+    assert len(row_ind) == 2
+
+
+@pytest.mark.parametrize(
+    "top_nodes, message",
+    [
+        (["a", "a"], "top_nodes must be distinct nodes; 1 are given twice"),
+        (["a", "z"], "top_nodes must be nodes of the graph; 'z' is not"),
+        (["a"], "1 - 'b' joins two bottom nodes; give one whole side"),
+        (["a", "b", 1], "'a' - 1 joins two top nodes; give one whole side"),
+    ],
+)
+def test_networkx_errors(top_nodes: list, message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        BipartiteGraph.from_networkx(nx.Graph([("a", 1), ("b", 1)]), top_nodes)
+    assert message in str(caught.value)
+
+
+OPTIONS = [
+    ({"method": "apfc"}, "unknown method 'apfc'; expected one of 'auto', 'apfb', 'apsb', 'claims'"),
+    ({"method": 3}, "unknown method 3; expected one of"),
+    ({"initial": "karp"}, "unknown start 'karp'; expected 'none', 'cheap', 'shuffled', 'karp-sipser', 'auto', a Matching, or an array"),
+    ({"initial": ints(0)}, "initial must be a Matching or an integer array of shape (2,), the column of each row or -1; got int32 of shape (1,)"),
+    ({"initial": np.array([0.0, np.nan])}, "initial must be a Matching or an integer array of shape (2,)"),
+    ({"initial": ints(0, 3)}, "initial must hold columns from 0 to 2, or -1; got 0 to 3"),
+    ({"initial": ints(-2, 1)}, "initial must hold columns from 0 to 2, or -1; got -2 to 1"),
+    ({"initial": ints(2, 1)}, "initial must be a matching of the graph; row 0 has no entry in column 2"),
+    ({"initial": ints(1, 1)}, "initial must be a matching; column 1 is given to more than one row"),
+    ({"threads": 0}, "threads must be an integer from 1 to 1024, or None; got 0"),
+    ({"threads": 1.5}, "threads must be an integer from 1 to 1024, or None; got 1.5"),
+    ({"threads": True}, "threads must be an integer from 1 to 1024, or None; got True"),
+    ({"threads": 10**6}, "threads must be an integer from 1 to 1024, or None; got 1000000"),
+    ({"device": "tpu"}, "device must be 'cpu', 'gpu' or None (where the input lives); got 'tpu'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options, message", OPTIONS)
+def test_bad_options(options: dict, message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        gmatch.max_matching(GOOD, **options)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("make", [gmatch.APFB, gmatch.APsB])
+def test_bad_fields(make: type) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        make(bfs="dfs")
+    assert str(caught.value) == f"{make.__name__}(bfs=...) must be one of 'gpubfs', 'gpubfs-wr'; got 'dfs'"
+
+
+def test_method_names() -> None:
+    assert len({method.name for method in gmatch.METHODS}) == len(gmatch.METHODS) == 12
+    for method in gmatch.METHODS:
+        assert gmatch.max_matching(GOOD, method=method.name.upper()).stats["method"] == method.name
+    assert gmatch.max_matching(GOOD, method="apfb").stats["method"] == "apfb-gpubfs-wr-ct"
+    assert gmatch.max_matching(GOOD).stats["method"] == "claims-apfb-gpubfs-wr"
+
+
+def test_gpu_that_is_not_there() -> None:
+    from conftest import GPU
+
+    if GPU:
+        pytest.skip("a GPU is there")
+    with pytest.raises(gmatch.BackendUnavailable, match="device='gpu' needs"):
+        gmatch.max_matching(GOOD, device="gpu")
