@@ -60,7 +60,7 @@ def max_matching(
     device : {None, "cpu", "gpu"}
         None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
     threads : int, optional
-        Host threads; by default as many as there are processors and work for. A GPU sizes its own grid.
+        Host threads; by default as many as there are processors and work for. Not for a GPU, which sizes its own grid.
     certify : bool
         Also run `gmatch.verify` on the result.
 
@@ -75,6 +75,8 @@ def max_matching(
         Before any work, if the graph, the start or an option is not valid.
     BackendUnavailable
         If the device asked for cannot be used here.
+    MemoryError
+        If the device has no room for the work (CuPy's OutOfMemoryError is one).
     CertificateError
         If `certify` finds the result wrong: a defect of gmatch.
 

@@ -87,3 +87,9 @@ def test_workspace_grows_with_the_problem(start: Start) -> None:
 def test_no_gpu_says_what_to_do() -> None:
     with pytest.raises(gmatch.BackendUnavailable, match="use device='cpu'"):
         gpu.devices()
+
+
+@pytest.mark.skipif(not GPU, reason="needs a GPU")
+def test_threads_are_for_the_cpu() -> None:
+    with pytest.raises(gmatch.InvalidInput, match="threads is for the CPU"):
+        gmatch.max_matching(sp.eye_array(3), device="gpu", threads=2)

@@ -129,7 +129,7 @@ def test_cheap_is_the_sequential_first_fit(threads: int, device: str) -> None:
     rng = np.random.default_rng(3)
     for largest in [12] * 100 + [2000] * 3:
         triple = random_graph(rng, largest)
-        matching = solve(triple, device, initial="cheap", threads=threads)
+        matching = solve(triple, device, initial="cheap", threads=threads if device == "cpu" else None)
         assert matching.stats["start_size"] == sum(column >= 0 for column in first_fit(triple))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native
-from ..errors import BackendUnavailable
+from ..errors import BackendUnavailable, InvalidInput
 
 if TYPE_CHECKING:
     from ..methods import Method
@@ -128,10 +128,9 @@ def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int
 def match(
     graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None
 ) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """Runs `match_cardinality`; returns row_match, col_match, the reached columns, and counters by name.
-
-    The grid is sized by the device and the method; `threads` is for the host.
-    """
+    """Runs `match_cardinality`; returns row_match, col_match, the reached columns, and counters by name."""
+    if threads is not None:
+        raise InvalidInput(f"threads is for the CPU, a GPU sizes its own grid; got threads={threads!r}; leave it out")
     rows, columns = graph.shape
     with graph.indices.device as device:
         types = c_type(graph.indptr), c_type(graph.indices), FORESTS[method.forest]

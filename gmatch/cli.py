@@ -1,0 +1,487 @@
+"""The command line: match one graph, run all bundled matrices, say what this machine can do.
+
+Each command gathers plain facts first. They are printed in one of three ways: a table on a terminal, lines with tabs
+for other programs, one JSON object with ``--json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+from zipfile import BadZipFile
+
+import numpy as np
+import scipy.sparse
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from . import __version__, datasets
+from .backends import backend_for, cpu, gpu
+from .certificate import Certificate, verify
+from .datasets.loader import cache_folder
+from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, InvalidInput
+from .matching import STARTS, max_matching
+from .methods import METHODS, method_of
+from .problem import BipartiteGraph, as_graph
+from .result import Matching
+
+Facts = dict[str, Any]
+
+EPILOG = """\
+exit codes:
+  0    every answer is proven, and agrees with the structural rank that the collection publishes
+  1    an answer could not be proven, or disagrees with the published structural rank
+  2    bad usage or input
+  3    data missing, unreadable or not writable
+  4    backend unavailable, or out of memory
+  130  interrupted
+  141  whoever read the output has gone
+"""
+NOT_PROVEN, BAD_INPUT, BAD_DATA, NO_BACKEND, INTERRUPTED, READER_GONE = 1, 2, 3, 4, 130, 141
+
+GRAPH_HELP = """\
+a file (.mtx, .mtx.gz, or .npz as scipy.sparse.save_npz writes it), a matrix of the SuiteSparse collection as
+Group/Name, or generator:NAME:SIZE, such as generator:delaunay:17; a file that exists wins"""
+FILE_ENDINGS = (".mtx", ".mtx.gz", ".npz")
+# What NumPy, SciPy and zipfile raise on an npz file that is none, is cut short, or holds something else.
+DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, BadZipFile, zlib.error)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        The exit code; ``gmatch --help`` says what it means.
+    """
+    try:
+        arguments = _parser().parse_args(argv)
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
+    except GmatchError as error:
+        return _fail(str(error), _exit_code(error))
+    except MemoryError as error:
+        return _fail(f"out of memory: {error}", NO_BACKEND)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _abandon_stdout()
+        return READER_GONE
+    except OSError as error:
+        _abandon_stdout()
+        return _fail(f"{error.filename or 'standard output'}: {error.strerror}", BAD_DATA)
+
+
+def _abandon_stdout() -> None:
+    """The interpreter flushes stdout once more when it ends; that goes nowhere now."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"gmatch: error: {_one_line(message)}", file=sys.stderr)
+    return code
+
+
+def _exit_code(error: GmatchError) -> int:
+    codes = ((CertificateError, NOT_PROVEN), (DataError, BAD_DATA), (BackendUnavailable, NO_BACKEND))
+    return next((code for kind, code in codes if isinstance(error, kind)), BAD_INPUT)
+
+
+# What can be asked for.
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InvalidInput(f"{message}; see {self.prog} --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="gmatch",
+        description="Exact bipartite matching with proofs, on GPUs and CPUs.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"gmatch {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for add_command in (_add_match, _add_demo, _add_info):
+        command = add_command(commands)
+        command.add_argument("--json", action="store_true", help="print one JSON object")
+        command.epilog, command.formatter_class = EPILOG, argparse.RawDescriptionHelpFormatter
+    return parser
+
+
+def _add_match(commands: Any) -> argparse.ArgumentParser:
+    what = "match the rows of one graph with its columns, and prove the answer"
+    command: argparse.ArgumentParser = commands.add_parser("match", help=what, description=f"{what.capitalize()}.")
+    command.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
+    _add_solver_options(command)
+    command.add_argument("--initial", choices=STARTS, default="auto", help="the matching to start from")
+    command.add_argument("--output", type=Path, metavar="FILE.npz", help="write row_match and col_match to this file")
+    command.set_defaults(run=run_match)
+    return command
+
+
+def _add_demo(commands: Any) -> argparse.ArgumentParser:
+    what = "match all matrices that come with gmatch, and compare with their published structural ranks"
+    command: argparse.ArgumentParser = commands.add_parser("demo", help=what, description=f"{what.capitalize()}.")
+    _add_solver_options(command)
+    command.set_defaults(run=run_demo, initial="auto")
+    return command
+
+
+def _add_info(commands: Any) -> argparse.ArgumentParser:
+    what = "say what gmatch is, and what this machine has for it"
+    command: argparse.ArgumentParser = commands.add_parser("info", help=what, description=f"{what.capitalize()}.")
+    command.set_defaults(run=run_info)
+    return command
+
+
+def _add_solver_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--method", default="auto", metavar="M",
+                         help="auto, apfb, apsb, claims, or a full name as gmatch info lists them")  # fmt: skip
+    command.add_argument("--device", choices=["cpu", "gpu"], default="cpu", help="where to run (default: cpu)")
+    command.add_argument("--threads", type=int, metavar="N", help="threads on the CPU (default: as many as pay)")
+
+
+# The commands.
+
+
+def run_match(arguments: argparse.Namespace) -> int:
+    """``gmatch match``: one graph, its matching and the proof."""
+    _check_solver_options(arguments)
+    if arguments.output is not None:
+        _check_output(arguments.output)
+    graph = _read_graph(arguments.graph)
+    with _waiting(f"matching {arguments.graph}"):
+        answer = _solve(arguments.graph, graph, arguments)
+    if arguments.output is not None and answer.certificate is not None:
+        _write_mates(arguments.output, answer.matching)
+    _print_facts(answer.facts(), arguments.json, answer.table())
+    return _report_doubt([answer])
+
+
+def run_demo(arguments: argparse.Namespace) -> int:
+    """``gmatch demo``: all bundled matrices, a line each, and how many agree with what is published."""
+    _check_solver_options(arguments)
+    names = [entry.name for entry in datasets.bundled()]
+    with _progress() as progress:
+        in_turn = progress.track(names, description="matching")
+        answers = [_solve(name, _read_graph(name), arguments) for name in in_turn]
+    summary = _summary(answers)
+    if arguments.json:
+        print(json.dumps({"matrices": [answer.facts() for answer in answers], **summary}))
+    else:
+        _print_demo([answer.line() for answer in answers])
+        print("{matrices} matrices, {proven} proven, {agree} of {published} agree with the published structural rank"
+              .format(matrices=len(answers), **summary))  # fmt: skip
+    return _report_doubt(answers)
+
+
+def run_info(arguments: argparse.Namespace) -> int:
+    """``gmatch info``: versions, threads, GPUs, folders, methods."""
+    facts = {
+        "gmatch": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "cpu_threads": cpu.available_threads(),
+        **_gpu_facts(),
+        "cache": str(cache_folder()),
+        "methods": [method.name for method in METHODS],
+    }
+    _print_facts(facts, arguments.json, {name.replace("_", " "): _lines(value) for name, value in facts.items()})
+    return 0
+
+
+def _gpu_facts() -> Facts:
+    """The GPUs, or why there are none to use."""
+    try:
+        gpus, problem = gpu.devices(), None
+    except BackendUnavailable as error:
+        gpus, problem = [], str(error)
+    return {"cupy": getattr(sys.modules.get("cupy"), "__version__", None), "gpus": gpus, "gpu_problem": problem}
+
+
+# One graph, from its name to an answer.
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A matching of one graph, and what is known about it beyond the solver's word."""
+
+    name: str
+    graph: BipartiteGraph
+    matching: Matching
+    certificate: Certificate | None
+    doubt: str
+    published: int | None
+    seconds: float
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the size is the published one; None where none is published."""
+        return None if self.published is None else self.matching.size == self.published
+
+    def facts(self) -> Facts:
+        """All that there is to say, flat, for programs."""
+        rows, columns = self.graph.shape
+        proof, stats = self.certificate, self.matching.stats
+        return {
+            "graph": self.name,
+            "rows": rows,
+            "columns": columns,
+            "entries": self.graph.entries,
+            "size": self.matching.size,
+            "deficiency": min(rows, columns) - self.matching.size,
+            "published_structural_rank": self.published,
+            "agrees": self.agrees,
+            "proven": proof is not None,
+            "cover_rows": proof and proof.cover_rows,
+            "cover_columns": proof and proof.cover_columns,
+            **{name: stats[name] for name in ("method", "initial", "start_size", "backend", "team", "threads")},
+            **{name: stats[name] for name in ("phases", "levels", "edges_inspected")},
+            **{f"{step}_seconds": seconds for step, seconds in stats["seconds"].items()},
+            "total_seconds": self.seconds,
+        }
+
+    def table(self) -> dict[str, str]:
+        """The same for people."""
+        facts = self.facts()
+        text = {name: _number(value) for name, value in facts.items()}
+        verdict = {None: "", True: " (agrees)", False: " (DISAGREES)"}[self.agrees]
+        steps = [f"{step} {_milliseconds(seconds)}" for step, seconds in self.matching.stats["seconds"].items()]
+        return {
+            **{name: text[name] for name in ("graph", "rows", "columns", "entries", "size", "deficiency")},
+            "published rank": text["published_structural_rank"] + verdict,
+            "proof": self.proof(),
+            "method": text["method"],
+            "start": f"{text['initial']}, {text['start_size']} edges",
+            "ran on": f"{text['backend']}, {text['team']} team, threads: {text['threads']}",
+            **{name.replace("_", " "): text[name] for name in ("phases", "levels", "edges_inspected")},
+            "time": f"{_milliseconds(self.seconds)} ms ({', '.join(steps)})",
+        }
+
+    def proof(self) -> str:
+        """The cover that proves the matching maximum."""
+        if self.certificate is None:
+            return f"NOT PROVEN: {self.doubt}"
+        rows, columns = self.certificate.cover_rows, self.certificate.cover_columns
+        return f"a cover of {rows:,} rows + {columns:,} columns = {self.certificate.size:,}"
+
+    def line(self) -> dict[str, Any]:
+        """The most important facts, short: a line of the demo's table."""
+        facts, proof = self.facts(), self.certificate
+        return {
+            **{name: facts[name] for name in ("graph", "rows", "columns", "entries", "size")},
+            "published": self.published,
+            "proof": "NOT PROVEN" if proof is None else f"{proof.cover_rows} + {proof.cover_columns}",
+            "phases": facts["phases"],
+            "levels": facts["levels"],
+            "ms": _milliseconds(self.seconds),
+        }
+
+
+def _solve(name: str, graph: BipartiteGraph, arguments: argparse.Namespace) -> Answer:
+    """Matches one graph, and verifies the answer."""
+    start = time.perf_counter()
+    matching = max_matching(
+        graph, method=arguments.method, initial=arguments.initial, device=arguments.device, threads=arguments.threads
+    )
+    seconds = time.perf_counter() - start
+    try:
+        certificate, doubt = verify(graph, matching), ""
+    except CertificateError as error:
+        certificate, doubt = None, str(error)
+    return Answer(name, graph, matching, certificate, doubt, _published_rank(name), seconds)
+
+
+def _read_graph(name: str) -> BipartiteGraph:
+    if Path(name).is_file():
+        with _waiting(f"reading {name}"):
+            return _read_file(name)
+    if name.startswith("generator:"):
+        with _waiting(f"generating {name}"):
+            return as_graph(datasets.generate(name))
+    if name.endswith(FILE_ENDINGS):
+        raise DataError(f"expected a file at {name}; there is none")
+    if "/" not in name:
+        raise InvalidInput(f"expected a file that exists, Group/Name, or generator:NAME:SIZE; got {name!r}")
+    # Shows the progress of a download itself.
+    return as_graph(datasets.load(name))
+
+
+def _read_file(name: str) -> BipartiteGraph:
+    if not name.endswith(FILE_ENDINGS):
+        raise InvalidInput(f"expected a file that ends in {', '.join(FILE_ENDINGS)}; got {name}")
+    return _read_npz(name) if name.endswith(".npz") else as_graph(datasets.read_matrix_market(name))
+
+
+def _read_npz(name: str) -> BipartiteGraph:
+    """A graph from the arrays of CSR, which need no data here, or from whatever else SciPy saves."""
+    try:
+        with np.load(name) as arrays:
+            if {"indptr", "indices", "shape"} <= set(arrays) and arrays.get("format", "csr") in ("csr", b"csr"):
+                return BipartiteGraph((arrays["indptr"], arrays["indices"], arrays["shape"]))
+        return as_graph(scipy.sparse.load_npz(name))
+    except DAMAGE as error:
+        raise DataError(f"expected a sparse matrix in {name}; got {type(error).__name__}: {error}") from error
+
+
+def _published_rank(name: str) -> int | None:
+    if Path(name).is_file():
+        return None
+    return next((entry.structural_rank for entry in datasets.registry() if entry.name == name), None)
+
+
+def _check_solver_options(arguments: argparse.Namespace) -> None:
+    """Before any data is read, and perhaps downloaded."""
+    method_of(arguments.method)
+    backend_for(None, arguments.device)
+    cpu.thread_count(arguments.threads, 0)
+    if arguments.device == "gpu" and arguments.threads is not None:
+        raise InvalidInput("--threads is for --device cpu; a GPU sizes its own grid")
+
+
+def _check_output(path: Path) -> None:
+    """Before any work, whose answer would be lost."""
+    if path.is_dir():
+        raise InvalidInput(f"--output must name a file; {path} is a folder")
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        wrong = "cannot be written to" if path.parent.is_dir() else "does not exist"
+        raise InvalidInput(f"--output must name a file in a folder that can be written to; {path.parent} {wrong}")
+
+
+def _write_mates(path: Path, matching: Matching) -> None:
+    """All of the file or nothing: whoever waits for it never reads half of it."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            np.savez_compressed(file, row_match=matching.row_match, col_match=matching.col_match)
+        partial.replace(path)
+    except OSError as error:
+        raise DataError(f"could not write {path}: {error.strerror}") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _summary(answers: Sequence[Answer]) -> dict[str, int]:
+    return {
+        "proven": sum(answer.certificate is not None for answer in answers),
+        "agree": sum(answer.agrees is True for answer in answers),
+        "published": sum(answer.published is not None for answer in answers),
+    }
+
+
+def _report_doubt(answers: Iterable[Answer]) -> int:
+    """The exit code; what is wrong goes to stderr."""
+    code = 0
+    for answer in answers:
+        if answer.certificate is None:
+            code = _fail(f"{answer.name}: {answer.doubt}", NOT_PROVEN)
+        elif answer.agrees is False:
+            code = _fail(
+                f"{answer.name}: the matching has {answer.matching.size} edges, which is proven maximum, but the "
+                f"published structural rank is {answer.published}", NOT_PROVEN,
+            )  # fmt: skip
+    return code
+
+
+# Three ways to print.
+
+
+def _print_facts(facts: Facts, as_json: bool, table: Mapping[str, str]) -> None:
+    if as_json:
+        print(json.dumps(facts))
+    elif _on_terminal():
+        _print_table(table)
+    else:
+        for name, value in facts.items():
+            print(name, _plain(value), sep="\t")
+
+
+def _print_table(table: Mapping[str, str]) -> None:
+    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in table.items():
+        grid.add_row(name, Text(value))
+    Console().print(grid)
+
+
+def _print_demo(lines: Sequence[Mapping[str, Any]]) -> None:
+    if not _on_terminal():
+        for cells in (list(lines[0]), *(line.values() for line in lines)):
+            print(*map(_plain, cells), sep="\t")
+        return
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    for column in lines[0]:
+        table.add_column(column, justify="left" if column == "graph" else "right", overflow="fold")
+    for line in lines:
+        table.add_row(*(Text(_number(value)) for value in line.values()))
+    Console().print(table)
+
+
+def _plain(value: Any) -> str:
+    """A value as one cell of plain text."""
+    if value is None or value == []:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return _one_line(" ".join(value) if isinstance(value, list) else str(value))
+
+
+def _one_line(text: str) -> str:
+    """No tabs and line ends; what is no text (names of files may hold any bytes) is escaped."""
+    return " ".join(text.split()).encode(errors="backslashreplace").decode()
+
+
+def _number(value: Any) -> str:
+    """With separators for thousands, for people."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else _plain(value)
+
+
+def _lines(value: Any) -> str:
+    return "\n".join(value) if isinstance(value, list) and value else _number(value)
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1e3 * seconds:.2f}"
+
+
+# Terminals.
+
+
+def _on_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def _waiting(what: str) -> Any:
+    """Something that turns while we work, where people look."""
+    return Console(stderr=True, quiet=not _on_terminal()).status(Text(what))
+
+
+def _progress() -> Progress:
+    """A bar that is gone in the end."""
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    return Progress(*columns, console=Console(stderr=True), transient=True, disable=not _on_terminal())

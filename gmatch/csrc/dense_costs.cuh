@@ -1,0 +1,38 @@
+// dense_costs.cuh: the costs of a dense assignment problem, as they lie in memory. Never copied, never rewritten.
+#pragma once
+#include "team.cuh"
+
+// Sums of costs and duals: 64-bit integers for integer costs (checked for overflow before the work starts), doubles for
+// floats.
+template <class Cost>
+struct DualOf {
+  using type = double;
+};
+template <>
+struct DualOf<int> {
+  using type = long long;
+};
+template <>
+struct DualOf<long long> {
+  using type = long long;
+};
+
+template <class Cost_>
+struct DenseCosts {
+  using Cost = Cost_;
+  using Dual = typename DualOf<Cost>::type;
+
+  Vertex num_rows;     // not more than num_columns: every row must be matched
+  Vertex num_columns;
+  const Cost* costs;
+  Count row_stride;    // in entries, as column_stride: any order, transposed views too
+  Count column_stride;
+  bool maximize;       // the cost of a pair is minus its entry
+
+  DEVICE Dual at(Vertex row, Vertex column) const {
+    const Dual entry = static_cast<Dual>(costs[row * row_stride + column * column_stride]);
+    return maximize ? -entry : entry;
+  }
+  // Forbidden pairs cost plus infinity; integers have none.
+  static DEVICE bool is_forbidden(Dual cost) { return cost - cost != Dual{0}; }
+};

@@ -1,0 +1,79 @@
+"""The examples run, say what they promise, and warn of nothing; and the picture that one of them draws."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gmatch
+from gmatch.plot import phases_and_levels
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def run(name: str, *argv: object) -> str:
+    command = [sys.executable, "-W", "error", str(EXAMPLES / name), *map(str, argv)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+def test_every_example_is_tested() -> None:
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {
+        "compare_variants.py", "networkx_crosscheck.py", "structural_rank_suitesparse.py"
+    }  # fmt: skip
+
+
+def test_structural_rank_suitesparse() -> None:
+    output = run("structural_rank_suitesparse.py", "HB/west0067", "JGD_Margulies/wheel_7_1", "Pajek/GD96_d")
+    lines = [line.split() for line in output.splitlines()]
+    assert lines[2] == "JGD_Margulies/wheel_7_1 114 113 107 107 72 rows + 35 columns".split()
+    assert output.endswith("\n2 agree, 0 disagree, 1 are not published\n")
+
+
+def test_compare_variants(tmp_path: Path) -> None:
+    picture = tmp_path / "variants.png"
+    output = run("compare_variants.py", "HB/impcol_a", "generator:delaunay:8", "--output", picture)
+    for method in gmatch.METHODS:
+        assert output.count(f"\n{method.name} ") == 4
+    assert "\nHB/impcol_a, permuted: 207 rows, 207 columns, 572 entries\n" in output
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_networkx_crosscheck() -> None:
+    output = run("networkx_crosscheck.py", "--graphs", 12)
+    assert output.count("\nrandom ") == 12 and output.count("\nHB/") >= 5
+    assert output.endswith("\n\nall agree\n")
+
+
+def test_a_line_has_the_levels_of_each_phase() -> None:
+    graph = gmatch.BipartiteGraph(gmatch.datasets.load("HB/gemat12"))
+    matchings = {name: gmatch.max_matching(graph, method=name, initial="cheap") for name in ("apfb", "apsb")}
+    figure = phases_and_levels(matchings, "gemat12")
+    (axes,) = figure.axes
+    assert axes.get_title() == "gemat12"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["apfb", "apsb"]
+    for line, matching in zip(axes.lines, matchings.values(), strict=True):
+        assert np.asarray(line.get_xdata()).tolist() == list(range(1, matching.stats["phases"] + 1))
+        assert np.asarray(line.get_ydata()).tolist() == matching.stats["levels_per_phase"]
+
+
+def test_axes_of_ones_own_and_nothing_to_do(tmp_path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    matching = gmatch.max_matching(gmatch.datasets.load("MathWorks/Pd"), initial="cheap")
+    assert phases_and_levels({"auto": matching}, "Pd", figure.subplots()) is figure
+    assert phases_and_levels({}, "nothing").axes
+    figure.savefig(tmp_path / "empty.png")
+    assert not figure.legends
+
+
+def test_plots_need_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(gmatch.InvalidInput, match=r"pip install 'gmatch\[plot\]'"):
+        phases_and_levels({}, "nothing")
