@@ -65,10 +65,9 @@ def measure(name: str, matrix: Any, options: argparse.Namespace) -> Iterator[Tim
     for method in methods:
         label = method if isinstance(method, str) else method.name
         facts = {"rows": graph.shape[0], "entries": graph.entries, "size": size, "check_seconds": checked}
-        threads = options.threads
 
         def solve(method: Any = method, facts: dict[str, Any] = facts) -> int:
-            matching = gmatch.max_matching(graph, method=method, threads=threads)
+            matching = gmatch.max_matching(graph, method=method, threads=options.threads)
             facts |= {key: matching.stats[key] for key in ("initial", "start_size", "phases", "levels", "threads")}
             return matching.size
 
