@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import platform
 import statistics
@@ -12,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-Solve = Callable[[], int]
+Solve = Callable[[], float]
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,10 @@ class Timing:
     facts: dict[str, Any]
 
 
-def timed(instance: str, solver: str, solve: Solve, expected: int, repeats: int, facts: dict[str, Any]) -> Timing:
+def timed(instance: str, solver: str, solve: Solve, expected: float, repeats: int, facts: dict[str, Any]) -> Timing:
     """The first call is checked and not timed: it also compiles and warms up."""
     found = solve()
-    if found != expected:
+    if not math.isclose(found, expected, rel_tol=1e-6):  # peers may sum floats in another order, or in float32
         raise AssertionError(f"{solver} on {instance}: expected {expected}, got {found}")
     seconds = []
     for _ in range(repeats):
@@ -40,7 +41,7 @@ def timed(instance: str, solver: str, solve: Solve, expected: int, repeats: int,
     return Timing(instance, solver, statistics.median(seconds), min(seconds), max(seconds), facts)
 
 
-def timed_peer(instance: str, solver: str, solve: Solve, expected: int, repeats: int, limit: float) -> Timing:
+def timed_peer(instance: str, solver: str, solve: Solve, expected: float, repeats: int, limit: float) -> Timing:
     """As `timed`, in a process of its own that is ended after `limit` seconds."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)

@@ -1,29 +1,41 @@
 """gmatch: exact bipartite matching with proofs, on GPUs and CPUs."""
 
-from . import datasets
-from .certificate import Certificate, verify
-from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, InvalidInput
+from . import compat, datasets
+from .assignment import lap
+from .certificate import AssignmentCertificate, Certificate, verify
+from .costs import DenseCosts
+from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
 from .matching import max_matching, structural_rank
-from .methods import APFB, METHODS, APsB, Claims
+from .methods import APFB, ASSIGNMENT_METHODS, JV, METHODS, APsB, Claims, Tree
 from .problem import BipartiteGraph
-from .result import Matching
+from .result import Assignment, Matching, Status
 
 __version__ = "0.1.0"
 
 __all__ = [
     "APFB",
-    "METHODS",
     "APsB",
+    "ASSIGNMENT_METHODS",
+    "Assignment",
+    "AssignmentCertificate",
     "BackendUnavailable",
     "BipartiteGraph",
     "Certificate",
     "CertificateError",
     "Claims",
     "DataError",
+    "DenseCosts",
     "GmatchError",
+    "Infeasible",
     "InvalidInput",
+    "JV",
+    "METHODS",
     "Matching",
+    "Status",
+    "Tree",
+    "compat",
     "datasets",
+    "lap",
     "max_matching",
     "structural_rank",
     "verify",

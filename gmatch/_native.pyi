@@ -21,3 +21,32 @@ def match(
 ) -> tuple[int, ...]: ...
 def inspect(offsets: Any, columns: Any, num_columns: int, threads: int) -> tuple[int, int, int, int]: ...
 def workspace_size(forest: int, start: int, num_rows: int, num_columns: int, num_edges: int) -> int: ...
+def inspect_costs(costs: Any, threads: int) -> tuple[Any, Any, bool, bool, bool]: ...
+def assign_jv(
+    costs: Any,
+    maximize: bool,
+    limit: int | float | None,
+    least_cost: int | float,
+    greatest_cost: int | float,
+    row_match: Any,
+    col_match: Any,
+    u: Any,
+    v: Any,
+    has_duals: bool,
+) -> dict[str, Any]: ...
+def assign_tree(
+    costs: Any,
+    maximize: bool,
+    limit: int | float | None,
+    row_match: Any,
+    col_match: Any,
+    u: Any,
+    v: Any,
+    levels: Any,
+    augmentations: Any,
+    start: int,
+    has_duals: bool,
+    many_paths: bool,
+    threads: int,
+) -> tuple[int, ...]: ...
+def assignment_workspace_size(num_rows: int, num_columns: int, threads: int) -> int: ...

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from .backends import device_of
+from .costs import DenseCosts, blocks_of
 from .errors import CertificateError
 from .problem import as_graph
-from .result import Matching
+from .result import Assignment, Matching, Status, all_others, exact_sum
 
 
 @dataclass(frozen=True)
@@ -31,30 +33,75 @@ class Certificate:
     cover_columns: int
 
 
-def verify(graph: Any, matching: Matching) -> Certificate:
-    """Proves that a matching is one of the graph, and that none is larger.
+@dataclass(frozen=True)
+class AssignmentCertificate:
+    """What `verify` proved: no assignment costs less than `cost - gap` (more than `cost + gap`, when maximizing).
 
-    Checks that mates point at each other and are joined by an edge, that every edge has an end in the matching's
-    vertex cover, and that the cover has as many vertices as the matching has edges: then none is larger (König 1931).
-    Plain NumPy or CuPy code where the graph lives; O(rows + columns + entries) time and memory.
+    Attributes
+    ----------
+    cost : int or float
+        Of the assignment.
+    gap : int or float
+        By how much another assignment could be better at most, as the duals prove; 0 for integers.
+    tolerance : int or float
+        What `gap` may be: 0 for integers. For floats it allows for the rounding of the duals.
+    """
+
+    cost: int | float
+    gap: int | float
+    tolerance: int | float
+
+
+@overload
+def verify(problem: Any, result: Matching) -> Certificate: ...
+@overload
+def verify(problem: Any, result: Assignment) -> AssignmentCertificate: ...
+def verify(problem: Any, result: Matching | Assignment) -> Certificate | AssignmentCertificate:
+    """Proves that a matching is one of the graph, and none is larger; or an assignment one of the costs, none cheaper.
+
+    For a matching: mates point at each other and are joined by an edge, every edge has an end in the matching's vertex
+    cover, and the cover has as many vertices as the matching has edges: then none is larger (König 1931). Plain NumPy
+    or CuPy code where the graph lives; O(rows + columns + entries) time and memory.
+
+    For an assignment: mates point at each other, no pair is forbidden or dearer than the limit, the pairs are as many
+    as there can be (by a vertex cover, if that is fewer than rows and columns), and the duals prove that no assignment
+    is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory.
 
     Parameters
     ----------
-    graph : as for `gmatch.max_matching`
-    matching : Matching
-        What `gmatch.max_matching` returned for the graph.
+    problem : as for `gmatch.max_matching` or `gmatch.lap`
+    result : Matching or Assignment
+        What they returned for the problem. An Assignment knows whether it was to maximize, and its limit.
 
     Returns
     -------
-    Certificate
+    Certificate or AssignmentCertificate
 
     Raises
     ------
     CertificateError
         If any of it does not hold; the message says what.
     InvalidInput
-        If `graph` is not a graph.
+        If `problem` is not such a problem.
+
+    Notes
+    -----
+    Whatever the duals are, lowering each u[i] to the least c[i, j] - v[j] of its row, and each v[j] above 0 to 0 where
+    columns may stay free, makes them feasible, and their sum a bound that no assignment falls below. Both the lowering
+    and the gap between the cost and that bound must be 0 for integers. For floats both must be within
+
+        64 * eps * (rows + columns) * scale,
+
+    where eps is 2**-52 and scale the largest magnitude of a dual or a matched cost: solvers make a dual in a number of
+    steps, each rounded to eps / 2 of that magnitude, and the sum of min(rows, columns) of these roundings remains.
+    Duals beyond 8 (rows + columns) times the largest finite cost are refused, as no solver needs them.
     """
+    if isinstance(result, Assignment):
+        return _verify_assignment(problem, result)
+    return _verify_matching(problem, result)
+
+
+def _verify_matching(graph: Any, matching: Matching) -> Certificate:
     problem = as_graph(graph)
     xp = _namespace(problem.indices)
     rows, columns = problem.shape
@@ -135,3 +182,227 @@ def _mask(xp: Any, numbers: Any, length: int, side: str) -> Any:
     if int(mask.sum()) != len(numbers):
         raise CertificateError(f"the cover names a {side} twice")
     return mask
+
+
+ALL = slice(None)
+
+
+class _Part(NamedTuple):
+    """A problem of its own: its rows are all matched, with some of its columns."""
+
+    entries: Any  # costs.array, or its transpose
+    rows: Any  # numbers of rows of `entries`, or all
+    columns: Any
+    u: Any  # duals of these rows
+    v: Any
+    pair_costs: Any  # what each of these rows costs, in the minimisation form
+    swapped: bool  # rows are columns of the matrix as given
+
+    def name(self, row: int, column: int) -> tuple[int, int]:
+        """The pair in the matrix as given."""
+        row = row if isinstance(self.rows, slice) else int(self.rows[row])
+        column = column if isinstance(self.columns, slice) else int(self.columns[column])
+        return (column, row) if self.swapped else (row, column)
+
+
+def _verify_assignment(cost: Any, assignment: Assignment) -> AssignmentCertificate:
+    costs = _costs_of(cost, assignment)
+    xp = _namespace(costs.array)
+    row_match, col_match = xp.asarray(assignment.row_match), xp.asarray(assignment.col_match)
+    _check_mates(xp, row_match, col_match, costs.shape)
+    _check_pairs(xp, costs, row_match, assignment)
+    u, v = _checked_dual(xp, "u", assignment.u, costs), _checked_dual(xp, "v", assignment.v, costs)
+    cover = _checked_cover(xp, costs, assignment)
+    if costs.transposed:
+        row_match, col_match, u, v = col_match, row_match, v, u
+    pair_costs = _pair_costs(xp, costs, row_match)
+    tolerance = _tolerance(costs, u, v, pair_costs)
+    if cover is None:
+        parts = [_Part(costs.array, ALL, ALL, u, v, pair_costs, costs.transposed)]
+    else:
+        parts = _parts_of(costs, cover, u, v, pair_costs, col_match)
+    gap = sum(_gap(xp, costs, part, tolerance) for part in parts)
+    if not gap <= tolerance:
+        raise CertificateError(
+            f"the duals leave a gap of {gap}, more than the tolerance {tolerance}: the assignment is not proven "
+            f"{'dearest' if costs.maximize else 'cheapest'}"
+        )
+    # Rounding can make a gap of floats negative.
+    return AssignmentCertificate(assignment.cost, max(gap, type(gap)(0)), tolerance)
+
+
+def _costs_of(cost: Any, assignment: Assignment) -> DenseCosts:
+    maximize, cost_limit = assignment.maximize, assignment.cost_limit
+    if not isinstance(cost, DenseCosts):
+        return DenseCosts(cost, maximize=maximize, cost_limit=cost_limit)
+    if (cost.maximize, cost.cost_limit) != (maximize, cost_limit):
+        raise CertificateError(
+            f"the assignment is for maximize={maximize} and cost_limit={cost_limit}, the costs are for "
+            f"maximize={cost.maximize} and cost_limit={cost.cost_limit}"
+        )
+    return cost
+
+
+def _check_pairs(xp: Any, costs: DenseCosts, row_match: Any, assignment: Assignment) -> None:
+    """That pairs may be made, cost what the assignment says, and are as many as its status says."""
+    rows = (row_match >= 0).nonzero()[0]
+    entries = costs.matrix[rows, row_match[rows]]
+    claimed = xp.asarray(assignment.pair_costs)
+    if claimed.shape != entries.shape or claimed.dtype != costs.dtype or bool((claimed != entries).any()):
+        raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
+    values = _minimised(xp, costs, entries)
+    worst = math.inf if costs.limit is None else costs.limit
+    for wrong, what in ((values == math.inf, "forbidden"), (values > worst, "dearer than the limit")):
+        if bool(wrong.any()):
+            row = int(rows[wrong][0])
+            raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, which is {what}")
+    most = min(costs.shape)
+    if len(rows) < most and costs.limit is None and assignment.cover is None:
+        raise CertificateError(
+            f"the assignment has {len(rows)} of {most} pairs, and no cover that proves that there can be no more"
+        )
+    status = Status.OPTIMAL if len(rows) == most else Status.LIMITED if assignment.cover is None else Status.PARTIAL
+    if assignment.status != status:
+        raise CertificateError(
+            f"the assignment says it is {str(assignment.status)!r}, but with {len(rows)} of {most} pairs it is "
+            f"{str(status)!r}"
+        )
+
+
+def _checked_dual(xp: Any, name: str, given: Any, costs: DenseCosts) -> Any:
+    dual, length = xp.asarray(given), costs.shape["uv".index(name)]
+    if dual.shape != (length,) or dual.dtype != costs.dual_type:
+        raise CertificateError(
+            f"{name} must hold {length} duals of type {np.dtype(costs.dual_type)}; got {dual.dtype} of shape "
+            f"{dual.shape}"
+        )
+    infinite = (~xp.isfinite(dual)).nonzero()[0]
+    if len(infinite):
+        raise CertificateError(f"{name}[{int(infinite[0])}] is {dual[infinite[0]].item()}, which is no dual")
+    return dual
+
+
+def _checked_cover(xp: Any, costs: DenseCosts, assignment: Assignment) -> tuple[Any, Any] | None:
+    """The cover in rows and columns of `costs.array`; all allowed pairs lie in it, and it is as large as the matching.
+
+    Then each pair has one vertex of it, and each vertex of it a pair.
+    """
+    if assignment.cover is None:
+        return None
+    cover = xp.asarray(assignment.cover[0]), xp.asarray(assignment.cover[1])
+    in_cover = [_mask(xp, *side) for side in zip(cover, costs.shape, ("row", "column"), strict=True)]
+    if len(cover[0]) + len(cover[1]) != assignment.size:
+        raise CertificateError(
+            f"the cover has {len(cover[0])} rows and {len(cover[1])} columns, not {assignment.size} vertices: the "
+            "matching is not proven largest"
+        )
+    if costs.transposed:
+        cover, in_cover = cover[::-1], in_cover[::-1]
+    for rows in costs.row_blocks():
+        uncovered = costs.is_allowed(costs.array[rows]) & ~in_cover[0][rows, None] & ~in_cover[1]
+        if bool(uncovered.any()):
+            row, column = (int(numbers[0]) for numbers in uncovered.nonzero())
+            pair = (rows.start + row, column)[:: -1 if costs.transposed else 1]
+            raise CertificateError(
+                f"the pair of row {pair[0]} and column {pair[1]} is allowed, but not covered: the matching is not "
+                "proven largest"
+            )
+    return cover
+
+
+def _parts_of(costs: DenseCosts, cover: Any, u: Any, v: Any, pair_costs: Any, col_match: Any) -> list[_Part]:
+    """The cover's rows with the other columns, and the cover's columns with the other rows."""
+    rows, columns = cover
+    other_rows, other_columns = all_others(rows, len(u)), all_others(columns, len(v))
+    costs_of_columns = pair_costs[col_match[columns]]
+    return [
+        _Part(costs.array, rows, other_columns, u[rows], v[other_columns], pair_costs[rows], costs.transposed),
+        _Part(costs.array.T, columns, other_rows, v[columns], u[other_rows], costs_of_columns, not costs.transposed),
+    ]
+
+
+def _gap(xp: Any, costs: DenseCosts, part: _Part, tolerance: int | float) -> int | float:
+    """What the matched rows of a part cost beyond the bound that its duals prove."""
+    base = costs.lowest if costs.dual_type is np.int64 else 0
+    _refuse_large_duals(costs, part, base)
+    v = _lowered_columns(xp, part, tolerance)
+    u = _lowered_rows(xp, costs, part, v, base, tolerance)
+    return exact_sum(np.concatenate([part.pair_costs - base - u, -v]))
+
+
+def _lowered_columns(xp: Any, part: _Part, tolerance: int | float) -> Any:
+    """The duals of the columns, made such that columns may stay free where there are more of them."""
+    if len(part.v) <= len(part.u):
+        return part.v
+    lowered = xp.minimum(part.v, 0)
+    if not exact_sum(part.v - lowered) <= tolerance:
+        name, number = ("u", "v")[not part.swapped], part.name(0, int(part.v.argmax()))[not part.swapped]
+        raise CertificateError(
+            f"{name}[{number}] is {part.v.max().item()}, but must not be above 0 on the side with more vertices"
+        )
+    return lowered
+
+
+def _lowered_rows(xp: Any, costs: DenseCosts, part: _Part, v: Any, base: int | float, tolerance: int | float) -> Any:
+    """The duals of the rows less `base`, made such that no pair costs less than its duals."""
+    u, least = part.u - base, xp.empty_like(part.u)
+    for rows in blocks_of((len(u), len(v)), costs.device):
+        least[rows] = _slack(xp, costs, part, rows, v, base).min(axis=1)
+    lowered = xp.minimum(u, least)
+    excess = u - lowered
+    if not exact_sum(excess) <= tolerance:
+        row = int(excess.argmax())
+        column = int(_slack(xp, costs, part, slice(row, row + 1), v, base)[0].argmin())
+        pair = part.name(row, column)
+        raise CertificateError(
+            f"u[{pair[0]}] + v[{pair[1]}] exceeds the cost of that pair by {excess[row].item()}: the duals are not "
+            "feasible"
+        )
+    return lowered
+
+
+def _slack(xp: Any, costs: DenseCosts, part: _Part, rows: slice, v: Any, base: int | float) -> Any:
+    """Costs of some rows of a part, less the duals of the columns and `base`."""
+    entries = part.entries[rows if isinstance(part.rows, slice) else part.rows[rows]][:, part.columns]
+    slack = _minimised(xp, costs, entries)
+    if costs.limit is not None:
+        xp.minimum(slack, costs.limit, out=slack)
+    slack -= base
+    slack -= v
+    return slack
+
+
+def _minimised(xp: Any, costs: DenseCosts, entries: Any) -> Any:
+    """A copy of some entries as costs of the minimisation form, in the type of their sums."""
+    values = entries.astype(costs.dual_type)
+    return xp.negative(values, out=values) if costs.maximize else values
+
+
+def _pair_costs(xp: Any, costs: DenseCosts, row_match: Any) -> Any:
+    """What each row of `costs.array` costs; a free one costs the limit."""
+    values = xp.zeros(len(row_match), costs.dual_type)
+    if costs.limit is not None:
+        values.fill(costs.limit)
+    rows = (row_match >= 0).nonzero()[0]
+    values[rows] = _minimised(xp, costs, costs.array[rows, row_match[rows]])
+    return values
+
+
+def _tolerance(costs: DenseCosts, u: Any, v: Any, pair_costs: Any) -> int | float:
+    if costs.dual_type is np.int64:
+        return 0
+    vertices = sum(costs.shape)
+    scale = max((float(abs(values).max()) for values in (u, v, pair_costs) if values.size), default=0.0)
+    if scale > 8 * vertices * max(-costs.lowest, costs.highest):
+        raise CertificateError("the duals are too large for costs of this range: float64 would round these away")
+    return 64 * float(np.finfo(np.float64).eps) * vertices * scale
+
+
+def _refuse_large_duals(costs: DenseCosts, part: _Part, base: int | float) -> None:
+    """Integers: slacks must not overflow. Those of a solver cannot, see `DenseCosts`."""
+    if costs.dual_type is not np.int64:
+        return
+    u, v = ([int(dual.min()), int(dual.max())] if dual.size else [base, base] for dual in (part.u, part.v))
+    spread = costs.highest - costs.lowest
+    if max(abs(dual - base) for dual in u) + max(map(abs, v)) + spread >= 2**63:
+        raise CertificateError("the duals are too large for costs of this range: their sums could overflow int64")

@@ -1,4 +1,4 @@
-"""The command line: match one graph, run all bundled matrices, say what this machine can do.
+"""The command line: match one graph, assign one matrix, run all bundled matrices, say what this machine can do.
 
 Each command gathers plain facts first. They are printed in one of three ways: a table on a terminal, lines with tabs
 for other programs, one JSON object with ``--json``.
@@ -28,21 +28,25 @@ from rich.table import Table
 from rich.text import Text
 
 from . import __version__, datasets
+from .assignment import lap
 from .backends import backend_for, cpu, gpu
-from .certificate import Certificate, verify
+from .certificate import AssignmentCertificate, Certificate, verify
+from .costs import DenseCosts
+from .datasets.costs import generate as generate_costs
+from .datasets.costs import read as read_costs
 from .datasets.loader import cache_folder
-from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, InvalidInput
+from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
 from .matching import STARTS, max_matching
-from .methods import METHODS, method_of
+from .methods import ASSIGNMENT_METHODS, METHODS, assignment_method_of, method_of
 from .problem import BipartiteGraph, as_graph
-from .result import Matching
+from .result import Assignment, Matching
 
 Facts = dict[str, Any]
 
 EPILOG = """\
 exit codes:
   0    every answer is proven, and agrees with the structural rank that the collection publishes
-  1    an answer could not be proven, or disagrees with the published structural rank
+  1    an answer could not be proven, or disagrees with the published structural rank; or there is no assignment
   2    bad usage or input
   3    data missing, unreadable or not writable
   4    backend unavailable, or out of memory
@@ -54,6 +58,9 @@ NOT_PROVEN, BAD_INPUT, BAD_DATA, NO_BACKEND, INTERRUPTED, READER_GONE = 1, 2, 3,
 GRAPH_HELP = """\
 a file (.mtx, .mtx.gz, or .npz as scipy.sparse.save_npz writes it), a matrix of the SuiteSparse collection as
 Group/Name, or generator:NAME:SIZE, such as generator:delaunay:17; a file that exists wins"""
+COSTS_HELP = """\
+a file (.npy, .npz, .csv, .mtx, .mtx.gz; pairs that a sparse .mtx does not store are forbidden), or
+generator:NAME:SIZE[:PARAMETER][:seed=S], such as generator:uniform:4096:10; a file that exists wins"""
 FILE_ENDINGS = (".mtx", ".mtx.gz", ".npz")
 # What NumPy, SciPy and zipfile raise on an npz file that is none, is cut short, or holds something else.
 DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, BadZipFile, zlib.error)
@@ -103,7 +110,12 @@ def _fail(message: str, code: int) -> int:
 
 
 def _exit_code(error: GmatchError) -> int:
-    codes = ((CertificateError, NOT_PROVEN), (DataError, BAD_DATA), (BackendUnavailable, NO_BACKEND))
+    codes = (
+        (CertificateError, NOT_PROVEN),
+        (Infeasible, NOT_PROVEN),
+        (DataError, BAD_DATA),
+        (BackendUnavailable, NO_BACKEND),
+    )
     return next((code for kind, code in codes if isinstance(error, kind)), BAD_INPUT)
 
 
@@ -124,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"gmatch {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add_command in (_add_match, _add_demo, _add_info):
+    for add_command in (_add_match, _add_assign, _add_demo, _add_info):
         command = add_command(commands)
         command.add_argument("--json", action="store_true", help="print one JSON object")
         command.epilog, command.formatter_class = EPILOG, argparse.RawDescriptionHelpFormatter
@@ -139,6 +151,23 @@ def _add_match(commands: Any) -> argparse.ArgumentParser:
     command.add_argument("--initial", choices=STARTS, default="auto", help="the matching to start from")
     command.add_argument("--output", type=Path, metavar="FILE.npz", help="write row_match and col_match to this file")
     command.set_defaults(run=run_match)
+    return command
+
+
+def _add_assign(commands: Any) -> argparse.ArgumentParser:
+    what = "find the cheapest assignment of the rows of a matrix to its columns, and prove it"
+    command: argparse.ArgumentParser = commands.add_parser("assign", help=what, description=f"{what.capitalize()}.")
+    command.add_argument("costs", metavar="COSTS", help=COSTS_HELP)
+    command.add_argument("--maximize", action="store_true", help="the dearest assignment instead")
+    command.add_argument("--cost-limit", type=float, metavar="C", help="never make a pair dearer than this")
+    command.add_argument(
+        "--partial", action="store_true", help="if there is no assignment, the cheapest of the largest"
+    )
+    _add_solver_options(command, "auto, jv, tree, or a full name as gmatch info lists them")
+    command.add_argument(
+        "--output", type=Path, metavar="FILE.npz", help="write row_match, col_match, u and v to this file"
+    )
+    command.set_defaults(run=run_assign)
     return command
 
 
@@ -157,9 +186,11 @@ def _add_info(commands: Any) -> argparse.ArgumentParser:
     return command
 
 
-def _add_solver_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--method", default="auto", metavar="M",
-                         help="auto, apfb, apsb, claims, or a full name as gmatch info lists them")  # fmt: skip
+def _add_solver_options(
+    command: argparse.ArgumentParser,
+    methods: str = "auto, apfb, apsb, claims, or a full name as gmatch info lists them",
+) -> None:
+    command.add_argument("--method", default="auto", metavar="M", help=methods)
     command.add_argument("--device", choices=["cpu", "gpu"], default="cpu", help="where to run (default: cpu)")
     command.add_argument("--threads", type=int, metavar="N", help="threads on the CPU (default: as many as pay)")
 
@@ -176,9 +207,61 @@ def run_match(arguments: argparse.Namespace) -> int:
     with _waiting(f"matching {arguments.graph}"):
         answer = _solve(arguments.graph, graph, arguments)
     if arguments.output is not None and answer.certificate is not None:
-        _write_mates(arguments.output, answer.matching)
+        _write_arrays(arguments.output, answer.matching, ("row_match", "col_match"))
     _print_facts(answer.facts(), arguments.json, answer.table())
     return _report_doubt([answer])
+
+
+def run_assign(arguments: argparse.Namespace) -> int:
+    """``gmatch assign``: one matrix of costs, its cheapest assignment and the proof."""
+    assignment_method_of(arguments.method, arguments.device)
+    _check_device(arguments)
+    if arguments.output is not None:
+        _check_output(arguments.output)
+    with _waiting(f"reading {arguments.costs}"):
+        costs = DenseCosts(_read_costs(arguments), maximize=arguments.maximize, cost_limit=arguments.cost_limit)
+    with _waiting(f"assigning {arguments.costs}"):
+        start = time.perf_counter()
+        assignment = lap(costs, method=arguments.method, infeasible="partial" if arguments.partial else "raise",
+                         device=arguments.device, threads=arguments.threads)  # fmt: skip
+        seconds = time.perf_counter() - start
+        certificate = verify(costs, assignment)
+    if arguments.output is not None:
+        _write_arrays(arguments.output, assignment, ("row_match", "col_match", "u", "v"))
+    facts = _assignment_facts(arguments.costs, costs, assignment, certificate, seconds)
+    table = {name.replace("_", " "): _number(value) for name, value in facts.items() if not name.endswith("seconds")}
+    _print_facts(facts, arguments.json, table | {"time": f"{_milliseconds(seconds)} ms"})
+    return 0
+
+
+def _read_costs(arguments: argparse.Namespace) -> Any:
+    name = arguments.costs
+    if Path(name).is_file():
+        return read_costs(name)
+    if name.startswith("generator:"):
+        return generate_costs(name, device=arguments.device)
+    raise InvalidInput(f"expected a file that exists, or generator:NAME:SIZE; got {name!r}")
+
+
+def _assignment_facts(
+    name: str, costs: DenseCosts, assignment: Assignment, certificate: AssignmentCertificate, seconds: float
+) -> Facts:
+    stats = assignment.stats
+    return {
+        "costs": name,
+        "rows": costs.shape[0],
+        "columns": costs.shape[1],
+        "type": str(costs.dtype),
+        "pairs": len(assignment.row_ind),
+        "cost": assignment.cost,
+        "status": str(assignment.status),
+        "gap": certificate.gap,
+        "tolerance": certificate.tolerance,
+        **{key: stats[key] for key in ("method", "initial", "start_size", "backend", "team", "threads")},
+        **{key: stats[key] for key in ("phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")},
+        **{f"{step}_seconds": value for step, value in stats["seconds"].items()},
+        "total_seconds": seconds,
+    }
 
 
 def run_demo(arguments: argparse.Namespace) -> int:
@@ -209,6 +292,7 @@ def run_info(arguments: argparse.Namespace) -> int:
         **_gpu_facts(),
         "cache": str(cache_folder()),
         "methods": [method.name for method in METHODS],
+        "assignment_methods": [method.name for method in ASSIGNMENT_METHODS],
     }
     _print_facts(facts, arguments.json, {name.replace("_", " "): _lines(value) for name, value in facts.items()})
     return 0
@@ -357,6 +441,10 @@ def _published_rank(name: str) -> int | None:
 def _check_solver_options(arguments: argparse.Namespace) -> None:
     """Before any data is read, and perhaps downloaded."""
     method_of(arguments.method)
+    _check_device(arguments)
+
+
+def _check_device(arguments: argparse.Namespace) -> None:
     backend_for(None, arguments.device)
     cpu.thread_count(arguments.threads, 0)
     if arguments.device == "gpu" and arguments.threads is not None:
@@ -372,12 +460,13 @@ def _check_output(path: Path) -> None:
         raise InvalidInput(f"--output must name a file in a folder that can be written to; {path.parent} {wrong}")
 
 
-def _write_mates(path: Path, matching: Matching) -> None:
+def _write_arrays(path: Path, result: Matching | Assignment, names: Sequence[str]) -> None:
     """All of the file or nothing: whoever waits for it never reads half of it."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:
-            np.savez_compressed(file, row_match=matching.row_match, col_match=matching.col_match)
+            arrays = {name: getattr(result, name) for name in names}
+            np.savez_compressed(file, **{name: cpu.to_device(array) for name, array in arrays.items()})
         partial.replace(path)
     except OSError as error:
         raise DataError(f"could not write {path}: {error.strerror}") from None

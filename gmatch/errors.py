@@ -1,5 +1,7 @@
 """The errors gmatch raises. Each message says what was expected, what came, and what to do."""
 
+from typing import Any
+
 
 class GmatchError(Exception):
     """Base of every error that gmatch raises on purpose."""
@@ -19,3 +21,24 @@ class BackendUnavailable(GmatchError, RuntimeError):
 
 class CertificateError(GmatchError, RuntimeError):
     """A result that does not prove itself: `gmatch.verify` found what is wrong with it."""
+
+
+class Infeasible(GmatchError, ValueError):
+    """Forbidden pairs leave no way to match all rows, or all columns where there are fewer of them.
+
+    It carries a witness (Hall 1935). With rows <= columns: `rows` may only be matched with `columns`, and these are too
+    few. With rows > columns: `columns` may only be matched with `rows`, and these are too few.
+
+    Attributes
+    ----------
+    rows, columns : integer array
+        Increasing numbers, where the costs live.
+    """
+
+    def __init__(self, message: str, rows: Any, columns: Any) -> None:
+        super().__init__(message, rows, columns)
+        self.rows = rows
+        self.columns = columns
+
+    def __str__(self) -> str:
+        return str(self.args[0])

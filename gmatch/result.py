@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,3 +70,118 @@ class Matching:
     def __repr__(self) -> str:
         rows, columns = len(self.row_match), len(self.col_match)
         return f"<Matching of {self.size} edges between {rows} rows and {columns} columns>"
+
+
+class Status(StrEnum):
+    """How many pairs an assignment has. Each is proven: it is the cheapest of its kind."""
+
+    OPTIMAL = "optimal"
+    """Every row, or every column where there are fewer of them, is matched."""
+    LIMITED = "limited"
+    """Fewer pairs: the cost limit made it cheaper to leave some out."""
+    PARTIAL = "partial"
+    """Fewer pairs: forbidden pairs allow no more. The cheapest among the largest matchings."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Assignment:
+    """A cheapest assignment, and its proof. Unpacks as ``row_ind, col_ind = assignment``, as SciPy's result does.
+
+    All arrays live where the costs live: NumPy for NumPy, CuPy for CuPy and for other arrays on a GPU.
+
+    Attributes
+    ----------
+    row_match : int32 array, shape (rows,)
+        The column that each row is matched with, -1 for free rows.
+    col_match : int32 array, shape (columns,)
+        The row that each column is matched with, -1 for free columns.
+    u, v : int64 array for integer costs, float64 array for floats; shapes (rows,) and (columns,)
+        The duals, in the unit of the costs: ``u[i] + v[j] <= c[i, j]`` for all pairs, with equality for matched ones,
+        where c is the cost that is minimised: ``cost``, ``-cost`` when maximizing, and with a limit the smaller of that
+        and the limit. Where one side has fewer vertices, the duals of the other are at most 0, and 0 for those that no
+        pair (dear ones included) uses. For ``"partial"`` this holds within each of two parts: the rows of `cover` with
+        the columns outside it, and the rows outside it with the columns of `cover`.
+    pair_costs : array, shape (size,)
+        The entries of the matched pairs, in the order of `row_ind`.
+    status : Status
+        ``"optimal"``, ``"limited"`` or ``"partial"``.
+    maximize : bool
+    cost_limit : int or float or None
+        What was asked for.
+    cover : (integer array, integer array) or None
+        For ``"partial"``: as many rows and columns as there are pairs, so that every allowed pair lies in one of them:
+        no matching is larger (König 1931).
+    stats : dict
+        ``method``, ``initial``, ``backend``, ``team`` and ``threads`` say what ran, and where. ``start_size`` counts
+        the pairs that the search started from, ``phases`` and ``levels`` its searches and their steps, ``dual_steps``
+        the changes of duals between them, ``rows_scanned`` and ``edges_inspected`` the rows and entries they read;
+        ``levels_per_phase`` and ``augmentations_per_phase`` are lists. ``seconds`` has the time of each step by name.
+    """
+
+    row_match: Any
+    col_match: Any
+    u: Any
+    v: Any
+    pair_costs: Any
+    status: Status
+    maximize: bool = False
+    cost_limit: int | float | None = None
+    cover: tuple[Any, Any] | None = None
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many pairs are matched."""
+        return len(self.pair_costs)
+
+    @cached_property
+    def cost(self) -> int | float:
+        """The sum of `pair_costs`: an exact Python int for integers, for floats the float nearest to the exact sum."""
+        return exact_sum(self.pair_costs)
+
+    @cached_property
+    def row_ind(self) -> Any:
+        """The matched rows in increasing order, shape (size,)."""
+        return (self.row_match >= 0).nonzero()[0]
+
+    @cached_property
+    def col_ind(self) -> Any:
+        """The columns matched with `row_ind`, shape (size,)."""
+        return self.row_match[self.row_ind]
+
+    @cached_property
+    def witness(self) -> tuple[Any, Any] | None:
+        """Why no matching is larger, as in `gmatch.Infeasible`; None unless the status is ``"partial"``.
+
+        Row and column numbers. With rows <= columns: these rows may only be matched with these columns, which are
+        fewer; with rows > columns the same with rows and columns swapped.
+        """
+        if self.cover is None:
+            return None
+        cover_rows, cover_columns = self.cover
+        if len(self.row_match) <= len(self.col_match):
+            return all_others(cover_rows, len(self.row_match)), cover_columns
+        return cover_rows, all_others(cover_columns, len(self.col_match))
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.row_ind
+        yield self.col_ind
+
+    def __repr__(self) -> str:
+        rows, columns = len(self.row_match), len(self.col_match)
+        return (
+            f"<Assignment of {self.size} pairs between {rows} rows and {columns} columns, cost {self.cost}, "
+            f"{self.status}>"
+        )
+
+
+def exact_sum(values: Any) -> int | float:
+    """The sum of an array as a Python int, or as the float nearest to it."""
+    return math.fsum(values.tolist()) if values.dtype.kind == "f" else sum(values.tolist())
+
+
+def all_others(numbers: Any, length: int) -> Any:
+    """The vertices of a side of some length that are not among `numbers`, increasing."""
+    others = np.ones_like(numbers, dtype=np.bool_, shape=length)
+    others[numbers] = False
+    return others.nonzero()[0]

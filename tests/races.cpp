@@ -1,15 +1,19 @@
-// races.cpp: every forest and every start with many threads, under ThreadSanitizer.
+// races.cpp: every forest, every start and the assignment by trees, with many threads, under ThreadSanitizer.
 //
 //   g++ -std=c++17 -O1 -g -fsanitize=thread -pthread -I gmatch/csrc tests/races.cpp -o races && ./races
 //
-// ThreadSanitizer stops the program at the first data race; the sizes are compared with Kuhn's algorithm.
+// ThreadSanitizer stops the program at the first data race; sizes are compared with Kuhn's algorithm, costs with the
+// serial shortest paths.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <vector>
 
+#include "assignment.cuh"
 #include "programs.cuh"
+#include "shortest_path.hpp"
 
 struct Graph {
   Vertex rows, columns;
@@ -53,6 +57,20 @@ static Count kuhn(const Graph& graph) {
   return size;
 }
 
+// Runs body(team) on a team of threads.
+template <class Body>
+static void run_team(int threads, const Body& body) {
+  Barrier barrier(threads);
+  std::vector<std::thread> team;
+  for (int rank = 0; rank < threads; ++rank) {
+    team.emplace_back([&, rank] {
+      HostTeam member(rank, threads, &barrier);
+      body(member);
+    });
+  }
+  for (std::thread& thread : team) thread.join();
+}
+
 template <class Forest>
 static Count solve(const Graph& graph, Start start, bool shortest_only, int threads) {
   using Edges = CsrEdges<int, int>;
@@ -72,15 +90,7 @@ static Count solve(const Graph& graph, Start start, bool shortest_only, int thre
             shortest_only};
   std::vector<char> workspace(workspace_size<Forest, Edges>(start, task.matching, edges.num_edges()));
   task.workspace = workspace.data();
-  Barrier barrier(threads);
-  std::vector<std::thread> team;
-  for (int rank = 0; rank < threads; ++rank) {
-    team.emplace_back([&, rank] {
-      HostTeam member(rank, threads, &barrier);
-      match_cardinality<Forest>(member, edges, task);
-    });
-  }
-  for (std::thread& thread : team) thread.join();
+  run_team(threads, [&](HostTeam& team) { match_cardinality<Forest>(team, edges, task); });
   return report.size;
 }
 
@@ -100,6 +110,63 @@ static void check(const Graph& graph, const char* name) {
   }
 }
 
+using Costs = DenseCosts<int>;
+
+static Count total(const Costs& costs, const std::vector<Vertex>& row_match) {
+  Count sum = 0;
+  for (Vertex row = 0; row < costs.num_rows; ++row) sum += costs.at(row, row_match[row]);
+  return sum;
+}
+
+static Count cost_by_shortest_paths(const Costs& costs) {
+  std::vector<Vertex> row_match(costs.num_rows), col_match(costs.num_columns);
+  std::vector<long long> u(costs.num_rows), v(costs.num_columns);
+  const std::unique_ptr<bool[]> in_witness(new bool[costs.num_rows]);
+  ShortestPathCounters counters{};
+  solve_by_shortest_paths(costs, {0, 1000, false, false},
+                          {u.data(), v.data(), row_match.data(), col_match.data(), in_witness.get()}, counters);
+  return total(costs, row_match);
+}
+
+static Count cost_by_trees(const Costs& costs, AssignmentStart start, bool many_paths, int threads) {
+  std::vector<Vertex> row_match(costs.num_rows, NONE), col_match(costs.num_columns);
+  std::vector<Vertex> levels(costs.num_rows + 1), augmentations(costs.num_rows + 1);
+  std::vector<long long> u(costs.num_rows), v(costs.num_columns);
+  std::vector<char> workspace(assignment_workspace_size(costs, static_cast<Count>(threads) * HostTeam::TILE));
+  Progress progress{};
+  Report report{};
+  const AssignmentTask<long long> task{{costs.num_rows, costs.num_columns, row_match.data(), col_match.data()},
+                                       u.data(),
+                                       v.data(),
+                                       {levels.data(), augmentations.data()},
+                                       workspace.data(),
+                                       &progress,
+                                       &report,
+                                       start,
+                                       false,
+                                       many_paths};
+  run_team(threads, [&](HostTeam& team) { assign(team, costs, task); });
+  return report.size == costs.num_rows ? total(costs, row_match) : -1;
+}
+
+static void check_assignment(std::mt19937& random, Vertex rows, Vertex columns, int largest) {
+  std::vector<int> entries(static_cast<std::size_t>(rows) * columns);
+  for (int& entry : entries) entry = static_cast<int>(random() % (largest + 1));
+  const Costs costs{rows, columns, entries.data(), columns, 1, false, Costs::infinite()};
+  const Count expected = cost_by_shortest_paths(costs);
+  for (const AssignmentStart start : {AssignmentStart::none, AssignmentStart::reduce}) {
+    for (const bool many_paths : {false, true}) {
+      for (const int threads : {2, 8}) {
+        const Count found = cost_by_trees(costs, start, many_paths, threads);
+        if (found == expected) continue;
+        std::printf("%d x %d, many_paths %d, %d threads: cost %lld, not %lld\n", rows, columns, many_paths, threads,
+                    found, expected);
+        std::exit(1);
+      }
+    }
+  }
+}
+
 int main() {
   std::mt19937 random(1);
   int graphs = 0;
@@ -112,4 +179,15 @@ int main() {
     ++graphs;
   }
   std::printf("%d graphs, no race, every size right\n", graphs);
+  int matrices = 0;
+  for (const int largest : {0, 2, 10, 1000}) {
+    for (const int rows : {1, 5, 40, 90}) {
+      check_assignment(random, rows, rows, largest);
+      check_assignment(random, rows, rows + 1 + random() % 30, largest);
+      matrices += 2;
+    }
+    check_assignment(random, 20, 2 * HostTeam::TILE + 10, largest);  // more than one tile of columns
+    ++matrices;
+  }
+  std::printf("%d matrices, no race, every cost right\n", matrices);
 }

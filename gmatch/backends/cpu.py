@@ -9,9 +9,11 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
+from ..methods import JV
 
 if TYPE_CHECKING:
-    from ..methods import Method
+    from ..costs import DenseCosts
+    from ..methods import AssignmentMethod, Method
     from ..problem import BipartiteGraph
 
 NAME = "cpu"
@@ -69,3 +71,40 @@ def match(
     counters["threads"] = team_size
     counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()
     return row_match, col_match, reached, counters
+
+
+def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool]:
+    """The lowest and the highest finite entry of a matrix, and whether it holds NaN, +inf and -inf."""
+    return _native.inspect_costs(array, thread_count(None, array.size))
+
+
+def assign(
+    costs: DenseCosts, method: AssignmentMethod, start: int, row_match: Any, u: Any, v: Any, threads: int | None
+) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    """Runs a method of assignment; returns row_match, col_match, u, v, and counters by name."""
+    rows, columns = costs.array.shape
+    # Given duals of columns hold only where no column can stay free with a dual that is not zero.
+    has_duals = v is not None and rows == columns
+    row_match = np.full(rows, -1, np.int32) if row_match is None else row_match
+    col_match = np.empty(columns, np.int32)
+    u = np.empty(rows, costs.dual_type)
+    v = v if has_duals else np.zeros(columns, costs.dual_type)
+    counters: dict[str, Any]
+    if isinstance(method, JV):
+        thread_count(threads, 0)
+        counters = dict(_native.assign_jv(costs.array, costs.maximize, costs.limit, costs.lowest, costs.highest,
+                                          row_match, col_match, u, v, has_duals))  # fmt: skip
+        return row_match, col_match, u, v, counters | {"team": "host", "threads": 1}
+    team_size = 1 if threads is None else thread_count(threads, 0)
+    levels, augmentations = journal = np.empty((2, rows + 1), np.int32)
+    try:
+        report = _native.assign_tree(
+            costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
+            has_duals, method.paths == "many", team_size,
+        )  # fmt: skip
+    except RuntimeError as error:
+        raise BackendUnavailable(str(error)) from None
+    counters = dict(zip(_native.REPORT_FIELDS, report, strict=True))
+    del counters["start"]
+    counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()
+    return row_match, col_match, u, v, counters | {"team": "host", "threads": team_size}

@@ -11,9 +11,11 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
+from ..methods import JV, ForestKind
 
 if TYPE_CHECKING:
-    from ..methods import Method
+    from ..costs import DenseCosts
+    from ..methods import AssignmentMethod, Method
     from ..problem import BipartiteGraph
 
 try:
@@ -31,6 +33,8 @@ BLOCK_SIZE = 1024
 GRID_BLOCK_SIZE = 512
 # Up to this many rows, columns and entries one thread block solves a problem faster than a grid with its barriers.
 BLOCK_TEAM_LIMIT = 1 << 14
+# An assignment problem of so many entries is solved by one block faster than by a grid.
+BLOCK_ASSIGNMENT_LIMIT = 1 << 14
 FORESTS = ("SpeculativeForest<false>", "SpeculativeForest<true>", "ClaimedForest<false>", "ClaimedForest<true>")
 
 
@@ -66,21 +70,27 @@ def source_hash() -> str:
 
 
 @cache
-def program(name: str, offset: str, column: str, forest: str, lanes: int, device: int) -> Any:
-    """A compiled entry point of csrc/programs.cuh. CuPy keeps the machine code on disk, for later processes."""
+def program(source: str, name: str, device: int, **types: str | int) -> Any:
+    """A compiled entry point of csrc. CuPy keeps the machine code on disk, for later processes."""
     module = cupy.RawModule(
-        code='#include "programs.cuh"\n',
+        code=f'#include "{source}"\n',
         options=(
-            "-std=c++17", f"-I{CSRC}", f"-DGRAPH_OFFSET={offset}", f"-DGRAPH_COLUMN={column}", f"-DFOREST={forest}",
-            f"-DROW_LANES={lanes}", f"-DSOURCE_{source_hash()}",
+            "-std=c++17", f"-I{CSRC}", f"-DSOURCE_{source_hash()}",
+            *(f"-D{name.upper()}={value}" for name, value in types.items()),
         ),
         enable_cooperative_groups=True,
     )  # fmt: skip
     return module.get_function(name)
 
 
+def graph_program(name: str, graph: Any, forest: ForestKind, lanes: int, device: Any) -> Any:
+    """An entry point of csrc/programs.cuh."""
+    types = {"graph_offset": c_type(graph[0]), "graph_column": c_type(graph[1])}
+    return program("programs.cuh", name, device.id, **types, forest=FORESTS[forest], row_lanes=lanes)
+
+
 def c_type(array: Any) -> str:
-    return "int" if array.dtype == np.int32 else "long long"
+    return {"i4": "int", "i8": "long long", "f4": "float", "f8": "double"}[array.dtype.str[1:]]
 
 
 def resident_blocks(kernel: Any, block_size: int, device: Any) -> int:
@@ -114,7 +124,7 @@ def to_device(array: Any) -> Any:
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
     """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
     with indices.device as device:
-        kernel = program("inspect_grid", c_type(indptr), c_type(indices), FORESTS[-1], 1, device.id)
+        kernel = graph_program("inspect_grid", (indptr, indices), ForestKind.CLAIMED_WITH_ROOTS, 1, device)
         state = cupy.zeros(5, np.int64)
         blocks = max(1, min(device.attributes["MultiProcessorCount"], len(indices) // BLOCK_SIZE))
         kernel(
@@ -129,14 +139,12 @@ def match(
     graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None
 ) -> tuple[Any, Any, Any, dict[str, Any]]:
     """Runs `match_cardinality`; returns row_match, col_match, the reached columns, and counters by name."""
-    if threads is not None:
-        raise InvalidInput(f"threads is for the CPU, a GPU sizes its own grid; got threads={threads!r}; leave it out")
+    _refuse_threads(threads)
     rows, columns = graph.shape
     with graph.indices.device as device:
-        types = c_type(graph.indptr), c_type(graph.indices), FORESTS[method.forest]
         lanes = lanes_of(method, graph)
         team = "block" if rows + columns + graph.entries <= BLOCK_TEAM_LIMIT else "grid"
-        kernel = program(f"match_{team}", *types, lanes, device.id)
+        kernel = graph_program(f"match_{team}", (graph.indptr, graph.indices), method.forest, lanes, device)
         blocks, block_size = (1, BLOCK_SIZE) if team == "block" else grid_of(method, kernel, rows, device)
 
         if row_match is None:
@@ -162,3 +170,66 @@ def match(
     counters |= {"levels_per_phase": levels, "augmentations_per_phase": augmentations}
     counters |= {"team": team, "threads": blocks * block_size}
     return row_match, col_match, reached, counters
+
+
+def _refuse_threads(threads: int | None) -> None:
+    if threads is not None:
+        raise InvalidInput(f"threads is for the CPU, a GPU sizes its own grid; got threads={threads!r}; leave it out")
+
+
+def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool]:
+    """The lowest and the highest finite entry of a matrix, and whether it holds NaN, +inf and -inf."""
+    with array.device:
+        lowest, highest = cupy.stack([array.min(), array.max()]).tolist()
+        if array.dtype.kind == "i" or np.isfinite(lowest) and np.isfinite(highest):
+            return lowest, highest, False, False, False
+        if lowest != lowest:
+            return lowest, highest, True, False, False
+        finite = cupy.stack([_lowest_finite()(array), -_lowest_finite()(-array)]).tolist()
+    return *finite, False, highest == np.inf, lowest == -np.inf
+
+
+@cache
+def _lowest_finite() -> Any:
+    return cupy.ReductionKernel("T x", "T y", "isinf(x) ? abs(x) : x", "a < b ? a : b", "y = a", "1.0 / 0.0", "lowest")
+
+
+def assign(
+    costs: DenseCosts, method: AssignmentMethod, start: int, row_match: Any, u: Any, v: Any, threads: int | None
+) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    """Runs a method of assignment; returns row_match, col_match, u, v, and counters by name."""
+    _refuse_threads(threads)
+    if isinstance(method, JV):
+        raise InvalidInput("method 'jv' is serial and runs on the CPU; use 'tree' or 'auto', or device='cpu'")
+    rows, columns = costs.array.shape
+    dual = costs.dual_type
+    # Given duals of columns hold only where no column can stay free with a dual that is not zero.
+    has_duals = v is not None and rows == columns
+    with costs.array.device as device:
+        team = "block" if rows * columns <= BLOCK_ASSIGNMENT_LIMIT else "grid"
+        kernel = program("assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array))
+        blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
+        row_match = cupy.full(rows, -1, np.int32) if row_match is None else row_match
+        col_match = cupy.empty(columns, np.int32)
+        u = cupy.empty(rows, dual)
+        v = v if has_duals else cupy.zeros(columns, dual)
+        journal = cupy.empty((2, rows + 1), np.int32)
+        bytes_needed = _native.assignment_workspace_size(rows, columns, blocks * GRID_BLOCK_SIZE)
+        workspace = cupy.empty(bytes_needed, np.uint8)
+        fields = len(_native.REPORT_FIELDS)
+        state = cupy.zeros(fields + _native.PROGRESS_SIZE // 8 + 1, np.int64)
+        row_stride, column_stride = (np.int64(stride // costs.array.itemsize) for stride in costs.array.strides)
+        limit = dual(np.iinfo(dual).max if dual is np.int64 else np.inf) if costs.limit is None else dual(costs.limit)
+        kernel(
+            (blocks,), (GRID_BLOCK_SIZE,),
+            (
+                np.int32(rows), np.int32(columns), costs.array, row_stride, column_stride, np.int32(costs.maximize),
+                limit, row_match, col_match, u, v, journal[0], journal[1], workspace, state[fields:], state,
+                np.int32(start), np.int32(has_duals), np.int32(method.paths == "many"), state[-1:],
+            ),
+        )  # fmt: skip
+        counters = dict(zip(_native.REPORT_FIELDS, state[:fields].tolist(), strict=True))
+        del counters["start"]
+        levels, augmentations = journal[:, : counters["phases"]].tolist()
+    counters |= {"levels_per_phase": levels, "augmentations_per_phase": augmentations}
+    return row_match, col_match, u, v, counters | {"team": team, "threads": blocks * GRID_BLOCK_SIZE}

@@ -55,12 +55,16 @@ struct ClaimedForest {
 
   template <class Team, class Expand>
   DEVICE void each_frontier_row(const Steps<Team>& steps, Vertex, Expand expand) const {
-    const Sprout* sprouts = frontier(steps.parity());
+    const Sprout* sprouts = frontier_rows(steps);
     steps.team.each_group(steps.todo(), [&](Count i) {
       const Sprout sprout = sprouts[i];
       expand(sprout.row, sprout.root);
     });
   }
+
+  // The frontier of this step, steps.todo() rows.
+  template <class Team>
+  DEVICE const Sprout* frontier_rows(const Steps<Team>& steps) const { return frontier(steps.parity()); }
 
   // Whether a tree goes on growing.
   template <class Team>
@@ -78,9 +82,6 @@ struct ClaimedForest {
     join(steps, mate, root);
     return true;
   }
-
-  template <class Team>
-  DEVICE bool found_paths(const Steps<Team>& steps) const { return steps.team.read(&steps.progress.num_ends) > 0; }
 
   // Flips one augmenting path of every tree that found one.
   template <class Team>
@@ -118,7 +119,7 @@ struct ClaimedForest {
       if (!steps.team.claim(&path_end[root], NONE, column)) return false;
     }
     ends[steps.team.append(&steps.progress.num_ends)] = column;
-    steps.mark_found();
+    steps.count_found();
     return !WITH_ROOTS;
   }
 

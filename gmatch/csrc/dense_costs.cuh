@@ -17,6 +17,9 @@ struct DualOf<long long> {
   using type = long long;
 };
 
+DEVICE long long beyond_all(long long) { return 0x7fffffffffffffff; }
+DEVICE double beyond_all(double) { return 1e308 * 10; }
+
 template <class Cost_>
 struct DenseCosts {
   using Cost = Cost_;
@@ -28,11 +31,16 @@ struct DenseCosts {
   Count row_stride;    // in entries, as column_stride: any order, transposed views too
   Count column_stride;
   bool maximize;       // the cost of a pair is minus its entry
+  Dual limit;          // no pair costs more; infinite() if there is no limit
+
+  // More than any sum of costs.
+  static DEVICE Dual infinite() { return beyond_all(Dual{}); }
 
   DEVICE Dual at(Vertex row, Vertex column) const {
     const Dual entry = static_cast<Dual>(costs[row * row_stride + column * column_stride]);
-    return maximize ? -entry : entry;
+    const Dual cost = maximize ? -entry : entry;
+    return cost < limit ? cost : limit;
   }
   // Forbidden pairs cost plus infinity; integers have none.
-  static DEVICE bool is_forbidden(Dual cost) { return cost - cost != Dual{0}; }
+  static DEVICE bool is_forbidden(Dual cost) { return cost == infinite(); }
 };

@@ -4,14 +4,19 @@
 #include <nanobind/stl/string.h>
 
 #include <condition_variable>
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <system_error>
 #include <vector>
 
+#include "assignment.cuh"
 #include "programs.cuh"
+#include "shortest_path.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -84,6 +89,14 @@ auto with_forest(ForestKind kind, Function function) {
   }
 }
 
+nb::tuple to_tuple(const Report& report) {
+  nb::list fields;
+  for (const Count* field = &report.start; field != &report.start + sizeof(Report) / sizeof(Count); ++field) {
+    fields.append(*field);
+  }
+  return nb::tuple(fields);
+}
+
 template <class Offset, class Column>
 nb::tuple match(Array<const Offset> offsets, Array<const Column> columns, int num_columns, Array<Vertex> row_match,
                 Array<Vertex> col_match, Array<std::uint8_t> reached, Array<Vertex> levels,
@@ -109,8 +122,7 @@ nb::tuple match(Array<const Offset> offsets, Array<const Column> columns, int nu
     task.workspace = workspace.get();
     run_on_host(threads, [&](HostTeam& team) { match_cardinality<Forest>(team, edges, task); });
   });
-  return nb::make_tuple(report.start, report.start_size, report.size, report.phases, report.levels, report.edges_inspected,
-                        report.start_ns, report.search_ns, report.augment_ns);
+  return to_tuple(report);
 }
 
 template <class Offset, class Column>
@@ -123,6 +135,199 @@ nb::tuple inspect(Array<const Offset> offsets, Array<const Column> columns, int 
     run_on_host(threads, [&](HostTeam& team) { inspect_graph(team, edges, columns.shape(0), seen); });
   }
   return nb::make_tuple(seen.falling_offsets, seen.first_offset, seen.last_offset, seen.bad_columns);
+}
+
+template <class T>
+using CostMatrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+
+template <class Cost>
+DenseCosts<Cost> dense_costs(const CostMatrix<Cost>& costs, bool maximize, nb::handle limit) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  return {static_cast<Vertex>(costs.shape(0)),
+          static_cast<Vertex>(costs.shape(1)),
+          costs.data(),
+          costs.stride(0),
+          costs.stride(1),
+          maximize,
+          limit.is_none() ? DenseCosts<Cost>::infinite() : nb::cast<Dual>(limit)};
+}
+
+template <class Cost>
+nb::tuple assign_tree(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
+                      Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                      Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels, Array<Vertex> augmentations,
+                      int start, bool has_duals, bool many_paths, int threads) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  Progress progress{};
+  Report report{};
+  AssignmentTask<Dual> task{{problem.num_rows, problem.num_columns, row_match.data(), col_match.data()},
+                            u.data(),
+                            v.data(),
+                            {levels.data(), augmentations.data()},
+                            nullptr,
+                            &progress,
+                            &report,
+                            static_cast<AssignmentStart>(start),
+                            has_duals,
+                            many_paths};
+  {
+    const nb::gil_scoped_release release;
+    const Count team_tile = static_cast<Count>(threads) * HostTeam::TILE;
+    const std::unique_ptr<char[]> workspace(new char[assignment_workspace_size(problem, team_tile)]);
+    task.workspace = workspace.get();
+    run_on_host(threads, [&](HostTeam& team) { assign(team, problem, task); });
+  }
+  return to_tuple(report);
+}
+
+// Integer costs too far from zero for the marks of the serial method, moved to where the least of them is zero.
+struct MovedCosts {
+  std::vector<Count> entries;
+  DenseCosts<Count> costs;
+  Count offset;
+
+  MovedCosts(const DenseCosts<Count>& from, Count least)
+      : entries(static_cast<std::size_t>(from.num_rows) * from.num_columns), costs(from), offset(least) {
+    Count* entry = entries.data();
+    for (Vertex row = 0; row < from.num_rows; ++row) {
+      for (Vertex column = 0; column < from.num_columns; ++column) *entry++ = from.at(row, column) - offset;
+    }
+    costs = {from.num_rows, from.num_columns, entries.data(), from.num_columns, 1, false, from.infinite()};
+  }
+};
+
+template <class Cost>
+Vertex solve_serially(const DenseCosts<Cost>& costs, const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
+                      const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
+                      ShortestPathCounters& counters) {
+  if constexpr (std::is_same_v<Cost, Count>) {
+    if (options.least_cost < -Distance<Count>::MAX_COST || options.greatest_cost > Distance<Count>::MAX_COST) {
+      const MovedCosts moved(costs, options.least_cost);
+      const Count spread = options.greatest_cost - options.least_cost;
+      const Vertex size = solve_by_shortest_paths(moved.costs, {0, spread, false, false}, result, counters);
+      for (Vertex row = 0; row < costs.num_rows; ++row) result.u[row] += moved.offset;
+      return size;
+    }
+  }
+  return solve_by_shortest_paths(costs, options, result, counters);
+}
+
+template <class Cost>
+nb::dict assign_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
+                   typename DenseCosts<Cost>::Dual least_cost, typename DenseCosts<Cost>::Dual greatest_cost,
+                   Array<Vertex> row_match, Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                   Array<typename DenseCosts<Cost>::Dual> v, bool has_duals) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  ShortestPathCounters counted{};
+  Vertex size;
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  {
+    const nb::gil_scoped_release release;
+    const std::unique_ptr<bool[]> in_witness(new bool[problem.num_rows]);
+    size = solve_serially(problem, {least_cost, greatest_cost, has_duals, false},
+                          {u.data(), v.data(), row_match.data(), col_match.data(), in_witness.get()}, counted);
+  }
+  nb::dict report;
+  report["size"] = size;
+  report["start_size"] = 0;
+  report["phases"] = counted.augmentations;
+  report["levels"] = counted.rows_scanned;
+  report["dual_steps"] = counted.dual_updates;
+  report["rows_scanned"] = counted.rows_scanned;
+  report["edges_inspected"] = counted.entries_read;
+  report["levels_per_phase"] = nb::list();
+  report["augmentations_per_phase"] = nb::list();
+  report["start_ns"] = 0;
+  report["search_ns"] = lap(clock, now);
+  report["augment_ns"] = 0;
+  return report;
+}
+
+// The range of the finite entries of a matrix, and what else it holds.
+template <class Cost>
+struct CostRange {
+  Cost lowest, highest;
+  bool nan, plus_inf, minus_inf;
+
+  void add(Cost entry) {
+    lowest = entry < lowest ? entry : lowest;
+    highest = entry > highest ? entry : highest;
+  }
+};
+
+template <class Cost>
+CostRange<Cost> empty_range() {
+  using Limits = std::numeric_limits<Cost>;
+  return {Limits::has_infinity ? Limits::infinity() : Limits::max(),
+          Limits::has_infinity ? -Limits::infinity() : Limits::lowest(), false, false, false};
+}
+
+template <class Cost>
+void add_row(CostRange<Cost>& range, const Cost* row, Count columns, Count stride) {
+  CostRange<Cost> here = range;
+  if constexpr (std::numeric_limits<Cost>::has_infinity) {
+    const Cost infinity = std::numeric_limits<Cost>::infinity();
+    bool nan = false, plus_inf = false, minus_inf = false;
+    for (Count column = 0; column < columns; ++column) {
+      const Cost entry = row[column * stride];
+      nan |= entry != entry;
+      plus_inf |= entry == infinity;
+      minus_inf |= entry == -infinity;
+      here.lowest = entry < here.lowest && entry != -infinity ? entry : here.lowest;
+      here.highest = entry > here.highest && entry != infinity ? entry : here.highest;
+    }
+    here.nan |= nan;
+    here.plus_inf |= plus_inf;
+    here.minus_inf |= minus_inf;
+  } else {
+    for (Count column = 0; column < columns; ++column) here.add(row[column * stride]);
+  }
+  range = here;
+}
+
+template <class Cost>
+nb::tuple inspect_costs(CostMatrix<Cost> costs, int threads) {
+  std::vector<CostRange<Cost>> ranges(threads, empty_range<Cost>());
+  {
+    const nb::gil_scoped_release release;
+    // Along the rows as they lie in memory.
+    const bool by_columns = std::abs(costs.stride(0)) < std::abs(costs.stride(1));
+    const int row = by_columns ? 1 : 0, column = 1 - row;
+    run_on_host(threads, [&](HostTeam& team) {
+      CostRange<Cost> range = empty_range<Cost>();
+      team.each_tile(costs.shape(row), [&](Count i) {
+        add_row(range, costs.data() + i * costs.stride(row), costs.shape(column), costs.stride(column));
+      });
+      ranges[team.rank()] = range;
+    });
+  }
+  CostRange<Cost> all = empty_range<Cost>();
+  for (const CostRange<Cost>& range : ranges) {
+    all.lowest = std::min(all.lowest, range.lowest);
+    all.highest = std::max(all.highest, range.highest);
+    all.nan |= range.nan;
+    all.plus_inf |= range.plus_inf;
+    all.minus_inf |= range.minus_inf;
+  }
+  return nb::make_tuple(all.lowest, all.highest, all.nan, all.plus_inf, all.minus_inf);
+}
+
+Count gpu_assignment_workspace_size(int num_rows, int num_columns, int threads) {
+  return assignment_workspace_size(DenseCosts<double>{num_rows, num_columns, nullptr, 0, 0, false, 0},
+                                   static_cast<Count>(threads) * DEVICE_TILE);
+}
+
+template <class Cost>
+void define_assignment_for(nb::module_& m) {
+  m.def("inspect_costs", &inspect_costs<Cost>, "costs"_a.noconvert(), "threads"_a);
+  m.def("assign_jv", &assign_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
+        "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "has_duals"_a);
+  m.def("assign_tree", &assign_tree<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "many_paths"_a, "threads"_a);
 }
 
 // The GPU backend allocates what the programs carve up.
@@ -148,6 +353,11 @@ NB_MODULE(_native, m) {
   define_for<std::int32_t, std::int32_t>(m);
   define_for<std::int64_t, std::int32_t>(m);
   define_for<std::int64_t, std::int64_t>(m);
+  define_assignment_for<std::int32_t>(m);
+  define_assignment_for<Count>(m);
+  define_assignment_for<float>(m);
+  define_assignment_for<double>(m);
+  m.def("assignment_workspace_size", &gpu_assignment_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
   m.def("workspace_size", &gpu_workspace_size, "forest"_a, "start"_a, "num_rows"_a, "num_columns"_a, "num_edges"_a);
   nb::list report_fields;
   for (const char* name : REPORT_FIELDS) report_fields.append(name);

@@ -12,30 +12,37 @@ struct Journal {
   Vertex* augmentations;  // [min(num_rows, num_columns) + 1]: each phase but the last matches a row
 };
 
+// The forest says how a row reaches a column and how threads that race for one are reconciled. The edges say which ones
+// may be used:
+//   expand(steps, forest, level)  lets the rows of the frontier reach columns; returns the entries this thread read
+//   widen(steps, forest)          when no tree can grow: makes more edges usable, or returns false
+//   end_phase(steps, forest)      before the paths are flipped
+//
 // shortest_only: a phase ends at the level that finds the first path (APsB, Hopcroft-Karp), else when no tree can grow
 // (APFB). The last search finds no path, so it was never cut short, and its forest is the proof.
 template <class Team, class Forest, class Edges>
-DEVICE void run_phases(Steps<Team>& steps, const Forest& forest, const Edges& edges, bool shortest_only,
+DEVICE void run_phases(Steps<Team>& steps, const Forest& forest, Edges& edges, bool shortest_only,
                        const Journal& journal, Report& report) {
   Team& team = steps.team;
   const bool first = team.rank() == 0;
   Count inspected = 0, augmented = 0, now = team.nanoseconds();
   for (Count phase = 0;; ++phase) {
+    steps.begin_phase();
     forest.plant(steps, edges);
+    edges.begin_phase(steps);
     steps.end();
     Vertex level = 0;
-    while (steps.todo() > 0 && !(shortest_only && steps.found_path())) {
-      forest.each_frontier_row(steps, level, [&](Vertex row, Vertex root) {
-        const auto columns = edges.columns_of(row);  // before the question, so that both loads are under way at once
-        if (!forest.grows(team, root)) return;
-        inspected += edges.scan(team, columns, [&](Vertex column) {
-          return forest.visit(steps, row, root, column, level);
-        });
-      });
+    while (true) {
+      if (shortest_only && steps.found() > 0) break;
+      if (steps.todo() == 0) {
+        if (edges.widen(steps, forest)) continue;
+        break;
+      }
+      inspected += edges.expand(steps, forest, level);
       steps.end();
       ++level;
     }
-    const bool found_paths = forest.found_paths(steps);
+    const bool found_paths = steps.found() > 0;
     if (first) {
       journal.levels[phase] = level;
       report.phases = phase + 1;
@@ -43,6 +50,7 @@ DEVICE void run_phases(Steps<Team>& steps, const Forest& forest, const Edges& ed
       report.search_ns += lap(team, now);
     }
     if (found_paths) {
+      edges.end_phase(steps, forest);
       forest.augment(steps);
       steps.end();
     }

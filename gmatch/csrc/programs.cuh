@@ -99,7 +99,7 @@ DEVICE Start run_start(Steps<Team>& steps, const Edges& edges, const Task& task)
 
 // Maximum cardinality matching: a start, the search, and the proof.
 template <class Forest, class Team, class Edges>
-DEVICE void match_cardinality(Team& team, const Edges& edges, const Task& task) {
+DEVICE void match_cardinality(Team& team, Edges edges, const Task& task) {
   const Matching& matching = task.matching;
   Report& report = *task.report;
   Steps<Team> steps(team, *task.progress);
@@ -185,10 +185,10 @@ using DeviceEdges = CsrEdges<GRAPH_OFFSET, GRAPH_COLUMN>;
                             Task{{num_rows, num_columns, row_match, col_match}, reached, {levels, augmentations}, \
                                  workspace, progress, report, static_cast<Start>(start), shortest_only != 0})
 
-PROGRAM(match_grid)(MATCH_PARAMETERS) { MATCH(GridTeam<ROW_LANES>); }
-PROGRAM(match_block)(MATCH_PARAMETERS) { MATCH(BlockTeam<ROW_LANES>); }
+PROGRAM(match_grid, 1024)(MATCH_PARAMETERS) { MATCH(GridTeam<ROW_LANES>); }
+PROGRAM(match_block, 1024)(MATCH_PARAMETERS) { MATCH(BlockTeam<ROW_LANES>); }
 
-PROGRAM(inspect_grid)
+PROGRAM(inspect_grid, 1024)
 (int num_rows, int num_columns, const GRAPH_OFFSET* offsets, const GRAPH_COLUMN* columns, Count num_entries,
  Inspection* inspection, unsigned* arrivals) {
   GridTeam<ROW_LANES> team(arrivals);

@@ -36,7 +36,6 @@ struct SpeculativeForest {
   // INITBFSARRAY.
   template <class Team, class Edges>
   DEVICE void plant(const Steps<Team>& steps, const Edges& edges) const {
-    if (steps.team.rank() == 0) steps.progress.num_ends = 0;
     steps.team.each(matching.num_rows, [&](Count row) {
       const bool is_root = matching.row_match[row] == NONE && edges.has_edges(row);
       level[row] = is_root ? START : UNREACHED;
@@ -75,14 +74,10 @@ struct SpeculativeForest {
       if constexpr (WITH_ROOTS) team.write(&level[my_root], -column);
       team.write(&matching.col_match[column], END);
       team.write(&predecessor[column], row);
-      team.write(&steps.progress.num_ends, 1);
       steps.mark_found();
     }
     return true;
   }
-
-  template <class Team>
-  DEVICE bool found_paths(const Steps<Team>& steps) const { return steps.team.read(&steps.progress.num_ends) > 0; }
 
   template <class Team>
   DEVICE void augment(Steps<Team>& steps) const {

@@ -9,8 +9,8 @@
 // Shared by the team; zero before the program starts.
 struct Progress {
   Vertex todo[3];    // entries in the to-do list of a step
-  Vertex found[3];   // not 0: the step before found an augmenting path
-  Vertex num_ends;   // path ends found in this phase (claimed trees), or not 0 if there is one (speculative)
+  Vertex found[3];   // augmenting paths that the step before found (claimed trees), or not 0 if any (speculative)
+  Vertex num_ends;   // path ends found in this phase (claimed trees)
   Vertex num_paths;  // paths that the reverse pass kept
   Count augmented;   // augmentations of all phases
   Count free_rows[2];  // rows with edges that the first fit, in stored and in shuffled order, left free
@@ -24,10 +24,13 @@ struct Report {
   Count phases;           // searches, the last of which finds no path and is the proof
   Count levels;           // steps of all searches
   Count edges_inspected;  // entries read by all searches
+  Count dual_steps;       // assignment: how often the duals were shifted to make more edges tight
+  Count rows_scanned;     // assignment: rows of costs read by all searches
   Count start_ns, search_ns, augment_ns;
 };
-constexpr const char* REPORT_FIELDS[] = {"start",           "start_size", "size",      "phases",    "levels",
-                                         "edges_inspected", "start_ns",   "search_ns", "augment_ns"};
+constexpr const char* REPORT_FIELDS[] = {"start",           "start_size", "size",         "phases",
+                                         "levels",          "edges_inspected", "dual_steps", "rows_scanned",
+                                         "start_ns",        "search_ns",  "augment_ns"};
 static_assert(sizeof(Report) == sizeof(REPORT_FIELDS) / sizeof(char*) * sizeof(Count), "one name for each field");
 
 // Each thread holds its own copy; all copies agree, because all threads end every step.
@@ -35,6 +38,8 @@ template <class Team>
 class Steps {
  public:
   DEVICE Steps(Team& team_, Progress& progress_) : team(team_), progress(progress_) {}
+
+  DEVICE void begin_phase() { found_ = 0; }
 
   DEVICE void end() {
     if (team.rank() == 0) {
@@ -44,27 +49,32 @@ class Steps {
     team.sync();
     slot_ = next();
     parity_ ^= 1;
+    todo_ = team.read(&progress.todo[slot_]);
+    found_ += team.read(&progress.found[slot_]);
   }
 
-  // Of this step: how much there is to do, and whether the step before found a path.
-  DEVICE Vertex todo() const { return team.read(&progress.todo[slot_]); }
-  DEVICE bool found_path() const { return team.read(&progress.found[slot_]) != 0; }
+  // How much this step has to do; how many paths the steps of this phase have found.
+  DEVICE Vertex todo() const { return todo_; }
+  DEVICE Vertex found() const { return found_; }
   // Which of two alternating buffers this step reads; it writes the other one.
   DEVICE int parity() const { return parity_; }
+  // Which of three cells this step reads, fills for the next step, and clears for the one after that.
+  DEVICE int current() const { return slot_; }
+  DEVICE int next() const { return slot_ == 2 ? 0 : slot_ + 1; }
+  DEVICE int before() const { return slot_ == 0 ? 2 : slot_ - 1; }
 
-  // For the next step: a place in its to-do list; something to do; a path was found.
+  // For the next step: a place in its to-do list; something to do; one path more; a path was found.
   DEVICE Vertex append() const { return team.append(&progress.todo[next()]); }
   DEVICE void mark_todo() const { team.write(&progress.todo[next()], 1); }
+  DEVICE void count_found() const { team.append(&progress.found[next()]); }
   DEVICE void mark_found() const { team.write(&progress.found[next()], 1); }
 
   Team& team;
   Progress& progress;
 
  private:
-  DEVICE int next() const { return slot_ == 2 ? 0 : slot_ + 1; }
-  DEVICE int before() const { return slot_ == 0 ? 2 : slot_ - 1; }
-  int slot_ = 0;
-  int parity_ = 0;
+  int slot_ = 0, parity_ = 0;
+  Vertex todo_ = 0, found_ = 0;
 };
 
 // Nanoseconds since `then`, which becomes now.

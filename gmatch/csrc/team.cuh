@@ -13,11 +13,16 @@
 //   sync                       everything written before it is seen by every thread after it
 //   each(n, f)                 f(i) for all i in [0, n), one thread for each i
 //   each_group(n, f)           the same, one lane group for each i: all its lanes call f(i)
+//   each_tile(n, f)            as each_group, for few and heavy i
+//   TILE                       how many columns a thread of a dense step holds in registers, or in its cache
+//   AT_ONCE                    how many loads it starts before it waits for the first
 //   read, write                relaxed access to a cell that other threads change in the same step
 //   claim                      compare and swap: true for the one thread that changed `expected` into `desired`
 //   fetch_add, append          append adds 1, for all threads that come to a line of the program to one counter
 //   fetch_min                  lowers a cell; what the writer of a value wrote before is seen by who gets that value
-//   add_all                    adds up one value of every thread; all threads of the team call it
+//   min_group                  the smallest value of the lanes of a group; all its lanes call it
+//   add_all, min_all           the sum, the minimum, of one value of every thread, into a cell; all threads of the team
+//                              call it; minima of floating point numbers must not be negative
 //   nanoseconds                a clock
 //
 // All else that threads share crosses at sync.
@@ -26,12 +31,13 @@
 using Vertex = int;                          // a row or a column
 using Count = long long;                     // edges, and whatever may pass 2^31
 constexpr Vertex NONE = -1;                  // no mate, no predecessor
+constexpr int DEVICE_TILE = 1;               // TILE of the teams on a GPU
 constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 
 #if defined(__CUDACC__)  // nvcc and NVRTC
 
 #define DEVICE __device__ __forceinline__
-#define PROGRAM(name) extern "C" __global__ void __launch_bounds__(1024, 1) name
+#define PROGRAM(name, block_limit) extern "C" __global__ void __launch_bounds__(block_limit, 1) name
 
 enum class Scope { block, grid };
 
@@ -43,6 +49,7 @@ class DeviceTeam {
 
   DEVICE int rank() const { return (on_grid() ? blockIdx.x * blockDim.x : 0) + threadIdx.x; }
   DEVICE int size() const { return (on_grid() ? gridDim.x : 1) * blockDim.x; }
+  static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8;
   DEVICE bool alone() const { return false; }
   DEVICE int lane() const { return threadIdx.x % LANES; }
   DEVICE int lanes() const { return LANES; }
@@ -69,6 +76,8 @@ class DeviceTeam {
   DEVICE void each_group(Count n, Body body) const {
     for (Count i = rank() / LANES; i < n; i += size() / LANES) body(i);
   }
+  template <class Body>
+  DEVICE void each_tile(Count n, Body body) const { each_group(n, body); }
 
   template <class T>
   DEVICE T read(const T* cell) const { return *static_cast<const volatile T*>(cell); }
@@ -105,6 +114,25 @@ class DeviceTeam {
     for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
     if (threadIdx.x % 32 == 0 && value != 0) fetch_add(cell, value);
   }
+  template <class T>
+  DEVICE T min_group(T value) const {
+    const unsigned group = 0xffffffffu >> (32 - LANES) << (threadIdx.x % 32 / LANES * LANES);
+    for (int offset = LANES / 2; offset > 0; offset /= 2) {
+      const T other = __shfl_xor_sync(group, value, offset);
+      value = other < value ? other : value;
+    }
+    return value;
+  }
+  template <class T>
+  DEVICE void min_all(T* cell, T value) const {
+    for (int offset = 16; offset > 0; offset /= 2) {
+      const T other = __shfl_xor_sync(0xffffffffu, value, offset);
+      value = other < value ? other : value;
+    }
+    if (threadIdx.x % 32 != 0 || value >= read(cell)) return;
+    auto* ordered = reinterpret_cast<long long*>(cell);
+    on_grid() ? atomicMin(ordered, in_order(value)) : atomicMin_block(ordered, in_order(value));
+  }
   DEVICE Count nanoseconds() const {
     Count now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -113,6 +141,9 @@ class DeviceTeam {
 
  private:
   static constexpr DEVICE bool on_grid() { return SCOPE == Scope::grid; }
+  // Doubles that are not negative are ordered as their bits are.
+  static DEVICE long long in_order(long long value) { return value; }
+  static DEVICE long long in_order(double value) { return __double_as_longlong(value); }
   static DEVICE unsigned acquire(const unsigned* cell) {
     unsigned value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(cell) : "memory");
@@ -162,6 +193,7 @@ class HostTeam {
  public:
   HostTeam(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
 
+  static constexpr int TILE = 512, AT_ONCE = 1;
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool alone() const { return size_ == 1; }
@@ -186,9 +218,17 @@ class HostTeam {
   }
   template <class Body>
   void each_group(Count n, Body body) const { each(n, body); }
+  template <class Body>
+  void each_tile(Count n, Body body) const {
+    for (Count i = rank_; i < n; i += size_) body(i);
+  }
 
   template <class T>
-  T read(const T* cell) const { return __atomic_load_n(cell, __ATOMIC_RELAXED); }
+  T read(const T* cell) const {
+    T value;
+    __atomic_load(cell, &value, __ATOMIC_RELAXED);
+    return value;
+  }
   template <class T>
   void write(T* cell, T value) const { __atomic_store_n(cell, value, __ATOMIC_RELAXED); }
 
@@ -221,6 +261,15 @@ class HostTeam {
     return old;
   }
   void add_all(Count* cell, Count value) const { fetch_add(cell, value); }
+  template <class T>
+  T min_group(T value) const { return value; }
+  template <class T>
+  void min_all(T* cell, T value) const {
+    T old = read(cell);
+    while (value < old &&
+           !__atomic_compare_exchange(cell, &old, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+  }
   Count nanoseconds() const {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();

@@ -1,5 +1,6 @@
 """Matrices to match: the SuiteSparse Matrix Collection by name, and seeded generators of its synthetic families."""
 
+from . import costs
 from .files import read_matrix_market
 from .generators import generate
 from .ladder import layered
@@ -12,6 +13,7 @@ from .registry import Entry, bundled, registry
 __all__ = [
     "Entry",
     "bundled",
+    "costs",
     "delaunay",
     "erdos_renyi",
     "generate",

@@ -1,0 +1,118 @@
+"""Linear assignment: our methods and peers on the papers' costs, and on harder ones.
+
+    python benchmarks/assignment.py --sizes 1000 2000 4000 --peers       # on the CPU
+    python benchmarks/assignment.py --sizes 4096 20000 --device gpu      # on the GPU; costs already there
+    python benchmarks/assignment.py --costs geometric machol_wien        # other families
+
+Each answer is proven by its duals before it is timed. Times include everything from the matrix to the answer in Python,
+the check of the costs too. Prints a Markdown table; writes JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from harness import Timing, markdown, save, timed, timed_peer
+
+import gmatch
+from gmatch.backends import cpu, gpu
+from gmatch.datasets import costs
+
+Make = Callable[[int, str], Any]
+
+FAMILIES: dict[str, Make] = {
+    "uniform 0.1": lambda n, device: costs.uniform(n, 0.1, device=device),
+    "uniform 1": lambda n, device: costs.uniform(n, 1, device=device),
+    "uniform 10": lambda n, device: costs.uniform(n, 10, device=device),
+    "uniform 1000": lambda n, device: costs.uniform(n, 1000, device=device),
+    "float64": lambda n, device: costs.uniform_floats(n, device=device),
+    "float32": lambda n, device: costs.uniform_floats(n, dtype=np.float32, device=device),
+    "geometric": lambda n, device: costs.geometric(n, device=device),
+    "squared": lambda n, device: costs.geometric(n, squared=True, device=device),
+    "low_rank": lambda n, device: costs.low_rank(n, device=device),
+    "machol_wien": lambda n, device: costs.machol_wien(n, device=device),
+    "few_values": lambda n, device: costs.few_values(n, device=device),
+    "near_ties": lambda n, device: costs.near_ties(n, device=device),
+    "blocks": lambda n, device: costs.blocks(n, device=device),
+}
+PAPER = ["uniform 0.1", "uniform 1", "uniform 10", "uniform 1000", "float64", "float32"]
+
+
+def peers(matrix: np.ndarray) -> dict[str, Callable[[], float]]:
+    """Solvers that are installed here; each gets the type it is fastest with."""
+    from scipy.optimize import linear_sum_assignment
+
+    rows = np.arange(len(matrix))
+    floats = np.ascontiguousarray(matrix, np.float64)
+    found: dict[str, Callable[[], float]] = {
+        "SciPy": lambda: float(floats[linear_sum_assignment(floats)].sum()),
+    }
+    try:
+        import lap
+    except ImportError:
+        return found
+    for name in ("lapjv", "lapjvx", "lapjvc", "lapjvs"):
+        solve = getattr(lap, name, None)
+        if solve is not None:
+            found[f"lapx {name}"] = lambda solve=solve: _cost_of(floats, rows, solve(floats))
+    return found
+
+
+def _cost_of(matrix: np.ndarray, rows: np.ndarray, answer: Any) -> float:
+    """lapx's functions return the cost, or the pairs, or both."""
+    parts = answer if isinstance(answer, tuple) else (answer,)
+    number = next((float(part) for part in parts if np.ndim(part) == 0), None)
+    if number is not None:
+        return number
+    return float(matrix[rows, parts[-1]].sum())
+
+
+def measure(family: str, n: int, options: argparse.Namespace) -> Iterator[Timing]:
+    matrix = FAMILIES[family](n, options.device)
+    name = f"{family}, n = {n}"
+    best = gmatch.lap(matrix, certify=True).cost
+    for method in options.methods:
+        facts: dict[str, Any] = {}
+
+        def solve(method: str = method, facts: dict[str, Any] = facts) -> float:
+            assignment = gmatch.lap(matrix, method=method)
+            facts |= {key: assignment.stats[key] for key in ("method", "phases", "levels", "dual_steps", "seconds")}
+            return assignment.cost
+
+        yield timed(name, method, solve, best, options.repeats, facts)
+    if options.peers:
+        for peer, solve_peer in peers(matrix).items():
+            yield timed_peer(name, peer, solve_peer, best, options.repeats, options.limit)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 1000, 2000])
+    parser.add_argument("--costs", nargs="+", default=PAPER, choices=FAMILIES)
+    parser.add_argument("--methods", nargs="+", default=["auto"])
+    parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--peers", action="store_true", help="SciPy, and lapx if it is installed")
+    parser.add_argument("--limit", type=float, default=20, help="seconds a peer may take")
+    parser.add_argument("--output", type=Path, help="JSON file to write")
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = arguments()
+    timings = [timing for n in options.sizes for family in options.costs for timing in measure(family, n, options)]
+    reference = timings[0].solver
+    print(f"Milliseconds, median of {options.repeats}; in brackets, how many times {reference}\n")
+    print(markdown(timings, reference))
+    if options.output:
+        device = gpu.devices()[0] if options.device == "gpu" else f"{cpu.available_threads()} CPU threads"
+        save(options.output, timings, {"device": device, "load": os.getloadavg()})
+
+
+if __name__ == "__main__":
+    main()

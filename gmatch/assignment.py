@@ -1,0 +1,362 @@
+"""`lap`: costs, backend, method, result."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .backends import backend_for
+from .certificate import verify
+from .costs import DenseCosts, as_costs
+from .errors import Infeasible, InvalidInput
+from .matching import max_matching
+from .methods import assignment_method_of
+from .result import Assignment, Status, all_others
+
+if TYPE_CHECKING:
+    from .methods import AssignmentMethod
+
+# What a backend's `assign` returns: row_match, col_match, u, v, counters.
+_Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
+
+
+class AssignmentStart(IntEnum):
+    """Assignments to start from; numbered as in csrc/programs.cuh."""
+
+    NONE = 0
+    REDUCE = 1
+    GIVEN = 2
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+STARTS = {"auto": AssignmentStart.REDUCE, "reduce": AssignmentStart.REDUCE, "none": AssignmentStart.NONE}
+STEPS = ("start", "search", "augment")
+
+
+class _Start(NamedTuple):
+    """What a backend's `assign` starts from."""
+
+    kind: AssignmentStart
+    row_match: Any
+    v: Any
+
+
+def lap(
+    cost: Any,
+    *,
+    maximize: bool = False,
+    method: str | AssignmentMethod = "auto",
+    initial: Any = "auto",
+    duals: tuple[Any, Any] | None = None,
+    cost_limit: Any = None,
+    infeasible: str = "raise",
+    device: str | None = None,
+    threads: int | None = None,
+    certify: bool = False,
+) -> Assignment:
+    """The cheapest way to match rows with columns (linear assignment), with its proof.
+
+    Parameters
+    ----------
+    cost : array, shape (rows, columns), or DenseCosts
+        NumPy or CuPy array, PyTorch tensor or another array, or nested lists; see `DenseCosts` for types and ranges.
+        Never changed. min(rows, columns) pairs are made. +inf forbids a pair (-inf when maximizing).
+    maximize : bool
+        Find the dearest assignment instead.
+    method : str or method object
+        ``"auto"``, ``"jv"`` (Jonker and Volgenant 1987: shortest augmenting paths, serial, on the CPU; Crouse 2016 for
+        rectangular costs), ``"tree"`` (Date and Nagi 2016: all trees at once), or an object with options: `JV`, `Tree`.
+    initial : {"auto", "reduce", "none"}, Assignment, or integer array of shape (rows,)
+        What to start from. ``"reduce"`` takes the minima of rows and columns for duals, and matches what they make
+        tight; ``"auto"`` is that. An array holds the column of each row, -1 for a free one; it is checked, never
+        changed, and the method keeps what it can of it. An Assignment also brings its duals.
+    duals : (u, v), arrays of shapes (rows,) and (columns,)
+        Duals to start from, such as those of an earlier `Assignment`: after a small change of the costs a small part
+        of the work remains. They need not be feasible. Of the minimisation form: those of ``-cost`` when maximizing.
+        Signed integers for integer costs.
+    cost_limit : number, optional
+        A pair dearer than this is never made (when maximizing: a pair worth less), and rows and columns may stay free
+        instead, at half the limit each. Forbidden pairs are only dear ones then: never infeasible.
+    infeasible : {"raise", "partial"}
+        When forbidden pairs leave no way to make min(rows, columns) pairs: raise `Infeasible`, which says why, or
+        return the cheapest among the largest matchings.
+    device : {None, "cpu", "gpu"}
+        None: where the costs live. Otherwise they are moved there, and the result back, once.
+    threads : int, optional
+        Host threads; by default as many as there are processors and work for. Not for a GPU, which sizes its own grid.
+    certify : bool
+        Also run `gmatch.verify` on the result.
+
+    Returns
+    -------
+    Assignment
+        ``row_ind, col_ind = lap(cost)`` works. Its arrays live where the costs live.
+
+    Raises
+    ------
+    InvalidInput
+        Before any work, if the costs, the start or an option is not valid: NaN, the infinity that forbids nothing, or
+        integers whose sums could overflow among them.
+    Infeasible
+        If forbidden pairs leave no way, unless asked for ``"partial"``; with a Hall witness.
+    BackendUnavailable
+        If the device asked for cannot be used here.
+    MemoryError
+        If the device has no room for the work (CuPy's OutOfMemoryError is one).
+    CertificateError
+        If `certify` finds the result wrong: a defect of gmatch.
+
+    Notes
+    -----
+    O(pairs**2 * max(rows, columns)) work at worst, and O(rows + columns) memory beside the costs. An infeasible problem
+    needs its allowed pairs as a graph too: up to 8 bytes for each, and for ``"partial"`` a copy of the costs.
+
+    Integers are exact. Floats have duals in float64, and are optimal up to a rounding that `verify` states.
+
+    References
+    ----------
+    R. Jonker, A. Volgenant: A shortest augmenting path algorithm for dense and sparse linear assignment problems.
+    Computing 38 (1987). D. F. Crouse: On implementing 2D rectangular assignment algorithms. IEEE Trans. Aerosp.
+    Electron. Syst. 52 (2016). K. Date, R. Nagi: GPU-accelerated Hungarian algorithms for the linear assignment
+    problem. Parallel Computing 57 (2016).
+    """
+    if infeasible not in ("raise", "partial"):
+        raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {infeasible!r}")
+    costs = as_costs(cost, maximize, cost_limit)
+    backend = backend_for(None, costs.device if device is None else device)
+    chosen = assignment_method_of(method, backend.NAME)
+    start = _start_of(initial, duals, costs)
+    if costs.array.size:
+        result = _solve(costs, backend, chosen, start, infeasible, threads)
+    else:
+        result = _result(costs, _nothing(costs), Status.OPTIMAL, None, backend, chosen, start)
+    if certify:
+        verify(costs, result)
+    return result
+
+
+def _solve(
+    costs: DenseCosts, backend: Any, method: AssignmentMethod, start: _Start, infeasible: str, threads: int | None
+) -> Assignment:
+    """Runs the method where the backend is; what it finds for forbidden pairs and limits is made a result."""
+    on_device = costs.on(backend.NAME)
+    row_match, v = start.row_match, start.v
+    if on_device is not costs:
+        row_match, v = (array if array is None else backend.to_device(array) for array in (row_match, v))
+    solution = backend.assign(on_device, method, start.kind, row_match, None, v, threads)
+    status, cover = Status.OPTIMAL, None
+    if solution[4]["size"] < len(on_device.array):
+        cover = _cover_of_allowed_pairs(on_device, threads)
+        if infeasible == "raise":
+            raise _infeasible(costs, cover)
+        status = Status.PARTIAL
+        solution = _cheapest_of_largest(on_device, cover, solution, backend, method, threads)
+    elif costs.limit is not None and _drop_dear_pairs(on_device, solution):
+        status = Status.LIMITED
+    return _result(costs, solution, status, cover, backend, method, start)
+
+
+def _result(
+    costs: DenseCosts,
+    solution: _Solution,
+    status: Status,
+    cover: tuple[Any, Any] | None,
+    backend: Any,
+    method: AssignmentMethod,
+    start: _Start,
+) -> Assignment:
+    """The solution for the matrix as it was given, where it lives."""
+    row_match, col_match, u, v, counters = solution
+    if backend.NAME != costs.device:
+        back = backend_for(None, costs.device).to_device
+        row_match, col_match, u, v = back(row_match), back(col_match), back(u), back(v)
+        cover = cover and (back(cover[0]), back(cover[1]))
+    if costs.transposed:
+        row_match, col_match, u, v = col_match, row_match, v, u
+        cover = cover and cover[::-1]
+    del counters["size"]
+    stats = {
+        "method": method.name,
+        "initial": start.kind.label,
+        "backend": backend.NAME,
+        "seconds": {step: counters.pop(f"{step}_ns") / 1e9 for step in STEPS},
+        **counters,
+    }
+    return Assignment(
+        row_match, col_match, u, v, costs.of_pairs(row_match), status, costs.maximize, costs.cost_limit, cover, stats
+    )
+
+
+def _nothing(costs: DenseCosts) -> _Solution:
+    """The solution of a problem without pairs."""
+    rows, columns = costs.array.shape
+    to_device = backend_for(None, costs.device).to_device
+    row_match, col_match = (to_device(np.full(length, -1, np.int32)) for length in (rows, columns))
+    u, v = (to_device(np.zeros(length, costs.dual_type)) for length in (rows, columns))
+    counts = ("size", "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")
+    times = tuple(f"{step}_ns" for step in STEPS)
+    lists: dict[str, Any] = {"levels_per_phase": [], "augmentations_per_phase": []}
+    return row_match, col_match, u, v, dict.fromkeys(counts + times, 0) | lists | {"team": "none", "threads": 0}
+
+
+def _drop_dear_pairs(costs: DenseCosts, solution: _Solution) -> bool:
+    """Frees the pairs dearer than the limit; whether there were any.
+
+    Why that is right: of k pairs of n rows and m >= n columns, with n + m - 2 k vertices free at half the limit L, the
+    price is sum(c) + L (n - k) + L (m - n) / 2. But for its last term, a constant, that is the cost of any assignment
+    that completes the pairs where costs are cut off at L, and no other costs less.
+    """
+    row_match, col_match = solution[:2]
+    rows = (row_match >= 0).nonzero()[0]
+    entries = costs.array[rows, row_match].astype(costs.dual_type)
+    dear = rows[-entries > costs.limit] if costs.maximize else rows[entries > costs.limit]
+    col_match[row_match[dear]] = -1
+    row_match[dear] = -1
+    return len(dear) > 0
+
+
+def _cover_of_allowed_pairs(costs: DenseCosts, threads: int | None) -> tuple[Any, Any]:
+    """Rows and columns of a smallest vertex cover (König 1931) of the pairs that are not forbidden."""
+    return max_matching(costs.allowed_pairs(), threads=threads).vertex_cover()
+
+
+def _infeasible(costs: DenseCosts, cover: tuple[Any, Any]) -> Infeasible:
+    """The error, with the witness in rows and columns as given."""
+    size = len(cover[0]) + len(cover[1])
+    back = backend_for(None, costs.device).to_device
+    many = back(all_others(cover[0], len(costs.array)))
+    few = back(cover[1])
+    sides = ("columns", "rows") if costs.transposed else ("rows", "columns")
+    message = (
+        f"no assignment avoids the forbidden pairs: {size} of {len(costs.array)} pairs can be made; the error's "
+        f"{len(many)} {sides[0]} may only be matched with its {len(few)} {sides[1]}; use infeasible='partial' to make "
+        "as many as can be, or cost_limit to let rows and columns stay free"
+    )
+    return Infeasible(message, *((few, many) if costs.transposed else (many, few)))
+
+
+def _cheapest_of_largest(
+    costs: DenseCosts,
+    cover: tuple[Any, Any],
+    solution: _Solution,
+    backend: Any,
+    method: AssignmentMethod,
+    threads: int | None,
+) -> _Solution:
+    """The cheapest of the largest matchings, from two problems that have assignments.
+
+    As large as a cover, a matching has one pair for each vertex of it: none joins two of them, and all of them are
+    matched. So it consists of an assignment between the cover's rows and the other columns, and one between the other
+    rows and the cover's columns, of all vertices of the cover; and any two such make a largest matching.
+    """
+    row_match, col_match, u, v, counters = solution
+    rows, columns = costs.array.shape
+    for array, value in ((row_match, -1), (col_match, -1), (u, 0), (v, 0)):
+        array.fill(value)
+    other_rows, other_columns = all_others(cover[0], rows), all_others(cover[1], columns)
+    for part_rows, part_columns in ((cover[0], other_columns), (other_rows, cover[1])):
+        if not (len(part_rows) and len(part_columns)):
+            continue
+        part = costs.part(part_rows, part_columns)
+        *found, more = backend.assign(part, method, AssignmentStart.REDUCE, None, None, None, threads)
+        mates, _, row_duals, column_duals = found if len(part_rows) <= len(part_columns) else _swapped(found)
+        matched = (mates >= 0).nonzero()[0]
+        row_match[part_rows[matched]] = part_columns[mates[matched]]
+        col_match[part_columns[mates[matched]]] = part_rows[matched]
+        u[part_rows], v[part_columns] = row_duals, column_duals
+        counters = _sum(counters, more)
+    return row_match, col_match, u, v, counters
+
+
+def _swapped(found: list[Any]) -> list[Any]:
+    row_match, col_match, u, v = found
+    return [col_match, row_match, v, u]
+
+
+def _sum(counters: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """What two runs counted together."""
+    added = {name: value + more[name] for name, value in counters.items() if isinstance(value, int | list)}
+    return counters | added | {"threads": max(counters["threads"], more["threads"])}
+
+
+def _start_of(initial: Any, duals: Any, costs: DenseCosts) -> _Start:
+    """The start as a backend takes it: for `costs.array`, with copies of given arrays where the costs live."""
+    if duals is None and isinstance(initial, Assignment):
+        duals = initial.u, initial.v
+    v = None if duals is None else _checked_duals(duals, costs)
+    if isinstance(initial, str):
+        if initial not in STARTS:
+            raise InvalidInput(
+                f"unknown start {initial!r}; expected {', '.join(map(repr, STARTS))}, an Assignment, or an array"
+            )
+        return _Start(STARTS[initial], None, v)
+    row_match, col_match = _checked_assignment(initial, costs)
+    return _Start(AssignmentStart.GIVEN, col_match if costs.transposed else row_match, v)
+
+
+def _checked_duals(duals: Any, costs: DenseCosts) -> Any:
+    """Given duals of the columns of `costs.array`, as a copy where the costs live; those of the rows follow.
+
+    Moved and cut to lie between 0 and minus what duals need, for no others are of use, and larger ones could overflow.
+    """
+    if not isinstance(duals, tuple | list) or len(duals) != 2:
+        raise InvalidInput(f"duals must be a pair of arrays, (u, v); got {type(duals).__name__}")
+    u, v = (_checked_dual(*named, costs) for named in zip("uv", duals, costs.shape, strict=True))
+    v = u if costs.transposed else v
+    if not v.size:
+        return v
+    most = v.max().item()
+    least = most - costs.dual_spread()
+    return v.clip(max(least, np.iinfo(np.int64).min) if v.dtype.kind == "i" else least, most) - most
+
+
+def _checked_dual(name: str, given: Any, length: int, costs: DenseCosts) -> Any:
+    array = given if hasattr(given, "dtype") else np.asarray(given)
+    kinds, expected = ("i", "signed integers") if costs.dual_type is np.int64 else ("if", "real numbers")
+    if array.shape != (length,) or array.dtype.kind not in kinds:
+        raise InvalidInput(
+            f"duals must be {expected} for {costs.dtype} costs, and {name} of shape ({length},); got {array.dtype} of "
+            f"shape {array.shape}"
+        )
+    dual = backend_for(None, costs.device).to_device(array).astype(costs.dual_type)
+    infinite = (~np.isfinite(dual)).nonzero()[0]
+    if len(infinite):
+        vertex = int(infinite[0])
+        raise InvalidInput(f"duals must be finite; {name}[{vertex}] is {dual[vertex].item()}")
+    return dual
+
+
+def _checked_assignment(initial: Any, costs: DenseCosts) -> tuple[Any, Any]:
+    """Both sides of a given assignment as int32 arrays of our own, where the costs live."""
+    rows, columns = costs.shape
+    given = initial.row_match if isinstance(initial, Assignment) else initial
+    if not hasattr(given, "dtype"):
+        given = np.asarray(given)
+    if given.dtype.kind != "i" or given.shape != (rows,):
+        raise InvalidInput(
+            f"initial must be an Assignment or an integer array of shape ({rows},), the column of each row or -1; "
+            f"got {given.dtype} of shape {given.shape}"
+        )
+    to_device = backend_for(None, costs.device).to_device
+    given = to_device(given)
+    if rows and not (-1 <= int(given.min()) and int(given.max()) < columns):
+        raise InvalidInput(
+            f"initial must hold columns from 0 to {columns - 1}, or -1; got {int(given.min())} to {int(given.max())}"
+        )
+    row_match, col_match = given.astype(np.int32), to_device(np.full(columns, -1, np.int32))
+    matched = (row_match >= 0).nonzero()[0]
+    mates = row_match[matched]
+    col_match[mates] = matched
+    twice = mates[col_match[mates] != matched]
+    if len(twice):
+        raise InvalidInput(f"initial must be a matching; column {int(twice[0])} is given to more than one row")
+    forbidden = matched[~costs.is_allowed(costs.matrix[matched, mates])]
+    if len(forbidden):
+        row = int(forbidden[0])
+        raise InvalidInput(f"initial must not use forbidden pairs; row {row} has column {int(row_match[row])}")
+    return row_match, col_match

@@ -1,0 +1,367 @@
+"""The costs of a dense assignment problem: checked once, then frozen."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .backends import Device, backend_for, device_of
+from .errors import InvalidInput
+
+MAX_VERTICES = 2**31 - 2
+EXACT_IN_FLOAT64 = 2**53
+# Duals, slacks, distances and the marks of the programs stay within so many spreads of the costs: see DenseCosts.
+SPREADS = 32
+# Entries that a check in array code looks at together: few enough to stay in a cache, many enough to hide a launch.
+ENTRIES_PER_BLOCK = {"cpu": 1 << 17, "gpu": 1 << 22}
+# DLPack's numbers for memory that a CUDA device reads: its own, and managed.
+DLPACK_CUDA = (2, 13)
+
+# The types the programs are compiled for, and the narrowest of them that holds the values of another type.
+WORKING_TYPES = frozenset(np.dtype(name) for name in ("int32", "int64", "float32", "float64"))
+WIDER_TYPE = {
+    ("b", 1): np.int32, ("i", 1): np.int32, ("i", 2): np.int32, ("i", 4): np.int32, ("i", 8): np.int64,
+    ("u", 1): np.int32, ("u", 2): np.int32, ("u", 4): np.int64, ("u", 8): np.int64,
+    ("f", 2): np.float32, ("f", 4): np.float32, ("f", 8): np.float64,
+}  # fmt: skip
+
+
+class DenseCosts:
+    """The costs of every row and column, as `gmatch.lap` takes them.
+
+    Checked when it is made, in O(rows * columns) time, without a copy where the type fits and with O(1) memory; give it
+    to `gmatch.lap` instead of the matrix to check once and solve often. Do not change its array.
+
+    Parameters
+    ----------
+    cost : array, shape (rows, columns)
+        NumPy or CuPy array, anything with ``__cuda_array_interface__``, ``__dlpack__`` or ``__array__`` (so PyTorch
+        tensors), or nested lists. In any order and with any strides. int32, int64, float32 and float64 are used as
+        they lie; bool, int8, int16, uint8 and uint16 are copied to int32, uint32 and uint64 (up to 2**63 - 1) to
+        int64, float16 and bfloat16 to float32. +inf forbids a pair, or -inf when maximizing.
+    maximize : bool
+        Whether the dearest assignment is wanted. Nothing is negated here: the programs do that as they read.
+    cost_limit : number, optional
+        A pair dearer than this is never made (when maximizing: a pair worth less); see `gmatch.lap`. A limit that is
+        not whole makes a float64 copy of integer costs.
+
+    Attributes
+    ----------
+    array : array, shape (fewer, more)
+        The costs as the programs read them: a view, transposed if there are more rows than columns, so that all its
+        rows are to be matched.
+    transposed : bool
+        Whether `array` is.
+    shape : (int, int)
+        Rows and columns as given.
+    dtype : dtype
+        Of the entries; that of `array` unless a limit made a copy.
+    maximize : bool
+    cost_limit : int or float or None
+        As given.
+    limit : int or float or None
+        Where the costs of the minimisation form, minus the entries when maximizing, are cut off from above; None if
+        no cost is above.
+    lowest, highest : int or float
+        The range of the finite costs of the minimisation form, after the cut; both 0 if there are none.
+    forbids : bool
+        Whether there are forbidden pairs. With a limit they are only dear.
+    device : {"cpu", "gpu"}
+        Where the array lives.
+
+    Raises
+    ------
+    InvalidInput
+        If the costs are not a matrix of such numbers, or hold NaN or the infinity that forbids nothing; or if sums of
+        costs could overflow: ``32 * (highest - lowest) + max(-lowest, highest)`` must be below 2**63 for integers, and
+        every answer is then exact; for floats, a like sum that grows with the number of pairs must be finite.
+
+    Notes
+    -----
+    Why so little is enough for any number of rows: the dual of a column f is what it was at the start for as long as f
+    is free. While duals are feasible, ``u[i] <= c[i, f] - v[f]``, so a matched pair has ``v[j] = c[i, j] - u[i] >=
+    v[f] - (highest - lowest)``: duals stay within two spreads of where they started, and slacks within four. Only
+    forbidden pairs, of which integers have none, let duals spread along a path of many pairs.
+    """
+
+    array: Any
+    transposed: bool
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    maximize: bool
+    cost_limit: int | float | None
+    limit: int | float | None
+    lowest: int | float
+    highest: int | float
+    forbids: bool
+    device: Device
+
+    def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None) -> None:
+        array = _matrix(cost)
+        shape = rows, columns = array.shape
+        device = device_of(array)
+        dtype = array.dtype
+        maximize = bool(maximize)
+        lowest, highest, forbids = _range(array, device, maximize)
+        limit = None
+        if cost_limit is not None:
+            cost_limit = _number(cost_limit, dtype, maximize)
+            limit = _limit_of(cost_limit, maximize, highest, forbids)
+        if limit is not None:
+            array = _with_type_of(limit, array, lowest, highest)
+            lowest, highest = min(lowest, limit), limit if forbids else min(highest, limit)
+        if array.dtype != np.int32 or limit is not None:
+            _refuse_overflow(lowest, highest, array)
+        transposed = rows > columns
+        vars(self).update(
+            array=array.T if transposed else array, transposed=transposed, shape=shape, dtype=dtype, maximize=maximize,
+            cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids, device=device,
+        )  # fmt: skip
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a DenseCosts is frozen; make a new one instead of setting {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a DenseCosts is frozen; {name} cannot be deleted")
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        wanted = "most" if self.maximize else "least"
+        limit = "" if self.cost_limit is None else f", limit {self.cost_limit}"
+        return f"<DenseCosts of {rows} rows and {columns} columns, {self.dtype}, {wanted}{limit}, on the {self.device}>"
+
+    @property
+    def matrix(self) -> Any:
+        """The costs with rows and columns as given, shape `shape`: a view."""
+        return self.array.T if self.transposed else self.array
+
+    @property
+    def dual_type(self) -> type[np.int64] | type[np.float64]:
+        """Of the duals, and of sums of costs."""
+        return np.int64 if self.array.dtype.kind == "i" else np.float64
+
+    def dual_spread(self) -> int | float:
+        """How far duals of columns may lie apart at the start; in an optimum they need not lie farther apart."""
+        spread = self.highest - self.lowest
+        if self.dual_type is np.float64:
+            return spread * len(self.array) if self.forbids else spread
+        most = (2**63 - 1 - max(-self.lowest, self.highest)) // SPREADS
+        return min(spread, most - int(spread))
+
+    def on(self, device: Device) -> DenseCosts:
+        """These costs on a device; themselves if they are there."""
+        return self if device == self.device else self._with(backend_for(None, device).to_device(self.array), device)
+
+    def part(self, rows: Any, columns: Any) -> DenseCosts:
+        """A copy of some rows and columns of `array`; rows are turned into columns if they are more."""
+        array = self.array[rows][:, columns]
+        return self._with(array if len(rows) <= len(columns) else array.T, self.device)
+
+    def _with(self, array: Any, device: Device) -> DenseCosts:
+        other = object.__new__(DenseCosts)
+        vars(other).update(vars(self), array=array, device=device)
+        return other
+
+    def row_blocks(self) -> Iterator[slice]:
+        """Slices of the rows of `array` that are checked together."""
+        return blocks_of(self.array.shape, self.device)
+
+    def is_allowed(self, entries: Any) -> Any:
+        """Which of some entries do not forbid their pair, as booleans; with a limit none does."""
+        return entries != (math.nan if self.limit is not None else -math.inf if self.maximize else math.inf)
+
+    def allowed_pairs(self) -> tuple[Any, Any, tuple[int, int]]:
+        """The pairs of `array` that are not forbidden, as (indptr, indices, shape) of a graph."""
+        degrees, columns = [], []
+        for rows in self.row_blocks():
+            allowed = self.is_allowed(self.array[rows])
+            degrees.append(allowed.sum(axis=1))
+            columns.append(allowed.nonzero()[1].astype(np.int32))
+        ends = np.cumsum(np.concatenate(degrees))
+        return np.concatenate([ends[:1] * 0, ends]), np.concatenate(columns), self.array.shape
+
+    def of_pairs(self, row_match: Any) -> Any:
+        """The entries of the pairs of a matching of `matrix`, in the order of the rows."""
+        rows = (row_match >= 0).nonzero()[0]
+        return self.matrix[rows, row_match[rows]].astype(self.dtype, copy=False)
+
+
+def as_costs(cost: Any, maximize: bool = False, cost_limit: Any = None) -> DenseCosts:
+    """The costs themselves, or what `DenseCosts` makes of them."""
+    if not isinstance(cost, DenseCosts):
+        return DenseCosts(cost, maximize=maximize, cost_limit=cost_limit)
+    if maximize and not cost.maximize or cost_limit is not None:
+        raise InvalidInput(
+            "a DenseCosts has its own maximize and cost_limit; give them to DenseCosts(cost, maximize=..., "
+            "cost_limit=...) instead"
+        )
+    return cost
+
+
+def blocks_of(shape: tuple[int, int], device: Device) -> Iterator[slice]:
+    """Slices of the rows of a matrix, each of a bounded number of entries, or one row."""
+    rows, columns = shape
+    step = max(1, ENTRIES_PER_BLOCK[device] // max(columns, 1))
+    return (slice(first, min(first + step, rows)) for first in range(0, rows, step))
+
+
+def _matrix(cost: Any) -> Any:
+    """A matrix of a type the programs know, as they can read it; its values are not trusted yet."""
+    array = cost if type(cost) is np.ndarray else _as_array(cost)
+    if array.ndim != 2:
+        raise InvalidInput(_not_a_matrix(cost, array))
+    if max(array.shape) > MAX_VERTICES:
+        raise InvalidInput(f"cost must have at most {MAX_VERTICES} rows and columns; got {array.shape}")
+    if array.dtype not in WORKING_TYPES:
+        array = _widened(array)
+    row_stride, column_stride = array.strides
+    itemsize = array.itemsize
+    if row_stride % itemsize or column_stride % itemsize or not getattr(array.flags, "aligned", True):
+        array = array.copy()
+    return array
+
+
+def _as_array(cost: Any) -> Any:
+    """A NumPy or CuPy array that shares its memory with what was given, if that is an array of any library."""
+    if hasattr(cost, "format") and hasattr(cost, "nnz"):
+        raise InvalidInput(
+            f"expected a dense matrix of costs; got a sparse {type(cost).__name__}; make a dense one, with inf (-inf "
+            "when maximizing) for the pairs that are not stored"
+        )
+    if isinstance(cost, np.ma.MaskedArray) and np.ma.is_masked(cost):
+        raise InvalidInput("cost must not be masked; use cost.astype(float).filled(inf) to forbid the masked pairs")
+    if str(getattr(cost, "dtype", "")) == "torch.bfloat16":
+        cost = cost.float()
+    try:
+        if device_of(cost) == "gpu":
+            return cost
+        if hasattr(cost, "__cuda_array_interface__"):
+            return backend_for(None, "gpu").to_device(cost)
+        if hasattr(cost, "__dlpack_device__") and cost.__dlpack_device__()[0] in DLPACK_CUDA:
+            return backend_for(None, "gpu").cupy.from_dlpack(cost)
+        if hasattr(cost, "__dlpack__") and not hasattr(cost, "__array__"):
+            return np.from_dlpack(cost)
+        return np.asarray(cost)
+    except (TypeError, ValueError, BufferError, RuntimeError) as error:
+        if isinstance(error, InvalidInput) or type(error).__module__.startswith("gmatch"):
+            raise
+        raise InvalidInput(f"cost must be a matrix of numbers; got {type(cost).__name__} ({error})") from None
+
+
+def _not_a_matrix(cost: Any, array: Any) -> str:
+    if array.ndim == 3:
+        return f"expected one matrix of costs; got shape {array.shape}; batches are not there yet: call lap for each"
+    return f"expected a matrix of costs, with rows and columns; got {type(cost).__name__} of {array.ndim} dimensions"
+
+
+def _widened(array: Any) -> Any:
+    """A copy in the type of the programs that holds every value."""
+    dtype = array.dtype
+    wider = np.float32 if dtype.name == "bfloat16" else WIDER_TYPE.get((dtype.kind, dtype.itemsize))
+    if wider is None:
+        advice = "; use cost.astype(np.float64)" if dtype.kind in "fO" else ""
+        raise InvalidInput(
+            f"cost must hold real numbers: bool, int8 to int64, uint8 to uint64, or float16 to float64; got {dtype}"
+            f"{advice}"
+        )
+    if dtype.kind == "u" and dtype.itemsize == 8 and array.size and int(array.max()) >= 2**63:
+        raise InvalidInput(
+            f"cost must hold integers below 2**63; the largest is {int(array.max())}; use cost.astype(np.float64)"
+        )
+    return array.astype(wider)
+
+
+def _range(array: Any, device: Device, maximize: bool) -> tuple[int | float, int | float, bool]:
+    """The range of the finite costs of the minimisation form, and whether pairs are forbidden."""
+    if not array.size:
+        return 0, 0, False
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf = backend_for(None, device).inspect_costs(array)
+    if has_nan or (has_plus_inf if maximize else has_minus_inf):
+        raise InvalidInput(_what_is_wrong(array, device, has_nan, maximize))
+    if lowest > highest:
+        return 0.0, 0.0, True
+    return (-highest, -lowest, has_minus_inf) if maximize else (lowest, highest, has_plus_inf)
+
+
+def _what_is_wrong(array: Any, device: Device, nan: bool, maximize: bool) -> str:
+    """Names the first entry that is no cost."""
+    refused = math.inf if maximize else -math.inf
+    for rows in blocks_of(array.shape, device):
+        found = ((array[rows] != array[rows]) if nan else (array[rows] == refused)).nonzero()
+        if len(found[0]):
+            entry = rows.start + int(found[0][0]), int(found[1][0])
+            break
+    if nan:
+        return f"cost must not hold NaN; entry {entry} does"
+    return (
+        f"cost must not hold {refused:+} when {'maximizing' if maximize else 'minimizing'} ({-refused:+} forbids a "
+        f"pair); entry {entry} does"
+    )
+
+
+def _number(cost_limit: Any, dtype: np.dtype[Any], maximize: bool) -> int | float | None:
+    """The limit as a Python number: an int for integer costs if it is whole. None if it is no limit at all."""
+    try:
+        if isinstance(cost_limit, str | bytes):
+            raise TypeError
+        value = _whole_or_float(cost_limit) if dtype.kind == "i" else float(cost_limit)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"cost_limit must be a number; got {cost_limit!r}") from None
+    if isinstance(value, float):
+        if value == (-math.inf if maximize else math.inf):
+            return None
+        if not math.isfinite(value):
+            raise InvalidInput(f"cost_limit must be finite; got {value}")
+        if dtype.kind == "i" and value.is_integer():
+            return int(value)
+    return value
+
+
+def _whole_or_float(number: Any) -> int | float:
+    try:
+        return operator.index(number)
+    except TypeError:
+        return float(number)
+
+
+def _limit_of(
+    cost_limit: int | float | None, maximize: bool, highest: int | float, forbids: bool
+) -> int | float | None:
+    """The limit of the minimisation form; None if no cost is above."""
+    if cost_limit is None:
+        return None
+    limit = -cost_limit if maximize else cost_limit
+    return limit if limit < highest or forbids else None
+
+
+def _with_type_of(limit: int | float, array: Any, lowest: int | float, highest: int | float) -> Any:
+    """The costs in a type that also holds the limit."""
+    if array.dtype.kind == "f" or isinstance(limit, int):
+        return array
+    largest = max(abs(lowest), abs(highest))
+    if largest > EXACT_IN_FLOAT64:
+        raise InvalidInput(
+            f"cost_limit must be whole for integer costs beyond 2**53, which float64 does not hold; got {abs(limit)} "
+            f"with a cost of magnitude {largest}"
+        )
+    return array.astype(np.float64)
+
+
+def _refuse_overflow(lowest: int | float, highest: int | float, array: Any) -> None:
+    """Raises if sums could leave the range of the duals' type."""
+    pairs, spread, largest = min(array.shape), highest - lowest, max(-lowest, highest)
+    if array.dtype.kind == "i" and SPREADS * spread + largest >= 2**63:
+        raise InvalidInput(
+            f"sums of these costs could overflow int64: {SPREADS} * (highest - lowest) + the largest magnitude must be "
+            f"below 2**63; got {SPREADS} * {spread} + {largest}; use cost.astype(np.float64), or divide by a common "
+            "factor"
+        )
+    if array.dtype.kind == "f" and not math.isfinite((SPREADS + 8 * pairs) * spread + pairs * largest):
+        raise InvalidInput(
+            f"sums of these costs could overflow float64: highest - lowest is {spread}, the largest magnitude "
+            f"{largest}; divide them by a power of two"
+        )

@@ -1,0 +1,637 @@
+// shortest_path.hpp: the Jonker-Volgenant method for dense assignment, on one core of the host.
+//
+// Four steps, each one a function below, under the name that the paper gives it:
+//
+//   column reduction          v is the minimum of each column, and the row it is in takes the column if it has none
+//   reduction transfer        a row lowers v of its column, as far as its second best column allows
+//   augmenting row reduction  free rows bid for their best column, and turn out the row that has it
+//   augmentation              a shortest augmenting path (Dijkstra) for every row that is still free
+//
+// The invariant of all four, with u[i] = the least cost - v of row i: no pair costs less than u + v, and matched pairs
+// cost u + v. So u is not stored, it is read off the matched pairs at the end. After the column reduction v only falls,
+// and a matched column never becomes free again. So where columns may stay free, starting at v = 0 leaves v = 0 at the
+// free columns and v <= 0 at the others. Then sum u + sum v is the cost, and proves that no assignment costs less.
+//
+// Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing
+// 38 (1987). Rectangular problems as in Crouse, "On implementing 2D rectangular assignment algorithms", IEEE
+// Transactions on Aerospace and Electronic Systems 52 (2016): all columns start at v = 0, without column reduction.
+//
+// Rows that cannot be matched. A row whose tree reaches no free column never will (Berge), whatever happens elsewhere.
+// When the other rows are matched, its path may end at any row of its tree instead: that row gives up its column and
+// stays free. This is the shortest path in a problem in which every row has one more column, for itself alone, at a
+// price that is the same for all and not below any u. The matching is the cheapest one in that problem, and leaves as
+// few rows free as can be, because no path ever gives up a column. Of two matchings with as many free rows, the price
+// does not say which is cheaper: so it is the cheapest of the largest matchings.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "dense_costs.cuh"
+
+// Row scans are compiled for AVX2 as well, and the loader picks (ifunc): that halves their time. Not under
+// ThreadSanitizer, which is not set up yet when the loader picks.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__)
+#define VECTOR_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define VECTOR_CLONES
+#endif
+
+struct ShortestPathCounters {
+  Count rows_scanned;   // passes over a row of the matrix
+  Count entries_read;   // by these passes
+  Count augmentations;  // shortest paths that were flipped
+  Count dual_updates;   // times a v was lowered after the column reduction
+};
+
+template <class Dual>
+struct ShortestPathOptions {
+  // Integers only: no pair costs less, none costs more. Distance says what is allowed; sums are the caller's to check.
+  Dual least_cost;
+  Dual greatest_cost;
+  bool start_from_duals;  // from the v that is passed in, any finite numbers, instead of the column reduction
+  bool partial;           // when some row cannot be matched: go on to the cheapest of the largest matchings
+};
+
+// What the method writes. If it stops because a row cannot be matched, the matching is not the largest, and u and v
+// prove nothing; the witness does.
+template <class Dual>
+struct ShortestPathResult {
+  Dual* u;             // [num_rows]    of the rows left free: their price; no row of the witness has a larger u
+  Dual* v;             // [num_columns] read before it is written, where start_from_duals says so
+  Vertex* row_match;   // [num_rows]    the mate or NONE
+  Vertex* col_match;   // [num_columns] the mate or NONE
+  bool* in_witness;    // [num_rows]    rows with fewer neighbours than they are; none if every row is matched
+};
+
+// Distances, and what stands for none. FAR is above every distance. A column whose v is MASKED is FAR from every row:
+// so the columns of the tree drop out of the scans without a branch.
+//
+// Integers of b bits, when the costs are of range R (plus the range of v, on a start from duals): as long as a column f
+// is free, v[f] is what it was at the start, and a matched pair (i, j) has v[j] = cost(i, j) - u[i] >= v[f] - R, since
+// u[i] <= cost(i, f) - v[f]. No search goes farther than to f. From this, u, v, distances and offsets stay within 4 R
+// of where the costs are, however many rows there are. So if costs (and v) are within +-2^(b-4) and R <= 2^(b-6), then
+// every distance is below FAR = 2^(b-3), and cost - MASKED - offset is between FAR and 2^(b-1).
+template <class Work>
+struct Distance {
+  static constexpr int BITS = std::numeric_limits<Work>::digits + 1;
+  static constexpr Work FAR = Work{1} << (BITS - 3);
+  static constexpr Work MASKED = -(Work{1} << (BITS - 2));
+  static constexpr Work MAX_COST = Work{1} << (BITS - 4);
+  static constexpr Work MAX_RANGE = Work{1} << (BITS - 6);
+};
+template <>
+struct Distance<double> {
+  static constexpr double FAR = std::numeric_limits<double>::infinity();
+  static constexpr double MASKED = -FAR;
+};
+
+// Passes over one row of costs: all the time goes here. Loops over a fixed number of columns without branches, which
+// compilers turn into vector code; the end of the row goes one by one.
+template <class Entry, class Work, bool NEGATED>
+struct RowScan {
+  static constexpr Work FAR = Distance<Work>::FAR;
+  static constexpr Vertex BLOCK = 128;
+
+  static inline Work cost(Entry entry) {
+    const Work value = static_cast<Work>(entry);
+    return NEGATED ? -value : value;
+  }
+
+  VECTOR_CLONES static void lower_columns(const Entry* __restrict entries, Vertex row, Vertex num_columns,
+                                          Work* __restrict v, Vertex* __restrict least_row) {
+    for (Vertex j = 0; j < num_columns; ++j) {
+      const Work here = cost(entries[j]);
+      const bool lower = here < v[j];
+      v[j] = lower ? here : v[j];
+      least_row[j] = lower ? row : least_row[j];
+    }
+  }
+
+  // The two least of cost - v, and a column that has the least. Each lane keeps the two least of its columns. Minima
+  // and maxima are written so that compilers see them as such: one branch at random costs as much as 50 columns.
+  struct LeastTwo {
+    Work least, second;
+    Vertex column;
+  };
+  VECTOR_CLONES static LeastTwo find_least_two(const Entry* __restrict entries, const Work* __restrict v,
+                                               Vertex num_columns) {
+    constexpr Vertex LANES = std::numeric_limits<Work>::is_integer ? 32 : 16;
+    Work least[LANES], second[LANES];
+    for (Vertex lane = 0; lane < LANES; ++lane) least[lane] = second[lane] = FAR;
+    const auto add = [&](Vertex lane, Work here) {
+      const Work larger = least[lane] < here ? here : least[lane];
+      least[lane] = here < least[lane] ? here : least[lane];
+      second[lane] = larger < second[lane] ? larger : second[lane];
+    };
+    const Vertex whole = num_columns / LANES * LANES;
+    for (Vertex begin = 0; begin < whole; begin += LANES) {
+      for (Vertex lane = 0; lane < LANES; ++lane) add(lane, cost(entries[begin + lane]) - v[begin + lane]);
+    }
+
+    // The lanes are merged four at a time, then by halves.
+    Work low[4], high[4];
+    const auto merge = [&](Vertex into, Work other_low, Work other_high) {
+      const Work larger = low[into] < other_low ? other_low : low[into];
+      const Work smaller = other_high < high[into] ? other_high : high[into];
+      low[into] = other_low < low[into] ? other_low : low[into];
+      high[into] = larger < smaller ? larger : smaller;
+    };
+    for (Vertex k = 0; k < 4; ++k) {
+      low[k] = least[k];
+      high[k] = second[k];
+    }
+    for (Vertex lane = 4; lane < LANES; lane += 4) {
+      for (Vertex k = 0; k < 4; ++k) merge(k, least[lane + k], second[lane + k]);
+    }
+    for (Vertex half = 2; half > 0; half /= 2) {
+      for (Vertex k = 0; k < half; ++k) merge(k, low[k + half], high[k + half]);
+    }
+
+    // The column is one of those of the lane that has the least.
+    Vertex column = 0;
+    for (Vertex lane = LANES - 1; lane >= 0; --lane) column = least[lane] <= low[0] ? lane : column;
+    Work least_here = FAR;
+    for (Vertex j = column; j < whole; j += LANES) {
+      const Work here = cost(entries[j]) - v[j];
+      column = here < least_here ? j : column;
+      least_here = here < least_here ? here : least_here;
+    }
+    LeastTwo found{low[0], high[0], column};
+    for (Vertex j = whole; j < num_columns; ++j) {
+      const Work here = cost(entries[j]) - v[j];
+      const Work larger = found.least < here ? here : found.least;
+      found.column = here < found.least ? j : found.column;
+      found.least = here < found.least ? here : found.least;
+      found.second = larger < found.second ? larger : found.second;
+    }
+    return found;
+  }
+
+  // A free column with cost - v not above `value`, NONE if there is none.
+  VECTOR_CLONES static Vertex find_free_column(const Entry* __restrict entries, const Work* __restrict v,
+                                               const Vertex* __restrict col_match, Vertex num_columns, Work value) {
+    Vertex begin = 0;
+    for (; begin + BLOCK <= num_columns; begin += BLOCK) {
+      int hits = 0;
+      for (Vertex j = begin; j < begin + BLOCK; ++j) {
+        hits += static_cast<int>(cost(entries[j]) - v[j] <= value) & static_cast<int>(col_match[j] == NONE);
+      }
+      if (hits != 0) break;
+    }
+    for (Vertex j = begin; j < num_columns; ++j) {
+      if (cost(entries[j]) - v[j] <= value && col_match[j] == NONE) return j;
+    }
+    return NONE;
+  }
+
+  // Lowers the distances of the columns to those through `row`: cost - v - offset. Notes the least distance of every
+  // block of columns, and returns the least of all.
+  VECTOR_CLONES static Work relax(const Entry* __restrict entries, const Work* __restrict v, Work offset, Vertex row,
+                                  Vertex num_columns, Work* __restrict distance, Vertex* __restrict predecessor,
+                                  Work* __restrict block_least) {
+    constexpr Vertex LANES = 16;
+    const auto relax_column = [=](Vertex j) {
+      const Work here = cost(entries[j]) - v[j] - offset;
+      const bool nearer = here < distance[j];
+      const Work nearest = nearer ? here : distance[j];
+      distance[j] = nearest;
+      predecessor[j] = nearer ? row : predecessor[j];
+      return nearest;
+    };
+    Work least = FAR;
+    for (Vertex begin = 0; begin < num_columns; begin += BLOCK) {
+      const Vertex end = num_columns - begin < BLOCK ? num_columns : begin + BLOCK;
+      Work lane_least[LANES];
+      for (Vertex lane = 0; lane < LANES; ++lane) lane_least[lane] = FAR;
+      Vertex next = begin;
+      for (; next + LANES <= end; next += LANES) {
+        for (Vertex lane = 0; lane < LANES; ++lane) {
+          const Work nearest = relax_column(next + lane);
+          lane_least[lane] = nearest < lane_least[lane] ? nearest : lane_least[lane];
+        }
+      }
+      Work least_here = least_of<LANES>(lane_least);
+      for (; next < end; ++next) {
+        const Work nearest = relax_column(next);
+        least_here = nearest < least_here ? nearest : least_here;
+      }
+      block_least[begin / BLOCK] = least_here;
+      least = least_here < least ? least_here : least;
+    }
+    return least;
+  }
+
+ private:
+  // By halves, in vectors.
+  template <Vertex LANES>
+  static inline Work least_of(const Work* lanes) {
+    Work least[LANES];
+    for (Vertex lane = 0; lane < LANES; ++lane) least[lane] = lanes[lane];
+    for (Vertex half = LANES / 2; half > 0; half /= 2) {
+      for (Vertex lane = 0; lane < half; ++lane) {
+        least[lane] = least[lane + half] < least[lane] ? least[lane + half] : least[lane];
+      }
+    }
+    return least[0];
+  }
+};
+
+// Rows as they lie in memory.
+template <class Cost, class Work_, bool MAXIMIZE>
+struct StoredRows {
+  using Entry = Cost;
+  using Work = Work_;
+  using Scan = RowScan<Cost, Work, MAXIMIZE>;
+  const DenseCosts<Cost>& costs;
+
+  const Entry* entries(Vertex row) { return costs.costs + row * costs.row_stride; }
+  Work at(Vertex row, Vertex column) const { return Scan::cost(costs.costs[row * costs.row_stride + column]); }
+};
+
+// Rows whose entries are apart in memory, or cost no more than a limit: copied for each scan, one at a time.
+template <class Cost>
+struct CopiedRows {
+  using Entry = typename DenseCosts<Cost>::Dual;
+  using Work = Entry;
+  using Scan = RowScan<Entry, Work, false>;
+  const DenseCosts<Cost>& costs;
+  std::vector<Entry> copy = std::vector<Entry>(costs.num_columns);
+
+  const Entry* entries(Vertex row) {
+    for (Vertex j = 0; j < costs.num_columns; ++j) copy[j] = costs.at(row, j);
+    return copy.data();
+  }
+  Work at(Vertex row, Vertex column) const { return costs.at(row, column); }
+};
+
+template <class Cost, class Rows>
+class ShortestPathSolver {
+ public:
+  using Dual = typename DenseCosts<Cost>::Dual;
+
+  ShortestPathSolver(const DenseCosts<Cost>& costs, const ShortestPathOptions<Dual>& options,
+                     const ShortestPathResult<Dual>& result, ShortestPathCounters& counters)
+      : num_rows_(costs.num_rows),
+        num_columns_(costs.num_columns),
+        costs_(costs),
+        rows_{costs},
+        options_(options),
+        result_(result),
+        row_match_(result.row_match),
+        col_match_(result.col_match),
+        counters_(counters),
+        columns_may_stay_free_(num_rows_ < num_columns_),
+        v_(num_columns_),
+        distance_(num_columns_),
+        block_least_(num_columns_ / Scan::BLOCK + 1),
+        predecessor_(num_columns_) {
+    free_rows_.reserve(num_rows_);
+    tree_.reserve(num_rows_);
+  }
+
+  // Returns how many rows are matched.
+  Vertex solve() {
+    if (options_.start_from_duals) {
+      start_from_duals();
+    } else if (columns_may_stay_free_) {
+      start_from_zero();
+    } else {
+      const std::vector<Vertex> shares = reduce_columns();
+      transfer_reduction(shares);
+    }
+    match_free_rows();
+    if (!unmatchable_rows_.empty() && options_.partial) spare_rows();
+    write_duals();
+    mark_witness();
+    return static_cast<Vertex>(num_rows_ - std::count(row_match_, row_match_ + num_rows_, NONE));
+  }
+
+ private:
+  using Work = typename Rows::Work;
+  using Entry = typename Rows::Entry;
+  using Scan = typename Rows::Scan;
+  static constexpr Work FAR = Distance<Work>::FAR;
+  static constexpr Work MASKED = Distance<Work>::MASKED;
+
+  // Floats can bid for ever, by less and less: a sweep of the augmenting row reduction ends after so many bids for each
+  // row. So many cost less than the paths that they save, which are longer in large problems.
+  static constexpr int SWEEPS = 2;
+  Count bids_per_row() const { return num_columns_ < 256 ? 2 : 3; }
+  // A start from duals gives them up after so many rounds.
+  static constexpr int MAX_ROUNDS = 8;
+
+  // A column of the tree, with what scans do not see while it is MASKED.
+  struct Branch {
+    Vertex column;
+    Work v;
+    Work distance;
+  };
+
+  const Entry* scan(Vertex row) {
+    ++counters_.rows_scanned;
+    counters_.entries_read += num_columns_;
+    return rows_.entries(row);
+  }
+  typename Scan::LeastTwo find_least_two(const Entry* entries) const {
+    return Scan::find_least_two(entries, v_.data(), num_columns_);
+  }
+  void match(Vertex row, Vertex column) {
+    row_match_[row] = column;
+    col_match_[column] = row;
+  }
+  void lower(Vertex column, Work amount) {
+    v_[column] -= amount;
+    ++counters_.dual_updates;
+  }
+
+  void clear_matching() {
+    std::fill_n(row_match_, num_rows_, NONE);
+    std::fill_n(col_match_, num_columns_, NONE);
+    free_rows_.clear();
+    unmatchable_rows_.clear();
+  }
+
+  void start_from_zero() {
+    clear_matching();
+    std::fill(v_.begin(), v_.end(), Work{0});
+    for (Vertex row = 0; row < num_rows_; ++row) free_rows_.push_back(row);
+  }
+
+  // Every row takes its best column, if that is free. Where columns may stay free, those that nobody took must have
+  // v = 0; raised to it they may be better than what rows took, so that the rows choose again.
+  void start_from_duals() {
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      v_[j] = static_cast<Work>(columns_may_stay_free_ ? std::min(result_.v[j], Dual{0}) : result_.v[j]);
+    }
+    bool raised = true;
+    for (int round = 0; raised; ++round) {
+      clear_matching();
+      for (Vertex row = 0; row < num_rows_; ++row) {
+        const auto found = find_least_two(scan(row));
+        if (found.least < FAR && col_match_[found.column] == NONE) {
+          match(row, found.column);
+        } else {
+          free_rows_.push_back(row);
+        }
+      }
+      raised = false;
+      for (Vertex j = 0; columns_may_stay_free_ && j < num_columns_; ++j) {
+        if (v_[j] == 0 || (col_match_[j] != NONE && round < MAX_ROUNDS)) continue;
+        v_[j] = 0;
+        raised = true;
+      }
+    }
+  }
+
+  // Returns for each row how many columns have their minimum in it.
+  std::vector<Vertex> reduce_columns() {
+    clear_matching();
+    std::fill(v_.begin(), v_.end(), FAR);
+    std::fill(predecessor_.begin(), predecessor_.end(), NONE);
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      Scan::lower_columns(scan(row), row, num_columns_, v_.data(), predecessor_.data());
+    }
+    std::vector<Vertex> shares(num_rows_, 0);
+    for (Vertex j = num_columns_ - 1; j >= 0; --j) {
+      const Vertex row = predecessor_[j];
+      if (row == NONE) {
+        v_[j] = 0;  // forbidden for all rows
+      } else if (++shares[row] == 1) {
+        match(row, j);
+      }
+    }
+    return shares;
+  }
+
+  // A row with the minima of many columns could do without its own; then there is nothing to transfer.
+  void transfer_reduction(const std::vector<Vertex>& shares) {
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      if (shares[row] == 0) free_rows_.push_back(row);
+      if (shares[row] != 1) continue;
+      const auto found = find_least_two(scan(row));
+      if (found.second < FAR) lower(row_match_[row], found.second - found.least);
+    }
+  }
+
+  void match_free_rows() {
+    for (int sweep = 0; sweep < SWEEPS; ++sweep) reduce_augmenting_rows();
+    while (!free_rows_.empty() && (unmatchable_rows_.empty() || options_.partial)) {
+      const Vertex row = free_rows_.back();
+      free_rows_.pop_back();
+      if (!augment(row, FAR)) unmatchable_rows_.push_back(row);
+    }
+  }
+
+  // One sweep. A row bids as much as its best column is better than its second best, and the row that it turns out bids
+  // next. Without a difference it turns a row out only if all its best columns are taken, and that row waits for the
+  // next sweep: else the two could go on for ever.
+  void reduce_augmenting_rows() {
+    const std::size_t end = free_rows_.size();
+    std::size_t next = 0, kept = 0;  // free_rows_ has the rows that wait at [0, kept), those to do at [next, end)
+    for (Count bids = bids_per_row() * num_rows_; next < end && bids > 0; --bids) {
+      const Vertex row = free_rows_[next++];
+      const Entry* entries = scan(row);
+      const auto found = find_least_two(entries);
+      if (!(found.least < FAR)) {
+        free_rows_[kept++] = row;
+        continue;
+      }
+      Vertex column = found.column;
+      const bool bid = found.least < found.second && found.second < FAR;
+      if (bid) {
+        lower(column, found.second - found.least);
+      } else if (col_match_[column] != NONE) {
+        const Vertex other = Scan::find_free_column(entries, v_.data(), col_match_, num_columns_, found.least);
+        if (other != NONE) column = other;
+      }
+      const Vertex turned_out = col_match_[column];
+      match(row, column);
+      if (turned_out == NONE) continue;
+      row_match_[turned_out] = NONE;
+      free_rows_[bid ? --next : kept++] = turned_out;
+    }
+    free_rows_.erase(free_rows_.begin() + kept, free_rows_.begin() + next);
+  }
+
+  // Matches one more row, and keeps all matched columns matched. Or lets a row of the tree stay free at `price`, if no
+  // path costs less. At price FAR only a root without any path stays free, and then nothing changes.
+  bool augment(Vertex root, Work price) {
+    Vertex column = grow_tree(root, price);
+    const bool changed = column != NONE || price < FAR;
+    for (const Branch& branch : tree_) {
+      v_[branch.column] = branch.v;
+      if (changed && branch.distance < level_) lower(branch.column, level_ - branch.distance);
+    }
+    const bool matched = column != NONE;
+    if (!matched) column = std::exchange(row_match_[spared_row_], NONE);
+    if (column == NONE) return false;
+    flip_path(column);
+    ++counters_.augmentations;
+    return matched;
+  }
+
+  // Dijkstra's method. The distance of a column counts u of the root in, so that u is never needed. Returns the free
+  // column at the end of the shortest path, NONE if sparing a row costs less. level_ is its length.
+  Vertex grow_tree(Vertex root, Work price) {
+    tree_.clear();
+    spared_row_ = root;
+    Work spared_distance = price;
+    std::fill(distance_.begin(), distance_.end(), FAR);
+    Work least = relax(root, Work{0});
+    level_ = std::min(least, price);
+    std::size_t scanned = 0;
+    while (true) {
+      if (least <= level_ || scanned == tree_.size()) {
+        const Work next_level = std::max(least, level_);  // rounding must not turn Dijkstra back
+        if (!(next_level < spared_distance)) {
+          level_ = std::max(level_, spared_distance);
+          return NONE;
+        }
+        level_ = next_level;
+        const Vertex end = collect_nearest();
+        if (end != NONE) return end;
+      }
+      const Branch branch = tree_[scanned++];
+      const Vertex row = col_match_[branch.column];
+      const Work offset = rows_.at(row, branch.column) - branch.v - branch.distance;
+      if (price < FAR && price - offset < spared_distance) {
+        spared_distance = price - offset;
+        spared_row_ = row;
+      }
+      least = relax(row, offset);
+    }
+  }
+
+  Work relax(Vertex row, Work offset) {
+    return Scan::relax(scan(row), v_.data(), offset, row, num_columns_, distance_.data(), predecessor_.data(),
+                       block_least_.data());
+  }
+
+  // Moves all columns up to level_ into the tree, or returns the first free one.
+  Vertex collect_nearest() {
+    for (Vertex begin = 0; begin < num_columns_; begin += Scan::BLOCK) {
+      if (block_least_[begin / Scan::BLOCK] > level_) continue;
+      const Vertex end = std::min(num_columns_, begin + Scan::BLOCK);
+      for (Vertex j = begin; j < end; ++j) {
+        if (distance_[j] > level_) continue;
+        if (col_match_[j] == NONE) return j;
+        tree_.push_back({j, v_[j], level_});
+        distance_[j] = FAR;
+        v_[j] = MASKED;
+      }
+    }
+    return NONE;
+  }
+
+  // From its last column up to the root.
+  void flip_path(Vertex column) {
+    while (column != NONE) {
+      const Vertex row = predecessor_[column];
+      col_match_[column] = row;
+      column = std::exchange(row_match_[row], column);
+    }
+  }
+
+  // Some rows must stay free: finds the ones that are best spared. Then columns stay free too, in a square problem as
+  // well, and it must be solved again from v = 0.
+  void spare_rows() {
+    if (!columns_may_stay_free_) {
+      columns_may_stay_free_ = true;
+      start_from_zero();
+      match_free_rows();
+    }
+    bool any = false;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const Vertex column = row_match_[row];
+      if (column == NONE) continue;
+      const Work u = rows_.at(row, column) - v_[column];
+      price_ = any ? std::max(price_, u) : u;
+      any = true;
+    }
+    for (Vertex& row : unmatchable_rows_) {
+      augment(row, price_);
+      row = spared_row_;
+    }
+  }
+
+  void write_duals() {
+    for (Vertex j = 0; j < num_columns_; ++j) result_.v[j] = static_cast<Dual>(v_[j]);
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const Vertex column = row_match_[row];
+      result_.u[row] = static_cast<Dual>(column == NONE ? price_ : rows_.at(row, column) - v_[column]);
+    }
+  }
+
+  // All rows on alternating paths from rows that cannot be matched: their neighbours are the mates of the others.
+  void mark_witness() {
+    std::fill_n(result_.in_witness, num_rows_, false);
+    if (unmatchable_rows_.empty()) return;
+    std::fill(predecessor_.begin(), predecessor_.end(), NONE);
+    std::vector<Vertex> reached = unmatchable_rows_;
+    for (const Vertex row : reached) result_.in_witness[row] = true;
+    while (!reached.empty()) {
+      const Vertex row = reached.back();
+      reached.pop_back();
+      ++counters_.rows_scanned;
+      counters_.entries_read += num_columns_;
+      for (Vertex j = 0; j < num_columns_; ++j) {
+        if (predecessor_[j] != NONE || costs_.is_forbidden(costs_.at(row, j))) continue;
+        predecessor_[j] = row;
+        const Vertex mate = col_match_[j];
+        if (result_.in_witness[mate]) continue;
+        result_.in_witness[mate] = true;
+        reached.push_back(mate);
+      }
+    }
+  }
+
+  const Vertex num_rows_, num_columns_;
+  const DenseCosts<Cost>& costs_;
+  Rows rows_;
+  const ShortestPathOptions<Dual>& options_;
+  const ShortestPathResult<Dual>& result_;
+  Vertex* const row_match_;
+  Vertex* const col_match_;
+  ShortestPathCounters& counters_;
+  bool columns_may_stay_free_;
+  std::vector<Work> v_;                   // [num_columns]
+  std::vector<Work> distance_;            // [num_columns] FAR in the tree
+  std::vector<Work> block_least_;         // [num_columns / BLOCK + 1] the least distance of each block of columns
+  std::vector<Vertex> predecessor_;       // [num_columns] the row before it on the shortest path
+  std::vector<Branch> tree_;              // [num_rows at most] in order of distance
+  std::vector<Vertex> free_rows_;         // [num_rows at most] rows to match
+  std::vector<Vertex> unmatchable_rows_;  // [num_rows at most]
+  Work level_{};                          // distance up to which the tree has grown
+  Vertex spared_row_ = NONE;              // of the tree: the row that is best left free
+  Work price_{};                          // of leaving a row free
+};
+
+// Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
+// Adds to the counters. Allocates up to 28 bytes a column and 40 bytes a row.
+template <class Cost>
+Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
+                               const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
+                               const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
+                               ShortestPathCounters& counters) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  const auto solve = [&](auto maximize, auto zero) {
+    using Rows = StoredRows<Cost, decltype(zero), decltype(maximize)::value>;
+    return ShortestPathSolver<Cost, Rows>(costs, options, result, counters).solve();
+  };
+  if (costs.column_stride != 1 || costs.limit < costs.infinite()) {
+    return ShortestPathSolver<Cost, CopiedRows<Cost>>(costs, options, result, counters).solve();
+  }
+  if constexpr (std::numeric_limits<Cost>::is_integer && sizeof(Cost) < sizeof(Dual)) {
+    // Where costs are small, work in as many bits as they have: twice as many fit into a vector.
+    using Narrow = Distance<Cost>;
+    if (-Narrow::MAX_COST <= options.least_cost && options.greatest_cost <= Narrow::MAX_COST &&
+        options.greatest_cost - options.least_cost <= Narrow::MAX_RANGE && !options.start_from_duals) {
+      return costs.maximize ? solve(std::true_type{}, Cost{}) : solve(std::false_type{}, Cost{});
+    }
+  }
+  return costs.maximize ? solve(std::true_type{}, Dual{}) : solve(std::false_type{}, Dual{});
+}

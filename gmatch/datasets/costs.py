@@ -1,0 +1,203 @@
+"""Costs of assignment problems: seeded, and made where they are wanted, without a copy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..backends import backend_for
+from ..errors import DataError, InvalidInput
+from .files import read_matrix_market
+
+__all__ = [
+    "blocks",
+    "constant",
+    "few_values",
+    "generate",
+    "geometric",
+    "low_rank",
+    "machol_wien",
+    "near_ties",
+    "read",
+    "uniform",
+    "uniform_floats",
+]
+
+
+def uniform(n: int, factor: float = 1, seed: int = 0, *, dtype: Any = np.int32, device: str = "cpu") -> Any:
+    """Integers drawn evenly from 0 to ``factor * n``: the problems of Date and Nagi (2016) and of Lopes et al.
+
+    Parameters
+    ----------
+    n : int
+        Rows and columns, of this and of all matrices here.
+    factor : float
+        The more different values there are, the harder the problem.
+    seed : int
+        The same seed gives the same matrix on the same device.
+    dtype : integer type
+    device : {"cpu", "gpu"}
+
+    Returns
+    -------
+    array, shape (n, n)
+        NumPy or CuPy.
+    """
+    _, random = _namespace(device, seed)
+    return random.integers(0, int(factor * n) + 1, (n, n), dtype=np.int64).astype(dtype, copy=False)
+
+
+def uniform_floats(n: int, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu") -> Any:
+    """Floats drawn evenly from 0 to 1; see `uniform` for the parameters."""
+    _, random = _namespace(device, seed)
+    return random.random((n, n), dtype=dtype)
+
+
+def geometric(n: int, seed: int = 0, *, squared: bool = False, dtype: Any = np.float64, device: str = "cpu") -> Any:
+    """Distances, or squared distances, between two sets of n points drawn evenly from the unit square."""
+    xp, random = _namespace(device, seed)
+    here, there = random.random((2, n, 2))
+    cost = sum((here[:, None, axis] - there[None, :, axis]) ** 2 for axis in range(2))
+    return (cost if squared else xp.sqrt(cost)).astype(dtype, copy=False)
+
+
+def low_rank(
+    n: int, rank: int = 4, noise: float = 0.01, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu"
+) -> Any:
+    """A product of n x rank and rank x n normal matrices, and normal noise: rows want the same columns."""
+    _, random = _namespace(device, seed)
+    left, right = random.standard_normal((n, rank)), random.standard_normal((rank, n))
+    return (left @ right + noise * random.standard_normal((n, n))).astype(dtype, copy=False)
+
+
+def machol_wien(n: int, *, dtype: Any = np.int64, device: str = "cpu") -> Any:
+    """``(i + 1) * (j + 1)``: a hard case for methods that shift duals (Machol and Wien 1976)."""
+    xp, _ = _namespace(device, 0)
+    numbers = xp.arange(1, n + 1, dtype=np.int64)
+    return (numbers[:, None] * numbers[None, :]).astype(dtype, copy=False)
+
+
+def constant(n: int, value: float = 7, *, dtype: Any = np.int32, device: str = "cpu") -> Any:
+    """All pairs cost the same."""
+    xp, _ = _namespace(device, 0)
+    return xp.full((n, n), value, dtype)
+
+
+def few_values(n: int, values: int = 3, seed: int = 0, *, dtype: Any = np.int32, device: str = "cpu") -> Any:
+    """Integers drawn evenly from a few: ties everywhere."""
+    _, random = _namespace(device, seed)
+    return random.integers(0, values, (n, n), dtype=np.int64).astype(dtype, copy=False)
+
+
+def blocks(n: int, block: int = 16, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu") -> Any:
+    """Even floats within blocks along the diagonal and, forbidden but for one in eight, outside them.
+
+    The last block may be smaller. There always is an assignment.
+    """
+    xp, random = _namespace(device, seed)
+    cost = random.random((n, n))
+    number = xp.arange(n) // block
+    forbidden = (number[:, None] != number[None, :]) & (random.random((n, n)) > 1 / 8)
+    cost[forbidden] = xp.inf
+    return cost.astype(dtype, copy=False)
+
+
+def near_ties(n: int, spread: float = 1e-9, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu") -> Any:
+    """One of four values each, and even noise of a width that floats just hold: ties, almost."""
+    _, random = _namespace(device, seed)
+    return (random.integers(1, 5, (n, n)) + spread * random.random((n, n))).astype(dtype, copy=False)
+
+
+def _namespace(device: str, seed: int) -> tuple[Any, Any]:
+    """NumPy or CuPy, and its random numbers."""
+    backend = backend_for(None, device)
+    xp = np if backend.NAME == "cpu" else backend.cupy
+    return xp, xp.random.default_rng(seed)
+
+
+# Name, and the parameter that may follow the size.
+FAMILIES: dict[str, tuple[Callable[..., Any], str | None]] = {
+    "uniform": (uniform, "factor"),
+    "uniform_floats": (uniform_floats, None),
+    "geometric": (geometric, None),
+    "low_rank": (low_rank, "rank"),
+    "machol_wien": (machol_wien, None),
+    "constant": (constant, "value"),
+    "few_values": (few_values, "values"),
+    "near_ties": (near_ties, "spread"),
+    "blocks": (blocks, "block"),
+}
+SEEDLESS = ("machol_wien", "constant")
+
+
+def generate(spec: str, device: str = "cpu") -> Any:
+    """The costs that ``[generator:]NAME:SIZE[:PARAMETER][:seed=S]`` stands for, as in ``"uniform:4096:10"``.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such generator, or a part is not a number it takes.
+    """
+    name, *parts = spec.removeprefix("generator:").split(":")
+    if name not in FAMILIES:
+        raise InvalidInput(f"unknown generator {name!r}; expected one of {', '.join(FAMILIES)}")
+    make, parameter = FAMILIES[name]
+    options: dict[str, Any] = {"device": device}
+    if parts and parts[-1].startswith("seed=") and name not in SEEDLESS:
+        options["seed"] = _whole(parts.pop().removeprefix("seed="), spec)
+    if not 1 <= len(parts) <= (1 if parameter is None else 2):
+        rest = "" if parameter is None else f"[:{parameter.upper()}]"
+        raise InvalidInput(f"expected {name}:SIZE{rest}{'' if name in SEEDLESS else '[:seed=S]'}; got {spec!r}")
+    if len(parts) == 2 and parameter is not None:
+        whole = parameter in ("rank", "values", "block")
+        options[parameter] = _whole(parts[1], spec) if whole else _number(parts[1], spec)
+    return make(_whole(parts[0], spec), **options)
+
+
+def _whole(text: str, spec: str) -> int:
+    if not text.isdecimal():
+        raise InvalidInput(f"expected a whole number where {spec!r} has {text!r}")
+    return int(text)
+
+
+def _number(text: str, spec: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(f"expected a number where {spec!r} has {text!r}") from None
+
+
+def read(path: str | os.PathLike[str]) -> Any:
+    """Read a matrix of costs: ``.npy``, ``.npz`` (its only array), ``.csv``, ``.mtx`` or ``.mtx.gz``.
+
+    Pairs that a sparse file does not store are forbidden: they cost +inf.
+
+    Raises
+    ------
+    DataError
+        The file is missing, unreadable, or holds no matrix of numbers.
+    """
+    path = Path(path)
+    if path.name.endswith((".mtx", ".mtx.gz")):
+        stored = read_matrix_market(path).tocoo()
+        costs = np.full(stored.shape, np.inf)
+        costs[stored.row, stored.col] = stored.data
+        return costs
+    try:
+        if path.suffix == ".csv":
+            return np.loadtxt(path, delimiter=",", ndmin=2)
+        with path.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return loaded
+            (name,) = loaded.files
+            return loaded[name]
+    except Exception as error:  # NumPy and zipfile raise a dozen kinds of errors
+        raise DataError(
+            f"expected a matrix of costs in {path}, got {type(error).__name__}: {error}; "
+            "write it with numpy.save, or as numbers with commas"
+        ) from error

@@ -1,0 +1,118 @@
+"""``gmatch assign``: every kind of input, every way to print, every end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+
+from gmatch import cli
+
+COSTS = np.array([[4.0, 1.0, 3.0], [2.0, 0.0, 5.0], [3.0, 2.0, 2.0]])
+
+
+def assign(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
+    code = cli.main(["assign", *map(str, argv)])
+    return code, *capsys.readouterr()
+
+
+def write(path: Path) -> Path:
+    if path.suffix == ".npy":
+        np.save(path, COSTS)
+    elif path.suffix == ".npz":
+        np.savez(path, costs=COSTS)
+    elif path.suffix == ".csv":
+        np.savetxt(path, COSTS, delimiter=",")
+    else:
+        scipy.io.mmwrite(path, sp.coo_array(COSTS + 1))
+    return path
+
+
+@pytest.mark.parametrize("ending, cost", [(".npy", "5.0"), (".npz", "5.0"), (".csv", "5.0"), (".mtx", "8.0")])
+def test_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, ending: str, cost: str) -> None:
+    code, output, _ = assign(capsys, write(tmp_path / f"costs{ending}"))
+    facts = dict(line.split("\t") for line in output.splitlines())
+    assert code == 0
+    assert facts["cost"] == cost and facts["pairs"] == "3" and facts["status"] == "optimal"
+
+
+def test_pairs_that_a_sparse_file_does_not_store_are_forbidden(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "sparse.mtx"
+    scipy.io.mmwrite(path, sp.coo_array(np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 0.0], [4.0, 0.0, 0.0]])))
+    code, _, error = assign(capsys, path)
+    assert code == 1 and error.startswith("gmatch: error: no assignment")
+    code, output, _ = assign(capsys, path, "--partial", "--json")
+    assert code == 0
+    assert json.loads(output)["pairs"] == 2 and json.loads(output)["cost"] == 5.0
+
+
+@pytest.mark.parametrize("method", ["auto", "jv", "tree", "tree-nearest"])
+def test_methods_and_output(capsys: pytest.CaptureFixture[str], tmp_path: Path, method: str) -> None:
+    mates = tmp_path / "mates.npz"
+    argv = ["generator:uniform:40:10:seed=3", "--maximize", "--method", method, "--output", mates, "--json"]
+    code, output, _ = assign(capsys, *argv)
+    facts = json.loads(output)
+    with np.load(mates) as arrays:
+        row_match, u, v = arrays["row_match"], arrays["u"], arrays["v"]
+    rng_costs = cli.generate_costs("uniform:40:10:seed=3")
+    rows, columns = linear_sum_assignment(rng_costs, maximize=True)
+    assert code == 0
+    assert facts["cost"] == rng_costs[rows, columns].sum() == rng_costs[np.arange(40), row_match].sum()
+    assert (u[:, None] + v <= -rng_costs).all() and facts["gap"] == 0
+
+
+def test_limit_and_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cli, "_on_terminal", lambda: True)
+    code, output, _ = assign(capsys, write(tmp_path / "costs.npy"), "--cost-limit", 1.5)
+    assert code == 0
+    assert "limited" in output and "\t" not in output
+
+
+@pytest.mark.parametrize(
+    "argv, code, message",
+    [
+        (["nope"], 2, "expected a file that exists, or generator:NAME:SIZE; got 'nope'"),
+        (["generator:foo:3"], 2, "unknown generator 'foo'; expected one of uniform"),
+        (["generator:uniform"], 2, "expected uniform:SIZE[:FACTOR][:seed=S]; got 'generator:uniform'"),
+        (["generator:uniform:x"], 2, "expected a whole number where 'generator:uniform:x' has 'x'"),
+        (["generator:uniform:3:y"], 2, "expected a number where 'generator:uniform:3:y' has 'y'"),
+        (["generator:constant:3:1:seed=2"], 2, "expected constant:SIZE[:VALUE]"),
+        (["generator:uniform:3", "--method", "apfb"], 2, "unknown method 'apfb'; expected one of 'auto', 'jv', 'tree'"),
+        (["generator:uniform:3", "--threads", "0"], 2, "threads must be an integer from 1"),
+        (["generator:uniform:3", "--output", "/nowhere/mates.npz"], 2, "--output must name a file in a folder"),
+    ],
+)
+def test_bad_arguments(capsys: pytest.CaptureFixture[str], argv: list[str], code: int, message: str) -> None:
+    ended, _, error = assign(capsys, *argv)
+    assert ended == code
+    assert error.startswith(f"gmatch: error: {message}")
+
+
+@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"\x93NUMPY\x01\x00v\x00{'descr'"])
+@pytest.mark.parametrize("ending", [".npy", ".npz", ".csv"])
+def test_bad_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes, ending: str) -> None:
+    path = tmp_path / f"costs{ending}"
+    path.write_bytes(content)
+    code, _, error = assign(capsys, path)
+    assert code == 3
+    assert error.startswith(f"gmatch: error: expected a matrix of costs in {path}")
+
+
+@pytest.mark.parametrize("name", sorted(cli.datasets.costs.FAMILIES))
+def test_generators_are_seeded_and_solvable(name: str) -> None:
+    make = cli.datasets.costs.generate
+    costs = make(f"{name}:30")
+    assert costs.shape == (30, 30)
+    assert (costs == make(f"{name}:30")).all()
+    assert cli.lap(costs, certify=True).status == "optimal"
+    if name not in cli.datasets.costs.SEEDLESS:
+        assert (costs != make(f"{name}:30:seed=1")).any()

@@ -1,0 +1,140 @@
+"""SciPy's function, by SciPy's own tests where they are installed, and by comparison with SciPy itself."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse as sp
+
+from gmatch.compat import linear_sum_assignment
+
+try:
+    from scipy.optimize.tests import test_linear_assignment as scipys
+except ImportError:  # some packages of SciPy come without its tests
+    scipys = None
+
+
+def scipys_cases() -> Iterator[Any]:
+    """Each of SciPy's tests, with each of its parameters."""
+    for name, test in vars(scipys).items() if scipys else ():
+        if not name.startswith("test_"):
+            continue
+        table: list[dict[str, Any]] = [{}]
+        for mark in getattr(test, "pytestmark", ()):
+            names = [one.strip() for one in mark.args[0].split(",")]
+            rows = [values if len(names) > 1 else (values,) for values in mark.args[1]]
+            table = [row | dict(zip(names, values, strict=True)) for row in table for values in rows]
+        yield from (pytest.param(test, row, id=f"{name}-{number}") for number, row in enumerate(table))
+
+
+# Once: some of SciPy's parameters are iterators.
+CASES = list(scipys_cases())
+
+
+@pytest.mark.parametrize("test, arguments", CASES)
+def test_scipys_own_tests(test: Callable[..., None], arguments: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scipys, "linear_sum_assignment", linear_sum_assignment)
+    test(**arguments)
+
+
+def test_all_of_scipys_tests_are_run() -> None:
+    if scipys:
+        names = {name for name, _ in inspect.getmembers(scipys, inspect.isfunction) if name.startswith("test_")}
+        assert {case.values[0].__name__ for case in CASES} == names and len(names) >= 10
+
+
+def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What comes back, or the error; but an assignment only as its type and cost, for there may be several."""
+    try:
+        row_ind, col_ind = function(*arguments)
+    except (TypeError, ValueError) as error:
+        return type(error), str(error)
+    assert len(set(col_ind.tolist())) == len(col_ind)
+    cost = np.asarray(arguments[0], float)
+    return type(row_ind), row_ind.dtype, type(col_ind), col_ind.dtype, row_ind.shape, cost[row_ind, col_ind].sum()
+
+
+def diagonal(value: float) -> np.ndarray:
+    return np.diag([1.0, value, 1.0])
+
+
+SQUARE = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+
+
+@pytest.mark.parametrize("maximize", [False, True, 0, 1, "yes", "", None, np.True_])
+def test_maximize_is_any_truth(maximize: object) -> None:
+    assert outcome(linear_sum_assignment, SQUARE, maximize) == outcome(
+        scipy.optimize.linear_sum_assignment, SQUARE, maximize
+    )
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize(
+    "cost",
+    [
+        SQUARE, SQUARE.tolist(), tuple(map(tuple, SQUARE)), SQUARE.T[::-1], SQUARE[:2], SQUARE[:, :2], SQUARE > 2,
+        SQUARE.astype("f2"), SQUARE.astype("f4"), SQUARE.astype(">f8"), SQUARE.astype(">i4"), SQUARE.astype("u8"),
+        SQUARE.view(np.matrix), np.ma.array(SQUARE, mask=SQUARE > 3), SQUARE.astype(np.longdouble), SQUARE * 1j,
+        SQUARE.astype(object), SQUARE.astype(str), SQUARE.astype("m8[s]"), SQUARE.astype("V8"),
+        sp.csr_array(SQUARE), sp.csr_matrix(SQUARE), None, 3, "cost", [], [[]], [[[1]]], [1, 2, 3], np.zeros((2, 2, 2)),
+        np.zeros((0, 0)), np.zeros((0, 3)), np.zeros((3, 0)), np.full((2, 0, 1), np.nan), [[1, 2], [3]],
+        [[Fraction(1, 2), 1], [2, 3]], [[2**70, 1], [1, 1]], [["1", "2"], ["3", "5"]], [[None, 1], [1, 2]],
+        [[1 + 0j, 2], [3, 4]], [[1.0, "x"]], np.array([[2**64 - 1, 1], [1, 2]], np.uint64),
+        diagonal(np.nan), diagonal(np.inf), diagonal(-np.inf), np.full((2, 3), np.inf), np.full((2, 3), -np.inf),
+        np.full((3, 2), np.nan), [[np.inf, 1], [np.inf, 2]], [[np.inf, np.nan]], [[-np.inf, 1], [-np.inf, 2]],
+        np.array([[2**62, -(2**62)], [0, 1]]), np.array([[-(2**63)]]),
+    ],
+)  # fmt: skip
+def test_it_does_what_scipy_does(cost: object, maximize: bool) -> None:
+    ours = outcome(linear_sum_assignment, cost, maximize)
+    assert ours == outcome(scipy.optimize.linear_sum_assignment, cost, maximize)
+
+
+def test_arguments_by_name_and_too_many() -> None:
+    assert linear_sum_assignment(cost_matrix=SQUARE, maximize=True)[1].tolist() == [0, 2, 1]
+    for arguments in ((), (SQUARE, True, 3)):
+        with pytest.raises(TypeError):
+            linear_sum_assignment(*arguments)
+    with pytest.raises(ValueError, match="truth value of an array"):
+        linear_sum_assignment(SQUARE, np.array([True, False]))
+
+
+def test_errors_are_plain() -> None:
+    for cost in (diagonal(np.nan), [[np.inf]], [1.0]):
+        with pytest.raises(ValueError) as caught:
+            linear_sum_assignment(cost)
+        assert type(caught.value) is ValueError and caught.value.__suppress_context__ or cost == [1.0]
+
+
+def test_random_costs() -> None:
+    rng = np.random.default_rng(0)
+    for case in range(500):
+        shape = rng.integers(0, 9, 2)
+        cost = rng.integers(-5, 6, shape).astype(("int8", "int32", "int64", "float32", "float64")[case % 5])
+        if cost.dtype.kind == "f":
+            cost[rng.random(shape) < 0.3] = rng.choice([np.inf, -np.inf])
+        for maximize in (False, True):
+            ours = outcome(linear_sum_assignment, cost, maximize)
+            assert ours == outcome(scipy.optimize.linear_sum_assignment, cost, maximize), (case, cost)
+
+
+def test_integers_are_exact_where_scipy_rounds() -> None:
+    cost = 2**57 + np.array([[0, 1, 2], [1, 3, 3], [5, 5, 4]])
+    found = sum(int(cost[pair]) for pair in zip(*linear_sum_assignment(cost), strict=True))
+    ways = itertools.permutations(range(3))
+    assert found == min(sum(int(cost[row, column]) for row, column in enumerate(way)) for way in ways)
+
+
+def test_the_input_is_not_changed() -> None:
+    for maximize in (False, True):
+        cost = SQUARE.astype(float)
+        cost.flags.writeable = False
+        linear_sum_assignment(cost, maximize)
+        assert (cost == SQUARE).all()
