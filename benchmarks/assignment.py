@@ -56,7 +56,7 @@ def peers(matrix: np.ndarray) -> dict[str, Callable[[], float]]:
         import lap
     except ImportError:
         return found
-    for name in ("lapjv", "lapjvx", "lapjvc", "lapjvs"):
+    for name in ("lapjv", "lapjvx", "lapjvc", "lapjvs", "lapjvr", "lapjvh"):
         solve = getattr(lap, name, None)
         if solve is not None:
             found[f"lapx {name}"] = lambda solve=solve: _cost_of(floats, rows, solve(floats))

@@ -53,7 +53,7 @@ class DenseCosts:
     ----------
     array : array, shape (fewer, more)
         The costs as the programs read them: a view, transposed if there are more rows than columns, so that all its
-        rows are to be matched.
+        rows are to be matched, and if a square matrix lies in memory by columns, so that its rows are read in one go.
     transposed : bool
         Whether `array` is.
     shape : (int, int)
@@ -116,7 +116,7 @@ class DenseCosts:
             lowest, highest = min(lowest, limit), limit if forbids else min(highest, limit)
         if array.dtype != np.int32 or limit is not None:
             _refuse_overflow(lowest, highest, array)
-        transposed = rows > columns
+        transposed = rows > columns or rows == columns and _lies_by_columns(array)
         vars(self).update(
             array=array.T if transposed else array, transposed=transposed, shape=shape, dtype=dtype, maximize=maximize,
             cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids, device=device,
@@ -273,6 +273,11 @@ def _widened(array: Any) -> Any:
             f"cost must hold integers below 2**63; the largest is {int(array.max())}; use cost.astype(np.float64)"
         )
     return array.astype(wider)
+
+
+def _lies_by_columns(array: Any) -> bool:
+    row_stride, column_stride = array.strides
+    return bool(abs(row_stride) < abs(column_stride))
 
 
 def _range(array: Any, device: Device, maximize: bool) -> tuple[int | float, int | float, bool]:

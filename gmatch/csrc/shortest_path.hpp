@@ -320,7 +320,7 @@ class ShortestPathSolver {
   // Floats can bid for ever, by less and less: a sweep of the augmenting row reduction ends after so many bids for each
   // row. So many cost less than the paths that they save, which are longer in large problems.
   static constexpr int SWEEPS = 2;
-  Count bids_per_row() const { return num_columns_ < 256 ? 2 : 3; }
+  Count bids_per_row() const { return num_columns_ < 150 ? 1 : 3; }
   // A start from duals gives them up after so many rounds.
   static constexpr int MAX_ROUNDS = 8;
 
