@@ -63,7 +63,10 @@ a file (.npy, .npz, .csv, .mtx, .mtx.gz; pairs that a sparse .mtx does not store
 generator:NAME:SIZE[:PARAMETER][:seed=S], such as generator:uniform:4096:10; a file that exists wins"""
 FILE_ENDINGS = (".mtx", ".mtx.gz", ".npz")
 # What NumPy, SciPy and zipfile raise on an npz file that is none, is cut short, or holds something else.
-DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, BadZipFile, zlib.error)
+DAMAGE = (
+    OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, ArithmeticError, BadZipFile,
+    zlib.error,
+)  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:

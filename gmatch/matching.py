@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .backends import backend_for
+from .backends import backend_for, device_of
 from .certificate import row_of_each_entry, rows_without_their_edge, verify
 from .errors import InvalidInput
 from .methods import Method, method_of
@@ -60,7 +60,8 @@ def max_matching(
     device : {None, "cpu", "gpu"}
         None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
     threads : int, optional
-        Host threads; by default as many as there are processors and work for. Not for a GPU, which sizes its own grid.
+        Host threads; by default as many as there are processors and work for: one below 2**25 entries, since more were
+        measured to be slower. Not for a GPU, which sizes its own grid.
     certify : bool
         Also run `gmatch.verify` on the result.
 
@@ -82,12 +83,15 @@ def max_matching(
 
     Notes
     -----
-    O(phases * entries) work; phases are at most min(rows, columns) + 1, and a handful to some dozens in practice.
+    O(phases * entries) work, and for the speculative methods O(levels * rows) more. Phases are at most
+    min(rows, columns) + 1; a handful to some dozens are usual, but a dense staircase takes a fixed share of its rows.
     O(rows + columns) memory beside the graph, and the graph once more for ``"karp-sipser"``.
     """
     problem = as_graph(graph)
     backend = backend_for(problem.indices, device)
     chosen = method_of(method)
+    if backend.NAME == "cpu":
+        backend.thread_count(threads, 0)
     start, row_match = _start_of(initial, problem)
     on_device = problem.on(backend.NAME)
     if row_match is not None:
@@ -138,8 +142,11 @@ def _checked_matching(initial: Any, problem: BipartiteGraph) -> Any:
     """The rows' side of a given matching as an int32 array of our own, on the device of the graph."""
     rows, columns = problem.shape
     given = initial.row_match if isinstance(initial, Matching) else initial
-    if not hasattr(given, "dtype"):
-        given = np.asarray(given)
+    if not isinstance(given, np.ndarray) and device_of(given) == "cpu":
+        try:
+            given = np.asarray(given if len(given) else np.empty(0, np.int32))
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"initial must be a Matching or an array of integers; got {error}") from None
     if given.dtype.kind != "i" or given.shape != (rows,):
         raise InvalidInput(
             f"initial must be a Matching or an integer array of shape ({rows},), the column of each row or -1; "

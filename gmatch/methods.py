@@ -58,7 +58,8 @@ class APFB(_Speculative):
     """Augmenting paths by full breadth-first searches, speculative (Deveci et al. 2013, APFB; after HKDW).
 
     Every phase searches until no tree can grow, then turns the paths found with ALTERNATE (Algorithm 3) and
-    FIXMATCHING. O(phases * entries) work, at most min(rows, columns) + 1 phases, usually few.
+    FIXMATCHING. O(phases * entries + levels * rows) work: every level passes over all rows, as in the paper. At most
+    min(rows, columns) + 1 phases, usually few.
 
     Parameters
     ----------

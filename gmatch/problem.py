@@ -36,7 +36,7 @@ class BipartiteGraph:
     shape : (int, int)
         Rows and columns.
     entries : int
-        Stored entries, duplicates counted.
+        Stored entries, duplicates counted (SciPy sums those of COO when they are converted).
     device : {"cpu", "gpu"}
         Where the arrays live.
     row_nodes, col_nodes : tuple or None
@@ -81,6 +81,9 @@ class BipartiteGraph:
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a BipartiteGraph is frozen; {name} cannot be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, tuple(getattr(self, name) for name in self.__slots__)
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -133,12 +136,17 @@ class BipartiteGraph:
         if device == self.device:
             return self
         to_device = backend_for(None, device).to_device
-        moved = object.__new__(BipartiteGraph)
-        moved._freeze(
+        return _restored(
             to_device(self.indptr), to_device(self.indices), self.shape, self.entries, device,
             self.row_nodes, self.col_nodes,
         )  # fmt: skip
-        return moved
+
+
+def _restored(*values: Any) -> BipartiteGraph:
+    """A graph from a pickle or a copy."""
+    graph = object.__new__(BipartiteGraph)
+    graph._freeze(*values)
+    return graph
 
 
 def as_graph(graph: Any) -> BipartiteGraph:
@@ -153,7 +161,7 @@ def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int]]:
             raise InvalidInput(f"expected a triple (indptr, indices, shape); got a tuple of {len(graph)}")
         indptr, indices, shape = graph
     elif hasattr(graph, "format") and hasattr(graph, "shape"):
-        matrix = _to_csr(graph)
+        matrix = _converted(graph)
         indptr, indices, shape = matrix.indptr, matrix.indices, matrix.shape
     else:
         raise InvalidInput(_not_a_graph(graph))
@@ -196,7 +204,9 @@ def _shape(shape: Any) -> tuple[int, int]:
 
 def _index_array(array: Any, name: str) -> Any:
     """A contiguous one-dimensional int32 or int64 array; the same one if it is that already."""
-    if not hasattr(array, "dtype") or not hasattr(array, "ndim"):
+    if isinstance(array, np.ma.MaskedArray):
+        raise InvalidInput(f"{name} must not be masked; use {name}.compressed() or .filled(...)")
+    if not isinstance(array, np.ndarray) and device_of(array) == "cpu":
         try:
             array = np.asarray(array) if len(array) else np.empty(0, np.int32)
         except (TypeError, ValueError) as error:
@@ -212,6 +222,19 @@ def _index_array(array: Any, name: str) -> Any:
     if not array.flags.c_contiguous:
         array = array.copy()
     return array
+
+
+def _converted(matrix: Any) -> Any:
+    """A matrix in CSR; whatever a damaged one makes SciPy raise is an error of ours."""
+    try:
+        return _to_csr(matrix)
+    except InvalidInput:
+        raise
+    except (TypeError, ValueError, AttributeError, IndexError, OverflowError, ArithmeticError) as error:
+        raise InvalidInput(
+            f"expected a sparse matrix; got {type(matrix).__name__}, which is no matrix or a damaged one: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 def _to_csr(matrix: Any) -> Any:
@@ -231,9 +254,29 @@ def _to_csr(matrix: Any) -> Any:
         if by_columns and len(matrix.data) != len(matrix.indices):
             raise InvalidInput(f"CSC data and indices must be equally long; got {len(matrix.data)} and "
                                f"{len(matrix.indices)}")  # fmt: skip
+        if matrix.format == "bsr" and (matrix.shape[0] % block_rows or matrix.shape[1] % block_columns):
+            raise InvalidInput(
+                f"BSR shape {matrix.shape} must be a multiple of its blocks, {block_rows} x {block_columns}"
+            )
     elif matrix.format == "coo":
         _check_coordinates(matrix)
+    elif matrix.format == "lil":
+        _check_lists(matrix)
+    elif matrix.format == "dia" and (matrix.data.ndim != 2 or matrix.offsets.shape != matrix.data.shape[:1]):
+        raise InvalidInput(f"DIA must have a row of data for each offset; got data of shape {matrix.data.shape} and "
+                           f"{len(matrix.offsets)} offsets")  # fmt: skip
     return matrix.tocsr()
+
+
+def _check_lists(matrix: Any) -> None:
+    rows, data = matrix.rows, matrix.data
+    if not len(rows) == len(data) == matrix.shape[0]:
+        raise InvalidInput(
+            f"LIL must have {matrix.shape[0]} lists of columns and of data; got {len(rows)} and {len(data)}"
+        )
+    for row, (columns, values) in enumerate(zip(rows, data, strict=True)):
+        if len(columns) != len(values):
+            raise InvalidInput(f"LIL row {row} has {len(columns)} columns and {len(values)} values")
 
 
 def _check_coordinates(matrix: Any) -> None:

@@ -1,5 +1,8 @@
 """Bad input gets an error of ours that says what was expected, what came and what to do."""
 
+import copy
+import pickle
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -180,3 +183,68 @@ def test_gpu_that_is_not_there() -> None:
         pytest.skip("a GPU is there")
     with pytest.raises(gmatch.BackendUnavailable, match="device='gpu' needs"):
         gmatch.max_matching(GOOD, device="gpu")
+
+
+def damaged_lil_long_row() -> sp.lil_array:
+    matrix = sp.lil_array(np.eye(5))
+    matrix.data[0] = list(range(1000))
+    return matrix
+
+
+def damaged_lil_few_rows() -> sp.lil_array:
+    matrix = sp.lil_array(np.eye(5))
+    matrix.rows = matrix.rows[:2]
+    return matrix
+
+
+def damaged_bsr() -> sp.bsr_array:
+    matrix = sp.bsr_array(np.eye(8), blocksize=(2, 2))
+    matrix._shape = (9, 9)
+    return matrix
+
+
+def damaged_dia() -> sp.dia_array:
+    matrix = sp.dia_array(np.eye(5))
+    matrix.offsets = np.zeros(1000, np.int32)
+    return matrix
+
+
+def damaged_csc() -> sp.csc_array:
+    matrix = sp.csc_array(np.eye(5))
+    matrix.data = None
+    return matrix
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (damaged_lil_long_row, "LIL row 0 has 1 columns and 1000 values"),
+        (damaged_lil_few_rows, "LIL must have 5 lists of columns and of data; got 2 and 5"),
+        (damaged_bsr, "BSR shape (9, 9) must be a multiple of its blocks, 2 x 2"),
+        (damaged_dia, "DIA must have a row of data for each offset; got data of shape (1, 5) and 1000 offsets"),
+        (damaged_csc, "expected a sparse matrix; got csc_array, which is no matrix or a damaged one: TypeError"),
+        (lambda: memoryview(np.eye(2)), "expected a sparse matrix; got memoryview"),
+    ],
+)
+def test_damaged_matrices(make: object, message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        gmatch.max_matching(make())
+    assert str(caught.value).startswith(message)
+
+
+def test_masked_indices_are_refused() -> None:
+    masked = np.ma.masked_array([0, 1], mask=[False, True])
+    with pytest.raises(InvalidInput, match="indices must not be masked"):
+        gmatch.max_matching((ints(0, 2), masked, (1, 2)))
+
+
+def test_pickle_and_copy() -> None:
+    graph = pickle.loads(pickle.dumps(BipartiteGraph(GOOD)))
+    assert gmatch.max_matching(copy.deepcopy(graph), certify=True).size == 2
+
+
+def test_starts_that_are_no_arrays() -> None:
+    assert gmatch.max_matching((ints(0), ints(), (0, 3)), initial=[]).size == 0
+    assert gmatch.max_matching(GOOD, initial=[0, -1]).stats["start_size"] == 1
+    with pytest.raises(InvalidInput, match="initial must be a Matching or an"):
+        gmatch.max_matching(GOOD, initial=[[1], [2, 3]])

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 NAME = "cpu"
 MAX_THREADS = 1024
-# Below this many entries a thread, starting it costs more than it gains.
-ENTRIES_PER_THREAD = 1 << 17
+# Fewer entries a thread do not pay: a level has a barrier, which costs more than a small level (benchmarks/LOG.md).
+ENTRIES_PER_THREAD = 1 << 24
 
 
 def available_threads() -> int:

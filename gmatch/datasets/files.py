@@ -118,6 +118,13 @@ def _parsed(stream: IO[bytes], length: int) -> csr_array:
     bytes_needed = entries * BYTES_PER_ENTRY if layout == "coordinate" else rows * (cols - 1)
     if bytes_needed > length or max(rows, cols) > min(max(CHEAP_ROWS, length), LARGEST_INDEX):
         raise ValueError(f"the declared size, {rows} x {cols} with {entries} entries, is too large for the file")
+    if min(rows, cols) < 0:
+        raise ValueError(f"the declared size, {rows} x {cols}, is negative")
+    if layout == "array" and rows * cols == 0:
+        # SciPy's reader divides by the rows.
+        return csr_array(
+            (np.empty(0, np.int8), np.empty(0, np.int32), np.zeros(rows + 1, np.int32)), shape=(rows, cols)
+        )
     stream.seek(0)
     matrix = csr_array(mmread(cast(IO[bytes], _PlainText(stream)), spmatrix=False))
     matrix.sum_duplicates()

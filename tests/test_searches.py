@@ -1,0 +1,48 @@
+"""What each method does on one graph with one thread: a search that lost its point still gives right answers."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import gmatch
+
+# Levels and augmentations of the first phases, entries inspected, phases; from the first fit.
+SEARCHES = {
+    "apfb-gpubfs": ([8, 12, 16, 25], [177, 82, 31, 17], 27910, 7),
+    "apfb-gpubfs-wr": ([7, 10, 16, 17], [200, 74, 23, 8], 20097, 6),
+    "apsb-gpubfs": ([2, 1, 2, 2], [150, 11, 21, 1], 62377, 25),
+    "apsb-gpubfs-wr": ([2, 2, 3, 4], [155, 13, 57, 21], 58135, 20),
+    "claims-apfb-gpubfs": ([8, 13, 15, 18], [184, 78, 25, 11], 33840, 8),
+    "claims-apfb-gpubfs-wr": ([6, 11, 18, 22], [214, 73, 16, 4], 24169, 7),
+    "claims-apsb-gpubfs": ([2, 2, 2, 3], [153, 19, 2, 55], 61191, 21),
+    "claims-apsb-gpubfs-wr": ([2, 2, 3, 3], [163, 12, 56, 1], 68341, 24),
+}
+
+
+@pytest.mark.parametrize("method", gmatch.METHODS, ids=lambda method: method.name)
+def test_searches(method: gmatch.APFB) -> None:
+    graph = sp.random_array((2000, 2000), density=3 / 2000, rng=8, format="csr")
+    stats = gmatch.max_matching(graph, method=method, initial="cheap", threads=1, certify=True).stats
+    levels, augmentations, inspected, phases = SEARCHES[method.name.removesuffix("-ct").removesuffix("-mt")]
+    assert stats["levels_per_phase"][:4] == levels
+    assert stats["augmentations_per_phase"][:4] == augmentations
+    assert (stats["edges_inspected"], stats["phases"]) == (inspected, phases)
+
+
+def test_karp_sipser_leaves_little_to_the_search() -> None:
+    graph = gmatch.datasets.erdos_renyi(20000, degree=4)
+    for threads, left in ((1, 10), (4, 200)):
+        matching = gmatch.max_matching(graph, initial="karp-sipser", threads=threads)
+        assert matching.size - matching.stats["start_size"] <= left
+    assert gmatch.max_matching(graph, initial="cheap").stats["start_size"] < matching.size - 1000
+
+
+def test_assignment_searches() -> None:
+    cost = np.random.default_rng(0).integers(0, 300_000, (300, 300))
+    many, nearest = (gmatch.lap(cost, method=f"tree-{paths}", certify=True).stats for paths in ("many", "nearest"))
+    assert many["phases"] * 3 < nearest["phases"]
+    assert many["start_size"] == nearest["start_size"] > 200
+    assert gmatch.lap(cost, method="tree", initial="none").stats["start_size"] == 0
+    best = gmatch.lap(cost)
+    again = gmatch.lap(cost, method="tree", initial=best)
+    assert again.stats["start_size"] == 300 and again.stats["augmentations_per_phase"] == [0]
