@@ -23,7 +23,7 @@ _Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
 
 
 class AssignmentStart(IntEnum):
-    """Assignments to start from; numbered as in csrc/programs.cuh."""
+    """Assignments to start from; numbered as in csrc/assignment.cuh."""
 
     NONE = 0
     REDUCE = 1

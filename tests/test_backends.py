@@ -11,6 +11,7 @@ from conftest import GPU
 
 import gmatch
 from gmatch import _native
+from gmatch.assignment import AssignmentStart
 from gmatch.backends import cpu, gpu
 from gmatch.matching import Start
 from gmatch.methods import ForestKind
@@ -25,6 +26,8 @@ def test_numbers_mirror_the_source() -> None:
     assert f"enum class ForestKind {{ {kinds} }};" in text
     assert f"enum class Start {{ {starts} }};" in text
     assert len(gpu.FORESTS) == len(ForestKind)
+    starts = ", ".join(start.name.lower() for start in AssignmentStart)
+    assert f"enum class AssignmentStart {{ {starts} }};" in (CSRC / "assignment.cuh").read_text()
 
 
 def test_report_fields_mirror_the_source() -> None:

@@ -1,5 +1,7 @@
 """Every method, start, device and index type on small graphs with ties, duplicates and empty sides."""
 
+import os
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ import gmatch
 
 STARTS = ("auto", "cheap", "shuffled", "karp-sipser", "none")
 EMPTY = np.empty(0, np.int32)
+# Random graphs a method; GMATCH_CASES=100000 takes an hour.
+CASES = int(os.environ.get("GMATCH_CASES", 400))
 
 INSTANCES = {
     "nothing": (np.zeros(1, np.int32), EMPTY, (0, 0)),
@@ -52,7 +56,7 @@ def test_instances(method: object, start: str, device: str) -> None:
 @pytest.mark.parametrize("method", gmatch.METHODS, ids=lambda method: method.name)
 def test_random_graphs(method: object, device: str) -> None:
     rng = np.random.default_rng(1)
-    for case in range(400 if device == "cpu" else 60):
+    for case in range(CASES if device == "cpu" else 60):
         triple = random_graph(rng)
         size = kuhn(triple)
         for start in STARTS:
