@@ -1,8 +1,7 @@
 // phases.cuh: the search. Every solver on every team runs this one.
 //
 // A phase plants a tree at every free row, grows all trees at once, breadth first, level by level, and then flips the
-// augmenting paths that were found. The forest says how a row reaches a column and how threads that race for one are
-// reconciled; the edges say which ones may be used.
+// augmenting paths that were found.
 #pragma once
 #include "steps.cuh"
 
