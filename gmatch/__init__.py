@@ -2,13 +2,14 @@
 
 from . import compat, datasets
 from .assignment import lap
+from .batch import CostBatch
 from .certificate import AssignmentCertificate, Certificate, verify
 from .costs import DenseCosts
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
 from .matching import max_matching, structural_rank
 from .methods import APFB, ASSIGNMENT_METHODS, JV, METHODS, APsB, Claims, Tree
 from .problem import BipartiteGraph
-from .result import Assignment, Matching, Status
+from .result import Assignment, AssignmentBatch, Matching, Status
 
 __version__ = "0.1.0"
 
@@ -17,12 +18,14 @@ __all__ = [
     "APsB",
     "ASSIGNMENT_METHODS",
     "Assignment",
+    "AssignmentBatch",
     "AssignmentCertificate",
     "BackendUnavailable",
     "BipartiteGraph",
     "Certificate",
     "CertificateError",
     "Claims",
+    "CostBatch",
     "DataError",
     "DenseCosts",
     "GmatchError",

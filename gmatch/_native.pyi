@@ -49,4 +49,21 @@ def assign_tree(
     many_paths: bool,
     threads: int,
 ) -> tuple[int, ...]: ...
+def assign_batch(
+    problems: Any,
+    entries: Any,
+    maximize: bool,
+    limit: int | float | None,
+    least_cost: int | float,
+    greatest_cost: int | float,
+    row_match: Any,
+    col_match: Any,
+    u: Any,
+    v: Any,
+    by_trees: bool,
+    start: int,
+    many_paths: bool,
+    threads: int,
+) -> list[tuple[int, ...]]: ...
+def batch_workspace_size(num_rows: int, num_columns: int, threads: int) -> int: ...
 def assignment_workspace_size(num_rows: int, num_columns: int, threads: int) -> int: ...

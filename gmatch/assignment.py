@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .backends import backend_for
+from .batch import CostBatch, is_batch, solve_batch
 from .certificate import verify
 from .costs import DenseCosts, as_costs
 from .errors import Infeasible, InvalidInput
 from .matching import max_matching
 from .methods import assignment_method_of
-from .result import Assignment, Status, all_others
+from .result import Assignment, AssignmentBatch, Status, all_others
 
 if TYPE_CHECKING:
     from .methods import AssignmentMethod
@@ -58,12 +59,14 @@ def lap(
     device: str | None = None,
     threads: int | None = None,
     certify: bool = False,
-) -> Assignment:
-    """The cheapest way to match rows with columns (linear assignment), with its proof.
+    sizes: Any = None,
+    mask: Any = None,
+) -> Any:
+    """The cheapest way to match rows with columns (linear assignment), with its proof; of one problem or of many.
 
     Parameters
     ----------
-    cost : array, shape (rows, columns), or DenseCosts
+    cost : array, shape (rows, columns) or (problems, rows, columns), sequence of matrices, DenseCosts or CostBatch
         NumPy or CuPy array, PyTorch tensor or another array, or nested lists; see `DenseCosts` for types and ranges.
         Never changed. min(rows, columns) pairs are made. +inf forbids a pair (-inf when maximizing).
     maximize : bool
@@ -91,10 +94,13 @@ def lap(
         Host threads; by default as many as there are processors and work for. Not for a GPU, which sizes its own grid.
     certify : bool
         Also run `gmatch.verify` on the result.
+    sizes : integer array, shape (problems, 2), optional
+    mask : bool array, shape (problems, rows, columns), optional
+        What counts of a padded batch; see `CostBatch`.
 
     Returns
     -------
-    Assignment
+    Assignment, or AssignmentBatch for a batch
         ``row_ind, col_ind = lap(cost)`` works. Its arrays live where the costs live.
 
     Raises
@@ -116,6 +122,9 @@ def lap(
     O(pairs**2 * max(rows, columns)) work at worst, and O(rows + columns) memory beside the costs. An infeasible problem
     needs its allowed pairs as a graph too: up to 8 bytes for each, and for ``"partial"`` a copy of the costs.
 
+    The problems of a batch are independent: one thread solves one on the CPU (by ``"jv"`` or ``"tree"``), one block of
+    threads on a GPU (by ``"tree"``), all in one launch. They start from nothing given.
+
     Integers are exact. Floats have duals in float64, and are optimal up to a rounding that `verify` states.
 
     References
@@ -127,6 +136,13 @@ def lap(
     """
     if infeasible not in ("raise", "partial"):
         raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {infeasible!r}")
+    if sizes is not None or mask is not None or is_batch(cost):
+        batch = cost
+        if not isinstance(cost, CostBatch):
+            batch = CostBatch(cost, maximize=maximize, cost_limit=cost_limit, sizes=sizes, mask=mask)
+        elif maximize and not cost.maximize or not all(option is None for option in (cost_limit, sizes, mask)):
+            raise InvalidInput("a CostBatch has its own maximize, cost_limit, sizes and mask; give them to CostBatch")
+        return _lap_of_batch(batch, method, initial, duals, infeasible, device, threads, certify)
     costs = as_costs(cost, maximize, cost_limit)
     backend = backend_for(None, costs.device if device is None else device)
     chosen = assignment_method_of(method, backend.NAME)
@@ -137,6 +153,38 @@ def lap(
         result = _result(costs, _nothing(costs), Status.OPTIMAL, None, backend, chosen, start)
     if certify:
         verify(costs, result)
+    return result
+
+
+def _lap_of_batch(
+    batch: CostBatch,
+    method: str | AssignmentMethod,
+    initial: Any,
+    duals: Any,
+    infeasible: str,
+    device: str | None,
+    threads: int | None,
+    certify: bool,
+) -> AssignmentBatch:
+    if duals is not None or not isinstance(initial, str) or initial not in STARTS:
+        raise InvalidInput(
+            f"a batch starts from {', '.join(map(repr, STARTS))}, not from given assignments or duals; solve the "
+            "problems one by one to give them"
+        )
+    backend = backend_for(None, batch.device if device is None else device)
+    chosen = assignment_method_of(method, backend.NAME)
+
+    def solve_alone(number: int) -> Assignment:
+        try:
+            costs = batch.costs_of(number)
+            alone: Assignment = lap(costs, method=chosen, infeasible=infeasible, device=backend.NAME)
+        except Infeasible as error:
+            raise Infeasible(f"problem {number}: {error}", error.rows, error.columns) from None
+        return alone
+
+    result = solve_batch(batch, backend.NAME, chosen, STARTS[initial], threads, solve_alone)
+    if certify:
+        verify(batch, result)
     return result
 
 

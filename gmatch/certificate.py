@@ -10,10 +10,11 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from .backends import device_of
+from .batch import CostBatch
 from .costs import DenseCosts, blocks_of
-from .errors import CertificateError
+from .errors import CertificateError, InvalidInput
 from .problem import as_graph
-from .result import Assignment, Matching, Status, all_others, exact_sum
+from .result import Assignment, AssignmentBatch, Matching, Status, all_others, exact_sum
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,11 @@ class AssignmentCertificate:
 def verify(problem: Any, result: Matching) -> Certificate: ...
 @overload
 def verify(problem: Any, result: Assignment) -> AssignmentCertificate: ...
-def verify(problem: Any, result: Matching | Assignment) -> Certificate | AssignmentCertificate:
+@overload
+def verify(problem: Any, result: AssignmentBatch) -> list[AssignmentCertificate]: ...
+def verify(
+    problem: Any, result: Matching | Assignment | AssignmentBatch
+) -> Certificate | AssignmentCertificate | list[AssignmentCertificate]:
     """Proves that a matching is one of the graph, and none is larger; or an assignment one of the costs, none cheaper.
 
     For a matching: mates point at each other and are joined by an edge, every edge has an end in the matching's vertex
@@ -70,12 +75,12 @@ def verify(problem: Any, result: Matching | Assignment) -> Certificate | Assignm
     Parameters
     ----------
     problem : as for `gmatch.max_matching` or `gmatch.lap`
-    result : Matching or Assignment
+    result : Matching, Assignment or AssignmentBatch
         What they returned for the problem. An Assignment knows whether it was to maximize, and its limit.
 
     Returns
     -------
-    Certificate or AssignmentCertificate
+    Certificate, AssignmentCertificate, or a list of these for a batch
 
     Raises
     ------
@@ -96,9 +101,27 @@ def verify(problem: Any, result: Matching | Assignment) -> Certificate | Assignm
     steps, each rounded to eps / 2 of that magnitude, and the sum of min(rows, columns) of these roundings remains.
     Duals beyond 8 (rows + columns) times the largest finite cost are refused, as no solver needs them.
     """
+    if isinstance(result, AssignmentBatch):
+        return [_verify_assignment(_problem_of(problem, result, k), result[k]) for k in range(len(result))]
     if isinstance(result, Assignment):
         return _verify_assignment(problem, result)
     return _verify_matching(problem, result)
+
+
+def _problem_of(batch: Any, result: AssignmentBatch, number: int) -> Any:
+    """The matrix of one problem, without its padding."""
+    if isinstance(batch, CostBatch):
+        return batch.costs_of(number)
+    if len(batch) != len(result):
+        raise InvalidInput(f"expected the costs of {len(result)} problems; got {len(batch)}")
+    matrix = batch[number]
+    if isinstance(matrix, list | tuple):
+        matrix = np.asarray(matrix)
+    if result.places is not None:
+        rows, columns = result.places[number]
+        return matrix[rows][:, columns]
+    rows, columns = result.shapes[number].tolist()
+    return matrix[:rows, :columns]
 
 
 def _verify_matching(graph: Any, matching: Matching) -> Certificate:

@@ -106,16 +106,16 @@ class DenseCosts:
         device = device_of(array)
         dtype = array.dtype
         maximize = bool(maximize)
-        lowest, highest, forbids = _range(array, device, maximize)
+        lowest, highest, forbids = range_of(array, device, maximize)
         limit = None
         if cost_limit is not None:
-            cost_limit = _number(cost_limit, dtype, maximize)
-            limit = _limit_of(cost_limit, maximize, highest, forbids)
+            cost_limit = number_of(cost_limit, dtype, maximize)
+            limit = limit_of(cost_limit, maximize, highest, forbids)
         if limit is not None:
-            array = _with_type_of(limit, array, lowest, highest)
+            array = type_with_limit(limit, array, lowest, highest)
             lowest, highest = min(lowest, limit), limit if forbids else min(highest, limit)
         if array.dtype != np.int32 or limit is not None:
-            _refuse_overflow(lowest, highest, array)
+            refuse_overflow(lowest, highest, array.dtype, min(array.shape))
         transposed = rows > columns or rows == columns and _lies_by_columns(array)
         vars(self).update(
             array=array.T if transposed else array, transposed=transposed, shape=shape, dtype=dtype, maximize=maximize,
@@ -211,22 +211,29 @@ def blocks_of(shape: tuple[int, int], device: Device) -> Iterator[slice]:
 
 def _matrix(cost: Any) -> Any:
     """A matrix of a type the programs know, as they can read it; its values are not trusted yet."""
-    array = cost if type(cost) is np.ndarray else _as_array(cost)
+    array = as_dense_array(cost)
     if array.ndim != 2:
-        raise InvalidInput(_not_a_matrix(cost, array))
+        raise InvalidInput(
+            f"expected a matrix of costs, with rows and columns; got {type(cost).__name__} of {array.ndim} dimensions"
+        )
     if max(array.shape) > MAX_VERTICES:
         raise InvalidInput(f"cost must have at most {MAX_VERTICES} rows and columns; got {array.shape}")
+    return readable(array)
+
+
+def readable(array: Any) -> Any:
+    """The array in a type and with strides that the programs can read; a copy only if it has others."""
     if array.dtype not in WORKING_TYPES:
         array = _widened(array)
-    row_stride, column_stride = array.strides
-    itemsize = array.itemsize
-    if row_stride % itemsize or column_stride % itemsize or not getattr(array.flags, "aligned", True):
+    if any(stride % array.itemsize for stride in array.strides) or not getattr(array.flags, "aligned", True):
         array = array.copy()
     return array
 
 
-def _as_array(cost: Any) -> Any:
+def as_dense_array(cost: Any) -> Any:
     """A NumPy or CuPy array that shares its memory with what was given, if that is an array of any library."""
+    if type(cost) is np.ndarray:
+        return cost
     if hasattr(cost, "format") and hasattr(cost, "nnz"):
         raise InvalidInput(
             f"expected a dense matrix of costs; got a sparse {type(cost).__name__}; make a dense one, with inf (-inf "
@@ -252,12 +259,6 @@ def _as_array(cost: Any) -> Any:
         raise InvalidInput(f"cost must be a matrix of numbers; got {type(cost).__name__} ({error})") from None
 
 
-def _not_a_matrix(cost: Any, array: Any) -> str:
-    if array.ndim == 3:
-        return f"expected one matrix of costs; got shape {array.shape}; batches are not there yet: call lap for each"
-    return f"expected a matrix of costs, with rows and columns; got {type(cost).__name__} of {array.ndim} dimensions"
-
-
 def _widened(array: Any) -> Any:
     """A copy in the type of the programs that holds every value."""
     dtype = array.dtype
@@ -280,7 +281,7 @@ def _lies_by_columns(array: Any) -> bool:
     return bool(abs(row_stride) < abs(column_stride))
 
 
-def _range(array: Any, device: Device, maximize: bool) -> tuple[int | float, int | float, bool]:
+def range_of(array: Any, device: Device, maximize: bool) -> tuple[int | float, int | float, bool]:
     """The range of the finite costs of the minimisation form, and whether pairs are forbidden."""
     if not array.size:
         return 0, 0, False
@@ -308,7 +309,7 @@ def _what_is_wrong(array: Any, device: Device, nan: bool, maximize: bool) -> str
     )
 
 
-def _number(cost_limit: Any, dtype: np.dtype[Any], maximize: bool) -> int | float | None:
+def number_of(cost_limit: Any, dtype: np.dtype[Any], maximize: bool) -> int | float | None:
     """The limit as a Python number: an int for integer costs if it is whole. None if it is no limit at all."""
     try:
         if isinstance(cost_limit, str | bytes):
@@ -333,9 +334,7 @@ def _whole_or_float(number: Any) -> int | float:
         return float(number)
 
 
-def _limit_of(
-    cost_limit: int | float | None, maximize: bool, highest: int | float, forbids: bool
-) -> int | float | None:
+def limit_of(cost_limit: int | float | None, maximize: bool, highest: int | float, forbids: bool) -> int | float | None:
     """The limit of the minimisation form; None if no cost is above."""
     if cost_limit is None:
         return None
@@ -343,7 +342,7 @@ def _limit_of(
     return limit if limit < highest or forbids else None
 
 
-def _with_type_of(limit: int | float, array: Any, lowest: int | float, highest: int | float) -> Any:
+def type_with_limit(limit: int | float, array: Any, lowest: int | float, highest: int | float) -> Any:
     """The costs in a type that also holds the limit."""
     if array.dtype.kind == "f" or isinstance(limit, int):
         return array
@@ -356,16 +355,16 @@ def _with_type_of(limit: int | float, array: Any, lowest: int | float, highest: 
     return array.astype(np.float64)
 
 
-def _refuse_overflow(lowest: int | float, highest: int | float, array: Any) -> None:
+def refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pairs: int) -> None:
     """Raises if sums could leave the range of the duals' type."""
-    pairs, spread, largest = min(array.shape), highest - lowest, max(-lowest, highest)
-    if array.dtype.kind == "i" and SPREADS * spread + largest >= 2**63:
+    spread, largest = highest - lowest, max(-lowest, highest)
+    if dtype.kind == "i" and SPREADS * spread + largest >= 2**63:
         raise InvalidInput(
             f"sums of these costs could overflow int64: {SPREADS} * (highest - lowest) + the largest magnitude must be "
             f"below 2**63; got {SPREADS} * {spread} + {largest}; use cost.astype(np.float64), or divide by a common "
             "factor"
         )
-    if array.dtype.kind == "f" and not math.isfinite((SPREADS + 8 * pairs) * spread + pairs * largest):
+    if dtype.kind == "f" and not math.isfinite((SPREADS + 8 * pairs) * spread + pairs * largest):
         raise InvalidInput(
             f"sums of these costs could overflow float64: highest - lowest is {spread}, the largest magnitude "
             f"{largest}; divide them by a power of two"

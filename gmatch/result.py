@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -173,6 +173,97 @@ class Assignment:
             f"<Assignment of {self.size} pairs between {rows} rows and {columns} columns, cost {self.cost}, "
             f"{self.status}>"
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AssignmentBatch(Sequence[Assignment]):
+    """The cheapest assignments of many problems, and their proofs: a sequence of `Assignment`.
+
+    Arrays have a row for each problem, padded with -1 (mates) and 0 where a problem has fewer rows or columns, and live
+    where the costs live; ``batch[k]`` is the assignment of problem k, with views of them.
+
+    Attributes
+    ----------
+    row_match : int32 array, shape (problems, rows)
+    col_match : int32 array, shape (problems, columns)
+    u, v : int64 or float64 arrays, shapes (problems, rows) and (problems, columns)
+        As in `Assignment`.
+    pair_costs : array, shape (problems, rows)
+        The entry of each row's pair; 0 for free rows.
+    status : tuple of Status
+    shapes : int64 array on the host, shape (problems, 2)
+        Rows and columns of each problem.
+    places : list of (rows, columns), or None
+        The rows and columns of each problem that count, where a mask left out others than the last ones.
+    covers : dict
+        `Assignment.cover` of the problems that are ``"partial"``.
+    maximize : bool
+    cost_limit : int or float or None
+    stats : dict
+        As in `Assignment`, with an array on the host for each counter: a number for each problem.
+    """
+
+    row_match: Any
+    col_match: Any
+    u: Any
+    v: Any
+    pair_costs: Any
+    status: tuple[Status, ...]
+    shapes: Any
+    places: list[tuple[Any, Any]] | None = None
+    covers: dict[int, Any] = field(default_factory=dict)
+    maximize: bool = False
+    cost_limit: int | float | None = None
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def cost(self) -> Any:
+        """The cost of each assignment, shape (problems,): int64 for integers (exact), float64 for floats."""
+        return self.pair_costs.sum(axis=1, dtype=np.int64 if self.pair_costs.dtype.kind == "i" else np.float64)
+
+    @cached_property
+    def size(self) -> Any:
+        """How many pairs each problem has, shape (problems,)."""
+        return (self.row_match >= 0).sum(axis=1)
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    @overload
+    def __getitem__(self, number: int) -> Assignment: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Assignment]: ...
+    def __getitem__(self, number: int | slice) -> Assignment | list[Assignment]:
+        if isinstance(number, slice):
+            return [self[k] for k in range(*number.indices(len(self)))]
+        number = range(len(self))[number]
+        rows, columns = (slice(length) for length in self.shapes[number].tolist())
+        row_match, col_match = self.row_match[number], self.col_match[number]
+        if self.places is not None:
+            rows, columns = self.places[number]
+            row_match, col_match = _renumbered(row_match, columns), _renumbered(col_match, rows)
+        row_match = row_match[rows]
+        stats = {name: _item(value, number) for name, value in self.stats.items() if name != "seconds"}
+        stats["seconds"] = {step: _item(value, number) for step, value in self.stats.get("seconds", {}).items()}
+        return Assignment(
+            row_match, col_match[columns], self.u[number][rows], self.v[number][columns],
+            self.pair_costs[number][rows][row_match >= 0], self.status[number], self.maximize, self.cost_limit,
+            self.covers.get(number), stats,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<AssignmentBatch of {len(self)} problems, {int(self.size.sum())} pairs>"
+
+
+def _item(value: Any, number: int) -> Any:
+    return value[number].item() if isinstance(value, np.ndarray) else value
+
+
+def _renumbered(match: Any, places: Any) -> Any:
+    """Mates by their numbers among the places that count."""
+    numbers = np.full_like(match, -1, shape=max(int(places.max(initial=-1)) + 2, 1))
+    numbers[places] = np.arange(len(places))
+    return numbers[match]
 
 
 def exact_sum(values: Any) -> int | float:

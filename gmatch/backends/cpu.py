@@ -9,9 +9,10 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV
+from ..methods import JV, Tree
 
 if TYPE_CHECKING:
+    from ..batch import CostBatch
     from ..costs import DenseCosts
     from ..methods import AssignmentMethod, Method
     from ..problem import BipartiteGraph
@@ -108,3 +109,28 @@ def assign(
     del counters["start"]
     counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()
     return row_match, col_match, u, v, counters | {"team": "host", "threads": team_size}
+
+
+def assign_batch(
+    batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
+) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    """Runs a method on every problem, one thread each."""
+    if not isinstance(method, JV | Tree):
+        raise InvalidInput(f"method {method.name!r} solves one problem at a time; use 'auto', 'jv' or 'tree'")
+    team_size = min(thread_count(threads, 0), len(batch)) if threads else min(available_threads(), len(batch))
+    problems, rows, columns = batch.shape
+    row_match, col_match = np.full((problems, rows), -1, np.int32), np.full((problems, columns), -1, np.int32)
+    u, v = np.zeros((problems, rows), batch.dual_type), np.zeros((problems, columns), batch.dual_type)
+    reports = _native.assign_batch(
+        batch.layout(), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match, col_match, u,
+        v, isinstance(method, Tree), start, isinstance(method, Tree) and method.paths == "many", max(1, team_size),
+    )  # fmt: skip
+    return row_match, col_match, u, v, counters_of(reports) | {"team": "host", "threads": team_size}
+
+
+def counters_of(reports: Any) -> dict[str, Any]:
+    """The counters of a batch by name, each an array with one number for each problem."""
+    fields = np.array(reports, np.int64).reshape(-1, len(_native.REPORT_FIELDS))
+    counters = dict(zip(_native.REPORT_FIELDS, fields.T, strict=True))
+    del counters["start"]
+    return counters

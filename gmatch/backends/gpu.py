@@ -11,9 +11,11 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, ForestKind
+from ..methods import JV, ForestKind, Tree
+from .cpu import counters_of
 
 if TYPE_CHECKING:
+    from ..batch import CostBatch
     from ..costs import DenseCosts
     from ..methods import AssignmentMethod, Method
     from ..problem import BipartiteGraph
@@ -35,6 +37,8 @@ GRID_BLOCK_SIZE = 512
 BLOCK_TEAM_LIMIT = 1 << 14
 # An assignment problem of so many entries is solved by one block faster than by a grid.
 BLOCK_ASSIGNMENT_LIMIT = 1 << 14
+# A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
+NEAR_MEMORY_LIMIT = 110 << 10
 FORESTS = ("SpeculativeForest<false>", "SpeculativeForest<true>", "ClaimedForest<false>", "ClaimedForest<true>")
 
 
@@ -93,9 +97,11 @@ def c_type(array: Any) -> str:
     return {"i4": "int", "i8": "long long", "f4": "float", "f8": "double"}[array.dtype.str[1:]]
 
 
-def resident_blocks(kernel: Any, block_size: int, device: Any) -> int:
+def resident_blocks(kernel: Any, block_size: int, device: Any, near_memory: int = 0) -> int:
     """How many blocks the device holds at once: more would never reach a barrier of the grid."""
-    per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, block_size, 0)
+    per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+        kernel.kernel.ptr, block_size, near_memory
+    )
     return int(per_processor) * int(device.attributes["MultiProcessorCount"])
 
 
@@ -219,13 +225,13 @@ def assign(
         fields = len(_native.REPORT_FIELDS)
         state = cupy.zeros(fields + _native.PROGRESS_SIZE // 8 + 1, np.int64)
         row_stride, column_stride = (np.int64(stride // costs.array.itemsize) for stride in costs.array.strides)
-        limit = dual(np.iinfo(dual).max if dual is np.int64 else np.inf) if costs.limit is None else dual(costs.limit)
         kernel(
             (blocks,), (GRID_BLOCK_SIZE,),
             (
                 np.int32(rows), np.int32(columns), costs.array, row_stride, column_stride, np.int32(costs.maximize),
-                limit, row_match, col_match, u, v, journal[0], journal[1], workspace, state[fields:], state,
-                np.int32(start), np.int32(has_duals), np.int32(method.paths == "many"), state[-1:],
+                _limit_of(costs.limit, dual), row_match, col_match, u, v, journal[0], journal[1], workspace,
+                state[fields:], state, np.int32(start), np.int32(has_duals), np.int32(method.paths == "many"),
+                state[-1:],
             ),
         )  # fmt: skip
         counters = dict(zip(_native.REPORT_FIELDS, state[:fields].tolist(), strict=True))
@@ -233,3 +239,47 @@ def assign(
         levels, augmentations = journal[:, : counters["phases"]].tolist()
     counters |= {"levels_per_phase": levels, "augmentations_per_phase": augmentations}
     return row_match, col_match, u, v, counters | {"team": team, "threads": blocks * GRID_BLOCK_SIZE}
+
+
+def assign_batch(
+    batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
+) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    """Runs a method on every problem, one block each, in one launch."""
+    _refuse_threads(threads)
+    if not isinstance(method, Tree):
+        raise InvalidInput(f"method {method.name!r} does not solve batches on a GPU; use 'auto' or 'tree'")
+    problems, rows, columns = batch.shape
+    dual = batch.dual_type
+    with batch.array.device as device:
+        layout = batch.layout()
+        fewer, more = (int(most) for most in layout[:, 3:5].max(axis=0, initial=0))
+        # A thread for each column: threads without one only make the barrier dearer.
+        block_size = min(GRID_BLOCK_SIZE, max(64, -(-more // 64) * 64))
+        bytes_needed = _native.batch_workspace_size(fewer, more, block_size)
+        near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
+        kernel = program("assignment.cuh", "assign_batch", device.id, cost=c_type(batch.array))
+        if near > kernel.max_dynamic_shared_size_bytes:
+            kernel.max_dynamic_shared_size_bytes = near
+        blocks = max(1, min(problems, resident_blocks(kernel, block_size, device, near)))
+        row_match, col_match = (cupy.full((problems, side), -1, np.int32) for side in (rows, columns))
+        u, v = (cupy.zeros((problems, side), dual) for side in (rows, columns))
+        fields = len(_native.REPORT_FIELDS)
+        state = cupy.zeros(problems * fields + 1, np.int64)
+        workspace = cupy.empty(1 if near else blocks * bytes_needed, np.uint8)
+        kernel(
+            (blocks,), (block_size,),
+            (
+                cupy.asarray(layout), np.int32(problems), np.int32(rows), np.int32(columns), batch.array,
+                np.int32(batch.maximize), _limit_of(batch.limit, dual), row_match, col_match, u, v, state,
+                np.int32(start), np.int32(method.paths == "many"), workspace, np.int64(bytes_needed), np.int64(near),
+                state[-1:],
+            ),
+            shared_mem=near,
+        )  # fmt: skip
+        counters = counters_of(state[:-1].get())
+    return row_match, col_match, u, v, counters | {"team": "block", "threads": blocks * block_size}
+
+
+def _limit_of(limit: int | float | None, dual: Any) -> Any:
+    """A limit as the programs take it."""
+    return dual(np.iinfo(dual).max if dual is np.int64 else np.inf) if limit is None else dual(limit)

@@ -20,6 +20,7 @@ class Workspace {
     return reinterpret_cast<T*>(array);
   }
   DEVICE Count used() const { return used_; }
+  DEVICE char* rest() const { return memory_ + used_; }
 
  private:
   static constexpr Count ALIGNMENT = 128;

@@ -3,10 +3,12 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
-#include <condition_variable>
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -245,6 +247,75 @@ nb::dict assign_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
   return report;
 }
 
+// Independent problems, each by one thread: the threads take the next one in turn.
+template <class Cost>
+nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::device::cpu> problems,
+                      nb::ndarray<const Cost, nb::device::cpu> entries, bool maximize, nb::handle limit,
+                      typename DenseCosts<Cost>::Dual least_cost, typename DenseCosts<Cost>::Dual greatest_cost,
+                      nb::ndarray<Vertex, nb::ndim<2>, nb::c_contig, nb::device::cpu> row_match,
+                      nb::ndarray<Vertex, nb::ndim<2>, nb::c_contig, nb::device::cpu> col_match,
+                      nb::ndarray<typename DenseCosts<Cost>::Dual, nb::ndim<2>, nb::c_contig, nb::device::cpu> u,
+                      nb::ndarray<typename DenseCosts<Cost>::Dual, nb::ndim<2>, nb::c_contig, nb::device::cpu> v,
+                      bool by_trees, int start, bool many_paths, int threads) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  std::vector<Report> reports(problems.shape(0));
+  const Batch<Cost> batch{reinterpret_cast<const BatchProblem*>(problems.data()),
+                          static_cast<int>(problems.shape(0)),
+                          static_cast<Vertex>(row_match.shape(1)),
+                          static_cast<Vertex>(col_match.shape(1)),
+                          entries.data(),
+                          maximize,
+                          limit.is_none() ? DenseCosts<Cost>::infinite() : nb::cast<Dual>(limit),
+                          row_match.data(),
+                          col_match.data(),
+                          u.data(),
+                          v.data(),
+                          reports.data(),
+                          static_cast<AssignmentStart>(start),
+                          many_paths};
+  const auto solve_by_trees = [&](int p) {
+    const std::unique_ptr<char[]> memory(new char[batch_workspace_size(batch.costs(p), HostTeam::TILE)]);
+    HostTeam team(0, 1, nullptr);
+    assign_problem(team, batch, p, memory.get());
+  };
+  const auto solve_serially_in_batch = [&](int p) {
+    const DenseCosts<Cost> costs = batch.costs(p);
+    ShortestPathCounters counted{};
+    const std::unique_ptr<bool[]> in_witness(new bool[costs.num_rows]);
+    const HostTeam clock(0, 1, nullptr);
+    Count now = clock.nanoseconds();
+    Report& report = reports[p];
+    report.size = solve_serially(costs, {least_cost, greatest_cost, false, false},
+                                 {batch.of_rows(p, batch.u, batch.v), batch.of_columns(p, batch.u, batch.v),
+                                  batch.of_rows(p, batch.row_match, batch.col_match),
+                                  batch.of_columns(p, batch.row_match, batch.col_match), in_witness.get()},
+                                 counted);
+    report.phases = counted.augmentations;
+    report.levels = report.rows_scanned = counted.rows_scanned;
+    report.dual_steps = counted.dual_updates;
+    report.edges_inspected = counted.entries_read;
+    report.search_ns = lap(clock, now);
+  };
+  {
+    const nb::gil_scoped_release release;
+    std::atomic<int> next{0};
+    std::exception_ptr error;  // must not leave its thread
+    std::mutex mutex;
+    run_on_host(threads, [&](HostTeam&) {
+      try {
+        for (int p = next++; p < batch.num_problems; p = next++) by_trees ? solve_by_trees(p) : solve_serially_in_batch(p);
+      } catch (...) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        error = std::current_exception();
+      }
+    });
+    if (error) std::rethrow_exception(error);
+  }
+  nb::list answers;
+  for (const Report& report : reports) answers.append(to_tuple(report));
+  return answers;
+}
+
 // The range of the finite entries of a matrix, and what else it holds.
 template <class Cost>
 struct CostRange {
@@ -319,8 +390,16 @@ Count gpu_assignment_workspace_size(int num_rows, int num_columns, int threads) 
                                    static_cast<Count>(threads) * DEVICE_TILE);
 }
 
+Count gpu_batch_workspace_size(int num_rows, int num_columns, int threads) {
+  return batch_workspace_size(DenseCosts<double>{num_rows, num_columns, nullptr, 0, 0, false, 0},
+                              static_cast<Count>(threads) * DEVICE_TILE);
+}
+
 template <class Cost>
 void define_assignment_for(nb::module_& m) {
+  m.def("assign_batch", &assign_batch<Cost>, "problems"_a.noconvert(), "entries"_a.noconvert(), "maximize"_a,
+        "limit"_a.none(), "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(),
+        "u"_a.noconvert(), "v"_a.noconvert(), "by_trees"_a, "start"_a, "many_paths"_a, "threads"_a);
   m.def("inspect_costs", &inspect_costs<Cost>, "costs"_a.noconvert(), "threads"_a);
   m.def("assign_jv", &assign_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
         "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
@@ -358,6 +437,7 @@ NB_MODULE(_native, m) {
   define_assignment_for<float>(m);
   define_assignment_for<double>(m);
   m.def("assignment_workspace_size", &gpu_assignment_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
+  m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
   m.def("workspace_size", &gpu_workspace_size, "forest"_a, "start"_a, "num_rows"_a, "num_columns"_a, "num_edges"_a);
   nb::list report_fields;
   for (const char* name : REPORT_FIELDS) report_fields.append(name);

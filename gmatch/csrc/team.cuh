@@ -24,6 +24,8 @@
 //   add_all, min_all           the sum, the minimum, of one value of every thread, into a cell; all threads of the team
 //                              call it; minima of floating point numbers must not be negative
 //   nanoseconds                a clock
+//   next, own_memory           of teams that share the problems of a batch: the next number of a counter, the same for all
+//                              threads of the team; and memory of the team alone
 //
 // All else that threads share crosses at sync.
 #pragma once
@@ -132,6 +134,18 @@ class DeviceTeam {
     if (threadIdx.x % 32 != 0 || value >= read(cell)) return;
     auto* ordered = reinterpret_cast<long long*>(cell);
     on_grid() ? atomicMin(ordered, in_order(value)) : atomicMin_block(ordered, in_order(value));
+  }
+  DEVICE int next(int* counter) const {
+    __shared__ int number;
+    __syncthreads();
+    if (threadIdx.x == 0) number = atomicAdd(counter, 1);
+    __syncthreads();
+    return number;
+  }
+  // `bytes` of the multiprocessor's memory if the launch brought so many, else of memory with a part for each block.
+  DEVICE char* own_memory(char* parts, Count bytes, Count near_bytes) const {
+    extern __shared__ long long near_memory[];
+    return bytes <= near_bytes ? reinterpret_cast<char*>(near_memory) : parts + blockIdx.x * bytes;
   }
   DEVICE Count nanoseconds() const {
     Count now;

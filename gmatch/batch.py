@@ -1,0 +1,366 @@
+"""`lap` for many independent problems at once: costs, backend, method, results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .backends import Device, backend_for, device_of
+from .costs import (
+    MAX_VERTICES,
+    DenseCosts,
+    as_dense_array,
+    limit_of,
+    number_of,
+    range_of,
+    readable,
+    refuse_overflow,
+    type_with_limit,
+)
+from .errors import InvalidInput
+from .result import Assignment, AssignmentBatch, Status
+
+if TYPE_CHECKING:
+    from .methods import AssignmentMethod
+
+
+# What a backend's `assign_batch` returns: row_match, col_match, u and v, with a row for each problem, padded with -1
+# and 0; and counters, with a host array for each name.
+_Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
+
+
+class CostBatch:
+    """The costs of many problems, as `gmatch.lap` takes them.
+
+    Parameters
+    ----------
+    cost : array, shape (problems, rows, columns), or sequence of matrices
+        Entries as for `DenseCosts`. Matrices of a sequence may differ in shape, and are copied into one array.
+    maximize : bool
+    cost_limit : number, optional
+        As for `DenseCosts`, for all problems.
+    sizes : integer array, shape (problems, 2), optional
+        How many rows and columns of each matrix of an array count; what lies beyond is padding, and never read.
+    mask : bool array, shape (problems, rows, columns), optional
+        The same for padding at any place: False for rows and columns that do not count.
+
+    Attributes
+    ----------
+    array : array
+        As given, of three dimensions; or of one, the matrices of a sequence one after the other.
+    shape : (int, int, int)
+        The problems, and the most rows and columns that one has.
+    shapes : int64 array on the host, shape (problems, 2)
+        Rows and columns of each problem.
+    dtype, maximize, cost_limit, limit, lowest, highest, forbids, device
+        As for `DenseCosts`, over all problems.
+
+    Raises
+    ------
+    InvalidInput
+        As for `DenseCosts`; the message names the problem.
+    """
+
+    def __init__(
+        self, cost: Any, *, maximize: bool = False, cost_limit: Any = None, sizes: Any = None, mask: Any = None
+    ) -> None:
+        self.array: Any
+        self.shapes: Any
+        self.shape: tuple[int, int, int] = (0, 0, 0)
+        self.maximize = bool(maximize)
+        self.places: list[tuple[Any, Any]] | None = None
+        if isinstance(cost, list | tuple) and not _is_nested_list(cost):
+            if sizes is not None or mask is not None:
+                raise InvalidInput("sizes and mask are for one padded array; the matrices of a sequence have shapes")
+            self._pack([_matrix_of(matrix, number) for number, matrix in enumerate(cost)])
+        else:
+            self._take(cost, sizes, mask)
+        self.dtype = self.array.dtype
+        self.device: Device = device_of(self.array)
+        self._given = self.array
+        self.lowest, self.highest, self.forbids = self._range()
+        self.cost_limit = None if cost_limit is None else number_of(cost_limit, self.dtype, self.maximize)
+        self.limit = limit_of(self.cost_limit, self.maximize, self.highest, self.forbids)
+        if self.limit is not None:
+            self.array = type_with_limit(self.limit, self.array, self.lowest, self.highest)
+            self.lowest = min(self.lowest, self.limit)
+            self.highest = self.limit if self.forbids else min(self.highest, self.limit)
+        if self.array.dtype != np.int32 or self.limit is not None:
+            refuse_overflow(self.lowest, self.highest, self.array.dtype, self.most_pairs)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        problems, rows, columns = self.shape
+        return f"<CostBatch of {problems} problems of up to {rows} rows and {columns} columns, {self.dtype}>"
+
+    @property
+    def dual_type(self) -> type[np.int64] | type[np.float64]:
+        return np.int64 if self.array.dtype.kind == "i" else np.float64
+
+    @property
+    def most_pairs(self) -> int:
+        return int(self.shapes.min(axis=1).max(initial=0))
+
+    def problem(self, number: int) -> Any:
+        """The matrix of a problem: a view."""
+        rows, columns = self.shapes[number].tolist()
+        array = self._given
+        if array.ndim == 3:
+            return array[number, :rows, :columns]
+        first = int(self._offsets[number])
+        return array[first : first + rows * columns].reshape(rows, columns)
+
+    def costs_of(self, number: int) -> DenseCosts:
+        """A problem by itself."""
+        return DenseCosts(self.problem(number), maximize=self.maximize, cost_limit=self.cost_limit)
+
+    def on(self, device: Device) -> CostBatch:
+        """This batch on a device; itself if it is there."""
+        if device == self.device:
+            return self
+        other = object.__new__(CostBatch)
+        vars(other).update(vars(self), array=backend_for(None, device).to_device(self.array), device=device)
+        return other
+
+    def layout(self) -> Any:
+        """`BatchProblem` of csrc/assignment.cuh for each problem: an int64 array on the host, shape (problems, 6)."""
+        rows, columns = self.shapes.T
+        if self.array.ndim == 3:
+            steps = [stride // self.array.itemsize for stride in self.array.strides]
+            offsets, row_strides, column_strides = np.arange(len(self)) * steps[0], steps[1], steps[2]
+        else:
+            offsets, row_strides, column_strides = self._offsets, columns, 1
+        layout = np.empty((len(self), 6), np.int64)
+        turned = rows > columns
+        layout[:, 0] = offsets
+        layout[:, 1] = np.where(turned, column_strides, row_strides)
+        layout[:, 2] = np.where(turned, row_strides, column_strides)
+        layout[:, 3] = np.minimum(rows, columns)
+        layout[:, 4] = np.maximum(rows, columns)
+        layout[:, 5] = turned
+        return layout
+
+    def of_pairs(self, row_match: Any) -> Any:
+        """The entries of the pairs of each problem in the order of its rows, shape of `row_match`; 0 for free rows."""
+        xp = _namespace(row_match)
+        if not self.array.size or not row_match.size:
+            return xp.zeros(row_match.shape, self.array.dtype)
+        mates = xp.maximum(row_match, 0)
+        if self.array.ndim == 3:
+            found = xp.take_along_axis(self.array, mates[:, :, None].astype(np.int64), 2)[:, :, 0]
+        else:
+            columns, offsets = (xp.asarray(numbers)[:, None] for numbers in (self.shapes[:, 1], self._offsets))
+            places = offsets + xp.arange(row_match.shape[1]) * columns + mates
+            found = self.array[xp.where(row_match >= 0, places, 0)]
+        return xp.where(row_match >= 0, found, xp.zeros((), self.array.dtype))
+
+    def _pack(self, matrices: list[Any]) -> None:
+        """Copies matrices of any shapes into one array."""
+        if len({device_of(matrix) for matrix in matrices}) > 1:
+            raise InvalidInput("the matrices of a batch must live on one device")
+        shapes = [matrix.shape for matrix in matrices]
+        self.shapes = np.array(shapes, np.int64).reshape(-1, 2)
+        sizes = self.shapes.prod(axis=1)
+        self._offsets = np.cumsum(sizes) - sizes
+        dtype = np.result_type(*(matrix.dtype for matrix in matrices)) if matrices else np.dtype(np.float64)
+        flat = [matrix.ravel().astype(dtype, copy=False) for matrix in matrices]
+        self.array = _namespace(flat[0]).concatenate(flat) if flat else np.empty(0)
+        rows, columns = self.shapes.max(axis=0, initial=0).tolist()
+        self.shape = (len(matrices), rows, columns)
+
+    def _take(self, cost: Any, sizes: Any, mask: Any) -> None:
+        """Uses one array where it lies."""
+        array = as_dense_array(cost)
+        if array.ndim != 3:
+            raise InvalidInput(f"expected costs of shape (problems, rows, columns); got {array.ndim} dimensions")
+        if max(array.shape) > MAX_VERTICES:
+            raise InvalidInput(f"cost must have at most {MAX_VERTICES} rows and columns; got {array.shape}")
+        self.array = array = readable(array)
+        self.shape = array.shape
+        if sizes is not None and mask is not None:
+            raise InvalidInput("give sizes or mask, not both")
+        if mask is not None:
+            self._apply(mask)
+        else:
+            self.shapes = _checked_sizes(sizes, array.shape)
+
+    def _apply(self, mask: Any) -> None:
+        """Turns a mask into sizes, or takes what it leaves where the padding does not come last."""
+        mask = backend_for(None, "cpu").to_device(as_dense_array(mask))
+        if mask.dtype != np.bool_ or mask.shape != self.shape:
+            raise InvalidInput(
+                f"mask must hold booleans, one for each cost, shape {self.shape}; got {mask.dtype} of shape "
+                f"{mask.shape}"
+            )
+        rows, columns = mask.any(axis=2), mask.any(axis=1)
+        ragged = (mask != (rows[:, :, None] & columns[:, None, :])).any(axis=(1, 2)).nonzero()[0]
+        if len(ragged):
+            raise InvalidInput(
+                f"mask must leave out whole rows and columns; that of problem {int(ragged[0])} leaves out single "
+                "pairs: forbid them by inf instead (-inf when maximizing)"
+            )
+        self.shapes = np.stack([rows.sum(axis=1), columns.sum(axis=1)], axis=1).astype(np.int64)
+        padding_is_last = all((side[:, :-1] >= side[:, 1:]).all() for side in (rows, columns))
+        if not padding_is_last:
+            shape = self.shape
+            self.places = [(row.nonzero()[0], column.nonzero()[0]) for row, column in zip(rows, columns, strict=True)]
+            self._pack([matrix[i][:, j] for matrix, (i, j) in zip(self.array, self.places, strict=True)])
+            self.shape = shape
+
+    def _range(self) -> tuple[int | float, int | float, bool]:
+        """As `range_of`, of what counts of all problems."""
+        try:
+            return range_of(self._entries_that_count(), self.device, self.maximize)
+        except InvalidInput:
+            for number in range(len(self)):
+                try:
+                    range_of(self.problem(number), self.device, self.maximize)
+                except InvalidInput as error:
+                    raise InvalidInput(f"problem {number}: {error}") from None
+            raise
+
+    def _entries_that_count(self) -> Any:
+        """A matrix of them: a view where there is no padding, and the array lies in one piece."""
+        array = self.array
+        if array.ndim == 3:
+            _, rows, columns = self.shape
+            xp = _namespace(array)
+            if (self.shapes == (rows, columns)).all():
+                array = array.transpose(sorted(range(3), key=lambda axis: -abs(array.strides[axis])))
+            else:
+                heights, widths = (xp.asarray(size)[:, None] for size in self.shapes.T)
+                inside = (xp.arange(rows) < heights)[:, :, None] & (xp.arange(columns) < widths)[:, None, :]
+                array = array[inside]
+        return array.reshape(1, -1)
+
+
+def is_batch(cost: Any) -> bool:
+    """Whether costs are those of many problems, by what they look like."""
+    if isinstance(cost, list | tuple):
+        return bool(cost) and (_dimensions(cost[0]) == 2 or _is_nested_list(cost))
+    return isinstance(cost, CostBatch) or getattr(cost, "ndim", 0) == 3
+
+
+def solve_batch(
+    batch: CostBatch,
+    device: Device,
+    method: AssignmentMethod,
+    start: Any,
+    threads: int | None,
+    solve_alone: Callable[[int], Assignment],
+) -> AssignmentBatch:
+    """Runs the method where the backend is; what it finds for forbidden pairs and limits is made results.
+
+    `solve_alone(number)` answers for a problem without an assignment, by an exception or with one that is partial.
+    """
+    there = batch.on(device)
+    solution: _Solution = backend_for(None, device).assign_batch(there, method, start, threads)
+    counters = solution[4]
+    limited = _drop_dear_pairs(there, solution) if batch.limit is not None else np.zeros(len(batch), np.bool_)
+    arrays = [*solution[:4], there.of_pairs(solution[0])]
+    back = backend_for(None, batch.device).to_device
+    if device != batch.device:
+        arrays = [back(array) for array in arrays]
+    short = (counters.pop("size") < batch.shapes.min(axis=1)).nonzero()[0]
+    partial = {int(number): solve_alone(int(number)) for number in short}
+    for number, assignment in partial.items():
+        parts = (assignment.row_match, assignment.col_match, assignment.u, assignment.v)
+        for array, part in zip(arrays, parts, strict=False):
+            array[number, : len(part)] = part
+        arrays[4][number] = 0
+        arrays[4][number, assignment.row_ind] = assignment.pair_costs
+    status = [Status.LIMITED if some else Status.OPTIMAL for some in limited.tolist()]
+    for number in partial:
+        status[number] = Status.PARTIAL
+    seconds = {step: counters.pop(f"{step}_ns") / 1e9 for step in ("start", "search", "augment")}
+    stats = {"method": method.name, "initial": start.label, "backend": device, "seconds": seconds, **counters}
+    if batch.places is not None:
+        arrays = _in_place(batch, arrays)
+    row_match, col_match, u, v, pair_costs = arrays
+    return AssignmentBatch(
+        row_match, col_match, u, v, pair_costs.astype(batch.dtype, copy=False), tuple(status), batch.shapes,
+        batch.places, {number: assignment.cover for number, assignment in partial.items()}, batch.maximize,
+        batch.cost_limit, stats,
+    )  # fmt: skip
+
+
+def _drop_dear_pairs(batch: CostBatch, solution: _Solution) -> Any:
+    """Frees the pairs dearer than the limit; which problems had some, on the host. See `assignment`."""
+    row_match, col_match = solution[:2]
+    prices = batch.of_pairs(row_match).astype(batch.dual_type)
+    dear = (row_match >= 0) & ((-prices if batch.maximize else prices) > batch.limit)
+    numbers, rows = dear.nonzero()
+    col_match[numbers, row_match[numbers, rows]] = -1
+    row_match[numbers, rows] = -1
+    return backend_for(None, "cpu").to_device(dear.any(axis=1))
+
+
+def _in_place(batch: CostBatch, arrays: list[Any]) -> list[Any]:
+    """Results for the matrices as given, from those for the rows and columns that a mask left."""
+    problems, rows, columns = batch.shape
+    xp = _namespace(arrays[0])
+    moved = [
+        xp.full((problems, length), fill, array.dtype)
+        for array, length, fill in zip(arrays, (rows, columns, rows, columns, rows), (-1, -1, 0, 0, 0), strict=True)
+    ]
+    for number, places in enumerate(batch.places or []):
+        i, j = (xp.asarray(place) for place in places)
+        for source, target, here, there in ((arrays[0], moved[0], i, j), (arrays[1], moved[1], j, i)):
+            mates = source[number, : len(here)]
+            target[number, here] = xp.where(mates >= 0, there[xp.maximum(mates, 0)], -1) if len(there) else -1
+        for source, target, here in zip(arrays[2:], moved[2:], (i, j, i), strict=True):
+            target[number, here] = source[number, : len(here)]
+    return moved
+
+
+def _checked_sizes(sizes: Any, shape: tuple[int, int, int]) -> Any:
+    problems, rows, columns = shape
+    if sizes is None:
+        return np.full((problems, 2), (rows, columns), np.int64)
+    sizes = backend_for(None, "cpu").to_device(as_dense_array(sizes))
+    if sizes.dtype.kind not in "iu" or sizes.shape != (problems, 2):
+        raise InvalidInput(
+            f"sizes must be integers of shape ({problems}, 2), the rows and columns of each problem; got {sizes.dtype} "
+            f"of shape {sizes.shape}"
+        )
+    wrong = ((sizes < 0) | (sizes > (rows, columns))).any(axis=1).nonzero()[0]
+    if len(wrong):
+        number = int(wrong[0])
+        raise InvalidInput(
+            f"sizes must be from 0 to {rows} rows and {columns} columns; got {sizes[number].tolist()} for problem "
+            f"{number}"
+        )
+    return sizes.astype(np.int64)
+
+
+def _matrix_of(matrix: Any, number: int) -> Any:
+    try:
+        array = as_dense_array(matrix)
+        if array.ndim != 2:
+            raise InvalidInput(f"expected a matrix of costs; got {array.ndim} dimensions")
+        return readable(array)
+    except InvalidInput as error:
+        raise InvalidInput(f"problem {number}: {error}") from None
+
+
+def _dimensions(cost: Any) -> int:
+    if hasattr(cost, "ndim"):
+        return int(cost.ndim)
+    if hasattr(cost, "shape"):
+        return len(cost.shape)
+    return 1 + max(map(_dimensions, cost), default=0) if isinstance(cost, list | tuple) else 0
+
+
+def _is_nested_list(cost: Any) -> bool:
+    """Whether plain lists hold plain lists of three dimensions in which all rows are as long: one array."""
+    if not all(isinstance(matrix, list | tuple) for matrix in cost) or _dimensions(cost) != 3:
+        return False
+    return len({(len(matrix), *{len(row) for row in matrix}) for matrix in cost}) == 1
+
+
+def _namespace(array: Any) -> Any:
+    return np if device_of(array) == "cpu" else backend_for(None, "gpu").cupy

@@ -1,0 +1,159 @@
+"""Batches: every problem as if it were alone, for arrays, sequences and padding."""
+
+import numpy as np
+import pytest
+from assignment_oracles import DTYPES, brute_force, on, price, random_costs
+from conftest import host
+
+import gmatch
+
+BATCH_METHODS = {"cpu": ["auto", "jv", "tree", "tree-nearest"], "gpu": ["auto", "tree", "tree-nearest"]}
+
+
+def check_alone(matrices: list, batch: gmatch.AssignmentBatch, **options: object) -> None:
+    """Costs, sizes and status equal those of each problem solved by itself on the CPU."""
+    assert len(batch) == len(matrices)
+    for number, matrix in enumerate(matrices):
+        alone = gmatch.lap(matrix, method="jv", **options)
+        assignment = batch[number]
+        assert (assignment.cost, assignment.size) == (alone.cost, alone.size)
+        assert assignment.status == alone.status == batch.status[number]
+        assert assignment.row_match.shape == (matrix.shape[0],) and assignment.col_match.shape == (matrix.shape[1],)
+        assert host(batch.cost)[number] == pytest.approx(alone.cost, rel=1e-14)
+        assert host(batch.size)[number] == alone.size
+        assert isinstance(assignment.stats["phases"], int)
+
+
+@pytest.mark.parametrize("shape", [(7, 5, 5), (6, 4, 9), (6, 9, 4), (3, 70, 70), (2, 40, 300), (1, 1, 1), (40, 3, 3)])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", "uint8"])
+def test_arrays(shape: tuple, dtype: str, device: str) -> None:
+    rng = np.random.default_rng(0)
+    for most in (2, 200):
+        cost = rng.integers(0, most, shape).astype(dtype)
+        for number, method in enumerate(BATCH_METHODS[device]):
+            maximize = number % 2 == 1
+            there = on(cost, device)
+            batch = gmatch.lap(there, method=method, maximize=maximize, threads=None if device == "gpu" else number + 1)
+            check_alone(list(cost), batch, maximize=maximize)
+            assert [proof.gap for proof in gmatch.verify(there, batch)] == [0] * len(cost)
+            assert type(batch.u) is type(there)
+
+
+def test_any_strides(device: str) -> None:
+    cost = np.random.default_rng(0).random((6, 8, 10))
+    views = [cost.transpose(0, 2, 1), cost[::-1, ::2, ::-1], cost.transpose(2, 0, 1), cost[:, :, 3:5]]
+    for view in views:
+        there = on(cost, device)
+        there = there.transpose(0, 2, 1) if view is views[0] else on(view, device)
+        check_alone(list(view), gmatch.lap(there))
+    check_alone(list(cost[:, ::-1]), gmatch.lap(on(cost, device)[:, ::-1]))
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_sequences_of_many_shapes(maximize: bool, device: str) -> None:
+    rng = np.random.default_rng(0)
+    for dtype in DTYPES:
+        matrices = [random_costs(rng, dtype, maximize) for _ in range(30)] + [np.zeros((0, 3), dtype)]
+        batch = gmatch.lap([on(matrix, device) for matrix in matrices], maximize=maximize, infeasible="partial")
+        for number, matrix in enumerate(matrices[:-1]):
+            assert (batch[number].size, batch[number].cost) == brute_force(matrix, maximize)
+        gmatch.verify([on(matrix, device) for matrix in matrices], batch)
+
+
+def test_limits(device: str) -> None:
+    rng = np.random.default_rng(0)
+    for limit in (-3, 0, 0.5, 4):
+        for maximize in (False, True):
+            cost = rng.integers(-6, 7, (30, 4, 5))
+            batch = gmatch.lap(on(cost, device), cost_limit=limit, maximize=maximize, certify=True)
+            for number, matrix in enumerate(cost):
+                assert price(matrix, batch[number], limit) == brute_force(matrix, maximize, limit)[1]
+
+
+def test_padding_is_never_read(device: str) -> None:
+    rng = np.random.default_rng(0)
+    cost = np.full((9, 8, 11), np.nan)
+    sizes = np.stack([rng.integers(1, 9, 9), rng.integers(1, 12, 9)], axis=1)
+    sizes[0] = 8, 11
+    mask = np.zeros(cost.shape, bool)
+    for number, (rows, columns) in enumerate(sizes):
+        cost[number, :rows, :columns] = rng.random((rows, columns))
+        mask[number, :rows, :columns] = True
+    matrices = [matrix[:rows, :columns] for matrix, (rows, columns) in zip(cost, sizes, strict=True)]
+    for padding in ({"sizes": sizes}, {"mask": mask}):
+        batch = gmatch.lap(on(cost, device), certify=True, **padding)
+        check_alone(matrices, batch)
+        assert all((host(batch.row_match)[k, rows:] == -1).all() for k, (rows, _) in enumerate(sizes))
+
+
+def test_padding_at_any_place(device: str) -> None:
+    rng = np.random.default_rng(0)
+    cost = rng.random((12, 7, 6))
+    rows, columns = rng.random((12, 7)) < 0.6, rng.random((12, 6)) < 0.6
+    mask = rows[:, :, None] & columns[:, None, :]
+    cost[~mask] = np.nan
+    batch = gmatch.lap(on(cost, device), mask=on(mask, device), certify=True)
+    gmatch.verify(on(cost, device), batch)
+    for number in range(12):
+        inner = cost[number][rows[number]][:, columns[number]]
+        best = gmatch.lap(inner)
+        i = (host(batch.row_match)[number] >= 0).nonzero()[0]
+        j = host(batch.row_match)[number][i]
+        assert len(i) == min(inner.shape) and rows[number][i].all() and columns[number][j].all()
+        assert cost[number, i, j].sum() == pytest.approx(best.cost, rel=1e-15)
+        assert (host(batch.col_match)[number][j] == i).all()
+        assert batch[number].row_match.shape == (len(inner),)
+
+
+def test_infeasible_problems(device: str) -> None:
+    cost = np.random.default_rng(0).random((5, 4, 4))
+    cost[3, :, 1:] = np.inf
+    with pytest.raises(gmatch.Infeasible, match=r"^problem 3: no assignment avoids the forbidden pairs") as caught:
+        gmatch.lap(on(cost, device))
+    assert len(host(caught.value.rows)) > len(host(caught.value.columns))
+    batch = gmatch.lap(on(cost, device), infeasible="partial", certify=True)
+    assert [str(status) for status in batch.status] == ["optimal"] * 3 + ["partial", "optimal"]
+    assert host(batch.size).tolist() == [4, 4, 4, 1, 4]
+    assert batch[3].cost == cost[3, :, 0].min() and batch[3].witness is not None
+
+
+def test_sequences_behave() -> None:
+    cost = np.arange(24).reshape(2, 3, 4)
+    batch = gmatch.lap(cost)
+    assert [a.cost for a in batch] == [batch[0].cost, batch[-1].cost] == batch.cost.tolist()
+    assert len(batch[:1]) == 1 and isinstance(batch[0], gmatch.Assignment)
+    assert gmatch.lap(cost.tolist()).cost.tolist() == batch.cost.tolist()
+    assert repr(batch) == "<AssignmentBatch of 2 problems, 6 pairs>"
+    with pytest.raises(IndexError):
+        batch[2]
+    assert (
+        gmatch.lap(gmatch.CostBatch(cost, maximize=True)).cost.tolist() == gmatch.lap(cost, maximize=True).cost.tolist()
+    )
+    for empty in (np.zeros((0, 3, 3)), np.zeros((4, 0, 3)), np.zeros((4, 3, 0))):
+        assert len(gmatch.lap(empty)) == len(empty)
+
+
+ONE = np.zeros((2, 3, 4))
+COUNT = np.arange(24).reshape(2, 3, 4)
+BAD = {
+    "nan": (np.where(COUNT == 17, np.nan, 0), {}, r"problem 1: cost must not hold NaN; entry \(1, 1\) does"),
+    "sizes": (ONE, {"sizes": [[3, 5], [1, 1]]}, r"from 0 to 3 rows and 4 columns; got \[3, 5\] for problem 0"),
+    "sizes shape": (ONE, {"sizes": [3, 5]}, r"sizes must be integers of shape \(2, 2\)"),
+    "mask": (ONE, {"mask": np.ones((3, 4), bool)}, "mask must hold booleans, one for each cost"),
+    "mask pairs": (ONE, {"mask": COUNT != 3}, "that of problem 0 leaves out single pairs"),
+    "both": (ONE, {"mask": ONE == 0, "sizes": [[1, 1], [1, 1]]}, "give sizes or mask, not both"),
+    "sequence": ([ONE[0]], {"sizes": [[1, 1]]}, "the matrices of a sequence have shapes"),
+    "matrix": (ONE[0], {"sizes": [[1, 1]]}, r"expected costs of shape \(problems, rows, columns\); got 2 dimensions"),
+    "vector inside": ([ONE[0], ONE[0, 0]], {}, "problem 1: expected a matrix of costs; got 1 dimensions"),
+    "start": (ONE, {"initial": np.zeros(3, int)}, "a batch starts from"),
+    "duals": (ONE, {"duals": (1, 2)}, "a batch starts from"),
+    "set": (gmatch.CostBatch(ONE), {"maximize": True}, "a CostBatch has its own maximize"),
+    "int64": (np.full((1, 2, 2), 2**62) * [[[1, -1], [1, 1]]], {}, "could overflow int64"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_batches(name: str) -> None:
+    cost, options, message = BAD[name]
+    with pytest.raises(gmatch.InvalidInput, match=message):
+        gmatch.lap(cost, **options)
