@@ -34,7 +34,7 @@ def assign_jv(
     v: Any,
     has_duals: bool,
 ) -> dict[str, Any]: ...
-def assign_tree(
+def assign_by_search(
     costs: Any,
     maximize: bool,
     limit: int | float | None,
@@ -46,6 +46,7 @@ def assign_tree(
     augmentations: Any,
     start: int,
     has_duals: bool,
+    classical: bool,
     many_paths: bool,
     threads: int,
 ) -> tuple[int, ...]: ...
@@ -66,4 +67,4 @@ def assign_batch(
     threads: int,
 ) -> list[tuple[int, ...]]: ...
 def batch_workspace_size(num_rows: int, num_columns: int, threads: int) -> int: ...
-def assignment_workspace_size(num_rows: int, num_columns: int, threads: int) -> int: ...
+def assignment_workspace_size(num_rows: int, num_columns: int, threads: int, classical: bool) -> int: ...

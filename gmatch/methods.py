@@ -168,6 +168,16 @@ class Tree(_Method):
 
 
 @dataclass(frozen=True)
+class Classical(_Method):
+    """Assignment by the classical variant of the Hungarian algorithm (Date and Nagi 2016, Algorithms 7 and 8).
+
+    Trees grow from all free rows at once along tight edges that are compressed to a list for each row; a dual step finds
+    the least slack of the rows that are in trees. A phase ends with the nearest paths. O(n**2 m) work at worst, O(n + m)
+    memory beside the costs.
+    """
+
+
+@dataclass(frozen=True)
 class JV(_Method):
     """Assignment by shortest augmenting paths, one after the other (Jonker and Volgenant 1987; Crouse 2016).
 
@@ -176,14 +186,15 @@ class JV(_Method):
     """
 
 
-AssignmentMethod = Tree | JV
+AssignmentMethod = Tree | Classical | JV
 
-ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (JV(), Tree(), Tree("nearest"))
+ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (JV(), Tree(), Tree("nearest"), Classical())
 """Every method of assignment with every choice of its options."""
 
 _ASSIGNMENT_BY_NAME: dict[str, AssignmentMethod] = {
     "jv": JV(),
     "tree": Tree(),
+    "classical": Classical(),
     **{method.name: method for method in ASSIGNMENT_METHODS},
 }
 
@@ -204,6 +215,6 @@ def assignment_method_of(method: str | AssignmentMethod, device: str) -> Assignm
     if found is None:
         raise InvalidInput(
             f"unknown method {method!r}; expected one of 'auto', {', '.join(map(repr, _ASSIGNMENT_BY_NAME))}, or one "
-            "of the objects gmatch.JV(), gmatch.Tree(...)"
+            "of the objects gmatch.JV(), gmatch.Tree(...), gmatch.Classical()"
         )
     return found

@@ -24,7 +24,10 @@ DTYPES = (
     "bool",
     "float16",
 )
-METHODS = {"cpu": ("auto", "jv", "tree", "tree-nearest"), "gpu": ("auto", "tree", "tree-nearest")}
+METHODS = {
+    "cpu": ("auto", "jv", "tree", "tree-nearest", "classical"),
+    "gpu": ("auto", "tree", "tree-nearest", "classical"),
+}
 STARTS = ("auto", "reduce", "none")
 
 

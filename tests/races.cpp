@@ -128,11 +128,12 @@ static Count cost_by_shortest_paths(const Costs& costs) {
   return total(costs, row_match);
 }
 
-static Count cost_by_trees(const Costs& costs, AssignmentStart start, bool many_paths, int threads) {
+template <class Edges>
+static Count cost_by_search(const Costs& costs, AssignmentStart start, bool many_paths, int threads) {
   std::vector<Vertex> row_match(costs.num_rows, NONE), col_match(costs.num_columns);
   std::vector<Vertex> levels(costs.num_rows + 1), augmentations(costs.num_rows + 1);
   std::vector<long long> u(costs.num_rows), v(costs.num_columns);
-  std::vector<char> workspace(assignment_workspace_size(costs, static_cast<Count>(threads) * HostTeam::TILE));
+  std::vector<char> workspace(assignment_workspace_size<Edges>(costs, static_cast<Count>(threads) * HostTeam::TILE));
   Progress progress{};
   Report report{};
   const AssignmentTask<long long> task{{costs.num_rows, costs.num_columns, row_match.data(), col_match.data()},
@@ -145,8 +146,15 @@ static Count cost_by_trees(const Costs& costs, AssignmentStart start, bool many_
                                        start,
                                        false,
                                        many_paths};
-  run_team(threads, [&](HostTeam& team) { assign(team, costs, task); });
+  run_team(threads, [&](HostTeam& team) { assign<Edges>(team, costs, task); });
   return report.size == costs.num_rows ? total(costs, row_match) : -1;
+}
+
+static void expect(Count expected, Count found, const Costs& costs, const char* name, int threads) {
+  if (found == expected) return;
+  std::printf("%s: %d x %d, %d threads: cost %lld, not %lld\n", name, costs.num_rows, costs.num_columns, threads, found,
+              expected);
+  std::exit(1);
 }
 
 static void check_assignment(std::mt19937& random, Vertex rows, Vertex columns, int largest) {
@@ -157,11 +165,8 @@ static void check_assignment(std::mt19937& random, Vertex rows, Vertex columns, 
   for (const AssignmentStart start : {AssignmentStart::none, AssignmentStart::reduce}) {
     for (const bool many_paths : {false, true}) {
       for (const int threads : {2, 8}) {
-        const Count found = cost_by_trees(costs, start, many_paths, threads);
-        if (found == expected) continue;
-        std::printf("%d x %d, many_paths %d, %d threads: cost %lld, not %lld\n", rows, columns, many_paths, threads,
-                    found, expected);
-        std::exit(1);
+        expect(expected, cost_by_search<TightEdges<int>>(costs, start, many_paths, threads), costs, "tree", threads);
+        expect(expected, cost_by_search<ClassicalEdges<int>>(costs, start, false, threads), costs, "classical", threads);
       }
     }
   }

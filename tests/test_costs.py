@@ -120,7 +120,7 @@ def test_arrays_of_other_libraries() -> None:
         (None, "expected a matrix of costs, with rows and columns; got NoneType of 0 dimensions"),
         (
             np.zeros((2, 3, 4)),
-            "expected one matrix of costs; got shape (2, 3, 4); batches are not there yet: call lap for each",
+            "expected a matrix of costs, with rows and columns; got ndarray of 3 dimensions",
         ),
         (
             sp.csr_array(np.eye(2)),

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Tree
+from ..methods import JV, Classical, Tree
 
 if TYPE_CHECKING:
     from ..batch import CostBatch
@@ -99,9 +99,9 @@ def assign(
     team_size = 1 if threads is None else thread_count(threads, 0)
     levels, augmentations = journal = np.empty((2, rows + 1), np.int32)
     try:
-        report = _native.assign_tree(
+        report = _native.assign_by_search(
             costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
-            has_duals, method.paths == "many", team_size,
+            has_duals, isinstance(method, Classical), isinstance(method, Tree) and method.paths == "many", team_size,
         )  # fmt: skip
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, ForestKind, Tree
+from ..methods import JV, Classical, ForestKind, Tree
 from .cpu import counters_of
 
 if TYPE_CHECKING:
@@ -213,14 +213,19 @@ def assign(
     has_duals = v is not None and rows == columns
     with costs.array.device as device:
         team = "block" if rows * columns <= BLOCK_ASSIGNMENT_LIMIT else "grid"
-        kernel = program("assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array))
+        kernel = program(
+            "assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array),
+            edges="ClassicalEdges" if isinstance(method, Classical) else "TightEdges",
+        )  # fmt: skip
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
         row_match = cupy.full(rows, -1, np.int32) if row_match is None else row_match
         col_match = cupy.empty(columns, np.int32)
         u = cupy.empty(rows, dual)
         v = v if has_duals else cupy.zeros(columns, dual)
         journal = cupy.empty((2, rows + 1), np.int32)
-        bytes_needed = _native.assignment_workspace_size(rows, columns, blocks * GRID_BLOCK_SIZE)
+        bytes_needed = _native.assignment_workspace_size(
+            rows, columns, blocks * GRID_BLOCK_SIZE, isinstance(method, Classical)
+        )
         workspace = cupy.empty(bytes_needed, np.uint8)
         fields = len(_native.REPORT_FIELDS)
         state = cupy.zeros(fields + _native.PROGRESS_SIZE // 8 + 1, np.int64)
@@ -230,7 +235,8 @@ def assign(
             (
                 np.int32(rows), np.int32(columns), costs.array, row_stride, column_stride, np.int32(costs.maximize),
                 _limit_of(costs.limit, dual), row_match, col_match, u, v, journal[0], journal[1], workspace,
-                state[fields:], state, np.int32(start), np.int32(has_duals), np.int32(method.paths == "many"),
+                state[fields:], state, np.int32(start), np.int32(has_duals),
+                np.int32(isinstance(method, Tree) and method.paths == "many"),
                 state[-1:],
             ),
         )  # fmt: skip
@@ -257,7 +263,7 @@ def assign_batch(
         block_size = min(GRID_BLOCK_SIZE, max(64, -(-more // 64) * 64))
         bytes_needed = _native.batch_workspace_size(fewer, more, block_size)
         near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
-        kernel = program("assignment.cuh", "assign_batch", device.id, cost=c_type(batch.array))
+        kernel = program("batch.cuh", "assign_batch", device.id, batch_cost=c_type(batch.array))
         if near > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = near
         blocks = max(1, min(problems, resident_blocks(kernel, block_size, device, near)))

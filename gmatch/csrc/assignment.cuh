@@ -1,5 +1,6 @@
 // assignment.cuh: the program of linear assignment: a start, and the search along tight edges.
 #pragma once
+#include "classical_edges.cuh"
 #include "initial.cuh"
 #include "phases.cuh"
 #include "tight_edges.cuh"
@@ -108,33 +109,51 @@ DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& 
   team.sync();
 }
 
-// Date and Nagi's alternating tree variant.
-template <class Team, class Cost>
+template <class Cost, class Dual>
+DEVICE void set_up(TightEdges<Cost>& edges, const AssignmentTask<Dual>& task) {
+  edges.many_paths = task.many_paths && task.matching.num_rows == task.matching.num_columns;
+}
+template <class Cost, class Dual>
+DEVICE void set_up(ClassicalEdges<Cost>&, const AssignmentTask<Dual>&) {}
+
+template <class Edges, class Cost, class Dual>
+DEVICE Edges edges_of(const DenseCosts<Cost>& costs, const AssignmentTask<Dual>& task) {
+  Edges edges{};
+  edges.costs = costs;
+  edges.u = task.u;
+  edges.v = task.v;
+  set_up(edges, task);
+  return edges;
+}
+
+// Date and Nagi's variants: the classical one with ClassicalEdges, that of alternating trees with TightEdges.
+template <class Edges, class Team, class Cost>
 DEVICE void assign(Team& team, const DenseCosts<Cost>& costs,
                    const AssignmentTask<typename DenseCosts<Cost>::Dual>& task) {
   const Matching& matching = task.matching;
   Report& report = *task.report;
   Steps<Team> steps(team, *task.progress);
+  const Count team_tile = static_cast<Count>(team.size()) * Team::TILE;
   Count now = team.nanoseconds();
 
   Workspace workspace(task.workspace);
   ClaimedForest<true> forest{};
   forest.matching = matching;
   forest.carve(workspace);
-  TightEdges<Cost> edges{};
-  edges.costs = costs;
-  edges.many_paths = task.many_paths && matching.num_rows == matching.num_columns;
-  edges.u = task.u;
-  edges.v = task.v;
-  edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
-
-  run_assignment_start(steps, forest, edges, task);
+  Workspace for_search = workspace;  // what the start works in is free again after it
+  auto start_edges = edges_of<TightEdges<Cost>>(costs, task);
+  start_edges.carve(workspace, team_tile);
+  run_assignment_start(steps, forest, start_edges, task);
   Count start_size = 0;
   team.each(matching.num_rows, [&](Count row) { start_size += matching.row_match[row] != NONE; });
   team.add_all(&report.start_size, start_size);
   if (team.rank() == 0) report.start_ns = lap(team, now);
   steps.end();
 
+  auto edges = edges_of<Edges>(costs, task);
+  edges.carve(for_search, team_tile);
+  edges.begin(team);
+  team.sync();
   run_phases(steps, forest, edges, false, task.journal, report);
 
   if (team.rank() == 0) {
@@ -145,141 +164,37 @@ DEVICE void assign(Team& team, const DenseCosts<Cost>& costs,
   }
 }
 
-template <class Cost>
+template <class Edges, class Cost>
 DEVICE Count assignment_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
   Workspace workspace(nullptr);
   ClaimedForest<true> forest{};
   forest.matching = {costs.num_rows, costs.num_columns, nullptr, nullptr};
   forest.carve(workspace);
-  TightEdges<Cost> edges{};
+  Workspace for_search = workspace;
+  TightEdges<Cost> start_edges{};
+  start_edges.costs = costs;
+  start_edges.carve(workspace, team_tile);
+  Edges edges{};
   edges.costs = costs;
-  edges.carve(workspace, team_tile);
-  return workspace.used();
+  edges.carve(for_search, team_tile);
+  return workspace.used() > for_search.used() ? workspace.used() : for_search.used();
 }
 
-// One problem of a batch: where its matrix lies, turned so that it has no more rows than columns.
-struct BatchProblem {
-  Count offset, row_stride, column_stride;  // in entries
-  Count num_rows, num_columns;
-  Count transposed;  // whether it was turned
-};
-
-// Independent problems. What belongs to problem p starts at p * most_rows, for columns at p * most_columns.
-template <class Cost>
-struct Batch {
-  using Dual = typename DenseCosts<Cost>::Dual;
-
-  const BatchProblem* problems;
-  int num_problems;
-  Vertex most_rows, most_columns;  // as given, before a problem is turned
-  const Cost* entries;
-  bool maximize;
-  Dual limit;
-  Vertex* row_match;
-  Vertex* col_match;
-  Dual* u;
-  Dual* v;
-  Report* reports;  // [num_problems] zero
-  AssignmentStart start;
-  bool many_paths;
-
-  DEVICE DenseCosts<Cost> costs(int p) const {
-    const BatchProblem& problem = problems[p];
-    return {static_cast<Vertex>(problem.num_rows), static_cast<Vertex>(problem.num_columns), entries + problem.offset,
-            problem.row_stride, problem.column_stride, maximize, limit};
-  }
-  // Where the rows and the columns of a problem have something, whichever way it was turned.
-  template <class T>
-  DEVICE T* of_rows(int p, T* rows, T* columns) const {
-    return problems[p].transposed ? columns + p * static_cast<Count>(most_columns)
-                                  : rows + p * static_cast<Count>(most_rows);
-  }
-  template <class T>
-  DEVICE T* of_columns(int p, T* rows, T* columns) const {
-    return problems[p].transposed ? rows + p * static_cast<Count>(most_rows)
-                                  : columns + p * static_cast<Count>(most_columns);
-  }
-};
-
-// The arrays of a problem while a team works on it: near, in its own memory.
-template <class Cost>
-DEVICE AssignmentTask<typename DenseCosts<Cost>::Dual> carve_task(Workspace& workspace, const DenseCosts<Cost>& costs) {
-  using Dual = typename DenseCosts<Cost>::Dual;
-  AssignmentTask<Dual> task{};
-  task.matching = {costs.num_rows, costs.num_columns, workspace.take<Vertex>(costs.num_rows),
-                   workspace.take<Vertex>(costs.num_columns)};
-  task.u = workspace.take<Dual>(costs.num_rows);
-  task.v = workspace.take<Dual>(costs.num_columns);
-  task.journal = {workspace.take<Vertex>(costs.num_rows + 1), workspace.take<Vertex>(costs.num_rows + 1)};
-  task.progress = workspace.take<Progress>(1);
-  return task;
-}
-
-// Problem p of a batch, from the start to the answer. `memory` is the team's own, of batch_workspace_size(...).
-template <class Team, class Cost>
-DEVICE void assign_problem(Team& team, const Batch<Cost>& batch, int p, char* memory) {
-  const DenseCosts<Cost> costs = batch.costs(p);
-  Workspace workspace(memory);
-  auto task = carve_task(workspace, costs);
-  task.workspace = workspace.rest();
-  task.report = &batch.reports[p];
-  task.start = batch.start;
-  task.many_paths = batch.many_paths;
-  if (team.rank() == 0) *task.progress = Progress{};
-  team.sync();
-  assign(team, costs, task);
-  team.sync();
-  const Matching& matching = task.matching;
-  Vertex* row_match = batch.of_rows(p, batch.row_match, batch.col_match);
-  Vertex* col_match = batch.of_columns(p, batch.row_match, batch.col_match);
-  auto* u = batch.of_rows(p, batch.u, batch.v);
-  auto* v = batch.of_columns(p, batch.u, batch.v);
-  team.each(costs.num_rows, [&](Count row) {
-    row_match[row] = matching.row_match[row];
-    u[row] = task.u[row];
-  });
-  team.each(costs.num_columns, [&](Count column) {
-    col_match[column] = matching.col_match[column];
-    v[column] = task.v[column];
-  });
-  team.sync();
-}
-
-// For the largest problem of a batch.
-template <class Cost>
-DEVICE Count batch_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
-  Workspace workspace(nullptr);
-  carve_task(workspace, costs);
-  return workspace.used() + assignment_workspace_size(costs, team_tile);
-}
-
-// The GPU's entry points. COST is the type of the matrix.
-#if defined(PROGRAM) && defined(COST)
+// The GPU's entry points. COST is the type of the matrix, EDGES the method's.
+#if defined(PROGRAM) && defined(EDGES)
 using Dual = DenseCosts<COST>::Dual;
 
 #define ASSIGN_PARAMETERS                                                                                             \
   int num_rows, int num_columns, const COST *costs, Count row_stride, Count column_stride, int maximize, Dual limit,  \
       Vertex *row_match, Vertex *col_match, Dual *u, Dual *v, Vertex *levels, Vertex *augmentations, char *workspace, \
       Progress *progress, Report *report, int start, int has_duals, int many_paths, unsigned *arrivals
-#define ASSIGN(Team)                                                                                                 \
-  Team team(arrivals);                                                                                               \
-  assign(team, DenseCosts<COST>{num_rows, num_columns, costs, row_stride, column_stride, maximize != 0, limit},      \
-         AssignmentTask<Dual>{{num_rows, num_columns, row_match, col_match}, u, v, {levels, augmentations}, workspace, \
-                              progress, report, static_cast<AssignmentStart>(start), has_duals != 0,                 \
-                              many_paths != 0})
+#define ASSIGN(Team)                                                                                                  \
+  Team team(arrivals);                                                                                                \
+  assign<EDGES<COST>>(                                                                                                \
+      team, DenseCosts<COST>{num_rows, num_columns, costs, row_stride, column_stride, maximize != 0, limit},          \
+      AssignmentTask<Dual>{{num_rows, num_columns, row_match, col_match}, u, v, {levels, augmentations}, workspace,   \
+                           progress, report, static_cast<AssignmentStart>(start), has_duals != 0, many_paths != 0})
 
 PROGRAM(assign_grid, 512)(ASSIGN_PARAMETERS) { ASSIGN(GridTeam<32>); }
 PROGRAM(assign_block, 512)(ASSIGN_PARAMETERS) { ASSIGN(BlockTeam<32>); }
-
-// One block a problem; a block that is done takes the next one.
-PROGRAM(assign_batch, 512)
-(const BatchProblem* problems, int num_problems, int most_rows, int most_columns, const COST* entries, int maximize,
- Dual limit, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v, Report* reports, int start, int many_paths,
- char* workspace, Count workspace_size, Count near_size, int* next) {
-  BlockTeam<32> team(nullptr);
-  const Batch<COST> batch{problems, num_problems, most_rows, most_columns, entries, maximize != 0, limit, row_match,
-                          col_match, u, v, reports, static_cast<AssignmentStart>(start), many_paths != 0};
-  char* memory = team.own_memory(workspace, workspace_size, near_size);
-  for (int p = team.next(next); p < num_problems; p = team.next(next)) assign_problem(team, batch, p, memory);
-}
 #endif

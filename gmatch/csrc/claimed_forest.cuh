@@ -83,6 +83,10 @@ struct ClaimedForest {
     return true;
   }
 
+  // Makes a row of the forest part of the next frontier once more.
+  template <class Team>
+  DEVICE void rejoin(const Steps<Team>& steps, Vertex row, Vertex root) const { join(steps, row, root); }
+
   // Flips one augmenting path of every tree that found one.
   template <class Team>
   DEVICE void augment(Steps<Team>& steps) const {

@@ -16,7 +16,7 @@
 #include <system_error>
 #include <vector>
 
-#include "assignment.cuh"
+#include "batch.cuh"
 #include "programs.cuh"
 #include "shortest_path.hpp"
 
@@ -155,10 +155,10 @@ DenseCosts<Cost> dense_costs(const CostMatrix<Cost>& costs, bool maximize, nb::h
 }
 
 template <class Cost>
-nb::tuple assign_tree(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
+nb::tuple assign_by_search(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
                       Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
                       Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels, Array<Vertex> augmentations,
-                      int start, bool has_duals, bool many_paths, int threads) {
+                      int start, bool has_duals, bool classical, bool many_paths, int threads) {
   using Dual = typename DenseCosts<Cost>::Dual;
   const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
   Progress progress{};
@@ -176,9 +176,13 @@ nb::tuple assign_tree(CostMatrix<Cost> costs, bool maximize, nb::handle limit, A
   {
     const nb::gil_scoped_release release;
     const Count team_tile = static_cast<Count>(threads) * HostTeam::TILE;
-    const std::unique_ptr<char[]> workspace(new char[assignment_workspace_size(problem, team_tile)]);
-    task.workspace = workspace.get();
-    run_on_host(threads, [&](HostTeam& team) { assign(team, problem, task); });
+    const auto run = [&](auto edges) {
+      using Edges = decltype(edges);
+      const std::unique_ptr<char[]> workspace(new char[assignment_workspace_size<Edges>(problem, team_tile)]);
+      task.workspace = workspace.get();
+      run_on_host(threads, [&](HostTeam& team) { assign<Edges>(team, problem, task); });
+    };
+    classical ? run(ClassicalEdges<Cost>{}) : run(TightEdges<Cost>{});
   }
   return to_tuple(report);
 }
@@ -385,9 +389,11 @@ nb::tuple inspect_costs(CostMatrix<Cost> costs, int threads) {
   return nb::make_tuple(all.lowest, all.highest, all.nan, all.plus_inf, all.minus_inf);
 }
 
-Count gpu_assignment_workspace_size(int num_rows, int num_columns, int threads) {
-  return assignment_workspace_size(DenseCosts<double>{num_rows, num_columns, nullptr, 0, 0, false, 0},
-                                   static_cast<Count>(threads) * DEVICE_TILE);
+Count gpu_assignment_workspace_size(int num_rows, int num_columns, int threads, bool classical) {
+  const DenseCosts<double> costs{num_rows, num_columns, nullptr, 0, 0, false, 0};
+  const Count team_tile = static_cast<Count>(threads) * DEVICE_TILE;
+  return classical ? assignment_workspace_size<ClassicalEdges<double>>(costs, team_tile)
+                   : assignment_workspace_size<TightEdges<double>>(costs, team_tile);
 }
 
 Count gpu_batch_workspace_size(int num_rows, int num_columns, int threads) {
@@ -404,9 +410,10 @@ void define_assignment_for(nb::module_& m) {
   m.def("assign_jv", &assign_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
         "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
         "has_duals"_a);
-  m.def("assign_tree", &assign_tree<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
+  m.def("assign_by_search", &assign_by_search<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
         "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
-        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "many_paths"_a, "threads"_a);
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "classical"_a,
+        "many_paths"_a, "threads"_a);
 }
 
 // The GPU backend allocates what the programs carve up.
@@ -436,7 +443,8 @@ NB_MODULE(_native, m) {
   define_assignment_for<Count>(m);
   define_assignment_for<float>(m);
   define_assignment_for<double>(m);
-  m.def("assignment_workspace_size", &gpu_assignment_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
+  m.def("assignment_workspace_size", &gpu_assignment_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
+        "classical"_a);
   m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
   m.def("workspace_size", &gpu_workspace_size, "forest"_a, "start"_a, "num_rows"_a, "num_columns"_a, "num_edges"_a);
   nb::list report_fields;

@@ -20,6 +20,7 @@
 //   claim                      compare and swap: true for the one thread that changed `expected` into `desired`
 //   fetch_add, append          append adds 1, for all threads that come to a line of the program to one counter
 //   fetch_min                  lowers a cell; what the writer of a value wrote before is seen by who gets that value
+//   lower                      lowers a cell to a sum of costs that is not negative
 //   min_group                  the smallest value of the lanes of a group; all its lanes call it
 //   add_all, min_all           the sum, the minimum, of one value of every thread, into a cell; all threads of the team
 //                              call it; minima of floating point numbers must not be negative
@@ -126,14 +127,17 @@ class DeviceTeam {
     return value;
   }
   template <class T>
+  DEVICE void lower(T* cell, T value) const {
+    auto* ordered = reinterpret_cast<long long*>(cell);
+    on_grid() ? atomicMin(ordered, in_order(value)) : atomicMin_block(ordered, in_order(value));
+  }
+  template <class T>
   DEVICE void min_all(T* cell, T value) const {
     for (int offset = 16; offset > 0; offset /= 2) {
       const T other = __shfl_xor_sync(0xffffffffu, value, offset);
       value = other < value ? other : value;
     }
-    if (threadIdx.x % 32 != 0 || value >= read(cell)) return;
-    auto* ordered = reinterpret_cast<long long*>(cell);
-    on_grid() ? atomicMin(ordered, in_order(value)) : atomicMin_block(ordered, in_order(value));
+    if (threadIdx.x % 32 == 0 && value < read(cell)) lower(cell, value);
   }
   DEVICE int next(int* counter) const {
     __shared__ int number;
@@ -278,12 +282,14 @@ class HostTeam {
   template <class T>
   T min_group(T value) const { return value; }
   template <class T>
-  void min_all(T* cell, T value) const {
+  void lower(T* cell, T value) const {
     T old = read(cell);
     while (value < old &&
            !__atomic_compare_exchange(cell, &old, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
   }
+  template <class T>
+  void min_all(T* cell, T value) const { lower(cell, value); }
   Count nanoseconds() const {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();

@@ -42,6 +42,9 @@ struct TightEdges {
     radii = workspace.take<Dual>(3);
   }
 
+  template <class Team>
+  DEVICE void begin(const Team&) {}
+
   DEVICE bool has_edges(Vertex) const { return true; }
 
   template <class Team>

@@ -1,0 +1,116 @@
+// batch.cuh: many small assignment problems, one for each team.
+#pragma once
+#include "assignment.cuh"
+
+// One problem of a batch: where its matrix lies, turned so that it has no more rows than columns.
+struct BatchProblem {
+  Count offset, row_stride, column_stride;  // in entries
+  Count num_rows, num_columns;
+  Count transposed;  // whether it was turned
+};
+
+// Independent problems. What belongs to problem p starts at p * most_rows, for columns at p * most_columns.
+template <class Cost>
+struct Batch {
+  using Dual = typename DenseCosts<Cost>::Dual;
+
+  const BatchProblem* problems;
+  int num_problems;
+  Vertex most_rows, most_columns;  // as given, before a problem is turned
+  const Cost* entries;
+  bool maximize;
+  Dual limit;
+  Vertex* row_match;
+  Vertex* col_match;
+  Dual* u;
+  Dual* v;
+  Report* reports;  // [num_problems] zero
+  AssignmentStart start;
+  bool many_paths;
+
+  DEVICE DenseCosts<Cost> costs(int p) const {
+    const BatchProblem& problem = problems[p];
+    return {static_cast<Vertex>(problem.num_rows), static_cast<Vertex>(problem.num_columns), entries + problem.offset,
+            problem.row_stride, problem.column_stride, maximize, limit};
+  }
+  // Where the rows and the columns of a problem have something, whichever way it was turned.
+  template <class T>
+  DEVICE T* of_rows(int p, T* rows, T* columns) const {
+    return problems[p].transposed ? columns + p * static_cast<Count>(most_columns)
+                                  : rows + p * static_cast<Count>(most_rows);
+  }
+  template <class T>
+  DEVICE T* of_columns(int p, T* rows, T* columns) const {
+    return problems[p].transposed ? rows + p * static_cast<Count>(most_rows)
+                                  : columns + p * static_cast<Count>(most_columns);
+  }
+};
+
+// The arrays of a problem while a team works on it: near, in its own memory.
+template <class Cost>
+DEVICE AssignmentTask<typename DenseCosts<Cost>::Dual> carve_task(Workspace& workspace, const DenseCosts<Cost>& costs) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  AssignmentTask<Dual> task{};
+  task.matching = {costs.num_rows, costs.num_columns, workspace.take<Vertex>(costs.num_rows),
+                   workspace.take<Vertex>(costs.num_columns)};
+  task.u = workspace.take<Dual>(costs.num_rows);
+  task.v = workspace.take<Dual>(costs.num_columns);
+  task.journal = {workspace.take<Vertex>(costs.num_rows + 1), workspace.take<Vertex>(costs.num_rows + 1)};
+  task.progress = workspace.take<Progress>(1);
+  return task;
+}
+
+// Problem p of a batch, from the start to the answer. `memory` is the team's own, of batch_workspace_size(...).
+template <class Team, class Cost>
+DEVICE void assign_problem(Team& team, const Batch<Cost>& batch, int p, char* memory) {
+  const DenseCosts<Cost> costs = batch.costs(p);
+  Workspace workspace(memory);
+  auto task = carve_task(workspace, costs);
+  task.workspace = workspace.rest();
+  task.report = &batch.reports[p];
+  task.start = batch.start;
+  task.many_paths = batch.many_paths;
+  if (team.rank() == 0) *task.progress = Progress{};
+  team.sync();
+  assign<TightEdges<Cost>>(team, costs, task);
+  team.sync();
+  const Matching& matching = task.matching;
+  Vertex* row_match = batch.of_rows(p, batch.row_match, batch.col_match);
+  Vertex* col_match = batch.of_columns(p, batch.row_match, batch.col_match);
+  auto* u = batch.of_rows(p, batch.u, batch.v);
+  auto* v = batch.of_columns(p, batch.u, batch.v);
+  team.each(costs.num_rows, [&](Count row) {
+    row_match[row] = matching.row_match[row];
+    u[row] = task.u[row];
+  });
+  team.each(costs.num_columns, [&](Count column) {
+    col_match[column] = matching.col_match[column];
+    v[column] = task.v[column];
+  });
+  team.sync();
+}
+
+// For the largest problem of a batch.
+template <class Cost>
+DEVICE Count batch_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
+  Workspace workspace(nullptr);
+  carve_task(workspace, costs);
+  return workspace.used() + assignment_workspace_size<TightEdges<Cost>>(costs, team_tile);
+}
+
+// The GPU's entry point. BATCH_COST is the type of the matrices.
+#if defined(PROGRAM) && defined(BATCH_COST)
+using Dual = DenseCosts<BATCH_COST>::Dual;
+
+// One block a problem; a block that is done takes the next one.
+PROGRAM(assign_batch, 512)
+(const BatchProblem* problems, int num_problems, int most_rows, int most_columns, const BATCH_COST* entries, int maximize,
+ Dual limit, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v, Report* reports, int start, int many_paths,
+ char* workspace, Count workspace_size, Count near_size, int* next) {
+  BlockTeam<32> team(nullptr);
+  const Batch<BATCH_COST> batch{problems, num_problems, most_rows, most_columns, entries, maximize != 0, limit, row_match,
+                          col_match, u, v, reports, static_cast<AssignmentStart>(start), many_paths != 0};
+  char* memory = team.own_memory(workspace, workspace_size, near_size);
+  for (int p = team.next(next); p < num_problems; p = team.next(next)) assign_problem(team, batch, p, memory);
+}
+#endif

@@ -1,0 +1,151 @@
+// classical_edges.cuh: the tight edges of a dense matrix of costs, compressed row by row.
+//
+// Date, Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel Computing 57 (2016), the
+// classical variant: the least uncovered slack of every row (Algorithm 7), the dual step (Algorithm 8), compression.
+//
+// The paper adds and subtracts half the least slack on the two sides of the cover; but for a constant that moves from all
+// u to all v, that is the whole of it on the side of the forest, and integers stay integers. As in tight_edges.cuh the
+// duals stand still during a phase: a row that entered the forest at radius d has used up radius - d of its slacks. Each
+// row remembers its least slack, so that a dual step reads only the rows in which an edge becomes tight.
+#pragma once
+#include "dense_costs.cuh"
+#include "tight_lists.cuh"
+
+template <class Cost>
+struct ClassicalEdges {
+  using Dual = typename DenseCosts<Cost>::Dual;
+
+  DenseCosts<Cost> costs;
+  Dual* u;              // [num_rows]
+  Dual* v;              // [num_columns]
+  TightLists lists;
+  Dual* entered;        // [num_rows] the radius at which a row entered the forest
+  Dual* least;          // [num_rows] no slack of the row that is not listed is less, to columns outside the forest
+  Dual* next_radius;    // [1]
+  Dual radius;          // this thread's copies; all agree
+  Count dual_steps, rows_scanned;
+
+  DEVICE void carve(Workspace& workspace, Count) {
+    lists.num_rows = costs.num_rows;
+    lists.num_columns = costs.num_columns;
+    lists.carve(workspace);
+    entered = workspace.take<Dual>(costs.num_rows);
+    least = workspace.take<Dual>(costs.num_rows);
+    next_radius = workspace.take<Dual>(1);
+  }
+
+  template <class Team>
+  DEVICE void begin(const Team& team) {
+    lists.mark_all_stale(team);
+    team.each(costs.num_rows, [&](Count row) { least[row] = costs.infinite(); });
+  }
+
+  DEVICE bool has_edges(Vertex) const { return true; }
+
+  // Compresses the rows whose duals the last phase changed; the slacks of the others have not become less.
+  template <class Team>
+  DEVICE void begin_phase(const Steps<Team>& steps) {
+    radius = 0;
+    if (steps.team.rank() == 0) *next_radius = costs.infinite();
+    steps.team.each(costs.num_rows, [&](Count row) { lists.root_of[row] = NONE; });
+    compress(steps.team, [](Vertex) { return Dual{0}; }, [](Vertex) { return true; }, [](Vertex) {});
+  }
+
+  template <class Team>
+  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level) {
+    if (steps.team.rank() == 0) *lists.num_stale = 0;
+    return lists.expand(
+        steps, forest, level, [&](Vertex row) { entered[row] = radius; },
+        [&](Vertex row, Vertex column, bool is_new) {
+          const Dual slack_now = slack(row, column);
+          if ((is_new ? radius : entered[row]) + slack_now <= radius) return true;
+          // It was tight when the row was compressed, before the column's dual fell.
+          if (slack_now < steps.team.read(&least[row])) steps.team.lower(&least[row], slack_now);
+          return false;
+        });
+  }
+
+  // The dual step. The forest's rows that have a new tight edge are its frontier again.
+  template <class Team>
+  DEVICE bool widen(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    if (steps.found() > 0) return false;
+    Team& team = steps.team;
+    Dual nearest = costs.infinite();
+    team.each(costs.num_rows, [&](Count row) {
+      if (lists.in_forest(row) && reach_of(row) < nearest) nearest = reach_of(row);
+    });
+    team.min_all(next_radius, nearest);
+    steps.end();
+
+    const Dual next = team.read(next_radius);
+    if (next == costs.infinite()) return false;
+    radius = next;
+    ++dual_steps;
+    team.each(costs.num_rows, [&](Count i) {
+      const Vertex row = static_cast<Vertex>(i);
+      if (!lists.in_forest(row) || reach_of(row) > radius) return;
+      lists.mark_stale(team, row);
+      least[row] = costs.infinite();
+    });
+    steps.end();
+
+    if (team.rank() == 0) *next_radius = costs.infinite();
+    compress(
+        team, [&](Vertex row) { return entered[row]; }, [&](Vertex column) { return !forest.reached(column); },
+        [&](Vertex row) { forest.rejoin(steps, row, lists.root_of[row]); });
+    steps.end();
+    if (team.rank() == 0) *lists.num_stale = 0;
+    return true;
+  }
+
+  template <class Team>
+  DEVICE void end_phase(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    Team& team = steps.team;
+    team.each(costs.num_columns, [&](Count column) {
+      const Vertex mate = forest.matching.col_match[column];
+      if (mate != NONE && forest.reached(column)) v[column] -= radius - entered[mate];
+    });
+    team.each(costs.num_rows, [&](Count i) {
+      const Vertex row = static_cast<Vertex>(i);
+      if (!lists.in_forest(row) || radius == entered[row]) return;
+      u[row] += radius - entered[row];
+      lists.mark_stale(team, row);
+      least[row] = costs.infinite();
+    });
+    steps.end();
+  }
+
+ private:
+  DEVICE Dual slack(Vertex row, Vertex column) const {
+    const Dual slack = costs.at(row, column) - u[row] - v[column];
+    return slack > 0 ? slack : 0;
+  }
+  // No edge of a row outside its list becomes tight at a smaller radius.
+  DEVICE Dual reach_of(Vertex row) const {
+    return least[row] == costs.infinite() ? least[row] : entered[row] + least[row];
+  }
+
+  // Lists the tight edges of the stale rows to the columns that are wanted, and notes the least slack of the others.
+  template <class Team, class Entered, class IsWanted, class First>
+  DEVICE void compress(const Team& team, Entered entered_at, IsWanted is_wanted, First on_first) {
+    const Vertex count = team.read(lists.num_stale);
+    lists.each_part(team, count, [&](Vertex i, Vertex first, Vertex end) {
+      const Vertex row = lists.stale[i];
+      const Dual offset = entered_at(row);
+      Dual smallest = costs.infinite();
+      lists.each_column(
+          team, first, end, [&](Vertex column) { return slack(row, column); },
+          [&](Vertex column, Dual slack) {
+            if (!is_wanted(column)) return;
+            if (offset + slack <= radius) {
+              if (lists.add(team, row, column)) on_first(row);
+            } else if (slack < smallest) {
+              smallest = slack;
+            }
+          });
+      smallest = team.min_group(smallest);
+      if (team.lane() == 0 && smallest < team.read(&least[row])) team.lower(&least[row], smallest);
+    });
+    rows_scanned += count;
+  }
+};
