@@ -7,7 +7,7 @@ from .certificate import AssignmentCertificate, Certificate, verify
 from .costs import DenseCosts
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
 from .matching import max_matching, structural_rank
-from .methods import APFB, ASSIGNMENT_METHODS, JV, METHODS, APsB, Claims, Classical, Tree
+from .methods import APFB, ASSIGNMENT_METHODS, JV, METHODS, APsB, Claims, Classical, Munkres, Tree
 from .problem import BipartiteGraph
 from .result import Assignment, AssignmentBatch, Matching, Status
 
@@ -35,6 +35,7 @@ __all__ = [
     "JV",
     "METHODS",
     "Matching",
+    "Munkres",
     "Status",
     "Tree",
     "compat",

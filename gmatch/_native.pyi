@@ -50,6 +50,23 @@ def assign_by_search(
     many_paths: bool,
     threads: int,
 ) -> tuple[int, ...]: ...
+def assign_by_slacks(
+    costs: Any,
+    maximize: bool,
+    limit: int | float | None,
+    row_match: Any,
+    col_match: Any,
+    u: Any,
+    v: Any,
+    levels: Any,
+    augmentations: Any,
+    start: int,
+    has_duals: bool,
+    form: int,
+    slacks: Any,
+    threads: int,
+) -> tuple[int, ...]: ...
+def munkres_workspace_size(num_rows: int, num_columns: int, threads: int) -> int: ...
 def assign_batch(
     problems: Any,
     entries: Any,

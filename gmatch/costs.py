@@ -144,6 +144,12 @@ class DenseCosts:
         """Of the duals, and of sums of costs."""
         return np.int64 if self.array.dtype.kind == "i" else np.float64
 
+    def slack_type(self) -> type[np.int32] | type[np.int64] | type[np.float64]:
+        """Of a matrix of slacks: they stay within four spreads."""
+        if self.array.dtype == np.int32 and 4 * (self.highest - self.lowest) < 2**31:
+            return np.int32
+        return self.dual_type
+
     def dual_spread(self) -> int | float:
         """How far duals of columns may lie apart at the start; in an optimum they need not lie farther apart."""
         spread = self.highest - self.lowest

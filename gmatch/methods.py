@@ -171,10 +171,38 @@ class Tree(_Method):
 class Classical(_Method):
     """Assignment by the classical variant of the Hungarian algorithm (Date and Nagi 2016, Algorithms 7 and 8).
 
-    Trees grow from all free rows at once along tight edges that are compressed to a list for each row; a dual step finds
-    the least slack of the rows that are in trees. A phase ends with the nearest paths. O(n**2 m) work at worst, O(n + m)
-    memory beside the costs.
+    Trees grow from all free rows at once along tight edges that are compressed to a list for each row; a dual step
+    finds the least slack of the rows that are in trees. A phase ends with the nearest paths. O(n**2 m) work at worst,
+    O(n + m) memory beside the costs.
     """
+
+
+Form = Literal["baseline", "reductions", "fused", "cooperative", "registers"]
+
+
+@dataclass(frozen=True)
+class Munkres(_Method):
+    """Assignment by Munkres' method on a matrix of slacks, rewritten by every dual step (Lopes et al. 2019).
+
+    The forms are the ladder of Kawtikwar, Chang and Govind's report, which `benchmarks/papers.py` measures. O(n**2 m)
+    dual work for each phase at worst; a matrix of slacks beside the costs, of 4 bytes an entry for int32 costs of
+    moderate range, of 8 else.
+
+    Parameters
+    ----------
+    form : {"registers", "cooperative", "fused", "reductions", "baseline"}
+        ``"baseline"``: a launch for each pass, all zeros counted by atomic additions. ``"reductions"``: counted by a
+        sum over rows. ``"fused"``: adding, subtracting and compressing in one pass. ``"cooperative"``: all in one
+        launch, and a search goes on after a dual step. ``"registers"``: a slack is read once, and only if it changes.
+        On the CPU a launch is a pass between two barriers.
+    """
+
+    form: Form = "registers"
+
+    @property
+    def rung(self) -> int:
+        """Of the ladder, from 0; numbered as in csrc/munkres.cuh."""
+        return get_args(Form).index(self.form)
 
 
 @dataclass(frozen=True)
@@ -186,15 +214,18 @@ class JV(_Method):
     """
 
 
-AssignmentMethod = Tree | Classical | JV
+AssignmentMethod = Tree | Classical | Munkres | JV
 
-ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (JV(), Tree(), Tree("nearest"), Classical())
+ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (
+    JV(), Tree(), Tree("nearest"), Classical(), *(Munkres(form) for form in get_args(Form)),
+)  # fmt: skip
 """Every method of assignment with every choice of its options."""
 
 _ASSIGNMENT_BY_NAME: dict[str, AssignmentMethod] = {
     "jv": JV(),
     "tree": Tree(),
     "classical": Classical(),
+    "munkres": Munkres(),
     **{method.name: method for method in ASSIGNMENT_METHODS},
 }
 
@@ -215,6 +246,6 @@ def assignment_method_of(method: str | AssignmentMethod, device: str) -> Assignm
     if found is None:
         raise InvalidInput(
             f"unknown method {method!r}; expected one of 'auto', {', '.join(map(repr, _ASSIGNMENT_BY_NAME))}, or one "
-            "of the objects gmatch.JV(), gmatch.Tree(...), gmatch.Classical()"
+            "of the objects gmatch.JV(), gmatch.Tree(...), gmatch.Classical(), gmatch.Munkres(...)"
         )
     return found

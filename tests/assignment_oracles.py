@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import gmatch
 from gmatch.backends import backend_for
 
 DTYPES = (
@@ -25,8 +26,8 @@ DTYPES = (
     "float16",
 )
 METHODS = {
-    "cpu": ("auto", "jv", "tree", "tree-nearest", "classical"),
-    "gpu": ("auto", "tree", "tree-nearest", "classical"),
+    "cpu": ("auto", *(method.name for method in gmatch.ASSIGNMENT_METHODS)),
+    "gpu": ("auto", *(method.name for method in gmatch.ASSIGNMENT_METHODS if method.name != "jv")),
 }
 STARTS = ("auto", "reduce", "none")
 

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "assignment.cuh"
+#include "munkres.cuh"
 #include "programs.cuh"
 #include "shortest_path.hpp"
 
@@ -150,6 +150,32 @@ static Count cost_by_search(const Costs& costs, AssignmentStart start, bool many
   return report.size == costs.num_rows ? total(costs, row_match) : -1;
 }
 
+static Count cost_by_munkres(const Costs& costs, AssignmentStart start, MunkresForm form, int threads) {
+  std::vector<Vertex> row_match(costs.num_rows, NONE), col_match(costs.num_columns);
+  std::vector<Vertex> levels(costs.num_rows + 1), augmentations(costs.num_rows + 1);
+  std::vector<long long> u(costs.num_rows), v(costs.num_columns);
+  std::vector<int> slacks(static_cast<std::size_t>(costs.num_rows) * costs.num_columns);
+  std::vector<char> workspace(munkres_workspace_size(costs, static_cast<Count>(threads) * HostTeam::TILE));
+  Progress progress{};
+  Report report{};
+  run_team(threads, [&](HostTeam& team) {
+    Munkres<int, int> munkres{costs,
+                              {{costs.num_rows, costs.num_columns, row_match.data(), col_match.data()},
+                               u.data(),
+                               v.data(),
+                               {levels.data(), augmentations.data()},
+                               workspace.data(),
+                               &progress,
+                               &report,
+                               start,
+                               false,
+                               false}};
+    munkres.set_up(form, slacks.data());
+    run_munkres(team, munkres);
+  });
+  return report.size == costs.num_rows ? total(costs, row_match) : -1;
+}
+
 static void expect(Count expected, Count found, const Costs& costs, const char* name, int threads) {
   if (found == expected) return;
   std::printf("%s: %d x %d, %d threads: cost %lld, not %lld\n", name, costs.num_rows, costs.num_columns, threads, found,
@@ -167,6 +193,9 @@ static void check_assignment(std::mt19937& random, Vertex rows, Vertex columns, 
       for (const int threads : {2, 8}) {
         expect(expected, cost_by_search<TightEdges<int>>(costs, start, many_paths, threads), costs, "tree", threads);
         expect(expected, cost_by_search<ClassicalEdges<int>>(costs, start, false, threads), costs, "classical", threads);
+        for (const MunkresForm form : {MunkresForm::baseline, MunkresForm::fused, MunkresForm::registers}) {
+          expect(expected, cost_by_munkres(costs, start, form, threads), costs, "munkres", threads);
+        }
       }
     }
   }

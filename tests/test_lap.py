@@ -35,7 +35,7 @@ def turns(case: int, device: str) -> dict:
     """A method, a start and a number of threads, in turn."""
     methods = METHODS[device]
     method = methods[case % len(methods)]
-    threads = (None, 1, 2, 8)[case // 12 % 4] if device == "cpu" and method.startswith(("tree", "classical")) else None
+    threads = (None, 1, 2, 8)[case // 12 % 4] if device == "cpu" and method not in ("auto", "jv") else None
     return {"method": method, "initial": STARTS[case // 4 % 3], "threads": threads}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, Tree
+from ..methods import JV, Classical, Munkres, Tree
 
 if TYPE_CHECKING:
     from ..batch import CostBatch
@@ -99,16 +99,30 @@ def assign(
     team_size = 1 if threads is None else thread_count(threads, 0)
     levels, augmentations = journal = np.empty((2, rows + 1), np.int32)
     try:
-        report = _native.assign_by_search(
-            costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
-            has_duals, isinstance(method, Classical), isinstance(method, Tree) and method.paths == "many", team_size,
-        )  # fmt: skip
+        if isinstance(method, Munkres):
+            report = _native.assign_by_slacks(
+                costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
+                has_duals, method.rung, np.empty(rows * columns, costs.slack_type()), team_size,
+            )  # fmt: skip
+        else:
+            report = _native.assign_by_search(
+                costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
+                has_duals, isinstance(method, Classical), isinstance(method, Tree) and method.paths == "many",
+                team_size,
+            )  # fmt: skip
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None
     counters = dict(zip(_native.REPORT_FIELDS, report, strict=True))
     del counters["start"]
-    counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()
+    counters |= phase_lists(journal, counters["phases"], method)
     return row_match, col_match, u, v, counters | {"team": "host", "threads": team_size}
+
+
+def phase_lists(journal: Any, phases: int, method: AssignmentMethod) -> dict[str, list[int]]:
+    """What each phase did; not known where each search has a launch of its own."""
+    one_launch = not isinstance(method, Munkres) or method.form in ("cooperative", "registers")
+    levels, augmentations = journal[:, : phases if one_launch else 0].tolist()
+    return {"levels_per_phase": levels, "augmentations_per_phase": augmentations}
 
 
 def assign_batch(

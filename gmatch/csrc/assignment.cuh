@@ -126,6 +126,29 @@ DEVICE Edges edges_of(const DenseCosts<Cost>& costs, const AssignmentTask<Dual>&
   return edges;
 }
 
+// Runs the start. What it works in is free again after it, but for the forest.
+template <class Team, class Cost, class Dual>
+DEVICE void start_assignment(Steps<Team>& steps, const ClaimedForest<true>& forest, const DenseCosts<Cost>& costs,
+                             const AssignmentTask<Dual>& task) {
+  Team& team = steps.team;
+  Count now = team.nanoseconds();
+  Workspace workspace(task.workspace);
+  ClaimedForest<true> same{};
+  same.matching = forest.matching;
+  same.carve(workspace);
+  auto edges = edges_of<TightEdges<Cost>>(costs, task);
+  edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
+  run_assignment_start(steps, forest, edges, task);
+  Count start_size = 0;
+  team.each(forest.matching.num_rows, [&](Count row) { start_size += forest.matching.row_match[row] != NONE; });
+  team.add_all(&task.report->start_size, start_size);
+  if (team.rank() == 0) {
+    task.report->start = static_cast<Count>(task.start);
+    task.report->start_ns = lap(team, now);
+  }
+  steps.end();
+}
+
 // Date and Nagi's variants: the classical one with ClassicalEdges, that of alternating trees with TightEdges.
 template <class Edges, class Team, class Cost>
 DEVICE void assign(Team& team, const DenseCosts<Cost>& costs,
@@ -133,31 +156,19 @@ DEVICE void assign(Team& team, const DenseCosts<Cost>& costs,
   const Matching& matching = task.matching;
   Report& report = *task.report;
   Steps<Team> steps(team, *task.progress);
-  const Count team_tile = static_cast<Count>(team.size()) * Team::TILE;
-  Count now = team.nanoseconds();
-
   Workspace workspace(task.workspace);
   ClaimedForest<true> forest{};
   forest.matching = matching;
   forest.carve(workspace);
-  Workspace for_search = workspace;  // what the start works in is free again after it
-  auto start_edges = edges_of<TightEdges<Cost>>(costs, task);
-  start_edges.carve(workspace, team_tile);
-  run_assignment_start(steps, forest, start_edges, task);
-  Count start_size = 0;
-  team.each(matching.num_rows, [&](Count row) { start_size += matching.row_match[row] != NONE; });
-  team.add_all(&report.start_size, start_size);
-  if (team.rank() == 0) report.start_ns = lap(team, now);
-  steps.end();
+  start_assignment(steps, forest, costs, task);
 
   auto edges = edges_of<Edges>(costs, task);
-  edges.carve(for_search, team_tile);
+  edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
   edges.begin(team);
   team.sync();
   run_phases(steps, forest, edges, false, task.journal, report);
 
   if (team.rank() == 0) {
-    report.start = static_cast<Count>(task.start);
     report.size = report.start_size + steps.progress.augmented;
     report.dual_steps = edges.dual_steps;
     report.rows_scanned = edges.rows_scanned;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "batch.cuh"
+#include "munkres.cuh"
 #include "programs.cuh"
 #include "shortest_path.hpp"
 
@@ -183,6 +184,38 @@ nb::tuple assign_by_search(CostMatrix<Cost> costs, bool maximize, nb::handle lim
       run_on_host(threads, [&](HostTeam& team) { assign<Edges>(team, problem, task); });
     };
     classical ? run(ClassicalEdges<Cost>{}) : run(TightEdges<Cost>{});
+  }
+  return to_tuple(report);
+}
+
+template <class Cost, class Slack>
+nb::tuple assign_by_slacks(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
+                           Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                           Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels,
+                           Array<Vertex> augmentations, int start, bool has_duals, int form, Array<Slack> slacks,
+                           int threads) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  Progress progress{};
+  Report report{};
+  {
+    const nb::gil_scoped_release release;
+    const Count team_tile = static_cast<Count>(threads) * HostTeam::TILE;
+    const std::unique_ptr<char[]> workspace(new char[munkres_workspace_size(problem, team_tile)]);
+    run_on_host(threads, [&](HostTeam& team) {
+      Munkres<Cost, Slack> munkres{problem,
+                                   {{problem.num_rows, problem.num_columns, row_match.data(), col_match.data()},
+                                    u.data(),
+                                    v.data(),
+                                    {levels.data(), augmentations.data()},
+                                    workspace.get(),
+                                    &progress,
+                                    &report,
+                                    static_cast<AssignmentStart>(start),
+                                    has_duals,
+                                    false}};
+      munkres.set_up(static_cast<MunkresForm>(form), slacks.data());
+      run_munkres(team, munkres);
+    });
   }
   return to_tuple(report);
 }
@@ -416,6 +449,19 @@ void define_assignment_for(nb::module_& m) {
         "many_paths"_a, "threads"_a);
 }
 
+template <class Cost, class Slack>
+void define_munkres_for(nb::module_& m) {
+  m.def("assign_by_slacks", &assign_by_slacks<Cost, Slack>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "form"_a,
+        "slacks"_a.noconvert(), "threads"_a);
+}
+
+Count gpu_munkres_workspace_size(int num_rows, int num_columns, int threads) {
+  return munkres_workspace_size(DenseCosts<double>{num_rows, num_columns, nullptr, 0, 0, false, 0},
+                                static_cast<Count>(threads) * DEVICE_TILE);
+}
+
 // The GPU backend allocates what the programs carve up.
 Count gpu_workspace_size(int forest, int start, int num_rows, int num_columns, Count num_edges) {
   return with_forest(static_cast<ForestKind>(forest), [&](auto kind) {
@@ -443,6 +489,12 @@ NB_MODULE(_native, m) {
   define_assignment_for<Count>(m);
   define_assignment_for<float>(m);
   define_assignment_for<double>(m);
+  define_munkres_for<std::int32_t, std::int32_t>(m);
+  define_munkres_for<std::int32_t, Count>(m);
+  define_munkres_for<Count, Count>(m);
+  define_munkres_for<float, double>(m);
+  define_munkres_for<double, double>(m);
+  m.def("munkres_workspace_size", &gpu_munkres_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
   m.def("assignment_workspace_size", &gpu_assignment_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
         "classical"_a);
   m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);

@@ -248,7 +248,7 @@ class HostTeam {
     return value;
   }
   template <class T>
-  void write(T* cell, T value) const { __atomic_store_n(cell, value, __ATOMIC_RELAXED); }
+  void write(T* cell, T value) const { __atomic_store(cell, &value, __ATOMIC_RELAXED); }
 
   bool claim(int* cell, int expected, int desired) const {
     if (alone()) {
