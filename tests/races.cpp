@@ -154,6 +154,7 @@ static Count cost_by_munkres(const Costs& costs, AssignmentStart start, MunkresF
   std::vector<Vertex> row_match(costs.num_rows, NONE), col_match(costs.num_columns);
   std::vector<Vertex> levels(costs.num_rows + 1), augmentations(costs.num_rows + 1);
   std::vector<long long> u(costs.num_rows), v(costs.num_columns);
+  long long least = Costs::infinite();
   std::vector<int> slacks(static_cast<std::size_t>(costs.num_rows) * costs.num_columns);
   std::vector<char> workspace(munkres_workspace_size(costs, static_cast<Count>(threads) * HostTeam::TILE));
   Progress progress{};
@@ -170,7 +171,7 @@ static Count cost_by_munkres(const Costs& costs, AssignmentStart start, MunkresF
                                start,
                                false,
                                false}};
-    munkres.set_up(form, slacks.data());
+    munkres.set_up(form, slacks.data(), &least);
     run_munkres(team, munkres);
   });
   return report.size == costs.num_rows ? total(costs, row_match) : -1;

@@ -11,8 +11,8 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, ForestKind, Tree
-from .cpu import counters_of
+from ..methods import JV, Classical, ForestKind, Munkres, Tree
+from .cpu import counters_of, phase_lists
 
 if TYPE_CHECKING:
     from ..batch import CostBatch
@@ -212,39 +212,73 @@ def assign(
     # Given duals of columns hold only where no column can stay free with a dual that is not zero.
     has_duals = v is not None and rows == columns
     with costs.array.device as device:
-        team = "block" if rows * columns <= BLOCK_ASSIGNMENT_LIMIT else "grid"
-        kernel = program(
-            "assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array),
-            edges="ClassicalEdges" if isinstance(method, Classical) else "TightEdges",
-        )  # fmt: skip
+        team = "block" if rows * columns <= BLOCK_ASSIGNMENT_LIMIT and not isinstance(method, Munkres) else "grid"
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
+        block_size = BLOCK_SIZE if isinstance(method, Munkres) else GRID_BLOCK_SIZE
         row_match = cupy.full(rows, -1, np.int32) if row_match is None else row_match
         col_match = cupy.empty(columns, np.int32)
         u = cupy.empty(rows, dual)
         v = v if has_duals else cupy.zeros(columns, dual)
         journal = cupy.empty((2, rows + 1), np.int32)
-        bytes_needed = _native.assignment_workspace_size(
-            rows, columns, blocks * GRID_BLOCK_SIZE, isinstance(method, Classical)
-        )
-        workspace = cupy.empty(bytes_needed, np.uint8)
+        workspace = cupy.empty(_assignment_workspace_size(method, rows, columns, blocks * block_size), np.uint8)
         fields = len(_native.REPORT_FIELDS)
-        state = cupy.zeros(fields + _native.PROGRESS_SIZE // 8 + 1, np.int64)
+        report = cupy.zeros(fields + _native.PROGRESS_SIZE // 8 + 1, np.int64)
         row_stride, column_stride = (np.int64(stride // costs.array.itemsize) for stride in costs.array.strides)
-        kernel(
-            (blocks,), (GRID_BLOCK_SIZE,),
-            (
-                np.int32(rows), np.int32(columns), costs.array, row_stride, column_stride, np.int32(costs.maximize),
-                _limit_of(costs.limit, dual), row_match, col_match, u, v, journal[0], journal[1], workspace,
-                state[fields:], state, np.int32(start), np.int32(has_duals),
-                np.int32(isinstance(method, Tree) and method.paths == "many"),
-                state[-1:],
-            ),
+        arguments = (
+            np.int32(rows), np.int32(columns), costs.array, row_stride, column_stride, np.int32(costs.maximize),
+            _limit_of(costs.limit, dual), row_match, col_match, u, v, journal[0], journal[1], workspace,
+            report[fields:], report, np.int32(start), np.int32(has_duals),
         )  # fmt: skip
-        counters = dict(zip(_native.REPORT_FIELDS, state[:fields].tolist(), strict=True))
+        if isinstance(method, Munkres):
+            _run_munkres(costs, method, arguments, report, device)
+        else:
+            kernel = program(
+                "assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array),
+                edges="ClassicalEdges" if isinstance(method, Classical) else "TightEdges",
+            )  # fmt: skip
+            many_paths = np.int32(isinstance(method, Tree) and method.paths == "many")
+            kernel((blocks,), (block_size,), (*arguments, many_paths, report[-1:]))
+        counters = dict(zip(_native.REPORT_FIELDS, report[:fields].tolist(), strict=True))
         del counters["start"]
-        levels, augmentations = journal[:, : counters["phases"]].tolist()
-    counters |= {"levels_per_phase": levels, "augmentations_per_phase": augmentations}
-    return row_match, col_match, u, v, counters | {"team": team, "threads": blocks * GRID_BLOCK_SIZE}
+        counters |= phase_lists(journal, counters["phases"], method)
+    return row_match, col_match, u, v, counters | {"team": team, "threads": blocks * block_size}
+
+
+def _assignment_workspace_size(method: AssignmentMethod, rows: int, columns: int, threads: int) -> int:
+    if isinstance(method, Munkres):
+        return _native.munkres_workspace_size(rows, columns, threads)
+    return _native.assignment_workspace_size(rows, columns, threads, isinstance(method, Classical))
+
+
+def _run_munkres(costs: DenseCosts, method: Munkres, arguments: tuple[Any, ...], report: Any, device: Any) -> None:
+    """One launch, or the loop of `run_munkres` in csrc/munkres.cuh with a launch for each line."""
+    rows, columns = costs.array.shape
+    slacks = cupy.empty(rows * columns, costs.slack_type())
+    infinite = _limit_of(None, costs.dual_type)
+    least = cupy.full(1, infinite, costs.dual_type)
+    arguments += (np.int32(method.rung), slacks, least, report[-1:])
+
+    def launch(name: str) -> None:
+        types = {"cost": c_type(costs.array), "slack": c_type(slacks)}
+        kernel = program("munkres.cuh", f"munkres_{name}", device.id, **types)
+        kernel((device.attributes["MultiProcessorCount"],), (BLOCK_SIZE,), arguments)
+
+    if method.form in ("cooperative", "registers"):
+        return launch("grid")
+    shift = ("add_subtract_compress",) if method.form == "fused" else ("add_subtract", "compress")
+    count = () if method.form == "baseline" else ("sum_zeros",)
+    size = report[_native.REPORT_FIELDS.index("size")]
+    launch("start")
+    launch("compress")
+    while True:
+        launch("search")
+        if size.item() == rows:
+            return None
+        launch("find_least")
+        if least.item() == infinite:
+            return None
+        for step in ("clear_lists", *shift, *count):
+            launch(step)
 
 
 def assign_batch(

@@ -197,6 +197,7 @@ nb::tuple assign_by_slacks(CostMatrix<Cost> costs, bool maximize, nb::handle lim
   const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
   Progress progress{};
   Report report{};
+  auto least = problem.infinite();
   {
     const nb::gil_scoped_release release;
     const Count team_tile = static_cast<Count>(threads) * HostTeam::TILE;
@@ -213,7 +214,7 @@ nb::tuple assign_by_slacks(CostMatrix<Cost> costs, bool maximize, nb::handle lim
                                     static_cast<AssignmentStart>(start),
                                     has_duals,
                                     false}};
-      munkres.set_up(static_cast<MunkresForm>(form), slacks.data());
+      munkres.set_up(static_cast<MunkresForm>(form), slacks.data(), &least);
       run_munkres(team, munkres);
     });
   }

@@ -28,7 +28,7 @@ struct SlackEdges {
   MunkresForm form;
   Slack* slacks;       // [num_rows][num_columns]
   TightLists lists;    // of the zeros
-  Dual* least;         // [1] uncovered slack
+  Dual* least;         // [1] uncovered slack; infinite() before the first step
   Vertex* num_zeros;   // [1]
   Count dual_steps;    // this thread's copies; all agree
   Count rows_scanned;
@@ -38,7 +38,6 @@ struct SlackEdges {
     lists.num_rows = costs.num_rows;
     lists.num_columns = costs.num_columns;
     lists.carve(workspace);
-    least = workspace.take<Dual>(1);
     num_zeros = workspace.take<Vertex>(1);
   }
 
@@ -51,10 +50,7 @@ struct SlackEdges {
   template <class Team>
   DEVICE void begin(const Team& team) {
     lists.mark_all_stale(team);
-    if (team.rank() == 0) {
-      *least = costs.infinite();
-      *num_zeros = 0;
-    }
+    if (team.rank() == 0) *num_zeros = 0;
     lists.each_part(team, costs.num_rows, [&](Vertex row, Vertex first, Vertex end) {
       lists.each_column(
           team, first, end, [&](Vertex column) { return costs.at(row, column) - u[row] - v[column]; },
@@ -228,7 +224,7 @@ struct Munkres {
   ClaimedForest<true> forest;
   Edges edges;
 
-  DEVICE void set_up(MunkresForm form, Slack* slacks) {
+  DEVICE void set_up(MunkresForm form, Slack* slacks, Dual* least) {
     Workspace workspace(task.workspace);
     forest.matching = task.matching;
     forest.carve(workspace);
@@ -237,6 +233,7 @@ struct Munkres {
     edges.v = task.v;
     edges.form = form;
     edges.slacks = slacks;
+    edges.least = least;
     edges.carve(workspace, 0);
   }
 
@@ -343,13 +340,13 @@ using Dual = DenseCosts<COST>::Dual;
   PROGRAM(name, 1024)(int num_rows, int num_columns, const COST* costs, Count row_stride, Count column_stride,        \
                       int maximize, Dual limit, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v,               \
                       Vertex* levels, Vertex* augmentations, char* workspace, Progress* progress, Report* report,     \
-                      int start, int has_duals, int form, SLACK* slacks, unsigned* arrivals) {                        \
+                      int start, int has_duals, int form, SLACK* slacks, Dual* least, unsigned* arrivals) {           \
     GridTeam<32> team(arrivals);                                                                                      \
     Munkres<COST, SLACK> munkres{                                                                                     \
         {num_rows, num_columns, costs, row_stride, column_stride, maximize != 0, limit},                              \
         {{num_rows, num_columns, row_match, col_match}, u, v, {levels, augmentations}, workspace, progress, report,   \
          static_cast<AssignmentStart>(start), has_duals != 0, false}};                                                \
-    munkres.set_up(static_cast<MunkresForm>(form), slacks);                                                           \
+    munkres.set_up(static_cast<MunkresForm>(form), slacks, least);                                                    \
     __VA_ARGS__;                                                                                                      \
   }
 
