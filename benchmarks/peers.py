@@ -1,0 +1,138 @@
+"""Other solvers of assignment problems that are installed here: they run in a `SideProcess`, and so import no CUDA.
+
+A peer takes a matrix and returns a function that solves it and returns the cost. Conversions to the type that it is
+fastest with are made before, and not timed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from harness import Calls, clocked
+
+import gmatch
+
+Solve = Callable[[], float]
+
+LAP_FUNCTIONS = ("lapjv", "lapjvx", "lapjvc", "lapjvs", "lapjvr", "lapjvh")
+
+
+def names() -> list[str]:
+    """The peers that are installed."""
+    found = ["SciPy"]
+    if find_spec("lap"):
+        found += [f"{_distribution_of_lap()} {name}" for name in _lap_functions()]
+    if find_spec("ortools"):
+        found.append("OR-Tools")
+    return found
+
+
+def calls(name: str, path: Path) -> Calls:
+    """Calls of a peer on the costs in a file: a matrix, or a batch of them solved one by one.
+
+    A file and not a seed, for a seed makes other costs on another device.
+    """
+    costs = np.load(path)
+    if costs.ndim == 2:
+        solve = prepared(name, costs)
+    else:
+        solves = [prepared(name, matrix) for matrix in costs]
+
+        def solve() -> float:
+            return math.fsum(one() for one in solves)
+
+    yield 0, None
+    yield from clocked(solve)
+
+
+def prepared(name: str, matrix: np.ndarray) -> Solve:
+    if name == "SciPy":
+        return _scipy(matrix)
+    if name == "OR-Tools":
+        return _ortools(matrix)
+    if name == "gmatch jv":  # ours, beside methods on a GPU
+        return lambda: gmatch.lap(matrix, method="jv").cost
+    return _lap(matrix, name.split()[-1])
+
+
+def _scipy(matrix: np.ndarray) -> Solve:
+    from scipy.optimize import linear_sum_assignment
+
+    floats = np.ascontiguousarray(matrix, np.float64)
+    return lambda: float(floats[linear_sum_assignment(floats)].sum())
+
+
+def _distribution_of_lap() -> str:
+    """The module `lap` comes from the distribution lap, or from its successor lapx."""
+    return metadata.packages_distributions().get("lap", ["lap"])[0]
+
+
+def _lap_functions() -> list[str]:
+    import lap
+
+    return [name for name in LAP_FUNCTIONS if hasattr(lap, name)]
+
+
+def _lap(matrix: np.ndarray, name: str) -> Solve:
+    import lap
+
+    floats = np.ascontiguousarray(matrix, np.float64)
+    rows = np.arange(len(floats))
+    return lambda: _cost_of(floats, rows, getattr(lap, name)(floats))
+
+
+def _cost_of(matrix: np.ndarray, rows: np.ndarray, answer: Any) -> float:
+    """lapx's functions return the cost, or the pairs, or both."""
+    parts = answer if isinstance(answer, tuple) else (answer,)
+    number = next((float(part) for part in parts if np.ndim(part) == 0), None)
+    if number is not None:
+        return number
+    return float(matrix[rows, parts[-1]].sum())
+
+
+def _ortools(matrix: np.ndarray) -> Solve:
+    """Its graph of all pairs is part of the work: it takes no matrix."""
+    from ortools.graph.python.linear_sum_assignment import SimpleLinearSumAssignment
+
+    whole = matrix.astype(np.int64)
+    if not (whole == matrix).all():
+        raise TypeError("OR-Tools takes whole numbers only")
+    left, right = (numbers.ravel().astype(np.int32) for numbers in np.indices(whole.shape))
+
+    def solve() -> float:
+        problem = SimpleLinearSumAssignment()
+        problem.add_arcs_with_cost(left, right, whole.ravel())
+        problem.solve()
+        return float(problem.optimal_cost())
+
+    return solve
+
+
+def on_gpu() -> list[str]:
+    """Peers that take costs on the GPU, in this process."""
+    if not (find_spec("torch") and find_spec("torch_linear_assignment")):
+        return []
+    import torch
+
+    return ["torch-linear-assignment"] if torch.cuda.is_available() else []
+
+
+def prepared_on_gpu(costs: Any) -> Solve:
+    """torch-linear-assignment on a CuPy matrix or a batch of them, without a copy."""
+    import torch
+    from torch_linear_assignment import batch_linear_assignment
+
+    batch = torch.from_dlpack(costs if costs.ndim == 3 else costs[None])
+    return partial(_torch_cost, batch_linear_assignment, batch)
+
+
+def _torch_cost(solve: Any, batch: Any) -> float:
+    mates = solve(batch)
+    return float(batch.gather(2, mates[:, :, None].long()).double().sum().item())
