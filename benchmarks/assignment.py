@@ -4,8 +4,8 @@
     python benchmarks/assignment.py --sizes 4096 20000 --device gpu      # on the GPU; costs already there
     python benchmarks/assignment.py --costs geometric machol_wien        # other families
 
-Each answer is compared with a cost proven by duals before it is timed. Times include everything from the matrix to the
-answer in Python, the check of the costs too. Prints a Markdown table; writes JSON. `papers.py` makes the papers' tables.
+Each answer is compared with a cost proven by duals before it is timed. Times include everything from the matrix to
+the answer in Python, the check of the costs too. Prints a Markdown table; writes JSON. The papers' tables: `papers.py`.
 """
 
 from __future__ import annotations

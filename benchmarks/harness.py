@@ -1,10 +1,10 @@
 """Times solvers side by side: an answer is checked before it is timed, and a peer that takes too long is stopped.
 
-- `timed` makes one `Timing` from an iterator of calls, `clocked(solve)` for a solver of this process. It refuses a wrong
-  answer, and stops repeating a solver that is slower than a limit.
-- `timed_peer` does the same with calls made in a `SideProcess`, which is ended when a call outlasts the limit. That one is
-  spawned, never forked, so it may stand beside CUDA and threads. A solver on the GPU of this process is never killed, for
-  that can harm the GPU's other users: `Allowance` skips what would take too long instead.
+- `timed` makes one `Timing` from an iterator of calls, `clocked(solve)` for a solver of this process. It refuses a
+  wrong answer, and stops repeating a solver that is slower than a limit.
+- `timed_peer` does the same with calls made in a `SideProcess`, which is ended when a call outlasts the limit. That one
+  is spawned, never forked, so it may stand beside CUDA and threads. A solver on the GPU of this process is never
+  killed, for that can harm the GPU's other users: `Allowance` skips what would take too long instead.
 - `Record` writes the timings to a JSON file after each, `load` reads them back, `markdown` makes a table of them.
 """
 
@@ -36,6 +36,7 @@ class Timing:
 
     ``facts["limit"]``: it did not end within so many seconds, or a smaller problem of its kind did not.
     ``facts["unaffordable"]``: too little was left of the budget. ``facts["failed"]``: its error.
+    ``facts["wrong"]``: how its answer, or that to a smaller problem of its kind, was refused.
     """
 
     instance: str
@@ -205,26 +206,28 @@ class Allowance:
     limit: float
     budget: float = math.inf
     begin: float = field(default_factory=time.monotonic)
-    last: dict[Any, tuple[int, float]] = field(default_factory=dict)
+    last: dict[Any, tuple[int, Timing]] = field(default_factory=dict)
 
     def left(self) -> float:
         return self.budget - (time.monotonic() - self.begin)
 
     def refusal(self, series: Any, size: int) -> dict[str, Any] | None:
         """Why not to measure a cell, as facts of its `Timing`."""
-        last_size, seconds = self.last.get(series, (size, 0.0))
-        if seconds > self.limit and size > last_size:
-            return {"limit": self.limit}
-        # One call to check and one to time, at least.
-        if 2 * seconds * max(1, size / last_size) ** GROWTH > self.left() or self.left() <= 0:
-            return {"unaffordable": self.budget}
-        return None
+        last_size, last = self.last.get(series, (size, None))
+        seconds = 0.0
+        if last is not None and size > last_size:
+            if last.median is None:
+                return {name: last.facts[name] for name in ("limit", "failed", "wrong") if name in last.facts}
+            if last.median > self.limit:
+                return {"limit": self.limit}
+            # One call to check and one to time, at least.
+            seconds = 2 * last.median * (size / last_size) ** GROWTH
+        return {"unaffordable": self.budget} if seconds >= self.left() else None
 
     def note(self, series: Any, size: int, timing: Timing) -> None:
-        """Remember how long the largest problem of a series took."""
-        seconds = math.inf if timing.median is None else timing.median
+        """Remember how the largest problem of a series went, unless it was not tried."""
         if "unaffordable" not in timing.facts:
-            self.last[series] = (size, seconds)
+            self.last[series] = (size, timing)
 
 
 def markdown(timings: list[Timing], reference: str) -> str:
@@ -256,7 +259,9 @@ def reason(timing: Timing) -> str:
     """Why a cell has no time, in a word or two."""
     if "limit" in timing.facts:
         return f"> {timing.facts['limit']:g} s"
-    return "no time left" if "unaffordable" in timing.facts else "failed"
+    if "unaffordable" in timing.facts:
+        return "no time left"
+    return "wrong" if "wrong" in timing.facts else "failed"
 
 
 class Record:
