@@ -14,7 +14,6 @@ import json
 import math
 import multiprocessing
 import platform
-import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -93,10 +92,10 @@ def timed(
     while not runs or len(runs) < repeats and sum(seconds for seconds, _ in runs) <= limit:
         runs.append(next(calls))
     runs.sort(key=lambda run: run[0])
-    seconds = [run[0] for run in runs]
-    described = describe(runs[len(runs) // 2][1]) if describe else {}
-    facts = {**facts, "calls": len(runs), **described}
-    return Timing(instance, solver, statistics.median(seconds), seconds[0], seconds[-1], facts)
+    # Of an even number the lower: a call that was made.
+    median, found = runs[(len(runs) - 1) // 2]
+    facts = {**facts, "calls": len(runs), **(describe(found) if describe else {})}
+    return Timing(instance, solver, median, runs[0][0], runs[-1][0], facts)
 
 
 class SideProcess:

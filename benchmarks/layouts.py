@@ -44,10 +44,13 @@ SPREAD = "± is half the range of the calls, where it is more than a twentieth."
 
 
 class Results:
-    """Timings by problem and solver; several instances of a problem are one, by the median."""
+    """Timings by problem and solver; several instances of a problem are one, by the median.
 
-    def __init__(self, timings: list[Timing], machine: str) -> None:
-        self.machine = machine
+    With a type of numbers, that is looked at instead of the type of each study.
+    """
+
+    def __init__(self, timings: list[Timing], machine: str, dtype: str | None = None) -> None:
+        self.machine, self._dtype = machine, dtype
         self.cells: dict[tuple[str, float, int, int], dict[str, list[Timing]]] = {}
         for timing in timings:
             facts = timing.facts
@@ -55,13 +58,12 @@ class Results:
             self.cells.setdefault(problem, {}).setdefault(timing.solver, []).append(timing)
 
     def of(self, study: Study, factor: float, n: int, count: int = 0) -> dict[str, Timing]:
-        """By solver, in the study's type of numbers; in another only if nothing was measured in that."""
+        """By solver."""
         cell = self.dtype(study), float(factor), n, count
         return {solver: combined(some) for solver, some in self.cells.get(cell, {}).items()}
 
     def dtype(self, study: Study) -> str:
-        found = [cell[0] for cell in self.cells]
-        return study.dtype if study.dtype in found or not found else found[0]
+        return self._dtype or study.dtype
 
     def sizes(self, study: Study) -> list[int]:
         """The study's sizes, or the sizes that were measured if none of those was."""

@@ -328,7 +328,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     add("--sizes", type=int, nargs="+", help="instead of the papers'")
     add("--factors", type=float, nargs="+", help="of the ranges, instead of the papers'")
     add("--most", type=int, default=sys.maxsize, help="leave larger problems out")
-    add("--dtype", help="instead of the papers'")
+    add("--dtype", help="of the costs measured or read, instead of the papers'")
     add("--instances", type=int, default=1, help="of each kind; Date and Nagi had 3")
     add("--repeats", type=int, default=3, help="Date and Nagi had 5")
     add("--limit", type=float, default=10, help="seconds that a call may take, or no larger problem is tried")
@@ -353,7 +353,7 @@ def main(argv: list[str] | None = None) -> int:
     else:
         record = run(options)
         machine, timings = str(record.machine["device"]), record.timings
-    results = layouts.Results(timings, machine)
+    results = layouts.Results(timings, machine, options.dtype)
     print(layouts.all_tables(results, options.tables))
     if options.plots:
         for path in layouts.save_plots(results, options.tables, options.plots):

@@ -1,4 +1,6 @@
-"""Other solvers of assignment problems that are installed here: they run in a `SideProcess`, and so import no CUDA.
+"""Other solvers of assignment problems that are installed here.
+
+Those on the CPU run in a `SideProcess`, so that they can be stopped; those on the GPU in this one, beside the costs.
 
 A peer takes a matrix and returns a function that solves it and returns the cost. Conversions to the type that it is
 fastest with are made before, and not timed.
