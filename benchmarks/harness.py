@@ -115,11 +115,9 @@ class SideProcess:
         """
         if self._process is None:
             self._start()
-        self._connection.send((make, arguments))
-        self._receive(PREPARATION)
+        self._ask((make, arguments), PREPARATION)
         while True:
-            self._connection.send(True)
-            yield self._receive(limit)
+            yield self._ask(True, limit)
 
     def end(self) -> None:
         if self._process is not None:
@@ -141,13 +139,14 @@ class SideProcess:
         self._process.start()
         theirs.close()
 
-    def _receive(self, limit: float) -> Any:
-        if not self._connection.poll(limit):
-            self.end()
-            raise TimeoutError(f"no answer within {limit:g} s")
+    def _ask(self, request: Any, limit: float) -> Any:
         try:
+            self._connection.send(request)
+            if not self._connection.poll(limit):
+                self.end()
+                raise TimeoutError(f"no answer within {limit:g} s")
             ended, result = self._connection.recv()
-        except EOFError:
+        except (EOFError, ConnectionError):
             self.end()
             raise ChildProcessError("the process of the peers died: out of memory, perhaps") from None
         if ended:

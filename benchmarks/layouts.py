@@ -40,7 +40,7 @@ STUDIES = {
     "ladder": Study(tuple(published.LADDER), (1000,), "float64", ladder=True, peers=False),
 }
 BATCH_STUDY = Study((), (1,), "int32")
-SPREAD = "± is half the range of the calls, where it is more than a twentieth."
+SPREAD = "In square brackets the fastest and the slowest call, where they are more than a tenth apart."
 
 
 class Results:
@@ -112,10 +112,9 @@ def cell(timing: Timing | None, unit: float, reference: float | None = None) -> 
         return ""
     if timing.median is None:
         return reason(timing)
-    spread = (timing.slowest - timing.fastest) / 2
     text = number(timing.median * unit)
-    if spread > 0.05 * timing.median:
-        text += f" ± {number(spread * unit)}"
+    if timing.slowest - timing.fastest > 0.1 * timing.median:
+        text += f" [{number(timing.fastest * unit)}, {number(timing.slowest * unit)}]"
     return text if not reference else f"{text} ({number(reference / (timing.median * unit))} x)"
 
 

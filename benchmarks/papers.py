@@ -112,11 +112,11 @@ def unusable(solver: str, dtype: str, device: str, n: int) -> str | None:
 
 
 @cache
-def no_batches() -> str | None:
-    """Why `gmatch.lap` takes no batch of problems in one call, if so."""
+def no_batches(device: str) -> str | None:
+    """Why `gmatch.lap` takes no batch of problems in one call there, if so."""
     try:
-        batch_costs(np.zeros((2, 3, 3), np.int32))
-    except gmatch.InvalidInput as error:
+        batch_costs(Instance(3, 1, "int32", count=2).costs(device))
+    except gmatch.GmatchError as error:
         return f"this gmatch.lap takes no 3-d array: {error}"
     return None
 
@@ -155,7 +155,7 @@ class Session:
     def measure_batch(self, instance: Instance, others: list[str]) -> None:
         """Times a batch in one call, and its problems one by one, ours and others."""
         ours = {layouts.BATCH: batch_costs, layouts.ONE_BY_ONE: single_costs}
-        if self._tell(layouts.BATCH, no_batches()):
+        if self._tell(layouts.BATCH, no_batches(self.options.device)):
             del ours[layouts.BATCH]
         names = [name for name in (*ours, *others) if self._admits(instance, name)]
         if not names:
@@ -196,7 +196,7 @@ class Session:
             )
         except (AssertionError, gmatch.CertificateError) as error:
             return Timing.none(instance.name, solver, {**instance.facts, "wrong": str(error)})
-        except (gmatch.GmatchError, MemoryError) as error:
+        except (gmatch.GmatchError, MemoryError, RuntimeError, Warning) as error:  # a GPU's errors, a peer's warning
             return Timing.none(instance.name, solver, {**instance.facts, "failed": f"{type(error).__name__}: {error}"})
 
     def _beside(self, instance: Instance, peer: str, path: Path, best: float) -> Timing:
@@ -316,7 +316,7 @@ def run(options: argparse.Namespace) -> Record:
 
 def machine_of(options: argparse.Namespace) -> dict[str, Any]:
     device = gpu.devices()[0] if options.device == "gpu" else f"{cpu.available_threads()} CPU threads"
-    return {"device": device, "gmatch": gmatch.__version__, "load": os.getloadavg(), "peers": peers.names()}
+    return {"device": device, "gmatch": gmatch.__version__, "load": os.getloadavg(), "peers": peers.versions()}
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:

@@ -9,8 +9,9 @@ fastest with are made before, and not timed.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
-from functools import partial
+from contextlib import suppress
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -117,6 +118,15 @@ def _ortools(matrix: np.ndarray) -> Solve:
     return solve
 
 
+def versions() -> dict[str, str]:
+    """Of the distributions that the peers come from."""
+    found = {}
+    for name in ("numpy", "scipy", "lap", "lapx", "ortools", "torch", "torch-linear-assignment", "cupy-cuda13x"):
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
 def on_gpu() -> list[str]:
     """Peers that take costs on the GPU, in this process."""
     if not (find_spec("torch") and find_spec("torch_linear_assignment")):
@@ -127,14 +137,18 @@ def on_gpu() -> list[str]:
 
 
 def prepared_on_gpu(costs: Any) -> Solve:
-    """torch-linear-assignment on a CuPy matrix or a batch of them, without a copy."""
+    """torch-linear-assignment on a CuPy matrix or a batch of them. It works in float32, whatever it is given."""
     import torch
     from torch_linear_assignment import batch_linear_assignment
 
-    batch = torch.from_dlpack(costs if costs.ndim == 3 else costs[None])
-    return partial(_torch_cost, batch_linear_assignment, batch)
+    given = torch.from_dlpack(costs if costs.ndim == 3 else costs[None])
+    floats = given.float()
 
+    def solve() -> float:
+        with warnings.catch_warnings():
+            # That it was built without CUDA and goes to the CPU.
+            warnings.simplefilter("error")
+            mates = batch_linear_assignment(floats)
+        return float(given.gather(2, mates[:, :, None]).double().sum().item())
 
-def _torch_cost(solve: Any, batch: Any) -> float:
-    mates = solve(batch)
-    return float(batch.gather(2, mates[:, :, None].long()).double().sum().item())
+    return solve
