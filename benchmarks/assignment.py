@@ -4,8 +4,8 @@
     python benchmarks/assignment.py --sizes 4096 20000 --device gpu      # on the GPU; costs already there
     python benchmarks/assignment.py --costs geometric machol_wien        # other families
 
-Each answer is proven by its duals before it is timed. Times include everything from the matrix to the answer in Python,
-the check of the costs too. Prints a Markdown table; writes JSON.
+Each answer is compared with a cost proven by duals before it is timed. Times include everything from the matrix to
+the answer in Python, the check of the costs too. Prints a Markdown table; writes JSON. The papers' tables: `papers.py`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from harness import Timing, markdown, save, timed, timed_peer
+import peers
+from harness import Record, SideProcess, Timing, clocked, equals, markdown, timed, timed_peer
 
 import gmatch
 from gmatch.backends import cpu, gpu
@@ -43,51 +46,27 @@ FAMILIES: dict[str, Make] = {
 PAPER = ["uniform 0.1", "uniform 1", "uniform 10", "uniform 1000", "float64", "float32"]
 
 
-def peers(matrix: np.ndarray) -> dict[str, Callable[[], float]]:
-    """Solvers that are installed here; each gets the type it is fastest with."""
-    from scipy.optimize import linear_sum_assignment
-
-    rows = np.arange(len(matrix))
-    floats = np.ascontiguousarray(matrix, np.float64)
-    found: dict[str, Callable[[], float]] = {
-        "SciPy": lambda: float(floats[linear_sum_assignment(floats)].sum()),
-    }
-    try:
-        import lap
-    except ImportError:
-        return found
-    for name in ("lapjv", "lapjvx", "lapjvc", "lapjvs", "lapjvr", "lapjvh"):
-        solve = getattr(lap, name, None)
-        if solve is not None:
-            found[f"lapx {name}"] = lambda solve=solve: _cost_of(floats, rows, solve(floats))
-    return found
-
-
-def _cost_of(matrix: np.ndarray, rows: np.ndarray, answer: Any) -> float:
-    """lapx's functions return the cost, or the pairs, or both."""
-    parts = answer if isinstance(answer, tuple) else (answer,)
-    number = next((float(part) for part in parts if np.ndim(part) == 0), None)
-    if number is not None:
-        return number
-    return float(matrix[rows, parts[-1]].sum())
-
-
-def measure(family: str, n: int, options: argparse.Namespace) -> Iterator[Timing]:
+def measure(family: str, n: int, options: argparse.Namespace, side: SideProcess) -> Iterator[Timing]:
     matrix = FAMILIES[family](n, options.device)
     name = f"{family}, n = {n}"
     best = gmatch.lap(matrix, certify=True).cost
     for method in options.methods:
-        facts: dict[str, Any] = {}
-
-        def solve(method: str = method, facts: dict[str, Any] = facts) -> float:
-            assignment = gmatch.lap(matrix, method=method)
-            facts |= {key: assignment.stats[key] for key in ("method", "phases", "levels", "dual_steps", "seconds")}
-            return assignment.cost
-
-        yield timed(name, method, solve, best, options.repeats, facts)
+        yield timed(
+            name, method, clocked(partial(gmatch.lap, matrix, method=method)),
+            lambda assignment: equals(best)(assignment.cost), options.repeats, {}, describe=facts_of,
+        )  # fmt: skip
     if options.peers:
-        for peer, solve_peer in peers(matrix).items():
-            yield timed_peer(name, peer, solve_peer, best, options.repeats, options.limit)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "costs.npy"
+            np.save(path, matrix if options.device == "cpu" else matrix.get())
+            for peer in peers.names():
+                yield timed_peer(
+                    name, peer, side, peers.calls, (peer, path), equals(best), options.repeats, options.limit
+                )
+
+
+def facts_of(assignment: gmatch.Assignment) -> dict[str, Any]:
+    return {key: assignment.stats[key] for key in ("method", "phases", "levels", "dual_steps", "seconds")}
 
 
 def arguments() -> argparse.Namespace:
@@ -97,7 +76,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--methods", nargs="+", default=["auto"])
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--peers", action="store_true", help="SciPy, and lapx if it is installed")
+    parser.add_argument("--peers", action="store_true", help="SciPy; lapx, lap and OR-Tools if installed")
     parser.add_argument("--limit", type=float, default=20, help="seconds a peer may take")
     parser.add_argument("--output", type=Path, help="JSON file to write")
     return parser.parse_args()
@@ -105,13 +84,16 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     options = arguments()
-    timings = [timing for n in options.sizes for family in options.costs for timing in measure(family, n, options)]
-    reference = timings[0].solver
+    device = gpu.devices()[0] if options.device == "gpu" else f"{cpu.available_threads()} CPU threads"
+    record = Record(options.output, {"device": device, "load": os.getloadavg()})
+    with SideProcess() as side:
+        for n in options.sizes:
+            for family in options.costs:
+                for timing in measure(family, n, options, side):
+                    record.add(timing)
+    reference = record.timings[0].solver
     print(f"Milliseconds, median of {options.repeats}; in brackets, how many times {reference}\n")
-    print(markdown(timings, reference))
-    if options.output:
-        device = gpu.devices()[0] if options.device == "gpu" else f"{cpu.available_threads()} CPU threads"
-        save(options.output, timings, {"device": device, "load": os.getloadavg()})
+    print(markdown(record.timings, reference))
 
 
 if __name__ == "__main__":

@@ -14,10 +14,12 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness import Timing, markdown, save, timed, timed_peer
+from harness import Calls, Record, SideProcess, Timing, clocked, equals, markdown, timed, timed_peer
 
 import gmatch
 from gmatch.backends import cpu, gpu
@@ -40,23 +42,35 @@ def instances(names: list[str], scale: int) -> Iterator[tuple[str, Any]]:
         yield f"{name} 2^{scale} permuted", gmatch.datasets.permute(matrix, seed=1)
 
 
-def peers(matrix: Any) -> dict[str, Callable[[], int]]:
-    """Solvers that are installed here."""
+def peers() -> dict[str, Callable[[Any], Callable[[], int]]]:
+    """Solvers that are installed here: each takes a matrix and returns a function that counts matched rows."""
+    return {"SciPy": scipy_peer} | ({"igraph": igraph_peer} if find_spec("igraph") else {})
+
+
+def scipy_peer(matrix: Any) -> Callable[[], int]:
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    found = {"SciPy": lambda: int((maximum_bipartite_matching(matrix, perm_type="column") >= 0).sum())}
-    try:
-        import igraph
-    except ImportError:
-        return found
+    return lambda: int((maximum_bipartite_matching(matrix, perm_type="column") >= 0).sum())
+
+
+def igraph_peer(matrix: Any) -> Callable[[], int]:
+    import igraph
+
     rows = matrix.shape[0]
     coordinates = matrix.tocoo()
     edges = list(zip(coordinates.row.tolist(), (coordinates.col + rows).tolist(), strict=True))
     graph = igraph.Graph.Bipartite([0] * rows + [1] * matrix.shape[1], edges)
-    return found | {"igraph": lambda: len(graph.maximum_bipartite_matching())}
+    return lambda: len(graph.maximum_bipartite_matching())
 
 
-def measure(name: str, matrix: Any, options: argparse.Namespace) -> Iterator[Timing]:
+def peer_calls(name: str, matrix: Any) -> Calls:
+    """What a `SideProcess` runs."""
+    solve = peers()[name](matrix)
+    yield 0, None
+    yield from clocked(solve)
+
+
+def measure(name: str, matrix: Any, options: argparse.Namespace, side: SideProcess) -> Iterator[Timing]:
     begin = time.perf_counter()
     graph = gmatch.BipartiteGraph(matrix).on(options.device)
     checked = time.perf_counter() - begin
@@ -65,16 +79,19 @@ def measure(name: str, matrix: Any, options: argparse.Namespace) -> Iterator[Tim
     for method in methods:
         label = method if isinstance(method, str) else method.name
         facts = {"rows": graph.shape[0], "entries": graph.entries, "size": size, "check_seconds": checked}
-
-        def solve(method: Any = method, facts: dict[str, Any] = facts) -> int:
-            matching = gmatch.max_matching(graph, method=method, threads=options.threads)
-            facts |= {key: matching.stats[key] for key in ("initial", "start_size", "phases", "levels", "threads")}
-            return matching.size
-
-        yield timed(name, label, solve, size, options.repeats, facts)
+        solve = partial(gmatch.max_matching, graph, method=method, threads=options.threads)
+        check = equals(size)
+        yield timed(
+            name, label, clocked(solve), lambda matching, check=check: check(matching.size), options.repeats, facts,
+            describe=facts_of,
+        )  # fmt: skip
     if options.peers:
-        for peer, solve in peers(matrix).items():
-            yield timed_peer(name, peer, solve, size, 1, options.limit)
+        for peer in peers():
+            yield timed_peer(name, peer, side, peer_calls, (peer, matrix), equals(size), 1, options.limit)
+
+
+def facts_of(matching: gmatch.Matching) -> dict[str, Any]:
+    return {key: matching.stats[key] for key in ("initial", "start_size", "phases", "levels", "threads")}
 
 
 def arguments() -> argparse.Namespace:
@@ -93,16 +110,16 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     options = arguments()
-    timings: list[Timing] = []
-    for name, matrix in instances(options.families, options.scale):
-        timings += measure(name, matrix, options)
-        print(*(f"{timing.instance}, {timing.solver}: {timing.median} s {timing.facts}" for timing in timings[-1:]))
-    reference = timings[0].solver
+    device = gpu.devices()[0] if options.device == "gpu" else f"{cpu.available_threads()} CPU threads"
+    record = Record(options.output, {"device": device, "load": os.getloadavg()})
+    with SideProcess() as side:
+        for name, matrix in instances(options.families, options.scale):
+            for timing in measure(name, matrix, options, side):
+                record.add(timing)
+                print(f"{timing.instance}, {timing.solver}: {timing.median} s {timing.facts}")
+    reference = record.timings[0].solver
     print(f"\nMilliseconds, median of {options.repeats}; in brackets, how many times {reference}\n")
-    print(markdown(timings, reference))
-    if options.output:
-        device = gpu.devices()[0] if options.device == "gpu" else f"{cpu.available_threads()} CPU threads"
-        save(options.output, timings, {"device": device, "load": os.getloadavg()})
+    print(markdown(record.timings, reference))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pictures of a search, with matplotlib (``pip install 'gmatch[plot]'``)."""
+"""Pictures of searches and of their times, with matplotlib (``pip install 'gmatch[plot]'``)."""
 
 from __future__ import annotations
 
@@ -55,9 +55,91 @@ def phases_and_levels(matchings: Mapping[str, Matching], title: str, axes: Axes 
     # Room for a search that has nothing to do, without freezing limits that other axes may share.
     axes.update_datalim([(1, 0), (2, 2)])
     axes.autoscale_view()
+    return _finished(axes, legend and bool(matchings))
+
+
+def run_times(seconds: Mapping[str, Mapping[int, float]], title: str, axes: Axes | None = None) -> Figure:
+    """Run time over problem size, one line a solver, both logarithmic: figure 2 of Date and Nagi (2016).
+
+    Parameters
+    ----------
+    seconds : mapping of str to mapping of int to float
+        Name of each solver, and its seconds by number of rows.
+    title : str
+        What was solved, and where.
+    axes : matplotlib axes, optional
+        As for `phases_and_levels`; so are the result and the error.
+    """
+    legend = axes is None
+    if axes is None:
+        axes = _new_axes()
+    for number, (name, by_size) in enumerate(seconds.items()):
+        axes.plot(list(by_size), list(by_size.values()), label=name, **_style(number, len(seconds)))
+    axes.set(title=title, xlabel="n", ylabel="seconds", xscale="log", yscale="log")
+    # Sizes are few and not powers of ten: they label themselves.
+    sizes = sorted({size for by_size in seconds.values() for size in by_size})
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=45 if len(sizes) > 6 else 0)
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    return _finished(axes, legend and bool(seconds))
+
+
+def time_of_steps(seconds: Mapping[str, Mapping[str, float]], title: str, axes: Axes | None = None) -> Figure:
+    """What each step contributes to the run time, one stacked bar a solver: figure 3 of Date and Nagi (2016).
+
+    Parameters
+    ----------
+    seconds : mapping of str to mapping of str to float
+        Name of each solver, and its seconds by step. Solvers may have different steps.
+    title : str
+        What was solved, and where.
+    axes : matplotlib axes, optional
+        As for `phases_and_levels`; so are the result and the error.
+    """
+    legend = axes is None
+    if axes is None:
+        axes = _new_axes()
+    solvers = list(seconds)
+    ends = [0.0] * len(solvers)
+    for step in dict.fromkeys(step for steps in seconds.values() for step in steps):
+        widths = [steps.get(step, 0.0) for steps in seconds.values()]
+        axes.barh(solvers, widths, left=ends, label=step)
+        ends = [end + width for end, width in zip(ends, widths, strict=True)]
+    axes.set(title=title, xlabel="seconds")
+    axes.invert_yaxis()
+    return _finished(axes, legend and bool(seconds))
+
+
+def speedups(ratios: Mapping[str, Mapping[int, float]], title: str, axes: Axes | None = None) -> Figure:
+    """How many times faster each form of a solver is, a group of bars for each size: after Kawtikwar et al.
+
+    Parameters
+    ----------
+    ratios : mapping of str to mapping of int to float
+        Name of each form, and by number of rows how many times faster than the first it is.
+    title : str
+        What was solved, and where.
+    axes : matplotlib axes, optional
+        As for `phases_and_levels`; so are the result and the error.
+    """
+    legend = axes is None
+    if axes is None:
+        axes = _new_axes()
+    sizes = sorted({size for by_size in ratios.values() for size in by_size})
+    width = 0.8 / max(len(ratios), 1)
+    for number, (name, by_size) in enumerate(ratios.items()):
+        places = [sizes.index(size) + (number + 0.5) * width - 0.4 for size in by_size]
+        bars = axes.bar(places, list(by_size.values()), width, label=name)
+        axes.bar_label(bars, fmt="{:.1f}", fontsize="x-small")
+    axes.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
+    axes.set(title=title, xlabel="n", ylabel="times faster")
+    return _finished(axes, legend and bool(ratios))
+
+
+def _finished(axes: Axes, legend: bool) -> Figure:
     figure = axes.get_figure(root=True)
     assert figure is not None  # axes are made by a figure
-    if legend and matchings:
+    if legend:
         figure.legend(loc="outside right upper", handlelength=5)
     return figure
 

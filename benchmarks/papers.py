@@ -1,0 +1,365 @@
+"""The papers' assignment tables: every method of ours, and peers, beside the figures that the papers print.
+
+    python benchmarks/papers.py --tables date-nagi-1 --most 2000 --peers          # on the CPU
+    python benchmarks/papers.py --device gpu --budget 540 --output papers.json    # all tables, for nine minutes
+    python benchmarks/papers.py --device gpu --budget 540 --output papers.json --resume    # what is missing in it
+    python benchmarks/papers.py --read papers.json --plots pictures               # tables and pictures, no measuring
+
+| table | of | costs |
+|---|---|---|
+| date-nagi-1 | Date and Nagi 2016, Table 1: times, n = 500 to 5000 | integers in [0, n] |
+| date-nagi-2 | Table 2: assignments found in each five phases | the same |
+| date-nagi-3 | Table 3: times of steps, n = 5000 to 20,000 | integers in [0, n / 10], [0, n], [0, 10 n] |
+| reports | Kawtikwar, Cravens and Yang, Tables IV to X: times, n = 64 to 8192 | whole float64 in [0, f n] |
+| ladder | Kawtikwar, Chang and Govind, Tables II and III: forms of Munkres' method | whole float64 in [0, 1000 n] |
+| batches | ours: many small problems in one call, and one by one | integers in [0, n] |
+
+Costs are made on the device. The duals of each answer of ours prove it before it is timed, peers must find the proven
+cost. Times are those of whole calls in Python, the check of the costs included; steps are as the method reports them.
+
+A method whose call took longer than --limit is not tried on larger problems. Peers on the CPU run in another process,
+which is ended when a call outlasts the limit; those on the GPU are treated as our methods are. With --budget nothing is
+begun that is not likely to end in time. The JSON file is written after each cell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import layouts
+import numpy as np
+import peers
+from harness import Allowance, Record, SideProcess, Timing, clocked, equals, load, reason, timed, timed_peer
+from layouts import BATCHES, STUDIES
+
+import gmatch
+from gmatch.assignment import STARTS
+from gmatch.backends import cpu, gpu
+from gmatch.datasets import costs
+
+# A small problem of the same program, so that the first call on a larger one does not compile.
+WARM = 256
+
+
+@dataclass(frozen=True, order=True)
+class Instance:
+    """Whole numbers drawn evenly from [0, factor * n]; with a count, so many matrices of them."""
+
+    n: int
+    factor: float
+    dtype: str
+    seed: int = 0
+    count: int = 0
+
+    @property
+    def name(self) -> str:
+        shape = f"{self.count} x {self.n} x {self.n}" if self.count else f"n = {self.n}"
+        return f"{self.dtype} [0, {self.factor:g} n], {shape}, seed {self.seed}"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"n": self.n, "factor": self.factor, "dtype": self.dtype, "seed": self.seed, "count": self.count}
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What is the same for the smaller and larger problems of a series."""
+        return self.factor, self.dtype, self.seed, self.count > 0
+
+    def costs(self, device: str) -> Any:
+        if not self.count:
+            return costs.uniform(self.n, self.factor, self.seed, dtype=self.dtype, device=device)
+        first = self.seed * self.count
+        matrices = [
+            costs.uniform(self.n, self.factor, first + number, dtype=self.dtype, device=device)
+            for number in range(self.count)
+        ]
+        # The function of whichever array it is given: NumPy's or CuPy's.
+        stack = np.stack if device == "cpu" else gpu.cupy.stack
+        return stack(matrices)
+
+
+def methods(device: str) -> list[str]:
+    """Every method of gmatch for the device; those that start best, from regrets too."""
+    names = [method.name for method in gmatch.ASSIGNMENT_METHODS if device == "cpu" or method.name != "jv"]
+    if "regret" not in STARTS:
+        return names
+    best = ["tree-many", *[name for name in names if name.startswith("munkres")][-1:]]
+    return names + [f"{name}+regret" for name in best]
+
+
+def call_of(solver: str, matrix: Any) -> Any:
+    """`gmatch.lap` as a solver's name says: ``METHOD`` or ``METHOD+START``."""
+    method, _, initial = solver.partition("+")
+    return partial(gmatch.lap, matrix, method=method, initial=initial or "auto")
+
+
+@cache
+def unusable(solver: str, dtype: str, device: str, n: int) -> str | None:
+    """Why a solver cannot run here at all; else it is compiled now."""
+    try:
+        call_of(solver, costs.uniform(n, dtype=dtype, device=device))()
+    except gmatch.GmatchError as error:
+        return str(error)
+    return None
+
+
+@cache
+def no_batches(device: str) -> str | None:
+    """Why `gmatch.lap` takes no batch of problems in one call there, if so."""
+    try:
+        batch_costs(Instance(3, 1, "int32", count=2).costs(device))
+    except gmatch.GmatchError as error:
+        return f"this gmatch.lap takes no 3-d array: {error}"
+    return None
+
+
+def facts_of(assignment: gmatch.Assignment) -> dict[str, Any]:
+    """What the tables show of an answer."""
+    names = ("method", "initial", "backend", "start_size", "phases", "levels", "dual_steps", "seconds")
+    facts = {name: assignment.stats[name] for name in names if name in assignment.stats}
+    found = assignment.stats.get("augmentations_per_phase", [])
+    fives = [sum(found[first : first + 5]) for first in range(0, len(found), 5)]
+    return {"cost": assignment.cost, **facts, "found_in_five_phases": fives}
+
+
+class Session:
+    """One run of this program: what it may spend, and what it has found."""
+
+    def __init__(self, options: argparse.Namespace, record: Record, side: SideProcess) -> None:
+        self.options, self.record, self.side = options, record, side
+        self.allowance = Allowance(options.limit, options.budget)
+        self.told: set[str] = set()
+
+    def measure(self, instance: Instance, solvers: list[str], others: list[str]) -> None:
+        """Times our solvers and others on an instance, as far as they are missing and allowed."""
+        solvers = [solver for solver in solvers if self._admits(instance, solver)]
+        others = [other for other in others if self._admits(instance, other)]
+        if not solvers and not others:
+            return
+        matrix = instance.costs(self.options.device)
+        for solver in solvers:
+            # Asked again, for time has passed.
+            if self._admits(instance, solver) and self._runs_here(instance, solver):
+                self._add(instance, self._ours(instance, solver, matrix))
+        if others:
+            self._measure_peers(instance, matrix, others, gmatch.lap(matrix, certify=True).cost)
+
+    def measure_batch(self, instance: Instance, others: list[str]) -> None:
+        """Times a batch in one call, and its problems one by one, ours and others."""
+        ours = {layouts.BATCH: batch_costs, layouts.ONE_BY_ONE: single_costs}
+        if self._tell(layouts.BATCH, no_batches(self.options.device)):
+            del ours[layouts.BATCH]
+        names = [name for name in (*ours, *others) if self._admits(instance, name)]
+        if not names:
+            return
+        batch = instance.costs(self.options.device)
+        # Every problem's optimum by its duals: what each solver must find for each.
+        proven = [gmatch.lap(matrix, method="jv", certify=True).cost for matrix in on_host(batch)]
+        check = partial(same_costs, proven)
+        for name in names:
+            if name in ours and self._admits(instance, name):
+                self._add(instance, self._timed(instance, name, partial(ours[name], batch), check))
+        self._measure_peers(instance, batch, [name for name in names if name in others], sum(proven))
+
+    def _measure_peers(self, instance: Instance, matrix: Any, names: list[str], best: float) -> None:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "costs.npy"
+            for name in names:
+                if not self._admits(instance, name):
+                    continue
+                if name in peers.on_gpu():
+                    solve = peers.prepared_on_gpu(matrix)
+                    timing = self._timed(instance, name, solve, equals(best))
+                else:
+                    if not path.exists():
+                        np.save(path, on_host(matrix))
+                    timing = self._beside(instance, name, path, best)
+                self._add(instance, timing)
+
+    def _ours(self, instance: Instance, solver: str, matrix: Any) -> Timing:
+        return self._timed(instance, solver, call_of(solver, matrix), partial(gmatch.verify, matrix), facts_of)
+
+    def _timed(self, instance: Instance, solver: str, solve: Any, check: Any, describe: Any = None) -> Timing:
+        """A failure is a cell too: the others are still wanted."""
+        options = self.options
+        try:
+            return timed(
+                instance.name, solver, clocked(solve), check, options.repeats, instance.facts, options.limit, describe
+            )
+        except (AssertionError, gmatch.CertificateError) as error:
+            return Timing.none(instance.name, solver, {**instance.facts, "wrong": str(error)})
+        except (gmatch.GmatchError, MemoryError, RuntimeError, Warning) as error:  # a GPU's errors, a peer's warning
+            return Timing.none(instance.name, solver, {**instance.facts, "failed": f"{type(error).__name__}: {error}"})
+
+    def _beside(self, instance: Instance, peer: str, path: Path, best: float) -> Timing:
+        options = self.options
+        try:
+            return timed_peer(
+                instance.name, peer, self.side, peers.calls, (peer, path), equals(best), options.repeats,
+                options.limit, instance.facts,
+            )  # fmt: skip
+        except AssertionError as error:
+            return Timing.none(instance.name, peer, {**instance.facts, "wrong": str(error)})
+
+    def _runs_here(self, instance: Instance, solver: str) -> bool:
+        return not self._tell(solver, unusable(solver, instance.dtype, self.options.device, min(instance.n, WARM)))
+
+    def _tell(self, solver: str, problem: str | None) -> bool:
+        """Says once why a solver is left out; whether it is."""
+        if problem and solver not in self.told:
+            self.told.add(solver)
+            print(f"{solver}: left out: {problem}", flush=True)
+        return bool(problem)
+
+    def _admits(self, instance: Instance, solver: str) -> bool:
+        """Whether a cell is to be measured; it may be there already, or be refused and noted as such."""
+        series = solver, instance.kind
+        old = self.record.measured(instance.name, solver)
+        if old:
+            self.allowance.note(series, instance.n, old)
+            return False
+        refusal = self.allowance.refusal(series, instance.n)
+        if refusal:
+            self._add(instance, Timing.none(instance.name, solver, {**instance.facts, **refusal}))
+        return not refusal
+
+    def _add(self, instance: Instance, timing: Timing) -> None:
+        self.record.add(timing)
+        self.allowance.note((timing.solver, instance.kind), instance.n, timing)
+        seconds = reason(timing) if timing.median is None else f"{timing.median * 1e3:.3g} ms"
+        why = timing.facts.get("failed") or timing.facts.get("wrong") or ""
+        print(f"{timing.instance}, {timing.solver}: {seconds} {why}".rstrip(), flush=True)
+
+
+def on_host(array: Any) -> np.ndarray:
+    return array.get() if hasattr(array, "get") else np.asarray(array)
+
+
+def batch_costs(batch: Any) -> list[float]:
+    """The cost of each problem of a batch, solved in one call."""
+    return on_host(gmatch.lap(batch).cost).tolist()
+
+
+def single_costs(batch: Any) -> list[float]:
+    return [gmatch.lap(matrix).cost for matrix in batch]
+
+
+def same_costs(proven: list[float], found: list[float]) -> None:
+    wrong = [number for number, pair in enumerate(zip(proven, found, strict=True)) if pair[0] != pair[1]]
+    if wrong:
+        number = wrong[0]
+        raise AssertionError(f"problem {number} of the batch: expected {proven[number]}, got {found[number]}")
+
+
+def plan(options: argparse.Namespace) -> dict[Instance, tuple[list[str], list[str]]]:
+    """Which of our solvers and which others each instance of the tables is for; small ones first.
+
+    Tables share what they can: a cell of two tables is measured once.
+    """
+    ours = options.methods or methods(options.device)
+    wanted: dict[Instance, tuple[list[str], list[str]]] = {}
+    for name in options.tables:
+        if name == "batches":
+            continue
+        study = STUDIES[name]
+        solvers = [solver for solver in ours if not study.ladder or solver.startswith("munkres")]
+        others = others_of(options) if study.peers else []
+        for instance in instances(name, options):
+            have = wanted.setdefault(instance, ([], []))
+            have[0].extend(solver for solver in solvers if solver not in have[0])
+            have[1].extend(other for other in others if other not in have[1])
+    return dict(sorted(wanted.items()))
+
+
+def instances(name: str, options: argparse.Namespace) -> Iterator[Instance]:
+    study = STUDIES[name]
+    for n in options.sizes or study.sizes:
+        for factor in options.factors or study.factors:
+            for seed in range(options.instances):
+                if n <= options.most:
+                    yield Instance(n, factor, options.dtype or study.dtype, seed)
+
+
+def others_of(options: argparse.Namespace) -> list[str]:
+    if not options.peers:
+        return []
+    ours = ["gmatch jv"] if options.device == "gpu" else []
+    return [*ours, *peers.names(), *(peers.on_gpu() if options.device == "gpu" else [])]
+
+
+def run(options: argparse.Namespace) -> Record:
+    machine, timings = machine_of(options), []
+    if options.resume and options.output.exists():
+        old, timings = load(options.output)
+        if old["device"] != machine["device"]:
+            raise SystemExit(f"{options.output} was measured on {old['device']}, this is {machine['device']}")
+    record = Record(options.output, machine, timings)
+    with SideProcess() as side:
+        session = Session(options, record, side)
+        for instance, (solvers, others) in plan(options).items():
+            session.measure(instance, solvers, others)
+        if "batches" in options.tables:
+            for count, n in BATCHES:
+                if n <= options.most:
+                    others = others_of(options) or ["SciPy"]
+                    session.measure_batch(Instance(n, 1, options.dtype or "int32", 0, count), others)
+    return record
+
+
+def machine_of(options: argparse.Namespace) -> dict[str, Any]:
+    device = gpu.devices()[0] if options.device == "gpu" else f"{cpu.available_threads()} CPU threads"
+    return {"device": device, "gmatch": gmatch.__version__, "load": os.getloadavg(), "peers": peers.versions()}
+
+
+def arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--tables", nargs="+", default=[*STUDIES, "batches"], choices=[*STUDIES, "batches"], metavar="TABLE")
+    add("--device", choices=["cpu", "gpu"], default="cpu")
+    add("--methods", nargs="+", help="METHOD or METHOD+START; by default all of gmatch")
+    add("--sizes", type=int, nargs="+", help="instead of the papers'")
+    add("--factors", type=float, nargs="+", help="of the ranges, instead of the papers'")
+    add("--most", type=int, default=sys.maxsize, help="leave larger problems out")
+    add("--dtype", help="of the costs measured or read, instead of the papers'")
+    add("--instances", type=int, default=1, help="of each kind; Date and Nagi had 3")
+    add("--repeats", type=int, default=3, help="Date and Nagi had 5")
+    add("--limit", type=float, default=10, help="seconds that a call may take, or no larger problem is tried")
+    add("--budget", type=float, default=float("inf"), help="seconds that all may take")
+    add("--peers", action="store_true", help="SciPy; lapx, lap, OR-Tools and torch-linear-assignment if installed")
+    add("--output", type=Path, help="JSON file to write")
+    add("--resume", action="store_true", help="keep what the JSON file has")
+    add("--read", type=Path, nargs="+", help="JSON files to show, instead of measuring")
+    add("--plots", type=Path, help="folder for pictures, as PNG and SVG")
+    options = parser.parse_args(argv)
+    if options.resume and not options.output:
+        parser.error("--resume needs --output FILE")
+    return options
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = arguments(argv)
+    if options.read:
+        loaded = [load(path) for path in options.read]
+        machine = " and ".join(dict.fromkeys(str(about["device"]) for about, _ in loaded))
+        timings = [timing for _, some in loaded for timing in some]
+    else:
+        record = run(options)
+        machine, timings = str(record.machine["device"]), record.timings
+    results = layouts.Results(timings, machine, options.dtype)
+    print(layouts.all_tables(results, options.tables))
+    if options.plots:
+        for path in layouts.save_plots(results, options.tables, options.plots):
+            print(path)
+    return 1 if any("wrong" in timing.facts for timing in timings) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,270 @@
+"""The benchmarks: tables come out, files can be read, wrong answers are refused, limits hold. No time is asserted."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import assignment
+import cardinality
+import harness
+import layouts
+import numpy as np
+import papers
+import peers
+import published
+import pytest
+from harness import Allowance, SideProcess, Timing, clocked, equals, timed, timed_peer
+
+import gmatch
+
+TINY = ["--sizes", "16", "24", "--repeats", "1"]
+
+
+def calls_of(*seconds: float) -> Iterator[tuple[float, int]]:
+    return iter([(time, number) for number, time in enumerate(seconds)])
+
+
+def nothing(found: Any) -> None: ...
+
+
+def peer_of_the_tests(seconds: float) -> harness.Calls:
+    yield 0, None
+    yield from clocked(lambda: time.sleep(seconds) or 7)
+
+
+def dying_peer() -> harness.Calls:
+    yield 0, None
+    sys.exit(3)
+
+
+def timing(n: int, solver: str, seconds: float | None, **facts: Any) -> Timing:
+    about = {"n": n, "factor": 1000.0, "dtype": "float64", "seed": 0, "count": 0, **facts}
+    return Timing(f"n = {n}", solver, seconds, seconds, seconds, about)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("date-nagi-1", "Date and Nagi, Table 1"),
+        ("date-nagi-2", "Date and Nagi, Table 2"),
+        ("date-nagi-3", "Date and Nagi, Table 3"),
+        ("reports", "Table VII: range 1"),
+    ],
+)
+def test_a_table_comes_out(name: str, title: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "papers.json"
+    assert papers.main(["--tables", name, *TINY, "--factors", "1", "--output", str(file)]) == 0
+    output = capsys.readouterr().out
+    assert title in output
+    assert "| 24 |" in output
+    machine, timings = harness.load(file)
+    assert {timing.facts["n"] for timing in timings} == {16, 24}
+    assert {timing.solver for timing in timings} >= {method.name for method in gmatch.ASSIGNMENT_METHODS}
+    assert all(timing.median for timing in timings)
+    assert machine["gmatch"] == gmatch.__version__
+
+
+def test_peers_stand_beside(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--tables", "date-nagi-1", "--sizes", "16", "--repeats", "1", "--methods", "jv", "--peers"]
+    assert papers.main(arguments) == 0
+    header = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("| n |"))
+    assert header.endswith(" | ".join(["CU-TREE", "jv", *peers.names()]) + " |")
+
+
+def test_batches_with_and_without_one_call(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(papers, "BATCHES", ((3, 8),))
+    monkeypatch.setattr(layouts, "BATCHES", ((3, 8),))
+    lap = gmatch.lap
+
+    def lap_of_batches(cost: Any, **options: Any) -> Any:
+        if np.ndim(cost) == 2:
+            return lap(cost, **options)
+        return SimpleNamespace(cost=np.array([lap(matrix).cost for matrix in cost]))
+
+    def refusing_lap(cost: Any, **options: Any) -> Any:
+        if np.ndim(cost) != 2:
+            raise gmatch.InvalidInput("a matrix, please")
+        return lap(cost, **options)
+
+    for function, expected in ((lap_of_batches, True), (refusing_lap, False)):
+        papers.no_batches.cache_clear()
+        monkeypatch.setattr(gmatch, "lap", function)
+        assert papers.main(["--tables", "batches", "--repeats", "1"]) == 0
+        output = capsys.readouterr().out
+        assert (f"| problems | {layouts.BATCH} |" in output) == expected
+        assert ("takes no 3-d array: a matrix, please" in output) != expected
+        assert "| 3 x 8 x 8 |" in output and "SciPy" in output
+    papers.no_batches.cache_clear()
+
+
+def test_a_wrong_problem_of_a_batch_is_refused() -> None:
+    with pytest.raises(AssertionError, match="problem 1 of the batch: expected 5, got 6"):
+        papers.same_costs([4, 5], [4, 6])
+
+
+def test_a_wrong_answer_is_refused_before_it_is_timed() -> None:
+    calls = calls_of(1, 1)
+    with pytest.raises(AssertionError, match="expected 3, got 0"):
+        timed("an instance", "a solver", calls, equals(3), 1, {})
+    assert next(calls) == (1, 1)  # the second call was not made
+
+
+def test_an_answer_that_its_duals_do_not_prove_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def verify(costs: Any, answer: Any) -> None:
+        raise gmatch.CertificateError("the duals prove nothing")
+
+    monkeypatch.setattr(gmatch, "verify", verify)
+    file = tmp_path / "papers.json"
+    assert papers.main(["--tables", "date-nagi-1", *TINY, "--methods", "jv", "--output", str(file)]) == 1
+    assert "jv: wrong the duals prove nothing" in capsys.readouterr().out
+    assert all(timing.median is None for timing in harness.load(file)[1])
+
+
+def test_a_method_that_cannot_run_is_left_out_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    papers.main(["--tables", "date-nagi-1", *TINY, "--methods", "jv", "hungary"])
+    assert capsys.readouterr().out.count("hungary: left out: unknown method 'hungary'") == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "median", "calls"),
+    [
+        ((9, 1, 3, 2, 7), 2, 3),  # the first is not timed
+        ((30, 1, 1, 1), 30, 1),  # unless it is too slow
+        ((1, 8, 8, 8), 8, 2),  # and repeats end where their sum is
+    ],
+)
+def test_repeats_and_the_limit(seconds: tuple[float, ...], median: float, calls: int) -> None:
+    found = timed("", "", calls_of(*seconds), nothing, 3, {}, limit=10, describe=lambda number: {"number": number})
+    assert (found.median, found.facts["calls"]) == (median, calls)
+    assert seconds[found.facts["number"]] == median
+
+
+def test_larger_problems_of_a_slow_series_are_not_tried() -> None:
+    allowance = Allowance(limit=10)
+    allowance.note("slow", 100, timing(100, "slow", 11))
+    allowance.note("quick", 100, timing(100, "quick", 1))
+    allowance.note("stopped", 100, timing(100, "stopped", None, limit=10))
+    allowance.note("broken", 100, timing(100, "broken", None, failed="no memory"))
+    assert allowance.refusal("slow", 200) == allowance.refusal("stopped", 200) == {"limit": 10}
+    assert allowance.refusal("broken", 200) == {"failed": "no memory"}
+    assert allowance.refusal("slow", 100) is allowance.refusal("quick", 200) is allowance.refusal("new", 200) is None
+
+
+def test_nothing_is_begun_that_would_outlast_the_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    allowance = Allowance(limit=1000, budget=100)
+    allowance.note("series", 100, timing(100, "series", 10))
+    assert allowance.refusal("series", 200) == {"unaffordable": 100}
+    assert allowance.refusal("series", 110) is None
+    file = tmp_path / "papers.json"
+    assert papers.main(["--tables", "date-nagi-1", *TINY, "--budget", "0", "--output", str(file)]) == 0
+    assert "no time left" in capsys.readouterr().out
+    assert all("unaffordable" in timing.facts for timing in harness.load(file)[1])
+
+
+def test_a_peer_is_ended_at_the_limit_and_the_next_one_runs() -> None:
+    with SideProcess() as side:
+        slow = timed_peer("", "slow", side, peer_of_the_tests, (60,), equals(7), 1, 0.2)
+        quick = timed_peer("", "quick", side, peer_of_the_tests, (0,), equals(7), 3, 20)
+        dead = timed_peer("", "dead", side, dying_peer, (), equals(7), 3, 20)
+        with pytest.raises(AssertionError, match="expected 8, got 7"):
+            timed_peer("", "wrong", side, peer_of_the_tests, (0,), equals(8), 1, 20)
+    assert (slow.median, slow.facts) == (None, {"limit": 0.2})
+    assert quick.median is not None and quick.facts["calls"] == 3
+    assert "died" in dead.facts["failed"]
+    assert [harness.reason(cell) for cell in (slow, dead)] == ["> 0.2 s", "failed"]
+
+
+def test_resume_measures_only_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "papers.json"
+    command = ["--tables", "date-nagi-1", "--methods", "jv", "--repeats", "1", "--output", str(file), "--resume"]
+    papers.main([*command, "--sizes", "16"])
+    papers.main([*command, "--sizes", "16", "24"])
+    assert capsys.readouterr().out.count("n = 16, seed 0, jv:") == 1
+    saved = json.loads(file.read_text())
+    assert [cell["facts"]["n"] for cell in saved["timings"]] == [16, 24]
+    saved["machine"]["device"] = "an abacus"
+    file.write_text(json.dumps(saved))
+    with pytest.raises(SystemExit, match="was measured on an abacus"):
+        papers.main(command)
+
+
+def test_pictures_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "papers.json"
+    papers.main(["--tables", "date-nagi-1", "date-nagi-3", *TINY, "--factors", "1", "--output", str(file)])
+    seen = file.read_text()
+    assert papers.main(["--read", str(file), "--plots", str(tmp_path / "pictures")]) == 0
+    stems = ["date-nagi-1", "date-nagi-3-range-1"]
+    names = {path.name for path in (tmp_path / "pictures").iterdir()}
+    assert names == {f"{stem}.{ending}" for stem in stems for ending in ("png", "svg")}
+    assert file.read_text() == seen
+
+
+def test_the_ladder_beside_the_papers(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    timings = [
+        timing(n, f"munkres-{form}", n / 1000 / (step + 1))
+        for n in (256, 512)
+        for step, form in enumerate(layouts.LADDER_FORMS)
+    ]
+    results = layouts.Results([*timings, timing(1024, "munkres-registers", None, limit=10)], "here")
+    second, third = layouts.ladder(results)
+    assert "| 256 | paper | 84.3 | 27.4 | 56.9 | 29.3 | -1.91 |" in second
+    assert "| 256 | here | 256 | 128 | 128 | 85.3 | 42.7 |" in second
+    assert "| geometric mean | paper | 4.65 | 4.65 |" in third and third.splitlines()[-2].endswith(" 7.93 |")
+    assert third.splitlines()[-1].startswith("| geometric mean | here | 2.00 | 2.00 | 1.50 | 3.00 |")
+    paths = layouts.save_plots(results, ["ladder"], tmp_path)
+    assert [path.name for path in paths if path.suffix == ".png"] == ["ladder-times.png", "ladder-speedups.png"]
+
+
+def test_several_instances_are_one_cell() -> None:
+    results = layouts.Results([timing(64, "jv", seconds, seed=seed) for seed, seconds in enumerate((3, 1, 2))], "")
+    assert results.of(layouts.STUDIES["reports"], 1000, 64)["jv"].median == 2
+
+
+def test_another_type_is_shown_where_asked_for() -> None:
+    timings = [timing(64, "jv", 1, dtype="int32")]
+    assert not list(layouts.reports(layouts.Results(timings, "")))
+    assert len(list(layouts.reports(layouts.Results(timings, "", "int32")))) == 1
+
+
+def test_numbers_have_three_digits_that_count() -> None:
+    assert [layouts.number(value) for value in (0.0123456, 1.5, 123.4, 16759.7, 0, None)] == [
+        "0.0123", "1.50", "123", "16,760", "0", ""
+    ]  # fmt: skip
+
+
+def test_published_figures_are_complete() -> None:
+    assert all(len(row) == 1 + len(published.SMALL_PROGRAMS) for row in published.SMALL.values())
+    assert all(sum(row) in range(n - 10, n + 10) for n, row in published.ASSIGNMENTS.items())
+    assert all(len(row) == len(published.LADDER_STEPS) for row in published.LADDER.values())
+    programs = [tuple(table) for table in published.REPORT.values()]
+    assert set(programs) == {programs[0]} and list(published.REPORT) == list(published.REPORT_NUMBERS)
+    assert all(len(row) == 8 for table in published.REPORT.values() for row in table.values())
+    steps = [row for cell in published.LARGE.values() for name, row in cell.items() if name]
+    assert all(len(row) == len(published.LARGE_STEPS) for row in steps)
+
+
+def test_the_other_benchmarks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "timings.json"
+    for module, arguments in (
+        (assignment, ["--sizes", "20", "--costs", "uniform 1", "float64"]),
+        (cardinality, ["--scale", "6", "--families", "road"]),
+    ):
+        command = [module.__name__, *arguments, "--repeats", "1", "--peers", "--output", str(file)]
+        monkeypatch.setattr(sys, "argv", command)
+        module.main()
+        assert "| auto | SciPy |" in capsys.readouterr().out
+        assert {timing.solver for timing in harness.load(file)[1]} >= {"auto", "SciPy"}
