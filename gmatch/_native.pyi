@@ -78,10 +78,11 @@ def assign_batch(
     col_match: Any,
     u: Any,
     v: Any,
-    by_trees: bool,
+    pair_costs: Any,
+    method: str,
     start: int,
     many_paths: bool,
     threads: int,
 ) -> list[tuple[int, ...]]: ...
-def batch_workspace_size(num_rows: int, num_columns: int, threads: int) -> int: ...
+def batch_workspace_size(num_rows: int, num_columns: int, threads: int, classical: bool) -> int: ...
 def assignment_workspace_size(num_rows: int, num_columns: int, threads: int, classical: bool) -> int: ...

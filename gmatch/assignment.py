@@ -29,13 +29,19 @@ class AssignmentStart(IntEnum):
     NONE = 0
     REDUCE = 1
     GIVEN = 2
+    REGRET = 3
 
     @property
     def label(self) -> str:
         return self.name.lower()
 
 
-STARTS = {"auto": AssignmentStart.REDUCE, "reduce": AssignmentStart.REDUCE, "none": AssignmentStart.NONE}
+STARTS = {
+    "auto": AssignmentStart.REDUCE,
+    "reduce": AssignmentStart.REDUCE,
+    "regret": AssignmentStart.REGRET,
+    "none": AssignmentStart.NONE,
+}
 STEPS = ("start", "search", "augment")
 
 
@@ -74,10 +80,12 @@ def lap(
     method : str or method object
         ``"auto"``, ``"jv"`` (Jonker and Volgenant 1987: shortest augmenting paths, serial, on the CPU; Crouse 2016 for
         rectangular costs), ``"tree"`` (Date and Nagi 2016: all trees at once), or an object with options: `JV`, `Tree`.
-    initial : {"auto", "reduce", "none"}, Assignment, or integer array of shape (rows,)
+    initial : {"auto", "reduce", "regret", "none"}, Assignment, or integer array of shape (rows,)
         What to start from. ``"reduce"`` takes the minima of rows and columns for duals, and matches what they make
-        tight; ``"auto"`` is that. An array holds the column of each row, -1 for a free one; it is checked, never
-        changed, and the method keeps what it can of it. An Assignment also brings its duals.
+        tight; ``"auto"`` is that. ``"regret"`` matches by Vogel's rule: a column goes to the row that would lose most
+        by its second best (Kawtikwar, Cravens and Yang's report). ``"jv"`` has a start of its own. An array holds the
+        column of each row, -1 for a free one; it is checked, never changed, and the method keeps what it can of it. An
+        Assignment also brings its duals.
     duals : (u, v), arrays of shapes (rows,) and (columns,)
         Duals to start from, such as those of an earlier `Assignment`: after a small change of the costs a small part
         of the work remains. They need not be feasible. Of the minimisation form: those of ``-cost`` when maximizing.
@@ -196,7 +204,7 @@ def _solve(
     row_match, v = start.row_match, start.v
     if on_device is not costs:
         row_match, v = (array if array is None else backend.to_device(array) for array in (row_match, v))
-    solution = backend.assign(on_device, method, start.kind, row_match, None, v, threads)
+    solution = backend.assign(on_device, method, start.kind, row_match, v, threads)
     status, cover = Status.OPTIMAL, None
     if solution[4]["size"] < len(on_device.array):
         cover = _cover_of_allowed_pairs(on_device, threads)
@@ -311,7 +319,7 @@ def _cheapest_of_largest(
         if not (len(part_rows) and len(part_columns)):
             continue
         part = costs.part(part_rows, part_columns)
-        *found, more = backend.assign(part, method, AssignmentStart.REDUCE, None, None, None, threads)
+        *found, more = backend.assign(part, method, AssignmentStart.REDUCE, None, None, threads)
         mates, _, row_duals, column_duals = found if len(part_rows) <= len(part_columns) else _swapped(found)
         matched = (mates >= 0).nonzero()[0]
         row_match[part_rows[matched]] = part_columns[mates[matched]]

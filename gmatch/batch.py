@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from .methods import AssignmentMethod
 
 
-# What a backend's `assign_batch` returns: row_match, col_match, u and v, with a row for each problem, padded with -1
-# and 0; and counters, with a host array for each name.
-_Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
+# What a backend's `assign_batch` returns: row_match, col_match, u, v and pair_costs, with a row for each problem, padded
+# with -1 and 0; and counters, with a host array for each name.
+_Solution = tuple[Any, Any, Any, Any, Any, dict[str, Any]]
 
 
 class CostBatch:
@@ -144,20 +144,6 @@ class CostBatch:
         layout[:, 5] = turned
         return layout
 
-    def of_pairs(self, row_match: Any) -> Any:
-        """The entries of the pairs of each problem in the order of its rows, shape of `row_match`; 0 for free rows."""
-        xp = _namespace(row_match)
-        if not self.array.size or not row_match.size:
-            return xp.zeros(row_match.shape, self.array.dtype)
-        mates = xp.maximum(row_match, 0)
-        if self.array.ndim == 3:
-            found = xp.take_along_axis(self.array, mates[:, :, None].astype(np.int64), 2)[:, :, 0]
-        else:
-            columns, offsets = (xp.asarray(numbers)[:, None] for numbers in (self.shapes[:, 1], self._offsets))
-            places = offsets + xp.arange(row_match.shape[1]) * columns + mates
-            found = self.array[xp.where(row_match >= 0, places, 0)]
-        return xp.where(row_match >= 0, found, xp.zeros((), self.array.dtype))
-
     def _pack(self, matrices: list[Any]) -> None:
         """Copies matrices of any shapes into one array."""
         if len({device_of(matrix) for matrix in matrices}) > 1:
@@ -213,6 +199,9 @@ class CostBatch:
 
     def _range(self) -> tuple[int | float, int | float, bool]:
         """As `range_of`, of what counts of all problems."""
+        if self.array.dtype == np.int32 and self.device == "gpu":
+            # All are costs, and no sum of them overflows: a batch of small problems is solved before their range is read.
+            return int(np.iinfo(np.int32).min), int(np.iinfo(np.int32).max), False
         try:
             return range_of(self._entries_that_count(), self.device, self.maximize)
         except InvalidInput:
@@ -259,9 +248,9 @@ def solve_batch(
     """
     there = batch.on(device)
     solution: _Solution = backend_for(None, device).assign_batch(there, method, start, threads)
-    counters = solution[4]
+    counters = solution[5]
     limited = _drop_dear_pairs(there, solution) if batch.limit is not None else np.zeros(len(batch), np.bool_)
-    arrays = [*solution[:4], there.of_pairs(solution[0])]
+    arrays = list(solution[:5])
     back = backend_for(None, batch.device).to_device
     if device != batch.device:
         arrays = [back(array) for array in arrays]
@@ -290,12 +279,13 @@ def solve_batch(
 
 def _drop_dear_pairs(batch: CostBatch, solution: _Solution) -> Any:
     """Frees the pairs dearer than the limit; which problems had some, on the host. See `assignment`."""
-    row_match, col_match = solution[:2]
-    prices = batch.of_pairs(row_match).astype(batch.dual_type)
+    row_match, col_match, _, _, pair_costs, _ = solution
+    prices = pair_costs.astype(batch.dual_type)
     dear = (row_match >= 0) & ((-prices if batch.maximize else prices) > batch.limit)
     numbers, rows = dear.nonzero()
     col_match[numbers, row_match[numbers, rows]] = -1
     row_match[numbers, rows] = -1
+    pair_costs[numbers, rows] = 0
     return backend_for(None, "cpu").to_device(dear.any(axis=1))
 
 

@@ -172,9 +172,15 @@ class Classical(_Method):
     """Assignment by the classical variant of the Hungarian algorithm (Date and Nagi 2016, Algorithms 7 and 8).
 
     Trees grow from all free rows at once along tight edges that are compressed to a list for each row; a dual step
-    finds the least slack of the rows that are in trees. A phase ends with the nearest paths. O(n**2 m) work at worst,
-    O(n + m) memory beside the costs.
+    finds the least slack of the rows that are in trees. O(n**2 m) work at worst, O(n + m) memory beside the costs.
+
+    Parameters
+    ----------
+    paths : {"nearest", "many"}
+        When a phase ends, as in `Tree`; with the nearest paths in the paper.
     """
+
+    paths: Paths = "nearest"
 
 
 Form = Literal["baseline", "reductions", "fused", "cooperative", "registers"]
@@ -217,7 +223,7 @@ class JV(_Method):
 AssignmentMethod = Tree | Classical | Munkres | JV
 
 ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (
-    JV(), Tree(), Tree("nearest"), Classical(), *(Munkres(form) for form in get_args(Form)),
+    JV(), Tree(), Tree("nearest"), Classical(), Classical("many"), *(Munkres(form) for form in get_args(Form)),
 )  # fmt: skip
 """Every method of assignment with every choice of its options."""
 

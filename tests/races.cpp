@@ -189,11 +189,11 @@ static void check_assignment(std::mt19937& random, Vertex rows, Vertex columns, 
   for (int& entry : entries) entry = static_cast<int>(random() % (largest + 1));
   const Costs costs{rows, columns, entries.data(), columns, 1, false, Costs::infinite()};
   const Count expected = cost_by_shortest_paths(costs);
-  for (const AssignmentStart start : {AssignmentStart::none, AssignmentStart::reduce}) {
+  for (const AssignmentStart start : {AssignmentStart::none, AssignmentStart::reduce, AssignmentStart::regret}) {
     for (const bool many_paths : {false, true}) {
       for (const int threads : {2, 8}) {
         expect(expected, cost_by_search<TightEdges<int>>(costs, start, many_paths, threads), costs, "tree", threads);
-        expect(expected, cost_by_search<ClassicalEdges<int>>(costs, start, false, threads), costs, "classical", threads);
+        expect(expected, cost_by_search<ClassicalEdges<int>>(costs, start, many_paths, threads), costs, "classical", threads);
         for (const MunkresForm form : {MunkresForm::baseline, MunkresForm::fused, MunkresForm::registers}) {
           expect(expected, cost_by_munkres(costs, start, form, threads), costs, "munkres", threads);
         }

@@ -7,7 +7,8 @@ from conftest import host
 
 import gmatch
 
-BATCH_METHODS = {"cpu": ["auto", "jv", "tree", "tree-nearest"], "gpu": ["auto", "tree", "tree-nearest"]}
+SEARCHES = ["tree", "tree-nearest", "classical", "classical-many"]
+BATCH_METHODS = {"cpu": ["auto", "jv", *SEARCHES], "gpu": ["auto", *SEARCHES]}
 
 
 def check_alone(matrices: list, batch: gmatch.AssignmentBatch, **options: object) -> None:
@@ -148,6 +149,7 @@ BAD = {
     "start": (ONE, {"initial": np.zeros(3, int)}, "a batch starts from"),
     "duals": (ONE, {"duals": (1, 2)}, "a batch starts from"),
     "set": (gmatch.CostBatch(ONE), {"maximize": True}, "a CostBatch has its own maximize"),
+    "method": (ONE, {"method": "munkres"}, "method 'munkres' solves one problem at a time"),
     "int64": (np.full((1, 2, 2), 2**62) * [[[1, -1], [1, 1]]], {}, "could overflow int64"),
 }  # fmt: skip
 

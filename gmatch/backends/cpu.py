@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, Munkres, Tree
+from ..methods import JV, Classical, Munkres
 
 if TYPE_CHECKING:
     from ..batch import CostBatch
@@ -80,12 +80,11 @@ def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool]:
 
 
 def assign(
-    costs: DenseCosts, method: AssignmentMethod, start: int, row_match: Any, u: Any, v: Any, threads: int | None
+    costs: DenseCosts, method: AssignmentMethod, start: int, row_match: Any, v: Any, threads: int | None
 ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
     """Runs a method of assignment; returns row_match, col_match, u, v, and counters by name."""
     rows, columns = costs.array.shape
-    # Given duals of columns hold only where no column can stay free with a dual that is not zero.
-    has_duals = v is not None and rows == columns
+    has_duals = v is not None
     row_match = np.full(rows, -1, np.int32) if row_match is None else row_match
     col_match = np.empty(columns, np.int32)
     u = np.empty(rows, costs.dual_type)
@@ -107,7 +106,7 @@ def assign(
         else:
             report = _native.assign_by_search(
                 costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
-                has_duals, isinstance(method, Classical), isinstance(method, Tree) and method.paths == "many",
+                has_duals, isinstance(method, Classical), method.paths == "many",
                 team_size,
             )  # fmt: skip
     except RuntimeError as error:
@@ -127,19 +126,21 @@ def phase_lists(journal: Any, phases: int, method: AssignmentMethod) -> dict[str
 
 def assign_batch(
     batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
-) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+) -> tuple[Any, Any, Any, Any, Any, dict[str, Any]]:
     """Runs a method on every problem, one thread each."""
-    if not isinstance(method, JV | Tree):
-        raise InvalidInput(f"method {method.name!r} solves one problem at a time; use 'auto', 'jv' or 'tree'")
+    if isinstance(method, Munkres):
+        raise InvalidInput("method 'munkres' solves one problem at a time; use 'auto', 'jv', 'tree' or 'classical'")
+    kind = "jv" if isinstance(method, JV) else "classical" if isinstance(method, Classical) else "tree"
     team_size = min(thread_count(threads, 0), len(batch)) if threads else min(available_threads(), len(batch))
     problems, rows, columns = batch.shape
     row_match, col_match = np.full((problems, rows), -1, np.int32), np.full((problems, columns), -1, np.int32)
     u, v = np.zeros((problems, rows), batch.dual_type), np.zeros((problems, columns), batch.dual_type)
+    pair_costs = np.zeros((problems, rows), batch.array.dtype)
     reports = _native.assign_batch(
         batch.layout(), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match, col_match, u,
-        v, isinstance(method, Tree), start, isinstance(method, Tree) and method.paths == "many", max(1, team_size),
+        v, pair_costs, kind, start, not isinstance(method, JV) and method.paths == "many", max(1, team_size),
     )  # fmt: skip
-    return row_match, col_match, u, v, counters_of(reports) | {"team": "host", "threads": team_size}
+    return row_match, col_match, u, v, pair_costs, counters_of(reports) | {"team": "host", "threads": team_size}
 
 
 def counters_of(reports: Any) -> dict[str, Any]:

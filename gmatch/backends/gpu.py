@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, ForestKind, Munkres, Tree
+from ..methods import JV, Classical, ForestKind, Munkres
 from .cpu import counters_of, phase_lists
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _lowest_finite() -> Any:
 
 
 def assign(
-    costs: DenseCosts, method: AssignmentMethod, start: int, row_match: Any, u: Any, v: Any, threads: int | None
+    costs: DenseCosts, method: AssignmentMethod, start: int, row_match: Any, v: Any, threads: int | None
 ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
     """Runs a method of assignment; returns row_match, col_match, u, v, and counters by name."""
     _refuse_threads(threads)
@@ -209,8 +209,7 @@ def assign(
         raise InvalidInput("method 'jv' is serial and runs on the CPU; use 'tree' or 'auto', or device='cpu'")
     rows, columns = costs.array.shape
     dual = costs.dual_type
-    # Given duals of columns hold only where no column can stay free with a dual that is not zero.
-    has_duals = v is not None and rows == columns
+    has_duals = v is not None
     with costs.array.device as device:
         team = "block" if rows * columns <= BLOCK_ASSIGNMENT_LIMIT and not isinstance(method, Munkres) else "grid"
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
@@ -234,14 +233,18 @@ def assign(
         else:
             kernel = program(
                 "assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array),
-                edges="ClassicalEdges" if isinstance(method, Classical) else "TightEdges",
+                edges=_edges_of(method),
             )  # fmt: skip
-            many_paths = np.int32(isinstance(method, Tree) and method.paths == "many")
+            many_paths = np.int32(method.paths == "many")
             kernel((blocks,), (block_size,), (*arguments, many_paths, report[-1:]))
         counters = dict(zip(_native.REPORT_FIELDS, report[:fields].tolist(), strict=True))
         del counters["start"]
         counters |= phase_lists(journal, counters["phases"], method)
     return row_match, col_match, u, v, counters | {"team": team, "threads": blocks * block_size}
+
+
+def _edges_of(method: AssignmentMethod) -> str:
+    return "ClassicalEdges" if isinstance(method, Classical) else "TightEdges"
 
 
 def _assignment_workspace_size(method: AssignmentMethod, rows: int, columns: int, threads: int) -> int:
@@ -283,11 +286,11 @@ def _run_munkres(costs: DenseCosts, method: Munkres, arguments: tuple[Any, ...],
 
 def assign_batch(
     batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
-) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+) -> tuple[Any, Any, Any, Any, Any, dict[str, Any]]:
     """Runs a method on every problem, one block each, in one launch."""
     _refuse_threads(threads)
-    if not isinstance(method, Tree):
-        raise InvalidInput(f"method {method.name!r} does not solve batches on a GPU; use 'auto' or 'tree'")
+    if isinstance(method, JV | Munkres):
+        raise InvalidInput(f"method {method.name!r} solves no batches on a GPU; use 'auto', 'tree' or 'classical'")
     problems, rows, columns = batch.shape
     dual = batch.dual_type
     with batch.array.device as device:
@@ -295,14 +298,17 @@ def assign_batch(
         fewer, more = (int(most) for most in layout[:, 3:5].max(axis=0, initial=0))
         # A thread for each column: threads without one only make the barrier dearer.
         block_size = min(GRID_BLOCK_SIZE, max(64, -(-more // 64) * 64))
-        bytes_needed = _native.batch_workspace_size(fewer, more, block_size)
+        bytes_needed = _native.batch_workspace_size(fewer, more, block_size, isinstance(method, Classical))
         near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
-        kernel = program("batch.cuh", "assign_batch", device.id, batch_cost=c_type(batch.array))
+        kernel = program(
+            "batch.cuh", "assign_batch", device.id, batch_cost=c_type(batch.array), batch_edges=_edges_of(method)
+        )
         if near > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = near
         blocks = max(1, min(problems, resident_blocks(kernel, block_size, device, near)))
         row_match, col_match = (cupy.full((problems, side), -1, np.int32) for side in (rows, columns))
         u, v = (cupy.zeros((problems, side), dual) for side in (rows, columns))
+        pair_costs = cupy.zeros((problems, rows), batch.array.dtype)
         fields = len(_native.REPORT_FIELDS)
         state = cupy.zeros(problems * fields + 1, np.int64)
         workspace = cupy.empty(1 if near else blocks * bytes_needed, np.uint8)
@@ -310,14 +316,14 @@ def assign_batch(
             (blocks,), (block_size,),
             (
                 cupy.asarray(layout), np.int32(problems), np.int32(rows), np.int32(columns), batch.array,
-                np.int32(batch.maximize), _limit_of(batch.limit, dual), row_match, col_match, u, v, state,
+                np.int32(batch.maximize), _limit_of(batch.limit, dual), row_match, col_match, u, v, pair_costs, state,
                 np.int32(start), np.int32(method.paths == "many"), workspace, np.int64(bytes_needed), np.int64(near),
                 state[-1:],
             ),
             shared_mem=near,
         )  # fmt: skip
         counters = counters_of(state[:-1].get())
-    return row_match, col_match, u, v, counters | {"team": "block", "threads": blocks * block_size}
+    return row_match, col_match, u, v, pair_costs, counters | {"team": "block", "threads": blocks * block_size}
 
 
 def _limit_of(limit: int | float | None, dual: Any) -> Any:

@@ -6,7 +6,7 @@
 #include "tight_edges.cuh"
 
 // Numbered as in gmatch/assignment.py.
-enum class AssignmentStart { none, reduce, given };
+enum class AssignmentStart { none, reduce, given, regret };
 
 // Everything a call of assign works on, but the costs.
 template <class Dual>
@@ -64,15 +64,127 @@ DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const 
   team.each_group(costs.num_rows, [&](Count i) {
     const Vertex row = static_cast<Vertex>(i);
     const auto u_of_row = edges.u[row];
-    for (Vertex column = team.lane(); column < costs.num_columns; column += team.lanes()) {
-      if (edges.slack(costs.at(row, column), u_of_row, edges.v[column]) > 0) continue;
-      if (!team.claim(&matching.col_match[column], NONE, row)) continue;
-      // Another lane of the group may have found one, too.
-      if (!team.claim(&matching.row_match[row], NONE, column)) team.write(&matching.col_match[column], NONE);
-      break;
+    const Vertex width = team.lanes() * Team::AT_ONCE;
+    for (Vertex first = team.lane(); first < costs.num_columns; first += width) {
+      if (team.read(&matching.row_match[row]) != NONE) break;
+      bool is_tight[Team::AT_ONCE];
+      for (int q = 0; q < Team::AT_ONCE; ++q) {
+        const Vertex column = first + q * team.lanes();
+        const Vertex safe = column < costs.num_columns ? column : first;
+        is_tight[q] = !(edges.slack(costs.at(row, safe), u_of_row, edges.v[safe]) > 0) && safe == column;
+      }
+      for (int q = 0; q < Team::AT_ONCE; ++q) {
+        if (is_tight[q] && take_column(team, matching, row, first + q * team.lanes())) break;
+      }
     }
   });
 }
+
+// Whether the row has a column now; another lane of the group may have found one, too.
+template <class Team>
+DEVICE bool take_column(const Team& team, const Matching& matching, Vertex row, Vertex column) {
+  if (team.read(&matching.row_match[row]) != NONE) return true;
+  if (!team.claim(&matching.col_match[column], NONE, row)) return false;
+  if (!team.claim(&matching.row_match[row], NONE, column)) team.write(&matching.col_match[column], NONE);
+  return true;
+}
+
+// Vogel's rule: of the rows that want a column, it goes to the one that would lose most by its second best. As tried by
+// Kawtikwar, Cravens, Yang, "Improvements to Hungarian Solver", Improvement Attempt 1.
+template <class Team, class Cost>
+class RegretStart {
+ public:
+  using Dual = typename TightEdges<Cost>::Dual;
+
+  DEVICE RegretStart(const Matching& matching, const TightEdges<Cost>& edges) : matching_(matching), edges_(edges) {}
+  DEVICE void carve(Workspace& workspace) {
+    bids_ = workspace.take<Count>(matching_.num_columns);
+    keys_ = workspace.take<Count>(matching_.num_rows);
+    wanted_ = workspace.take<Vertex>(matching_.num_rows);
+  }
+
+  // Rounds of bids for tight columns, until no row finds a free one.
+  DEVICE void run(Steps<Team>& steps) const {
+    Team& team = steps.team;
+    team.each(matching_.num_columns, [&](Count column) { bids_[column] = NO_BID; });
+    team.each_group(matching_.num_rows, [&](Count row) { find_key(team, static_cast<Vertex>(row)); });
+    steps.end();
+    while (true) {
+      team.each_group(matching_.num_rows, [&](Count row) { bid(steps, static_cast<Vertex>(row)); });
+      steps.end();
+      if (steps.todo() == 0) break;
+      team.each(matching_.num_rows, [&](Count i) {
+        const Vertex row = static_cast<Vertex>(i), column = wanted_[row];
+        if (column == NONE || bids_[column] != keys_[row]) return;
+        matching_.row_match[row] = column;
+        matching_.col_match[column] = row;
+      });
+      steps.end();
+    }
+  }
+
+ private:
+  static constexpr Count NO_BID = 0x7fffffffffffffff;
+
+  // Least for the largest regret; then for the first row.
+  DEVICE void find_key(const Team& team, Vertex row) const {
+    Dual least = edges_.costs.infinite(), second = least;
+    TightLists::each_column(
+        team, 0, matching_.num_columns, [&](Vertex column) { return slack(row, column); },
+        [&](Vertex, Dual slack) {
+          second = slack < least ? least : slack < second ? slack : second;
+          least = slack < least ? slack : least;
+        });
+    const Dual best = team.min_group(least);
+    const int winner = team.min_group(least == best ? team.lane() : team.lanes());
+    const Dual next = team.min_group(team.lane() == winner ? second : least);
+    if (team.lane() != 0) return;
+    const Count regret = in_31_bits(static_cast<float>(next - best));
+    keys_[row] = (0x7fffffff - regret) * (Count{1} << 32) + row;
+  }
+
+  // The first free tight column at or after a place of its own, so that rows alike do not all want the same one.
+  DEVICE void bid(const Steps<Team>& steps, Vertex row) const {
+    const Team& team = steps.team;
+    if (matching_.row_match[row] != NONE) {
+      if (team.lane() == 0) wanted_[row] = NONE;
+      return;
+    }
+    const Vertex start = static_cast<Vertex>(row * 0x9e3779b1ll % matching_.num_columns);
+    Vertex nearest = LAST_VERTEX;
+    TightLists::each_column(
+        team, 0, matching_.num_columns, [&](Vertex column) { return slack(row, column); },
+        [&](Vertex column, Dual slack) {
+          const Vertex away = column < start ? column - start + matching_.num_columns : column - start;
+          if (slack == 0 && away < nearest && matching_.col_match[column] == NONE) nearest = away;
+        });
+    nearest = team.min_group(nearest);
+    if (team.lane() != 0) return;
+    wanted_[row] = nearest == LAST_VERTEX ? NONE : static_cast<Vertex>((start + Count{nearest}) % matching_.num_columns);
+    if (nearest == LAST_VERTEX) return;
+    team.lower(&bids_[wanted_[row]], keys_[row]);
+    steps.mark_todo();
+  }
+
+  DEVICE Dual slack(Vertex row, Vertex column) const {
+    return edges_.slack(edges_.costs.at(row, column), edges_.u[row], edges_.v[column]);
+  }
+  // Numbers that are not negative, in their order; infinite minus infinite counts as no regret.
+  static DEVICE Count in_31_bits(float number) {
+    if (!(number > 0)) return 0;
+    union {
+      float number;
+      int bits;
+    } same = {number};
+    return same.bits;
+  }
+
+  const Matching& matching_;
+  const TightEdges<Cost>& edges_;
+  Count* bids_;     // [num_columns] the least key of those that want a column
+  Count* keys_;     // [num_rows]
+  Vertex* wanted_;  // [num_rows]
+};
 
 // Of a matching that is given, only tight pairs may stay.
 template <class Team, class Cost>
@@ -85,13 +197,24 @@ DEVICE void keep_tight_pairs(const Team& team, const Matching& matching, const T
   });
 }
 
+// A column that stays free must have v = 0, the most there is. Raises those without a mate; whether there were any.
+template <class Team, class Cost>
+DEVICE bool raise_free_columns(Steps<Team>& steps, const Matching& matching, const TightEdges<Cost>& edges, bool all) {
+  steps.team.each(matching.num_columns, [&](Count column) {
+    if (edges.v[column] == 0 || (!all && matching.col_match[column] != NONE)) return;
+    edges.v[column] = 0;
+    steps.mark_todo();
+  });
+  steps.end();
+  return steps.todo() > 0;
+}
+
+// Matches along tight edges, for the duals v that there are.
 template <class Team, class Cost, class Dual>
-DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Cost>& edges,
-                                 const AssignmentTask<Dual>& task) {
+DEVICE void match_tightly(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Cost>& edges,
+                          const AssignmentTask<Dual>& task, Workspace workspace) {
   Team& team = steps.team;
   const Matching& matching = task.matching;
-  if (!task.has_duals) team.each(matching.num_columns, [&](Count column) { task.v[column] = 0; });
-  team.sync();
   reduce_rows(team, edges);
   team.sync();
   if (task.start == AssignmentStart::given) {
@@ -105,16 +228,29 @@ DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& 
   team.sync();
   if (task.start == AssignmentStart::none) return;
   if (matching.num_rows == matching.num_columns && !task.has_duals) reduce_columns(steps, forest, edges);
-  match_tight_pairs(team, matching, edges);
+  if (task.start == AssignmentStart::regret) {
+    RegretStart<Team, Cost> regret(matching, edges);
+    regret.carve(workspace);
+    regret.run(steps);
+  } else {
+    match_tight_pairs(team, matching, edges);
+  }
   team.sync();
 }
 
-template <class Cost, class Dual>
-DEVICE void set_up(TightEdges<Cost>& edges, const AssignmentTask<Dual>& task) {
-  edges.many_paths = task.many_paths && task.matching.num_rows == task.matching.num_columns;
+template <class Team, class Cost, class Dual>
+DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Cost>& edges,
+                                 const AssignmentTask<Dual>& task, Workspace workspace) {
+  constexpr int MAX_ROUNDS = 8;
+  const Matching& matching = task.matching;
+  if (!task.has_duals) steps.team.each(matching.num_columns, [&](Count column) { task.v[column] = 0; });
+  steps.team.sync();
+  match_tightly(steps, forest, edges, task, workspace);
+  if (!task.has_duals || matching.num_rows == matching.num_columns) return;
+  for (int round = 0; raise_free_columns(steps, matching, edges, round == MAX_ROUNDS); ++round) {
+    match_tightly(steps, forest, edges, task, workspace);
+  }
 }
-template <class Cost, class Dual>
-DEVICE void set_up(ClassicalEdges<Cost>&, const AssignmentTask<Dual>&) {}
 
 template <class Edges, class Cost, class Dual>
 DEVICE Edges edges_of(const DenseCosts<Cost>& costs, const AssignmentTask<Dual>& task) {
@@ -122,7 +258,7 @@ DEVICE Edges edges_of(const DenseCosts<Cost>& costs, const AssignmentTask<Dual>&
   edges.costs = costs;
   edges.u = task.u;
   edges.v = task.v;
-  set_up(edges, task);
+  edges.many_paths = task.many_paths && costs.num_rows == costs.num_columns;
   return edges;
 }
 
@@ -138,7 +274,7 @@ DEVICE void start_assignment(Steps<Team>& steps, const ClaimedForest<true>& fore
   same.carve(workspace);
   auto edges = edges_of<TightEdges<Cost>>(costs, task);
   edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
-  run_assignment_start(steps, forest, edges, task);
+  run_assignment_start(steps, forest, edges, task, workspace);
   Count start_size = 0;
   team.each(forest.matching.num_rows, [&](Count row) { start_size += forest.matching.row_match[row] != NONE; });
   team.add_all(&task.report->start_size, start_size);
@@ -185,6 +321,8 @@ DEVICE Count assignment_workspace_size(const DenseCosts<Cost>& costs, Count team
   TightEdges<Cost> start_edges{};
   start_edges.costs = costs;
   start_edges.carve(workspace, team_tile);
+  workspace.take<Count>(static_cast<Count>(costs.num_rows) + costs.num_columns);  // of RegretStart
+  workspace.take<Vertex>(costs.num_rows + 64);
   Edges edges{};
   edges.costs = costs;
   edges.carve(for_search, team_tile);

@@ -24,6 +24,7 @@ struct Batch {
   Vertex* col_match;
   Dual* u;
   Dual* v;
+  Cost* pair_costs;  // of rows as given; zero
   Report* reports;  // [num_problems] zero
   AssignmentStart start;
   bool many_paths;
@@ -60,8 +61,21 @@ DEVICE AssignmentTask<typename DenseCosts<Cost>::Dual> carve_task(Workspace& wor
   return task;
 }
 
-// Problem p of a batch, from the start to the answer. `memory` is the team's own, of batch_workspace_size(...).
+// The entries of the pairs, in the order of the rows as given.
 template <class Team, class Cost>
+DEVICE void note_pair_costs(const Team& team, const Batch<Cost>& batch, int p, const DenseCosts<Cost>& costs,
+                            const Matching& matching) {
+  Cost* pair_costs = batch.pair_costs + p * static_cast<Count>(batch.most_rows);
+  team.each(costs.num_rows, [&](Count row) {
+    const Vertex column = matching.row_match[row];
+    if (column == NONE) return;
+    pair_costs[batch.problems[p].transposed ? column : row] =
+        costs.costs[row * costs.row_stride + column * costs.column_stride];
+  });
+}
+
+// Problem p of a batch, from the start to the answer. `memory` is the team's own, of batch_workspace_size(...).
+template <class Edges, class Team, class Cost>
 DEVICE void assign_problem(Team& team, const Batch<Cost>& batch, int p, char* memory) {
   const DenseCosts<Cost> costs = batch.costs(p);
   Workspace workspace(memory);
@@ -72,7 +86,7 @@ DEVICE void assign_problem(Team& team, const Batch<Cost>& batch, int p, char* me
   task.many_paths = batch.many_paths;
   if (team.rank() == 0) *task.progress = Progress{};
   team.sync();
-  assign<TightEdges<Cost>>(team, costs, task);
+  assign<Edges>(team, costs, task);
   team.sync();
   const Matching& matching = task.matching;
   Vertex* row_match = batch.of_rows(p, batch.row_match, batch.col_match);
@@ -87,30 +101,32 @@ DEVICE void assign_problem(Team& team, const Batch<Cost>& batch, int p, char* me
     col_match[column] = matching.col_match[column];
     v[column] = task.v[column];
   });
+  note_pair_costs(team, batch, p, costs, matching);
   team.sync();
 }
 
 // For the largest problem of a batch.
-template <class Cost>
+template <class Edges, class Cost>
 DEVICE Count batch_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
   Workspace workspace(nullptr);
   carve_task(workspace, costs);
-  return workspace.used() + assignment_workspace_size<TightEdges<Cost>>(costs, team_tile);
+  return workspace.used() + assignment_workspace_size<Edges>(costs, team_tile);
 }
 
-// The GPU's entry point. BATCH_COST is the type of the matrices.
+// The GPU's entry point. BATCH_COST is the type of the matrices, BATCH_EDGES the method's.
 #if defined(PROGRAM) && defined(BATCH_COST)
 using Dual = DenseCosts<BATCH_COST>::Dual;
 
 // One block a problem; a block that is done takes the next one.
 PROGRAM(assign_batch, 512)
 (const BatchProblem* problems, int num_problems, int most_rows, int most_columns, const BATCH_COST* entries, int maximize,
- Dual limit, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v, Report* reports, int start, int many_paths,
+ Dual limit, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v, BATCH_COST* pair_costs, Report* reports,
+ int start, int many_paths,
  char* workspace, Count workspace_size, Count near_size, int* next) {
   BlockTeam<32> team(nullptr);
   const Batch<BATCH_COST> batch{problems, num_problems, most_rows, most_columns, entries, maximize != 0, limit, row_match,
-                          col_match, u, v, reports, static_cast<AssignmentStart>(start), many_paths != 0};
+                          col_match, u, v, pair_costs, reports, static_cast<AssignmentStart>(start), many_paths != 0};
   char* memory = team.own_memory(workspace, workspace_size, near_size);
-  for (int p = team.next(next); p < num_problems; p = team.next(next)) assign_problem(team, batch, p, memory);
+  for (int p = team.next(next); p < num_problems; p = team.next(next)) assign_problem<BATCH_EDGES<BATCH_COST>>(team, batch, p, memory);
 }
 #endif

@@ -294,7 +294,8 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
                       nb::ndarray<Vertex, nb::ndim<2>, nb::c_contig, nb::device::cpu> col_match,
                       nb::ndarray<typename DenseCosts<Cost>::Dual, nb::ndim<2>, nb::c_contig, nb::device::cpu> u,
                       nb::ndarray<typename DenseCosts<Cost>::Dual, nb::ndim<2>, nb::c_contig, nb::device::cpu> v,
-                      bool by_trees, int start, bool many_paths, int threads) {
+                      nb::ndarray<Cost, nb::ndim<2>, nb::c_contig, nb::device::cpu> pair_costs,
+                      const std::string& method, int start, bool many_paths, int threads) {
   using Dual = typename DenseCosts<Cost>::Dual;
   std::vector<Report> reports(problems.shape(0));
   const Batch<Cost> batch{reinterpret_cast<const BatchProblem*>(problems.data()),
@@ -308,13 +309,15 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
                           col_match.data(),
                           u.data(),
                           v.data(),
+                          pair_costs.data(),
                           reports.data(),
                           static_cast<AssignmentStart>(start),
                           many_paths};
-  const auto solve_by_trees = [&](int p) {
-    const std::unique_ptr<char[]> memory(new char[batch_workspace_size(batch.costs(p), HostTeam::TILE)]);
+  const auto solve_by_search = [&](int p, auto edges) {
+    using Edges = decltype(edges);
+    const std::unique_ptr<char[]> memory(new char[batch_workspace_size<Edges>(batch.costs(p), HostTeam::TILE)]);
     HostTeam team(0, 1, nullptr);
-    assign_problem(team, batch, p, memory.get());
+    assign_problem<Edges>(team, batch, p, memory.get());
   };
   const auto solve_serially_in_batch = [&](int p) {
     const DenseCosts<Cost> costs = batch.costs(p);
@@ -328,6 +331,8 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
                                   batch.of_rows(p, batch.row_match, batch.col_match),
                                   batch.of_columns(p, batch.row_match, batch.col_match), in_witness.get()},
                                  counted);
+    note_pair_costs(clock, batch, p, costs,
+                    {costs.num_rows, costs.num_columns, batch.of_rows(p, batch.row_match, batch.col_match), nullptr});
     report.phases = counted.augmentations;
     report.levels = report.rows_scanned = counted.rows_scanned;
     report.dual_steps = counted.dual_updates;
@@ -341,7 +346,11 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
     std::mutex mutex;
     run_on_host(threads, [&](HostTeam&) {
       try {
-        for (int p = next++; p < batch.num_problems; p = next++) by_trees ? solve_by_trees(p) : solve_serially_in_batch(p);
+        for (int p = next++; p < batch.num_problems; p = next++) {
+          if (method == "jv") solve_serially_in_batch(p);
+          else if (method == "classical") solve_by_search(p, ClassicalEdges<Cost>{});
+          else solve_by_search(p, TightEdges<Cost>{});
+        }
       } catch (...) {
         const std::lock_guard<std::mutex> lock(mutex);
         error = std::current_exception();
@@ -430,16 +439,18 @@ Count gpu_assignment_workspace_size(int num_rows, int num_columns, int threads, 
                    : assignment_workspace_size<TightEdges<double>>(costs, team_tile);
 }
 
-Count gpu_batch_workspace_size(int num_rows, int num_columns, int threads) {
-  return batch_workspace_size(DenseCosts<double>{num_rows, num_columns, nullptr, 0, 0, false, 0},
-                              static_cast<Count>(threads) * DEVICE_TILE);
+Count gpu_batch_workspace_size(int num_rows, int num_columns, int threads, bool classical) {
+  const DenseCosts<double> costs{num_rows, num_columns, nullptr, 0, 0, false, 0};
+  const Count team_tile = static_cast<Count>(threads) * DEVICE_TILE;
+  return classical ? batch_workspace_size<ClassicalEdges<double>>(costs, team_tile)
+                   : batch_workspace_size<TightEdges<double>>(costs, team_tile);
 }
 
 template <class Cost>
 void define_assignment_for(nb::module_& m) {
   m.def("assign_batch", &assign_batch<Cost>, "problems"_a.noconvert(), "entries"_a.noconvert(), "maximize"_a,
         "limit"_a.none(), "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(),
-        "u"_a.noconvert(), "v"_a.noconvert(), "by_trees"_a, "start"_a, "many_paths"_a, "threads"_a);
+        "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "method"_a, "start"_a, "many_paths"_a, "threads"_a);
   m.def("inspect_costs", &inspect_costs<Cost>, "costs"_a.noconvert(), "threads"_a);
   m.def("assign_jv", &assign_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
         "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
@@ -498,7 +509,8 @@ NB_MODULE(_native, m) {
   m.def("munkres_workspace_size", &gpu_munkres_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
   m.def("assignment_workspace_size", &gpu_assignment_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
         "classical"_a);
-  m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
+  m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
+        "classical"_a);
   m.def("workspace_size", &gpu_workspace_size, "forest"_a, "start"_a, "num_rows"_a, "num_columns"_a, "num_edges"_a);
   nb::list report_fields;
   for (const char* name : REPORT_FIELDS) report_fields.append(name);

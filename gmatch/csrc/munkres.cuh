@@ -78,7 +78,7 @@ struct SlackEdges {
       *least = costs.infinite();
     }
     return lists.expand(
-        steps, forest, level, [](Vertex) {},
+        steps, forest, level, false, [](Vertex) {},
         [&](Vertex row, Vertex column, bool) { return *slack_at(row, column) == 0; });
   }
 
