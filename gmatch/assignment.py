@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -153,12 +154,13 @@ def lap(
         return _lap_of_batch(batch, method, initial, duals, infeasible, device, threads, certify)
     costs = as_costs(cost, maximize, cost_limit)
     backend = backend_for(None, costs.device if device is None else device)
-    chosen = assignment_method_of(method, backend.NAME)
+    chosen, reason = assignment_method_of(method, backend.NAME, costs.values_per_row())
     start = _start_of(initial, duals, costs)
     if costs.array.size:
         result = _solve(costs, backend, chosen, start, infeasible, threads)
     else:
         result = _result(costs, _nothing(costs), Status.OPTIMAL, None, backend, chosen, start)
+    result.stats["reason"] = reason
     if certify:
         verify(costs, result)
     return result
@@ -180,7 +182,7 @@ def _lap_of_batch(
             "problems one by one to give them"
         )
     backend = backend_for(None, batch.device if device is None else device)
-    chosen = assignment_method_of(method, backend.NAME)
+    chosen, reason = assignment_method_of(method, backend.NAME, math.inf)
 
     def solve_alone(number: int) -> Assignment:
         try:
@@ -191,6 +193,7 @@ def _lap_of_batch(
         return alone
 
     result = solve_batch(batch, backend.NAME, chosen, STARTS[initial], threads, solve_alone)
+    result.stats["reason"] = reason
     if certify:
         verify(batch, result)
     return result

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from .methods import AssignmentMethod
 
 
-# What a backend's `assign_batch` returns: row_match, col_match, u, v and pair_costs, with a row for each problem, padded
-# with -1 and 0; and counters, with a host array for each name.
+# What a backend's `assign_batch` returns: row_match, col_match, u, v and pair_costs, with a row for each problem,
+# padded with -1 and 0; and counters, with a host array for each name.
 _Solution = tuple[Any, Any, Any, Any, Any, dict[str, Any]]
 
 
@@ -200,7 +200,7 @@ class CostBatch:
     def _range(self) -> tuple[int | float, int | float, bool]:
         """As `range_of`, of what counts of all problems."""
         if self.array.dtype == np.int32 and self.device == "gpu":
-            # All are costs, and no sum of them overflows: a batch of small problems is solved before their range is read.
+            # All are costs, and no sum of them overflows. To read their range would take as long as to solve them.
             return int(np.iinfo(np.int32).min), int(np.iinfo(np.int32).max), False
         try:
             return range_of(self._entries_that_count(), self.device, self.maximize)

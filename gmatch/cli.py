@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import sys
@@ -217,7 +218,7 @@ def run_match(arguments: argparse.Namespace) -> int:
 
 def run_assign(arguments: argparse.Namespace) -> int:
     """``gmatch assign``: one matrix of costs, its cheapest assignment and the proof."""
-    assignment_method_of(arguments.method, arguments.device)
+    assignment_method_of(arguments.method, arguments.device, math.inf)
     _check_device(arguments)
     if arguments.output is not None:
         _check_output(arguments.output)

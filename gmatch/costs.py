@@ -150,6 +150,12 @@ class DenseCosts:
             return np.int32
         return self.dual_type
 
+    def values_per_row(self) -> float:
+        """How many values integer costs can have, over the number of rows; infinite for floats."""
+        if self.dual_type is np.float64:
+            return math.inf
+        return (self.highest - self.lowest) / max(1, len(self.array))
+
     def dual_spread(self) -> int | float:
         """How far duals of columns may lie apart at the start; in an optimum they need not lie farther apart."""
         spread = self.highest - self.lowest

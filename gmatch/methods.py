@@ -172,15 +172,9 @@ class Classical(_Method):
     """Assignment by the classical variant of the Hungarian algorithm (Date and Nagi 2016, Algorithms 7 and 8).
 
     Trees grow from all free rows at once along tight edges that are compressed to a list for each row; a dual step
-    finds the least slack of the rows that are in trees. O(n**2 m) work at worst, O(n + m) memory beside the costs.
-
-    Parameters
-    ----------
-    paths : {"nearest", "many"}
-        When a phase ends, as in `Tree`; with the nearest paths in the paper.
+    finds the least slack of the rows that are in trees. A phase ends with the nearest paths. O(n**2 m) work at worst,
+    O(n + m) memory beside the costs.
     """
-
-    paths: Paths = "nearest"
 
 
 Form = Literal["baseline", "reductions", "fused", "cooperative", "registers"]
@@ -223,7 +217,7 @@ class JV(_Method):
 AssignmentMethod = Tree | Classical | Munkres | JV
 
 ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (
-    JV(), Tree(), Tree("nearest"), Classical(), Classical("many"), *(Munkres(form) for form in get_args(Form)),
+    JV(), Tree(), Tree("nearest"), Classical(), *(Munkres(form) for form in get_args(Form)),
 )  # fmt: skip
 """Every method of assignment with every choice of its options."""
 
@@ -236,22 +230,30 @@ _ASSIGNMENT_BY_NAME: dict[str, AssignmentMethod] = {
 }
 
 
-_AUTO_ASSIGNMENT: dict[str, AssignmentMethod] = {"cpu": JV(), "gpu": Tree()}
+# Integer costs that differ by no more than so many times the rows: they tie, and many paths have one length.
+FEW_VALUES = 5
 
 
-def assignment_method_of(method: str | AssignmentMethod, device: str) -> AssignmentMethod:
-    """The method that a string or a method object stands for on a device.
+def assignment_method_of(
+    method: str | AssignmentMethod, device: str, values_per_row: float
+) -> tuple[AssignmentMethod, str]:
+    """The method that a string or a method object stands for, and why: asked for, or chosen by ``"auto"``.
 
-    ``"auto"`` is `JV` on the CPU, where one core does least work that way, and `Tree` on a GPU.
+    `values_per_row` is how far the costs lie apart over the number of rows; infinite for floats. What was chosen was
+    measured: see benchmarks/LOG.md.
     """
     if isinstance(method, AssignmentMethod):
-        return method
+        return method, "asked for"
+    if method == "auto" and device == "cpu":
+        return JV(), "on one core shortest augmenting paths do least work"
+    if method == "auto" and values_per_row <= FEW_VALUES:
+        return Classical(), "ties: integer costs of few values for each row"
     if method == "auto":
-        return _AUTO_ASSIGNMENT[device]
+        return Tree(), "few ties: paths of many lengths"
     found = _ASSIGNMENT_BY_NAME.get(method.lower()) if isinstance(method, str) else None
     if found is None:
         raise InvalidInput(
             f"unknown method {method!r}; expected one of 'auto', {', '.join(map(repr, _ASSIGNMENT_BY_NAME))}, or one "
             "of the objects gmatch.JV(), gmatch.Tree(...), gmatch.Classical(), gmatch.Munkres(...)"
         )
-    return found
+    return found, "asked for"

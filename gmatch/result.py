@@ -112,10 +112,11 @@ class Assignment:
         For ``"partial"``: as many rows and columns as there are pairs, so that every allowed pair lies in one of them:
         no matching is larger (König 1931).
     stats : dict
-        ``method``, ``initial``, ``backend``, ``team`` and ``threads`` say what ran, and where. ``start_size`` counts
-        the pairs that the search started from, ``phases`` and ``levels`` its searches and their steps, ``dual_steps``
-        the changes of duals between them, ``rows_scanned`` and ``edges_inspected`` the rows and entries they read;
-        ``levels_per_phase`` and ``augmentations_per_phase`` are lists. ``seconds`` has the time of each step by name.
+        ``method``, ``initial``, ``backend``, ``team`` and ``threads`` say what ran, and where, and ``reason`` why that
+        method. ``start_size`` counts the pairs that the search started from, ``phases`` and ``levels`` its searches and
+        their steps, ``dual_steps`` the changes of duals between them, ``rows_scanned`` and ``edges_inspected`` the rows
+        and entries they read; ``levels_per_phase`` and ``augmentations_per_phase`` are lists. ``seconds`` has the time
+        of each step by name.
     """
 
     row_match: Any

@@ -7,7 +7,7 @@ from conftest import host
 
 import gmatch
 
-SEARCHES = ["tree", "tree-nearest", "classical", "classical-many"]
+SEARCHES = ["tree", "tree-nearest", "classical"]
 BATCH_METHODS = {"cpu": ["auto", "jv", *SEARCHES], "gpu": ["auto", *SEARCHES]}
 
 

@@ -17,8 +17,8 @@ from scipy.optimize import linear_sum_assignment
 import gmatch
 
 STATS = {
-    "method", "initial", "backend", "team", "threads", "seconds", "start_size", "phases", "levels", "dual_steps",
-    "rows_scanned", "edges_inspected", "levels_per_phase", "augmentations_per_phase",
+    "method", "reason", "initial", "backend", "team", "threads", "seconds", "start_size", "phases", "levels",
+    "dual_steps", "rows_scanned", "edges_inspected", "levels_per_phase", "augmentations_per_phase",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, Munkres
+from ..methods import JV, Classical, Munkres, Tree
 
 if TYPE_CHECKING:
     from ..batch import CostBatch
@@ -84,7 +84,8 @@ def assign(
 ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
     """Runs a method of assignment; returns row_match, col_match, u, v, and counters by name."""
     rows, columns = costs.array.shape
-    has_duals = v is not None
+    # Where columns may stay free, a serial search from given duals reads more than one from none.
+    has_duals = v is not None and (rows == columns or not isinstance(method, JV))
     row_match = np.full(rows, -1, np.int32) if row_match is None else row_match
     col_match = np.empty(columns, np.int32)
     u = np.empty(rows, costs.dual_type)
@@ -106,7 +107,7 @@ def assign(
         else:
             report = _native.assign_by_search(
                 costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
-                has_duals, isinstance(method, Classical), method.paths == "many",
+                has_duals, isinstance(method, Classical), isinstance(method, Tree) and method.paths == "many",
                 team_size,
             )  # fmt: skip
     except RuntimeError as error:
@@ -138,7 +139,7 @@ def assign_batch(
     pair_costs = np.zeros((problems, rows), batch.array.dtype)
     reports = _native.assign_batch(
         batch.layout(), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match, col_match, u,
-        v, pair_costs, kind, start, not isinstance(method, JV) and method.paths == "many", max(1, team_size),
+        v, pair_costs, kind, start, isinstance(method, Tree) and method.paths == "many", max(1, team_size),
     )  # fmt: skip
     return row_match, col_match, u, v, pair_costs, counters_of(reports) | {"team": "host", "threads": team_size}
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, ForestKind, Munkres
+from ..methods import JV, Classical, ForestKind, Munkres, Tree
 from .cpu import counters_of, phase_lists
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def assign(
                 "assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array),
                 edges=_edges_of(method),
             )  # fmt: skip
-            many_paths = np.int32(method.paths == "many")
+            many_paths = np.int32(isinstance(method, Tree) and method.paths == "many")
             kernel((blocks,), (block_size,), (*arguments, many_paths, report[-1:]))
         counters = dict(zip(_native.REPORT_FIELDS, report[:fields].tolist(), strict=True))
         del counters["start"]
@@ -317,8 +317,8 @@ def assign_batch(
             (
                 cupy.asarray(layout), np.int32(problems), np.int32(rows), np.int32(columns), batch.array,
                 np.int32(batch.maximize), _limit_of(batch.limit, dual), row_match, col_match, u, v, pair_costs, state,
-                np.int32(start), np.int32(method.paths == "many"), workspace, np.int64(bytes_needed), np.int64(near),
-                state[-1:],
+                np.int32(start), np.int32(isinstance(method, Tree) and method.paths == "many"), workspace,
+                np.int64(bytes_needed), np.int64(near), state[-1:],
             ),
             shared_mem=near,
         )  # fmt: skip

@@ -252,37 +252,45 @@ DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& 
   }
 }
 
+template <class Cost, class Dual>
+DEVICE void set_up(TightEdges<Cost>& edges, const AssignmentTask<Dual>& task) {
+  edges.many_paths = task.many_paths && task.matching.num_rows == task.matching.num_columns;
+}
+template <class Cost, class Dual>
+DEVICE void set_up(ClassicalEdges<Cost>&, const AssignmentTask<Dual>&) {}
+
 template <class Edges, class Cost, class Dual>
 DEVICE Edges edges_of(const DenseCosts<Cost>& costs, const AssignmentTask<Dual>& task) {
   Edges edges{};
   edges.costs = costs;
   edges.u = task.u;
   edges.v = task.v;
-  edges.many_paths = task.many_paths && costs.num_rows == costs.num_columns;
+  set_up(edges, task);
   return edges;
 }
 
-// Runs the start. What it works in is free again after it, but for the forest.
+// Runs the start. What it works in is free again after it. Apart, and with copies of its own, so that a GPU's registers
+// are shared out for the search alone.
 template <class Team, class Cost, class Dual>
-DEVICE void start_assignment(Steps<Team>& steps, const ClaimedForest<true>& forest, const DenseCosts<Cost>& costs,
-                             const AssignmentTask<Dual>& task) {
-  Team& team = steps.team;
+DEVICE_APART void start_assignment(Team team, DenseCosts<Cost> costs, AssignmentTask<Dual> task) {
+  Steps<Team> steps(team, *task.progress);
   Count now = team.nanoseconds();
   Workspace workspace(task.workspace);
-  ClaimedForest<true> same{};
-  same.matching = forest.matching;
-  same.carve(workspace);
+  ClaimedForest<true> forest{};
+  forest.matching = task.matching;
+  forest.carve(workspace);
   auto edges = edges_of<TightEdges<Cost>>(costs, task);
   edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
   run_assignment_start(steps, forest, edges, task, workspace);
   Count start_size = 0;
-  team.each(forest.matching.num_rows, [&](Count row) { start_size += forest.matching.row_match[row] != NONE; });
+  team.each(costs.num_rows, [&](Count row) { start_size += task.matching.row_match[row] != NONE; });
   team.add_all(&task.report->start_size, start_size);
   if (team.rank() == 0) {
+    *task.progress = Progress{};
     task.report->start = static_cast<Count>(task.start);
     task.report->start_ns = lap(team, now);
   }
-  steps.end();
+  team.sync();
 }
 
 // Date and Nagi's variants: the classical one with ClassicalEdges, that of alternating trees with TightEdges.
@@ -291,13 +299,13 @@ DEVICE void assign(Team& team, const DenseCosts<Cost>& costs,
                    const AssignmentTask<typename DenseCosts<Cost>::Dual>& task) {
   const Matching& matching = task.matching;
   Report& report = *task.report;
+  start_assignment(team, costs, task);
+
   Steps<Team> steps(team, *task.progress);
   Workspace workspace(task.workspace);
   ClaimedForest<true> forest{};
   forest.matching = matching;
   forest.carve(workspace);
-  start_assignment(steps, forest, costs, task);
-
   auto edges = edges_of<Edges>(costs, task);
   edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
   edges.begin(team);

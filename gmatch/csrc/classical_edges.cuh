@@ -16,7 +16,6 @@ struct ClassicalEdges {
   using Dual = typename DenseCosts<Cost>::Dual;
 
   DenseCosts<Cost> costs;
-  bool many_paths;      // a phase goes on until half of its trees have a path; square problems only
   Dual* u;              // [num_rows]
   Dual* v;              // [num_columns]
   TightLists lists;
@@ -24,7 +23,6 @@ struct ClassicalEdges {
   Dual* least;          // [num_rows] no slack of the row that is not listed is less, to columns outside the forest
   Dual* next_radius;    // [1]
   Dual radius;          // this thread's copies; all agree
-  Vertex num_roots;
   Count dual_steps, rows_scanned;
 
   DEVICE void carve(Workspace& workspace, Count) {
@@ -56,9 +54,8 @@ struct ClassicalEdges {
   template <class Team>
   DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level) {
     if (steps.team.rank() == 0) *lists.num_stale = 0;
-    if (level == 0) num_roots = steps.todo();
     return lists.expand(
-        steps, forest, level, many_paths, [&](Vertex row) { entered[row] = radius; },
+        steps, forest, level, [&](Vertex row) { entered[row] = radius; },
         [&](Vertex row, Vertex column, bool is_new) {
           const Dual slack_now = slack(row, column);
           if ((is_new ? radius : entered[row]) + slack_now <= radius) return true;
@@ -71,8 +68,7 @@ struct ClassicalEdges {
   // The dual step. The forest's rows that have a new tight edge are its frontier again.
   template <class Team>
   DEVICE bool widen(Steps<Team>& steps, const ClaimedForest<true>& forest) {
-    const Vertex found = steps.found();
-    if (found > 0 && !(many_paths && 2 * found < num_roots)) return false;
+    if (steps.found() > 0) return false;
     Team& team = steps.team;
     Dual nearest = costs.infinite();
     team.each(costs.num_rows, [&](Count row) {
@@ -102,17 +98,13 @@ struct ClassicalEdges {
     return true;
   }
 
-  // The rows' duals stand still until the columns', which need them, are shifted.
   template <class Team>
   DEVICE void end_phase(Steps<Team>& steps, const ClaimedForest<true>& forest) {
     Team& team = steps.team;
     team.each(costs.num_columns, [&](Count column) {
-      if (!forest.reached(column)) return;
-      const Vertex mate = forest.matching.col_match[column], from = forest.predecessor[column];
-      if (mate != NONE) v[column] -= radius - entered[mate];
-      else if (many_paths) v[column] -= radius - (entered[from] + slack(from, static_cast<Vertex>(column)));
+      const Vertex mate = forest.matching.col_match[column];
+      if (mate != NONE && forest.reached(column)) v[column] -= radius - entered[mate];
     });
-    if (many_paths) steps.end();
     team.each(costs.num_rows, [&](Count i) {
       const Vertex row = static_cast<Vertex>(i);
       if (!lists.in_forest(row) || radius == entered[row]) return;

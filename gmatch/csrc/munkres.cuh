@@ -78,7 +78,7 @@ struct SlackEdges {
       *least = costs.infinite();
     }
     return lists.expand(
-        steps, forest, level, false, [](Vertex) {},
+        steps, forest, level, [](Vertex) {},
         [&](Vertex row, Vertex column, bool) { return *slack_at(row, column) == 0; });
   }
 
@@ -240,8 +240,7 @@ struct Munkres {
   // The start, and the slacks that it leaves.
   template <class Team>
   DEVICE void start(Team& team) {
-    Steps<Team> steps(team, *task.progress);
-    start_assignment(steps, forest, costs, task);
+    start_assignment(team, costs, task);
     edges.begin(team);
     team.sync();
   }

@@ -40,6 +40,7 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 #if defined(__CUDACC__)  // nvcc and NVRTC
 
 #define DEVICE __device__ __forceinline__
+#define DEVICE_APART __device__ __noinline__
 #define PROGRAM(name, block_limit) extern "C" __global__ void __launch_bounds__(block_limit, 1) name
 
 enum class Scope { block, grid };
@@ -182,6 +183,7 @@ using BlockTeam = DeviceTeam<LANES, Scope::block>;
 #include <thread>
 
 #define DEVICE inline
+#define DEVICE_APART inline
 
 // Spins a moment, then yields: on shared cores a barrier that only spins takes seconds.
 class Barrier {

@@ -77,11 +77,10 @@ struct TightLists {
   }
 
   // Lets the rows of the frontier reach the columns of their lists that is_tight(row, column) still says are tight.
-  // enter(row) for those that are in the forest for the first time, before it is asked for their columns. Trees that
-  // found a path stop growing, unless all grow on.
+  // enter(row) for those that are in the forest for the first time, before it is asked for their columns.
   template <class Team, class Enter, class IsTight>
-  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level, bool all_grow,
-                      Enter enter, IsTight is_tight) const {
+  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level, Enter enter,
+                      IsTight is_tight) const {
     const Team& team = steps.team;
     Count inspected = 0;
     forest.each_frontier_row(steps, level, [&](Vertex row, Vertex root) {
@@ -91,14 +90,14 @@ struct TightLists {
         root_of[row] = root;
         enter(row);
       }
-      if (!all_grow && !forest.grows(team, root)) return;
+      if (!forest.grows(team, root)) return;
       const Vertex size = sizes[row];
       const bool is_listed = size <= CAPACITY;
       for (Vertex i = team.lane(); i < (is_listed ? size : num_columns); i += team.lanes()) {
         const Vertex column = is_listed ? columns[row * static_cast<Count>(CAPACITY) + i] : i;
         ++inspected;
         if (team.read(&forest.predecessor[column]) != NONE || !is_tight(row, column, is_new)) continue;
-        if (!forest.visit(steps, row, root, column, level) && !all_grow) break;
+        if (!forest.visit(steps, row, root, column, level)) break;
       }
     });
     return inspected;
