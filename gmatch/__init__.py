@@ -2,13 +2,14 @@
 
 from . import compat, datasets
 from .assignment import lap
-from .certificate import AssignmentCertificate, Certificate, verify
+from .certificate import AssignmentCertificate, Certificate, DecompositionCertificate, verify
 from .costs import DenseCosts
+from .decomposition import block_triangular_form, dulmage_mendelsohn
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
 from .matching import max_matching, structural_rank
 from .methods import APFB, ASSIGNMENT_METHODS, JV, METHODS, APsB, Claims, Tree
 from .problem import BipartiteGraph
-from .result import Assignment, Matching, Status
+from .result import Assignment, Decomposition, Matching, Status
 
 __version__ = "0.1.0"
 
@@ -24,6 +25,8 @@ __all__ = [
     "CertificateError",
     "Claims",
     "DataError",
+    "Decomposition",
+    "DecompositionCertificate",
     "DenseCosts",
     "GmatchError",
     "Infeasible",
@@ -33,8 +36,10 @@ __all__ = [
     "Matching",
     "Status",
     "Tree",
+    "block_triangular_form",
     "compat",
     "datasets",
+    "dulmage_mendelsohn",
     "lap",
     "max_matching",
     "structural_rank",
