@@ -437,6 +437,7 @@ PARTS = "must leave square parts for the 5 pairs of the matching"
         ({"row_blocks": [0, 2, 3, 4, 6]}, SQUARE),
         ({"row_blocks": [0, 1, 2, 4, 6]}, SQUARE),
         ({"row_blocks": [0, 1, 3, 3, 4, 6], "col_blocks": [0, 2, 4, 4, 5, 6]}, SQUARE),
+        ({"row_blocks": [0, 2, 4, 6], "col_blocks": [0, 3, 5, 6]}, SQUARE),
         ({"row_blocks": [0, 6], "col_blocks": [0, 6]}, SQUARE),
         (
             {"row_blocks": [0, 1, 2, 3, 4, 6], "col_blocks": [0, 2, 3, 4, 5, 6]},
