@@ -3,13 +3,14 @@
 from . import compat, datasets
 from .assignment import lap
 from .batch import CostBatch
-from .certificate import AssignmentCertificate, Certificate, verify
+from .certificate import AssignmentCertificate, Certificate, DecompositionCertificate, verify
 from .costs import DenseCosts
+from .decomposition import block_triangular_form, dulmage_mendelsohn
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
 from .matching import max_matching, structural_rank
 from .methods import APFB, ASSIGNMENT_METHODS, JV, METHODS, APsB, Claims, Classical, Munkres, Tree
 from .problem import BipartiteGraph
-from .result import Assignment, AssignmentBatch, Matching, Status
+from .result import Assignment, AssignmentBatch, Decomposition, Matching, Status
 
 __version__ = "0.1.0"
 
@@ -28,6 +29,8 @@ __all__ = [
     "Classical",
     "CostBatch",
     "DataError",
+    "Decomposition",
+    "DecompositionCertificate",
     "DenseCosts",
     "GmatchError",
     "Infeasible",
@@ -38,8 +41,10 @@ __all__ = [
     "Munkres",
     "Status",
     "Tree",
+    "block_triangular_form",
     "compat",
     "datasets",
+    "dulmage_mendelsohn",
     "lap",
     "max_matching",
     "structural_rank",

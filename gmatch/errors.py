@@ -24,7 +24,7 @@ class CertificateError(GmatchError, RuntimeError):
 
 
 class Infeasible(GmatchError, ValueError):
-    """Forbidden pairs leave no way to match all rows, or all columns where there are fewer of them.
+    """Forbidden pairs or missing entries leave no way to match all rows, or all columns where these are fewer.
 
     It carries a witness (Hall 1935). With rows <= columns: `rows` may only be matched with `columns`, and these are too
     few. With rows > columns: `columns` may only be matched with `rows`, and these are too few.
@@ -32,7 +32,7 @@ class Infeasible(GmatchError, ValueError):
     Attributes
     ----------
     rows, columns : integer array
-        Increasing numbers, where the costs live.
+        Increasing numbers, where the costs or the graph live.
     """
 
     def __init__(self, message: str, rows: Any, columns: Any) -> None:

@@ -72,6 +72,74 @@ class Matching:
         return f"<Matching of {self.size} edges between {rows} rows and {columns} columns>"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Decomposition:
+    """A block upper triangular form, as MATLAB's ``dmperm``: ``p, q, r, s, cc, rr = decomposition``, numbered from 0.
+
+    All arrays are int32 and live where the graph lives: NumPy for NumPy, CuPy for CuPy. See `gmatch.dulmage_mendelsohn`
+    for the blocks of ``A[p][:, q]``.
+
+    Attributes
+    ----------
+    row_order : shape (rows,), ``p`` of dmperm
+        The row of the matrix that becomes row i.
+    col_order : shape (columns,), ``q`` of dmperm
+        The column of the matrix that becomes column j.
+    row_blocks, col_blocks : shape (blocks + 1,), ``r`` and ``s`` of dmperm
+        The fine decomposition. Block k has the rows from ``row_blocks[k]`` to ``row_blocks[k + 1]``, and the columns
+        from ``col_blocks[k]`` to ``col_blocks[k + 1]``; below it, there are no entries. The horizontal part is one
+        block, the first; the vertical part is one, the last; either is left out if it is empty. All others are square
+        and irreducible.
+    coarse_cols : shape (5,), ``cc`` of dmperm
+        Where free columns, the mates of horizontal rows, of square rows and of vertical rows begin, and the latter end.
+    coarse_rows : shape (5,), ``rr`` of dmperm
+        Where horizontal, square, vertical and free rows begin, and the latter end. ``coarse_rows[3]`` is the structural
+        rank.
+    matching : Matching
+        The maximum matching that it follows from. It is on the diagonals of A12, A23 and A34.
+    stats : dict
+        ``method`` and ``backend`` of the matching, ``blocks`` for the device that all else ran on, ``seconds`` by step.
+    """
+
+    row_order: Any
+    col_order: Any
+    row_blocks: Any
+    col_blocks: Any
+    coarse_cols: Any
+    coarse_rows: Any
+    matching: Matching
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def horizontal(self) -> tuple[Any, Any]:
+        """Row and column numbers of the underdetermined part, ``[A11 A12]``, in their order in the form."""
+        return self._part(0, 1, 0, 2)
+
+    @property
+    def square(self) -> tuple[Any, Any]:
+        """Row and column numbers of the well-determined part, ``A23``: pairs of the matching."""
+        return self._part(1, 2, 2, 3)
+
+    @property
+    def vertical(self) -> tuple[Any, Any]:
+        """Row and column numbers of the overdetermined part, ``[A34; A44]``."""
+        return self._part(2, 4, 3, 4)
+
+    def _part(self, row: int, last_row: int, column: int, last_column: int) -> tuple[Any, Any]:
+        rows, columns = self.coarse_rows.tolist(), self.coarse_cols.tolist()
+        return self.row_order[rows[row] : rows[last_row]], self.col_order[columns[column] : columns[last_column]]
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from (self.row_order, self.col_order, self.row_blocks, self.col_blocks)
+        yield from (self.coarse_cols, self.coarse_rows)
+
+    def __repr__(self) -> str:
+        blocks = len(self.row_blocks) - 1
+        parts = ("horizontal", self.horizontal), ("square", self.square), ("vertical", self.vertical)
+        sizes = ", ".join(f"{name} {len(rows)} x {len(columns)}" for name, (rows, columns) in parts)
+        return f"<Decomposition into {blocks} blocks: {sizes}>"
+
+
 class Status(StrEnum):
     """How many pairs an assignment has. Each is proven: it is the cheapest of its kind."""
 

@@ -13,8 +13,12 @@ def adjacency(triple: Triple) -> list[list[int]]:
 
 
 def kuhn(triple: Triple) -> int:
+    """The size of a maximum matching."""
+    return largest_matching(adjacency(triple))
+
+
+def largest_matching(columns_of: list[list[int]]) -> int:
     """The size of a maximum matching, one augmenting path at a time (Kuhn 1955)."""
-    columns_of = adjacency(triple)
     mate: dict[int, int] = {}
 
     def augment(row: int, seen: set[int]) -> bool:

@@ -24,7 +24,7 @@ def run(name: str, *argv: object) -> str:
 
 def test_every_example_is_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
-        "compare_variants.py", "networkx_crosscheck.py", "structural_rank_suitesparse.py"
+        "block_triangular_form.py", "compare_variants.py", "networkx_crosscheck.py", "structural_rank_suitesparse.py"
     }  # fmt: skip
 
 
@@ -33,6 +33,14 @@ def test_structural_rank_suitesparse() -> None:
     lines = [line.split() for line in output.splitlines()]
     assert lines[2] == "JGD_Margulies/wheel_7_1 114 113 107 107 72 rows + 35 columns".split()
     assert output.endswith("\n2 agree, 0 disagree, 1 are not published\n")
+
+
+def test_block_triangular_form() -> None:
+    output = run("block_triangular_form.py", "HB/west0156", "Pajek/GD97_b", "JGD_Homology/n3c6-b1")
+    west, pajek, homology = (line.split() for line in output.splitlines()[1:])
+    assert west == "HB/west0156 0 x 0 156 x 156 0 x 0 134 23 54.1%".split()
+    assert pajek == "Pajek/GD97_b 6 x 9 32 x 32 9 x 6 24 9 44.7%".split()
+    assert homology == "JGD_Homology/n3c6-b1 0 x 90 0 x 0 105 x 15 2 0 100.0%".split()
 
 
 def test_compare_variants(tmp_path: Path) -> None:
