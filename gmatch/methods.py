@@ -112,7 +112,16 @@ class Claims(_Method):
         return self.search == "apsb"
 
 
-Method = APFB | APsB | Claims
+@dataclass(frozen=True)
+class PothenFan(_Method):
+    """Depth-first searches with lookahead, fairness and dead trees (Pothen and Fan 1990; Duff, Kaya and Ucar 2011)."""
+
+    @cached_property
+    def name(self) -> str:
+        return "pothen-fan"
+
+
+Method = APFB | APsB | Claims | PothenFan
 
 AUTO = Claims()
 """What ``method="auto"`` runs: claimed, disjoint trees, full searches with early exit."""
@@ -121,6 +130,7 @@ METHODS: tuple[Method, ...] = (
     *(APFB(bfs, threads) for bfs in get_args(Bfs) for threads in get_args(Threads)),
     *(APsB(bfs, threads) for bfs in get_args(Bfs) for threads in get_args(Threads)),
     *(Claims(search, bfs) for search in get_args(Search) for bfs in get_args(Bfs)),
+    PothenFan(),
 )
 """Every method with every choice of its options: the paper's eight variants, and four with claims."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV
+from ..methods import JV, PothenFan
 
 if TYPE_CHECKING:
     from ..costs import DenseCosts
@@ -59,8 +59,9 @@ def match(
     col_match = np.empty(columns, np.int32)
     reached = np.empty(columns, np.bool_)
     levels, augmentations = journal = np.empty((2, min(rows, columns) + 1), np.int32)
+    arrays = graph.indptr, graph.indices, columns, row_match, col_match, reached.view(np.uint8), levels, augmentations
     try:
-        report = _native.match(
+        report = _native.match_depth_first(*arrays, start) if isinstance(method, PothenFan) else _native.match(
             graph.indptr, graph.indices, columns, row_match, col_match, reached.view(np.uint8), levels, augmentations,
             method.forest, start, method.shortest_only, team_size,
         )  # fmt: skip

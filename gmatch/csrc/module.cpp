@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "assignment.cuh"
+#include "pothen_fan.hpp"
 #include "programs.cuh"
 #include "shortest_path.hpp"
 
@@ -122,6 +123,29 @@ nb::tuple match(Array<const Offset> offsets, Array<const Column> columns, int nu
     task.workspace = workspace.get();
     run_on_host(threads, [&](HostTeam& team) { match_cardinality<Forest>(team, edges, task); });
   });
+  return to_tuple(report);
+}
+
+template <class Offset, class Column>
+nb::tuple match_depth_first(Array<const Offset> offsets, Array<const Column> columns, int num_columns,
+                            Array<Vertex> row_match, Array<Vertex> col_match, Array<std::uint8_t> reached,
+                            Array<Vertex> levels, Array<Vertex> augmentations, int start) {
+  const Vertex num_rows = static_cast<Vertex>(offsets.shape(0)) - 1;
+  const CsrEdges<Offset, Column> edges{num_rows, num_columns, offsets.data(), columns.data()};
+  Progress progress{};
+  Report report{};
+  Task task{{num_rows, num_columns, row_match.data(), col_match.data()},
+            reached.data(),
+            {levels.data(), augmentations.data()},
+            nullptr,
+            &progress,
+            &report,
+            static_cast<Start>(start),
+            false};
+  {
+    const nb::gil_scoped_release release;
+    match_by_pothen_fan(edges, task);
+  }
   return to_tuple(report);
 }
 
@@ -343,6 +367,9 @@ void define_for(nb::module_& m) {
   m.def("match", &match<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(), "num_columns"_a,
         "row_match"_a.noconvert(), "col_match"_a.noconvert(), "reached"_a.noconvert(), "levels"_a.noconvert(),
         "augmentations"_a.noconvert(), "forest"_a, "start"_a, "shortest_only"_a, "threads"_a);
+  m.def("match_depth_first", &match_depth_first<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
+        "num_columns"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "reached"_a.noconvert(),
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a);
   m.def("inspect", &inspect<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(), "num_columns"_a,
         "threads"_a);
 }
