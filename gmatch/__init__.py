@@ -6,7 +6,7 @@ from .certificate import AssignmentCertificate, Certificate, verify
 from .costs import DenseCosts
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
 from .matching import max_matching, structural_rank
-from .methods import APFB, ASSIGNMENT_METHODS, JV, METHODS, APsB, Claims, Tree
+from .methods import APFB, ASSIGNMENT_METHODS, JV, METHODS, APsB, Claims, Mixed, PothenFan, Tree
 from .problem import BipartiteGraph
 from .result import Assignment, Matching, Status
 
@@ -31,6 +31,8 @@ __all__ = [
     "JV",
     "METHODS",
     "Matching",
+    "Mixed",
+    "PothenFan",
     "Status",
     "Tree",
     "compat",

@@ -10,7 +10,7 @@ import numpy as np
 from .backends import backend_for, device_of
 from .certificate import row_of_each_entry, rows_without_their_edge, verify
 from .errors import InvalidInput
-from .methods import Method, method_of
+from .methods import Method, Mixed, PothenFan, method_of
 from .problem import BipartiteGraph, as_graph
 from .result import Matching
 
@@ -89,10 +89,12 @@ def max_matching(
     """
     problem = as_graph(graph)
     backend = backend_for(problem.indices, device)
-    chosen = method_of(method)
+    chosen = method_of(method, backend.NAME)
     if backend.NAME == "cpu":
         backend.thread_count(threads, 0)
     start, row_match = _start_of(initial, problem)
+    if start is Start.AUTO and isinstance(chosen, PothenFan | Mixed):
+        start = Start.CHEAP  # depth-first searches mend a first fit that drifted
     on_device = problem.on(backend.NAME)
     if row_match is not None:
         row_match = backend.to_device(row_match)

@@ -20,9 +20,6 @@
 // algorithms for obtaining a maximum transversal", ACM TOMS 7 (1981). Fairness: Duff, Kaya, Ucar, "Design,
 // implementation, and analysis of maximum transversal algorithms", ACM TOMS 38 (2011), PFP+.
 #pragma once
-#include <memory>
-#include <vector>
-
 #include "csr_edges.cuh"
 #include "matching.cuh"
 #include "phases.cuh"
@@ -33,42 +30,57 @@ class PothenFan {
  public:
   using Edges = CsrEdges<Offset, Column>;
 
-  PothenFan(const Edges& edges, const Matching& matching)
-      : edges_(edges),
-        matching_(matching),
-        looked_at_(new Offset[matching.num_rows]),
-        tree_(new Vertex[matching.num_columns]),
-        visit_(matching.num_columns, NEVER) {
-    for (Vertex row = 0; row < matching.num_rows; ++row) {
-      looked_at_[row] = edges.begin(row);
-      if (matching.row_match[row] == NONE && edges.has_edges(row)) roots_.push_back(row);
-    }
+  PothenFan(const Edges& edges, const Matching& matching, Workspace& workspace) : edges_(edges), matching_(matching) {
+    const Count num_rows = matching.num_rows, num_columns = matching.num_columns;
+    looked_at_ = workspace.take<Offset>(num_rows);
+    roots_ = workspace.take<Vertex>(num_rows);
+    visit_ = workspace.take<Vertex>(num_columns);
+    tree_ = workspace.take<Vertex>(num_columns);
+    path_ = workspace.take<Place>((num_rows < num_columns ? num_rows : num_columns) + 1);
   }
 
-  // Completes the matching.
-  void run(const Journal& journal, Report& report) {
+  // Before the first run.
+  void begin() {
+    num_roots_ = 0;
+    for (Vertex row = 0; row < matching_.num_rows; ++row) {
+      looked_at_[row] = edges_.begin(row);
+      if (matching_.row_match[row] == NONE && edges_.has_edges(row)) roots_[num_roots_++] = row;
+    }
+    for (Vertex column = 0; column < matching_.num_columns; ++column) visit_[column] = NEVER;
+    search_ = 0;
+  }
+
+  // Searches until a phase finds no path, or stop(paths) ends it after a phase that found some. Returns whether the
+  // matching is proven. Between two runs others may match more rows and columns.
+  template <class Stop = NeverStop>
+  bool run(const Task& task, Stop stop = {}) {
+    Report& report = *task.report;
     const HostTeam clock(0, 1, nullptr);
     Count now = clock.nanoseconds();
-    for (bool found = true; found; ++report.phases) {
-      const Vertex augmentations = run_phase(report.phases % 2 == 0);
-      found = augmentations > 0;
-      journal.levels[report.phases] = deepest_;
-      journal.augmentations[report.phases] = augmentations;
+    inspected_ = 0;
+    Vertex found;
+    do {
+      found = run_phase();
+      task.journal.levels[report.phases] = deepest_;
+      task.journal.augmentations[report.phases] = found;
+      task.progress->augmented += found;
       report.levels += deepest_;
-      report.size += augmentations;
-    }
+      ++report.phases;
+      ++report.depth_first;
+    } while (found > 0 && !stop(found));
     report.edges_inspected += inspected_;
     report.search_ns += lap(clock, now);
+    return found == 0;
   }
 
-  // After the run: is this column on an alternating path from a free row?
+  // After the proof: is this column on an alternating path from a free row?
   bool reached(Vertex column) const { return visit_[column] == DEAD; }
 
  private:
-  // What a column's visit_ holds: the number of the search that visited it last, or one of these.
+  // What visit_ holds of a column: the number of the search that visited it last, or one of these.
   static constexpr Vertex NEVER = 0, DEAD = LAST_VERTEX;
 
-  // A row of the path that is searched, and where its scan stands; `column` leads to the row above it.
+  // A row on the path from the root, and how far its columns are scanned. `column` leads to the next row.
   struct Place {
     Vertex row;
     Vertex column;
@@ -77,72 +89,67 @@ class PothenFan {
   };
 
   // Searches from every free row that may still be matched; returns how many were.
-  Vertex run_phase(bool forwards) {
-    step_ = forwards ? 1 : -1;
+  Vertex run_phase() {
+    step_ = -step_;
     deepest_ = 0;
-    if (static_cast<Count>(search_) + static_cast<Count>(roots_.size()) >= DEAD) forget_visits();
+    if (static_cast<Count>(search_) + num_roots_ >= DEAD) forget_visits();
     first_search_ = search_ + 1;
-    Vertex augmentations = 0;
-    std::size_t kept = 0;
-    for (const Vertex root : roots_) {
+    Vertex found = 0, kept = 0;
+    for (Vertex i = 0; i < num_roots_; ++i) {
+      const Vertex root = roots_[i];
+      if (matching_.row_match[root] != NONE) continue;
       ++search_;
-      if (search_from(root)) ++augmentations;
+      if (search_from(root)) ++found;
       else if (met_others_) roots_[kept++] = root;
       else bury_tree();
     }
-    roots_.resize(kept);
-    return augmentations;
+    num_roots_ = kept;
+    return found;
   }
 
-  // Finds an augmenting path and flips it; or returns false.
+  // Finds an augmenting path and flips it, or returns false.
   bool search_from(Vertex root) {
     met_others_ = false;
-    tree_size_ = 0;
-    path_.clear();
+    tree_size_ = path_size_ = 0;
     for (Vertex row = root;;) {
-      const Vertex free_column = look_ahead(row);
-      enter(row);
-      if (free_column != NONE) {
-        path_.back().column = free_column;
-        flip_path();
-        return true;
+      Place& place = enter(row);
+      place.column = look_ahead(row);
+      if (place.column != NONE) return flip_path(), true;
+      while (!advance(path_[path_size_ - 1])) {
+        if (--path_size_ == 0) return false;
       }
-      while (!advance(path_.back())) {
-        path_.pop_back();
-        if (path_.empty()) return false;
-      }
-      row = matching_.col_match[path_.back().column];
+      row = matching_.col_match[path_[path_size_ - 1].column];
     }
   }
 
-  Vertex look_ahead(Vertex row) {
-    const Offset end = edges_.end(row), begin = looked_at_[row];
-    for (Offset edge = begin; edge < end; ++edge) {
-      const Vertex column = edges_.column(edge);
-      if (matching_.col_match[column] != NONE) continue;
-      looked_at_[row] = edge + 1;
-      inspected_ += edge + 1 - begin;
-      return column;
-    }
-    looked_at_[row] = end;
-    inspected_ += end - begin;
-    return NONE;
-  }
-
-  void enter(Vertex row) {
+  Place& enter(Vertex row) {
+    Place& place = path_[path_size_++];
     const Offset begin = edges_.begin(row), end = edges_.end(row);
-    if (step_ > 0) path_.push_back({row, NONE, begin, end});
-    else path_.push_back({row, NONE, end - 1, begin - 1});
-    if (static_cast<Vertex>(path_.size()) > deepest_) deepest_ = static_cast<Vertex>(path_.size());
+    if (step_ > 0) place = {row, NONE, begin, end};
+    else place = {row, NONE, end - 1, begin - 1};
+    if (path_size_ > deepest_) deepest_ = path_size_;
+    return place;
   }
 
-  // To the next column of a row that this phase has not visited; false if there is none. The row has looked at all its
-  // columns, so they are matched.
+  // A free column of the row, or NONE.
+  Vertex look_ahead(Vertex row) {
+    const Offset begin = looked_at_[row], end = edges_.end(row);
+    Offset edge = begin;
+    while (edge < end && matching_.col_match[edges_.column(edge)] != NONE) ++edge;
+    const bool found = edge < end;
+    looked_at_[row] = edge + found;
+    inspected_ += edge + found - begin;
+    return found ? edges_.column(edge) : NONE;
+  }
+
+  // To the next column of the row that this phase has not visited; false if there is none. It is matched, since the row
+  // has looked at all its columns.
   bool advance(Place& place) {
-    for (; place.next != place.end; place.next += step_) {
+    while (place.next != place.end) {
       const Vertex column = edges_.column(place.next);
-      const Vertex visit = visit_[column];
+      place.next += step_;
       ++inspected_;
+      const Vertex visit = visit_[column];
       if (visit >= first_search_) {
         met_others_ |= visit != search_ && visit != DEAD;
         continue;
@@ -150,16 +157,15 @@ class PothenFan {
       visit_[column] = search_;
       tree_[tree_size_++] = column;
       place.column = column;
-      place.next += step_;
       return true;
     }
     return false;
   }
 
   void flip_path() {
-    for (const Place& place : path_) {
-      matching_.row_match[place.row] = place.column;
-      matching_.col_match[place.column] = place.row;
+    for (Vertex i = 0; i < path_size_; ++i) {
+      matching_.row_match[path_[i].row] = path_[i].column;
+      matching_.col_match[path_[i].column] = path_[i].row;
     }
   }
 
@@ -167,38 +173,44 @@ class PothenFan {
     for (Vertex i = 0; i < tree_size_; ++i) visit_[tree_[i]] = DEAD;
   }
 
-  // Searches are counted from one again.
+  // So that searches can be counted from one again.
   void forget_visits() {
-    for (Vertex& visit : visit_) visit = visit == DEAD ? DEAD : NEVER;
+    for (Vertex column = 0; column < matching_.num_columns; ++column) {
+      if (visit_[column] != DEAD) visit_[column] = NEVER;
+    }
     search_ = 0;
   }
 
   const Edges edges_;
   const Matching matching_;
-  const std::unique_ptr<Offset[]> looked_at_;  // [num_rows] the first edge that the row has not looked at
-  const std::unique_ptr<Vertex[]> tree_;       // [num_columns] the columns that this search visited
-  std::vector<Vertex> visit_;                  // [num_columns]
-  std::vector<Vertex> roots_;                  // free rows whose tree is not dead
-  std::vector<Place> path_;
-  Vertex tree_size_ = 0;
+  Offset* looked_at_;  // [num_rows]    the first edge that the row has not looked at
+  Vertex* roots_;      // [num_rows]    free rows whose trees are not dead
+  Vertex* visit_;      // [num_columns]
+  Vertex* tree_;       // [num_columns] the columns that this search visited
+  Place* path_;        // [min(num_rows, num_columns) + 1]
+  Vertex num_roots_ = 0, tree_size_ = 0, path_size_ = 0;
   Vertex search_ = 0, first_search_ = 0;  // the number of this search, and of the first one of this phase
-  Offset step_ = 1;
-  Vertex deepest_ = 0;       // rows on the longest path of this phase
-  bool met_others_ = false;  // whether this search saw a column that an earlier one of the phase had visited
+  Offset step_ = -1;                      // how this phase goes through the columns of a row: 1 or -1
+  Vertex deepest_ = 0;                    // rows on the longest path of this phase
+  bool met_others_ = false;               // did this search see a column that another one of this phase had visited?
   Count inspected_ = 0;
 };
 
-// Maximum cardinality matching: a start, the searches, and the proof.
+// Maximum cardinality matching: a start, the searches, and the proof. For a team of one.
 template <class Offset, class Column>
-void match_by_pothen_fan(const CsrEdges<Offset, Column>& edges, Task task) {
-  HostTeam team(0, 1, nullptr);
+void match_by_pothen_fan(HostTeam& team, const CsrEdges<Offset, Column>& edges, const Task& task) {
   Steps<HostTeam> steps(team, *task.progress);
-  const std::unique_ptr<char[]> workspace(
-      new char[start_workspace_size<CsrEdges<Offset, Column>>(task.start, task.matching, edges.num_edges())]);
-  task.workspace = workspace.get();
   begin_matching(steps, edges, task);
-  task.report->size = task.report->start_size;
-  PothenFan<Offset, Column> searches(edges, task.matching);
-  searches.run(task.journal, *task.report);
-  for (Vertex column = 0; column < task.matching.num_columns; ++column) task.reached[column] = searches.reached(column);
+  Workspace workspace(task.workspace);
+  PothenFan<Offset, Column> searches(edges, task.matching, workspace);
+  searches.begin();
+  searches.run(task);
+  report_matching(team, searches, task);
+}
+
+template <class Offset, class Column>
+Count pothen_fan_workspace_size(const CsrEdges<Offset, Column>& edges, const Task& task) {
+  Workspace workspace(nullptr);
+  const PothenFan<Offset, Column> searches(edges, task.matching, workspace);
+  return std::max(workspace.used(), start_workspace_size<CsrEdges<Offset, Column>>(task.start, task.matching, edges.num_edges()));
 }

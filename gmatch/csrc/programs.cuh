@@ -114,23 +114,27 @@ DEVICE void begin_matching(Steps<Team>& steps, const Edges& edges, const Task& t
   }
 }
 
+// The size, and the columns that the last search reached: the proof.
+template <class Team, class Search>
+DEVICE void report_matching(const Team& team, const Search& search, const Task& task) {
+  team.each(task.matching.num_columns, [&](Count column) {
+    task.reached[column] = search.reached(static_cast<Vertex>(column));
+  });
+  if (team.rank() == 0) task.report->size = task.report->start_size + task.progress->augmented;
+}
+
 // Maximum cardinality matching: a start, the search, and the proof.
 template <class Forest, class Team, class Edges>
 DEVICE void match_cardinality(Team& team, Edges edges, const Task& task) {
-  const Matching& matching = task.matching;
-  Report& report = *task.report;
   Steps<Team> steps(team, *task.progress);
   begin_matching(steps, edges, task);
-
   Workspace workspace(task.workspace);
   Forest forest{};
-  forest.matching = matching;
+  forest.matching = task.matching;
   forest.carve(workspace);
   set_up(forest, task);
-  run_phases(steps, forest, edges, task.shortest_only, task.journal, report);
-
-  team.each(matching.num_columns, [&](Count column) { task.reached[column] = forest.reached(column); });
-  if (team.rank() == 0) report.size = report.start_size + steps.progress.augmented;
+  run_phases(steps, forest, edges, task.shortest_only, task.journal, *task.report);
+  report_matching(team, forest, task);
 }
 
 // What a graph looks like before it is trusted.
