@@ -166,15 +166,17 @@ _BY_NAME: dict[str, Method] = {
 
 
 def method_of(method: str | Method, device: str) -> Method:
-    """The method that a string or a method object stands for on a device."""
+    """The method that a string or a method object stands for on a device.
+
+    ``"auto"`` is `Mixed` on the CPU and `Claims` on a GPU.
+    """
     if isinstance(method, Method):
         return method
-    if method == "auto":
-        return _AUTO[device]
-    found = _BY_NAME.get(method.lower()) if isinstance(method, str) else None
+    by_name = {"auto": _AUTO[device], **_BY_NAME}
+    found = by_name.get(method.lower()) if isinstance(method, str) else None
     if found is None:
         raise InvalidInput(
-            f"unknown method {method!r}; expected one of 'auto', {', '.join(map(repr, _BY_NAME))}, or one of the "
+            f"unknown method {method!r}; expected one of {', '.join(map(repr, by_name))}, or one of the "
             "objects gmatch.APFB(...), gmatch.APsB(...), gmatch.Claims(...), gmatch.PothenFan(), gmatch.Mixed()"
         )
     return found
