@@ -13,7 +13,8 @@ struct Journal {
 
 // The forest says how a row reaches a column and how threads that race for one are reconciled. The edges say which ones
 // may be used:
-//   expand(steps, forest, level)  lets the rows of the frontier reach columns; returns the entries this thread read
+//   expand(steps, forest, level, shortest_only)  lets the rows of the frontier reach columns; returns the entries this
+//                                 thread read; may do more levels than one, which rank 0 counts
 //   widen(steps, forest)          when no tree can grow: makes more edges usable, or returns false
 //   end_phase(steps, forest)      before the paths are flipped
 //
@@ -45,7 +46,7 @@ DEVICE bool run_phases(Steps<Team>& steps, const Forest& forest, Edges& edges, b
         if (edges.widen(steps, forest)) continue;
         break;
       }
-      inspected += edges.expand(steps, forest, level);
+      inspected += edges.expand(steps, forest, level, shortest_only);
       steps.end();
       ++level;
     }

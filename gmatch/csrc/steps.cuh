@@ -42,6 +42,12 @@ class Steps {
 
   DEVICE void begin_phase() { found_ = 0; }
 
+  // Reads the lists that another one's step reads.
+  DEVICE void begin_as(const Steps& other) {
+    parity_ = other.parity_;
+    todo_ = other.todo_;
+  }
+
   DEVICE void end() {
     if (team.rank() == 0) {
       progress.todo[before()] = 0;
