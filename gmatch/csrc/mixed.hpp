@@ -41,6 +41,7 @@ void match_in_turns(HostTeam& team, CsrEdges<Offset, Column> edges, const Task& 
     if (run_phases(steps, forest, edges, false, task.journal, *task.report, Patience{})) {
       return report_matching(team, forest, task);
     }
+    team.sync();  // all counts of the turn are in
     if (team.rank() == 0) {
       if (first_turn) depth_first.begin();
       proven = depth_first.run(task, Patience{});
