@@ -134,12 +134,13 @@ class PothenFan(_Method):
 
 @dataclass(frozen=True)
 class Mixed(_Method):
-    """`Claims` and `PothenFan` in turns, on the CPU: a turn is over when its phases stop finding ever fewer paths.
+    """`Claims` and `PothenFan` in turns, on the CPU.
 
-    Breadth first needs hundreds of phases on some graphs (a dense staircase, a mesh whose first fit drifted), depth
-    first on others (random ones of few entries a row); rarely both. Most graphs need one turn, of `Claims`. The counter
-    ``stats["depth_first"]`` says how many phases `PothenFan` had; those are serial, the others share the threads of the
-    call. A turn has at most log2(rows) + 2 phases.
+    A turn ends when two of its phases found more than half as many paths as one before them: many more such phases
+    would follow. Breadth first needs hundreds of phases on some graphs (a dense staircase, a mesh whose first fit
+    drifted), depth first on others (random ones of few entries a row); rarely both. Most graphs need one turn, of
+    `Claims`. ``stats["depth_first"]`` counts the phases of `PothenFan`: those are serial, the others share the threads
+    of the call. O(phases * entries) work, and at most log2(rows) + 3 phases a turn.
     """
 
 

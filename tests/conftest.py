@@ -36,6 +36,7 @@ def methods_on(device: str) -> list[Any]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """No test asks a GPU for what only a CPU does, but the one of the error."""
+
     def possible(item: pytest.Item) -> bool:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         return not (params.get("device") == "gpu" and isinstance(params.get("method"), HOST_METHODS))

@@ -190,15 +190,41 @@ def test_many_turns(threads: int) -> None:
     assert 3 < stats["depth_first"] < stats["phases"] - 3
 
 
+def paths(lengths: np.ndarray) -> Triple:
+    """Disjoint paths; from the first fit, each has one row left to match, through all its others."""
+    rows = int(lengths.sum())
+    row = np.arange(rows)
+    is_last = np.zeros(rows, bool)
+    is_last[np.cumsum(lengths) - 1] = True
+    entries = np.stack([np.where(is_last, row, row + 1), row], axis=1).ravel()
+    return np.arange(0, 2 * rows + 1, 2), entries, (rows, rows)
+
+
 @pytest.mark.parametrize("method", ["pothen-fan", "mixed"])
 def test_depth_first_on_a_long_path(method: str) -> None:
     """No recursion: one augmenting path through all of 300,000 rows."""
-    rows = 300_000
-    row = np.arange(rows)
-    entries = np.stack([np.minimum(row + 1, rows - 1), row], axis=1).ravel()  # the first fit takes the wrong one
-    graph = (np.arange(0, 2 * rows + 1, 2), entries, (rows, rows))
+    graph = paths(np.array([300_000]))
     matching = gmatch.max_matching(graph, method=method, initial="cheap", certify=True)
-    assert matching.size == rows and matching.stats["levels"] >= rows
+    assert matching.size == 300_000 and matching.stats["levels"] >= 300_000
+
+
+@pytest.mark.parametrize("search", ["apfb", "apsb"])
+@pytest.mark.parametrize("bfs", ["gpubfs", "gpubfs-wr"])
+def test_small_levels(search: str, bfs: str) -> None:
+    """Rank 0 does runs of small levels alone, and counts them all; here the lists shrink below what is small."""
+    for lengths in ([4000], [1, 2, 3], np.arange(2, 200), np.repeat([3, 4, 50, 51, 300, 301], 30)):
+        stats = [
+            gmatch.max_matching(
+                paths(np.array(lengths)),
+                method=gmatch.Claims(search, bfs),
+                initial="cheap",
+                threads=threads,
+                certify=True,
+            ).stats
+            for threads in (1, 2, 3)
+        ]
+        for counter in ("levels_per_phase", "augmentations_per_phase", "edges_inspected"):
+            assert stats[0][counter] == stats[1][counter] == stats[2][counter]
 
 
 def test_pothen_fan_is_serial() -> None:

@@ -4,9 +4,9 @@
 // lie near the same free columns and far from the others, as after a first fit that drifted, or on a dense staircase:
 // all trees find the same end, and one has it. Depth first is at a loss on random graphs: its paths are long, and leave
 // the other searches of the phase little to visit. Which it will be, nobody knows before. So each has its turn as long
-// as it gets on, and a turn is over when a phase finds more than half as many paths as one before it in the turn found:
-// there will be many such phases. So a turn has at most log2(rows) + 2 phases, and whatever graph takes one kind of
-// search k phases takes both not much more than k turns.
+// as it gets on. A phase disappoints if it finds more than half as many paths as one before it in the turn: there will
+// be many more such phases. The second disappointment ends the turn. So a turn has at most log2(rows) + 3 phases, and
+// neither kind of search keeps the other waiting for long.
 #pragma once
 #include "phases.cuh"
 #include "pothen_fan.hpp"
@@ -58,5 +58,7 @@ Count mixed_workspace_size(const CsrEdges<Offset, Column>& edges, const Task& ta
   forest.matching = task.matching;
   forest.carve(workspace);
   const PothenFan<Offset, Column> depth_first(edges, task.matching, workspace);
-  return std::max(workspace.used(), start_workspace_size<CsrEdges<Offset, Column>>(task.start, task.matching, edges.num_edges()));
+  const Count for_start =
+      start_workspace_size<CsrEdges<Offset, Column>>(task.start, task.matching, edges.num_edges());
+  return for_start > workspace.used() ? for_start : workspace.used();
 }

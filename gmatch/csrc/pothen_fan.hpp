@@ -212,5 +212,7 @@ template <class Offset, class Column>
 Count pothen_fan_workspace_size(const CsrEdges<Offset, Column>& edges, const Task& task) {
   Workspace workspace(nullptr);
   const PothenFan<Offset, Column> searches(edges, task.matching, workspace);
-  return std::max(workspace.used(), start_workspace_size<CsrEdges<Offset, Column>>(task.start, task.matching, edges.num_edges()));
+  const Count for_start =
+      start_workspace_size<CsrEdges<Offset, Column>>(task.start, task.matching, edges.num_edges());
+  return for_start > workspace.used() ? for_start : workspace.used();
 }

@@ -29,9 +29,9 @@ struct Report {
   Count rows_scanned;     // assignment: rows of costs read by all searches
   Count start_ns, search_ns, augment_ns;
 };
-constexpr const char* REPORT_FIELDS[] = {"start",           "start_size", "size",         "phases",     "depth_first",
-                                         "levels",          "edges_inspected", "dual_steps", "rows_scanned",
-                                         "start_ns",        "search_ns",  "augment_ns"};
+constexpr const char* REPORT_FIELDS[] = {"start",        "start_size", "size",            "phases",
+                                         "depth_first",  "levels",     "edges_inspected", "dual_steps",
+                                         "rows_scanned", "start_ns",   "search_ns",       "augment_ns"};
 static_assert(sizeof(Report) == sizeof(REPORT_FIELDS) / sizeof(char*) * sizeof(Count), "one name for each field");
 
 // Each thread holds its own copy; all copies agree, because all threads end every step.
