@@ -227,6 +227,25 @@ def test_small_levels(search: str, bfs: str) -> None:
             assert stats[0][counter] == stats[1][counter] == stats[2][counter]
 
 
+@pytest.mark.parametrize("search", ["apfb", "apsb"])
+@pytest.mark.parametrize("bfs", ["gpubfs", "gpubfs-wr"])
+@pytest.mark.parametrize("branches", [2, 3, 4, 7])
+def test_small_levels_that_grow(search: str, bfs: str, branches: int) -> None:
+    """From one root a tree over all columns, without a path: rank 0 leaves it to all after any number of levels."""
+    for columns in (0, 1, 7, 5000):
+        column = np.arange(columns)
+        row = np.concatenate([column + 1, column // branches])  # a column's mate, and the row that leads to it
+        graph = sp.coo_array((np.ones(2 * columns), (row, np.tile(column, 2))), shape=(columns + 1, columns)).tocsr()
+        levels = set()
+        for threads in (1, 2, 3):
+            matching = gmatch.max_matching(
+                graph, method=gmatch.Claims(search, bfs), initial=np.arange(-1, columns), threads=threads, certify=True
+            )
+            assert matching.size == columns and matching.reached_columns.all()
+            levels.add(matching.stats["levels"])
+        assert len(levels) == 1
+
+
 def test_pothen_fan_is_serial() -> None:
     graph = INSTANCES["complete"]
     assert gmatch.max_matching(graph, method="pothen-fan", threads=8).stats["threads"] == 1
