@@ -8,7 +8,19 @@ from .costs import DenseCosts
 from .decomposition import block_triangular_form, dulmage_mendelsohn
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
 from .matching import max_matching, structural_rank
-from .methods import APFB, ASSIGNMENT_METHODS, JV, METHODS, APsB, Claims, Classical, Munkres, Tree
+from .methods import (
+    APFB,
+    ASSIGNMENT_METHODS,
+    JV,
+    METHODS,
+    APsB,
+    Claims,
+    Classical,
+    Mixed,
+    Munkres,
+    PothenFan,
+    Tree,
+)
 from .problem import BipartiteGraph
 from .result import Assignment, AssignmentBatch, Decomposition, Matching, Status
 
@@ -38,7 +50,9 @@ __all__ = [
     "JV",
     "METHODS",
     "Matching",
+    "Mixed",
     "Munkres",
+    "PothenFan",
     "Status",
     "Tree",
     "block_triangular_form",

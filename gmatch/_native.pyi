@@ -14,9 +14,32 @@ def match(
     reached: Any,
     levels: Any,
     augmentations: Any,
-    forest: int,
     start: int,
+    forest: int,
     shortest_only: bool,
+    threads: int,
+) -> tuple[int, ...]: ...
+def match_pothen_fan(
+    offsets: Any,
+    columns: Any,
+    num_columns: int,
+    row_match: Any,
+    col_match: Any,
+    reached: Any,
+    levels: Any,
+    augmentations: Any,
+    start: int,
+) -> tuple[int, ...]: ...
+def match_mixed(
+    offsets: Any,
+    columns: Any,
+    num_columns: int,
+    row_match: Any,
+    col_match: Any,
+    reached: Any,
+    levels: Any,
+    augmentations: Any,
+    start: int,
     threads: int,
 ) -> tuple[int, ...]: ...
 def inspect(offsets: Any, columns: Any, num_columns: int, threads: int) -> tuple[int, int, int, int]: ...

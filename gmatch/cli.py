@@ -444,7 +444,7 @@ def _published_rank(name: str) -> int | None:
 
 def _check_solver_options(arguments: argparse.Namespace) -> None:
     """Before any data is read, and perhaps downloaded."""
-    method_of(arguments.method)
+    method_of(arguments.method, "cpu")
     _check_device(arguments)
 
 

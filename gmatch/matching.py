@@ -10,7 +10,7 @@ import numpy as np
 from .backends import backend_for, device_of
 from .certificate import row_of_each_entry, rows_without_their_edge, verify
 from .errors import InvalidInput
-from .methods import Method, method_of
+from .methods import Method, Mixed, PothenFan, method_of
 from .problem import BipartiteGraph, as_graph
 from .result import Matching
 
@@ -50,12 +50,14 @@ def max_matching(
         Rows and columns are the two sides; every stored entry is an edge, also when its value is zero
         (``A.eliminate_zeros()`` on a copy drops those). See `BipartiteGraph`, which also takes networkx graphs.
     method : str or method object
-        ``"auto"``, or a system of the literature: ``"apfb"``, ``"apsb"`` (Deveci et al. 2013), ``"claims"`` (Date and
-        Nagi 2016), or an object with options: `APFB`, `APsB`, `Claims`.
+        ``"auto"``: `Mixed` on the CPU, `Claims` on a GPU. Or a system of the literature: ``"apfb"``, ``"apsb"`` (Deveci
+        et al. 2013), ``"claims"`` (Date and Nagi 2016), ``"pothen-fan"`` (Pothen and Fan 1990; serial, on the CPU), or
+        an object with options: `APFB`, `APsB`, `Claims`, `PothenFan`, `Mixed`.
     initial : {"auto", "cheap", "shuffled", "karp-sipser", "none"}, Matching, or integer array of shape (rows,)
         The matching to start from. ``"cheap"`` is the sequential first fit, whatever the number of threads;
         ``"shuffled"`` the same with rows and their columns in a shuffled order; ``"auto"`` the one of the two that
-        suits the numbering of the graph. ``"karp-sipser"`` matches vertices with one free neighbour first. An array
+        suits the numbering of the graph, and ``"cheap"`` for methods that search depth first, which mend a bad one.
+        ``"karp-sipser"`` matches vertices with one free neighbour first. An array
         holds the column of each row, -1 for a free one; it is checked, never changed, and completed.
     device : {None, "cpu", "gpu"}
         None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
@@ -84,15 +86,18 @@ def max_matching(
     Notes
     -----
     O(phases * entries) work, and for the speculative methods O(levels * rows) more. Phases are at most
-    min(rows, columns) + 1; a handful to some dozens are usual, but a dense staircase takes a fixed share of its rows.
+    min(rows, columns) + 1; a handful to some dozens are usual, but breadth first a dense staircase takes a fixed share
+    of its rows. ``stats`` says what ran: method, start, phases, and how many of them searched depth first.
     O(rows + columns) memory beside the graph, and the graph once more for ``"karp-sipser"``.
     """
     problem = as_graph(graph)
     backend = backend_for(problem.indices, device)
-    chosen = method_of(method)
+    chosen = method_of(method, backend.NAME)
     if backend.NAME == "cpu":
         backend.thread_count(threads, 0)
     start, row_match = _start_of(initial, problem)
+    if start is Start.AUTO and isinstance(chosen, PothenFan | Mixed):
+        start = Start.CHEAP  # depth-first searches mend a first fit that drifted
     on_device = problem.on(backend.NAME)
     if row_match is not None:
         row_match = backend.to_device(row_match)

@@ -21,11 +21,27 @@ def gpu_is_there() -> bool:
 
 
 GPU = gpu_is_there()
+HOST_METHODS = (gmatch.PothenFan, gmatch.Mixed)
 
 
 @pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.skipif(not GPU, reason="needs a GPU"))])
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
     yield request.param
+
+
+def methods_on(device: str) -> list[Any]:
+    """The methods that run on a device."""
+    return [method for method in gmatch.METHODS if device == "cpu" or not isinstance(method, HOST_METHODS)]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """No test asks a GPU for what only a CPU does, but the one of the error."""
+
+    def possible(item: pytest.Item) -> bool:
+        params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        return not (params.get("device") == "gpu" and isinstance(params.get("method"), HOST_METHODS))
+
+    items[:] = filter(possible, items)
 
 
 def put(matrix: Any, device: str) -> gmatch.BipartiteGraph:

@@ -1,4 +1,4 @@
-// races.cpp: every forest, every start and the assignment by trees, with many threads, under ThreadSanitizer.
+// races.cpp: every forest, every start, both searches in turns, and the assignment by trees, with many threads, under ThreadSanitizer.
 //
 //   g++ -std=c++17 -O1 -g -fsanitize=thread -pthread -I gmatch/csrc tests/races.cpp -o races && ./races
 //
@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "mixed.hpp"
 #include "munkres.cuh"
 #include "programs.cuh"
 #include "shortest_path.hpp"
@@ -29,6 +30,22 @@ static Graph random_graph(std::mt19937& random, int largest) {
   for (Vertex row = 0; row < graph.rows; ++row) {
     const int degree = graph.columns == 0 ? 0 : random() % 5;
     for (int i = 0; i < degree; ++i) graph.indices.push_back(random() % graph.columns);
+    graph.offsets.push_back(static_cast<int>(graph.indices.size()));
+  }
+  return graph;
+}
+
+// Row i has the first columns of a random order, up to i, in random order: neither search gets on, so many turns.
+static Graph permuted_staircase(std::mt19937& random, Vertex steps) {
+  std::vector<Vertex> lengths(steps), order(steps);
+  for (Vertex i = 0; i < steps; ++i) lengths[i] = 1 + (order[i] = i);
+  std::shuffle(lengths.begin(), lengths.end(), random);
+  std::shuffle(order.begin(), order.end(), random);
+  Graph graph{steps, steps, {0}, {}};
+  for (const Vertex length : lengths) {
+    std::vector<Vertex> columns(order.begin(), order.begin() + length);
+    std::shuffle(columns.begin(), columns.end(), random);
+    graph.indices.insert(graph.indices.end(), columns.begin(), columns.end());
     graph.offsets.push_back(static_cast<int>(graph.indices.size()));
   }
   return graph;
@@ -71,9 +88,18 @@ static void run_team(int threads, const Body& body) {
   for (std::thread& thread : team) thread.join();
 }
 
+using Edges = CsrEdges<int, int>;
+
+struct Turns {};  // in place of a forest
+
+template <class Forest>
+static Count bytes_for(const Edges& edges, const Task& task) {
+  if constexpr (std::is_same_v<Forest, Turns>) return mixed_workspace_size(edges, task);
+  else return workspace_size<Forest, Edges>(task.start, task.matching, edges.num_edges());
+}
+
 template <class Forest>
 static Count solve(const Graph& graph, Start start, bool shortest_only, int threads) {
-  using Edges = CsrEdges<int, int>;
   const Edges edges{graph.rows, graph.columns, graph.offsets.data(), graph.indices.data()};
   const Vertex phases = std::min(graph.rows, graph.columns) + 1;
   std::vector<Vertex> row_match(graph.rows), col_match(graph.columns), levels(phases), augmentations(phases);
@@ -88,9 +114,13 @@ static Count solve(const Graph& graph, Start start, bool shortest_only, int thre
             &report,
             start,
             shortest_only};
-  std::vector<char> workspace(workspace_size<Forest, Edges>(start, task.matching, edges.num_edges()));
+  std::vector<char> workspace(bytes_for<Forest>(edges, task));
   task.workspace = workspace.data();
-  run_team(threads, [&](HostTeam& team) { match_cardinality<Forest>(team, edges, task); });
+  bool proven = false;
+  run_team(threads, [&](HostTeam& team) {
+    if constexpr (std::is_same_v<Forest, Turns>) match_in_turns(team, edges, task, proven);
+    else match_cardinality<Forest>(team, edges, task);
+  });
   return report.size;
 }
 
@@ -211,6 +241,13 @@ int main() {
     check<SpeculativeForest<true>>(graph, "speculative with roots");
     check<ClaimedForest<false>>(graph, "claimed");
     check<ClaimedForest<true>>(graph, "claimed with roots");
+    check<Turns>(graph, "in turns");
+    ++graphs;
+  }
+  for (const Vertex steps : {3, 40, 150}) {
+    const Graph graph = permuted_staircase(random, steps);
+    check<ClaimedForest<true>>(graph, "claimed with roots, staircase");
+    check<Turns>(graph, "in turns, staircase");
     ++graphs;
   }
   std::printf("%d graphs, no race, every size right\n", graphs);

@@ -30,6 +30,14 @@ def test_numbers_mirror_the_source() -> None:
     assert f"enum class AssignmentStart {{ {starts} }};" in (CSRC / "assignment.cuh").read_text()
 
 
+@pytest.mark.parametrize("method", [gmatch.PothenFan(), gmatch.Mixed()])
+def test_methods_of_the_host_are_refused_by_the_gpu(method: gmatch.PothenFan) -> None:
+    graph = gmatch.BipartiteGraph((np.array([0, 1]), np.array([0]), (1, 1)))
+    message = f"^method '{method.name}' runs on the CPU; use 'claims' or 'auto', or device='cpu'$"
+    with pytest.raises(gmatch.InvalidInput, match=message):
+        gpu.match(graph, method, Start.CHEAP, None, None)
+
+
 def test_report_fields_mirror_the_source() -> None:
     report = (CSRC / "steps.cuh").read_text().split("struct Report {")[1].split("};")[0]
     declared = [name.strip(" ;,") for line in report.splitlines() if "Count" in line

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import host, put
+from conftest import host, methods_on, put
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import Triple, first_fit, kuhn, random_graph
@@ -160,10 +160,97 @@ def test_shuffled_order_mends_drift() -> None:
     """Rows renumbered at random, columns left along the mesh: the first fit drifts, and `auto` sees it."""
     mesh = gmatch.datasets.delaunay(1 << 13)
     drifting = mesh[np.random.default_rng(6).permutation(mesh.shape[0])]
-    phases = {start: gmatch.max_matching(drifting, initial=start).stats["phases"] for start in ("cheap", "auto")}
-    assert phases["auto"] * 2 < phases["cheap"]
-    assert gmatch.max_matching(drifting).stats["initial"] == "shuffled"
-    assert gmatch.max_matching(mesh).stats["initial"] == "cheap"
+    stats = {start: gmatch.max_matching(drifting, method="claims", initial=start).stats for start in ("cheap", "auto")}
+    assert stats["auto"]["phases"] * 2 < stats["cheap"]["phases"]
+    assert stats["auto"]["initial"] == "shuffled"
+    assert gmatch.max_matching(mesh, method="claims").stats["initial"] == "cheap"
+
+
+def test_auto_on_the_cpu() -> None:
+    """One turn, breadth first, where that gets on; depth first helps where it does not."""
+    mesh = gmatch.datasets.delaunay(1 << 13)
+    drifting = mesh[np.random.default_rng(6).permutation(mesh.shape[0])]
+    staircase = sp.csr_array(np.tril(np.ones((500, 500)))[::-1])
+    for graph, phases, turns in ((mesh, 5, 1), (drifting, 16, 2), (staircase, 8, 2)):
+        stats = gmatch.max_matching(graph, certify=True).stats
+        assert (stats["method"], stats["initial"]) == ("mixed", "cheap")
+        assert stats["phases"] <= phases
+        assert (stats["depth_first"] > 0) == (turns > 1)
+        assert gmatch.max_matching(graph, initial="none").stats["initial"] == "none"
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_many_turns(threads: int) -> None:
+    """A permuted staircase is hard for both; with more threads they race for where one takes over from the other."""
+    staircase = gmatch.datasets.permute(sp.csr_array(np.tril(np.ones((300, 300)))), seed=1)
+    for start in STARTS:
+        stats = gmatch.max_matching(staircase, method="mixed", initial=start, threads=threads, certify=True).stats
+        assert stats["method"] == "mixed" and stats["threads"] == threads
+    stats = gmatch.max_matching(staircase, method="mixed", initial="cheap", threads=1).stats
+    assert 3 < stats["depth_first"] < stats["phases"] - 3
+
+
+def paths(lengths: np.ndarray) -> Triple:
+    """Disjoint paths; from the first fit, each has one row left to match, through all its others."""
+    rows = int(lengths.sum())
+    row = np.arange(rows)
+    is_last = np.zeros(rows, bool)
+    is_last[np.cumsum(lengths) - 1] = True
+    entries = np.stack([np.where(is_last, row, row + 1), row], axis=1).ravel()
+    return np.arange(0, 2 * rows + 1, 2), entries, (rows, rows)
+
+
+@pytest.mark.parametrize("method", ["pothen-fan", "mixed"])
+def test_depth_first_on_a_long_path(method: str) -> None:
+    """No recursion: one augmenting path through all of 300,000 rows."""
+    graph = paths(np.array([300_000]))
+    matching = gmatch.max_matching(graph, method=method, initial="cheap", certify=True)
+    assert matching.size == 300_000 and matching.stats["levels"] >= 300_000
+
+
+@pytest.mark.parametrize("search", ["apfb", "apsb"])
+@pytest.mark.parametrize("bfs", ["gpubfs", "gpubfs-wr"])
+def test_small_levels(search: str, bfs: str) -> None:
+    """Rank 0 does runs of small levels alone, and counts them all; here the lists shrink below what is small."""
+    for lengths in ([4000], [1, 2, 3], np.arange(2, 200), np.repeat([3, 4, 50, 51, 300, 301], 30)):
+        stats = [
+            gmatch.max_matching(
+                paths(np.array(lengths)),
+                method=gmatch.Claims(search, bfs),
+                initial="cheap",
+                threads=threads,
+                certify=True,
+            ).stats
+            for threads in (1, 2, 3)
+        ]
+        for counter in ("levels_per_phase", "augmentations_per_phase", "edges_inspected"):
+            assert stats[0][counter] == stats[1][counter] == stats[2][counter]
+
+
+@pytest.mark.parametrize("search", ["apfb", "apsb"])
+@pytest.mark.parametrize("bfs", ["gpubfs", "gpubfs-wr"])
+@pytest.mark.parametrize("branches", [2, 3, 4, 7])
+def test_small_levels_that_grow(search: str, bfs: str, branches: int) -> None:
+    """From one root a tree over all columns, without a path: rank 0 leaves it to all after any number of levels."""
+    for columns in (0, 1, 7, 5000):
+        column = np.arange(columns)
+        row = np.concatenate([column + 1, column // branches])  # a column's mate, and the row that leads to it
+        graph = sp.coo_array((np.ones(2 * columns), (row, np.tile(column, 2))), shape=(columns + 1, columns)).tocsr()
+        levels = set()
+        for threads in (1, 2, 3):
+            matching = gmatch.max_matching(
+                graph, method=gmatch.Claims(search, bfs), initial=np.arange(-1, columns), threads=threads, certify=True
+            )
+            assert matching.size == columns and matching.reached_columns.all()
+            levels.add(matching.stats["levels"])
+        assert len(levels) == 1
+
+
+def test_pothen_fan_is_serial() -> None:
+    graph = INSTANCES["complete"]
+    assert gmatch.max_matching(graph, method="pothen-fan", threads=8).stats["threads"] == 1
+    with pytest.raises(gmatch.InvalidInput, match="^threads must be"):
+        gmatch.max_matching(graph, method="pothen-fan", threads=0)
 
 
 def test_given_start(device: str) -> None:
@@ -172,7 +259,8 @@ def test_given_start(device: str) -> None:
         triple = random_graph(rng)
         given = np.array(first_fit(triple), np.int64)
         given[rng.random(len(given)) < 0.5] = -1
-        method = gmatch.METHODS[case % len(gmatch.METHODS)]
+        methods = methods_on(device)
+        method = methods[case % len(methods)]
         matching = solve(triple, device, initial=given, method=method)
         assert matching.size == kuhn(triple)
         assert matching.stats["start_size"] == (given >= 0).sum()
@@ -198,7 +286,7 @@ def test_block_and_grid_teams(device: str) -> None:
     teams = [gmatch.max_matching(graph, certify=True).stats["team"] for graph in (small, large)]
     assert teams == (["block", "grid"] if device == "gpu" else ["host", "host"])
     reference = gmatch.max_matching(large, device="cpu").size
-    for method in gmatch.METHODS:
+    for method in methods_on(device):
         assert gmatch.max_matching(large, method=method, certify=True).size == reference
 
 

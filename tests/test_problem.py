@@ -169,11 +169,11 @@ def test_bad_fields(make: type) -> None:
 
 
 def test_method_names() -> None:
-    assert len({method.name for method in gmatch.METHODS}) == len(gmatch.METHODS) == 12
+    assert len({method.name for method in gmatch.METHODS}) == len(gmatch.METHODS) == 14
     for method in gmatch.METHODS:
         assert gmatch.max_matching(GOOD, method=method.name.upper()).stats["method"] == method.name
     assert gmatch.max_matching(GOOD, method="apfb").stats["method"] == "apfb-gpubfs-wr-ct"
-    assert gmatch.max_matching(GOOD).stats["method"] == "claims-apfb-gpubfs-wr"
+    assert gmatch.max_matching(GOOD).stats["method"] == "mixed"
 
 
 def test_gpu_that_is_not_there() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, Munkres, Tree
+from ..methods import JV, Classical, Mixed, Munkres, PothenFan, Tree
 
 if TYPE_CHECKING:
     from ..batch import CostBatch
@@ -60,11 +60,17 @@ def match(
     col_match = np.empty(columns, np.int32)
     reached = np.empty(columns, np.bool_)
     levels, augmentations = journal = np.empty((2, min(rows, columns) + 1), np.int32)
+    arrays = (
+        graph.indptr, graph.indices, columns, row_match, col_match, reached.view(np.uint8), levels, augmentations, start
+    )  # fmt: skip
     try:
-        report = _native.match(
-            graph.indptr, graph.indices, columns, row_match, col_match, reached.view(np.uint8), levels, augmentations,
-            method.forest, start, method.shortest_only, team_size,
-        )  # fmt: skip
+        if isinstance(method, PothenFan):
+            team_size = 1
+            report = _native.match_pothen_fan(*arrays)
+        elif isinstance(method, Mixed):
+            report = _native.match_mixed(*arrays, team_size)
+        else:
+            report = _native.match(*arrays, method.forest, method.shortest_only, team_size)
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None
     counters: dict[str, Any] = dict(zip(_native.REPORT_FIELDS, report, strict=True))

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, ForestKind, Munkres, Tree
+from ..methods import JV, Classical, ForestKind, Mixed, Munkres, PothenFan, Tree
 from .cpu import counters_of, phase_lists
 
 if TYPE_CHECKING:
@@ -146,6 +146,8 @@ def match(
 ) -> tuple[Any, Any, Any, dict[str, Any]]:
     """Runs `match_cardinality`; returns row_match, col_match, the reached columns, and counters by name."""
     _refuse_threads(threads)
+    if isinstance(method, PothenFan | Mixed):
+        raise InvalidInput(f"method {method.name!r} runs on the CPU; use 'claims' or 'auto', or device='cpu'")
     rows, columns = graph.shape
     with graph.indices.device as device:
         lanes = lanes_of(method, graph)

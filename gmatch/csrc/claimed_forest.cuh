@@ -20,6 +20,8 @@ struct alignas(8) Sprout {
 // al. 2013). Without, a tree can find many path ends, and the reverse pass keeps one.
 template <bool WITH_ROOTS>
 struct ClaimedForest {
+  static constexpr bool LISTS_FRONTIER = true;  // a step has as many rows to expand as its to-do list says
+
   Matching matching;
   Vertex* predecessor;  // [num_columns] the row that claimed this column, NONE outside the forest
   Sprout* frontiers;    // [2][num_rows] the rows to expand, of this level and of the next

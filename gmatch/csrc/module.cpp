@@ -17,7 +17,9 @@
 #include <vector>
 
 #include "batch.cuh"
+#include "mixed.hpp"
 #include "munkres.cuh"
+#include "pothen_fan.hpp"
 #include "programs.cuh"
 #include "shortest_path.hpp"
 
@@ -100,32 +102,77 @@ nb::tuple to_tuple(const Report& report) {
   return nb::tuple(fields);
 }
 
+// The arrays of one call of a method of cardinality, and what it reports.
+template <class Offset, class Column>
+class Call {
+ public:
+  using Edges = CsrEdges<Offset, Column>;
+
+  Call(Array<const Offset> offsets, Array<const Column> columns, int num_columns, Array<Vertex> row_match,
+       Array<Vertex> col_match, Array<std::uint8_t> reached, Array<Vertex> levels, Array<Vertex> augmentations,
+       int start)
+      : edges{static_cast<Vertex>(offsets.shape(0)) - 1, num_columns, offsets.data(), columns.data()},
+        task{{edges.num_rows, num_columns, row_match.data(), col_match.data()},
+             reached.data(),
+             {levels.data(), augmentations.data()},
+             nullptr,
+             &progress_,
+             &report_,
+             static_cast<Start>(start),
+             false} {}
+
+  // Runs program(team) on host threads, with a workspace of so many bytes.
+  template <class Program>
+  nb::tuple run(Count bytes, int threads, const Program& program) {
+    {
+      const nb::gil_scoped_release release;
+      const std::unique_ptr<char[]> workspace(new char[bytes]);
+      task.workspace = workspace.get();
+      run_on_host(threads, program);
+    }
+    return to_tuple(report_);
+  }
+
+  const Edges edges;
+  Task task;
+
+ private:
+  Progress progress_{};
+  Report report_{};
+};
+
 template <class Offset, class Column>
 nb::tuple match(Array<const Offset> offsets, Array<const Column> columns, int num_columns, Array<Vertex> row_match,
                 Array<Vertex> col_match, Array<std::uint8_t> reached, Array<Vertex> levels,
-                Array<Vertex> augmentations, int forest, int start, bool shortest_only, int threads) {
-  using Edges = CsrEdges<Offset, Column>;
-  const Vertex num_rows = static_cast<Vertex>(offsets.shape(0)) - 1;
-  const Edges edges{num_rows, num_columns, offsets.data(), columns.data()};
-  Progress progress{};
-  Report report{};
-  Task task{{num_rows, num_columns, row_match.data(), col_match.data()},
-            reached.data(),
-            {levels.data(), augmentations.data()},
-            nullptr,
-            &progress,
-            &report,
-            static_cast<Start>(start),
-            shortest_only};
-  with_forest(static_cast<ForestKind>(forest), [&](auto kind) {
+                Array<Vertex> augmentations, int start, int forest, bool shortest_only, int threads) {
+  Call<Offset, Column> call(offsets, columns, num_columns, row_match, col_match, reached, levels, augmentations, start);
+  call.task.shortest_only = shortest_only;
+  return with_forest(static_cast<ForestKind>(forest), [&](auto kind) {
     using Forest = decltype(kind);
-    const nb::gil_scoped_release release;
-    const Count bytes = workspace_size<Forest, Edges>(task.start, task.matching, edges.num_edges());
-    const std::unique_ptr<char[]> workspace(new char[bytes]);
-    task.workspace = workspace.get();
-    run_on_host(threads, [&](HostTeam& team) { match_cardinality<Forest>(team, edges, task); });
+    const Count bytes = workspace_size<Forest, CsrEdges<Offset, Column>>(call.task.start, call.task.matching,
+                                                                         call.edges.num_edges());
+    return call.run(bytes, threads,
+                    [&](HostTeam& team) { match_cardinality<Forest>(team, call.edges, call.task); });
   });
-  return to_tuple(report);
+}
+
+template <class Offset, class Column>
+nb::tuple match_pothen_fan(Array<const Offset> offsets, Array<const Column> columns, int num_columns,
+                           Array<Vertex> row_match, Array<Vertex> col_match, Array<std::uint8_t> reached,
+                           Array<Vertex> levels, Array<Vertex> augmentations, int start) {
+  Call<Offset, Column> call(offsets, columns, num_columns, row_match, col_match, reached, levels, augmentations, start);
+  return call.run(pothen_fan_workspace_size(call.edges, call.task), 1,
+                  [&](HostTeam& team) { match_by_pothen_fan(team, call.edges, call.task); });
+}
+
+template <class Offset, class Column>
+nb::tuple match_mixed(Array<const Offset> offsets, Array<const Column> columns, int num_columns,
+                      Array<Vertex> row_match, Array<Vertex> col_match, Array<std::uint8_t> reached,
+                      Array<Vertex> levels, Array<Vertex> augmentations, int start, int threads) {
+  Call<Offset, Column> call(offsets, columns, num_columns, row_match, col_match, reached, levels, augmentations, start);
+  bool proven = false;
+  return call.run(mixed_workspace_size(call.edges, call.task), threads,
+                  [&](HostTeam& team) { match_in_turns(team, call.edges, call.task, proven); });
 }
 
 template <class Offset, class Column>
@@ -486,7 +533,13 @@ template <class Offset, class Column>
 void define_for(nb::module_& m) {
   m.def("match", &match<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(), "num_columns"_a,
         "row_match"_a.noconvert(), "col_match"_a.noconvert(), "reached"_a.noconvert(), "levels"_a.noconvert(),
-        "augmentations"_a.noconvert(), "forest"_a, "start"_a, "shortest_only"_a, "threads"_a);
+        "augmentations"_a.noconvert(), "start"_a, "forest"_a, "shortest_only"_a, "threads"_a);
+  m.def("match_pothen_fan", &match_pothen_fan<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
+        "num_columns"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "reached"_a.noconvert(),
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a);
+  m.def("match_mixed", &match_mixed<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
+        "num_columns"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "reached"_a.noconvert(),
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "threads"_a);
   m.def("inspect", &inspect<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(), "num_columns"_a,
         "threads"_a);
 }

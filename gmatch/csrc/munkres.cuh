@@ -72,7 +72,7 @@ struct SlackEdges {
   }
 
   template <class Team>
-  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level) {
+  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level, bool) {
     if (steps.team.rank() == 0) {
       *lists.num_stale = 0;
       *least = costs.infinite();
@@ -250,7 +250,11 @@ struct Munkres {
   DEVICE void search(Team& team) {
     Report& report = *task.report;
     const Count earlier_phases = report.phases;
-    if (team.rank() == 0) *task.progress = Progress{};
+    team.sync();
+    if (team.rank() == 0) {
+      *task.progress = Progress{};
+      report.phases = 0;  // the journal has room for the phases of one search
+    }
     team.sync();
     Steps<Team> steps(team, *task.progress);
     run_phases(steps, forest, edges, false, task.journal, report);

@@ -13,19 +13,28 @@ struct Journal {
 
 // The forest says how a row reaches a column and how threads that race for one are reconciled. The edges say which ones
 // may be used:
-//   expand(steps, forest, level)  lets the rows of the frontier reach columns; returns the entries this thread read
+//   expand(steps, forest, level, shortest_only)  lets the rows of the frontier reach columns; returns the entries this
+//                                 thread read; may do more levels than one, which rank 0 counts
 //   widen(steps, forest)          when no tree can grow: makes more edges usable, or returns false
 //   end_phase(steps, forest)      before the paths are flipped
 //
 // shortest_only: a phase ends at the level that finds the first path (APsB, Hopcroft-Karp), else when no tree can grow
 // (APFB). The last search finds no path, so it was never cut short, and its forest is the proof.
-template <class Team, class Forest, class Edges>
-DEVICE void run_phases(Steps<Team>& steps, const Forest& forest, Edges& edges, bool shortest_only,
-                       const Journal& journal, Report& report) {
+//
+// stop(paths) is asked after a phase that found paths whether to leave the rest to somebody else. Returns whether the
+// matching is proven.
+struct NeverStop {
+  DEVICE bool operator()(Vertex) const { return false; }
+};
+template <class Team, class Forest, class Edges, class Stop = NeverStop>
+DEVICE bool run_phases(Steps<Team>& steps, const Forest& forest, Edges& edges, bool shortest_only,
+                       const Journal& journal, Report& report, Stop stop = {}) {
   Team& team = steps.team;
   const bool first = team.rank() == 0;
-  Count inspected = 0, augmented = 0, now = team.nanoseconds();
-  for (Count phase = 0;; ++phase) {
+  Count inspected = 0, augmented = first ? steps.progress.augmented : 0, now = team.nanoseconds();
+  bool found_paths = true, stopped = false;
+  while (found_paths && !stopped) {
+    const Count phase = first ? report.phases : 0;
     steps.begin_phase();
     forest.plant(steps, edges);
     edges.begin_phase(steps);
@@ -37,11 +46,11 @@ DEVICE void run_phases(Steps<Team>& steps, const Forest& forest, Edges& edges, b
         if (edges.widen(steps, forest)) continue;
         break;
       }
-      inspected += edges.expand(steps, forest, level);
+      inspected += edges.expand(steps, forest, level, shortest_only);
       steps.end();
       ++level;
     }
-    const bool found_paths = steps.found() > 0;
+    found_paths = steps.found() > 0;
     if (first) {
       journal.levels[phase] = level;
       report.phases = phase + 1;
@@ -58,7 +67,8 @@ DEVICE void run_phases(Steps<Team>& steps, const Forest& forest, Edges& edges, b
       augmented = steps.progress.augmented;
       report.augment_ns += lap(team, now);
     }
-    if (!found_paths) break;
+    stopped = found_paths && stop(steps.found());
   }
   team.add_all(&report.edges_inspected, inspected);
+  return !found_paths;
 }

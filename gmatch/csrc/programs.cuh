@@ -97,33 +97,44 @@ DEVICE Start run_start(Steps<Team>& steps, const Edges& edges, const Task& task)
   return task.start;
 }
 
-// Maximum cardinality matching: a start, the search, and the proof.
-template <class Forest, class Team, class Edges>
-DEVICE void match_cardinality(Team& team, Edges edges, const Task& task) {
-  const Matching& matching = task.matching;
+// The start, and what it found.
+template <class Team, class Edges>
+DEVICE void begin_matching(Steps<Team>& steps, const Edges& edges, const Task& task) {
+  Team& team = steps.team;
   Report& report = *task.report;
-  Steps<Team> steps(team, *task.progress);
   Count now = team.nanoseconds();
-
   const Start start = run_start(steps, edges, task);
   steps.end();
   Count start_size = 0;
-  team.each(matching.num_rows, [&](Count row) { start_size += matching.row_match[row] != NONE; });
+  team.each(task.matching.num_rows, [&](Count row) { start_size += task.matching.row_match[row] != NONE; });
   team.add_all(&report.start_size, start_size);
   if (team.rank() == 0) {
     report.start = static_cast<Count>(start);
     report.start_ns = lap(team, now);
   }
+}
 
+// The size, and the columns that the last search reached: the proof.
+template <class Team, class Search>
+DEVICE void report_matching(const Team& team, const Search& search, const Task& task) {
+  team.each(task.matching.num_columns, [&](Count column) {
+    task.reached[column] = search.reached(static_cast<Vertex>(column));
+  });
+  if (team.rank() == 0) task.report->size = task.report->start_size + task.progress->augmented;
+}
+
+// Maximum cardinality matching: a start, the search, and the proof.
+template <class Forest, class Team, class Edges>
+DEVICE void match_cardinality(Team& team, Edges edges, const Task& task) {
+  Steps<Team> steps(team, *task.progress);
+  begin_matching(steps, edges, task);
   Workspace workspace(task.workspace);
   Forest forest{};
-  forest.matching = matching;
+  forest.matching = task.matching;
   forest.carve(workspace);
   set_up(forest, task);
-  run_phases(steps, forest, edges, task.shortest_only, task.journal, report);
-
-  team.each(matching.num_columns, [&](Count column) { task.reached[column] = forest.reached(column); });
-  if (team.rank() == 0) report.size = report.start_size + steps.progress.augmented;
+  run_phases(steps, forest, edges, task.shortest_only, task.journal, *task.report);
+  report_matching(team, forest, task);
 }
 
 // What a graph looks like before it is trusted.
@@ -155,19 +166,26 @@ DEVICE void inspect_graph(Team& team, const Edges& edges, Count num_entries, Ins
   team.add_all(&inspection.bad_columns, bad);
 }
 
+template <class Edges>
+DEVICE Count start_workspace_size(Start start, Matching matching, Count num_edges) {
+  Workspace workspace(nullptr);
+  if (start == Start::automatic) {
+    workspace.take<Vertex>(matching.num_rows);
+    workspace.take<Vertex>(matching.num_columns);
+  }
+  if (start == Start::karp_sipser) KarpSipser<Edges>{matching, {}}.carve(workspace, num_edges);
+  else FirstFit<Edges>{matching, {}}.carve(workspace);
+  return workspace.used();
+}
+
 template <class Forest, class Edges>
 DEVICE Count workspace_size(Start start, Matching matching, Count num_edges) {
-  Workspace for_start(nullptr), for_search(nullptr);
-  if (start == Start::automatic) {
-    for_start.take<Vertex>(matching.num_rows);
-    for_start.take<Vertex>(matching.num_columns);
-  }
-  if (start == Start::karp_sipser) KarpSipser<Edges>{matching, {}}.carve(for_start, num_edges);
-  else FirstFit<Edges>{matching, {}}.carve(for_start);
+  const Count for_start = start_workspace_size<Edges>(start, matching, num_edges);
+  Workspace for_search(nullptr);
   Forest forest{};
   forest.matching = matching;
   forest.carve(for_search);
-  return for_start.used() > for_search.used() ? for_start.used() : for_search.used();
+  return for_start > for_search.used() ? for_start : for_search.used();
 }
 
 // The GPU's entry points. GRAPH_OFFSET and GRAPH_COLUMN are the types of the graph's arrays, FOREST the forest's,

@@ -17,6 +17,7 @@
 // WITH_ROOTS: GPUBFS-WR (Algorithm 4), else GPUBFS (Algorithm 2).
 template <bool WITH_ROOTS>
 struct SpeculativeForest {
+  static constexpr bool LISTS_FRONTIER = false;
   static constexpr Vertex END = -2;        // col_match of a free column that was reached
   static constexpr Vertex UNREACHED = 1;   // `level` of a row outside the forest
   static constexpr Vertex START = 2;       // `level` of a root; L0 in the paper

@@ -22,15 +22,16 @@ struct Report {
   Count start_size;       // edges matched by it
   Count size;             // edges matched at the end
   Count phases;           // searches, the last of which finds no path and is the proof
-  Count levels;           // steps of all searches
+  Count depth_first;      // how many of the phases searched depth first
+  Count levels;           // steps of all searches; of a phase that searched depth first, rows on its longest path
   Count edges_inspected;  // entries read by all searches
   Count dual_steps;       // assignment: how often the duals were shifted to make more edges tight
   Count rows_scanned;     // assignment: rows of costs read by all searches
   Count start_ns, search_ns, augment_ns;
 };
-constexpr const char* REPORT_FIELDS[] = {"start",           "start_size", "size",         "phases",
-                                         "levels",          "edges_inspected", "dual_steps", "rows_scanned",
-                                         "start_ns",        "search_ns",  "augment_ns"};
+constexpr const char* REPORT_FIELDS[] = {"start",        "start_size", "size",            "phases",
+                                         "depth_first",  "levels",     "edges_inspected", "dual_steps",
+                                         "rows_scanned", "start_ns",   "search_ns",       "augment_ns"};
 static_assert(sizeof(Report) == sizeof(REPORT_FIELDS) / sizeof(char*) * sizeof(Count), "one name for each field");
 
 // Each thread holds its own copy; all copies agree, because all threads end every step.
@@ -40,6 +41,12 @@ class Steps {
   DEVICE Steps(Team& team_, Progress& progress_) : team(team_), progress(progress_) {}
 
   DEVICE void begin_phase() { found_ = 0; }
+
+  // Reads the lists that another one's step reads.
+  DEVICE void begin_as(const Steps& other) {
+    parity_ = other.parity_;
+    todo_ = other.todo_;
+  }
 
   DEVICE void end() {
     if (team.rank() == 0) {

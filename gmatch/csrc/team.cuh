@@ -15,6 +15,7 @@
 //   each_group(n, f)           the same, one lane group for each i: all its lanes call f(i)
 //   each_tile(n, f)            as each_group, for few and heavy i
 //   TILE                       how many columns a thread of a dense step holds in registers, or in its cache
+//   SMALL_STEP                 a list that each_group leaves to rank 0, where steps without barriers pay; else 0
 //   AT_ONCE                    how many loads it starts before it waits for the first
 //   read, write                relaxed access to a cell that other threads change in the same step
 //   claim                      compare and swap: true for the one thread that changed `expected` into `desired`
@@ -53,7 +54,7 @@ class DeviceTeam {
 
   DEVICE int rank() const { return (on_grid() ? blockIdx.x * blockDim.x : 0) + threadIdx.x; }
   DEVICE int size() const { return (on_grid() ? gridDim.x : 1) * blockDim.x; }
-  static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8;
+  static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, SMALL_STEP = 0;
   DEVICE bool alone() const { return false; }
   DEVICE int lane() const { return threadIdx.x % LANES; }
   DEVICE int lanes() const { return LANES; }
@@ -213,10 +214,11 @@ class HostTeam {
  public:
   HostTeam(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
 
-  static constexpr int TILE = 512, AT_ONCE = 1;
+  static constexpr int TILE = 512, AT_ONCE = 1, SMALL_STEP = 64;
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool alone() const { return size_ == 1; }
+  HostTeam team_of_one() const { return {0, 1, nullptr}; }
   int lane() const { return 0; }
   int lanes() const { return 1; }
   void sync() const {
@@ -226,7 +228,7 @@ class HostTeam {
   // Chunks keep neighbours in one cache, and leave steps with little to do to one thread.
   template <class Body>
   void each(Count n, Body body) const {
-    constexpr Count CHUNK = 64;
+    constexpr Count CHUNK = SMALL_STEP;
     if (alone()) {
       for (Count i = 0; i < n; ++i) body(i);
       return;

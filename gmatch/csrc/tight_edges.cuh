@@ -57,7 +57,7 @@ struct TightEdges {
 
   // Lets the rows of the frontier lower the distances of all columns; those within the radius join the forest.
   template <class Team>
-  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level) {
+  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level, bool) {
     const Sprout* rows = forest.frontier_rows(steps);
     if (level == 0) num_roots = steps.todo();
     Dual next_radius = costs.infinite();

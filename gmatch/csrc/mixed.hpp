@@ -1,0 +1,64 @@
+// mixed.hpp: breadth-first and depth-first searches in turns, on the host.
+//
+// On some graphs the one needs hundreds of phases and the other a few. Breadth first is at a loss where many free rows
+// lie near the same free columns and far from the others, as after a first fit that drifted, or on a dense staircase:
+// all trees find the same end, and one has it. Depth first is at a loss on random graphs: its paths are long, and leave
+// the other searches of the phase little to visit. Which it will be, nobody knows before. So each has its turn as long
+// as it gets on. A phase disappoints if it finds more than half as many paths as one before it in the turn: there will
+// be many more such phases. The second disappointment ends the turn. So a turn has at most log2(rows) + 3 phases, and
+// neither kind of search keeps the other waiting for long.
+#pragma once
+#include "phases.cuh"
+#include "pothen_fan.hpp"
+#include "programs.cuh"
+
+struct Patience {
+  static constexpr int DISAPPOINTMENTS = 2;  // random graphs have one by chance when few paths are left
+
+  Vertex fewest = LAST_VERTEX;  // paths that a phase of this turn found
+  int disappointments = 0;
+
+  // Whether it is lost by a phase that found so many paths.
+  bool operator()(Vertex found) {
+    if (found > fewest / 2) ++disappointments;
+    if (found < fewest) fewest = found;
+    return disappointments == DISAPPOINTMENTS;
+  }
+};
+
+// Depth first searches rank 0 alone; `proven`, which the team shares, says whether it was the last.
+template <class Offset, class Column>
+void match_in_turns(HostTeam& team, CsrEdges<Offset, Column> edges, const Task& task, bool& proven) {
+  Steps<HostTeam> steps(team, *task.progress);
+  begin_matching(steps, edges, task);
+  Workspace workspace(task.workspace);
+  ClaimedForest<true> forest{};
+  forest.matching = task.matching;
+  forest.carve(workspace);
+  PothenFan<Offset, Column> depth_first(edges, task.matching, workspace);
+
+  for (bool first_turn = true;; first_turn = false) {
+    if (run_phases(steps, forest, edges, false, task.journal, *task.report, Patience{})) {
+      return report_matching(team, forest, task);
+    }
+    team.sync();  // all counts of the turn are in
+    if (team.rank() == 0) {
+      if (first_turn) depth_first.begin();
+      proven = depth_first.run(task, Patience{});
+    }
+    team.sync();
+    if (proven) return report_matching(team, depth_first, task);
+  }
+}
+
+template <class Offset, class Column>
+Count mixed_workspace_size(const CsrEdges<Offset, Column>& edges, const Task& task) {
+  Workspace workspace(nullptr);
+  ClaimedForest<true> forest{};
+  forest.matching = task.matching;
+  forest.carve(workspace);
+  const PothenFan<Offset, Column> depth_first(edges, task.matching, workspace);
+  const Count for_start =
+      start_workspace_size<CsrEdges<Offset, Column>>(task.start, task.matching, edges.num_edges());
+  return for_start > workspace.used() ? for_start : workspace.used();
+}
