@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +13,7 @@ from .certificate import verify
 from .costs import DenseCosts, as_costs
 from .errors import Infeasible, InvalidInput
 from .matching import max_matching
-from .methods import assignment_method_of
+from .methods import assignment_method_of, batch_method_of
 from .result import Assignment, AssignmentBatch, Status, all_others
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ def _lap_of_batch(
             "problems one by one to give them"
         )
     backend = backend_for(None, batch.device if device is None else device)
-    chosen, reason = assignment_method_of(method, backend.NAME, math.inf)
+    chosen, reason = batch_method_of(method, backend.NAME, max(batch.shape[1:]))
 
     def solve_alone(number: int) -> Assignment:
         try:

@@ -6,6 +6,7 @@ A plain string means a method: ``"apfb"`` is ``APFB()``, and the papers' full na
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from functools import cached_property
@@ -264,6 +265,19 @@ _ASSIGNMENT_BY_NAME: dict[str, AssignmentMethod] = {
     "munkres": Munkres(),
     **{method.name: method for method in ASSIGNMENT_METHODS},
 }
+
+
+# One block solves a problem of a batch; with more columns than these it saves to read short lists instead of rows.
+FEW_COLUMNS = 128
+
+
+def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: int) -> tuple[AssignmentMethod, str]:
+    """As `assignment_method_of`, for a batch of problems of so many columns."""
+    if method == "auto" and device == "gpu" and most_columns <= FEW_COLUMNS:
+        return Tree(), "a batch of small problems"
+    if method == "auto" and device == "gpu":
+        return Classical(), "a batch of problems of many columns"
+    return assignment_method_of(method, device, math.inf)
 
 
 # Integer costs that differ by no more than so many times the rows: they tie, and many paths have one length.

@@ -37,6 +37,8 @@ GRID_BLOCK_SIZE = 512
 BLOCK_TEAM_LIMIT = 1 << 14
 # An assignment problem of so many entries is solved by one block faster than by a grid.
 BLOCK_ASSIGNMENT_LIMIT = 1 << 14
+# The classical variant reads whole rows of so many entries faster with more threads than the tree has registers for.
+WIDE_BLOCKS_FROM = 1 << 26
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
 NEAR_MEMORY_LIMIT = 110 << 10
 FORESTS = ("SpeculativeForest<false>", "SpeculativeForest<true>", "ClaimedForest<false>", "ClaimedForest<true>")
@@ -215,7 +217,8 @@ def assign(
     with costs.array.device as device:
         team = "block" if rows * columns <= BLOCK_ASSIGNMENT_LIMIT and not isinstance(method, Munkres) else "grid"
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
-        block_size = BLOCK_SIZE if isinstance(method, Munkres) else GRID_BLOCK_SIZE
+        wide = isinstance(method, Munkres) or isinstance(method, Classical) and rows * columns >= WIDE_BLOCKS_FROM
+        block_size = BLOCK_SIZE if wide else GRID_BLOCK_SIZE
         row_match = cupy.full(rows, -1, np.int32) if row_match is None else row_match
         col_match = cupy.empty(columns, np.int32)
         u = cupy.empty(rows, dual)
@@ -235,7 +238,7 @@ def assign(
         else:
             kernel = program(
                 "assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array),
-                edges=_edges_of(method),
+                edges=_edges_of(method), block_limit=BLOCK_SIZE if isinstance(method, Classical) else GRID_BLOCK_SIZE,
             )  # fmt: skip
             many_paths = np.int32(isinstance(method, Tree) and method.paths == "many")
             kernel((blocks,), (block_size,), (*arguments, many_paths, report[-1:]))

@@ -31,14 +31,9 @@ DEVICE void reduce_rows(const Team& team, const TightEdges<Cost>& edges) {
   team.each_group(costs.num_rows, [&](Count i) {
     const Vertex row = static_cast<Vertex>(i);
     Dual smallest = costs.infinite();
-    for (Vertex first = team.lane(); first < costs.num_columns; first += team.lanes() * Team::AT_ONCE) {
-      Dual reduced[Team::AT_ONCE];
-      for (int q = 0; q < Team::AT_ONCE; ++q) {
-        const Vertex column = first + q * team.lanes();
-        reduced[q] = column < costs.num_columns ? costs.at(row, column) - edges.v[column] : costs.infinite();
-      }
-      for (const Dual value : reduced) smallest = value < smallest ? value : smallest;
-    }
+    TightLists::each_column(
+        team, 0, costs.num_columns, [&](Vertex column) { return costs.at(row, column) - edges.v[column]; },
+        [&](Vertex, Dual reduced) { smallest = reduced < smallest ? reduced : smallest; });
     smallest = team.min_group(smallest);
     // A row without an allowed pair has no tight edge, whatever its dual.
     if (team.lane() == 0) edges.u[row] = smallest == costs.infinite() ? 0 : smallest;
@@ -337,7 +332,7 @@ DEVICE Count assignment_workspace_size(const DenseCosts<Cost>& costs, Count team
   return workspace.used() > for_search.used() ? workspace.used() : for_search.used();
 }
 
-// The GPU's entry points. COST is the type of the matrix, EDGES the method's.
+// The GPU's entry points. COST is the type of the matrix, EDGES the method's, BLOCK_LIMIT its threads.
 #if defined(PROGRAM) && defined(EDGES)
 using Dual = DenseCosts<COST>::Dual;
 
@@ -352,6 +347,6 @@ using Dual = DenseCosts<COST>::Dual;
       AssignmentTask<Dual>{{num_rows, num_columns, row_match, col_match}, u, v, {levels, augmentations}, workspace,   \
                            progress, report, static_cast<AssignmentStart>(start), has_duals != 0, many_paths != 0})
 
-PROGRAM(assign_grid, 512)(ASSIGN_PARAMETERS) { ASSIGN(GridTeam<32>); }
-PROGRAM(assign_block, 512)(ASSIGN_PARAMETERS) { ASSIGN(BlockTeam<32>); }
+PROGRAM(assign_grid, BLOCK_LIMIT)(ASSIGN_PARAMETERS) { ASSIGN(GridTeam<32>); }
+PROGRAM(assign_block, BLOCK_LIMIT)(ASSIGN_PARAMETERS) { ASSIGN(BlockTeam<32>); }
 #endif
