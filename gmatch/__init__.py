@@ -9,6 +9,7 @@ from .matching import max_matching, structural_rank
 from .methods import APFB, ASSIGNMENT_METHODS, JV, METHODS, APsB, Claims, Tree
 from .problem import BipartiteGraph
 from .result import Assignment, Matching, Status
+from .sparse_costs import SparseCosts
 
 __version__ = "0.1.0"
 
@@ -31,6 +32,7 @@ __all__ = [
     "JV",
     "METHODS",
     "Matching",
+    "SparseCosts",
     "Status",
     "Tree",
     "compat",

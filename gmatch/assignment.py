@@ -9,17 +9,19 @@ import numpy as np
 
 from .backends import backend_for
 from .certificate import verify
-from .costs import DenseCosts, as_costs
+from .costs import DenseCosts
 from .errors import Infeasible, InvalidInput
 from .matching import max_matching
 from .methods import assignment_method_of
 from .result import Assignment, Status, all_others
+from .sparse_costs import SparseCosts, costs_of
 
 if TYPE_CHECKING:
     from .methods import AssignmentMethod
 
 # What a backend's `assign` returns: row_match, col_match, u, v, counters.
 _Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
+Costs = DenseCosts | SparseCosts
 
 
 class AssignmentStart(IntEnum):
@@ -127,11 +129,11 @@ def lap(
     """
     if infeasible not in ("raise", "partial"):
         raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {infeasible!r}")
-    costs = as_costs(cost, maximize, cost_limit)
+    costs = costs_of(cost, maximize, cost_limit)
     backend = backend_for(None, costs.device if device is None else device)
     chosen = assignment_method_of(method, backend.NAME)
     start = _start_of(initial, duals, costs)
-    if costs.array.size:
+    if min(costs.shape):
         result = _solve(costs, backend, chosen, start, infeasible, threads)
     else:
         result = _result(costs, _nothing(costs), Status.OPTIMAL, None, backend, chosen, start)
@@ -141,28 +143,42 @@ def lap(
 
 
 def _solve(
-    costs: DenseCosts, backend: Any, method: AssignmentMethod, start: _Start, infeasible: str, threads: int | None
+    costs: Costs, backend: Any, method: AssignmentMethod, start: _Start, infeasible: str, threads: int | None
 ) -> Assignment:
     """Runs the method where the backend is; what it finds for forbidden pairs and limits is made a result."""
     on_device = costs.on(backend.NAME)
     row_match, v = start.row_match, start.v
     if on_device is not costs:
         row_match, v = (array if array is None else backend.to_device(array) for array in (row_match, v))
-    solution = backend.assign(on_device, method, start.kind, row_match, None, v, threads)
+    solution = _run(backend, on_device, method, start.kind, row_match, v, threads)
     status, cover = Status.OPTIMAL, None
-    if solution[4]["size"] < len(on_device.array):
+    if solution[4]["size"] < min(costs.shape):
         cover = _cover_of_allowed_pairs(on_device, threads)
         if infeasible == "raise":
             raise _infeasible(costs, cover)
         status = Status.PARTIAL
         solution = _cheapest_of_largest(on_device, cover, solution, backend, method, threads)
-    elif costs.limit is not None and _drop_dear_pairs(on_device, solution):
+    elif isinstance(on_device, DenseCosts) and costs.limit is not None and _drop_dear_pairs(on_device, solution):
         status = Status.LIMITED
     return _result(costs, solution, status, cover, backend, method, start)
 
 
+def _run(
+    backend: Any,
+    costs: Costs,
+    method: AssignmentMethod,
+    start: AssignmentStart,
+    row_match: Any,
+    v: Any,
+    threads: int | None,
+) -> _Solution:
+    assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
+    solution: _Solution = assign(costs, method, start, row_match, None, v, threads)
+    return solution
+
+
 def _result(
-    costs: DenseCosts,
+    costs: Costs,
     solution: _Solution,
     status: Status,
     cover: tuple[Any, Any] | None,
@@ -192,9 +208,9 @@ def _result(
     )
 
 
-def _nothing(costs: DenseCosts) -> _Solution:
+def _nothing(costs: Costs) -> _Solution:
     """The solution of a problem without pairs."""
-    rows, columns = costs.array.shape
+    rows, columns = sorted(costs.shape)
     to_device = backend_for(None, costs.device).to_device
     row_match, col_match = (to_device(np.full(length, -1, np.int32)) for length in (rows, columns))
     u, v = (to_device(np.zeros(length, costs.dual_type)) for length in (rows, columns))
@@ -220,20 +236,20 @@ def _drop_dear_pairs(costs: DenseCosts, solution: _Solution) -> bool:
     return len(dear) > 0
 
 
-def _cover_of_allowed_pairs(costs: DenseCosts, threads: int | None) -> tuple[Any, Any]:
+def _cover_of_allowed_pairs(costs: Costs, threads: int | None) -> tuple[Any, Any]:
     """Rows and columns of a smallest vertex cover (König 1931) of the pairs that are not forbidden."""
     return max_matching(costs.allowed_pairs(), threads=threads).vertex_cover()
 
 
-def _infeasible(costs: DenseCosts, cover: tuple[Any, Any]) -> Infeasible:
+def _infeasible(costs: Costs, cover: tuple[Any, Any]) -> Infeasible:
     """The error, with the witness in rows and columns as given."""
     size = len(cover[0]) + len(cover[1])
     back = backend_for(None, costs.device).to_device
-    many = back(all_others(cover[0], len(costs.array)))
+    many = back(all_others(cover[0], min(costs.shape)))
     few = back(cover[1])
     sides = ("columns", "rows") if costs.transposed else ("rows", "columns")
     message = (
-        f"no assignment avoids the forbidden pairs: {size} of {len(costs.array)} pairs can be made; the error's "
+        f"no assignment avoids the forbidden pairs: {size} of {min(costs.shape)} pairs can be made; the error's "
         f"{len(many)} {sides[0]} may only be matched with its {len(few)} {sides[1]}; use infeasible='partial' to make "
         "as many as can be, or cost_limit to let rows and columns stay free"
     )
@@ -241,7 +257,7 @@ def _infeasible(costs: DenseCosts, cover: tuple[Any, Any]) -> Infeasible:
 
 
 def _cheapest_of_largest(
-    costs: DenseCosts,
+    costs: Costs,
     cover: tuple[Any, Any],
     solution: _Solution,
     backend: Any,
@@ -255,7 +271,7 @@ def _cheapest_of_largest(
     rows and the cover's columns, of all vertices of the cover; and any two such make a largest matching.
     """
     row_match, col_match, u, v, counters = solution
-    rows, columns = costs.array.shape
+    rows, columns = sorted(costs.shape)
     for array, value in ((row_match, -1), (col_match, -1), (u, 0), (v, 0)):
         array.fill(value)
     other_rows, other_columns = all_others(cover[0], rows), all_others(cover[1], columns)
@@ -263,7 +279,7 @@ def _cheapest_of_largest(
         if not (len(part_rows) and len(part_columns)):
             continue
         part = costs.part(part_rows, part_columns)
-        *found, more = backend.assign(part, method, AssignmentStart.REDUCE, None, None, None, threads)
+        *found, more = _run(backend, part, method, AssignmentStart.REDUCE, None, None, threads)
         mates, _, row_duals, column_duals = found if len(part_rows) <= len(part_columns) else _swapped(found)
         matched = (mates >= 0).nonzero()[0]
         row_match[part_rows[matched]] = part_columns[mates[matched]]
@@ -284,7 +300,7 @@ def _sum(counters: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     return counters | added | {"threads": max(counters["threads"], more["threads"])}
 
 
-def _start_of(initial: Any, duals: Any, costs: DenseCosts) -> _Start:
+def _start_of(initial: Any, duals: Any, costs: Costs) -> _Start:
     """The start as a backend takes it: for `costs.array`, with copies of given arrays where the costs live."""
     if duals is None and isinstance(initial, Assignment):
         duals = initial.u, initial.v
@@ -299,7 +315,7 @@ def _start_of(initial: Any, duals: Any, costs: DenseCosts) -> _Start:
     return _Start(AssignmentStart.GIVEN, col_match if costs.transposed else row_match, v)
 
 
-def _checked_duals(duals: Any, costs: DenseCosts) -> Any:
+def _checked_duals(duals: Any, costs: Costs) -> Any:
     """Given duals of the columns of `costs.array`, as a copy where the costs live; those of the rows follow.
 
     Moved and cut to lie between 0 and minus what duals need, for no others are of use, and larger ones could overflow.
@@ -315,7 +331,7 @@ def _checked_duals(duals: Any, costs: DenseCosts) -> Any:
     return v.clip(max(least, np.iinfo(np.int64).min) if v.dtype.kind == "i" else least, most) - most
 
 
-def _checked_dual(name: str, given: Any, length: int, costs: DenseCosts) -> Any:
+def _checked_dual(name: str, given: Any, length: int, costs: Costs) -> Any:
     array = given if hasattr(given, "dtype") else np.asarray(given)
     kinds, expected = ("i", "signed integers") if costs.dual_type is np.int64 else ("if", "real numbers")
     if array.shape != (length,) or array.dtype.kind not in kinds:
@@ -331,7 +347,7 @@ def _checked_dual(name: str, given: Any, length: int, costs: DenseCosts) -> Any:
     return dual
 
 
-def _checked_assignment(initial: Any, costs: DenseCosts) -> tuple[Any, Any]:
+def _checked_assignment(initial: Any, costs: Costs) -> tuple[Any, Any]:
     """Both sides of a given assignment as int32 arrays of our own, where the costs live."""
     rows, columns = costs.shape
     given = initial.row_match if isinstance(initial, Assignment) else initial
@@ -355,7 +371,7 @@ def _checked_assignment(initial: Any, costs: DenseCosts) -> tuple[Any, Any]:
     twice = mates[col_match[mates] != matched]
     if len(twice):
         raise InvalidInput(f"initial must be a matching; column {int(twice[0])} is given to more than one row")
-    forbidden = matched[~costs.is_allowed(costs.matrix[matched, mates])]
+    forbidden = matched[~costs.may_pair(matched, mates)]
     if len(forbidden):
         row = int(forbidden[0])
         raise InvalidInput(f"initial must not use forbidden pairs; row {row} has column {int(row_match[row])}")

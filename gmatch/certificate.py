@@ -65,7 +65,8 @@ def verify(problem: Any, result: Matching | Assignment) -> Certificate | Assignm
 
     For an assignment: mates point at each other, no pair is forbidden or dearer than the limit, the pairs are as many
     as there can be (by a vertex cover, if that is fewer than rows and columns), and the duals prove that no assignment
-    is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory.
+    is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory. Sparse costs:
+    over every stored entry, in O(rows + columns + entries) time and memory.
 
     Parameters
     ----------
@@ -97,7 +98,11 @@ def verify(problem: Any, result: Matching | Assignment) -> Certificate | Assignm
     Duals beyond 8 (rows + columns) times the largest finite cost are refused, as no solver needs them.
     """
     if isinstance(result, Assignment):
-        return _verify_assignment(problem, result)
+        from .sparse_certificate import verify_sparse_assignment
+        from .sparse_costs import SparseCosts, is_sparse
+
+        sparse = isinstance(problem, SparseCosts) or is_sparse(problem)
+        return verify_sparse_assignment(problem, result) if sparse else _verify_assignment(problem, result)
     return _verify_matching(problem, result)
 
 
