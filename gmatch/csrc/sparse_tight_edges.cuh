@@ -223,7 +223,7 @@ struct SparseTightEdges {
   }
 
   template <class Team>
-  DEVICE Census take_census(const Team& team, const ClaimedForest<true>& forest) {
+  DEVICE Census take_census(Team& team, const ClaimedForest<true>& forest) {
     Census here;
     clear(here);
     team.each(costs.num_columns, [&](Count column) {
