@@ -4,14 +4,14 @@
 //   reduction transfer        a row lowers v of its column, as far as its second best column allows
 //   augmenting row reduction  free rows bid for their best column, and turn out the row that has it
 //   tight paths               augmenting paths of pairs without slack, depth first, a whole phase at a time
-//   augmentation              a shortest augmenting path (Dijkstra) for every row that is still free
+//   augmentation              shortest augmenting paths (Dijkstra), from all free rows at once while there are many
 //
 // The invariant, with u[i] = the least cost - v of row i: no pair costs less than u + v, and matched pairs cost u + v. So
 // u is read off the matched pairs. A matched column never becomes free again, and v of a free column stands still after
 // the column reduction: where columns may stay free, all start at v = 0, and free ones keep it.
 //
 // A search costs what it touches, whatever the size of the problem: distances are undone column by column. Columns at the
-// distance of the search wait on a stack, farther ones in a heap, and those not nearer than a known free column nowhere.
+// distance of the search wait in a queue, farther ones in a heap, and those beyond the free columns already known nowhere.
 //
 // Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing
 // 38 (1987). Tight paths: Pothen, Fan, "Computing the block triangular form of a sparse matrix", ACM Transactions on
@@ -53,7 +53,7 @@ class SparseShortestPathSolver {
     for (int sweep = 0; sweep < SWEEPS && !free_rows_.empty(); ++sweep) reduce_augmenting_rows();
     match_along_tight_paths();
     counters_.start_size = costs_.num_rows - static_cast<Vertex>(free_rows_.size());
-    const bool all = match_along_shortest_paths();
+    const bool all = match_many_at_once() && match_along_shortest_paths();
     write(row_match, col_match, u, v);
     return all ? costs_.num_rows : costs_.num_rows - static_cast<Vertex>(free_rows_.size());
   }
@@ -63,6 +63,8 @@ class SparseShortestPathSolver {
   static constexpr int SWEEPS = 2;
   // Bids of a sweep, for each row: floats can bid for ever, by less and less.
   static constexpr Count BIDS_PER_ROW = 4;
+  // So few free rows are matched one by one: then a search ends at its path.
+  static constexpr std::size_t FEW = 4;
 
   // All that a scan asks of a column lies together.
   struct Column {
@@ -242,6 +244,71 @@ class SparseShortestPathSolver {
     return NO_EDGE;
   }
 
+  // Many paths a phase, each at its own distance. Not where columns may stay free, for v of those that the search passes
+  // by falls. False if not all rows can be matched.
+  bool match_many_at_once() {
+    if (columns_may_stay_free_) return true;
+    root_.resize(costs_.num_columns);
+    has_path_.assign(costs_.num_rows, false);
+    while (free_rows_.size() > FEW) {
+      const bool found = grow_forest((free_rows_.size() + 1) / 2);
+      for (const Vertex column : touched_) columns_[column].distance = FAR;
+      if (!found) return false;
+      for (const Vertex end : ends_) flip_path(end);
+      counters_.augmentations += static_cast<Count>(ends_.size());
+      std::size_t kept = 0;
+      for (const Vertex row : free_rows_) {
+        if (!has_path_[row]) free_rows_[kept++] = row;
+        has_path_[row] = false;
+      }
+      free_rows_.resize(kept);
+    }
+    return true;
+  }
+
+  // Dijkstra's method from all free rows at once, until it has reached so many free columns; lowers v in the trees. These
+  // are disjoint, so that one path of each can be flipped. False if fewer free columns can be reached than there are free
+  // rows: then no assignment matches all of them (Berge).
+  bool grow_forest(std::size_t wanted) {
+    begin_search();
+    ends_.clear();
+    nearest_free_.assign(wanted, FAR);
+    Dual level = 0;
+    for (const Vertex row : free_rows_) relax<true>(row, find_least_two(row).least, level);
+    for (std::size_t free_columns = 0; free_columns < wanted;) {
+      const Vertex column = next_nearest();
+      if (column == NONE) break;
+      level = columns_[column].distance;
+      settled_.push_back(column);
+      const Vertex before = columns_[column].predecessor;
+      const Vertex root = edge_of_row_[before] == NO_EDGE ? before : root_[costs_.column(edge_of_row_[before])];
+      root_[column] = root;
+      const Vertex row = columns_[column].mate;
+      if (row != NONE) {
+        relax<true>(row, dual_of_matched(row), level);
+        continue;
+      }
+      ++free_columns;
+      if (has_path_[root]) continue;
+      has_path_[root] = true;
+      ends_.push_back(column);
+    }
+    for (const Vertex column : settled_) {
+      if (columns_[column].distance < level) lower(columns_[column], level - columns_[column].distance);
+    }
+    return bound_ < FAR;
+  }
+
+  void begin_search() {
+    touched_.clear();
+    settled_.clear();
+    heap_.clear();
+    at_level_.clear();
+    next_at_level_ = 0;
+    path_end_ = NONE;
+    bound_ = FAR;
+  }
+
   // False as soon as a row has no path: then it never will have one (Berge), and no assignment matches all rows.
   bool match_along_shortest_paths() {
     while (!free_rows_.empty()) {
@@ -257,21 +324,16 @@ class SparseShortestPathSolver {
 
   // Dijkstra's method. Returns the free column at the end of the shortest path, or NONE; lowers v in the tree.
   Vertex grow_tree(Vertex root) {
-    touched_.clear();
-    settled_.clear();
-    heap_.clear();
-    stack_.clear();
-    path_end_ = NONE;
-    bound_ = FAR;
+    begin_search();
     Dual level = 0;
-    relax(root, find_least_two(root).least, level);
+    relax<false>(root, find_least_two(root).least, level);
     while (level < bound_) {
       const Vertex column = next_nearest();
       if (column == NONE) break;
       level = columns_[column].distance;
       settled_.push_back(column);
       const Vertex row = columns_[column].mate;
-      relax(row, dual_of_matched(row), level);
+      relax<false>(row, dual_of_matched(row), level);
     }
     if (path_end_ == NONE) return NONE;
     for (const Vertex column : settled_) {
@@ -281,6 +343,7 @@ class SparseShortestPathSolver {
   }
 
   // Rounding may leave the slack of a float below zero; it must not turn Dijkstra back.
+  template <bool MANY>
   void relax(Vertex row, Dual u, Dual level) {
     count_scan(row);
     const Count end = costs_.end(row);
@@ -296,12 +359,15 @@ class SparseShortestPathSolver {
       column.distance = reach;
       column.predecessor = row;
       column.edge = edge;
-      if (column.mate == NONE) {
+      if (!MANY && column.mate == NONE) {
         bound_ = reach;
         path_end_ = j;
         if (reach <= level) return;
-      } else if (reach <= level) {
-        stack_.push_back(j);
+        continue;
+      }
+      if (MANY && column.mate == NONE) lower_bound(reach);
+      if (reach <= level) {
+        at_level_.push_back(j);
       } else {
         heap_.push_back({reach, j});
         std::push_heap(heap_.begin(), heap_.end());
@@ -309,16 +375,23 @@ class SparseShortestPathSolver {
     }
   }
 
+  // The search need not go farther than so many free columns. One that is reached twice counts twice, and then it goes
+  // less far: not far enough for all of them, but always for the nearest.
+  void lower_bound(Dual reach) {
+    std::pop_heap(nearest_free_.begin(), nearest_free_.end());
+    nearest_free_.back() = reach;
+    std::push_heap(nearest_free_.begin(), nearest_free_.end());
+    bound_ = nearest_free_.front();
+  }
+
   // Takes the nearest column that the tree has not, NONE if none is nearer than the path end.
   Vertex next_nearest() {
-    if (!stack_.empty()) {
-      const Vertex column = stack_.back();
-      stack_.pop_back();
-      return column;
-    }
+    if (next_at_level_ < at_level_.size()) return at_level_[next_at_level_++];
+    at_level_.clear();
+    next_at_level_ = 0;
     while (!heap_.empty()) {
       const Candidate nearest = heap_.front();
-      if (nearest.distance >= bound_) return NONE;
+      if (nearest.distance > bound_) return NONE;
       std::pop_heap(heap_.begin(), heap_.end());
       heap_.pop_back();
       // Else the column was reached on a shorter way later.
@@ -357,10 +430,16 @@ class SparseShortestPathSolver {
   std::vector<Vertex> free_rows_;     // [num_rows at most] rows to match
   std::vector<Vertex> touched_;       // columns that the search has reached
   std::vector<Vertex> settled_;       // columns that the search has scanned the mates of
-  std::vector<Vertex> stack_;         // columns at the distance of the search; rows of a tight path
+  std::vector<Vertex> at_level_;      // columns at the distance of the search
+  std::size_t next_at_level_ = 0;     // those before it are done
+  std::vector<Vertex> stack_;         // rows of a tight path
   std::vector<Candidate> heap_;       // columns farther away; some twice
   std::vector<Dual> least_;           // [num_rows] u of the rows of tight paths
   std::vector<Count> scan_;           // [num_rows] the entry to look at next on a tight path
+  std::vector<Vertex> root_;          // [num_columns] of the columns that a search from many rows has settled
+  std::vector<char> has_path_;        // [num_rows]    roots that have found a free column
+  std::vector<Vertex> ends_;          // these columns
+  std::vector<Dual> nearest_free_;    // the least distances at which free columns were reached, the largest first
   Vertex path_end_ = NONE;            // the nearest free column that the search has reached
   Dual bound_{};                      // its distance
 };
