@@ -65,8 +65,8 @@ def verify(problem: Any, result: Matching | Assignment) -> Certificate | Assignm
 
     For an assignment: mates point at each other, no pair is forbidden or dearer than the limit, the pairs are as many
     as there can be (by a vertex cover, if that is fewer than rows and columns), and the duals prove that no assignment
-    is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory. Sparse costs:
-    over every stored entry, in O(rows + columns + entries) time and memory.
+    is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory. For sparse
+    costs over every stored entry, in O(rows + columns + entries) time and memory.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def _numbers(cost_matrix: Any) -> npt.NDArray[Any]:
 def min_weight_full_bipartite_matching(
     biadjacency: Any, maximize: bool = False
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """`scipy.sparse.csgraph.min_weight_full_bipartite_matching`, by `gmatch.lap`: the same results, warnings and errors.
+    """`scipy.sparse.csgraph.min_weight_full_bipartite_matching`, by `gmatch.lap`: the same results and errors.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ def min_weight_full_bipartite_matching(
     -----
     SciPy converts all weights to float64. Here integers are exact, and become float64 only where their sums could
     overflow int64. Duplicate entries stand for their sum; SciPy takes those of CSR and CSC as edges of their own, and
-    does not always take the best. NaN, and the infinity that would be the best of weights, are no edges here; what SciPy
-    makes of them depends on where they are.
+    does not always take the best. NaN, and the infinity that would be the best of weights, are no edges here; what
+    SciPy makes of them depends on where they are.
     """
     if hasattr(biadjacency, "to_scipy_sparse"):  # of the package "sparse"
         biadjacency = biadjacency.to_scipy_sparse()
@@ -141,18 +141,18 @@ def min_weight_full_bipartite_matching(
 
 def _edges_of(biadjacency: Any, maximize: bool) -> SparseCosts:
     """The weights without zeros, NaN and infinities."""
+    if biadjacency.ndim != 2:
+        raise ValueError("need more than 1 value to unpack")  # as Cython puts it
     if biadjacency.format == "coo":
         biadjacency = biadjacency.tocsr()
-    _, _ = biadjacency.shape
     data = biadjacency.data
     if not np.all(data):
         warnings.warn("explicit zero weights are removed before matching", stacklevel=3)
     edges = (data != 0) & np.isfinite(data)
     if not edges.all():
         biadjacency = biadjacency.copy()
-        biadjacency.data = edges
+        biadjacency.data = np.where(edges, data, 0)
         biadjacency.eliminate_zeros()
-        biadjacency.data = data[edges]
     try:
         return SparseCosts(biadjacency, maximize=maximize)
     except InvalidInput:

@@ -7,8 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .certificate import (
-    AssignmentCertificate, _check_mates, _checked_dual, _mask, _namespace, _refuse_large_duals, _tolerance,
-)  # fmt: skip
+    AssignmentCertificate,
+    _check_mates,
+    _checked_dual,
+    _mask,
+    _namespace,
+    _refuse_large_duals,
+    _tolerance,
+)
 from .errors import CertificateError
 from .result import Assignment, Status, all_others, exact_sum
 from .sparse_costs import SparseCosts, costs_of
@@ -53,7 +59,10 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCer
     if cover is None:
         parts = [swapped if costs.shape[0] > costs.shape[1] else whole]
     else:
-        parts = [_cut(whole, cover[0], all_others(cover[1], len(v))), _cut(swapped, cover[1], all_others(cover[0], len(u)))]
+        parts = [
+            _cut(whole, cover[0], all_others(cover[1], len(v))),
+            _cut(swapped, cover[1], all_others(cover[0], len(u))),
+        ]
     gap = sum((_gap(xp, costs, part, tolerance) for part in parts), start=costs.dual_type(0).item())
     if not gap <= tolerance:
         raise CertificateError(

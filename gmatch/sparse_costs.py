@@ -13,6 +13,7 @@ from .certificate import row_of_each_entry
 from .costs import SPREADS, WORKING_TYPES, DenseCosts, _widened, as_costs
 from .errors import InvalidInput
 from .problem import BipartiteGraph, _converted
+
 # Rows, columns and values of entries; or indptr, indices and data.
 _Arrays = tuple[Any, Any, Any]
 _Matrix = tuple[Any, Any, Any, tuple[int, int]]
@@ -63,8 +64,8 @@ class SparseCosts:
     InvalidInput
         If it is no such matrix, or holds NaN or the infinity that forbids nothing; or if sums of costs could overflow.
         Duals can spread along a path of many pairs here, so ``(32 + 8 * pairs) * (highest - lowest) + max(-lowest,
-        highest)`` must be below 2**63 for integers, where pairs is the smaller of rows and columns, and every answer is
-        then exact; for floats, a like sum must be finite.
+        highest)`` must be below 2**63 - 1 for integers, where pairs is the smaller of rows and columns, and every
+        answer is then exact; for floats, a like sum must be finite.
     """
 
     indptr: Any
@@ -116,8 +117,8 @@ class SparseCosts:
         rows, columns = self.shape
         wanted = "most" if self.maximize else "least"
         return (
-            f"<SparseCosts of {rows} rows, {columns} columns and {self.entries} entries, {self.dtype}, {wanted}, on the "
-            f"{self.device}>"
+            f"<SparseCosts of {rows} rows, {columns} columns and {self.entries} entries, {self.dtype}, {wanted}, "
+            f"on the {self.device}>"
         )
 
     @property
@@ -313,9 +314,7 @@ def _numbered_as(numbers: Any, values: Any, length: int) -> Any:
     return places
 
 
-def _range(
-    arrays: _Matrix, by_columns: bool, device: Device, maximize: bool
-) -> tuple[int | float, int | float]:
+def _range(arrays: _Matrix, by_columns: bool, device: Device, maximize: bool) -> tuple[int | float, int | float]:
     """The range of the finite costs of the minimisation form."""
     indptr, indices, data, _ = arrays
     if not len(data):
@@ -341,10 +340,10 @@ def _refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[
     """Raises if sums along a path of all pairs could leave the range of the duals' type."""
     spread, largest = highest - lowest, max(-lowest, highest)
     spreads = SPREADS + 8 * pairs
-    if dtype.kind == "i" and spreads * spread + largest >= 2**63:
+    if dtype.kind == "i" and spreads * spread + largest >= 2**63 - 1:
         raise InvalidInput(
             f"sums of these costs could overflow int64: ({SPREADS} + 8 * pairs) * (highest - lowest) + the largest "
-            f"magnitude must be below 2**63; got ({SPREADS} + 8 * {pairs}) * {spread} + {largest}; use "
+            f"magnitude must be below 2**63 - 1; got ({SPREADS} + 8 * {pairs}) * {spread} + {largest}; use "
             "cost.astype(np.float64), or divide by a common factor"
         )
     if dtype.kind == "f" and not math.isfinite(spreads * spread + pairs * largest):

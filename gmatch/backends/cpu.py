@@ -136,8 +136,10 @@ def assign_sparse(
     team_size = 1 if threads is None else thread_count(threads, 0)
     levels, augmentations = journal = np.empty((2, rows + 1), np.int32)
     try:
-        report = _native.assign_sparse_tree(*arrays, row_match, col_match, u, v, levels, augmentations, start, has_duals,
-                                            method.paths == "many", team_size)  # fmt: skip
+        report = _native.assign_sparse_tree(
+            *arrays, row_match, col_match, u, v, levels, augmentations, start, has_duals, method.paths == "many",
+            team_size,
+        )  # fmt: skip
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None
     counters = dict(zip(_native.REPORT_FIELDS, report, strict=True))

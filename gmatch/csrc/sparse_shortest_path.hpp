@@ -19,6 +19,7 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -409,8 +410,16 @@ class SparseShortestPathSolver {
     }
   }
 
-  void write(Vertex* row_match, Vertex* col_match, Dual* u, Dual* v) const {
+  // Where all vertices are matched, any amount may go from all v to all u. For integers it does, so that v are at most 0
+  // and u where the costs are: then slacks of costs of any magnitude can be checked without overflow.
+  void write(Vertex* row_match, Vertex* col_match, Dual* u, Dual* v) {
+    Dual most = 0;
+    if (std::numeric_limits<Dual>::is_integer && !columns_may_stay_free_ && !columns_.empty()) {
+      most = columns_[0].v;
+      for (const Column& column : columns_) most = std::max(most, column.v);
+    }
     for (Vertex j = 0; j < costs_.num_columns; ++j) {
+      columns_[j].v -= most;
       v[j] = columns_[j].v;
       col_match[j] = columns_[j].mate;
     }
