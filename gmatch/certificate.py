@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from .costs import DenseCosts, blocks_of
 from .errors import CertificateError
 from .problem import as_graph
 from .result import Assignment, Matching, Status, all_others, exact_sum
+
+if TYPE_CHECKING:
+    from .sparse_costs import SparseCosts
 
 
 @dataclass(frozen=True)
@@ -274,7 +277,7 @@ def _check_pairs(xp: Any, costs: DenseCosts, row_match: Any, assignment: Assignm
         )
 
 
-def _checked_dual(xp: Any, name: str, given: Any, costs: DenseCosts) -> Any:
+def _checked_dual(xp: Any, name: str, given: Any, costs: DenseCosts | SparseCosts) -> Any:
     dual, length = xp.asarray(given), costs.shape["uv".index(name)]
     if dual.shape != (length,) or dual.dtype != costs.dual_type:
         raise CertificateError(
@@ -393,7 +396,7 @@ def _pair_costs(xp: Any, costs: DenseCosts, row_match: Any) -> Any:
     return values
 
 
-def _tolerance(costs: DenseCosts, u: Any, v: Any, pair_costs: Any) -> int | float:
+def _tolerance(costs: DenseCosts | SparseCosts, u: Any, v: Any, pair_costs: Any) -> int | float:
     if costs.dual_type is np.int64:
         return 0
     vertices = sum(costs.shape)
@@ -403,7 +406,7 @@ def _tolerance(costs: DenseCosts, u: Any, v: Any, pair_costs: Any) -> int | floa
     return 64 * float(np.finfo(np.float64).eps) * vertices * scale
 
 
-def _refuse_large_duals(costs: DenseCosts, part: _Part, base: int | float) -> None:
+def _refuse_large_duals(costs: DenseCosts | SparseCosts, part: Any, base: int | float) -> None:
     """Integers: slacks must not overflow. Those of a solver cannot, see `DenseCosts`."""
     if costs.dual_type is not np.int64:
         return

@@ -45,7 +45,7 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCer
     xp = _namespace(costs.data)
     row_match, col_match = xp.asarray(assignment.row_match), xp.asarray(assignment.col_match)
     _check_mates(xp, row_match, col_match, costs.shape)
-    u, v = _checked_dual(xp, "u", assignment.u, costs), _checked_dual(xp, "v", assignment.v, costs)
+    u, v = (_checked_dual(xp, name, getattr(assignment, name), costs) for name in "uv")
     rows, columns, values = costs.triples()
     pair_costs = _checked_pairs(xp, costs, row_match, (rows, columns, values), assignment)
     _check_size(costs, assignment)

@@ -95,12 +95,13 @@ class SparseCosts:
         transposed = by_columns if shape[0] == shape[1] else shape[0] > shape[1]
         if transposed != by_columns:
             arrays = _swapped(arrays)
-        self._set(*arrays[:3], transposed, shape, maximize, lowest, highest, device)
+        self._set(arrays[:3], transposed, shape, maximize, lowest, highest, device)
 
     def _set(
-        self, indptr: Any, indices: Any, data: Any, transposed: bool, shape: tuple[int, int], maximize: bool,
-        lowest: int | float, highest: int | float, device: Device,
+        self, arrays: _Arrays, transposed: bool, shape: tuple[int, int], maximize: bool, lowest: int | float,
+        highest: int | float, device: Device,
     ) -> None:  # fmt: skip
+        indptr, indices, data = arrays
         vars(self).update(
             indptr=indptr, indices=indices, data=data, transposed=transposed, shape=shape, entries=len(indices),
             dtype=data.dtype, maximize=maximize, cost_limit=None, limit=None, lowest=lowest, highest=highest,
@@ -135,7 +136,7 @@ class SparseCosts:
         if device == self.device:
             return self
         to_device = backend_for(None, device).to_device
-        arrays = [to_device(array) for array in (self.indptr, self.indices, self.data)]
+        arrays = to_device(self.indptr), to_device(self.indices), to_device(self.data)
         return self._with(arrays, self.transposed, self.shape, device)
 
     def part(self, rows: Any, columns: Any) -> SparseCosts:
@@ -151,9 +152,9 @@ class SparseCosts:
             triple, shape = (triple[1], triple[0], triple[2]), shape[::-1]
         return self._with(_from_triples(triple, shape[0]), False, shape, self.device)
 
-    def _with(self, arrays: Any, transposed: bool, shape: tuple[int, int], device: Device) -> SparseCosts:
+    def _with(self, arrays: _Arrays, transposed: bool, shape: tuple[int, int], device: Device) -> SparseCosts:
         other = object.__new__(SparseCosts)
-        other._set(*arrays, transposed, shape, self.maximize, self.lowest, self.highest, device)
+        other._set(arrays, transposed, shape, self.maximize, self.lowest, self.highest, device)
         return other
 
     def triples(self) -> _Arrays:

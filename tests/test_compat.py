@@ -7,6 +7,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,12 @@ except ImportError:
     scipys_matching = None
 
 
+@cache
+def as_table(values: Any) -> list[Any]:
+    """An iterator's values, as often as they are asked for: two of SciPy's tests share one."""
+    return list(values)
+
+
 def scipys_cases(tests: Any, other_function: str = "") -> Iterator[Any]:
     """Each of SciPy's tests, with each of its parameters, but not those of another function."""
     for name, test in vars(tests).items() if tests else ():
@@ -35,7 +42,8 @@ def scipys_cases(tests: Any, other_function: str = "") -> Iterator[Any]:
         table: list[dict[str, Any]] = [{}]
         for mark in getattr(test, "pytestmark", ()):
             names = [one.strip() for one in mark.args[0].split(",")]
-            rows = [values if len(names) > 1 else (values,) for values in mark.args[1]]
+            table_of_mark = as_table(mark.args[1]) if isinstance(mark.args[1], Iterator) else mark.args[1]
+            rows = [values if len(names) > 1 else (values,) for values in table_of_mark]
             table = [row | dict(zip(names, values, strict=True)) for row in table for values in rows]
         yield from (pytest.param(test, row, id=f"{name}-{number}") for number, row in enumerate(table))
 
