@@ -65,9 +65,11 @@ def lap(
 
     Parameters
     ----------
-    cost : array, shape (rows, columns), or DenseCosts
+    cost : array, sparse matrix, shape (rows, columns), DenseCosts or SparseCosts
         NumPy or CuPy array, PyTorch tensor or another array, or nested lists; see `DenseCosts` for types and ranges.
-        Never changed. min(rows, columns) pairs are made. +inf forbids a pair (-inf when maximizing).
+        Of a sparse matrix of SciPy or CuPy the stored entries, explicit zeros too, are the only allowed pairs, and
+        duplicates are summed; see `SparseCosts`. Never changed. min(rows, columns) pairs are made. +inf forbids a pair
+        (-inf when maximizing).
     maximize : bool
         Find the dearest assignment instead.
     method : str or method object
@@ -83,7 +85,7 @@ def lap(
         Signed integers for integer costs.
     cost_limit : number, optional
         A pair dearer than this is never made (when maximizing: a pair worth less), and rows and columns may stay free
-        instead, at half the limit each. Forbidden pairs are only dear ones then: never infeasible.
+        instead, at half the limit each. Forbidden pairs are only dear ones then: never infeasible. Not for sparse costs.
     infeasible : {"raise", "partial"}
         When forbidden pairs leave no way to make min(rows, columns) pairs: raise `Infeasible`, which says why, or
         return the cheapest among the largest matchings.
@@ -116,7 +118,8 @@ def lap(
     Notes
     -----
     O(pairs**2 * max(rows, columns)) work at worst, and O(rows + columns) memory beside the costs. An infeasible problem
-    needs its allowed pairs as a graph too: up to 8 bytes for each, and for ``"partial"`` a copy of the costs.
+    needs its allowed pairs as a graph too: up to 8 bytes for each, and for ``"partial"`` a copy of the costs. Sparse
+    costs take O(pairs * (entries + columns * log(columns))) work at worst, mostly far less.
 
     Integers are exact. Floats have duals in float64, and are optimal up to a rounding that `verify` states.
 

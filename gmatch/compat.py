@@ -123,7 +123,7 @@ def min_weight_full_bipartite_matching(
         biadjacency = biadjacency.to_scipy_sparse()
     if not scipy.sparse.issparse(biadjacency):
         raise TypeError("graph must be sparse")
-    costs = _edges_of(biadjacency, bool(maximize))
+    costs = _edges_of(biadjacency, maximize)
     try:
         row_ind, col_ind = lap(costs)
     except Infeasible:
@@ -134,12 +134,13 @@ def min_weight_full_bipartite_matching(
     return row_ind.astype(row_type), col_ind.astype(column_type)
 
 
-def _edges_of(biadjacency: Any, maximize: bool) -> SparseCosts:
+def _edges_of(biadjacency: Any, maximize: Any) -> SparseCosts:
     """The weights without zeros, NaN and infinities."""
     if biadjacency.format not in ("csr", "csc", "coo"):
         raise TypeError("graph must be in CSC, CSR, or COO format.")
     if biadjacency.dtype.kind not in "biu":
         biadjacency = biadjacency.astype(FLOAT64)
+    maximize = bool(maximize)
     if biadjacency.ndim != 2:
         raise ValueError("need more than 1 value to unpack")  # as Cython puts it
     if biadjacency.format == "coo":
