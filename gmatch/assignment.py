@@ -85,7 +85,7 @@ def lap(
         Signed integers for integer costs.
     cost_limit : number, optional
         A pair dearer than this is never made (when maximizing: a pair worth less), and rows and columns may stay free
-        instead, at half the limit each. Forbidden pairs are only dear ones then: never infeasible. Not for sparse costs.
+        instead, at half the limit each. Forbidden pairs are only dear ones then: never infeasible. Dense costs only.
     infeasible : {"raise", "partial"}
         When forbidden pairs leave no way to make min(rows, columns) pairs: raise `Infeasible`, which says why, or
         return the cheapest among the largest matchings.

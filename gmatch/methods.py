@@ -156,7 +156,7 @@ class Tree(_Method):
 
     Trees grow from all free rows at once along tight edges; every column keeps its distance from the nearest root, and
     a dual step is one pass over the columns. O(n**2 m) work at worst, O(n + m) memory beside the costs. For sparse
-    costs a dual step finds all distances up to the next free columns, near ones before far ones (Meyer and Sanders 2003).
+    costs a dual step finds all distances up to the next free columns, near ones first (Meyer and Sanders 2003).
 
     Parameters
     ----------
