@@ -27,8 +27,9 @@ template <class Costs>
 struct SparseTightEdges {
   using Dual = typename Costs::Dual;
   using Offset = typename Costs::Offset;
-  // A step of more rounds is made narrower, one of fewer wider.
-  static constexpr Vertex MOST_ROUNDS = 32, FEWEST_ROUNDS = 8;
+  // A step of more rounds is made narrower, for rows are scanned again and again in it. One of fewer is made wider, and
+  // one whose rounds leave lane groups without a row: a barrier costs them more than another scan.
+  static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 12;
 
   // What all columns together say; three take turns, as the counters of Progress do.
   struct Census {
@@ -181,6 +182,7 @@ struct SparseTightEdges {
       if (mate != NONE && distance[column] > before && distance[column] <= reach) list(steps, mate);
     });
     steps.end();
+    const Count groups = steps.team.size() / steps.team.lanes(), scanned_before = rows_scanned;
     Vertex rounds = 0;
     for (; steps.todo() > 0; ++rounds) {
       ++round;
@@ -189,8 +191,11 @@ struct SparseTightEdges {
       steps.team.each_group(steps.todo(), [&](Count i) { lower_columns(steps, forest, rows[i]); });
       steps.end();
     }
-    if (rounds > MOST_ROUNDS) step /= 2;
-    if (rounds < FEWEST_ROUNDS && step <= all.farthest) step += step;
+    if (rounds < FEWEST_ROUNDS || rows_scanned - scanned_before < rounds * groups) {
+      if (step <= all.farthest) step += step;
+    } else if (rounds > MOST_ROUNDS) {
+      step /= 2;
+    }
   }
 
   template <class Team>
