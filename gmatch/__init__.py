@@ -23,6 +23,7 @@ from .methods import (
 )
 from .problem import BipartiteGraph
 from .result import Assignment, AssignmentBatch, Decomposition, Matching, Status
+from .sparse_costs import SparseCosts
 
 __version__ = "0.1.0"
 
@@ -53,6 +54,7 @@ __all__ = [
     "Mixed",
     "Munkres",
     "PothenFan",
+    "SparseCosts",
     "Status",
     "Tree",
     "block_triangular_form",

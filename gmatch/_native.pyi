@@ -109,3 +109,32 @@ def assign_batch(
 ) -> list[tuple[int, ...]]: ...
 def batch_workspace_size(num_rows: int, num_columns: int, threads: int, classical: bool) -> int: ...
 def assignment_workspace_size(num_rows: int, num_columns: int, threads: int, classical: bool) -> int: ...
+def has_duplicates(offsets: Any, columns: Any, num_columns: int) -> bool: ...
+def assign_sparse_jv(
+    offsets: Any,
+    columns: Any,
+    costs: Any,
+    maximize: bool,
+    row_match: Any,
+    col_match: Any,
+    u: Any,
+    v: Any,
+    has_duals: bool,
+) -> dict[str, Any]: ...
+def assign_sparse_tree(
+    offsets: Any,
+    columns: Any,
+    costs: Any,
+    maximize: bool,
+    row_match: Any,
+    col_match: Any,
+    u: Any,
+    v: Any,
+    levels: Any,
+    augmentations: Any,
+    start: int,
+    has_duals: bool,
+    many_paths: bool,
+    threads: int,
+) -> tuple[int, ...]: ...
+def sparse_assignment_workspace_size(num_rows: int, num_columns: int) -> int: ...

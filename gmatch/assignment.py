@@ -10,17 +10,19 @@ import numpy as np
 from .backends import backend_for
 from .batch import CostBatch, is_batch, solve_batch
 from .certificate import verify
-from .costs import DenseCosts, as_costs
+from .costs import DenseCosts
 from .errors import Infeasible, InvalidInput
 from .matching import max_matching
-from .methods import assignment_method_of, batch_method_of
+from .methods import JV, Tree, assignment_method_of, batch_method_of
 from .result import Assignment, AssignmentBatch, Status, all_others
+from .sparse_costs import SparseCosts, costs_of
 
 if TYPE_CHECKING:
     from .methods import AssignmentMethod
 
 # What a backend's `assign` returns: row_match, col_match, u, v, counters.
 _Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
+Costs = DenseCosts | SparseCosts
 
 
 class AssignmentStart(IntEnum):
@@ -72,9 +74,11 @@ def lap(
 
     Parameters
     ----------
-    cost : array, shape (rows, columns) or (problems, rows, columns), sequence of matrices, DenseCosts or CostBatch
+    cost : array or sparse matrix, shape (rows, columns); array, shape (problems, rows, columns); sequence of matrices
         NumPy or CuPy array, PyTorch tensor or another array, or nested lists; see `DenseCosts` for types and ranges.
-        Never changed. min(rows, columns) pairs are made. +inf forbids a pair (-inf when maximizing).
+        Of a sparse matrix of SciPy or CuPy the stored entries, explicit zeros too, are the only allowed pairs, and
+        duplicates are summed; see `SparseCosts`. Never changed. min(rows, columns) pairs are made. +inf forbids a pair
+        (-inf when maximizing).
     maximize : bool
         Find the dearest assignment instead.
     method : str or method object
@@ -92,7 +96,7 @@ def lap(
         Signed integers for integer costs.
     cost_limit : number, optional
         A pair dearer than this is never made (when maximizing: a pair worth less), and rows and columns may stay free
-        instead, at half the limit each. Forbidden pairs are only dear ones then: never infeasible.
+        instead, at half the limit each. Forbidden pairs are only dear ones then: never infeasible. Dense costs only.
     infeasible : {"raise", "partial"}
         When forbidden pairs leave no way to make min(rows, columns) pairs: raise `Infeasible`, which says why, or
         return the cheapest among the largest matchings.
@@ -128,7 +132,8 @@ def lap(
     Notes
     -----
     O(pairs**2 * max(rows, columns)) work at worst, and O(rows + columns) memory beside the costs. An infeasible problem
-    needs its allowed pairs as a graph too: up to 8 bytes for each, and for ``"partial"`` a copy of the costs.
+    needs its allowed pairs as a graph too: up to 8 bytes for each, and for ``"partial"`` a copy of the costs. Sparse
+    costs take O(pairs * (entries + columns * log(columns))) work at worst, mostly far less.
 
     The problems of a batch are independent: one thread solves one on the CPU (by ``"jv"`` or ``"tree"``), one block of
     threads on a GPU (by ``"tree"``), all in one launch. They start from nothing given.
@@ -151,11 +156,13 @@ def lap(
         elif maximize and not cost.maximize or not all(option is None for option in (cost_limit, sizes, mask)):
             raise InvalidInput("a CostBatch has its own maximize, cost_limit, sizes and mask; give them to CostBatch")
         return _lap_of_batch(batch, method, initial, duals, infeasible, device, threads, certify)
-    costs = as_costs(cost, maximize, cost_limit)
+    costs = costs_of(cost, maximize, cost_limit)
     backend = backend_for(None, costs.device if device is None else device)
     chosen, reason = assignment_method_of(method, backend.NAME, costs.values_per_row())
     start = _start_of(initial, duals, costs)
-    if costs.array.size:
+    if isinstance(costs, SparseCosts):
+        _refuse_dense_options(chosen, start.kind)
+    if min(costs.shape):
         result = _solve(costs, backend, chosen, start, infeasible, threads)
     else:
         result = _result(costs, _nothing(costs), Status.OPTIMAL, None, backend, chosen, start)
@@ -199,28 +206,49 @@ def _lap_of_batch(
 
 
 def _solve(
-    costs: DenseCosts, backend: Any, method: AssignmentMethod, start: _Start, infeasible: str, threads: int | None
+    costs: Costs, backend: Any, method: AssignmentMethod, start: _Start, infeasible: str, threads: int | None
 ) -> Assignment:
     """Runs the method where the backend is; what it finds for forbidden pairs and limits is made a result."""
     on_device = costs.on(backend.NAME)
     row_match, v = start.row_match, start.v
     if on_device is not costs:
         row_match, v = (array if array is None else backend.to_device(array) for array in (row_match, v))
-    solution = backend.assign(on_device, method, start.kind, row_match, v, threads)
+    solution = _run(backend, on_device, method, start.kind, row_match, v, threads)
     status, cover = Status.OPTIMAL, None
-    if solution[4]["size"] < len(on_device.array):
+    if solution[4]["size"] < min(costs.shape):
         cover = _cover_of_allowed_pairs(on_device, threads)
         if infeasible == "raise":
             raise _infeasible(costs, cover)
         status = Status.PARTIAL
         solution = _cheapest_of_largest(on_device, cover, solution, backend, method, threads)
-    elif costs.limit is not None and _drop_dear_pairs(on_device, solution):
+    elif isinstance(on_device, DenseCosts) and costs.limit is not None and _drop_dear_pairs(on_device, solution):
         status = Status.LIMITED
     return _result(costs, solution, status, cover, backend, method, start)
 
 
+def _refuse_dense_options(method: AssignmentMethod, start: AssignmentStart) -> None:
+    if not isinstance(method, JV | Tree):
+        raise InvalidInput(f"method {method.name!r} is for dense costs; use 'auto', 'jv' or 'tree' for sparse ones")
+    if start is AssignmentStart.REGRET:
+        raise InvalidInput("initial='regret' is for dense costs; use 'auto', 'reduce' or 'none' for sparse ones")
+
+
+def _run(
+    backend: Any,
+    costs: Costs,
+    method: AssignmentMethod,
+    start: AssignmentStart,
+    row_match: Any,
+    v: Any,
+    threads: int | None,
+) -> _Solution:
+    assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
+    solution: _Solution = assign(costs, method, start, row_match, v, threads)
+    return solution
+
+
 def _result(
-    costs: DenseCosts,
+    costs: Costs,
     solution: _Solution,
     status: Status,
     cover: tuple[Any, Any] | None,
@@ -250,9 +278,9 @@ def _result(
     )
 
 
-def _nothing(costs: DenseCosts) -> _Solution:
+def _nothing(costs: Costs) -> _Solution:
     """The solution of a problem without pairs."""
-    rows, columns = costs.array.shape
+    rows, columns = sorted(costs.shape)
     to_device = backend_for(None, costs.device).to_device
     row_match, col_match = (to_device(np.full(length, -1, np.int32)) for length in (rows, columns))
     u, v = (to_device(np.zeros(length, costs.dual_type)) for length in (rows, columns))
@@ -278,28 +306,30 @@ def _drop_dear_pairs(costs: DenseCosts, solution: _Solution) -> bool:
     return len(dear) > 0
 
 
-def _cover_of_allowed_pairs(costs: DenseCosts, threads: int | None) -> tuple[Any, Any]:
+def _cover_of_allowed_pairs(costs: Costs, threads: int | None) -> tuple[Any, Any]:
     """Rows and columns of a smallest vertex cover (König 1931) of the pairs that are not forbidden."""
     return max_matching(costs.allowed_pairs(), threads=threads).vertex_cover()
 
 
-def _infeasible(costs: DenseCosts, cover: tuple[Any, Any]) -> Infeasible:
+def _infeasible(costs: Costs, cover: tuple[Any, Any]) -> Infeasible:
     """The error, with the witness in rows and columns as given."""
     size = len(cover[0]) + len(cover[1])
     back = backend_for(None, costs.device).to_device
-    many = back(all_others(cover[0], len(costs.array)))
+    many = back(all_others(cover[0], min(costs.shape)))
     few = back(cover[1])
     sides = ("columns", "rows") if costs.transposed else ("rows", "columns")
     message = (
-        f"no assignment avoids the forbidden pairs: {size} of {len(costs.array)} pairs can be made; the error's "
+        f"no assignment avoids the forbidden pairs: {size} of {min(costs.shape)} pairs can be made; the error's "
         f"{len(many)} {sides[0]} may only be matched with its {len(few)} {sides[1]}; use infeasible='partial' to make "
-        "as many as can be, or cost_limit to let rows and columns stay free"
+        "as many as can be"
     )
+    if isinstance(costs, DenseCosts):
+        message += ", or cost_limit to let rows and columns stay free"
     return Infeasible(message, *((few, many) if costs.transposed else (many, few)))
 
 
 def _cheapest_of_largest(
-    costs: DenseCosts,
+    costs: Costs,
     cover: tuple[Any, Any],
     solution: _Solution,
     backend: Any,
@@ -313,7 +343,7 @@ def _cheapest_of_largest(
     rows and the cover's columns, of all vertices of the cover; and any two such make a largest matching.
     """
     row_match, col_match, u, v, counters = solution
-    rows, columns = costs.array.shape
+    rows, columns = sorted(costs.shape)
     for array, value in ((row_match, -1), (col_match, -1), (u, 0), (v, 0)):
         array.fill(value)
     other_rows, other_columns = all_others(cover[0], rows), all_others(cover[1], columns)
@@ -321,7 +351,7 @@ def _cheapest_of_largest(
         if not (len(part_rows) and len(part_columns)):
             continue
         part = costs.part(part_rows, part_columns)
-        *found, more = backend.assign(part, method, AssignmentStart.REDUCE, None, None, threads)
+        *found, more = _run(backend, part, method, AssignmentStart.REDUCE, None, None, threads)
         mates, _, row_duals, column_duals = found if len(part_rows) <= len(part_columns) else _swapped(found)
         matched = (mates >= 0).nonzero()[0]
         row_match[part_rows[matched]] = part_columns[mates[matched]]
@@ -342,7 +372,7 @@ def _sum(counters: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     return counters | added | {"threads": max(counters["threads"], more["threads"])}
 
 
-def _start_of(initial: Any, duals: Any, costs: DenseCosts) -> _Start:
+def _start_of(initial: Any, duals: Any, costs: Costs) -> _Start:
     """The start as a backend takes it: for `costs.array`, with copies of given arrays where the costs live."""
     if duals is None and isinstance(initial, Assignment):
         duals = initial.u, initial.v
@@ -357,7 +387,7 @@ def _start_of(initial: Any, duals: Any, costs: DenseCosts) -> _Start:
     return _Start(AssignmentStart.GIVEN, col_match if costs.transposed else row_match, v)
 
 
-def _checked_duals(duals: Any, costs: DenseCosts) -> Any:
+def _checked_duals(duals: Any, costs: Costs) -> Any:
     """Given duals of the columns of `costs.array`, as a copy where the costs live; those of the rows follow.
 
     Moved and cut to lie between 0 and minus what duals need, for no others are of use, and larger ones could overflow.
@@ -373,7 +403,7 @@ def _checked_duals(duals: Any, costs: DenseCosts) -> Any:
     return v.clip(max(least, np.iinfo(np.int64).min) if v.dtype.kind == "i" else least, most) - most
 
 
-def _checked_dual(name: str, given: Any, length: int, costs: DenseCosts) -> Any:
+def _checked_dual(name: str, given: Any, length: int, costs: Costs) -> Any:
     array = given if hasattr(given, "dtype") else np.asarray(given)
     kinds, expected = ("i", "signed integers") if costs.dual_type is np.int64 else ("if", "real numbers")
     if array.shape != (length,) or array.dtype.kind not in kinds:
@@ -389,7 +419,7 @@ def _checked_dual(name: str, given: Any, length: int, costs: DenseCosts) -> Any:
     return dual
 
 
-def _checked_assignment(initial: Any, costs: DenseCosts) -> tuple[Any, Any]:
+def _checked_assignment(initial: Any, costs: Costs) -> tuple[Any, Any]:
     """Both sides of a given assignment as int32 arrays of our own, where the costs live."""
     rows, columns = costs.shape
     given = initial.row_match if isinstance(initial, Assignment) else initial
@@ -413,7 +443,7 @@ def _checked_assignment(initial: Any, costs: DenseCosts) -> tuple[Any, Any]:
     twice = mates[col_match[mates] != matched]
     if len(twice):
         raise InvalidInput(f"initial must be a matching; column {int(twice[0])} is given to more than one row")
-    forbidden = matched[~costs.is_allowed(costs.matrix[matched, mates])]
+    forbidden = matched[~costs.may_pair(matched, mates)]
     if len(forbidden):
         row = int(forbidden[0])
         raise InvalidInput(f"initial must not use forbidden pairs; row {row} has column {int(row_match[row])}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -17,6 +17,9 @@ from .costs import DenseCosts, blocks_of
 from .errors import CertificateError, InvalidInput
 from .problem import as_graph
 from .result import Assignment, AssignmentBatch, Decomposition, Matching, Status, all_others, exact_sum
+
+if TYPE_CHECKING:
+    from .sparse_costs import SparseCosts
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ def verify(
 
     For an assignment: mates point at each other, no pair is forbidden or dearer than the limit, the pairs are as many
     as there can be (by a vertex cover, if that is fewer than rows and columns), and the duals prove that no assignment
-    is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory.
+    is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory. For sparse
+    costs over every stored entry, in O(rows + columns + entries) time and memory.
 
     For a decomposition: its matching is proven as above and lies on the diagonals, the orders are permutations, blocks
     and parts fit each other, no entry lies below the diagonal blocks, and none of these can be split: breadth-first
@@ -130,7 +134,11 @@ def verify(
     if isinstance(result, AssignmentBatch):
         return [_verify_assignment(_problem_of(problem, result, k), result[k]) for k in range(len(result))]
     if isinstance(result, Assignment):
-        return _verify_assignment(problem, result)
+        from .sparse_certificate import verify_sparse_assignment
+        from .sparse_costs import SparseCosts, is_sparse
+
+        sparse = isinstance(problem, SparseCosts) or is_sparse(problem)
+        return verify_sparse_assignment(problem, result) if sparse else _verify_assignment(problem, result)
     if isinstance(result, Decomposition):
         return _verify_decomposition(problem, result)
     return _verify_matching(problem, result)
@@ -320,7 +328,7 @@ def _check_pairs(xp: Any, costs: DenseCosts, row_match: Any, assignment: Assignm
         )
 
 
-def _checked_dual(xp: Any, name: str, given: Any, costs: DenseCosts) -> Any:
+def _checked_dual(xp: Any, name: str, given: Any, costs: DenseCosts | SparseCosts) -> Any:
     dual, length = xp.asarray(given), costs.shape["uv".index(name)]
     if dual.shape != (length,) or dual.dtype != costs.dual_type:
         raise CertificateError(
@@ -439,7 +447,7 @@ def _pair_costs(xp: Any, costs: DenseCosts, row_match: Any) -> Any:
     return values
 
 
-def _tolerance(costs: DenseCosts, u: Any, v: Any, pair_costs: Any) -> int | float:
+def _tolerance(costs: DenseCosts | SparseCosts, u: Any, v: Any, pair_costs: Any) -> int | float:
     if costs.dual_type is np.int64:
         return 0
     vertices = sum(costs.shape)
@@ -449,7 +457,7 @@ def _tolerance(costs: DenseCosts, u: Any, v: Any, pair_costs: Any) -> int | floa
     return 64 * float(np.finfo(np.float64).eps) * vertices * scale
 
 
-def _refuse_large_duals(costs: DenseCosts, part: _Part, base: int | float) -> None:
+def _refuse_large_duals(costs: DenseCosts | SparseCosts, part: Any, base: int | float) -> None:
     """Integers: slacks must not overflow. Those of a solver cannot, see `DenseCosts`."""
     if costs.dual_type is not np.int64:
         return

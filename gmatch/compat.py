@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from .assignment import lap
 from .costs import DenseCosts
 from .errors import Infeasible, InvalidInput
+from .sparse_costs import SparseCosts
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -83,3 +86,76 @@ def _numbers(cost_matrix: Any) -> npt.NDArray[Any]:
     array = np.asarray(cost_matrix)
     real = array.dtype.kind in "biuf" and np.can_cast(array.dtype, FLOAT64, "safe")
     return array if real else np.asarray(cost_matrix, FLOAT64)
+
+
+def min_weight_full_bipartite_matching(
+    biadjacency: Any, maximize: bool = False
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """`scipy.sparse.csgraph.min_weight_full_bipartite_matching`, by `gmatch.lap`: the same results and errors.
+
+    Parameters
+    ----------
+    biadjacency : sparse array or matrix in CSR, CSC or COO format
+        Stored entries are edges, but zeros are removed with a warning, and +inf (-inf when maximizing) without one.
+    maximize : bool
+        Find the matching of the largest weight instead.
+
+    Returns
+    -------
+    row_ind, col_ind : arrays, shape (min(rows, columns),)
+        The pairs, sorted by row. Where several matchings are best, it need not be the one that SciPy finds.
+
+    Raises
+    ------
+    TypeError
+        ``"graph must be sparse"``, ``"graph must be in CSC, CSR, or COO format."``
+    ValueError
+        ``"no full matching exists"``
+
+    Notes
+    -----
+    SciPy converts all weights to float64. Here integers are exact, and become float64 only where their sums could
+    overflow int64. Duplicate entries stand for their sum; SciPy takes those of CSR and CSC as edges of their own, and
+    does not always take the best. NaN, and the infinity that would be the best of weights, are no edges here; what
+    SciPy makes of them depends on where they are.
+    """
+    if hasattr(biadjacency, "to_scipy_sparse"):  # of the package "sparse"
+        biadjacency = biadjacency.to_scipy_sparse()
+    if not scipy.sparse.issparse(biadjacency):
+        raise TypeError("graph must be sparse")
+    costs = _edges_of(biadjacency, maximize)
+    try:
+        row_ind, col_ind = lap(costs)
+    except Infeasible:
+        raise ValueError("no full matching exists") from None
+    # The indices of the side with fewer vertices are int64, those of the other as in the matrix.
+    rows_first = costs.shape[0] <= costs.shape[1]
+    row_type, column_type = (np.int64, np.int32) if rows_first else (np.int32, np.int64)
+    return row_ind.astype(row_type), col_ind.astype(column_type)
+
+
+def _edges_of(biadjacency: Any, maximize: Any) -> SparseCosts:
+    """The weights without zeros, NaN and infinities."""
+    if biadjacency.format not in ("csr", "csc", "coo"):
+        raise TypeError("graph must be in CSC, CSR, or COO format.")
+    if biadjacency.dtype.kind not in "biu":
+        biadjacency = biadjacency.astype(FLOAT64)
+    maximize = bool(maximize)
+    if biadjacency.ndim != 2:
+        raise ValueError("need more than 1 value to unpack")  # as Cython puts it
+    if biadjacency.format == "coo":
+        biadjacency = biadjacency.tocsr()
+    data = biadjacency.data
+    if not np.all(data):
+        warnings.warn("explicit zero weights are removed before matching", stacklevel=3)
+    edges = (data != 0) & np.isfinite(data)
+    if not edges.all():
+        biadjacency = biadjacency.copy()
+        biadjacency.data = np.where(edges, data, 0)
+        biadjacency.eliminate_zeros()
+    try:
+        return SparseCosts(biadjacency, maximize=maximize)
+    except InvalidInput:
+        if biadjacency.dtype.kind not in "iu":
+            raise
+        return SparseCosts(biadjacency.astype(FLOAT64), maximize=maximize)

@@ -186,6 +186,10 @@ class DenseCosts:
         """Which of some entries do not forbid their pair, as booleans; with a limit none does."""
         return entries != (math.nan if self.limit is not None else -math.inf if self.maximize else math.inf)
 
+    def may_pair(self, rows: Any, columns: Any) -> Any:
+        """Which of some pairs of `matrix` are not forbidden, as booleans."""
+        return self.is_allowed(self.matrix[rows, columns])
+
     def allowed_pairs(self) -> tuple[Any, Any, tuple[int, int]]:
         """The pairs of `array` that are not forbidden, as (indptr, indices, shape) of a graph."""
         degrees, columns = [], []

@@ -192,7 +192,8 @@ class Tree(_Method):
     """Assignment by the alternating tree variant of the Hungarian algorithm (Date and Nagi 2016, Algorithms 4 and 9).
 
     Trees grow from all free rows at once along tight edges; every column keeps its distance from the nearest root, and
-    a dual step is one pass over the columns. O(n**2 m) work at worst, O(n + m) memory beside the costs.
+    a dual step is one pass over the columns. O(n**2 m) work at worst, O(n + m) memory beside the costs. For sparse
+    costs a dual step finds all distances up to the next free columns, near ones first (Meyer and Sanders 2003).
 
     Parameters
     ----------
@@ -247,7 +248,7 @@ class JV(_Method):
     """Assignment by shortest augmenting paths, one after the other (Jonker and Volgenant 1987; Crouse 2016).
 
     Column reduction, reduction transfer, augmenting row reduction, Dijkstra. Serial, on the CPU. O(n**2 m) work at
-    worst, O(n + m) memory beside the costs.
+    worst, O(n + m) memory beside the costs. For sparse costs Dijkstra has a heap and starts from many rows at once.
     """
 
 

@@ -1,4 +1,5 @@
-// races.cpp: every forest, every start, both searches in turns, and the assignment by trees, with many threads, under ThreadSanitizer.
+// races.cpp: every forest, every start, both searches in turns, and the assignments, with many threads, under
+// ThreadSanitizer.
 //
 //   g++ -std=c++17 -O1 -g -fsanitize=thread -pthread -I gmatch/csrc tests/races.cpp -o races && ./races
 //
@@ -15,6 +16,8 @@
 #include "munkres.cuh"
 #include "programs.cuh"
 #include "shortest_path.hpp"
+#include "sparse_assignment.cuh"
+#include "sparse_shortest_path.hpp"
 
 struct Graph {
   Vertex rows, columns;
@@ -232,6 +235,84 @@ static void check_assignment(std::mt19937& random, Vertex rows, Vertex columns, 
   }
 }
 
+// The same entries, but for those that are left out.
+struct SparseMatrix {
+  Vertex rows, columns;
+  std::vector<int> offsets{0}, indices;
+  std::vector<double> entries;
+};
+using Sparse = SparseCosts<double, int, int>;
+
+static SparseMatrix random_sparse(std::mt19937& random, Vertex rows, Vertex columns, int largest) {
+  SparseMatrix matrix{rows, columns, {0}, {}, {}};
+  for (Vertex row = 0; row < rows; ++row) {
+    for (Vertex column = 0; column < columns; ++column) {
+      if (row != column && random() % 6 != 0) continue;  // the diagonal makes it feasible
+      matrix.indices.push_back(column);
+      matrix.entries.push_back(static_cast<double>(random() % (largest + 1)));
+    }
+    matrix.offsets.push_back(static_cast<int>(matrix.indices.size()));
+  }
+  return matrix;
+}
+
+static double total(const Sparse& costs, const std::vector<Vertex>& row_match) {
+  double sum = 0;
+  for (Vertex row = 0; row < costs.num_rows; ++row) {
+    for (int edge = costs.begin(row); edge < costs.end(row); ++edge) {
+      if (costs.column(edge) == row_match[row]) sum += costs.at(edge);
+    }
+  }
+  return sum;
+}
+
+static double cost_by_shortest_paths(const Sparse& costs) {
+  std::vector<Vertex> row_match(costs.num_rows), col_match(costs.num_columns);
+  std::vector<double> u(costs.num_rows), v(costs.num_columns);
+  SparseShortestPathCounters counters{};
+  SparseShortestPathSolver<Sparse> solver(costs, counters);
+  const Vertex size = solver.solve(false, row_match.data(), col_match.data(), u.data(), v.data());
+  return size == costs.num_rows ? total(costs, row_match) : -1;
+}
+
+static double cost_by_trees(const Sparse& costs, AssignmentStart start, bool many_paths, int threads) {
+  std::vector<Vertex> row_match(costs.num_rows, NONE), col_match(costs.num_columns);
+  std::vector<Vertex> levels(costs.num_rows + 1), augmentations(costs.num_rows + 1);
+  std::vector<double> u(costs.num_rows), v(costs.num_columns);
+  std::vector<char> workspace(sparse_assignment_workspace_size(costs));
+  Progress progress{};
+  Report report{};
+  const AssignmentTask<double> task{{costs.num_rows, costs.num_columns, row_match.data(), col_match.data()},
+                                    u.data(),
+                                    v.data(),
+                                    {levels.data(), augmentations.data()},
+                                    workspace.data(),
+                                    &progress,
+                                    &report,
+                                    start,
+                                    false,
+                                    many_paths};
+  run_team(threads, [&](HostTeam& team) { assign_sparse(team, costs, task); });
+  return report.size == costs.num_rows ? total(costs, row_match) : -1;
+}
+
+static void check_sparse_assignment(std::mt19937& random, Vertex rows, Vertex columns, int largest) {
+  const SparseMatrix matrix = random_sparse(random, rows, columns, largest);
+  const Sparse costs{rows, columns, matrix.offsets.data(), matrix.indices.data(), matrix.entries.data(), false};
+  const double expected = cost_by_shortest_paths(costs);
+  for (const AssignmentStart start : {AssignmentStart::none, AssignmentStart::reduce}) {
+    for (const bool many_paths : {false, true}) {
+      for (const int threads : {2, 8}) {
+        const double found = cost_by_trees(costs, start, many_paths, threads);
+        if (found == expected) continue;
+        std::printf("sparse %d x %d, many_paths %d, %d threads: cost %g, not %g\n", rows, columns, many_paths, threads,
+                    found, expected);
+        std::exit(1);
+      }
+    }
+  }
+}
+
 int main() {
   std::mt19937 random(1);
   int graphs = 0;
@@ -262,4 +343,13 @@ int main() {
     ++matrices;
   }
   std::printf("%d matrices, no race, every cost right\n", matrices);
+  int sparse_matrices = 0;
+  for (const int largest : {0, 2, 10, 1000}) {
+    for (const int rows : {1, 5, 40, 150}) {
+      check_sparse_assignment(random, rows, rows, largest);
+      check_sparse_assignment(random, rows, rows + 1 + random() % 30, largest);
+      sparse_matrices += 2;
+    }
+  }
+  std::printf("%d sparse matrices, no race, every cost right\n", sparse_matrices);
 }

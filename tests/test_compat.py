@@ -4,38 +4,53 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse as sp
+import scipy.sparse.csgraph
 
-from gmatch.compat import linear_sum_assignment
+from gmatch.compat import linear_sum_assignment, min_weight_full_bipartite_matching
 
 try:
     from scipy.optimize.tests import test_linear_assignment as scipys
 except ImportError:  # some packages of SciPy come without its tests
     scipys = None
+try:
+    from scipy.sparse.csgraph.tests import test_matching as scipys_matching
+except ImportError:
+    scipys_matching = None
 
 
-def scipys_cases() -> Iterator[Any]:
-    """Each of SciPy's tests, with each of its parameters."""
-    for name, test in vars(scipys).items() if scipys else ():
-        if not name.startswith("test_"):
+@cache
+def as_table(values: Any) -> list[Any]:
+    """An iterator's values, as often as they are asked for: two of SciPy's tests share one."""
+    return list(values)
+
+
+def scipys_cases(tests: Any, other_function: str = "") -> Iterator[Any]:
+    """Each of SciPy's tests, with each of its parameters, but not those of another function."""
+    for name, test in vars(tests).items() if tests else ():
+        if not name.startswith("test_") or other_function in test.__code__.co_names:
             continue
         table: list[dict[str, Any]] = [{}]
         for mark in getattr(test, "pytestmark", ()):
             names = [one.strip() for one in mark.args[0].split(",")]
-            rows = [values if len(names) > 1 else (values,) for values in mark.args[1]]
+            table_of_mark = as_table(mark.args[1]) if isinstance(mark.args[1], Iterator) else mark.args[1]
+            rows = [values if len(names) > 1 else (values,) for values in table_of_mark]
             table = [row | dict(zip(names, values, strict=True)) for row in table for values in rows]
         yield from (pytest.param(test, row, id=f"{name}-{number}") for number, row in enumerate(table))
 
 
 # Once: some of SciPy's parameters are iterators.
-CASES = list(scipys_cases())
+CASES = list(scipys_cases(scipys))
+MATCHING_CASES = list(scipys_cases(scipys_matching, "maximum_bipartite_matching"))
 
 
 @pytest.mark.parametrize("test, arguments", CASES)
@@ -44,7 +59,17 @@ def test_scipys_own_tests(test: Callable[..., None], arguments: dict, monkeypatc
     test(**arguments)
 
 
+@pytest.mark.parametrize("test, arguments", MATCHING_CASES)
+def test_scipys_own_tests_of_matching(
+    test: Callable[..., None], arguments: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scipys_matching, "min_weight_full_bipartite_matching", min_weight_full_bipartite_matching)
+    test(**arguments)
+
+
 def test_all_of_scipys_tests_are_run() -> None:
+    if scipys_matching:
+        assert len({case.values[0].__name__ for case in MATCHING_CASES}) >= 5 and len(MATCHING_CASES) >= 20
     if scipys:
         names = {name for name, _ in inspect.getmembers(scipys, inspect.isfunction) if name.startswith("test_")}
         assert {case.values[0].__name__ for case in CASES} == names and len(names) >= 10
@@ -138,3 +163,70 @@ def test_the_input_is_not_changed() -> None:
         cost.flags.writeable = False
         linear_sum_assignment(cost, maximize)
         assert (cost == SQUARE).all()
+
+
+def matching_outcome(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What comes back, warnings too, or the error; but a matching only as its types and weight."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            row_ind, col_ind = function(*arguments)
+        except (TypeError, ValueError) as error:
+            return type(error), str(error), [(one.category, str(one.message)) for one in caught]
+    matrix = arguments[0].tocsr().real
+    assert len(set(col_ind.tolist())) == len(col_ind) and (np.diff(row_ind) > 0).all()
+    weight = sum(float(matrix[pair]) for pair in zip(row_ind.tolist(), col_ind.tolist(), strict=True))
+    warned = [(one.category, str(one.message)) for one in caught]
+    return row_ind.dtype, col_ind.dtype, row_ind.shape, weight, warned
+
+
+WEIGHTS = np.array([[4.0, 1, 3], [2, 7, 5], [3, 2, 2]])
+
+
+@pytest.mark.parametrize("maximize", [False, True, "yes", 0, None])
+@pytest.mark.parametrize(
+    "biadjacency",
+    [
+        *(sp.csr_array(WEIGHTS).asformat(form) for form in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")),
+        *(sp.csr_array(WEIGHTS.astype(dtype)) for dtype in ("?", "i1", "u8", "i8", "f4", "g", "c16")),
+        sp.csr_matrix(WEIGHTS), sp.csr_array(WEIGHTS[:2]), sp.csr_array(WEIGHTS[:, :2]), sp.csc_array(WEIGHTS[:, :2]),
+        sp.csr_array((0, 3)), sp.coo_array((3, 0)), sp.csr_array((0, 0)), sp.csr_array((3, 3)),
+        sp.coo_array(np.array([1.0, 2])), sp.csr_array((0, 2), dtype=complex), WEIGHTS, [[1]], None, 3, "graph",
+        sp.csr_array(np.array([[1.0, 1, 1], [1, 0, 0], [1, 0, 0]])),
+        sp.csr_array((np.array([1.0, 2, 0]), [0, 1, 0], [0, 2, 3]), shape=(2, 2)),
+        sp.csr_array((np.array([1.0, 2, 0, 4]), [0, 1, 0, 1], [0, 2, 4]), shape=(2, 2)),
+        sp.csr_array((np.array([1.0, 2, 3, 4]), [1, 0, 1, 0], [0, 2, 4]), shape=(2, 2)),
+        sp.coo_array((np.array([1.0, 5, 2, 1, 9]), ([0, 0, 0, 1, 1], [0, 0, 1, 0, 1])), shape=(2, 2)),
+    ],
+)  # fmt: skip
+def test_matching_does_what_scipy_does(biadjacency: Any, maximize: object) -> None:
+    ours = matching_outcome(min_weight_full_bipartite_matching, biadjacency, maximize)
+    assert ours == matching_outcome(scipy.sparse.csgraph.min_weight_full_bipartite_matching, biadjacency, maximize)
+
+
+def test_matching_of_random_weights() -> None:
+    rng = np.random.default_rng(0)
+    for case in range(300):
+        shape = rng.integers(1, 9, 2)
+        weights = rng.integers(-5, 6, shape).astype(("int8", "int32", "int64", "float32", "float64")[case % 5])
+        weights[rng.random(shape) < 0.4] = 0
+        matrix = sp.csr_array(weights).asformat(("csr", "csc", "coo")[case % 3])
+        if weights.dtype.kind == "f" and matrix.nnz:
+            matrix.data[rng.integers(matrix.nnz)] = np.inf
+        before = matrix.copy()
+        ours = matching_outcome(min_weight_full_bipartite_matching, matrix, False)
+        assert ours == matching_outcome(scipy.sparse.csgraph.min_weight_full_bipartite_matching, matrix, False), case
+        assert (matrix.toarray() == before.toarray()).all() and matrix.nnz == before.nnz
+
+
+def test_matching_of_integers_is_exact_and_infinities_are_no_edges() -> None:
+    matrix = sp.csr_array(2**57 + np.array([[1, 2, 3], [2, 4, 4], [6, 6, 5]]))
+    found = sum(int(matrix[pair]) for pair in zip(*min_weight_full_bipartite_matching(matrix), strict=True))
+    ways = itertools.permutations(range(3))
+    assert found == min(sum(int(matrix[row, column]) for row, column in enumerate(way)) for way in ways)
+    huge = sp.csr_array(np.array([[-(2**62), 1], [1, 2**61]]))
+    assert min_weight_full_bipartite_matching(huge)[1].tolist() == [0, 1]  # by float64: their sums overflow int64
+    for value in (np.nan, np.inf, -np.inf):
+        for maximize in (False, True):
+            matrix = sp.csr_array(np.array([[value, 1], [1, 2.0]]))
+            assert min_weight_full_bipartite_matching(matrix, maximize)[1].tolist() == [1, 0]

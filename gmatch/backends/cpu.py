@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..costs import DenseCosts
     from ..methods import AssignmentMethod, Method
     from ..problem import BipartiteGraph
+    from ..sparse_costs import SparseCosts
 
 NAME = "cpu"
 MAX_THREADS = 1024
@@ -156,3 +157,40 @@ def counters_of(reports: Any) -> dict[str, Any]:
     counters = dict(zip(_native.REPORT_FIELDS, fields.T, strict=True))
     del counters["start"]
     return counters
+
+
+def has_duplicates(matrix: Any, indptr: Any, indices: Any, columns: int) -> bool:
+    """Whether a row of `matrix`, whose checked arrays these are, has two entries in one column."""
+    found: bool = _native.has_duplicates(indptr, indices, columns)
+    return found
+
+
+def assign_sparse(
+    costs: SparseCosts, method: AssignmentMethod, start: int, row_match: Any, v: Any, threads: int | None
+) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    """As `assign`, for sparse costs."""
+    rows, columns = sorted(costs.shape)
+    has_duals = v is not None and rows == columns
+    row_match = np.full(rows, -1, np.int32) if row_match is None else row_match
+    col_match = np.empty(columns, np.int32)
+    u = np.empty(rows, costs.dual_type)
+    v = v if has_duals else np.zeros(columns, costs.dual_type)
+    arrays = costs.indptr, costs.indices, costs.data, costs.maximize
+    counters: dict[str, Any]
+    if isinstance(method, JV):
+        thread_count(threads, 0)
+        counters = dict(_native.assign_sparse_jv(*arrays, row_match, col_match, u, v, has_duals))
+        return row_match, col_match, u, v, counters | {"team": "host", "threads": 1}
+    team_size = 1 if threads is None else thread_count(threads, 0)
+    levels, augmentations = journal = np.empty((2, rows + 1), np.int32)
+    try:
+        report = _native.assign_sparse_tree(
+            *arrays, row_match, col_match, u, v, levels, augmentations, start, has_duals, isinstance(method, Tree) and method.paths == "many",
+            team_size,
+        )  # fmt: skip
+    except RuntimeError as error:
+        raise BackendUnavailable(str(error)) from None
+    counters = dict(zip(_native.REPORT_FIELDS, report, strict=True))
+    del counters["start"]
+    counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()
+    return row_match, col_match, u, v, counters | {"team": "host", "threads": team_size}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..costs import DenseCosts
     from ..methods import AssignmentMethod, Method
     from ..problem import BipartiteGraph
+    from ..sparse_costs import SparseCosts
 
 try:
     import cupy
@@ -121,7 +122,12 @@ def lanes_of(method: Method, graph: BipartiteGraph) -> int:
     """Threads that share a row: one in the paper's kernels, else by the mean degree."""
     if hasattr(method, "threads"):
         return 1
-    degree = graph.entries / max(1, graph.shape[0])
+    return lanes_for(graph.entries, graph.shape[0])
+
+
+def lanes_for(entries: int, rows: int) -> int:
+    """Threads that share a row, by the mean degree."""
+    degree = entries / max(1, rows)
     return 32 if degree > 12 else 8 if degree > 4 else 4
 
 
@@ -334,3 +340,49 @@ def assign_batch(
 def _limit_of(limit: int | float | None, dual: Any) -> Any:
     """A limit as the programs take it."""
     return dual(np.iinfo(dual).max if dual is np.int64 else np.inf) if limit is None else dual(limit)
+
+
+def has_duplicates(matrix: Any, indptr: Any, indices: Any, columns: int) -> bool:
+    """Whether a row of `matrix`, whose checked arrays these are, may have two entries in one column."""
+    return not matrix.has_canonical_format
+
+
+def assign_sparse(
+    costs: SparseCosts, method: AssignmentMethod, start: int, row_match: Any, v: Any, threads: int | None
+) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    """As `assign`, for sparse costs."""
+    _refuse_threads(threads)
+    if isinstance(method, JV):
+        raise InvalidInput("method 'jv' is serial and runs on the CPU; use 'tree' or 'auto', or device='cpu'")
+    rows, columns = sorted(costs.shape)
+    dual = costs.dual_type
+    has_duals = v is not None and rows == columns
+    with costs.data.device as device:
+        team = "block" if rows + columns + costs.entries <= BLOCK_TEAM_LIMIT else "grid"
+        types = {"sparse_cost": costs.data, "sparse_offset": costs.indptr, "sparse_column": costs.indices}
+        kernel = program(
+            "sparse_assignment.cuh", f"assign_sparse_{team}", device.id, row_lanes=lanes_for(costs.entries, rows),
+            **{name: c_type(array) for name, array in types.items()},
+        )  # fmt: skip
+        blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
+        row_match = cupy.full(rows, -1, np.int32) if row_match is None else row_match
+        col_match = cupy.empty(columns, np.int32)
+        u = cupy.empty(rows, dual)
+        v = v if has_duals else cupy.zeros(columns, dual)
+        journal = cupy.empty((2, rows + 1), np.int32)
+        workspace = cupy.empty(_native.sparse_assignment_workspace_size(rows, columns), np.uint8)
+        fields = len(_native.REPORT_FIELDS)
+        state = cupy.zeros(fields + _native.PROGRESS_SIZE // 8 + 1, np.int64)
+        kernel(
+            (blocks,), (GRID_BLOCK_SIZE,),
+            (
+                np.int32(rows), np.int32(columns), costs.indptr, costs.indices, costs.data, np.int32(costs.maximize),
+                row_match, col_match, u, v, journal[0], journal[1], workspace, state[fields:], state, np.int32(start),
+                np.int32(has_duals), np.int32(isinstance(method, Tree) and method.paths == "many"), state[-1:],
+            ),
+        )  # fmt: skip
+        counters = dict(zip(_native.REPORT_FIELDS, state[:fields].tolist(), strict=True))
+        del counters["start"]
+        levels, augmentations = journal[:, : counters["phases"]].tolist()
+    counters |= {"levels_per_phase": levels, "augmentations_per_phase": augmentations}
+    return row_match, col_match, u, v, counters | {"team": team, "threads": blocks * GRID_BLOCK_SIZE}

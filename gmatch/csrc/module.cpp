@@ -22,6 +22,8 @@
 #include "pothen_fan.hpp"
 #include "programs.cuh"
 #include "shortest_path.hpp"
+#include "sparse_assignment.cuh"
+#include "sparse_shortest_path.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -521,6 +523,116 @@ Count gpu_munkres_workspace_size(int num_rows, int num_columns, int threads) {
                                 static_cast<Count>(threads) * DEVICE_TILE);
 }
 
+// Whether a row has two entries in one column. The arrays are trusted.
+template <class Offset, class Column>
+bool has_duplicates(Array<const Offset> offsets, Array<const Column> columns, int num_columns) {
+  const nb::gil_scoped_release release;
+  const Vertex num_rows = static_cast<Vertex>(offsets.shape(0)) - 1;
+  const CsrEdges<Offset, Column> edges{num_rows, num_columns, offsets.data(), columns.data()};
+  std::vector<Vertex> last_row(num_columns, NONE);
+  for (Vertex row = 0; row < num_rows; ++row) {
+    for (Offset edge = edges.begin(row); edge < edges.end(row); ++edge) {
+      Vertex& last = last_row[edges.column(edge)];
+      if (last == row) return true;
+      last = row;
+    }
+  }
+  return false;
+}
+
+template <class Costs, class Offset, class Column, class Cost>
+Costs sparse_costs(const Array<const Offset>& offsets, const Array<const Column>& columns,
+                   const Array<const Cost>& costs, bool maximize, const Array<Vertex>& col_match) {
+  return {static_cast<Vertex>(offsets.shape(0)) - 1, static_cast<Vertex>(col_match.shape(0)), offsets.data(),
+          columns.data(), costs.data(), maximize};
+}
+
+template <class Offset, class Column, class Cost>
+nb::dict assign_sparse_jv(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
+                          bool maximize, Array<Vertex> row_match, Array<Vertex> col_match,
+                          Array<typename DualOf<Cost>::type> u, Array<typename DualOf<Cost>::type> v, bool has_duals) {
+  using Costs = SparseCosts<Cost, Offset, Column>;
+  const Costs problem = sparse_costs<Costs>(offsets, columns, costs, maximize, col_match);
+  SparseShortestPathCounters counted{};
+  Vertex size;
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  {
+    const nb::gil_scoped_release release;
+    SparseShortestPathSolver<Costs> solver(problem, counted);
+    size = solver.solve(has_duals, row_match.data(), col_match.data(), u.data(), v.data());
+  }
+  nb::dict report;
+  report["size"] = size;
+  report["start_size"] = counted.start_size;
+  report["phases"] = counted.augmentations;
+  report["levels"] = counted.rows_scanned;
+  report["dual_steps"] = counted.dual_updates;
+  report["rows_scanned"] = counted.rows_scanned;
+  report["edges_inspected"] = counted.entries_read;
+  report["levels_per_phase"] = nb::list();
+  report["augmentations_per_phase"] = nb::list();
+  report["start_ns"] = 0;
+  report["search_ns"] = lap(clock, now);
+  report["augment_ns"] = 0;
+  return report;
+}
+
+template <class Offset, class Column, class Cost>
+nb::tuple assign_sparse_tree(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
+                             bool maximize, Array<Vertex> row_match, Array<Vertex> col_match,
+                             Array<typename DualOf<Cost>::type> u, Array<typename DualOf<Cost>::type> v,
+                             Array<Vertex> levels, Array<Vertex> augmentations, int start, bool has_duals,
+                             bool many_paths, int threads) {
+  using Costs = SparseCosts<Cost, Offset, Column>;
+  const Costs problem = sparse_costs<Costs>(offsets, columns, costs, maximize, col_match);
+  Progress progress{};
+  Report report{};
+  AssignmentTask<typename Costs::Dual> task{{problem.num_rows, problem.num_columns, row_match.data(), col_match.data()},
+                                            u.data(),
+                                            v.data(),
+                                            {levels.data(), augmentations.data()},
+                                            nullptr,
+                                            &progress,
+                                            &report,
+                                            static_cast<AssignmentStart>(start),
+                                            has_duals,
+                                            many_paths};
+  {
+    const nb::gil_scoped_release release;
+    const std::unique_ptr<char[]> workspace(new char[sparse_assignment_workspace_size(problem)]);
+    task.workspace = workspace.get();
+    run_on_host(threads, [&](HostTeam& team) { assign_sparse(team, problem, task); });
+  }
+  return to_tuple(report);
+}
+
+Count gpu_sparse_assignment_workspace_size(int num_rows, int num_columns) {
+  return sparse_assignment_workspace_size(SparseCosts<double, Count, Count>{num_rows, num_columns, nullptr, nullptr,
+                                                                            nullptr, false});
+}
+
+template <class Offset, class Column, class Cost>
+void define_sparse_assignment_for(nb::module_& m) {
+  m.def("assign_sparse_jv", &assign_sparse_jv<Offset, Column, Cost>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
+        "costs"_a.noconvert(), "maximize"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(),
+        "v"_a.noconvert(), "has_duals"_a);
+  m.def("assign_sparse_tree", &assign_sparse_tree<Offset, Column, Cost>, "offsets"_a.noconvert(),
+        "columns"_a.noconvert(), "costs"_a.noconvert(), "maximize"_a, "row_match"_a.noconvert(),
+        "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "levels"_a.noconvert(),
+        "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "many_paths"_a, "threads"_a);
+}
+
+template <class Offset, class Column>
+void define_sparse_for(nb::module_& m) {
+  m.def("has_duplicates", &has_duplicates<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
+        "num_columns"_a);
+  define_sparse_assignment_for<Offset, Column, std::int32_t>(m);
+  define_sparse_assignment_for<Offset, Column, Count>(m);
+  define_sparse_assignment_for<Offset, Column, float>(m);
+  define_sparse_assignment_for<Offset, Column, double>(m);
+}
+
 // The GPU backend allocates what the programs carve up.
 Count gpu_workspace_size(int forest, int start, int num_rows, int num_columns, Count num_edges) {
   return with_forest(static_cast<ForestKind>(forest), [&](auto kind) {
@@ -559,11 +671,15 @@ NB_MODULE(_native, m) {
   define_munkres_for<Count, Count>(m);
   define_munkres_for<float, double>(m);
   define_munkres_for<double, double>(m);
+  define_sparse_for<std::int32_t, std::int32_t>(m);
+  define_sparse_for<std::int64_t, std::int32_t>(m);
+  define_sparse_for<std::int64_t, std::int64_t>(m);
   m.def("munkres_workspace_size", &gpu_munkres_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
   m.def("assignment_workspace_size", &gpu_assignment_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
         "classical"_a);
   m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
         "classical"_a);
+  m.def("sparse_assignment_workspace_size", &gpu_sparse_assignment_workspace_size, "num_rows"_a, "num_columns"_a);
   m.def("workspace_size", &gpu_workspace_size, "forest"_a, "start"_a, "num_rows"_a, "num_columns"_a, "num_edges"_a);
   nb::list report_fields;
   for (const char* name : REPORT_FIELDS) report_fields.append(name);

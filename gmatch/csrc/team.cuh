@@ -21,10 +21,10 @@
 //   claim                      compare and swap: true for the one thread that changed `expected` into `desired`
 //   fetch_add, append          append adds 1, for all threads that come to a line of the program to one counter
 //   fetch_min                  lowers a cell; what the writer of a value wrote before is seen by who gets that value
-//   lower                      lowers a cell to a sum of costs that is not negative
+//   lower                      lowers a cell of 64 bits; returns what it held; floating point numbers not negative
 //   min_group                  the smallest value of the lanes of a group; all its lanes call it
-//   add_all, min_all           the sum, the minimum, of one value of every thread, into a cell; all threads of the team
-//                              call it; minima of floating point numbers must not be negative
+//   add_all, min_all, max_all  the sum, the minimum, the maximum of one value of every thread, into a cell; all threads
+//                              of the team call it; floating point numbers must not be negative for the last two
 //   nanoseconds                a clock
 //   next, own_memory           of teams that share the problems of a batch: the next number of a counter, the same for all
 //                              threads of the team; and memory of the team alone
@@ -129,9 +129,9 @@ class DeviceTeam {
     return value;
   }
   template <class T>
-  DEVICE void lower(T* cell, T value) const {
+  DEVICE T lower(T* cell, T value) const {
     auto* ordered = reinterpret_cast<long long*>(cell);
-    on_grid() ? atomicMin(ordered, in_order(value)) : atomicMin_block(ordered, in_order(value));
+    return from_order(on_grid() ? atomicMin(ordered, in_order(value)) : atomicMin_block(ordered, in_order(value)), value);
   }
   template <class T>
   DEVICE void min_all(T* cell, T value) const {
@@ -140,6 +140,16 @@ class DeviceTeam {
       value = other < value ? other : value;
     }
     if (threadIdx.x % 32 == 0 && value < read(cell)) lower(cell, value);
+  }
+  template <class T>
+  DEVICE void max_all(T* cell, T value) const {
+    for (int offset = 16; offset > 0; offset /= 2) {
+      const T other = __shfl_xor_sync(0xffffffffu, value, offset);
+      value = other > value ? other : value;
+    }
+    if (threadIdx.x % 32 != 0 || value <= read(cell)) return;
+    auto* ordered = reinterpret_cast<long long*>(cell);
+    on_grid() ? atomicMax(ordered, in_order(value)) : atomicMax_block(ordered, in_order(value));
   }
   DEVICE int next(int* counter) const {
     __shared__ int number;
@@ -164,6 +174,8 @@ class DeviceTeam {
   // Doubles that are not negative are ordered as their bits are.
   static DEVICE long long in_order(long long value) { return value; }
   static DEVICE long long in_order(double value) { return __double_as_longlong(value); }
+  static DEVICE long long from_order(long long bits, long long) { return bits; }
+  static DEVICE double from_order(long long bits, double) { return __longlong_as_double(bits); }
   static DEVICE unsigned acquire(const unsigned* cell) {
     unsigned value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(cell) : "memory");
@@ -286,14 +298,26 @@ class HostTeam {
   template <class T>
   T min_group(T value) const { return value; }
   template <class T>
-  void lower(T* cell, T value) const {
+  T lower(T* cell, T value) const {
     T old = read(cell);
+    if (alone()) {
+      if (value < old) *cell = value;
+      return old;
+    }
     while (value < old &&
            !__atomic_compare_exchange(cell, &old, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
+    return old;
   }
   template <class T>
   void min_all(T* cell, T value) const { lower(cell, value); }
+  template <class T>
+  void max_all(T* cell, T value) const {
+    T old = read(cell);
+    while (value > old &&
+           !__atomic_compare_exchange(cell, &old, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+  }
   Count nanoseconds() const {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();

@@ -1,0 +1,32 @@
+// sparse_costs.cuh: the costs of a sparse assignment problem, as they lie in memory: compressed sparse rows whose stored
+// entries are the allowed pairs. Never copied, never rewritten.
+#pragma once
+#include "dense_costs.cuh"
+
+// Offsets may be 64-bit; a column number always fits a Vertex, whatever type it is stored in.
+template <class Cost_, class Offset_, class Column>
+struct SparseCosts {
+  using Cost = Cost_;
+  using Offset = Offset_;
+  using Dual = typename DualOf<Cost>::type;
+
+  Vertex num_rows;        // not more than num_columns: every row must be matched
+  Vertex num_columns;
+  const Offset* offsets;  // [num_rows + 1]
+  const Column* columns;  // [offsets[num_rows]] those of a row differ
+  const Cost* costs;      // [offsets[num_rows]]
+  bool maximize;          // the cost of a pair is minus its entry
+
+  // More than any sum of costs.
+  static DEVICE Dual infinite() { return beyond_all(Dual{}); }
+
+  DEVICE Offset begin(Vertex row) const { return offsets[row]; }
+  DEVICE Offset end(Vertex row) const { return offsets[row + 1]; }
+  DEVICE bool has_edges(Vertex row) const { return begin(row) < end(row); }
+  DEVICE Vertex column(Count edge) const { return static_cast<Vertex>(columns[edge]); }
+  // Plus infinity for a pair that is stored, but forbidden.
+  DEVICE Dual at(Count edge) const {
+    const Dual entry = static_cast<Dual>(costs[edge]);
+    return maximize ? -entry : entry;
+  }
+};

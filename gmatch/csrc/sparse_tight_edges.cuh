@@ -1,0 +1,258 @@
+// sparse_tight_edges.cuh: the tight edges of a sparse matrix of costs, and the duals that make them so.
+//
+// As in tight_edges.cuh the duals stand still during a phase, and every column knows its distance from the roots, over
+// slacks. But a sparse row reaches a few columns only, and a dual step for every distinct distance would be a barrier for
+// every few entries. So distances are found first, then used:
+//
+//   widen   finds all distances up to a radius within which free columns lie; rows whose distance fell lower the columns
+//           of their entries, in rounds, near ones before far ones
+//   expand  grows the trees, breadth first, along the edges that give a column its distance
+//
+// What makes the races harmless: distances only fall, and the least wins, whoever comes last. They stand still before the
+// first column joins a tree, so its predecessor is not chosen by a race for distances, but by the forest's claim, among
+// rows that give the column its distance, bit for bit. Some row in a tree does: follow a final distance back to where it
+// came from, and it came from one that is smaller, or final before it; so back to a root.
+//
+// Every cut of the distances is a dual step that keeps slacks from being negative: u + (radius - distance), v - (radius -
+// distance). In a square problem the radius takes in half as many free columns as there are roots; where columns may stay
+// free, their v must stay, and the radius is the distance of the nearest.
+//
+// Meyer, Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of Algorithms 49 (2003); with the
+// width of a step fitted to the rounds that it takes.
+#pragma once
+#include "claimed_forest.cuh"
+#include "sparse_costs.cuh"
+
+template <class Costs>
+struct SparseTightEdges {
+  using Dual = typename Costs::Dual;
+  using Offset = typename Costs::Offset;
+  // A step of more rounds is made narrower, for rows are scanned again and again in it. One of fewer is made wider, and
+  // one whose rounds leave lane groups without a row: a barrier costs them more than another scan.
+  static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 12;
+
+  // What all columns together say; three take turns, as the counters of Progress do.
+  struct Census {
+    Dual least_far, farthest;          // distances: the least beyond the reach of this step, the largest of all
+    Dual nearest_free, farthest_free;  // of free columns within it
+    Count num_free;                    // how many these are
+  };
+
+  Costs costs;
+  bool many_paths;   // a phase goes on until it reaches half as many free columns as roots; square problems only
+  Dual* u;           // [num_rows]
+  Dual* v;           // [num_columns]
+  Dual* distance;    // [num_columns] from the nearest root, as far as known; final within the radius
+  Vertex* near_rows; // [2][num_rows] whose distance fell within the reach: of this round, and of the next
+  Vertex* listed;    // [num_columns] minus the number of the round that its mate was last listed for
+  Census* censuses;  // [3]
+  Dual* nearest_end; // [1]           the least distance of a free column so far
+  Dual radius;       // this thread's copies; all agree
+  Dual reach;        // distances up to here are lowered further
+  Dual step;
+  Vertex num_roots, round, turn;
+  Count dual_steps, rows_scanned, entries_read;
+
+  DEVICE void carve(Workspace& workspace) {
+    distance = workspace.take<Dual>(costs.num_columns);
+    near_rows = workspace.take<Vertex>(2 * static_cast<Count>(costs.num_rows));
+    listed = workspace.take<Vertex>(costs.num_columns);
+    censuses = workspace.take<Census>(3);
+    nearest_end = workspace.take<Dual>(1);
+  }
+
+  // Once, before the first phase.
+  template <class Team>
+  DEVICE void begin(const Team& team) {
+    step = 0;
+    round = turn = 0;
+    team.each(costs.num_columns, [&](Count column) { listed[column] = 0; });
+    if (team.rank() == 0) clear(censuses[0]);
+  }
+
+  DEVICE bool has_edges(Vertex row) const { return costs.has_edges(row); }
+
+  template <class Team>
+  DEVICE void begin_phase(const Steps<Team>& steps) {
+    radius = reach = UNKNOWN;
+    num_roots = 0;
+    steps.team.each(costs.num_columns, [&](Count column) { distance[column] = costs.infinite(); });
+    if (steps.team.rank() == 0) *nearest_end = costs.infinite();
+  }
+
+  // Grows the trees along the edges that give a column its distance. The roots come here first to say where they are.
+  template <class Team>
+  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level, bool) {
+    Team& team = steps.team;
+    Count inspected = 0;
+    if (radius == UNKNOWN) {
+      num_roots = steps.todo();
+      rows_scanned += num_roots;
+      forest.each_frontier_row(steps, level, [&](Vertex row, Vertex) { lower_columns(steps, forest, row); });
+      return 0;
+    }
+    forest.each_frontier_row(steps, level, [&](Vertex row, Vertex root) {
+      if (!forest.grows(team, root)) return;
+      const Dual from = distance_of(team, forest, row);
+      inspected += each_entry(team, row, [&](Vertex column, Dual slack) {
+        const Dual here = distance[column];
+        if (here > radius || from + slack != here) return true;
+        return forest.visit(steps, row, root, column, level);
+      });
+    });
+    return inspected;
+  }
+
+  // Finds the distances up to a radius with free columns, and plants the trees again. False: this phase is over, or no
+  // free column can be reached.
+  template <class Team>
+  DEVICE bool widen(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    if (steps.found() > 0 || num_roots == 0) return false;
+    while (true) {
+      const Census all = take_census(steps.team, forest);
+      const bool beyond = all.least_far < costs.infinite();
+      if (all.num_free > 0 && (!many_paths || 2 * all.num_free >= num_roots || !beyond)) {
+        radius = many_paths ? all.farthest_free : all.nearest_free;
+        break;
+      }
+      if (!beyond) return false;
+      settle_step(steps, forest, all);
+    }
+    ++dual_steps;
+    forest.plant(steps, *this);
+    steps.end();
+    return true;
+  }
+
+  // Shifts the duals by what the radius exceeds the distances: no slack becomes negative, the paths become tight.
+  template <class Team>
+  DEVICE void end_phase(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    steps.team.each(costs.num_rows, [&](Count row) {
+      const Vertex column = forest.matching.row_match[row];
+      const Dual from = column == NONE ? 0 : distance[column];
+      if (from < radius) u[row] += radius - from;
+    });
+    steps.team.each(costs.num_columns, [&](Count column) {
+      if (distance[column] < radius) v[column] -= radius - distance[column];
+    });
+    steps.end();
+  }
+
+  // Rounding may leave the slack of a float below zero.
+  static DEVICE Dual slack(Dual cost, Dual u_of_row, Dual v_of_column) {
+    const Dual slack = cost - u_of_row - v_of_column;
+    return slack > 0 ? slack : 0;
+  }
+
+  // visit(column, slack) for the allowed pairs of a row, shared out over the lanes of a group, until it returns false.
+  // Returns how many entries this lane looked at.
+  template <class Team, class Visit>
+  DEVICE Count each_entry(const Team& team, Vertex row, Visit visit) const {
+    const Offset end = costs.end(row);
+    const Dual u_of_row = u[row];
+    Count inspected = 0;
+    for (Offset edge = costs.begin(row) + team.lane(); edge < end; edge += team.lanes()) {
+      ++inspected;
+      const Vertex column = costs.column(edge);
+      const Dual cost = costs.at(edge);
+      if (cost == costs.infinite()) continue;
+      if (!visit(column, slack(cost, u_of_row, v[column]))) break;
+    }
+    return inspected;
+  }
+
+ private:
+  static constexpr Dual UNKNOWN = -1;  // below every distance
+
+  // Threads of a team may have lowered it in this round.
+  template <class Team>
+  DEVICE Dual distance_of(const Team& team, const ClaimedForest<true>& forest, Vertex row) const {
+    const Vertex column = forest.matching.row_match[row];
+    return column == NONE ? 0 : team.read(&distance[column]);
+  }
+
+  // The reach grows by a step, and rows within it lower the columns of their entries until no distance within it falls.
+  template <class Team>
+  DEVICE void settle_step(Steps<Team>& steps, const ClaimedForest<true>& forest, const Census& all) {
+    const Dual before = reach;
+    if (step == 0) step = (all.farthest - all.least_far) / 8;
+    reach = all.farthest - all.least_far < step ? all.farthest : all.least_far + step;
+    steps.team.each(costs.num_columns, [&](Count i) {
+      const Vertex column = static_cast<Vertex>(i), mate = forest.matching.col_match[column];
+      if (mate != NONE && distance[column] > before && distance[column] <= reach) list(steps, mate);
+    });
+    steps.end();
+    const Count groups = steps.team.size() / steps.team.lanes(), scanned_before = rows_scanned;
+    Vertex rounds = 0;
+    for (; steps.todo() > 0; ++rounds) {
+      ++round;
+      rows_scanned += steps.todo();
+      const Vertex* rows = near_rows_of(steps.parity());
+      steps.team.each_group(steps.todo(), [&](Count i) { lower_columns(steps, forest, rows[i]); });
+      steps.end();
+    }
+    if (rounds < FEWEST_ROUNDS || rows_scanned - scanned_before < rounds * groups) {
+      if (step <= all.farthest) step += step;
+    } else if (rounds > MOST_ROUNDS) {
+      step /= 2;
+    }
+  }
+
+  template <class Team>
+  DEVICE void lower_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex row) {
+    Team& team = steps.team;
+    const Dual from = distance_of(team, forest, row);
+    const Dual bound = many_paths ? costs.infinite() : team.read(nearest_end);
+    entries_read += each_entry(team, row, [&](Vertex column, Dual slack) {
+      const Dual here = from + slack;
+      if (here > bound || here >= team.read(&distance[column])) return true;
+      if (here >= team.lower(&distance[column], here)) return true;
+      const Vertex mate = forest.matching.col_match[column];
+      if (mate == NONE) {
+        if (!many_paths) team.lower(nearest_end, here);
+      } else if (here <= reach && team.fetch_min(&listed[column], -round) > -round) {
+        list(steps, mate);
+      }
+      return true;
+    });
+  }
+
+  DEVICE Vertex* near_rows_of(int parity) const { return near_rows + parity * static_cast<Count>(costs.num_rows); }
+  template <class Team>
+  DEVICE void list(const Steps<Team>& steps, Vertex row) const {
+    near_rows_of(steps.parity() ^ 1)[steps.append()] = row;
+  }
+
+  DEVICE void clear(Census& census) const {
+    census = {costs.infinite(), 0, costs.infinite(), 0, 0};
+  }
+
+  template <class Team>
+  DEVICE Census take_census(Team& team, const ClaimedForest<true>& forest) {
+    Census here;
+    clear(here);
+    team.each(costs.num_columns, [&](Count column) {
+      const Dual length = distance[column];
+      if (length == costs.infinite()) return;
+      if (length > here.farthest) here.farthest = length;
+      if (length > reach) {
+        if (length < here.least_far) here.least_far = length;
+      } else if (forest.matching.col_match[column] == NONE) {
+        if (length < here.nearest_free) here.nearest_free = length;
+        if (length > here.farthest_free) here.farthest_free = length;
+        ++here.num_free;
+      }
+    });
+    // Cleared before anyone comes to it, after everyone has left it.
+    if (team.rank() == 0) clear(censuses[(turn + 1) % 3]);
+    Census& all = censuses[turn % 3];
+    team.min_all(&all.least_far, here.least_far);
+    team.max_all(&all.farthest, here.farthest);
+    team.min_all(&all.nearest_free, here.nearest_free);
+    team.max_all(&all.farthest_free, here.farthest_free);
+    team.add_all(&all.num_free, here.num_free);
+    turn = (turn + 1) % 3;
+    team.sync();
+    return all;
+  }
+};

@@ -1,0 +1,358 @@
+"""The costs of a sparse assignment problem: checked once, then frozen."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .backends import Device, backend_for, device_of
+from .certificate import row_of_each_entry
+from .costs import SPREADS, WORKING_TYPES, DenseCosts, _widened, as_costs
+from .errors import InvalidInput
+from .problem import BipartiteGraph, _converted
+
+# Rows, columns and values of entries; or indptr, indices and data.
+_Arrays = tuple[Any, Any, Any]
+_Matrix = tuple[Any, Any, Any, tuple[int, int]]
+
+
+class SparseCosts:
+    """The costs of the stored entries of a sparse matrix, as `gmatch.lap` takes them: no other pair is allowed.
+
+    Checked when it is made, in O(rows + columns + entries) time; give it to `gmatch.lap` instead of the matrix to check
+    once and solve often. Do not change its arrays.
+
+    Parameters
+    ----------
+    cost : scipy.sparse array or matrix, or cupyx.scipy.sparse matrix
+        In any format. Every stored entry is an allowed pair, explicit zeros too; +inf forbids its pair, or -inf when
+        maximizing. Duplicates stand for their sum, as everywhere in SciPy. CSR is used as it lies, and CSC where there
+        are not fewer columns than rows to match; other formats, and CSR with more rows than columns, are converted.
+        Index arrays of int32 and int64, and entries of int32, int64, float32 and float64 are used as they lie; other
+        types are widened as in `DenseCosts`.
+    maximize : bool
+        Whether the dearest assignment is wanted.
+
+    Attributes
+    ----------
+    indptr, indices, data : array
+        The costs as the programs read them: row i of the side with fewer vertices has the entries
+        ``indptr[i]:indptr[i + 1]``.
+    transposed : bool
+        Whether these rows are columns of the matrix as given.
+    shape : (int, int)
+        Rows and columns as given.
+    entries : int
+        Stored entries.
+    dtype : dtype
+        Of the entries.
+    maximize : bool
+    cost_limit, limit : None
+        There are no limits on sparse costs yet.
+    lowest, highest : int or float
+        The range of the finite costs of the minimisation form; both 0 if there are none.
+    forbids : bool
+        Whether there may be forbidden pairs: True.
+    device : {"cpu", "gpu"}
+        Where the arrays live.
+
+    Raises
+    ------
+    InvalidInput
+        If it is no such matrix, or holds NaN or the infinity that forbids nothing; or if sums of costs could overflow.
+        Duals can spread along a path of many pairs here, so ``(32 + 8 * pairs) * (highest - lowest) + max(-lowest,
+        highest)`` must be below 2**63 - 1 for integers, where pairs is the smaller of rows and columns, and every
+        answer is then exact; for floats, a like sum must be finite.
+    """
+
+    indptr: Any
+    indices: Any
+    data: Any
+    transposed: bool
+    shape: tuple[int, int]
+    entries: int
+    dtype: np.dtype[Any]
+    maximize: bool
+    cost_limit: None
+    limit: None
+    lowest: int | float
+    highest: int | float
+    forbids: bool
+    device: Device
+
+    def __init__(self, cost: Any, *, maximize: bool = False) -> None:
+        if not is_sparse(cost):
+            raise InvalidInput(f"expected a sparse matrix of costs; got {type(cost).__name__}; use gmatch.DenseCosts")
+        maximize = bool(maximize)
+        arrays, by_columns = _compressed(cost)
+        shape = arrays[3][::-1] if by_columns else arrays[3]
+        device = device_of(arrays[1])
+        lowest, highest = _range(arrays, by_columns, device, maximize)
+        _refuse_overflow(lowest, highest, arrays[2].dtype, min(shape))
+        transposed = by_columns if shape[0] == shape[1] else shape[0] > shape[1]
+        if transposed != by_columns:
+            arrays = _swapped(arrays)
+        self._set(arrays[:3], transposed, shape, maximize, lowest, highest, device)
+
+    def _set(
+        self, arrays: _Arrays, transposed: bool, shape: tuple[int, int], maximize: bool, lowest: int | float,
+        highest: int | float, device: Device,
+    ) -> None:  # fmt: skip
+        indptr, indices, data = arrays
+        vars(self).update(
+            indptr=indptr, indices=indices, data=data, transposed=transposed, shape=shape, entries=len(indices),
+            dtype=data.dtype, maximize=maximize, cost_limit=None, limit=None, lowest=lowest, highest=highest,
+            forbids=True, device=device,
+        )  # fmt: skip
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a SparseCosts is frozen; make a new one instead of setting {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a SparseCosts is frozen; {name} cannot be deleted")
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        wanted = "most" if self.maximize else "least"
+        return (
+            f"<SparseCosts of {rows} rows, {columns} columns and {self.entries} entries, {self.dtype}, {wanted}, "
+            f"on the {self.device}>"
+        )
+
+    @property
+    def dual_type(self) -> type[np.int64] | type[np.float64]:
+        """Of the duals, and of sums of costs."""
+        return np.int64 if self.dtype.kind == "i" else np.float64
+
+    def values_per_row(self) -> float:
+        """As of `DenseCosts`, which chooses a method by it; there is no such choice here."""
+        return math.inf
+
+    def dual_spread(self) -> int | float:
+        """How far duals of columns may lie apart at the start; in an optimum they need not lie farther apart."""
+        return (self.highest - self.lowest) * min(self.shape)
+
+    def on(self, device: Device) -> SparseCosts:
+        """These costs on a device; themselves if they are there."""
+        if device == self.device:
+            return self
+        to_device = backend_for(None, device).to_device
+        arrays = to_device(self.indptr), to_device(self.indices), to_device(self.data)
+        return self._with(arrays, self.transposed, self.shape, device)
+
+    def part(self, rows: Any, columns: Any) -> SparseCosts:
+        """A copy of some rows and columns of the problem as the programs read it; the fewer become its rows."""
+        row_number, column_number = (
+            _numbered(numbers, length) for numbers, length in zip((rows, columns), sorted(self.shape), strict=True)
+        )
+        row_of, column_of = row_number[row_of_each_entry(self.indptr, self.entries)], column_number[self.indices]
+        kept = ((row_of >= 0) & (column_of >= 0)).nonzero()[0]
+        triple = row_of[kept], column_of[kept], self.data[kept]
+        shape = len(rows), len(columns)
+        if shape[0] > shape[1]:
+            triple, shape = (triple[1], triple[0], triple[2]), shape[::-1]
+        return self._with(_from_triples(triple, shape[0]), False, shape, self.device)
+
+    def _with(self, arrays: _Arrays, transposed: bool, shape: tuple[int, int], device: Device) -> SparseCosts:
+        other = object.__new__(SparseCosts)
+        other._set(arrays, transposed, shape, self.maximize, self.lowest, self.highest, device)
+        return other
+
+    def triples(self) -> _Arrays:
+        """Rows and columns as given, and the costs of the minimisation form in the type of their sums, entry by entry.
+
+        Forbidden ones are infinite.
+        """
+        rows, columns = row_of_each_entry(self.indptr, self.entries), self.indices
+        values = self.data.astype(self.dual_type)
+        values = -values if self.maximize else values
+        return (columns, rows, values) if self.transposed else (rows, columns, values)
+
+    def is_allowed(self, entries: Any) -> Any:
+        """Which of some entries do not forbid their pair, as booleans."""
+        return entries != (-math.inf if self.maximize else math.inf)
+
+    def may_pair(self, rows: Any, columns: Any) -> Any:
+        """Which of some pairs, different in both, are stored and not forbidden, as booleans."""
+        positions = self.positions(rows, columns)
+        return self.is_allowed(self.data[positions]) & (positions >= 0) if self.entries else positions >= 0
+
+    def allowed_pairs(self) -> tuple[Any, Any, tuple[int, int]]:
+        """The pairs that are not forbidden, as (indptr, indices, shape) of a graph."""
+        rows, columns = sorted(self.shape)
+        if self.dtype.kind == "i":
+            return self.indptr, self.indices, (rows, columns)
+        allowed = self.is_allowed(self.data)
+        kept = allowed.nonzero()[0]
+        row_of = row_of_each_entry(self.indptr, self.entries)[kept]
+        return _offsets(row_of, rows), self.indices[kept], (rows, columns)
+
+    def of_pairs(self, row_match: Any) -> Any:
+        """The entries of the pairs of a matching of the matrix as given, in the order of the rows."""
+        rows = (row_match >= 0).nonzero()[0]
+        return self.data[self.positions(rows, row_match[rows])]
+
+    def positions(self, rows: Any, columns: Any) -> Any:
+        """Where the pairs of a matching of the matrix as given are in `data`; -1 for pairs that are not stored."""
+        ours, others = (columns, rows) if self.transposed else (rows, columns)
+        wanted = _numbered_as(ours, others, min(self.shape))
+        row_of = row_of_each_entry(self.indptr, self.entries)
+        found = (wanted[row_of] == self.indices).nonzero()[0]
+        place = _numbered_as(row_of[found], found, min(self.shape))
+        return place[ours]
+
+
+def is_sparse(cost: Any) -> bool:
+    """Whether it is a sparse matrix of SciPy or CuPy."""
+    return hasattr(cost, "format") and hasattr(cost, "nnz") and hasattr(cost, "shape")
+
+
+def costs_of(cost: Any, maximize: bool = False, cost_limit: Any = None) -> DenseCosts | SparseCosts:
+    """The costs themselves, or what `SparseCosts` makes of a sparse matrix, `DenseCosts` of all else."""
+    if not isinstance(cost, SparseCosts) and not is_sparse(cost):
+        return as_costs(cost, maximize, cost_limit)
+    if cost_limit is not None:
+        raise InvalidInput("cost_limit is for dense costs; leave the dear pairs out of a sparse matrix instead")
+    if not isinstance(cost, SparseCosts):
+        return SparseCosts(cost, maximize=maximize)
+    if maximize and not cost.maximize:
+        raise InvalidInput("a SparseCosts has its own maximize; give it to SparseCosts(cost, maximize=...) instead")
+    return cost
+
+
+def _compressed(cost: Any) -> tuple[_Matrix, bool]:
+    """Checked (indptr, indices, data, shape) without duplicates; of the transposed matrix if it comes in CSC."""
+    by_columns = cost.format == "csc"
+    matrix = cost if by_columns else _converted(cost)
+    if len(matrix.shape) != 2:
+        raise InvalidInput(f"expected a matrix with rows and columns; got {len(matrix.shape)} dimensions")
+    shape = matrix.shape[::-1] if by_columns else matrix.shape
+    graph = BipartiteGraph((matrix.indptr, matrix.indices, shape))
+    data = matrix.data
+    if data.ndim != 1 or len(data) < graph.entries or device_of(data) != graph.device:
+        raise InvalidInput(
+            f"data must have an entry for each of {graph.entries} indices, where they live; got shape {data.shape}"
+        )
+    data = data[: graph.entries]
+    if data.dtype not in WORKING_TYPES:
+        data = _widened(data)
+    if not data.flags.c_contiguous or not getattr(data.flags, "aligned", True):
+        data = data.copy()
+    arrays = graph.indptr, graph.indices[: graph.entries], data, graph.shape
+    if backend_for(None, graph.device).has_duplicates(matrix, arrays[0], arrays[1], graph.shape[1]):
+        arrays = _summed(arrays)
+    return arrays, by_columns
+
+
+def _summed(arrays: _Matrix) -> _Matrix:
+    """Without duplicates: each is added to the first of its pair."""
+    indptr, indices, data, shape = arrays
+    rows = row_of_each_entry(indptr, len(indices))
+    pairs = rows.astype(np.int64) * shape[1] + indices
+    order = pairs.argsort(kind="stable")
+    pairs = pairs[order]
+    first = (pairs[1:] != pairs[:-1]).nonzero()[0] + 1
+    first = _with_zero(first)
+    group = _numbers_of_groups(first, len(pairs))
+    sums = data[order[first]] * 0
+    _add_at(sums, group, data[order])
+    return _offsets(rows[order[first]], shape[0]), indices[order[first]], sums, shape
+
+
+def _with_zero(numbers: Any) -> Any:
+    """The numbers after a zero."""
+    longer = np.zeros_like(numbers, shape=len(numbers) + 1)
+    longer[1:] = numbers
+    return longer
+
+
+def _numbers_of_groups(first: Any, length: int) -> Any:
+    """For each element the number of its group; groups begin at `first`."""
+    begins = np.zeros_like(first, shape=length)
+    begins[first[1:]] = 1
+    return begins.cumsum()
+
+
+def _add_at(sums: Any, group: Any, values: Any) -> None:
+    """sums[group] += values, for groups that repeat."""
+    if isinstance(sums, np.ndarray):
+        with np.errstate(invalid="ignore", over="ignore"):  # the range is looked at later
+            np.add.at(sums, group, values)
+    else:
+        backend_for(sums, None).cupy.add.at(sums, group, values)
+
+
+def _swapped(arrays: _Matrix) -> _Matrix:
+    """Rows and columns in each other's place: a copy."""
+    indptr, indices, data, shape = arrays
+    if device_of(data) == "cpu":
+        matrix = scipy.sparse.csc_array((data, indices, indptr), shape=shape[::-1]).tocsr()
+        return matrix.indptr, matrix.indices, matrix.data, shape[::-1]
+    triple = indices, row_of_each_entry(indptr, len(indices)), data
+    return *_from_triples(triple, shape[1]), shape[::-1]
+
+
+def _from_triples(triple: _Arrays, rows: int) -> _Arrays:
+    """(indptr, indices, data) of rows, columns and values."""
+    row_of, column_of, values = triple
+    order = row_of.argsort(kind="stable")
+    return _offsets(row_of, rows), column_of[order], values[order]
+
+
+def _offsets(row_of: Any, rows: int) -> Any:
+    """Where the entries of each row begin, once they are sorted by rows; shape (rows + 1,)."""
+    return _with_zero(np.bincount(row_of, minlength=rows).cumsum().astype(np.int64))
+
+
+def _numbered(numbers: Any, length: int) -> Any:
+    """For each vertex of a side its place in `numbers`, or -1."""
+    return _numbered_as(numbers, np.ones_like(numbers).cumsum() - 1, length)
+
+
+def _numbered_as(numbers: Any, values: Any, length: int) -> Any:
+    """For each vertex of a side the value at its place in `numbers`, or -1."""
+    places = np.full_like(numbers, -1, dtype=np.int64, shape=length)
+    places[numbers] = values
+    return places
+
+
+def _range(arrays: _Matrix, by_columns: bool, device: Device, maximize: bool) -> tuple[int | float, int | float]:
+    """The range of the finite costs of the minimisation form."""
+    indptr, indices, data, _ = arrays
+    if not len(data):
+        return 0, 0
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf = backend_for(None, device).inspect_costs(data[None])
+    if has_nan or (has_plus_inf if maximize else has_minus_inf):
+        refused = math.inf if maximize else -math.inf
+        position = int(((data != data) if has_nan else (data == refused)).nonzero()[0][0])
+        row = int((indptr[1:] <= position).sum())
+        entry = (int(indices[position]), row) if by_columns else (row, int(indices[position]))
+        if has_nan:
+            raise InvalidInput(f"cost must not hold NaN; entry {entry} does")
+        raise InvalidInput(
+            f"cost must not hold {refused:+} when {'maximizing' if maximize else 'minimizing'} ({-refused:+} forbids a "
+            f"pair); entry {entry} does"
+        )
+    if lowest > highest:
+        return 0.0, 0.0
+    return (-highest, -lowest) if maximize else (lowest, highest)
+
+
+def _refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pairs: int) -> None:
+    """Raises if sums along a path of all pairs could leave the range of the duals' type."""
+    spread, largest = highest - lowest, max(-lowest, highest)
+    spreads = SPREADS + 8 * pairs
+    if dtype.kind == "i" and spreads * spread + largest >= 2**63 - 1:
+        raise InvalidInput(
+            f"sums of these costs could overflow int64: ({SPREADS} + 8 * pairs) * (highest - lowest) + the largest "
+            f"magnitude must be below 2**63 - 1; got ({SPREADS} + 8 * {pairs}) * {spread} + {largest}; use "
+            "cost.astype(np.float64), or divide by a common factor"
+        )
+    if dtype.kind == "f" and not math.isfinite(spreads * spread + pairs * largest):
+        raise InvalidInput(
+            f"sums of these costs could overflow float64: highest - lowest is {spread}, the largest magnitude "
+            f"{largest}; divide them by a power of two"
+        )
