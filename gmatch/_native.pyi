@@ -4,6 +4,8 @@ from typing import Any
 
 REPORT_FIELDS: tuple[str, ...]
 PROGRESS_SIZE: int
+SMALL_COUNTERS: int
+SMALL_SIDE: int
 
 def match(
     offsets: Any,
@@ -138,3 +140,4 @@ def assign_sparse_tree(
     threads: int,
 ) -> tuple[int, ...]: ...
 def sparse_assignment_workspace_size(num_rows: int, num_columns: int) -> int: ...
+def assign_small(costs: Any, cells: Any) -> bool: ...

@@ -15,6 +15,7 @@ from .errors import Infeasible, InvalidInput
 from .matching import max_matching
 from .methods import JV, Tree, assignment_method_of, batch_method_of
 from .result import Assignment, AssignmentBatch, Status, all_others
+from .small import lap_small
 from .sparse_costs import SparseCosts, costs_of
 
 if TYPE_CHECKING:
@@ -147,6 +148,14 @@ def lap(
     Electron. Syst. 52 (2016). K. Date, R. Nagi: GPU-accelerated Hungarian algorithms for the linear assignment
     problem. Parallel Computing 57 (2016).
     """
+    if type(cost) is np.ndarray and (
+        type(initial) is str and method == initial == "auto" and infeasible == "raise" and not maximize
+        and not certify and duals is None and cost_limit is None and device is None and threads is None
+        and sizes is None and mask is None
+    ):  # fmt: skip
+        quick = lap_small(cost)
+        if quick is not None:
+            return quick
     if infeasible not in ("raise", "partial"):
         raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {infeasible!r}")
     if sizes is not None or mask is not None or is_batch(cost):

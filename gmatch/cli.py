@@ -176,7 +176,7 @@ def _add_assign(commands: Any) -> argparse.ArgumentParser:
 
 
 def _add_demo(commands: Any) -> argparse.ArgumentParser:
-    what = "match all matrices that come with gmatch, and compare with their published structural ranks"
+    what = "match all matrices that come with gmatch, and assign costs of many kinds; prove every answer"
     command: argparse.ArgumentParser = commands.add_parser("demo", help=what, description=f"{what.capitalize()}.")
     _add_solver_options(command)
     command.set_defaults(run=run_demo, initial="auto")
@@ -198,6 +198,13 @@ def _add_solver_options(
     command.add_argument("--device", choices=["cpu", "gpu"], default="cpu", help="where to run (default: cpu)")
     command.add_argument("--threads", type=int, metavar="N", help="threads on the CPU (default: as many as pay)")
 
+
+# What the demo assigns: costs of every kind.
+DEMO_COSTS = (
+    "generator:uniform:1000:1", "generator:uniform:1000:1000", "generator:uniform_floats:1000",
+    "generator:geometric:500", "generator:low_rank:300", "generator:machol_wien:100", "generator:near_ties:300",
+    "generator:few_values:500", "generator:blocks:300",
+)  # fmt: skip
 
 # The commands.
 
@@ -269,20 +276,41 @@ def _assignment_facts(
 
 
 def run_demo(arguments: argparse.Namespace) -> int:
-    """``gmatch demo``: all bundled matrices, a line each, and how many agree with what is published."""
+    """``gmatch demo``: all bundled matrices and costs of every kind, a line each, and how many answers are proven."""
     _check_solver_options(arguments)
     names = [entry.name for entry in datasets.bundled()]
     with _progress() as progress:
         in_turn = progress.track(names, description="matching")
         answers = [_solve(name, _read_graph(name), arguments) for name in in_turn]
+        assignments = [
+            _demo_assignment(name, arguments) for name in progress.track(DEMO_COSTS, description="assigning")
+        ]
     summary = _summary(answers)
     if arguments.json:
-        print(json.dumps({"matrices": [answer.facts() for answer in answers], **summary}))
+        print(json.dumps({"matrices": [answer.facts() for answer in answers], **summary, "assignments": assignments}))
     else:
+        _print_demo([_demo_line(facts) for facts in assignments])
+        print()
         _print_demo([answer.line() for answer in answers])
+        print(f"{len(assignments)} assignments, each proven optimal by its duals")
         print("{matrices} matrices, {proven} proven, {agree} of {published} agree with the published structural rank"
               .format(matrices=len(answers), **summary))  # fmt: skip
     return _report_doubt(answers)
+
+
+def _demo_assignment(name: str, arguments: argparse.Namespace) -> Facts:
+    """Assigns one matrix of costs, and verifies the answer."""
+    costs = DenseCosts(generate_costs(name, device=arguments.device))
+    start = time.perf_counter()
+    assignment = lap(costs, device=arguments.device)
+    seconds = time.perf_counter() - start
+    facts = _assignment_facts(name, costs, assignment, verify(costs, assignment), seconds)
+    return {key: facts[key] for key in ("costs", "type", "pairs", "cost", "gap", "method", "phases", "total_seconds")}
+
+
+def _demo_line(facts: Facts) -> dict[str, Any]:
+    shown = {key: value for key, value in facts.items() if key != "total_seconds"}
+    return shown | {"ms": _milliseconds(facts["total_seconds"])}
 
 
 def run_info(arguments: argparse.Namespace) -> int:
@@ -529,7 +557,7 @@ def _print_demo(lines: Sequence[Mapping[str, Any]]) -> None:
         return
     table = Table(box=None, padding=(0, 1, 0, 0))
     for column in lines[0]:
-        table.add_column(column, justify="left" if column == "graph" else "right", overflow="fold")
+        table.add_column(column, justify="left" if column in ("graph", "costs") else "right", overflow="fold")
     for line in lines:
         table.add_row(*(Text(_number(value)) for value in line.values()))
     Console().print(table)

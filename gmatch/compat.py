@@ -13,6 +13,7 @@ import scipy.sparse
 from .assignment import lap
 from .costs import DenseCosts
 from .errors import Infeasible, InvalidInput
+from .small import pairs_small
 from .sparse_costs import SparseCosts
 
 FLOAT64 = np.dtype(np.float64)
@@ -48,6 +49,9 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
     """
     array = _numbers(cost_matrix)
     maximize = bool(maximize)
+    quick = None if maximize else pairs_small(array)
+    if quick is not None:
+        return quick
     if array.ndim != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {array.ndim} array")
     try:

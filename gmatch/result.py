@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, overload
@@ -198,6 +198,23 @@ class Assignment:
     cover: tuple[Any, Any] | None = None
     stats: dict[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def later(cls, make_fields: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]) -> Assignment:
+        """An assignment whose fields are made when one is asked for: small calls are made by thousands."""
+        assignment = object.__new__(cls)
+        assignment.__dict__["_later"] = make_fields, arguments
+        return assignment
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _ASSIGNMENT_FIELDS or "_later" not in self.__dict__:
+            raise AttributeError(f"an Assignment has no {name!r}")
+        make_fields, arguments = self.__dict__.pop("_later")
+        self.__dict__.update(make_fields(*arguments))
+        return self.__dict__[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _ASSIGNMENT_FIELDS}
+
     @property
     def size(self) -> int:
         """How many pairs are matched."""
@@ -242,6 +259,9 @@ class Assignment:
             f"<Assignment of {self.size} pairs between {rows} rows and {columns} columns, cost {self.cost}, "
             f"{self.status}>"
         )
+
+
+_ASSIGNMENT_FIELDS = frozenset(field.name for field in fields(Assignment))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

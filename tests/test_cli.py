@@ -226,8 +226,20 @@ def test_output_is_all_or_nothing(run: Run, tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.usefixtures("few_bundled")
 def test_demo_prints_lines_with_tabs(run: Run) -> None:
     code, output, errors = run("demo")
-    header, *lines, summary = output.splitlines()
+    assignments, matrices = output.split("\n\n")
+    first, *kinds = assignments.splitlines()
+    assert first.split("\t") == ["costs", "type", "pairs", "cost", "gap", "method", "phases", "ms"]
+    assert len(kinds) == 9 and kinds[0].split("\t")[:6] == [
+        "generator:uniform:1000:1",
+        "int32",
+        "1000",
+        "1137",
+        "0",
+        "jv",
+    ]
+    header, *lines, assigned, summary = matrices.splitlines()
     assert (code, errors) == (0, "")
+    assert assigned == "9 assignments, each proven optimal by its duals"
     assert header.split("\t") == [
         "graph", "rows", "columns", "entries", "size", "published", "proof", "phases", "levels", "ms"
     ]  # fmt: skip
@@ -245,6 +257,7 @@ def test_demo_prints_json(run: Run) -> None:
     assert (code, errors) == (0, "")
     assert [facts["graph"] for facts in report["matrices"]] == [entry.name for entry in bundled]
     assert all(set(facts) == FACTS for facts in report["matrices"])
+    assert all(facts["gap"] < 1e-9 for facts in report["assignments"])
     published = sum(entry.structural_rank is not None for entry in bundled)
     assert (report["proven"], report["agree"], report["published"]) == (len(bundled), published, published)
 
@@ -254,7 +267,8 @@ def test_demo_prints_a_table_on_a_terminal(run: Run) -> None:
     code, output, _ = run("demo")
     lines = [" ".join(line.split()) for line in output.splitlines()]
     assert code == 0 and "\t" not in output
-    assert lines[0].startswith("graph rows columns entries size published proof")
+    assert lines[0].startswith("costs type pairs cost gap method")
+    assert any(line.startswith("graph rows columns entries size published proof") for line in lines)
     assert any(line.startswith("HB/west0067 67 67 294 67 67 67 + 0") for line in lines)
     assert lines[-1] == "4 matrices, 4 proven, 3 of 3 agree with the published structural rank"
 

@@ -185,8 +185,8 @@ def assign_sparse(
     levels, augmentations = journal = np.empty((2, rows + 1), np.int32)
     try:
         report = _native.assign_sparse_tree(
-            *arrays, row_match, col_match, u, v, levels, augmentations, start, has_duals, isinstance(method, Tree) and method.paths == "many",
-            team_size,
+            *arrays, row_match, col_match, u, v, levels, augmentations, start, has_duals,
+            isinstance(method, Tree) and method.paths == "many", team_size,
         )  # fmt: skip
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None

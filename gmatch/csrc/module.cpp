@@ -334,6 +334,110 @@ nb::dict assign_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
   return report;
 }
 
+constexpr Vertex SMALL_SIDE = 64;  // rows or columns of a small problem, whichever are fewer, at most
+
+// The range of the finite entries of a matrix, and what else it holds.
+template <class Cost>
+struct CostRange {
+  Cost lowest, highest;
+  bool nan, plus_inf, minus_inf;
+
+  void add(Cost entry) {
+    lowest = entry < lowest ? entry : lowest;
+    highest = entry > highest ? entry : highest;
+  }
+};
+
+template <class Cost>
+CostRange<Cost> empty_range() {
+  using Limits = std::numeric_limits<Cost>;
+  return {Limits::has_infinity ? Limits::infinity() : Limits::max(),
+          Limits::has_infinity ? -Limits::infinity() : Limits::lowest(), false, false, false};
+}
+
+template <class Cost>
+void add_row(CostRange<Cost>& range, const Cost* row, Count columns, Count stride) {
+  CostRange<Cost> here = range;
+  if constexpr (std::numeric_limits<Cost>::has_infinity) {
+    const Cost infinity = std::numeric_limits<Cost>::infinity();
+    bool nan = false, plus_inf = false, minus_inf = false;
+    for (Count column = 0; column < columns; ++column) {
+      const Cost entry = row[column * stride];
+      nan |= entry != entry;
+      plus_inf |= entry == infinity;
+      minus_inf |= entry == -infinity;
+      here.lowest = entry < here.lowest && entry != -infinity ? entry : here.lowest;
+      here.highest = entry > here.highest && entry != infinity ? entry : here.highest;
+    }
+    here.nan |= nan;
+    here.plus_inf |= plus_inf;
+    here.minus_inf |= minus_inf;
+  } else {
+    for (Count column = 0; column < columns; ++column) here.add(row[column * stride]);
+  }
+  range = here;
+}
+
+// What a small call leaves in one array of 8-byte cells, so that it costs no more than it must; Python takes it apart when
+// it is asked for: these counters, u, v, the costs of the pairs in the order of the rows, row_match and col_match.
+enum SmallCounter { small_augmentations, small_rows_scanned, small_dual_updates, small_entries_read, small_ns, SMALL_COUNTERS };
+
+// Costs that need no second look: finite, and far from every overflow.
+template <class Cost>
+bool is_plain(const CostRange<Cost>& range) {
+  constexpr double FAR = std::numeric_limits<Cost>::is_integer ? 0x1p56 : std::is_same_v<Cost, float> ? 3e38 : 1e290;
+  return !range.nan && !range.plus_inf && !range.minus_inf && range.lowest >= -FAR && range.highest <= FAR;
+}
+
+template <class Cost>
+bool assign_small_as(const nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>& given, Count* cells) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  const Cost* entries = static_cast<const Cost*>(given.data());
+  const Vertex rows = static_cast<Vertex>(given.shape(0)), columns = static_cast<Vertex>(given.shape(1));
+  CostRange<Cost> range = empty_range<Cost>();
+  for (Vertex row = 0; row < rows; ++row) add_row(range, entries + row * given.stride(0), columns, given.stride(1));
+  if (!is_plain(range)) return false;
+
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  const bool transposed =
+      rows > columns || (rows == columns && std::abs(given.stride(0)) < std::abs(given.stride(1)));
+  const Vertex fewer = std::min(rows, columns), more = std::max(rows, columns);
+  const DenseCosts<Cost> costs{fewer, more, entries, given.stride(transposed), given.stride(!transposed), false,
+                               DenseCosts<Cost>::infinite()};
+  Dual* u = reinterpret_cast<Dual*>(cells + SMALL_COUNTERS);
+  Dual* v = u + rows;
+  Dual* pair_costs = v + columns;
+  Vertex* row_match = reinterpret_cast<Vertex*>(pair_costs + fewer);
+  Vertex* col_match = row_match + rows;
+  bool in_witness[SMALL_SIDE];
+  ShortestPathCounters counted{};
+  const ShortestPathResult<Dual> result = transposed
+                                              ? ShortestPathResult<Dual>{v, u, col_match, row_match, in_witness}
+                                              : ShortestPathResult<Dual>{u, v, row_match, col_match, in_witness};
+  solve_by_shortest_paths(costs, {static_cast<Dual>(range.lowest), static_cast<Dual>(range.highest), false, false}, result,
+                          counted);
+  for (Vertex row = 0; row < rows; ++row) {
+    if (row_match[row] == NONE) continue;
+    *pair_costs++ = static_cast<Dual>(entries[row * given.stride(0) + row_match[row] * given.stride(1)]);
+  }
+  cells[small_augmentations] = counted.augmentations;
+  cells[small_rows_scanned] = counted.rows_scanned;
+  cells[small_dual_updates] = counted.dual_updates;
+  cells[small_entries_read] = counted.entries_read;
+  cells[small_ns] = lap(clock, now);
+  return true;
+}
+
+// False: costs of another type, or that need a second look. `cells` has room for what is left in it.
+bool assign_small(nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu> costs, Array<Count> cells) {
+  if (costs.dtype() == nb::dtype<double>()) return assign_small_as<double>(costs, cells.data());
+  if (costs.dtype() == nb::dtype<std::int32_t>()) return assign_small_as<std::int32_t>(costs, cells.data());
+  if (costs.dtype() == nb::dtype<std::int64_t>()) return assign_small_as<Count>(costs, cells.data());
+  if (costs.dtype() == nb::dtype<float>()) return assign_small_as<float>(costs, cells.data());
+  return false;
+}
+
 // Independent problems, each by one thread: the threads take the next one in turn.
 template <class Cost>
 nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::device::cpu> problems,
@@ -410,48 +514,6 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
   nb::list answers;
   for (const Report& report : reports) answers.append(to_tuple(report));
   return answers;
-}
-
-// The range of the finite entries of a matrix, and what else it holds.
-template <class Cost>
-struct CostRange {
-  Cost lowest, highest;
-  bool nan, plus_inf, minus_inf;
-
-  void add(Cost entry) {
-    lowest = entry < lowest ? entry : lowest;
-    highest = entry > highest ? entry : highest;
-  }
-};
-
-template <class Cost>
-CostRange<Cost> empty_range() {
-  using Limits = std::numeric_limits<Cost>;
-  return {Limits::has_infinity ? Limits::infinity() : Limits::max(),
-          Limits::has_infinity ? -Limits::infinity() : Limits::lowest(), false, false, false};
-}
-
-template <class Cost>
-void add_row(CostRange<Cost>& range, const Cost* row, Count columns, Count stride) {
-  CostRange<Cost> here = range;
-  if constexpr (std::numeric_limits<Cost>::has_infinity) {
-    const Cost infinity = std::numeric_limits<Cost>::infinity();
-    bool nan = false, plus_inf = false, minus_inf = false;
-    for (Count column = 0; column < columns; ++column) {
-      const Cost entry = row[column * stride];
-      nan |= entry != entry;
-      plus_inf |= entry == infinity;
-      minus_inf |= entry == -infinity;
-      here.lowest = entry < here.lowest && entry != -infinity ? entry : here.lowest;
-      here.highest = entry > here.highest && entry != infinity ? entry : here.highest;
-    }
-    here.nan |= nan;
-    here.plus_inf |= plus_inf;
-    here.minus_inf |= minus_inf;
-  } else {
-    for (Count column = 0; column < columns; ++column) here.add(row[column * stride]);
-  }
-  range = here;
 }
 
 template <class Cost>
@@ -674,6 +736,9 @@ NB_MODULE(_native, m) {
   define_sparse_for<std::int32_t, std::int32_t>(m);
   define_sparse_for<std::int64_t, std::int32_t>(m);
   define_sparse_for<std::int64_t, std::int64_t>(m);
+  m.def("assign_small", &assign_small, "costs"_a.noconvert(), "cells"_a.noconvert());
+  m.attr("SMALL_COUNTERS") = static_cast<int>(SMALL_COUNTERS);
+  m.attr("SMALL_SIDE") = SMALL_SIDE;
   m.def("munkres_workspace_size", &gpu_munkres_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
   m.def("assignment_workspace_size", &gpu_assignment_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
         "classical"_a);

@@ -1,0 +1,58 @@
+"""Small calls take a short way; they must not differ from long ones."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+import gmatch
+from gmatch.small import SMALL_SIDE, lap_small
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_as_the_long_way(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    for case in range(600):
+        shape = rng.integers(1, SMALL_SIDE + 1, 2) if case % 20 == 0 else rng.integers(1, 9, 2)
+        cost = rng.integers(-9, 10 if case % 2 else 1000, shape).astype(dtype)
+        cost = [cost, np.asfortranarray(cost), cost[::-1, ::-1], cost.T][case % 4]
+        small, alone = lap_small(cost), gmatch.lap(gmatch.DenseCosts(cost))
+        assert small is not None and small.cost == alone.cost
+        assert gmatch.verify(cost, small).gap == 0
+        for name in ("row_match", "col_match", "u", "v", "pair_costs"):
+            assert getattr(small, name).dtype == getattr(alone, name).dtype
+            assert getattr(small, name).shape == getattr(alone, name).shape
+        assert set(small.stats) == set(alone.stats) and type(small.status) is gmatch.Status
+        i, j = gmatch.compat.linear_sum_assignment(cost)
+        assert i.dtype == j.dtype == np.int64 and (np.diff(i) > 0).all()
+        assert cost[i, j].sum() == cost[linear_sum_assignment(cost)].sum()
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        np.full((3, 3), np.inf), np.array([[1, np.nan]]), np.full((2, 2), 1e300), np.full((2, 2), 2**62),
+        np.zeros((0, 3)), np.zeros((SMALL_SIDE + 1, SMALL_SIDE + 1)), np.zeros((3, 3), np.int8), np.zeros((3, 3), ">f8"),
+        np.zeros(3), np.zeros((1, 4 * SMALL_SIDE)), np.zeros((2, 2), complex), np.zeros((2, 2), object),
+    ],
+)  # fmt: skip
+def test_what_takes_the_long_way(cost: np.ndarray) -> None:
+    assert lap_small(cost) is None
+
+
+def test_an_assignment_made_later_behaves() -> None:
+    cost = np.random.default_rng(0).random((5, 5))
+    expected = gmatch.lap(gmatch.DenseCosts(cost)).row_match.tolist()
+    for make in (copy.copy, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))):
+        assignment = make(gmatch.lap(cost))
+        assert assignment.row_match.tolist() == expected and assignment.cost == assignment.pair_costs.sum()
+    changed = cost.copy()
+    assignment = gmatch.lap(changed)
+    changed[:] = 0  # what was found does not change with the costs
+    assert assignment.row_match.tolist() == expected and gmatch.verify(cost, assignment)
+    with pytest.raises(AttributeError, match="an Assignment has no 'mates'"):
+        _ = assignment.mates
+    row_ind, col_ind = gmatch.lap(cost)
+    assert col_ind.tolist() == expected and row_ind.tolist() == list(range(5))
