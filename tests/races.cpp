@@ -161,11 +161,14 @@ static Count cost_by_shortest_paths(const Costs& costs) {
   return total(costs, row_match);
 }
 
+// From v = 0, or from duals that are of no use.
 template <class Edges>
-static Count cost_by_search(const Costs& costs, AssignmentStart start, bool many_paths, int threads) {
+static Count cost_by_search(const Costs& costs, AssignmentStart start, bool many_paths, int threads,
+                            bool has_duals = false) {
   std::vector<Vertex> row_match(costs.num_rows, NONE), col_match(costs.num_columns);
   std::vector<Vertex> levels(costs.num_rows + 1), augmentations(costs.num_rows + 1);
   std::vector<long long> u(costs.num_rows), v(costs.num_columns);
+  for (Vertex column = 0; has_duals && column < costs.num_columns; ++column) v[column] = -(column * 7 % 30);
   std::vector<char> workspace(assignment_workspace_size<Edges>(costs, static_cast<Count>(threads) * HostTeam::TILE));
   Progress progress{};
   Report report{};
@@ -177,7 +180,7 @@ static Count cost_by_search(const Costs& costs, AssignmentStart start, bool many
                                        &progress,
                                        &report,
                                        start,
-                                       false,
+                                       has_duals,
                                        many_paths};
   run_team(threads, [&](HostTeam& team) { assign<Edges>(team, costs, task); });
   return report.size == costs.num_rows ? total(costs, row_match) : -1;
@@ -227,6 +230,7 @@ static void check_assignment(std::mt19937& random, Vertex rows, Vertex columns, 
       for (const int threads : {2, 8}) {
         expect(expected, cost_by_search<TightEdges<int>>(costs, start, many_paths, threads), costs, "tree", threads);
         expect(expected, cost_by_search<ClassicalEdges<int>>(costs, start, false, threads), costs, "classical", threads);
+        expect(expected, cost_by_search<ClassicalEdges<int>>(costs, start, false, threads, true), costs, "duals", threads);
         for (const MunkresForm form : {MunkresForm::baseline, MunkresForm::fused, MunkresForm::registers}) {
           expect(expected, cost_by_munkres(costs, start, form, threads), costs, "munkres", threads);
         }

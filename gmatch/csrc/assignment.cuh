@@ -280,6 +280,7 @@ DEVICE_APART void start_assignment(Team team, DenseCosts<Cost> costs, Assignment
   Count start_size = 0;
   team.each(costs.num_rows, [&](Count row) { start_size += task.matching.row_match[row] != NONE; });
   team.add_all(&task.report->start_size, start_size);
+  team.sync();  // the last step of the start has been read by all
   if (team.rank() == 0) {
     *task.progress = Progress{};
     task.report->start = static_cast<Count>(task.start);
