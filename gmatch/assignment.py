@@ -84,7 +84,9 @@ def lap(
         Find the dearest assignment instead.
     method : str or method object
         ``"auto"``, ``"jv"`` (Jonker and Volgenant 1987: shortest augmenting paths, serial, on the CPU; Crouse 2016 for
-        rectangular costs), ``"tree"`` (Date and Nagi 2016: all trees at once), or an object with options: `JV`, `Tree`.
+        rectangular costs), ``"tree"`` and ``"classical"`` (Date and Nagi 2016: all trees at once, with a slack for each
+        column, or along lists of tight edges), ``"munkres"`` (Lopes et al. 2019: on a matrix of slacks, one more beside
+        the costs), or an object with options: `JV`, `Tree`, `Classical`, `Munkres`. Sparse costs take the first two.
     initial : {"auto", "reduce", "regret", "none"}, Assignment, or integer array of shape (rows,)
         What to start from. ``"reduce"`` takes the minima of rows and columns for duals, and matches what they make
         tight; ``"auto"`` is that. ``"regret"`` matches by Vogel's rule: a column goes to the row that would lose most
@@ -136,8 +138,8 @@ def lap(
     needs its allowed pairs as a graph too: up to 8 bytes for each, and for ``"partial"`` a copy of the costs. Sparse
     costs take O(pairs * (entries + columns * log(columns))) work at worst, mostly far less.
 
-    The problems of a batch are independent: one thread solves one on the CPU (by ``"jv"`` or ``"tree"``), one block of
-    threads on a GPU (by ``"tree"``), all in one launch. They start from nothing given.
+    The problems of a batch are independent: one thread solves one on the CPU (not by ``"munkres"``), one block of
+    threads on a GPU (by ``"tree"`` or ``"classical"``), all in one launch. They start from nothing given.
 
     Integers are exact. Floats have duals in float64, and are optimal up to a rounding that `verify` states.
 

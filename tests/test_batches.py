@@ -6,6 +6,7 @@ from assignment_oracles import DTYPES, brute_force, on, price, random_costs
 from conftest import host
 
 import gmatch
+from gmatch.methods import FEW_COLUMNS, assignment_method_of, batch_method_of
 
 SEARCHES = ["tree", "tree-nearest", "classical"]
 BATCH_METHODS = {"cpu": ["auto", "jv", *SEARCHES], "gpu": ["auto", *SEARCHES]}
@@ -150,6 +151,7 @@ BAD = {
     "duals": (ONE, {"duals": (1, 2)}, "a batch starts from"),
     "set": (gmatch.CostBatch(ONE), {"maximize": True}, "a CostBatch has its own maximize"),
     "method": (ONE, {"method": "munkres"}, "method 'munkres' solves one problem at a time"),
+    "threads": (ONE, {"threads": 0}, "threads must be an integer from 1 to 1024, or None; got 0"),
     "int64": (np.full((1, 2, 2), 2**62) * [[[1, -1], [1, 1]]], {}, "could overflow int64"),
 }  # fmt: skip
 
@@ -159,3 +161,18 @@ def test_bad_batches(name: str) -> None:
     cost, options, message = BAD[name]
     with pytest.raises(gmatch.InvalidInput, match=message):
         gmatch.lap(cost, **options)
+
+
+def test_methods_of_batches_are_chosen_by_their_columns() -> None:
+    assert batch_method_of("auto", "gpu", FEW_COLUMNS)[0] == gmatch.Tree()
+    assert batch_method_of("auto", "gpu", FEW_COLUMNS + 1)[0] == gmatch.Classical()
+    assert batch_method_of("auto", "cpu", 1000)[0] == gmatch.JV()
+    assert batch_method_of("tree", "gpu", 1000) == (gmatch.Tree(), "asked for")
+
+
+def test_methods_are_chosen_by_ties() -> None:
+    few, many = gmatch.DenseCosts(np.eye(9, dtype=int)), gmatch.DenseCosts(np.diag(range(90)) * 100)
+    assert assignment_method_of("auto", "gpu", few.values_per_row())[0] == gmatch.Classical()
+    assert assignment_method_of("auto", "gpu", many.values_per_row())[0] == gmatch.Tree()
+    assert assignment_method_of("auto", "gpu", gmatch.DenseCosts(np.eye(9)).values_per_row())[0] == gmatch.Tree()
+    assert assignment_method_of("auto", "cpu", few.values_per_row())[0] == gmatch.JV()

@@ -74,11 +74,14 @@ def match(
             report = _native.match(*arrays, method.forest, method.shortest_only, team_size)
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None
-    counters: dict[str, Any] = dict(zip(_native.REPORT_FIELDS, report, strict=True))
-    counters["team"] = "host"
-    counters["threads"] = team_size
+    counters = named(report, team_size)
     counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()
     return row_match, col_match, reached, counters
+
+
+def named(report: Any, threads: int) -> dict[str, Any]:
+    """What a program counted, by name, and where it ran."""
+    return dict(zip(_native.REPORT_FIELDS, report, strict=True)) | {"team": "host", "threads": threads}
 
 
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool]:
@@ -119,10 +122,9 @@ def assign(
             )  # fmt: skip
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None
-    counters = dict(zip(_native.REPORT_FIELDS, report, strict=True))
+    counters = named(report, team_size)
     del counters["start"]
-    counters |= phase_lists(journal, counters["phases"], method)
-    return row_match, col_match, u, v, counters | {"team": "host", "threads": team_size}
+    return row_match, col_match, u, v, counters | phase_lists(journal, counters["phases"], method)
 
 
 def phase_lists(journal: Any, phases: int, method: AssignmentMethod) -> dict[str, list[int]]:
@@ -139,14 +141,15 @@ def assign_batch(
     if isinstance(method, Munkres):
         raise InvalidInput("method 'munkres' solves one problem at a time; use 'auto', 'jv', 'tree' or 'classical'")
     kind = "jv" if isinstance(method, JV) else "classical" if isinstance(method, Classical) else "tree"
-    team_size = min(thread_count(threads, 0), len(batch)) if threads else min(available_threads(), len(batch))
+    wanted = available_threads() if threads is None else thread_count(threads, 0)
+    team_size = max(1, min(wanted, len(batch)))
     problems, rows, columns = batch.shape
     row_match, col_match = np.full((problems, rows), -1, np.int32), np.full((problems, columns), -1, np.int32)
     u, v = np.zeros((problems, rows), batch.dual_type), np.zeros((problems, columns), batch.dual_type)
     pair_costs = np.zeros((problems, rows), batch.array.dtype)
     reports = _native.assign_batch(
         batch.layout(), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match, col_match, u,
-        v, pair_costs, kind, start, isinstance(method, Tree) and method.paths == "many", max(1, team_size),
+        v, pair_costs, kind, start, isinstance(method, Tree) and method.paths == "many", team_size,
     )  # fmt: skip
     return row_match, col_match, u, v, pair_costs, counters_of(reports) | {"team": "host", "threads": team_size}
 
@@ -190,7 +193,6 @@ def assign_sparse(
         )  # fmt: skip
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None
-    counters = dict(zip(_native.REPORT_FIELDS, report, strict=True))
+    counters = named(report, team_size)
     del counters["start"]
-    counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()
-    return row_match, col_match, u, v, counters | {"team": "host", "threads": team_size}
+    return row_match, col_match, u, v, counters | phase_lists(journal, counters["phases"], method)
