@@ -6,6 +6,7 @@ REPORT_FIELDS: tuple[str, ...]
 PROGRESS_SIZE: int
 SMALL_COUNTERS: int
 SMALL_SIDE: int
+MOST_REPRICINGS: int
 
 def match(
     offsets: Any,
@@ -59,6 +60,33 @@ def assign_jv(
     v: Any,
     has_duals: bool,
 ) -> dict[str, Any]: ...
+def assign_core_jv(
+    costs: Any,
+    maximize: bool,
+    limit: int | float | None,
+    least_cost: int | float,
+    greatest_cost: int | float,
+    row_match: Any,
+    col_match: Any,
+    u: Any,
+    v: Any,
+    has_duals: bool,
+) -> dict[str, Any]: ...
+def assign_by_core(
+    costs: Any,
+    maximize: bool,
+    limit: int | float | None,
+    row_match: Any,
+    col_match: Any,
+    u: Any,
+    v: Any,
+    levels: Any,
+    augmentations: Any,
+    start: int,
+    has_duals: bool,
+    spread: int | float,
+    threads: int,
+) -> tuple[int, ...]: ...
 def assign_by_search(
     costs: Any,
     maximize: bool,
@@ -109,6 +137,7 @@ def assign_batch(
     many_paths: bool,
     threads: int,
 ) -> list[tuple[int, ...]]: ...
+def core_workspace_size(num_rows: int, num_columns: int, threads: int) -> int: ...
 def batch_workspace_size(num_rows: int, num_columns: int, threads: int, classical: bool) -> int: ...
 def assignment_workspace_size(num_rows: int, num_columns: int, threads: int, classical: bool) -> int: ...
 def has_duplicates(offsets: Any, columns: Any, num_columns: int) -> bool: ...

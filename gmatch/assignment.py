@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -13,17 +14,20 @@ from .certificate import verify
 from .costs import DenseCosts
 from .errors import Infeasible, InvalidInput
 from .matching import max_matching
-from .methods import JV, Tree, assignment_method_of, batch_method_of
-from .result import Assignment, AssignmentBatch, Status, all_others
+from .methods import JV, Core, Tree, assignment_method_of, batch_method_of
+from .result import STEPS, Assignment, AssignmentBatch, Status, all_others
 from .small import lap_small
 from .sparse_costs import SparseCosts, costs_of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from .methods import AssignmentMethod
 
 # What a backend's `assign` returns: row_match, col_match, u, v, counters.
 _Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
 Costs = DenseCosts | SparseCosts
+ndarray = np.ndarray
 
 
 class AssignmentStart(IntEnum):
@@ -45,7 +49,6 @@ STARTS = {
     "regret": AssignmentStart.REGRET,
     "none": AssignmentStart.NONE,
 }
-STEPS = ("start", "search", "augment")
 
 
 class _Start(NamedTuple):
@@ -56,6 +59,44 @@ class _Start(NamedTuple):
     v: Any
 
 
+class _Sparse(Protocol):
+    """A sparse matrix of SciPy or CuPy."""
+
+    def tocsr(self) -> Any: ...
+
+
+# Costs of which the type says whether they are those of one problem or of many. The types of most arrays do not
+# say how many dimensions there are; such a type fits any number, even one that no costs have.
+_Matrix = Costs | _Sparse | np.ndarray[tuple[int, int], Any]
+_Problem = _Matrix | Sequence[Sequence[float]] | Sequence[np.ndarray[tuple[int], Any]]
+_Problems = CostBatch | np.ndarray[tuple[int, int, int], Any] | Sequence[_Matrix] | Sequence[Sequence[Sequence[float]]]
+_OfUnknownShape = np.ndarray[tuple[int, int, int, int], Any]
+
+
+class _Options(TypedDict, total=False):
+    maximize: bool
+    method: str | AssignmentMethod
+    initial: Any
+    duals: tuple[Any, Any] | None
+    cost_limit: Any
+    infeasible: str
+    device: str | None
+    threads: int | None
+    certify: bool
+
+
+@overload
+def lap(cost: Any, *, sizes: npt.ArrayLike, **options: Unpack[_Options]) -> AssignmentBatch: ...
+@overload
+def lap(cost: Any, *, mask: npt.ArrayLike, **options: Unpack[_Options]) -> AssignmentBatch: ...
+@overload
+def lap(cost: _OfUnknownShape | Sequence[_OfUnknownShape], **options: Unpack[_Options]) -> Any: ...
+@overload
+def lap(cost: _Problem, **options: Unpack[_Options]) -> Assignment: ...
+@overload
+def lap(cost: _Problems, **options: Unpack[_Options]) -> AssignmentBatch: ...
+@overload
+def lap(cost: Any, *, sizes: Any = None, mask: Any = None, **options: Unpack[_Options]) -> Any: ...
 def lap(
     cost: Any,
     *,
@@ -84,15 +125,16 @@ def lap(
         Find the dearest assignment instead.
     method : str or method object
         ``"auto"``, ``"jv"`` (Jonker and Volgenant 1987: shortest augmenting paths, serial, on the CPU; Crouse 2016 for
-        rectangular costs), ``"tree"`` and ``"classical"`` (Date and Nagi 2016: all trees at once, with a slack for each
-        column, or along lists of tight edges), ``"munkres"`` (Lopes et al. 2019: on a matrix of slacks, one more beside
-        the costs), or an object with options: `JV`, `Tree`, `Classical`, `Munkres`. Sparse costs take the first two.
+        rectangular costs), ``"core"`` (pricing, an auction and the search, along few entries of the matrix), ``"tree"``
+        and ``"classical"`` (Date and Nagi 2016: all trees at once, with a slack for each column, or along lists of
+        tight edges), ``"munkres"`` (Lopes et al. 2019: on a matrix of slacks, one more beside the costs), or an object
+        with options: `JV`, `Core`, `Tree`, `Classical`, `Munkres`. Sparse costs take ``"jv"`` and ``"tree"``.
     initial : {"auto", "reduce", "regret", "none"}, Assignment, or integer array of shape (rows,)
         What to start from. ``"reduce"`` takes the minima of rows and columns for duals, and matches what they make
         tight; ``"auto"`` is that. ``"regret"`` matches by Vogel's rule: a column goes to the row that would lose most
-        by its second best (Kawtikwar, Cravens and Yang's report). ``"jv"`` has a start of its own. An array holds the
-        column of each row, -1 for a free one; it is checked, never changed, and the method keeps what it can of it. An
-        Assignment also brings its duals.
+        by its second best (Kawtikwar, Cravens and Yang's report). ``"jv"`` and ``"core"`` have starts of their own. An
+        array holds the column of each row, -1 for a free one; it is checked, never changed, and the method keeps what
+        it can of it. An Assignment also brings its duals.
     duals : (u, v), arrays of shapes (rows,) and (columns,)
         Duals to start from, such as those of an earlier `Assignment`: after a small change of the costs a small part
         of the work remains. They need not be feasible. Of the minimisation form: those of ``-cost`` when maximizing.
@@ -150,7 +192,7 @@ def lap(
     Electron. Syst. 52 (2016). K. Date, R. Nagi: GPU-accelerated Hungarian algorithms for the linear assignment
     problem. Parallel Computing 57 (2016).
     """
-    if type(cost) is np.ndarray and (
+    if type(cost) is ndarray and (
         type(initial) is str and method == initial == "auto" and infeasible == "raise" and not maximize
         and not certify and duals is None and cost_limit is None and device is None and threads is None
         and sizes is None and mask is None
@@ -169,10 +211,19 @@ def lap(
         return _lap_of_batch(batch, method, initial, duals, infeasible, device, threads, certify)
     costs = costs_of(cost, maximize, cost_limit)
     backend = backend_for(None, costs.device if device is None else device)
-    chosen, reason = assignment_method_of(method, backend.NAME, costs.values_per_row())
+    dense = costs if isinstance(costs, DenseCosts) else None
+    chosen, reason = assignment_method_of(method, backend.NAME, dense)
+    if method == "auto" and isinstance(chosen, Core) and backend.NAME == "cpu":
+        backend.thread_count(threads, 0)
+        threads = None  # one thread solves the core by another method, which is faster
     start = _start_of(initial, duals, costs)
-    if isinstance(costs, SparseCosts):
+    if dense is None:
         _refuse_dense_options(chosen, start.kind)
+    elif isinstance(chosen, Core) and not dense.fits_core():
+        raise InvalidInput(
+            "method 'core' needs room for duals along a path of all pairs, (32 + 8 * pairs) * (highest - lowest); "
+            "these costs lie too far apart for it; use 'auto' or 'tree'"
+        )
     if min(costs.shape):
         result = _solve(costs, backend, chosen, start, infeasible, threads)
     else:
@@ -204,10 +255,9 @@ def _lap_of_batch(
     def solve_alone(number: int) -> Assignment:
         try:
             costs = batch.costs_of(number)
-            alone: Assignment = lap(costs, method=chosen, infeasible=infeasible, device=backend.NAME)
+            return lap(costs, method=chosen, infeasible=infeasible, device=backend.NAME)
         except Infeasible as error:
             raise Infeasible(f"problem {number}: {error}", error.rows, error.columns) from None
-        return alone
 
     result = solve_batch(batch, backend.NAME, chosen, STARTS[initial], threads, solve_alone)
     result.stats["reason"] = reason
@@ -281,12 +331,11 @@ def _result(
         "method": method.name,
         "initial": start.kind.label,
         "backend": backend.NAME,
-        "seconds": {step: counters.pop(f"{step}_ns") / 1e9 for step in STEPS},
+        "seconds": {step: counters.pop(f"{step}_ns", 0) / 1e9 for step in STEPS},
         **counters,
     }
-    return Assignment(
-        row_match, col_match, u, v, costs.of_pairs(row_match), status, costs.maximize, costs.cost_limit, cover, stats
-    )
+    pair_costs = costs.of_pairs(row_match, status is Status.OPTIMAL)
+    return Assignment(row_match, col_match, u, v, pair_costs, status, costs.maximize, costs.cost_limit, cover, stats)
 
 
 def _nothing(costs: Costs) -> _Solution:

@@ -20,7 +20,7 @@ from .costs import (
     type_with_limit,
 )
 from .errors import InvalidInput
-from .result import Assignment, AssignmentBatch, Status
+from .result import STEPS, Assignment, AssignmentBatch, Status
 
 if TYPE_CHECKING:
     from .methods import AssignmentMethod
@@ -265,7 +265,7 @@ def solve_batch(
     status = [Status.LIMITED if some else Status.OPTIMAL for some in limited.tolist()]
     for number in partial:
         status[number] = Status.PARTIAL
-    seconds = {step: counters.pop(f"{step}_ns") / 1e9 for step in ("start", "search", "augment")}
+    seconds = {step: counters.pop(f"{step}_ns") / 1e9 for step in STEPS}
     stats = {"method": method.name, "initial": start.label, "backend": device, "seconds": seconds, **counters}
     if batch.places is not None:
         arrays = _in_place(batch, arrays)

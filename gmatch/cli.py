@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import platform
 import sys
@@ -41,6 +40,7 @@ from .matching import STARTS, max_matching
 from .methods import ASSIGNMENT_METHODS, METHODS, assignment_method_of, method_of
 from .problem import BipartiteGraph, as_graph
 from .result import Assignment, Matching
+from .sparse_costs import SparseCosts, costs_of
 
 Facts = dict[str, Any]
 
@@ -225,12 +225,12 @@ def run_match(arguments: argparse.Namespace) -> int:
 
 def run_assign(arguments: argparse.Namespace) -> int:
     """``gmatch assign``: one matrix of costs, its cheapest assignment and the proof."""
-    assignment_method_of(arguments.method, arguments.device, math.inf)
+    assignment_method_of(arguments.method, arguments.device)
     _check_device(arguments)
     if arguments.output is not None:
         _check_output(arguments.output)
     with _waiting(f"reading {arguments.costs}"):
-        costs = DenseCosts(_read_costs(arguments), maximize=arguments.maximize, cost_limit=arguments.cost_limit)
+        costs = costs_of(_read_costs(arguments), arguments.maximize, arguments.cost_limit)
     with _waiting(f"assigning {arguments.costs}"):
         start = time.perf_counter()
         assignment = lap(costs, method=arguments.method, infeasible="partial" if arguments.partial else "raise",
@@ -255,7 +255,11 @@ def _read_costs(arguments: argparse.Namespace) -> Any:
 
 
 def _assignment_facts(
-    name: str, costs: DenseCosts, assignment: Assignment, certificate: AssignmentCertificate, seconds: float
+    name: str,
+    costs: DenseCosts | SparseCosts,
+    assignment: Assignment,
+    certificate: AssignmentCertificate,
+    seconds: float,
 ) -> Facts:
     stats = assignment.stats
     return {

@@ -156,6 +156,11 @@ class DenseCosts:
             return math.inf
         return (self.highest - self.lowest) / max(1, len(self.array))
 
+    def fits_core(self) -> bool:
+        """Whether duals of a few entries of each row, along a path of all pairs, stay in the range of their type."""
+        most = (SPREADS + 8 * len(self.array)) * (self.highest - self.lowest) + max(-self.lowest, self.highest)
+        return most < 2**63 if self.dual_type is np.int64 else math.isfinite(most)
+
     def dual_spread(self) -> int | float:
         """How far duals of columns may lie apart at the start; in an optimum they need not lie farther apart."""
         spread = self.highest - self.lowest
@@ -200,10 +205,14 @@ class DenseCosts:
         ends = np.cumsum(np.concatenate(degrees))
         return np.concatenate([ends[:1] * 0, ends]), np.concatenate(columns), self.array.shape
 
-    def of_pairs(self, row_match: Any) -> Any:
-        """The entries of the pairs of a matching of `matrix`, in the order of the rows."""
-        rows = (row_match >= 0).nonzero()[0]
-        return self.matrix[rows, row_match[rows]].astype(self.dtype, copy=False)
+    def of_pairs(self, row_match: Any, optimal: bool) -> Any:
+        """The entries of the pairs of a matching of `matrix`, in the order of its rows; an optimal one makes all."""
+        rows, columns = self.shape
+        if optimal and rows <= columns:
+            places = backend_for(None, self.device).arange(rows)
+        else:
+            places = (row_match >= 0).nonzero()[0]
+        return self.matrix[places, row_match[places]].astype(self.dtype, copy=False)
 
 
 def as_costs(cost: Any, maximize: bool = False, cost_limit: Any = None) -> DenseCosts:

@@ -6,13 +6,16 @@ A plain string means a method: ``"apfb"`` is ``APFB()``, and the papers' full na
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from functools import cached_property
-from typing import Literal, get_args, get_type_hints
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from .errors import InvalidInput
+
+if TYPE_CHECKING:
+    from .costs import DenseCosts
 
 Bfs = Literal["gpubfs", "gpubfs-wr"]
 Threads = Literal["ct", "mt"]
@@ -28,10 +31,13 @@ class ForestKind(IntEnum):
     CLAIMED_WITH_ROOTS = 3
 
 
+_type_hints: Callable[[type], dict[str, Any]] = cache(get_type_hints)
+
+
 @dataclass(frozen=True)
 class _Method:
     def __post_init__(self) -> None:
-        for option, hint in get_type_hints(type(self)).items():
+        for option, hint in _type_hints(type(self)).items():
             allowed, given = get_args(hint), getattr(self, option)
             if given not in allowed:
                 raise InvalidInput(
@@ -215,6 +221,22 @@ class Classical(_Method):
     """
 
 
+@dataclass(frozen=True)
+class Core(_Method):
+    """Assignment by pricing: a sparse core is solved, and the rest of the matrix only held against its duals.
+
+    One pass over the costs picks the best entries of every row. An auction with shrinking epsilon (Bertsekas 1988)
+    pairs most rows along them, the search of `Tree` matches the others, and a pass over the costs finds what their
+    duals overprice; that joins the core, until there is nothing. Where the core cannot do it, `Tree` goes on in the
+    whole matrix from the duals there are. O(n**2 m) work at worst, O(n + m) memory beside the costs, 1 KB a row.
+
+    On one thread of the host the core is solved by shortest paths, as `JV` solves sparse costs, and a row is priced
+    again when a search comes as far as what it left out (Volgenant 1996), so that the end of the search is the proof.
+    Where rows tie too much, or searches want to know too much, ``stats["gave_up"]`` says so, and `JV` goes on. At most
+    about as much memory again as the costs take, or 6 KB a row if that is more.
+    """
+
+
 Form = Literal["baseline", "reductions", "fused", "cooperative", "registers"]
 
 
@@ -252,15 +274,16 @@ class JV(_Method):
     """
 
 
-AssignmentMethod = Tree | Classical | Munkres | JV
+AssignmentMethod = Core | Tree | Classical | Munkres | JV
 
 ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (
-    JV(), Tree(), Tree("nearest"), Classical(), *(Munkres(form) for form in get_args(Form)),
+    JV(), Core(), Tree(), Tree("nearest"), Classical(), *(Munkres(form) for form in get_args(Form)),
 )  # fmt: skip
 """Every method of assignment with every choice of its options."""
 
 _ASSIGNMENT_BY_NAME: dict[str, AssignmentMethod] = {
     "jv": JV(),
+    "core": Core(),
     "tree": Tree(),
     "classical": Classical(),
     "munkres": Munkres(),
@@ -278,33 +301,60 @@ def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: i
         return Tree(), "a batch of small problems"
     if method == "auto" and device == "gpu":
         return Classical(), "a batch of problems of many columns"
-    return assignment_method_of(method, device, math.inf)
+    return assignment_method_of(method, device)
 
 
 # Integer costs that differ by no more than so many times the rows: they tie, and many paths have one length.
-FEW_VALUES = 5
+FEW_VALUES = 0.7
+# A problem of fewer rows is solved by the search before pricing and an auction are done.
+FEW_ROWS = 256
+
+
+def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
+    if costs is None:
+        return Tree(), "sparse costs"
+    if costs.values_per_row() <= FEW_VALUES:
+        return Classical(), "ties: integer costs of few values for each row"
+    if min(costs.shape) < FEW_ROWS:
+        return Tree(), "few rows"
+    if not costs.fits_core():
+        return Tree(), "costs of a range that leaves no room for the duals of a part of them"
+    return Core(), "few ties: few entries of a row matter"
+
+
+# On one core of the host rows that are shorter are read as a whole in less time than some of their entries are picked.
+# Integers are compared eight at a time; and where they tie, searches are short.
+FEW_ROWS_ON_CPU = {"f": 800, "i": 1500}
+FEW_ROWS_WITH_TIES_ON_CPU = 2500
+
+
+def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
+    if costs is None:
+        return JV(), "on one core shortest augmenting paths do least work"
+    if min(costs.shape) < FEW_ROWS_ON_CPU[costs.array.dtype.kind]:
+        return JV(), "few rows: on one core shortest augmenting paths do least work"
+    if costs.values_per_row() <= FEW_VALUES and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
+        return JV(), "ties: integer costs of few values for each row"
+    if not costs.fits_core():
+        return JV(), "costs of a range that leaves no room for the duals of a part of them"
+    return Core(), "few entries of a row matter, unless many tie"
 
 
 def assignment_method_of(
-    method: str | AssignmentMethod, device: str, values_per_row: float
+    method: str | AssignmentMethod, device: str, costs: DenseCosts | None = None
 ) -> tuple[AssignmentMethod, str]:
     """The method that a string or a method object stands for, and why: asked for, or chosen by ``"auto"``.
 
-    `values_per_row` is how far the costs lie apart over the number of rows; infinite for floats. What was chosen was
-    measured: see benchmarks/LOG.md.
+    None stands for sparse costs. For which ones what is chosen was measured: see benchmarks/LOG.md.
     """
     if isinstance(method, AssignmentMethod):
         return method, "asked for"
-    if method == "auto" and device == "cpu":
-        return JV(), "on one core shortest augmenting paths do least work"
-    if method == "auto" and values_per_row <= FEW_VALUES:
-        return Classical(), "ties: integer costs of few values for each row"
     if method == "auto":
-        return Tree(), "few ties: paths of many lengths"
+        return _cpu_method_of(costs) if device == "cpu" else _gpu_method_of(costs)
     found = _ASSIGNMENT_BY_NAME.get(method.lower()) if isinstance(method, str) else None
     if found is None:
         raise InvalidInput(
             f"unknown method {method!r}; expected one of 'auto', {', '.join(map(repr, _ASSIGNMENT_BY_NAME))}, or one "
-            "of the objects gmatch.JV(), gmatch.Tree(...), gmatch.Classical(), gmatch.Munkres(...)"
+            "of the objects gmatch.JV(), gmatch.Core(), gmatch.Tree(...), gmatch.Classical(), gmatch.Munkres(...)"
         )
     return found, "asked for"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidInput
@@ -17,15 +18,19 @@ THICKEST, THINNEST = 4.5, 1.2
 LARGEST, SMALLEST = 9.0, 4.0
 DASHES = ("-", "--", "-.", ":")
 MARKERS = "osD^v<>P*Xph"
+# Where the axis of the paper's performance profiles ends.
+MOST_TIMES = 10
 
 
-def phases_and_levels(matchings: Mapping[str, Matching], title: str, axes: Axes | None = None) -> Figure:
+def phases_and_levels(
+    matchings: Mapping[str, Matching | Sequence[int]], title: str, axes: Axes | None = None
+) -> Figure:
     """How many levels each phase of a search took: figure 2 of Deveci et al. (2013).
 
     Parameters
     ----------
-    matchings : mapping of str to Matching
-        Name and result of each variant, one line each.
+    matchings : mapping of str to Matching or sequence of int
+        Name and result of each variant, or the levels of its phases; one line each.
     title : str
         What was matched.
     axes : matplotlib axes, optional
@@ -47,7 +52,7 @@ def phases_and_levels(matchings: Mapping[str, Matching], title: str, axes: Axes 
     # The last phase may have no level at all, and a logarithm has no zero: linear up to one level.
     axes.set_yscale("symlog", linthresh=1, linscale=0.4)
     for number, (name, matching) in enumerate(matchings.items()):
-        levels = matching.stats["levels_per_phase"]
+        levels = matching.stats["levels_per_phase"] if isinstance(matching, Matching) else matching
         axes.plot(range(1, len(levels) + 1), levels, label=name, **_style(number, len(matchings)))
     axes.set(title=title, xlabel="phase", ylabel="levels")
     axes.yaxis.set_major_formatter("{x:,.0f}")
@@ -134,6 +139,72 @@ def speedups(ratios: Mapping[str, Mapping[int, float]], title: str, axes: Axes |
     axes.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
     axes.set(title=title, xlabel="n", ylabel="times faster")
     return _finished(axes, legend and bool(ratios))
+
+
+def speedup_profiles(speedups: Mapping[str, Mapping[str, float]], title: str, axes: Axes | None = None) -> Figure:
+    """The fraction of the cases in which each solver is at least 2^x times faster: figure 3 of Deveci et al. (2013).
+
+    Parameters
+    ----------
+    speedups : mapping of str to mapping of str to float
+        Name of each solver, and by case how many times faster than a reference it is. A case that is missing, but is
+        there for another solver, was not solved.
+    title : str
+        What was solved, and where.
+    axes : matplotlib axes, optional
+        As for `phases_and_levels`; so are the result and the error.
+    """
+    legend = axes is None
+    if axes is None:
+        axes = _new_axes()
+    cases = _cases(speedups)
+    logarithms = {name: sorted(map(math.log2, by_case.values())) for name, by_case in speedups.items()}
+    least = min((some[0] for some in logarithms.values() if some), default=0.0)
+    for number, (name, some) in enumerate(logarithms.items()):
+        # As fast as the slowest are all that were solved; faster than the fastest is none.
+        shares = [left / len(cases) for left in range(len(some), 0, -1)]
+        places, heights = [least, *some, *some[-1:]], [*shares[:1], *shares, 0]
+        axes.step(places, heights, where="pre", label=name, **_style(number, len(logarithms)) | {"marker": ""})
+    axes.axvline(0, color="0.8", zorder=0)
+    axes.set(title=title, xlabel="x", ylabel="P(speedup $\\geq 2^x$)", ylim=(-0.02, 1.02))
+    return _finished(axes, legend and bool(speedups))
+
+
+def performance_profiles(seconds: Mapping[str, Mapping[str, float]], title: str, axes: Axes | None = None) -> Figure:
+    """The fraction of the cases in which each solver takes at most x times the best: figure 4 of Deveci et al. (2013).
+
+    Parameters
+    ----------
+    seconds : mapping of str to mapping of str to float
+        Name of each solver, and its run time by case. A case that is missing, but is there for another solver, was not
+        solved.
+    title : str
+        What was solved, and where.
+    axes : matplotlib axes, optional
+        As for `phases_and_levels`; so are the result and the error.
+
+    Notes
+    -----
+    E. D. Dolan, J. J. Moré, *Benchmarking optimization software with performance profiles*, Mathematical Programming
+    91, 2002.
+    """
+    legend = axes is None
+    if axes is None:
+        axes = _new_axes()
+    cases = _cases(seconds)
+    best = {case: min(by_case[case] for by_case in seconds.values() if case in by_case) for case in cases}
+    for number, (name, by_case) in enumerate(seconds.items()):
+        ratios = sorted(time / best[case] for case, time in by_case.items() if time <= MOST_TIMES * best[case])
+        shares = [count / len(cases) for count in range(1, len(ratios) + 1)]
+        places, heights = [1, *ratios, MOST_TIMES], [0, *shares, *(shares[-1:] or [0])]
+        axes.step(places, heights, where="post", label=name, **_style(number, len(seconds)) | {"marker": ""})
+    axes.set(title=title, xlabel="times the best", ylabel="fraction of the cases")
+    axes.set(xlim=(0.9, MOST_TIMES), ylim=(-0.02, 1.02), xticks=range(1, MOST_TIMES + 1))
+    return _finished(axes, legend and bool(seconds))
+
+
+def _cases(solvers: Mapping[str, Mapping[str, float]]) -> list[str]:
+    return list(dict.fromkeys(case for by_case in solvers.values() for case in by_case))
 
 
 def _finished(axes: Axes, legend: bool) -> Figure:

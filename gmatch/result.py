@@ -11,6 +11,10 @@ from typing import Any, overload
 
 import numpy as np
 
+# Of `stats["seconds"]`.
+STEPS = ("start", "search", "augment", "price")
+new = object.__new__
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Matching:
@@ -201,9 +205,15 @@ class Assignment:
     @classmethod
     def later(cls, make_fields: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]) -> Assignment:
         """An assignment whose fields are made when one is asked for: small calls are made by thousands."""
-        assignment = object.__new__(cls)
+        assignment: Assignment = new(cls)
         assignment.__dict__["_later"] = make_fields, arguments
         return assignment
+
+    @property
+    def made_from(self) -> tuple[Any, ...]:
+        """The arguments of `later`, before a field was asked for."""
+        arguments: tuple[Any, ...] = self.__dict__["_later"][1]
+        return arguments
 
     def __getattr__(self, name: str) -> Any:
         if name not in _ASSIGNMENT_FIELDS or "_later" not in self.__dict__:

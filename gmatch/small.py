@@ -16,39 +16,36 @@ DUAL_UPDATES = 2  # the counter's place among the cells
 assign_small = _native.assign_small
 empty = np.empty
 int64 = np.dtype(np.int64)
+later = Assignment.later
 
 
 def lap_small(cost: npt.NDArray[Any]) -> Assignment | None:
     """What `gmatch.lap(cost)` returns; None for costs that need the long way: large, of other types, or extreme."""
-    cells = _solve(cost)
-    return None if cells is None else Assignment.later(_fields, (cells, *cost.shape, cost.dtype))
-
-
-def pairs_small(cost: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
-    """The pairs alone, as SciPy returns them; None also if all costs may be equal, for which SciPy has a rule."""
-    cells = _solve(cost)
-    if cells is None or cells[DUAL_UPDATES] == 0:
-        return None
-    rows, columns = cost.shape
-    row_match = cells[SMALL_COUNTERS + rows + columns + min(rows, columns) :].view(np.int32)[:rows]
-    row_ind = np.arange(rows) if rows <= columns else (row_match >= 0).nonzero()[0]
-    return row_ind, row_match.astype(int64) if rows <= columns else row_match[row_ind].astype(int64)
-
-
-def _solve(cost: npt.NDArray[Any]) -> npt.NDArray[np.int64] | None:
-    """The cells that csrc/module.cpp fills."""
     if cost.ndim != 2:
         return None
     rows, columns = cost.shape
     fewer = rows if rows < columns else columns
     if fewer > SMALL_SIDE or fewer == 0 or rows + columns > 4 * SMALL_SIDE:
         return None
-    # Rows and columns have a dual each, and half a cell for their mates.
+    # Rows and columns have a dual each, and half a cell for their mates. csrc/module.cpp fills the cells.
     cells = empty(SMALL_COUNTERS + (rows + columns) * 3 // 2 + fewer + 1, int64)
     try:
-        return cells if assign_small(cost, cells) else None
+        return later(_fields, (cells, rows, columns, cost.dtype)) if assign_small(cost, cells) else None
     except TypeError:  # of a type that no native array has
         return None
+
+
+def pairs_small(cost: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
+    """The pairs alone, as SciPy returns them; None also if all costs may be equal, for which SciPy has a rule."""
+    assignment = lap_small(cost)
+    if assignment is None:
+        return None
+    cells, rows, columns, _ = assignment.made_from
+    if cells[DUAL_UPDATES] == 0:
+        return None
+    row_match = cells[SMALL_COUNTERS + rows + columns + min(rows, columns) :].view(np.int32)[:rows]
+    row_ind = np.arange(rows) if rows <= columns else (row_match >= 0).nonzero()[0]
+    return row_ind, row_match.astype(int64) if rows <= columns else row_match[row_ind].astype(int64)
 
 
 def _fields(cells: Any, rows: int, columns: int, dtype: Any) -> dict[str, Any]:
@@ -66,7 +63,7 @@ def _fields(cells: Any, rows: int, columns: int, dtype: Any) -> dict[str, Any]:
         "backend": "cpu",
         "team": "host",
         "threads": 1,
-        "seconds": {"start": 0.0, "search": nanoseconds / 1e9, "augment": 0.0},
+        "seconds": {"start": 0.0, "search": nanoseconds / 1e9, "augment": 0.0, "price": 0.0},
         "start_size": 0,
         "phases": augmentations,
         "levels": rows_scanned,

@@ -127,10 +127,6 @@ class SparseCosts:
         """Of the duals, and of sums of costs."""
         return np.int64 if self.dtype.kind == "i" else np.float64
 
-    def values_per_row(self) -> float:
-        """As of `DenseCosts`, which chooses a method by it; there is no such choice here."""
-        return math.inf
-
     def dual_spread(self) -> int | float:
         """How far duals of columns may lie apart at the start; in an optimum they need not lie farther apart."""
         return (self.highest - self.lowest) * min(self.shape)
@@ -190,8 +186,8 @@ class SparseCosts:
         row_of = row_of_each_entry(self.indptr, self.entries)[kept]
         return _offsets(row_of, rows), self.indices[kept], (rows, columns)
 
-    def of_pairs(self, row_match: Any) -> Any:
-        """The entries of the pairs of a matching of the matrix as given, in the order of the rows."""
+    def of_pairs(self, row_match: Any, optimal: bool) -> Any:
+        """As of `DenseCosts`."""
         rows = (row_match >= 0).nonzero()[0]
         return self.data[self.positions(rows, row_match[rows])]
 

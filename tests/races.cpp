@@ -12,6 +12,7 @@
 #include <random>
 #include <vector>
 
+#include "core_assignment.cuh"
 #include "mixed.hpp"
 #include "munkres.cuh"
 #include "programs.cuh"
@@ -77,14 +78,20 @@ static Count kuhn(const Graph& graph) {
   return size;
 }
 
+// Keeps no lists, as the teams of a GPU.
+struct PassingTeam : HostTeam {
+  using HostTeam::HostTeam;
+  static constexpr bool PASSES = true;
+};
+
 // Runs body(team) on a team of threads.
-template <class Body>
+template <class Team = HostTeam, class Body>
 static void run_team(int threads, const Body& body) {
   Barrier barrier(threads);
   std::vector<std::thread> team;
   for (int rank = 0; rank < threads; ++rank) {
     team.emplace_back([&, rank] {
-      HostTeam member(rank, threads, &barrier);
+      Team member(rank, threads, &barrier);
       body(member);
     });
   }
@@ -213,6 +220,28 @@ static Count cost_by_munkres(const Costs& costs, AssignmentStart start, MunkresF
   return report.size == costs.num_rows ? total(costs, row_match) : -1;
 }
 
+template <class Team>
+static Count cost_by_core(const Costs& costs, AssignmentStart start, int threads) {
+  std::vector<Vertex> row_match(costs.num_rows, NONE), col_match(costs.num_columns);
+  std::vector<Vertex> levels((MOST_REPRICINGS + 2) * (costs.num_rows + 1)), augmentations(levels.size());
+  std::vector<Count> u(costs.num_rows), v(costs.num_columns);
+  std::vector<char> workspace(core_workspace_size(costs, static_cast<Count>(threads) * HostTeam::TILE));
+  Progress progress{};
+  Report report{};
+  const AssignmentTask<Count> task{{costs.num_rows, costs.num_columns, row_match.data(), col_match.data()},
+                                   u.data(),
+                                   v.data(),
+                                   {levels.data(), augmentations.data()},
+                                   workspace.data(),
+                                   &progress,
+                                   &report,
+                                   start,
+                                   false,
+                                   true};
+  run_team<Team>(threads, [&](Team& team) { assign_by_core(team, costs, task, Count{1} << 40); });
+  return report.size == costs.num_rows ? total(costs, row_match) : -1;
+}
+
 static void expect(Count expected, Count found, const Costs& costs, const char* name, int threads) {
   if (found == expected) return;
   std::printf("%s: %d x %d, %d threads: cost %lld, not %lld\n", name, costs.num_rows, costs.num_columns, threads, found,
@@ -220,11 +249,21 @@ static void expect(Count expected, Count found, const Costs& costs, const char* 
   std::exit(1);
 }
 
+static void check_core(const Costs& costs, Count expected) {
+  for (const AssignmentStart start : {AssignmentStart::none, AssignmentStart::reduce}) {
+    for (const int threads : {2, 8}) {
+      expect(expected, cost_by_core<HostTeam>(costs, start, threads), costs, "core", threads);
+      expect(expected, cost_by_core<PassingTeam>(costs, start, threads), costs, "core, in passes", threads);
+    }
+  }
+}
+
 static void check_assignment(std::mt19937& random, Vertex rows, Vertex columns, int largest) {
   std::vector<int> entries(static_cast<std::size_t>(rows) * columns);
   for (int& entry : entries) entry = static_cast<int>(random() % (largest + 1));
   const Costs costs{rows, columns, entries.data(), columns, 1, false, Costs::infinite()};
   const Count expected = cost_by_shortest_paths(costs);
+  check_core(costs, expected);
   for (const AssignmentStart start : {AssignmentStart::none, AssignmentStart::reduce, AssignmentStart::regret}) {
     for (const bool many_paths : {false, true}) {
       for (const int threads : {2, 8}) {
@@ -274,7 +313,7 @@ static double cost_by_shortest_paths(const Sparse& costs) {
   std::vector<Vertex> row_match(costs.num_rows), col_match(costs.num_columns);
   std::vector<double> u(costs.num_rows), v(costs.num_columns);
   SparseShortestPathCounters counters{};
-  SparseShortestPathSolver<Sparse> solver(costs, counters);
+  SparseShortestPathSolver<const Sparse> solver(costs, counters);
   const Vertex size = solver.solve(false, row_match.data(), col_match.data(), u.data(), v.data());
   return size == costs.num_rows ? total(costs, row_match) : -1;
 }

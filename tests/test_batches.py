@@ -1,12 +1,14 @@
 """Batches: every problem as if it were alone, for arrays, sequences and padding."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from assignment_oracles import DTYPES, brute_force, on, price, random_costs
 from conftest import host
 
 import gmatch
-from gmatch.methods import FEW_COLUMNS, assignment_method_of, batch_method_of
+from gmatch.methods import FEW_COLUMNS, FEW_ROWS, assignment_method_of, batch_method_of
 
 SEARCHES = ["tree", "tree-nearest", "classical"]
 BATCH_METHODS = {"cpu": ["auto", "jv", *SEARCHES], "gpu": ["auto", *SEARCHES]}
@@ -170,9 +172,19 @@ def test_methods_of_batches_are_chosen_by_their_columns() -> None:
     assert batch_method_of("tree", "gpu", 1000) == (gmatch.Tree(), "asked for")
 
 
-def test_methods_are_chosen_by_ties() -> None:
-    few, many = gmatch.DenseCosts(np.eye(9, dtype=int)), gmatch.DenseCosts(np.diag(range(90)) * 100)
-    assert assignment_method_of("auto", "gpu", few.values_per_row())[0] == gmatch.Classical()
-    assert assignment_method_of("auto", "gpu", many.values_per_row())[0] == gmatch.Tree()
-    assert assignment_method_of("auto", "gpu", gmatch.DenseCosts(np.eye(9)).values_per_row())[0] == gmatch.Tree()
-    assert assignment_method_of("auto", "cpu", few.values_per_row())[0] == gmatch.JV()
+def test_methods_are_chosen_by_ties_and_size() -> None:
+    def chosen(cost: Any, device: str = "gpu") -> Any:
+        return assignment_method_of("auto", device, gmatch.DenseCosts(cost))[0]
+
+    rows = FEW_ROWS
+    few, many = np.eye(rows, dtype=int) * (rows // 2), np.eye(rows, dtype=int) * rows
+    assert chosen(few) == gmatch.Classical() and chosen(few, "cpu") == chosen(many, "cpu") == gmatch.JV()
+    assert chosen(many) == chosen(many / 9) == gmatch.Core()
+    assert chosen(many[1:]) == chosen(many[1:] / 9) == gmatch.Tree()
+    assert chosen(np.eye(rows, dtype=np.int64) * 2**56) == gmatch.Tree()
+    assert assignment_method_of("auto", "gpu", None)[0] == gmatch.Tree()
+
+
+def test_core_refuses_costs_without_room_for_duals() -> None:
+    with pytest.raises(gmatch.InvalidInput, match="method 'core' needs room for duals"):
+        gmatch.lap(np.eye(300, dtype=np.int64) * 2**56, method="core")

@@ -51,6 +51,24 @@ def test_pairs_that_a_sparse_file_does_not_store_are_forbidden(
     code, output, _ = assign(capsys, path, "--partial", "--json")
     assert code == 0
     assert json.loads(output)["pairs"] == 2 and json.loads(output)["cost"] == 5.0
+    code, output, _ = assign(capsys, path, "--partial", "--maximize", "--json")
+    assert json.loads(output)["pairs"] == 2 and json.loads(output)["cost"] == 6.0
+    code, _, error = assign(capsys, path, "--cost-limit", "3")
+    assert code == 2 and "cost_limit is for dense costs" in error
+
+
+def test_zeros_of_a_dense_file_are_costs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "dense.mtx"
+    scipy.io.mmwrite(path, np.array([[0.0, 2.0], [2.0, 0.0]]))
+    code, output, _ = assign(capsys, path, "--json")
+    assert code == 0 and json.loads(output)["cost"] == 0.0
+
+
+def test_a_large_sparse_file_is_never_made_dense(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path, rows = tmp_path / "large.mtx", 200_000
+    scipy.io.mmwrite(path, sp.diags_array(np.arange(1.0, rows + 1)))
+    code, output, _ = assign(capsys, path, "--json")
+    assert code == 0 and json.loads(output)["cost"] == rows * (rows + 1) // 2
 
 
 @pytest.mark.parametrize("method", ["auto", "jv", "tree", "tree-nearest"])
@@ -86,7 +104,7 @@ def test_limit_and_terminal(
         (["generator:uniform:x"], 2, "expected a whole number where 'generator:uniform:x' has 'x'"),
         (["generator:uniform:3:y"], 2, "expected a number where 'generator:uniform:3:y' has 'y'"),
         (["generator:constant:3:1:seed=2"], 2, "expected constant:SIZE[:VALUE]"),
-        (["generator:uniform:3", "--method", "apfb"], 2, "unknown method 'apfb'; expected one of 'auto', 'jv', 'tree'"),
+        (["generator:uniform:3", "--method", "apfb"], 2, "unknown method 'apfb'; expected one of 'auto', 'jv', 'core'"),
         (["generator:uniform:3", "--threads", "0"], 2, "threads must be an integer from 1"),
         (["generator:uniform:3", "--output", "/nowhere/mates.npz"], 2, "--output must name a file in a folder"),
     ],

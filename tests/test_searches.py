@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from assignment_oracles import on
 
 import gmatch
 
@@ -48,3 +49,16 @@ def test_assignment_searches() -> None:
     best = gmatch.lap(cost)
     again = gmatch.lap(cost, method="tree", initial=best)
     assert again.stats["start_size"] == 300 and again.stats["augmentations_per_phase"] == [0]
+
+
+@pytest.mark.parametrize(("shape", "expected"), [((60, 60), 47), ((60, 90), 14)])
+def test_forms_of_munkres_make_the_same_dual_steps(shape: tuple[int, int], expected: int, device: str) -> None:
+    """The rows that free ones reach are the same for all largest matchings along zeros, and so are the duals."""
+    cost = on(np.random.default_rng(0).integers(0, 1000, shape), device)
+    forms = [method for method in gmatch.ASSIGNMENT_METHODS if isinstance(method, gmatch.Munkres)]
+    steps = {
+        (form.name, threads): gmatch.lap(cost, method=form, threads=threads).stats["dual_steps"]
+        for form in forms
+        for threads in ((1, 4) if device == "cpu" else (None,))
+    }
+    assert set(steps.values()) == {expected}, steps

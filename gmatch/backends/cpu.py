@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, Mixed, Munkres, PothenFan, Tree
+from ..methods import JV, Classical, Core, Mixed, Munkres, PothenFan, Tree
 
 if TYPE_CHECKING:
     from ..batch import CostBatch
@@ -38,6 +38,10 @@ def thread_count(threads: int | None, entries: int) -> int:
     if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or not 1 <= threads <= MAX_THREADS:
         raise InvalidInput(f"threads must be an integer from 1 to {MAX_THREADS}, or None; got {threads!r}")
     return int(threads)
+
+
+def arange(length: int) -> Any:
+    return np.arange(length)
 
 
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
@@ -74,14 +78,14 @@ def match(
             report = _native.match(*arrays, method.forest, method.shortest_only, team_size)
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None
-    counters = named(report, team_size)
+    return row_match, col_match, reached, counters_by_name(report, journal, "host", team_size)
+
+
+def counters_by_name(report: Any, journal: Any, team: str, threads: int) -> dict[str, Any]:
+    """What a program counted, in all and in each phase, and where it ran."""
+    counters: dict[str, Any] = dict(zip(_native.REPORT_FIELDS, report, strict=True))
     counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()
-    return row_match, col_match, reached, counters
-
-
-def named(report: Any, threads: int) -> dict[str, Any]:
-    """What a program counted, by name, and where it ran."""
-    return dict(zip(_native.REPORT_FIELDS, report, strict=True)) | {"team": "host", "threads": threads}
+    return counters | {"team": team, "threads": threads}
 
 
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool]:
@@ -95,21 +99,27 @@ def assign(
     """Runs a method of assignment; returns row_match, col_match, u, v, and counters by name."""
     rows, columns = costs.array.shape
     # Where columns may stay free, a serial search from given duals reads more than one from none.
-    has_duals = v is not None and (rows == columns or not isinstance(method, JV))
+    team_size = 1 if threads is None else thread_count(threads, 0)
+    serial = isinstance(method, JV) or isinstance(method, Core) and team_size == 1
+    has_duals = v is not None and (rows == columns or not serial)
     row_match = np.full(rows, -1, np.int32) if row_match is None else row_match
     col_match = np.empty(columns, np.int32)
     u = np.empty(rows, costs.dual_type)
     v = v if has_duals else np.zeros(columns, costs.dual_type)
     counters: dict[str, Any]
-    if isinstance(method, JV):
-        thread_count(threads, 0)
-        counters = dict(_native.assign_jv(costs.array, costs.maximize, costs.limit, costs.lowest, costs.highest,
-                                          row_match, col_match, u, v, has_duals))  # fmt: skip
+    if serial:
+        solve = _native.assign_jv if isinstance(method, JV) else _native.assign_core_jv
+        counters = dict(solve(costs.array, costs.maximize, costs.limit, costs.lowest, costs.highest, row_match,
+                              col_match, u, v, has_duals))  # fmt: skip
         return row_match, col_match, u, v, counters | {"team": "host", "threads": 1}
-    team_size = 1 if threads is None else thread_count(threads, 0)
-    levels, augmentations = journal = np.empty((2, rows + 1), np.int32)
+    levels, augmentations = journal = np.empty((2, journal_length(method, rows)), np.int32)
     try:
-        if isinstance(method, Munkres):
+        if isinstance(method, Core):
+            report = _native.assign_by_core(
+                costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
+                has_duals, costs.dual_spread(), team_size,
+            )  # fmt: skip
+        elif isinstance(method, Munkres):
             report = _native.assign_by_slacks(
                 costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
                 has_duals, method.rung, np.empty(rows * columns, costs.slack_type()), team_size,
@@ -122,24 +132,29 @@ def assign(
             )  # fmt: skip
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None
-    counters = named(report, team_size)
+    counters = counters_by_name(report, journal_of(method, journal), "host", team_size)
     del counters["start"]
-    return row_match, col_match, u, v, counters | phase_lists(journal, counters["phases"], method)
+    return row_match, col_match, u, v, counters
 
 
-def phase_lists(journal: Any, phases: int, method: AssignmentMethod) -> dict[str, list[int]]:
-    """What each phase did; not known where each search has a launch of its own."""
+def journal_length(method: AssignmentMethod, rows: int) -> int:
+    """How many phases there can be."""
+    return (rows + 1) * (_native.MOST_REPRICINGS + 2 if isinstance(method, Core) else 1)
+
+
+def journal_of(method: AssignmentMethod, journal: Any) -> Any:
+    """What is known of each phase: nothing where each search has a launch of its own."""
     one_launch = not isinstance(method, Munkres) or method.form in ("cooperative", "registers")
-    levels, augmentations = journal[:, : phases if one_launch else 0].tolist()
-    return {"levels_per_phase": levels, "augmentations_per_phase": augmentations}
+    return journal if one_launch else journal[:, :0]
 
 
 def assign_batch(
     batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
 ) -> tuple[Any, Any, Any, Any, Any, dict[str, Any]]:
     """Runs a method on every problem, one thread each."""
-    if isinstance(method, Munkres):
-        raise InvalidInput("method 'munkres' solves one problem at a time; use 'auto', 'jv', 'tree' or 'classical'")
+    if isinstance(method, Core | Munkres):
+        name = type(method).__name__.lower()
+        raise InvalidInput(f"method {name!r} solves one problem at a time; use 'auto', 'jv', 'tree' or 'classical'")
     kind = "jv" if isinstance(method, JV) else "classical" if isinstance(method, Classical) else "tree"
     wanted = available_threads() if threads is None else thread_count(threads, 0)
     team_size = max(1, min(wanted, len(batch)))
@@ -193,6 +208,6 @@ def assign_sparse(
         )  # fmt: skip
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None
-    counters = named(report, team_size)
+    counters = counters_by_name(report, journal, "host", team_size)
     del counters["start"]
-    return row_match, col_match, u, v, counters | phase_lists(journal, counters["phases"], method)
+    return row_match, col_match, u, v, counters

@@ -11,8 +11,8 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, ForestKind, Mixed, Munkres, PothenFan, Tree
-from .cpu import counters_of, phase_lists
+from ..methods import JV, Classical, Core, ForestKind, Mixed, Munkres, PothenFan, Tree
+from .cpu import counters_by_name, counters_of, journal_length, journal_of
 
 if TYPE_CHECKING:
     from ..batch import CostBatch
@@ -32,6 +32,8 @@ CSRC = Path(__file__).parent.parent / "csrc"
 CONSTANT_BLOCKS = 256
 PAPER_BLOCK_SIZE = 256
 BLOCK_SIZE = 1024
+# Words of 8 bytes that a grid's barrier counts in.
+ARRIVALS = 2
 # A block for each multiprocessor: more threads make the barrier of the grid dearer, and a level is mostly latency.
 GRID_BLOCK_SIZE = 512
 # Up to this many rows, columns and entries one thread block solves a problem faster than a grid with its barriers.
@@ -135,17 +137,21 @@ def to_device(array: Any) -> Any:
     return cupy.asarray(array)
 
 
+def arange(length: int) -> Any:
+    return cupy.arange(length)
+
+
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
     """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
     with indices.device as device:
         kernel = graph_program("inspect_grid", (indptr, indices), ForestKind.CLAIMED_WITH_ROOTS, 1, device)
-        state = cupy.zeros(5, np.int64)
+        state = cupy.zeros(4 + ARRIVALS, np.int64)
         blocks = max(1, min(device.attributes["MultiProcessorCount"], len(indices) // BLOCK_SIZE))
         kernel(
             (blocks,), (BLOCK_SIZE,),
             (np.int32(len(indptr) - 1), np.int32(columns), indptr, indices, np.int64(len(indices)), state, state[4:]),
         )  # fmt: skip
-        falling, first, last, bad, _ = state.tolist()
+        falling, first, last, bad = state[:4].tolist()
     return falling, first, last, bad
 
 
@@ -170,22 +176,24 @@ def match(
         journal = cupy.empty((2, min(rows, columns) + 1), np.int32)
         bytes_needed = _native.workspace_size(method.forest, start, rows, columns, graph.entries)
         workspace = cupy.empty(max(bytes_needed, 1), np.uint8)
-        fields = len(_native.REPORT_FIELDS)
-        # Counters that start at zero: the report, the progress of the steps, and the arrivals at the grid's barrier.
-        state = cupy.zeros(fields + _native.PROGRESS_SIZE // 8 + 1, np.int64)
+        report, progress, arrivals = counters_at_zero()
         kernel(
             (blocks,), (block_size,),
             (
                 np.int32(rows), np.int32(columns), graph.indptr, graph.indices, row_match, col_match, reached,
-                journal[0], journal[1], workspace, state[fields:], state, np.int32(start),
-                np.int32(method.shortest_only), state[-1:],
+                journal[0], journal[1], workspace, progress, report, np.int32(start), np.int32(method.shortest_only),
+                arrivals,
             ),
         )  # fmt: skip
-        counters = dict(zip(_native.REPORT_FIELDS, state[:fields].tolist(), strict=True))
-        levels, augmentations = journal[:, : counters["phases"]].tolist()
-    counters |= {"levels_per_phase": levels, "augmentations_per_phase": augmentations}
-    counters |= {"team": team, "threads": blocks * block_size}
+        counters = counters_by_name(report.tolist(), journal, team, blocks * block_size)
     return row_match, col_match, reached, counters
+
+
+def counters_at_zero() -> tuple[Any, Any, Any]:
+    """What a launch counts in: the report, the progress of the steps, and the arrivals at the grid's barrier."""
+    fields = len(_native.REPORT_FIELDS)
+    state = cupy.zeros(fields + _native.PROGRESS_SIZE // 8 + ARRIVALS, np.int64)
+    return state[:fields], state[fields:-ARRIVALS], state[-ARRIVALS:]
 
 
 def _refuse_threads(threads: int | None) -> None:
@@ -221,7 +229,8 @@ def assign(
     dual = costs.dual_type
     has_duals = v is not None
     with costs.array.device as device:
-        team = "block" if rows * columns <= BLOCK_ASSIGNMENT_LIMIT and not isinstance(method, Munkres) else "grid"
+        on_block = rows * columns <= BLOCK_ASSIGNMENT_LIMIT and not isinstance(method, Core | Munkres)
+        team = "block" if on_block else "grid"
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
         wide = isinstance(method, Munkres) or isinstance(method, Classical) and rows * columns >= WIDE_BLOCKS_FROM
         block_size = BLOCK_SIZE if wide else GRID_BLOCK_SIZE
@@ -229,29 +238,30 @@ def assign(
         col_match = cupy.empty(columns, np.int32)
         u = cupy.empty(rows, dual)
         v = v if has_duals else cupy.zeros(columns, dual)
-        journal = cupy.empty((2, rows + 1), np.int32)
+        journal = cupy.empty((2, journal_length(method, rows)), np.int32)
         workspace = cupy.empty(_assignment_workspace_size(method, rows, columns, blocks * block_size), np.uint8)
-        fields = len(_native.REPORT_FIELDS)
-        report = cupy.zeros(fields + _native.PROGRESS_SIZE // 8 + 1, np.int64)
+        report, progress, arrivals = counters_at_zero()
         row_stride, column_stride = (np.int64(stride // costs.array.itemsize) for stride in costs.array.strides)
         arguments = (
             np.int32(rows), np.int32(columns), costs.array, row_stride, column_stride, np.int32(costs.maximize),
             _limit_of(costs.limit, dual), row_match, col_match, u, v, journal[0], journal[1], workspace,
-            report[fields:], report, np.int32(start), np.int32(has_duals),
+            progress, report, np.int32(start), np.int32(has_duals),
         )  # fmt: skip
         if isinstance(method, Munkres):
-            _run_munkres(costs, method, arguments, report, device)
+            _run_munkres(costs, method, arguments, report, arrivals, device)
+        elif isinstance(method, Core):
+            kernel = program("core_assignment.cuh", "assign_core_grid", device.id, core_cost=c_type(costs.array))
+            kernel((blocks,), (block_size,), (*arguments, dual(costs.dual_spread()), arrivals))
         else:
             kernel = program(
                 "assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array),
                 edges=_edges_of(method), block_limit=BLOCK_SIZE if isinstance(method, Classical) else GRID_BLOCK_SIZE,
             )  # fmt: skip
             many_paths = np.int32(isinstance(method, Tree) and method.paths == "many")
-            kernel((blocks,), (block_size,), (*arguments, many_paths, report[-1:]))
-        counters = dict(zip(_native.REPORT_FIELDS, report[:fields].tolist(), strict=True))
-        del counters["start"]
-        counters |= phase_lists(journal, counters["phases"], method)
-    return row_match, col_match, u, v, counters | {"team": team, "threads": blocks * block_size}
+            kernel((blocks,), (block_size,), (*arguments, many_paths, arrivals))
+        counters = counters_by_name(report.tolist(), journal_of(method, journal), team, blocks * block_size)
+    del counters["start"]
+    return row_match, col_match, u, v, counters
 
 
 def _edges_of(method: AssignmentMethod) -> str:
@@ -261,16 +271,20 @@ def _edges_of(method: AssignmentMethod) -> str:
 def _assignment_workspace_size(method: AssignmentMethod, rows: int, columns: int, threads: int) -> int:
     if isinstance(method, Munkres):
         return _native.munkres_workspace_size(rows, columns, threads)
+    if isinstance(method, Core):
+        return _native.core_workspace_size(rows, columns, threads)
     return _native.assignment_workspace_size(rows, columns, threads, isinstance(method, Classical))
 
 
-def _run_munkres(costs: DenseCosts, method: Munkres, arguments: tuple[Any, ...], report: Any, device: Any) -> None:
+def _run_munkres(
+    costs: DenseCosts, method: Munkres, arguments: tuple[Any, ...], report: Any, arrivals: Any, device: Any
+) -> None:
     """One launch, or the loop of `run_munkres` in csrc/munkres.cuh with a launch for each line."""
     rows, columns = costs.array.shape
     slacks = cupy.empty(rows * columns, costs.slack_type())
     infinite = _limit_of(None, costs.dual_type)
     least = cupy.full(1, infinite, costs.dual_type)
-    arguments += (np.int32(method.rung), slacks, least, report[-1:])
+    arguments += (np.int32(method.rung), slacks, least, arrivals)
 
     def launch(name: str) -> None:
         types = {"cost": c_type(costs.array), "slack": c_type(slacks)}
@@ -300,7 +314,7 @@ def assign_batch(
 ) -> tuple[Any, Any, Any, Any, Any, dict[str, Any]]:
     """Runs a method on every problem, one block each, in one launch."""
     _refuse_threads(threads)
-    if isinstance(method, JV | Munkres):
+    if isinstance(method, JV | Core | Munkres):
         raise InvalidInput(f"method {method.name!r} solves no batches on a GPU; use 'auto', 'tree' or 'classical'")
     problems, rows, columns = batch.shape
     dual = batch.dual_type
@@ -371,18 +385,15 @@ def assign_sparse(
         v = v if has_duals else cupy.zeros(columns, dual)
         journal = cupy.empty((2, rows + 1), np.int32)
         workspace = cupy.empty(_native.sparse_assignment_workspace_size(rows, columns), np.uint8)
-        fields = len(_native.REPORT_FIELDS)
-        state = cupy.zeros(fields + _native.PROGRESS_SIZE // 8 + 1, np.int64)
+        report, progress, arrivals = counters_at_zero()
         kernel(
             (blocks,), (GRID_BLOCK_SIZE,),
             (
                 np.int32(rows), np.int32(columns), costs.indptr, costs.indices, costs.data, np.int32(costs.maximize),
-                row_match, col_match, u, v, journal[0], journal[1], workspace, state[fields:], state, np.int32(start),
-                np.int32(has_duals), np.int32(isinstance(method, Tree) and method.paths == "many"), state[-1:],
+                row_match, col_match, u, v, journal[0], journal[1], workspace, progress, report, np.int32(start),
+                np.int32(has_duals), np.int32(isinstance(method, Tree) and method.paths == "many"), arrivals,
             ),
         )  # fmt: skip
-        counters = dict(zip(_native.REPORT_FIELDS, state[:fields].tolist(), strict=True))
-        del counters["start"]
-        levels, augmentations = journal[:, : counters["phases"]].tolist()
-    counters |= {"levels_per_phase": levels, "augmentations_per_phase": augmentations}
-    return row_match, col_match, u, v, counters | {"team": team, "threads": blocks * GRID_BLOCK_SIZE}
+        counters = counters_by_name(report.tolist(), journal, team, blocks * GRID_BLOCK_SIZE)
+    del counters["start"]
+    return row_match, col_match, u, v, counters

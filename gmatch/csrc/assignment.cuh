@@ -23,20 +23,38 @@ struct AssignmentTask {
   bool many_paths;
 };
 
-// The largest u for the v there are: no slack is negative, and every row has a tight edge.
+DEVICE ClaimedForest<true> carve_forest(Workspace& workspace, const Matching& matching) {
+  ClaimedForest<true> forest{};
+  forest.matching = matching;
+  forest.carve(workspace);
+  return forest;
+}
+
+// The least of cost - v that this lane of a group sees in a row.
 template <class Team, class Cost>
-DEVICE void reduce_rows(const Team& team, const TightEdges<Cost>& edges) {
+DEVICE auto least_reduced_cost(const Team& team, const TightEdges<Cost>& edges, Vertex row) {
   using Dual = typename TightEdges<Cost>::Dual;
   const DenseCosts<Cost>& costs = edges.costs;
-  team.each_group(costs.num_rows, [&](Count i) {
+  Dual least = costs.infinite();
+  TightLists::each_column(
+      team, 0, costs.num_columns, [&](Vertex column) { return costs.at(row, column) - edges.v[column]; },
+      [&](Vertex, Dual reduced) { least = reduced < least ? reduced : least; });
+  return least;
+}
+
+template <class Cost>
+DEVICE bool is_tight(const TightEdges<Cost>& edges, Vertex row, Vertex column) {
+  return !(edges.slack(edges.costs.at(row, column), edges.u[row], edges.v[column]) > 0);
+}
+
+// The largest u for the v there are: no slack is negative, and every row has a tight edge.
+template <class Team, class Edges>
+DEVICE void reduce_rows(const Team& team, const Edges& edges) {
+  team.each_group(edges.costs.num_rows, [&](Count i) {
     const Vertex row = static_cast<Vertex>(i);
-    Dual smallest = costs.infinite();
-    TightLists::each_column(
-        team, 0, costs.num_columns, [&](Vertex column) { return costs.at(row, column) - edges.v[column]; },
-        [&](Vertex, Dual reduced) { smallest = reduced < smallest ? reduced : smallest; });
-    smallest = team.min_group(smallest);
+    const auto least = team.min_group(least_reduced_cost(team, edges, row));
     // A row without an allowed pair has no tight edge, whatever its dual.
-    if (team.lane() == 0) edges.u[row] = smallest == costs.infinite() ? 0 : smallest;
+    if (team.lane() == 0) edges.u[row] = least == edges.costs.infinite() ? 0 : least;
   });
 }
 
@@ -86,7 +104,7 @@ DEVICE bool take_column(const Team& team, const Matching& matching, Vertex row, 
 
 // Vogel's rule: of the rows that want a column, it goes to the one that would lose most by its second best. As tried by
 // Kawtikwar, Cravens, Yang, "Improvements to Hungarian Solver", Improvement Attempt 1.
-template <class Team, class Cost>
+template <class Cost>
 class RegretStart {
  public:
   using Dual = typename TightEdges<Cost>::Dual;
@@ -99,6 +117,7 @@ class RegretStart {
   }
 
   // Rounds of bids for tight columns, until no row finds a free one.
+  template <class Team>
   DEVICE void run(Steps<Team>& steps) const {
     Team& team = steps.team;
     team.each(matching_.num_columns, [&](Count column) { bids_[column] = NO_BID; });
@@ -122,6 +141,7 @@ class RegretStart {
   static constexpr Count NO_BID = 0x7fffffffffffffff;
 
   // Least for the largest regret; then for the first row.
+  template <class Team>
   DEVICE void find_key(const Team& team, Vertex row) const {
     Dual least = edges_.costs.infinite(), second = least;
     TightLists::each_column(
@@ -139,6 +159,7 @@ class RegretStart {
   }
 
   // The first free tight column at or after a place of its own, so that rows alike do not all want the same one.
+  template <class Team>
   DEVICE void bid(const Steps<Team>& steps, Vertex row) const {
     const Team& team = steps.team;
     if (matching_.row_match[row] != NONE) {
@@ -181,20 +202,28 @@ class RegretStart {
   Vertex* wanted_;  // [num_rows]
 };
 
+// By Vogel's rule, or the first that there is.
+template <class Team, class Cost, class Dual>
+DEVICE void match_tight_pairs(Steps<Team>& steps, const TightEdges<Cost>& edges, const AssignmentTask<Dual>& task,
+                              Workspace workspace) {
+  if (task.start != AssignmentStart::regret) return match_tight_pairs(steps.team, task.matching, edges);
+  RegretStart<Cost> regret(task.matching, edges);
+  regret.carve(workspace);
+  regret.run(steps);
+}
+
 // Of a matching that is given, only tight pairs may stay.
-template <class Team, class Cost>
-DEVICE void keep_tight_pairs(const Team& team, const Matching& matching, const TightEdges<Cost>& edges) {
+template <class Team, class Edges>
+DEVICE void keep_tight_pairs(const Team& team, const Matching& matching, const Edges& edges) {
   team.each(matching.num_rows, [&](Count i) {
     const Vertex row = static_cast<Vertex>(i), column = matching.row_match[row];
-    if (column == NONE) return;
-    const auto slack = edges.slack(edges.costs.at(row, column), edges.u[row], edges.v[column]);
-    if (slack > 0) matching.row_match[row] = NONE;
+    if (column != NONE && !is_tight(edges, row, column)) matching.row_match[row] = NONE;
   });
 }
 
 // A column that stays free must have v = 0, the most there is. Raises those without a mate; whether there were any.
-template <class Team, class Cost>
-DEVICE bool raise_free_columns(Steps<Team>& steps, const Matching& matching, const TightEdges<Cost>& edges, bool all) {
+template <class Team, class Edges>
+DEVICE bool raise_free_columns(Steps<Team>& steps, const Matching& matching, const Edges& edges, bool all) {
   steps.team.each(matching.num_columns, [&](Count column) {
     if (edges.v[column] == 0 || (!all && matching.col_match[column] != NONE)) return;
     edges.v[column] = 0;
@@ -205,8 +234,8 @@ DEVICE bool raise_free_columns(Steps<Team>& steps, const Matching& matching, con
 }
 
 // Matches along tight edges, for the duals v that there are.
-template <class Team, class Cost, class Dual>
-DEVICE void match_tightly(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Cost>& edges,
+template <class Team, class Edges, class Dual>
+DEVICE void match_tightly(Steps<Team>& steps, const ClaimedForest<true>& forest, Edges& edges,
                           const AssignmentTask<Dual>& task, Workspace workspace) {
   Team& team = steps.team;
   const Matching& matching = task.matching;
@@ -223,18 +252,12 @@ DEVICE void match_tightly(Steps<Team>& steps, const ClaimedForest<true>& forest,
   team.sync();
   if (task.start == AssignmentStart::none) return;
   if (matching.num_rows == matching.num_columns && !task.has_duals) reduce_columns(steps, forest, edges);
-  if (task.start == AssignmentStart::regret) {
-    RegretStart<Team, Cost> regret(matching, edges);
-    regret.carve(workspace);
-    regret.run(steps);
-  } else {
-    match_tight_pairs(team, matching, edges);
-  }
+  match_tight_pairs(steps, edges, task, workspace);
   team.sync();
 }
 
-template <class Team, class Cost, class Dual>
-DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Cost>& edges,
+template <class Team, class Edges, class Dual>
+DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& forest, Edges& edges,
                                  const AssignmentTask<Dual>& task, Workspace workspace) {
   constexpr int MAX_ROUNDS = 8;
   const Matching& matching = task.matching;
@@ -247,15 +270,15 @@ DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& 
   }
 }
 
-template <class Cost, class Dual>
-DEVICE void set_up(TightEdges<Cost>& edges, const AssignmentTask<Dual>& task) {
+template <class Edges, class Dual>
+DEVICE void set_up(Edges& edges, const AssignmentTask<Dual>& task) {
   edges.many_paths = task.many_paths && task.matching.num_rows == task.matching.num_columns;
 }
 template <class Cost, class Dual>
 DEVICE void set_up(ClassicalEdges<Cost>&, const AssignmentTask<Dual>&) {}
 
-template <class Edges, class Cost, class Dual>
-DEVICE Edges edges_of(const DenseCosts<Cost>& costs, const AssignmentTask<Dual>& task) {
+template <class Edges, class Costs, class Dual>
+DEVICE Edges edges_of(const Costs& costs, const AssignmentTask<Dual>& task) {
   Edges edges{};
   edges.costs = costs;
   edges.u = task.u;
@@ -265,15 +288,13 @@ DEVICE Edges edges_of(const DenseCosts<Cost>& costs, const AssignmentTask<Dual>&
 }
 
 // Runs the start. What it works in is free again after it. Apart, and with copies of its own, so that a GPU's registers
-// are shared out for the search alone.
+// are shared out for the search alone; so it gives the team back.
 template <class Team, class Cost, class Dual>
-DEVICE_APART void start_assignment(Team team, DenseCosts<Cost> costs, AssignmentTask<Dual> task) {
+DEVICE_APART Team start_assignment(Team team, DenseCosts<Cost> costs, AssignmentTask<Dual> task) {
   Steps<Team> steps(team, *task.progress);
   Count now = team.nanoseconds();
   Workspace workspace(task.workspace);
-  ClaimedForest<true> forest{};
-  forest.matching = task.matching;
-  forest.carve(workspace);
+  const auto forest = carve_forest(workspace, task.matching);
   auto edges = edges_of<TightEdges<Cost>>(costs, task);
   edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
   run_assignment_start(steps, forest, edges, task, workspace);
@@ -284,24 +305,22 @@ DEVICE_APART void start_assignment(Team team, DenseCosts<Cost> costs, Assignment
   if (team.rank() == 0) {
     *task.progress = Progress{};
     task.report->start = static_cast<Count>(task.start);
-    task.report->start_ns = lap(team, now);
+    task.report->start_ns += lap(team, now);
   }
   team.sync();
+  return team;
 }
 
 // Date and Nagi's variants: the classical one with ClassicalEdges, that of alternating trees with TightEdges.
 template <class Edges, class Team, class Cost>
 DEVICE void assign(Team& team, const DenseCosts<Cost>& costs,
                    const AssignmentTask<typename DenseCosts<Cost>::Dual>& task) {
-  const Matching& matching = task.matching;
   Report& report = *task.report;
-  start_assignment(team, costs, task);
+  team = start_assignment(team, costs, task);
 
   Steps<Team> steps(team, *task.progress);
   Workspace workspace(task.workspace);
-  ClaimedForest<true> forest{};
-  forest.matching = matching;
-  forest.carve(workspace);
+  const auto forest = carve_forest(workspace, task.matching);
   auto edges = edges_of<Edges>(costs, task);
   edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
   edges.begin(team);
@@ -310,23 +329,20 @@ DEVICE void assign(Team& team, const DenseCosts<Cost>& costs,
 
   if (team.rank() == 0) {
     report.size = report.start_size + steps.progress.augmented;
-    report.dual_steps = edges.dual_steps;
-    report.rows_scanned = edges.rows_scanned;
+    report.dual_steps += edges.dual_steps;
+    report.rows_scanned += edges.rows_scanned;
   }
 }
 
 template <class Edges, class Cost>
 DEVICE Count assignment_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
   Workspace workspace(nullptr);
-  ClaimedForest<true> forest{};
-  forest.matching = {costs.num_rows, costs.num_columns, nullptr, nullptr};
-  forest.carve(workspace);
+  const auto forest = carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr});
   Workspace for_search = workspace;
   TightEdges<Cost> start_edges{};
   start_edges.costs = costs;
   start_edges.carve(workspace, team_tile);
-  workspace.take<Count>(static_cast<Count>(costs.num_rows) + costs.num_columns);  // of RegretStart
-  workspace.take<Vertex>(costs.num_rows + 64);
+  RegretStart<Cost>(forest.matching, start_edges).carve(workspace);
   Edges edges{};
   edges.costs = costs;
   edges.carve(for_search, team_tile);

@@ -20,6 +20,14 @@ struct DualOf<long long> {
 DEVICE long long beyond_all(long long) { return 0x7fffffffffffffff; }
 DEVICE double beyond_all(double) { return 1e308 * 10; }
 
+// Whether a slack that should be zero is, up to what a few roundings make of it.
+DEVICE bool is_rounding(long long slack, long long, long long) { return slack == 0; }
+DEVICE bool is_rounding(double slack, double u_of_row, double v_of_column) {
+  constexpr double ROUNDINGS = 1.0 / (1LL << 48);
+  const double u = u_of_row < 0 ? -u_of_row : u_of_row, v = v_of_column < 0 ? -v_of_column : v_of_column;
+  return (slack < 0 ? -slack : slack) <= ROUNDINGS * (u + v);
+}
+
 template <class Cost_>
 struct DenseCosts {
   using Cost = Cost_;
@@ -36,11 +44,13 @@ struct DenseCosts {
   // More than any sum of costs.
   static DEVICE Dual infinite() { return beyond_all(Dual{}); }
 
-  DEVICE Dual at(Vertex row, Vertex column) const {
-    const Dual entry = static_cast<Dual>(costs[row * row_stride + column * column_stride]);
-    const Dual cost = maximize ? -entry : entry;
+  DEVICE Cost entry(Vertex row, Vertex column) const { return costs[row * row_stride + column * column_stride]; }
+  // What a pair with this entry costs.
+  DEVICE Dual of_entry(Cost entry) const {
+    const Dual cost = maximize ? -static_cast<Dual>(entry) : static_cast<Dual>(entry);
     return cost < limit ? cost : limit;
   }
+  DEVICE Dual at(Vertex row, Vertex column) const { return of_entry(entry(row, column)); }
   // Forbidden pairs cost plus infinity; integers have none.
   static DEVICE bool is_forbidden(Dual cost) { return cost == infinite(); }
 };

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "batch.cuh"
+#include "core_assignment.cuh"
+#include "core_shortest_path.hpp"
 #include "mixed.hpp"
 #include "munkres.cuh"
 #include "pothen_fan.hpp"
@@ -104,24 +106,15 @@ nb::tuple to_tuple(const Report& report) {
   return nb::tuple(fields);
 }
 
-// The arrays of one call of a method of cardinality, and what it reports.
-template <class Offset, class Column>
+// One call of a method: what its threads work on, and what they report.
+template <class AnyTask>
 class Call {
  public:
-  using Edges = CsrEdges<Offset, Column>;
-
-  Call(Array<const Offset> offsets, Array<const Column> columns, int num_columns, Array<Vertex> row_match,
-       Array<Vertex> col_match, Array<std::uint8_t> reached, Array<Vertex> levels, Array<Vertex> augmentations,
-       int start)
-      : edges{static_cast<Vertex>(offsets.shape(0)) - 1, num_columns, offsets.data(), columns.data()},
-        task{{edges.num_rows, num_columns, row_match.data(), col_match.data()},
-             reached.data(),
-             {levels.data(), augmentations.data()},
-             nullptr,
-             &progress_,
-             &report_,
-             static_cast<Start>(start),
-             false} {}
+  // Without workspace, progress and report, which are the call's own.
+  explicit Call(const AnyTask& given) : task(given) {
+    task.progress = &progress_;
+    task.report = &report_;
+  }
 
   // Runs program(team) on host threads, with a workspace of so many bytes.
   template <class Program>
@@ -135,8 +128,7 @@ class Call {
     return to_tuple(report_);
   }
 
-  const Edges edges;
-  Task task;
+  AnyTask task;
 
  private:
   Progress progress_{};
@@ -144,10 +136,46 @@ class Call {
 };
 
 template <class Offset, class Column>
+struct GraphCall : Call<Task> {
+  const CsrEdges<Offset, Column> edges;
+
+  GraphCall(const Array<const Offset>& offsets, const Array<const Column>& columns, int num_columns,
+            const Array<Vertex>& row_match, const Array<Vertex>& col_match, const Array<std::uint8_t>& reached,
+            const Array<Vertex>& levels, const Array<Vertex>& augmentations, int start)
+      : Call<Task>({{static_cast<Vertex>(offsets.shape(0)) - 1, num_columns, row_match.data(), col_match.data()},
+                    reached.data(),
+                    {levels.data(), augmentations.data()},
+                    nullptr,
+                    nullptr,
+                    nullptr,
+                    static_cast<Start>(start),
+                    false}),
+        edges{task.matching.num_rows, num_columns, offsets.data(), columns.data()} {}
+};
+
+template <class Dual>
+struct AssignmentCall : Call<AssignmentTask<Dual>> {
+  template <class Costs>
+  AssignmentCall(const Costs& costs, const Array<Vertex>& row_match, const Array<Vertex>& col_match,
+                 const Array<Dual>& u, const Array<Dual>& v, const Array<Vertex>& levels,
+                 const Array<Vertex>& augmentations, int start, bool has_duals, bool many_paths)
+      : Call<AssignmentTask<Dual>>({{costs.num_rows, costs.num_columns, row_match.data(), col_match.data()},
+                                    u.data(),
+                                    v.data(),
+                                    {levels.data(), augmentations.data()},
+                                    nullptr,
+                                    nullptr,
+                                    nullptr,
+                                    static_cast<AssignmentStart>(start),
+                                    has_duals,
+                                    many_paths}) {}
+};
+
+template <class Offset, class Column>
 nb::tuple match(Array<const Offset> offsets, Array<const Column> columns, int num_columns, Array<Vertex> row_match,
                 Array<Vertex> col_match, Array<std::uint8_t> reached, Array<Vertex> levels,
                 Array<Vertex> augmentations, int start, int forest, bool shortest_only, int threads) {
-  Call<Offset, Column> call(offsets, columns, num_columns, row_match, col_match, reached, levels, augmentations, start);
+  GraphCall call(offsets, columns, num_columns, row_match, col_match, reached, levels, augmentations, start);
   call.task.shortest_only = shortest_only;
   return with_forest(static_cast<ForestKind>(forest), [&](auto kind) {
     using Forest = decltype(kind);
@@ -162,7 +190,7 @@ template <class Offset, class Column>
 nb::tuple match_pothen_fan(Array<const Offset> offsets, Array<const Column> columns, int num_columns,
                            Array<Vertex> row_match, Array<Vertex> col_match, Array<std::uint8_t> reached,
                            Array<Vertex> levels, Array<Vertex> augmentations, int start) {
-  Call<Offset, Column> call(offsets, columns, num_columns, row_match, col_match, reached, levels, augmentations, start);
+  GraphCall call(offsets, columns, num_columns, row_match, col_match, reached, levels, augmentations, start);
   return call.run(pothen_fan_workspace_size(call.edges, call.task), 1,
                   [&](HostTeam& team) { match_by_pothen_fan(team, call.edges, call.task); });
 }
@@ -171,7 +199,7 @@ template <class Offset, class Column>
 nb::tuple match_mixed(Array<const Offset> offsets, Array<const Column> columns, int num_columns,
                       Array<Vertex> row_match, Array<Vertex> col_match, Array<std::uint8_t> reached,
                       Array<Vertex> levels, Array<Vertex> augmentations, int start, int threads) {
-  Call<Offset, Column> call(offsets, columns, num_columns, row_match, col_match, reached, levels, augmentations, start);
+  GraphCall call(offsets, columns, num_columns, row_match, col_match, reached, levels, augmentations, start);
   bool proven = false;
   return call.run(mixed_workspace_size(call.edges, call.task), threads,
                   [&](HostTeam& team) { match_in_turns(team, call.edges, call.task, proven); });
@@ -188,6 +216,8 @@ nb::tuple inspect(Array<const Offset> offsets, Array<const Column> columns, int 
   }
   return nb::make_tuple(seen.falling_offsets, seen.first_offset, seen.last_offset, seen.bad_columns);
 }
+
+Count team_tile(int threads) { return static_cast<Count>(threads) * HostTeam::TILE; }
 
 template <class T>
 using CostMatrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
@@ -209,32 +239,25 @@ nb::tuple assign_by_search(CostMatrix<Cost> costs, bool maximize, nb::handle lim
                       Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
                       Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels, Array<Vertex> augmentations,
                       int start, bool has_duals, bool classical, bool many_paths, int threads) {
-  using Dual = typename DenseCosts<Cost>::Dual;
   const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
-  Progress progress{};
-  Report report{};
-  AssignmentTask<Dual> task{{problem.num_rows, problem.num_columns, row_match.data(), col_match.data()},
-                            u.data(),
-                            v.data(),
-                            {levels.data(), augmentations.data()},
-                            nullptr,
-                            &progress,
-                            &report,
-                            static_cast<AssignmentStart>(start),
-                            has_duals,
-                            many_paths};
-  {
-    const nb::gil_scoped_release release;
-    const Count team_tile = static_cast<Count>(threads) * HostTeam::TILE;
-    const auto run = [&](auto edges) {
-      using Edges = decltype(edges);
-      const std::unique_ptr<char[]> workspace(new char[assignment_workspace_size<Edges>(problem, team_tile)]);
-      task.workspace = workspace.get();
-      run_on_host(threads, [&](HostTeam& team) { assign<Edges>(team, problem, task); });
-    };
-    classical ? run(ClassicalEdges<Cost>{}) : run(TightEdges<Cost>{});
-  }
-  return to_tuple(report);
+  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, many_paths);
+  const auto run = [&](auto edges) {
+    using Edges = decltype(edges);
+    return call.run(assignment_workspace_size<Edges>(problem, team_tile(threads)), threads,
+                    [&](HostTeam& team) { assign<Edges>(team, problem, call.task); });
+  };
+  return classical ? run(ClassicalEdges<Cost>{}) : run(TightEdges<Cost>{});
+}
+
+template <class Cost>
+nb::tuple assign_core(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
+                      Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                      Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels, Array<Vertex> augmentations,
+                      int start, bool has_duals, typename DenseCosts<Cost>::Dual spread, int threads) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, true);
+  return call.run(core_workspace_size(problem, team_tile(threads)), threads,
+                  [&](HostTeam& team) { assign_by_core(team, problem, call.task, spread); });
 }
 
 template <class Cost, class Slack>
@@ -244,30 +267,32 @@ nb::tuple assign_by_slacks(CostMatrix<Cost> costs, bool maximize, nb::handle lim
                            Array<Vertex> augmentations, int start, bool has_duals, int form, Array<Slack> slacks,
                            int threads) {
   const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
-  Progress progress{};
-  Report report{};
+  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, false);
   auto least = problem.infinite();
-  {
-    const nb::gil_scoped_release release;
-    const Count team_tile = static_cast<Count>(threads) * HostTeam::TILE;
-    const std::unique_ptr<char[]> workspace(new char[munkres_workspace_size(problem, team_tile)]);
-    run_on_host(threads, [&](HostTeam& team) {
-      Munkres<Cost, Slack> munkres{problem,
-                                   {{problem.num_rows, problem.num_columns, row_match.data(), col_match.data()},
-                                    u.data(),
-                                    v.data(),
-                                    {levels.data(), augmentations.data()},
-                                    workspace.get(),
-                                    &progress,
-                                    &report,
-                                    static_cast<AssignmentStart>(start),
-                                    has_duals,
-                                    false}};
-      munkres.set_up(static_cast<MunkresForm>(form), slacks.data(), &least);
-      run_munkres(team, munkres);
-    });
-  }
-  return to_tuple(report);
+  return call.run(munkres_workspace_size(problem, team_tile(threads)), threads, [&](HostTeam& team) {
+    Munkres<Cost, Slack> munkres{problem, call.task};
+    munkres.set_up(static_cast<MunkresForm>(form), slacks.data(), &least);
+    run_munkres(team, munkres);
+  });
+}
+
+// What a serial method reports.
+template <class Counters>
+nb::dict to_dict(Vertex size, Count start_size, const Counters& counted, Count search_ns) {
+  nb::dict report;
+  report["size"] = size;
+  report["start_size"] = start_size;
+  report["phases"] = counted.augmentations;
+  report["levels"] = counted.rows_scanned;
+  report["dual_steps"] = counted.dual_updates;
+  report["rows_scanned"] = counted.rows_scanned;
+  report["edges_inspected"] = counted.entries_read;
+  report["levels_per_phase"] = nb::list();
+  report["augmentations_per_phase"] = nb::list();
+  report["start_ns"] = 0;
+  report["search_ns"] = search_ns;
+  report["augment_ns"] = 0;
+  return report;
 }
 
 // Integer costs too far from zero for the marks of the serial method, moved to where the least of them is zero.
@@ -318,19 +343,42 @@ nb::dict assign_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
     size = solve_serially(problem, {least_cost, greatest_cost, has_duals, false},
                           {u.data(), v.data(), row_match.data(), col_match.data(), in_witness.get()}, counted);
   }
-  nb::dict report;
-  report["size"] = size;
-  report["start_size"] = 0;
-  report["phases"] = counted.augmentations;
-  report["levels"] = counted.rows_scanned;
-  report["dual_steps"] = counted.dual_updates;
-  report["rows_scanned"] = counted.rows_scanned;
-  report["edges_inspected"] = counted.entries_read;
-  report["levels_per_phase"] = nb::list();
-  report["augmentations_per_phase"] = nb::list();
-  report["start_ns"] = 0;
-  report["search_ns"] = lap(clock, now);
-  report["augment_ns"] = 0;
+  return to_dict(size, 0, counted, lap(clock, now));
+}
+
+// The core on one core of the host; where it gives up, the whole matrix, from the duals there are.
+template <class Cost>
+nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
+                        typename DenseCosts<Cost>::Dual least_cost, typename DenseCosts<Cost>::Dual greatest_cost,
+                        Array<Vertex> row_match, Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                        Array<typename DenseCosts<Cost>::Dual> v, bool has_duals) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  CoreCounters counted{};
+  Vertex size;
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  bool gave_up;
+  {
+    const nb::gil_scoped_release release;
+    const std::unique_ptr<bool[]> in_witness(new bool[problem.num_rows]);
+    const ShortestPathResult<typename DenseCosts<Cost>::Dual> result{u.data(), v.data(), row_match.data(),
+                                                                     col_match.data(), in_witness.get()};
+    size = solve_by_core(problem, has_duals, result, counted);
+    gave_up = size == NONE;
+    if (gave_up) {
+      const bool from_duals = has_duals || counted.sparse.augmentations > 0;
+      size = solve_serially(problem, {least_cost, greatest_cost, from_duals, false}, result, counted.dense);
+    }
+  }
+  nb::dict report = to_dict(size, counted.sparse.start_size, counted.sparse, lap(clock, now));
+  report["phases"] = counted.sparse.augmentations + counted.dense.augmentations;
+  report["levels"] = report["rows_scanned"] = counted.sparse.rows_scanned + counted.dense.rows_scanned;
+  report["dual_steps"] = counted.sparse.dual_updates + counted.dense.dual_updates;
+  report["edges_inspected"] = counted.sparse.entries_read + counted.dense.entries_read;
+  report["repricings"] = counted.times_learned;
+  report["price_ns"] = counted.price_ns;
+  report["search_ns"] = nb::cast<Count>(report["search_ns"]) - counted.price_ns;
+  report["gave_up"] = gave_up;
   return report;
 }
 
@@ -355,8 +403,44 @@ CostRange<Cost> empty_range() {
           Limits::has_infinity ? -Limits::infinity() : Limits::lowest(), false, false, false};
 }
 
+// The same of a row of floats whose entries lie side by side, in lanes.
+template <class Cost>
+VECTOR_CLONES void add_floats(CostRange<Cost>& range, const Cost* row, Count columns) {
+  constexpr int LANES = 32;
+  constexpr Cost INFINITE = std::numeric_limits<Cost>::infinity();
+  Cost lowest[LANES], highest[LANES], least[LANES], most[LANES], odd[LANES];
+  for (int lane = 0; lane < LANES; ++lane) {
+    lowest[lane] = least[lane] = INFINITE;
+    highest[lane] = most[lane] = -INFINITE;
+    odd[lane] = 0;
+  }
+  const auto add = [&](int lane, Cost entry) {
+    const Cost above = entry > -INFINITE ? entry : INFINITE, below = entry < INFINITE ? entry : -INFINITE;
+    lowest[lane] = above < lowest[lane] ? above : lowest[lane];
+    highest[lane] = below > highest[lane] ? below : highest[lane];
+    least[lane] = entry < least[lane] ? entry : least[lane];
+    most[lane] = entry > most[lane] ? entry : most[lane];
+    odd[lane] = entry == entry ? odd[lane] : 1;
+  };
+  const Count whole = columns / LANES * LANES;
+  for (Count begin = 0; begin < whole; begin += LANES) {
+    for (int lane = 0; lane < LANES; ++lane) add(lane, row[begin + lane]);
+  }
+  for (Count column = whole; column < columns; ++column) add(static_cast<int>(column - whole), row[column]);
+  for (int lane = 0; lane < LANES; ++lane) {
+    range.lowest = std::min(range.lowest, lowest[lane]);
+    range.highest = std::max(range.highest, highest[lane]);
+    range.minus_inf |= least[lane] == -INFINITE;
+    range.plus_inf |= most[lane] == INFINITE;
+    range.nan |= odd[lane] != 0;
+  }
+}
+
 template <class Cost>
 void add_row(CostRange<Cost>& range, const Cost* row, Count columns, Count stride) {
+  if constexpr (std::numeric_limits<Cost>::has_infinity) {
+    if (stride == 1) return add_floats(range, row, columns);
+  }
   CostRange<Cost> here = range;
   if constexpr (std::numeric_limits<Cost>::has_infinity) {
     const Cost infinity = std::numeric_limits<Cost>::infinity();
@@ -550,6 +634,11 @@ Count gpu_assignment_workspace_size(int num_rows, int num_columns, int threads, 
                    : assignment_workspace_size<TightEdges<double>>(costs, team_tile);
 }
 
+Count gpu_core_workspace_size(int num_rows, int num_columns, int threads) {
+  const DenseCosts<double> costs{num_rows, num_columns, nullptr, 0, 0, false, 0};
+  return core_workspace_size(costs, static_cast<Count>(threads) * DEVICE_TILE);
+}
+
 Count gpu_batch_workspace_size(int num_rows, int num_columns, int threads, bool classical) {
   const DenseCosts<double> costs{num_rows, num_columns, nullptr, 0, 0, false, 0};
   const Count team_tile = static_cast<Count>(threads) * DEVICE_TILE;
@@ -566,6 +655,12 @@ void define_assignment_for(nb::module_& m) {
   m.def("assign_jv", &assign_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
         "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
         "has_duals"_a);
+  m.def("assign_core_jv", &assign_core_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
+        "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "has_duals"_a);
+  m.def("assign_by_core", &assign_core<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "spread"_a, "threads"_a);
   m.def("assign_by_search", &assign_by_search<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
         "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
         "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "classical"_a,
@@ -613,8 +708,8 @@ template <class Offset, class Column, class Cost>
 nb::dict assign_sparse_jv(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
                           bool maximize, Array<Vertex> row_match, Array<Vertex> col_match,
                           Array<typename DualOf<Cost>::type> u, Array<typename DualOf<Cost>::type> v, bool has_duals) {
-  using Costs = SparseCosts<Cost, Offset, Column>;
-  const Costs problem = sparse_costs<Costs>(offsets, columns, costs, maximize, col_match);
+  using Costs = const SparseCosts<Cost, Offset, Column>;
+  Costs problem = sparse_costs<SparseCosts<Cost, Offset, Column>>(offsets, columns, costs, maximize, col_match);
   SparseShortestPathCounters counted{};
   Vertex size;
   const HostTeam clock(0, 1, nullptr);
@@ -624,20 +719,7 @@ nb::dict assign_sparse_jv(Array<const Offset> offsets, Array<const Column> colum
     SparseShortestPathSolver<Costs> solver(problem, counted);
     size = solver.solve(has_duals, row_match.data(), col_match.data(), u.data(), v.data());
   }
-  nb::dict report;
-  report["size"] = size;
-  report["start_size"] = counted.start_size;
-  report["phases"] = counted.augmentations;
-  report["levels"] = counted.rows_scanned;
-  report["dual_steps"] = counted.dual_updates;
-  report["rows_scanned"] = counted.rows_scanned;
-  report["edges_inspected"] = counted.entries_read;
-  report["levels_per_phase"] = nb::list();
-  report["augmentations_per_phase"] = nb::list();
-  report["start_ns"] = 0;
-  report["search_ns"] = lap(clock, now);
-  report["augment_ns"] = 0;
-  return report;
+  return to_dict(size, counted.start_size, counted, lap(clock, now));
 }
 
 template <class Offset, class Column, class Cost>
@@ -648,25 +730,9 @@ nb::tuple assign_sparse_tree(Array<const Offset> offsets, Array<const Column> co
                              bool many_paths, int threads) {
   using Costs = SparseCosts<Cost, Offset, Column>;
   const Costs problem = sparse_costs<Costs>(offsets, columns, costs, maximize, col_match);
-  Progress progress{};
-  Report report{};
-  AssignmentTask<typename Costs::Dual> task{{problem.num_rows, problem.num_columns, row_match.data(), col_match.data()},
-                                            u.data(),
-                                            v.data(),
-                                            {levels.data(), augmentations.data()},
-                                            nullptr,
-                                            &progress,
-                                            &report,
-                                            static_cast<AssignmentStart>(start),
-                                            has_duals,
-                                            many_paths};
-  {
-    const nb::gil_scoped_release release;
-    const std::unique_ptr<char[]> workspace(new char[sparse_assignment_workspace_size(problem)]);
-    task.workspace = workspace.get();
-    run_on_host(threads, [&](HostTeam& team) { assign_sparse(team, problem, task); });
-  }
-  return to_tuple(report);
+  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, many_paths);
+  return call.run(sparse_assignment_workspace_size(problem), threads,
+                  [&](HostTeam& team) { assign_sparse(team, problem, call.task); });
 }
 
 Count gpu_sparse_assignment_workspace_size(int num_rows, int num_columns) {
@@ -742,6 +808,8 @@ NB_MODULE(_native, m) {
   m.def("munkres_workspace_size", &gpu_munkres_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
   m.def("assignment_workspace_size", &gpu_assignment_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
         "classical"_a);
+  m.def("core_workspace_size", &gpu_core_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
+  m.attr("MOST_REPRICINGS") = MOST_REPRICINGS;
   m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
         "classical"_a);
   m.def("sparse_assignment_workspace_size", &gpu_sparse_assignment_workspace_size, "num_rows"_a, "num_columns"_a);

@@ -226,8 +226,7 @@ struct Munkres {
 
   DEVICE void set_up(MunkresForm form, Slack* slacks, Dual* least) {
     Workspace workspace(task.workspace);
-    forest.matching = task.matching;
-    forest.carve(workspace);
+    forest = carve_forest(workspace, task.matching);
     edges.costs = costs;
     edges.u = task.u;
     edges.v = task.v;
@@ -325,9 +324,7 @@ DEVICE void run_munkres(Team& team, Munkres<Cost, Slack>& munkres) {
 template <class Cost>
 DEVICE Count munkres_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
   Workspace workspace(nullptr);
-  ClaimedForest<true> forest{};
-  forest.matching = {costs.num_rows, costs.num_columns, nullptr, nullptr};
-  forest.carve(workspace);
+  carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr});
   SlackEdges<Cost, Cost> edges{};
   edges.costs = costs;
   edges.carve(workspace, 0);

@@ -93,6 +93,7 @@ struct Distance<double> {
 // compilers turn into vector code; the end of the row goes one by one.
 template <class Entry, class Work, bool NEGATED>
 struct RowScan {
+  static constexpr bool IS_NEGATED = NEGATED;
   static constexpr Work FAR = Distance<Work>::FAR;
   static constexpr Vertex BLOCK = 128;
 

@@ -3,30 +3,35 @@
 #include "assignment.cuh"
 #include "sparse_tight_edges.cuh"
 
-// The largest u for the v there are: no slack is negative, and every row has a tight edge.
+// The least of cost - v that this lane of a group sees in a row.
 template <class Team, class Costs>
-DEVICE void reduce_rows(const Team& team, const SparseTightEdges<Costs>& edges) {
-  using Dual = typename Costs::Dual;
+DEVICE auto least_reduced_cost(const Team& team, const SparseTightEdges<Costs>& edges, Vertex row) {
   const Costs& costs = edges.costs;
-  team.each_group(costs.num_rows, [&](Count i) {
-    const Vertex row = static_cast<Vertex>(i);
-    Dual smallest = costs.infinite();
-    const auto end = costs.end(row);
-    for (auto edge = costs.begin(row) + team.lane(); edge < end; edge += team.lanes()) {
-      const Dual cost = costs.at(edge);
-      if (cost == costs.infinite()) continue;
-      const Dual reduced = cost - edges.v[costs.column(edge)];
-      smallest = reduced < smallest ? reduced : smallest;
-    }
-    smallest = team.min_group(smallest);
-    // A row without an allowed pair has no tight edge, whatever its dual.
-    if (team.lane() == 0) edges.u[row] = smallest == costs.infinite() ? 0 : smallest;
-  });
+  auto least = costs.infinite();
+  const auto end = costs.end(row);
+  for (auto edge = costs.begin(row) + team.lane(); edge < end; edge += team.lanes()) {
+    const auto cost = costs.at(edge);
+    if (cost == costs.infinite()) continue;
+    const auto reduced = cost - edges.v[costs.column(edge)];
+    least = reduced < least ? reduced : least;
+  }
+  return least;
+}
+
+template <class Costs>
+DEVICE bool is_tight(const SparseTightEdges<Costs>& edges, Vertex row, Vertex column) {
+  for (auto edge = edges.costs.begin(row); edge < edges.costs.end(row); ++edge) {
+    if (edges.costs.column(edge) != column) continue;
+    const auto slack = edges.slack(edges.costs.at(edge), edges.u[row], edges.v[column]);
+    if (is_rounding(slack, edges.u[row], edges.v[column])) return true;
+  }
+  return false;
 }
 
 // The largest v for the u there are; for square problems, where every column will be matched.
 template <class Team, class Costs>
-DEVICE void reduce_columns(Team& team, const SparseTightEdges<Costs>& edges) {
+DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>&, const SparseTightEdges<Costs>& edges) {
+  Team& team = steps.team;
   const Costs& costs = edges.costs;
   team.each(costs.num_columns, [&](Count column) { edges.distance[column] = costs.infinite(); });
   team.sync();
@@ -44,55 +49,20 @@ DEVICE void reduce_columns(Team& team, const SparseTightEdges<Costs>& edges) {
 }
 
 // Every row takes a tight column that nobody has.
-template <class Team, class Costs>
-DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const SparseTightEdges<Costs>& edges) {
+template <class Team, class Costs, class Dual>
+DEVICE void match_tight_pairs(Steps<Team>& steps, const SparseTightEdges<Costs>& edges, const AssignmentTask<Dual>& task,
+                              Workspace) {
+  const Team& team = steps.team;
+  const Matching& matching = task.matching;
   team.each_group(matching.num_rows, [&](Count i) {
     const Vertex row = static_cast<Vertex>(i);
-    edges.each_entry(team, row, [&](Vertex column, typename Costs::Dual slack) {
+    edges.each_entry(team, row, [&](Vertex column, Dual slack) {
       if (slack > 0 || !team.claim(&matching.col_match[column], NONE, row)) return true;
       // Another lane of the group may have found one, too.
       if (!team.claim(&matching.row_match[row], NONE, column)) team.write(&matching.col_match[column], NONE);
       return false;
     });
   });
-}
-
-// Of a matching that is given, only tight pairs may stay.
-template <class Team, class Costs>
-DEVICE void keep_tight_pairs(const Team& team, const Matching& matching, const SparseTightEdges<Costs>& edges) {
-  team.each(matching.num_rows, [&](Count i) {
-    const Vertex row = static_cast<Vertex>(i), column = matching.row_match[row];
-    if (column == NONE) return;
-    const Vertex mate = column;
-    for (auto edge = edges.costs.begin(row); edge < edges.costs.end(row); ++edge) {
-      if (edges.costs.column(edge) != mate) continue;
-      if (edges.slack(edges.costs.at(edge), edges.u[row], edges.v[mate]) == 0) return;
-    }
-    matching.row_match[row] = NONE;
-  });
-}
-
-template <class Team, class Costs>
-DEVICE void run_assignment_start(Team& team, const SparseTightEdges<Costs>& edges,
-                                 const AssignmentTask<typename Costs::Dual>& task) {
-  const Matching& matching = task.matching;
-  if (!task.has_duals) team.each(matching.num_columns, [&](Count column) { task.v[column] = 0; });
-  team.sync();
-  reduce_rows(team, edges);
-  team.sync();
-  if (task.start == AssignmentStart::given) {
-    keep_tight_pairs(team, matching, edges);
-    team.sync();
-    mirror_rows(team, matching);
-    team.sync();
-    return;
-  }
-  clear_matching(team, matching);
-  team.sync();
-  if (task.start == AssignmentStart::none) return;
-  if (matching.num_rows == matching.num_columns && !task.has_duals) reduce_columns(team, edges);
-  match_tight_pairs(team, matching, edges);
-  team.sync();
 }
 
 template <class Team, class Costs>
@@ -103,41 +73,34 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   Count now = team.nanoseconds();
 
   Workspace workspace(task.workspace);
-  ClaimedForest<true> forest{};
-  forest.matching = matching;
-  forest.carve(workspace);
-  SparseTightEdges<Costs> edges{};
-  edges.costs = costs;
-  edges.many_paths = task.many_paths && matching.num_rows == matching.num_columns;
-  edges.u = task.u;
-  edges.v = task.v;
+  const auto forest = carve_forest(workspace, matching);
+  auto edges = edges_of<SparseTightEdges<Costs>>(costs, task);
   edges.carve(workspace);
   edges.begin(team);
 
-  run_assignment_start(team, edges, task);
+  run_assignment_start(steps, forest, edges, task, workspace);
   Count start_size = 0;
   team.each(matching.num_rows, [&](Count row) { start_size += matching.row_match[row] != NONE; });
   team.add_all(&report.start_size, start_size);
-  if (team.rank() == 0) report.start_ns = lap(team, now);
+  if (team.rank() == 0) report.start_ns += lap(team, now);
   steps.end();
 
   run_phases(steps, forest, edges, false, task.journal, report);
 
   team.add_all(&report.edges_inspected, edges.entries_read);
+  team.add_all(&report.rows_scanned, edges.rows_scanned);
   if (team.rank() == 0) {
     report.start = static_cast<Count>(task.start);
     report.size = report.start_size + steps.progress.augmented;
-    report.dual_steps = edges.dual_steps;
-    report.rows_scanned = edges.rows_scanned;
+    report.dual_steps += edges.dual_steps;
+    report.levels += edges.rounds;
   }
 }
 
 template <class Costs>
 DEVICE Count sparse_assignment_workspace_size(const Costs& costs) {
   Workspace workspace(nullptr);
-  ClaimedForest<true> forest{};
-  forest.matching = {costs.num_rows, costs.num_columns, nullptr, nullptr};
-  forest.carve(workspace);
+  carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr});
   SparseTightEdges<Costs> edges{};
   edges.costs = costs;
   edges.carve(workspace);

@@ -13,6 +13,10 @@
 // A search costs what it touches, whatever the size of the problem: distances are undone column by column. Columns at the
 // distance of the search wait in a queue, farther ones in a heap, and those beyond the free columns already known nowhere.
 //
+// Of a row the costs may know only a part (core_shortest_path.hpp). Of the others they know a bound: none has less cost - v
+// as long as no v rises. A search learns more of a row when it comes as far as that. So it finds what it would find if it
+// knew all.
+//
 // Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing
 // 38 (1987). Tight paths: Pothen, Fan, "Computing the block triangular form of a sparse matrix", ACM Transactions on
 // Mathematical Software 16 (1990), with lookahead; they spare costs with many ties a Dijkstra search for each row.
@@ -20,6 +24,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,27 +38,35 @@ struct SparseShortestPathCounters {
   Count dual_updates;   // times a v was lowered after the column reduction
 };
 
+// Whether costs know all of a row from the start.
+template <class Costs, class = void>
+struct KnowsAll : std::true_type {};
+template <class Costs>
+struct KnowsAll<Costs, std::void_t<decltype(&Costs::learn)>> : std::false_type {};
+
 template <class Costs>
 class SparseShortestPathSolver {
  public:
   using Dual = typename Costs::Dual;
 
-  SparseShortestPathSolver(const Costs& costs, SparseShortestPathCounters& counters)
+  SparseShortestPathSolver(Costs& costs, SparseShortestPathCounters& counters)
       : costs_(costs),
         counters_(counters),
         columns_may_stay_free_(costs.num_rows < costs.num_columns),
-        columns_(costs.num_columns, Column{0, FAR, NONE, NONE, NO_EDGE}),
-        edge_of_row_(costs.num_rows, NO_EDGE) {}
+        columns_(costs.num_columns, Column{0, FAR, 0, NONE, NONE}),
+        pairs_(costs.num_rows, Pair{0, NONE}) {}
 
   // `v` holds duals to start from if has_duals says so. Returns how many rows are matched: fewer than there are if that
   // cannot be, and then the matching need not be the largest, and u and v prove nothing.
   Vertex solve(bool has_duals, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v) {
     if (has_duals) start_from(v);
-    else if (!columns_may_stay_free_) reduce_columns();
+    else start_from_nothing();
+    if (gives_up()) return 0;
     list_free_rows();
     for (int sweep = 0; sweep < SWEEPS && !free_rows_.empty(); ++sweep) reduce_augmenting_rows();
     match_along_tight_paths();
     counters_.start_size = costs_.num_rows - static_cast<Vertex>(free_rows_.size());
+    if constexpr (!KnowsAll<Costs>::value) costs_.note_start(counters_.start_size);
     const bool all = match_many_at_once() && match_along_shortest_paths();
     write(row_match, col_match, u, v);
     return all ? costs_.num_rows : costs_.num_rows - static_cast<Vertex>(free_rows_.size());
@@ -71,36 +84,63 @@ class SparseShortestPathSolver {
   struct Column {
     Dual v;
     Dual distance;       // in a search: from its root; else FAR
+    Dual cost;           // in a search: of the pair with its predecessor
     Vertex mate;
     Vertex predecessor;  // in a search: the row it is reached from
-    Count edge;          // in a search: the entry it is reached by
   };
-  // A column that may be the next nearest.
+  // Of a row: its mate, or NONE, and what they cost.
+  struct Pair {
+    Dual cost;
+    Vertex column;
+  };
+  // A column that may be the next nearest; or a row of which more must be known from that distance on: learner(row).
   struct Candidate {
     Dual distance;
     Vertex column;
     bool operator<(const Candidate& other) const { return distance > other.distance; }  // the heap's top is nearest
   };
 
-  void match(Vertex row, Count edge) {
-    edge_of_row_[row] = edge;
-    columns_[costs_.column(edge)].mate = row;
+  // Costs that know a part may ask to stop; then the answer is none.
+  bool gives_up() const {
+    if constexpr (KnowsAll<Costs>::value) return false;
+    else return costs_.gives_up();
   }
+
+  // Below every column. Its own inverse.
+  static Vertex learner(Vertex row) { return -1 - row; }
+
+  void match(Vertex row, Vertex column, Dual cost) {
+    pairs_[row] = {cost, column};
+    columns_[column].mate = row;
+  }
+  void match(Vertex row, Count edge) { match(row, costs_.column(edge), costs_.at(edge)); }
   void count_scan(Vertex row) {
     ++counters_.rows_scanned;
     counters_.entries_read += costs_.end(row) - costs_.begin(row);
   }
   Dual dual_of_matched(Vertex row) const {
-    const Count edge = edge_of_row_[row];
-    return costs_.at(edge) - columns_[costs_.column(edge)].v;
+    return pairs_[row].cost - columns_[pairs_[row].column].v;
   }
-  void lower(Column& column, Dual amount) {
-    column.v -= amount;
+  void lower(Vertex j, Dual amount) {
+    set_v(j, columns_[j].v - amount);
     ++counters_.dual_updates;
   }
+  void set_v(Vertex j, Dual v) {
+    columns_[j].v = v;
+    if constexpr (!KnowsAll<Costs>::value) costs_.set_v(j, v);
+  }
 
+  // Costs that know a part start at v = 0: their bounds hold for as long as no v rises.
+  void start_from_nothing() {
+    if constexpr (!KnowsAll<Costs>::value) costs_.price();
+    else if (!columns_may_stay_free_) reduce_columns();
+  }
+
+  // Every row takes its best column, if that is free.
   void start_from(const Dual* v) {
-    for (Vertex j = 0; j < costs_.num_columns; ++j) columns_[j].v = v[j];
+    for (Vertex j = 0; j < costs_.num_columns; ++j) set_v(j, v[j]);
+    if constexpr (!KnowsAll<Costs>::value) costs_.price();
+    if (gives_up()) return;
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       const LeastTwo found = find_least_two(row);
       if (found.least < FAR && columns_[costs_.column(found.edge)].mate == NONE) match(row, found.edge);
@@ -117,35 +157,47 @@ class SparseShortestPathSolver {
         if (!(costs_.at(edge) < column.v)) continue;
         column.v = costs_.at(edge);
         column.predecessor = row;
-        column.edge = edge;
+        column.cost = costs_.at(edge);
       }
     }
     std::vector<Vertex> shares(costs_.num_rows, 0);
     for (Vertex j = costs_.num_columns - 1; j >= 0; --j) {
       Column& column = columns_[j];
       if (column.predecessor == NONE) column.v = 0;  // no row may have it
-      else if (++shares[column.predecessor] == 1) match(column.predecessor, column.edge);
+      else if (++shares[column.predecessor] == 1) match(column.predecessor, j, column.cost);
     }
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       if (shares[row] != 1) continue;
       const LeastTwo found = find_least_two(row);
       // Its own column has no slack, so the second best is that of the others.
-      if (found.second < FAR) lower(columns_[costs_.column(edge_of_row_[row])], found.second - found.least);
+      if (found.second < FAR) lower(pairs_[row].column, found.second - found.least);
     }
   }
 
   void list_free_rows() {
     for (Vertex row = costs_.num_rows - 1; row >= 0; --row) {
-      if (edge_of_row_[row] == NO_EDGE) free_rows_.push_back(row);
+      if (pairs_[row].column == NONE) free_rows_.push_back(row);
     }
   }
 
-  // The two least of cost - v in a row, and the entry of the least; a free column rather than one that is taken.
+  // The two least of cost - v in a row, and the entry of the least; a free column rather than one that is taken. What is
+  // not known may be as little as its bound.
   struct LeastTwo {
     Dual least, second;
     Count edge;
   };
   LeastTwo find_least_two(Vertex row) {
+    LeastTwo found = least_two_known(row);
+    if constexpr (!KnowsAll<Costs>::value) {
+      while (found.least > costs_.bound(row)) {
+        costs_.learn(row);
+        found = least_two_known(row);
+      }
+      found.second = std::min(found.second, costs_.bound(row));
+    }
+    return found;
+  }
+  LeastTwo least_two_known(Vertex row) {
     count_scan(row);
     LeastTwo found{FAR, FAR, NO_EDGE};
     bool is_free = false;
@@ -178,13 +230,13 @@ class SparseShortestPathSolver {
         free_rows_[kept++] = row;
         continue;
       }
-      Column& column = columns_[costs_.column(found.edge)];
+      const Vertex column = costs_.column(found.edge);
       const bool bid = found.least < found.second && found.second < FAR;
       if (bid) lower(column, found.second - found.least);
-      const Vertex turned_out = column.mate;
+      const Vertex turned_out = columns_[column].mate;
       match(row, found.edge);
       if (turned_out == NONE) continue;
-      edge_of_row_[turned_out] = NO_EDGE;
+      pairs_[turned_out].column = NONE;
       free_rows_[bid ? --next : kept++] = turned_out;
     }
     free_rows_.erase(free_rows_.begin() + kept, free_rows_.begin() + next);
@@ -251,7 +303,7 @@ class SparseShortestPathSolver {
     if (columns_may_stay_free_) return true;
     root_.resize(costs_.num_columns);
     has_path_.assign(costs_.num_rows, false);
-    while (free_rows_.size() > FEW) {
+    while (free_rows_.size() > FEW && !gives_up()) {
       const bool found = grow_forest((free_rows_.size() + 1) / 2);
       for (const Vertex column : touched_) columns_[column].distance = FAR;
       if (!found) return false;
@@ -275,18 +327,18 @@ class SparseShortestPathSolver {
     ends_.clear();
     nearest_free_.assign(wanted, FAR);
     Dual level = 0;
-    for (const Vertex row : free_rows_) relax<true>(row, find_least_two(row).least, level);
+    for (const Vertex row : free_rows_) relax<true>(row, find_least_two(row).least, level, level);
     for (std::size_t free_columns = 0; free_columns < wanted;) {
-      const Vertex column = next_nearest();
+      const Vertex column = next_nearest<true>();
       if (column == NONE) break;
       level = columns_[column].distance;
       settled_.push_back(column);
       const Vertex before = columns_[column].predecessor;
-      const Vertex root = edge_of_row_[before] == NO_EDGE ? before : root_[costs_.column(edge_of_row_[before])];
+      const Vertex root = pairs_[before].column == NONE ? before : root_[pairs_[before].column];
       root_[column] = root;
       const Vertex row = columns_[column].mate;
       if (row != NONE) {
-        relax<true>(row, dual_of_matched(row), level);
+        relax<true>(row, dual_of_matched(row), level, level);
         continue;
       }
       ++free_columns;
@@ -295,7 +347,7 @@ class SparseShortestPathSolver {
       ends_.push_back(column);
     }
     for (const Vertex column : settled_) {
-      if (columns_[column].distance < level) lower(columns_[column], level - columns_[column].distance);
+      if (columns_[column].distance < level) lower(column, level - columns_[column].distance);
     }
     return bound_ < FAR;
   }
@@ -312,7 +364,7 @@ class SparseShortestPathSolver {
 
   // False as soon as a row has no path: then it never will have one (Berge), and no assignment matches all rows.
   bool match_along_shortest_paths() {
-    while (!free_rows_.empty()) {
+    while (!free_rows_.empty() && !gives_up()) {
       const Vertex end = grow_tree(free_rows_.back());
       for (const Vertex column : touched_) columns_[column].distance = FAR;
       if (end == NONE) return false;
@@ -320,32 +372,33 @@ class SparseShortestPathSolver {
       free_rows_.pop_back();
       ++counters_.augmentations;
     }
-    return true;
+    return free_rows_.empty();
   }
 
   // Dijkstra's method. Returns the free column at the end of the shortest path, or NONE; lowers v in the tree.
   Vertex grow_tree(Vertex root) {
     begin_search();
     Dual level = 0;
-    relax<false>(root, find_least_two(root).least, level);
+    relax<false>(root, find_least_two(root).least, level, level);
     while (level < bound_) {
-      const Vertex column = next_nearest();
+      const Vertex column = next_nearest<false>();
       if (column == NONE) break;
       level = columns_[column].distance;
       settled_.push_back(column);
       const Vertex row = columns_[column].mate;
-      relax<false>(row, dual_of_matched(row), level);
+      relax<false>(row, dual_of_matched(row), level, level);
     }
     if (path_end_ == NONE) return NONE;
     for (const Vertex column : settled_) {
-      if (columns_[column].distance < bound_) lower(columns_[column], bound_ - columns_[column].distance);
+      if (columns_[column].distance < bound_) lower(column, bound_ - columns_[column].distance);
     }
     return path_end_;
   }
 
-  // Rounding may leave the slack of a float below zero; it must not turn Dijkstra back.
+  // From a row at a distance, when the search is at `level`. Rounding may leave the slack of a float below zero; it must
+  // not turn Dijkstra back.
   template <bool MANY>
-  void relax(Vertex row, Dual u, Dual level) {
+  void relax(Vertex row, Dual u, Dual row_distance, Dual level) {
     count_scan(row);
     const Count end = costs_.end(row);
     for (Count edge = costs_.begin(row); edge < end; ++edge) {
@@ -354,12 +407,12 @@ class SparseShortestPathSolver {
       const Dual cost = costs_.at(edge);
       if (!(cost < FAR)) continue;
       const Dual slack = cost - column.v - u;
-      const Dual reach = slack > 0 ? level + slack : level;
+      const Dual reach = std::max(level, row_distance + slack);
       if (reach >= column.distance || reach >= bound_) continue;
       if (column.distance == FAR) touched_.push_back(j);
       column.distance = reach;
       column.predecessor = row;
-      column.edge = edge;
+      column.cost = cost;
       if (!MANY && column.mate == NONE) {
         bound_ = reach;
         path_end_ = j;
@@ -370,10 +423,27 @@ class SparseShortestPathSolver {
       if (reach <= level) {
         at_level_.push_back(j);
       } else {
-        heap_.push_back({reach, j});
-        std::push_heap(heap_.begin(), heap_.end());
+        push({reach, j});
       }
     }
+    if constexpr (!KnowsAll<Costs>::value) {
+      if (!(costs_.bound(row) < FAR)) return;
+      const Dual reach = std::max(level, row_distance + (costs_.bound(row) - u));
+      if (reach < bound_) push({reach, learner(row)});
+    }
+  }
+  void push(const Candidate& candidate) {
+    heap_.push_back(candidate);
+    std::push_heap(heap_.begin(), heap_.end());
+  }
+
+  // The search has come as far as what is not known of a row.
+  template <bool MANY>
+  void learn(Vertex row, Dual level) {
+    costs_.learn(row);
+    const Vertex mate = pairs_[row].column;
+    if (mate == NONE) relax<MANY>(row, least_two_known(row).least, Dual{0}, level);
+    else relax<MANY>(row, dual_of_matched(row), columns_[mate].distance, level);
   }
 
   // The search need not go farther than so many free columns. One that is reached twice counts twice, and then it goes
@@ -386,16 +456,24 @@ class SparseShortestPathSolver {
   }
 
   // Takes the nearest column that the tree has not, NONE if none is nearer than the path end.
+  template <bool MANY>
   Vertex next_nearest() {
-    if (next_at_level_ < at_level_.size()) return at_level_[next_at_level_++];
-    at_level_.clear();
-    next_at_level_ = 0;
-    while (!heap_.empty()) {
+    while (!gives_up()) {
+      if (next_at_level_ < at_level_.size()) return at_level_[next_at_level_++];
+      at_level_.clear();
+      next_at_level_ = 0;
+      if (heap_.empty()) return NONE;
       const Candidate nearest = heap_.front();
       if (nearest.distance > bound_) return NONE;
       std::pop_heap(heap_.begin(), heap_.end());
       heap_.pop_back();
       // Else the column was reached on a shorter way later.
+      if (nearest.column < 0) {
+        if constexpr (!KnowsAll<Costs>::value) {
+          if (nearest.distance < bound_) learn<MANY>(learner(nearest.column), nearest.distance);
+        }
+        continue;
+      }
       if (nearest.distance <= columns_[nearest.column].distance) return nearest.column;
     }
     return NONE;
@@ -404,9 +482,9 @@ class SparseShortestPathSolver {
   void flip_path(Vertex column) {
     while (column != NONE) {
       const Vertex row = columns_[column].predecessor;
-      const Count before = edge_of_row_[row];
-      match(row, columns_[column].edge);
-      column = before == NO_EDGE ? NONE : costs_.column(before);
+      const Vertex before = pairs_[row].column;
+      match(row, column, columns_[column].cost);
+      column = before;
     }
   }
 
@@ -424,18 +502,17 @@ class SparseShortestPathSolver {
       col_match[j] = columns_[j].mate;
     }
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
-      const Count edge = edge_of_row_[row];
-      row_match[row] = edge == NO_EDGE ? NONE : costs_.column(edge);
-      u[row] = edge == NO_EDGE ? Dual{0} : dual_of_matched(row);
+      row_match[row] = pairs_[row].column;
+      u[row] = row_match[row] == NONE ? Dual{0} : dual_of_matched(row);
     }
   }
 
   const Dual FAR = Costs::infinite();
-  const Costs& costs_;
+  Costs& costs_;
   SparseShortestPathCounters& counters_;
   const bool columns_may_stay_free_;
   std::vector<Column> columns_;       // [num_columns]
-  std::vector<Count> edge_of_row_;    // [num_rows] the matched entry, or NO_EDGE
+  std::vector<Pair> pairs_;           // [num_rows]
   std::vector<Vertex> free_rows_;     // [num_rows at most] rows to match
   std::vector<Vertex> touched_;       // columns that the search has reached
   std::vector<Vertex> settled_;       // columns that the search has scanned the mates of

@@ -27,15 +27,24 @@ template <class Costs>
 struct SparseTightEdges {
   using Dual = typename Costs::Dual;
   using Offset = typename Costs::Offset;
-  // A step of more rounds is made narrower, for rows are scanned again and again in it. One of fewer is made wider, and
-  // one whose rounds leave lane groups without a row: a barrier costs them more than another scan.
-  static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 12;
+  // A step of more rounds is made narrower, for rows are scanned again and again in it, and one whose rounds have a row
+  // for most lane groups, for some have two then. One of fewer rounds is made wider, and one whose rounds leave nearly
+  // all lane groups without a row: a barrier costs them more than another scan.
+  static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 6, IDLE = 16, BUSY = 4;
+  // A pass without a row costs a tenth of a barrier.
+  static constexpr int PASSES_OF_A_ROUND = 64;
 
   // What all columns together say; three take turns, as the counters of Progress do.
   struct Census {
     Dual least_far, farthest;          // distances: the least beyond the reach of this step, the largest of all
     Dual nearest_free, farthest_free;  // of free columns within it
     Count num_free;                    // how many these are
+    Count rows_scanned;                // since the census before
+  };
+  // A row that lowers columns, and the distance of its own.
+  struct alignas(8) NearRow {
+    Dual distance;
+    Vertex row, unused;
   };
 
   Costs costs;
@@ -43,18 +52,22 @@ struct SparseTightEdges {
   Dual* u;           // [num_rows]
   Dual* v;           // [num_columns]
   Dual* distance;    // [num_columns] from the nearest root, as far as known; final within the radius
-  Vertex* near_rows; // [2][num_rows] whose distance fell within the reach: of this round, and of the next
-  Vertex* listed;    // [num_columns] minus the number of the round that its mate was last listed for
+  Dual* scanned;     // [num_columns] teams that pass: the distance from which its mate last lowered columns
+  Vertex* near_rows; // [2][num_rows] others: whose distance fell within the reach, of this round, and of the next
+  Vertex* listed;    // [num_columns] others: minus the number of the round that its mate was last listed for
   Census* censuses;  // [3]
   Dual* nearest_end; // [1]           the least distance of a free column so far
   Dual radius;       // this thread's copies; all agree
   Dual reach;        // distances up to here are lowered further
   Dual step;
   Vertex num_roots, round, turn;
-  Count dual_steps, rows_scanned, entries_read;
+  Count dual_steps, rounds;
+  Count rows_scanned, entries_read;  // by this thread
+  Count counted;                     // rows of the censuses so far
 
   DEVICE void carve(Workspace& workspace) {
     distance = workspace.take<Dual>(costs.num_columns);
+    scanned = workspace.take<Dual>(costs.num_columns);
     near_rows = workspace.take<Vertex>(2 * static_cast<Count>(costs.num_rows));
     listed = workspace.take<Vertex>(costs.num_columns);
     censuses = workspace.take<Census>(3);
@@ -66,6 +79,7 @@ struct SparseTightEdges {
   DEVICE void begin(const Team& team) {
     step = 0;
     round = turn = 0;
+    rounds = 0;
     team.each(costs.num_columns, [&](Count column) { listed[column] = 0; });
     if (team.rank() == 0) clear(censuses[0]);
   }
@@ -76,7 +90,7 @@ struct SparseTightEdges {
   DEVICE void begin_phase(const Steps<Team>& steps) {
     radius = reach = UNKNOWN;
     num_roots = 0;
-    steps.team.each(costs.num_columns, [&](Count column) { distance[column] = costs.infinite(); });
+    steps.team.each(costs.num_columns, [&](Count column) { distance[column] = scanned[column] = costs.infinite(); });
     if (steps.team.rank() == 0) *nearest_end = costs.infinite();
   }
 
@@ -87,8 +101,7 @@ struct SparseTightEdges {
     Count inspected = 0;
     if (radius == UNKNOWN) {
       num_roots = steps.todo();
-      rows_scanned += num_roots;
-      forest.each_frontier_row(steps, level, [&](Vertex row, Vertex) { lower_columns(steps, forest, row); });
+      forest.each_frontier_row(steps, level, [&](Vertex row, Vertex) { lower_columns(steps, forest, {0, row}); });
       return 0;
     }
     forest.each_frontier_row(steps, level, [&](Vertex row, Vertex root) {
@@ -108,15 +121,17 @@ struct SparseTightEdges {
   template <class Team>
   DEVICE bool widen(Steps<Team>& steps, const ClaimedForest<true>& forest) {
     if (steps.found() > 0 || num_roots == 0) return false;
+    Vertex rounds_before = 0;
     while (true) {
       const Census all = take_census(steps.team, forest);
+      if (rounds_before > 0) fit_step(steps.team, all, rounds_before);
       const bool beyond = all.least_far < costs.infinite();
       if (all.num_free > 0 && (!many_paths || 2 * all.num_free >= num_roots || !beyond)) {
         radius = many_paths ? all.farthest_free : all.nearest_free;
         break;
       }
       if (!beyond) return false;
-      settle_step(steps, forest, all);
+      rounds_before = settle_step(steps, forest, all);
     }
     ++dual_steps;
     forest.plant(steps, *this);
@@ -138,31 +153,81 @@ struct SparseTightEdges {
     steps.end();
   }
 
+  // After a search that found no path: prices what the trees have reached out of their rows, until pairs that are not
+  // among these costs would be better by so much.
+  template <class Team>
+  DEVICE void outprice(Steps<Team>& steps, const ClaimedForest<true>& forest, Dual margin) {
+    Team& team = steps.team;
+    Dual* farthest = nearest_end;
+    if (team.rank() == 0) *farthest = 0;
+    team.sync();
+    Dual here = 0;
+    team.each(costs.num_columns, [&](Count column) {
+      if (distance[column] != costs.infinite() && distance[column] > here) here = distance[column];
+    });
+    team.max_all(farthest, here);
+    team.sync();
+    radius = *farthest + margin;
+    end_phase(steps, forest);
+  }
+
   // Rounding may leave the slack of a float below zero.
   static DEVICE Dual slack(Dual cost, Dual u_of_row, Dual v_of_column) {
     const Dual slack = cost - u_of_row - v_of_column;
     return slack > 0 ? slack : 0;
   }
 
-  // visit(column, slack) for the allowed pairs of a row, shared out over the lanes of a group, until it returns false.
-  // Returns how many entries this lane looked at.
-  template <class Team, class Visit>
-  DEVICE Count each_entry(const Team& team, Vertex row, Visit visit) const {
+  // Some allowed pairs of a row, so that what is read for them is under way at once. Past the end: NONE.
+  template <class Team>
+  struct Few {
+    static constexpr int SIZE = Team::AT_ONCE > 1 ? 4 : 1;
+    Vertex column[SIZE];
+    Dual slack[SIZE];
+  };
+
+  // use(few) for the allowed pairs of a row, shared out over the lanes of a group, until it returns false. Returns how
+  // many entries this lane looked at.
+  template <class Team, class Use>
+  DEVICE Count each_few(const Team& team, Vertex row, Use use) const {
+    constexpr int SIZE = Few<Team>::SIZE;
     const Offset end = costs.end(row);
     const Dual u_of_row = u[row];
     Count inspected = 0;
-    for (Offset edge = costs.begin(row) + team.lane(); edge < end; edge += team.lanes()) {
-      ++inspected;
-      const Vertex column = costs.column(edge);
-      const Dual cost = costs.at(edge);
-      if (cost == costs.infinite()) continue;
-      if (!visit(column, slack(cost, u_of_row, v[column]))) break;
+    for (Offset first = costs.begin(row) + team.lane(); first < end; first += SIZE * team.lanes()) {
+      Few<Team> few;
+      Dual cost[SIZE];
+      for (int k = 0; k < SIZE; ++k) {
+        const Offset edge = first + k * team.lanes();
+        few.column[k] = edge < end ? costs.column(edge) : NONE;
+        cost[k] = edge < end ? costs.at(edge) : costs.infinite();
+        inspected += edge < end;
+      }
+      for (int k = 0; k < SIZE; ++k) {
+        if (cost[k] == costs.infinite()) few.column[k] = NONE;
+        else few.slack[k] = slack(cost[k], u_of_row, v[few.column[k]]);
+      }
+      if (!use(few)) break;
     }
     return inspected;
   }
 
+  // visit(column, slack), one after the other.
+  template <class Team, class Visit>
+  DEVICE Count each_entry(const Team& team, Vertex row, Visit visit) const {
+    return each_few(team, row, [&](const Few<Team>& few) {
+      for (int k = 0; k < Few<Team>::SIZE; ++k) {
+        if (few.column[k] != NONE && !visit(few.column[k], few.slack[k])) return false;
+      }
+      return true;
+    });
+  }
+
  private:
   static constexpr Dual UNKNOWN = -1;  // below every distance
+
+  // Whether a round asks all columns, or keeps a list of those that fell.
+  template <class Team>
+  static constexpr DEVICE bool in_passes() { return Team::PASSES && Costs::FEW_COLUMNS; }
 
   // Threads of a team may have lowered it in this round.
   template <class Team>
@@ -172,49 +237,102 @@ struct SparseTightEdges {
   }
 
   // The reach grows by a step, and rows within it lower the columns of their entries until no distance within it falls.
+  // Returns how many rounds it took.
   template <class Team>
-  DEVICE void settle_step(Steps<Team>& steps, const ClaimedForest<true>& forest, const Census& all) {
+  DEVICE Vertex settle_step(Steps<Team>& steps, const ClaimedForest<true>& forest, const Census& all) {
     const Dual before = reach;
     if (step == 0) step = (all.farthest - all.least_far) / 8;
     reach = all.farthest - all.least_far < step ? all.farthest : all.least_far + step;
+    Vertex rounds_here = 0;
+    if constexpr (in_passes<Team>()) {
+      do ++rounds_here;
+      while (steps.team.any(lower_near_columns(steps, forest)));
+    } else {
+      for (list_near(steps, forest, before); steps.todo() > 0; ++rounds_here) lower_listed(steps, forest);
+    }
+    rounds += rounds_here;
+    return rounds_here;
+  }
+
+  // One round of a team that passes over all columns: what falls in a pass is seen by the next, without a barrier.
+  // Returns whether anything fell that this thread saw.
+  template <class Team>
+  DEVICE bool lower_near_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    Team& team = steps.team;
+    bool fell = false;
+    for (int pass = 0; pass < PASSES_OF_A_ROUND; ++pass) {
+      team.template each_chosen<NearRow>(
+          costs.num_columns,
+          [&](Count column, NearRow& near) {
+            near = {team.read(&distance[column]), forest.matching.col_match[column]};
+            if (near.row == NONE || near.distance > reach || near.distance >= scanned[column]) return false;
+            scanned[column] = near.distance;
+            return true;
+          },
+          [&](Count, const NearRow& near) { fell |= lower_columns(steps, forest, near); });
+    }
+    return fell;
+  }
+
+  // What is listed at first: all that the step has come to reach.
+  template <class Team>
+  DEVICE void list_near(Steps<Team>& steps, const ClaimedForest<true>& forest, Dual before) const {
     steps.team.each(costs.num_columns, [&](Count i) {
       const Vertex column = static_cast<Vertex>(i), mate = forest.matching.col_match[column];
       if (mate != NONE && distance[column] > before && distance[column] <= reach) list(steps, mate);
     });
     steps.end();
-    const Count groups = steps.team.size() / steps.team.lanes(), scanned_before = rows_scanned;
-    Vertex rounds = 0;
-    for (; steps.todo() > 0; ++rounds) {
-      ++round;
-      rows_scanned += steps.todo();
-      const Vertex* rows = near_rows_of(steps.parity());
-      steps.team.each_group(steps.todo(), [&](Count i) { lower_columns(steps, forest, rows[i]); });
-      steps.end();
-    }
-    if (rounds < FEWEST_ROUNDS || rows_scanned - scanned_before < rounds * groups) {
-      if (step <= all.farthest) step += step;
-    } else if (rounds > MOST_ROUNDS) {
-      step /= 2;
-    }
   }
 
+  // One round of a team that keeps a list.
   template <class Team>
-  DEVICE void lower_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex row) {
+  DEVICE void lower_listed(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    const Vertex* rows = near_rows_of(steps.parity());
+    ++round;
+    steps.team.each_group(steps.todo(), [&](Count i) {
+      lower_columns(steps, forest, {distance_of(steps.team, forest, rows[i]), rows[i]});
+    });
+    steps.end();
+  }
+
+  // Returns whether a column fell whose mate is to be listed or passed.
+  template <class Team>
+  DEVICE bool lower_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest, const NearRow& near) {
     Team& team = steps.team;
-    const Dual from = distance_of(team, forest, row);
     const Dual bound = many_paths ? costs.infinite() : team.read(nearest_end);
-    entries_read += each_entry(team, row, [&](Vertex column, Dual slack) {
-      const Dual here = from + slack;
-      if (here > bound || here >= team.read(&distance[column])) return true;
-      if (here >= team.lower(&distance[column], here)) return true;
-      const Vertex mate = forest.matching.col_match[column];
-      if (mate == NONE) {
-        if (!many_paths) team.lower(nearest_end, here);
-      } else if (here <= reach && team.fetch_min(&listed[column], -round) > -round) {
-        list(steps, mate);
+    rows_scanned += team.lane() == 0;
+    bool fell = false;
+    constexpr int SIZE = Few<Team>::SIZE;
+    entries_read += each_few(team, near.row, [&](const Few<Team>& few) {
+      Dual there[SIZE];
+      Vertex mate[SIZE];
+      for (int k = 0; k < SIZE; ++k) {
+        there[k] = few.column[k] == NONE ? 0 : team.read(&distance[few.column[k]]);
+        mate[k] = few.column[k] == NONE ? NONE : forest.matching.col_match[few.column[k]];
+      }
+      for (int k = 0; k < SIZE; ++k) {
+        const Dual here = near.distance + few.slack[k];
+        if (few.column[k] == NONE || here >= there[k] || here > bound) continue;
+        fell |= lower(steps, few.column[k], mate[k], here);
       }
       return true;
     });
+    return fell;
+  }
+
+  template <class Team>
+  DEVICE bool lower(const Steps<Team>& steps, Vertex column, Vertex mate, Dual here) {
+    Team& team = steps.team;
+    const bool first = here < team.lower(&distance[column], here);
+    if (mate == NONE) {
+      if (!many_paths) team.lower(nearest_end, here);
+      return false;
+    }
+    if (here > reach) return false;
+    if constexpr (!in_passes<Team>()) {
+      if (first && team.fetch_min(&listed[column], -round) > -round) list(steps, mate);
+    }
+    return true;
   }
 
   DEVICE Vertex* near_rows_of(int parity) const { return near_rows + parity * static_cast<Count>(costs.num_rows); }
@@ -223,8 +341,18 @@ struct SparseTightEdges {
     near_rows_of(steps.parity() ^ 1)[steps.append()] = row;
   }
 
+  template <class Team>
+  DEVICE void fit_step(const Team& team, const Census& all, Vertex rounds_before) {
+    const Count groups = team.size() / team.lanes(), rows = all.rows_scanned / rounds_before;
+    if (rounds_before < FEWEST_ROUNDS || rows * IDLE < groups) {
+      if (step <= all.farthest) step += step;
+    } else if (rounds_before > MOST_ROUNDS || rows * BUSY > groups) {
+      step /= 2;
+    }
+  }
+
   DEVICE void clear(Census& census) const {
-    census = {costs.infinite(), 0, costs.infinite(), 0, 0};
+    census = {costs.infinite(), 0, costs.infinite(), 0, 0, 0};
   }
 
   template <class Team>
@@ -251,6 +379,8 @@ struct SparseTightEdges {
     team.min_all(&all.nearest_free, here.nearest_free);
     team.max_all(&all.farthest_free, here.farthest_free);
     team.add_all(&all.num_free, here.num_free);
+    team.add_all(&all.rows_scanned, rows_scanned - counted);
+    counted = rows_scanned;
     turn = (turn + 1) % 3;
     team.sync();
     return all;

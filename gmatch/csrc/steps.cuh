@@ -27,11 +27,14 @@ struct Report {
   Count edges_inspected;  // entries read by all searches
   Count dual_steps;       // assignment: how often the duals were shifted to make more edges tight
   Count rows_scanned;     // assignment: rows of costs read by all searches
-  Count start_ns, search_ns, augment_ns;
+  Count bids;             // of an auction on the core
+  Count repricings;       // passes over a matrix that held the duals of its core against it
+  Count dense_searches;   // 1 if the core did not do, and the search went on in the matrix
+  Count start_ns, search_ns, augment_ns, price_ns;
 };
-constexpr const char* REPORT_FIELDS[] = {"start",        "start_size", "size",            "phases",
-                                         "depth_first",  "levels",     "edges_inspected", "dual_steps",
-                                         "rows_scanned", "start_ns",   "search_ns",       "augment_ns"};
+constexpr const char* REPORT_FIELDS[] = {
+    "start",      "start_size", "size", "phases",     "depth_first",    "levels",   "edges_inspected", "dual_steps",
+    "rows_scanned", "bids",     "repricings", "dense_searches", "start_ns", "search_ns", "augment_ns", "price_ns"};
 static_assert(sizeof(Report) == sizeof(REPORT_FIELDS) / sizeof(char*) * sizeof(Count), "one name for each field");
 
 // Each thread holds its own copy; all copies agree, because all threads end every step.

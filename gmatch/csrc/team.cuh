@@ -9,14 +9,20 @@
 //
 // What a team offers:
 //   rank, size                 this thread's number, and how many threads there are
+//   LANES                      the size of its lane groups
 //   lane, lanes                this thread's number in its lane group (a part of a warp; on the host one thread)
 //   sync                       everything written before it is seen by every thread after it
+//   any                        a sync that says whether any thread says yes
 //   each(n, f)                 f(i) for all i in [0, n), one thread for each i
 //   each_group(n, f)           the same, one lane group for each i: all its lanes call f(i)
 //   each_tile(n, f)            as each_group, for few and heavy i
+//   each_chosen<Note>(n, choose, f)  f(i, note) as each_group, for those i for which choose(i, note) is true; one thread
+//                              asks for each i, and what it notes reaches its group
 //   TILE                       how many columns a thread of a dense step holds in registers, or in its cache
+//   PASSES                     whether asking every vertex costs less than keeping a list of some
 //   SMALL_STEP                 a list that each_group leaves to rank 0, where steps without barriers pay; else 0
 //   AT_ONCE                    how many loads it starts before it waits for the first
+//   ROWS_AT_ONCE               how many rows of a matrix a lane group reads together
 //   read, write                relaxed access to a cell that other threads change in the same step
 //   claim                      compare and swap: true for the one thread that changed `expected` into `desired`
 //   fetch_add, append          append adds 1, for all threads that come to a line of the program to one counter
@@ -46,31 +52,41 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 
 enum class Scope { block, grid };
 
-template <int LANES, Scope SCOPE>
+template <int LANES_, Scope SCOPE>
 class DeviceTeam {
  public:
-  // `arrivals` counts the blocks that reached a barrier; zero before the launch.
-  explicit DEVICE DeviceTeam(unsigned* arrivals) : arrivals_(arrivals) {}
+  static constexpr int LANES = LANES_;
+  // `arrivals` is of a grid: 16 bytes, zero before its first launch; see any.
+  explicit DEVICE DeviceTeam(unsigned* arrivals) : arrivals_(arrivals), turn_(on_grid() ? arrivals[TURNS] : 0) {}
 
   DEVICE int rank() const { return (on_grid() ? blockIdx.x * blockDim.x : 0) + threadIdx.x; }
   DEVICE int size() const { return (on_grid() ? gridDim.x : 1) * blockDim.x; }
-  static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, SMALL_STEP = 0;
+  static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, ROWS_AT_ONCE = 4, SMALL_STEP = 0;
+  static constexpr bool PASSES = true;
   DEVICE bool alone() const { return false; }
   DEVICE int lane() const { return threadIdx.x % LANES; }
   DEVICE int lanes() const { return LANES; }
 
-  DEVICE void sync() {
-    __syncthreads();
-    if (!on_grid()) return;
+  DEVICE void sync() { any(false); }
+
+  // The blocks count in one word: those that came, and above them those that bring a yes. Three words take turns: while
+  // one is counted in, the one before it is cleared, for everybody has left it. Whose turn it is outlasts the launch.
+  DEVICE bool any(bool yes) {
+    yes = __syncthreads_or(yes);
+    if (!on_grid()) return yes;
+    __shared__ bool found;
     if (threadIdx.x == 0) {
-      __threadfence();
-      const unsigned ticket = atomicAdd(arrivals_, 1u);
-      const unsigned goal = (ticket / gridDim.x + 1) * gridDim.x;
-      // Compared by difference, so that the count may wrap.
-      while (static_cast<int>(acquire(arrivals_) - goal) < 0) {}
-      __threadfence();
+      unsigned seen;
+      arrive(&arrivals_[turn_], yes ? 1 + YES : 1);
+      do seen = acquire(&arrivals_[turn_]);
+      while (seen % YES != gridDim.x);
+      found = seen >= YES;
+      if (blockIdx.x == 0) arrivals_[turn_ == 0 ? TURNS - 1 : turn_ - 1] = 0;
     }
+    turn_ = turn_ == TURNS - 1 ? 0 : turn_ + 1;
+    if (rank() == 0) arrivals_[TURNS] = turn_;
     __syncthreads();
+    return found;
   }
 
   template <class Body>
@@ -80,6 +96,22 @@ class DeviceTeam {
   template <class Body>
   DEVICE void each_group(Count n, Body body) const {
     for (Count i = rank() / LANES; i < n; i += size() / LANES) body(i);
+  }
+  // Neighbours go to different groups.
+  template <class Note, class Choose, class Body>
+  DEVICE void each_chosen(Count n, Choose choose, Body body) const {
+    const Count groups = size() / LANES, group = rank() / LANES;
+    const int first_lane = threadIdx.x % 32 / LANES * LANES;
+    const unsigned here = 0xffffffffu >> (32 - LANES) << first_lane;
+    for (Count first = group; first < n; first += groups * LANES) {
+      const Count mine = first + lane() * groups;
+      Note note{};
+      unsigned chosen = __ballot_sync(here, mine < n && choose(mine, note)) >> first_lane;
+      for (; chosen != 0; chosen &= chosen - 1) {
+        const int from = __ffs(chosen) - 1;
+        body(first + from * groups, broadcast(here, note, first_lane + from));
+      }
+    }
   }
   template <class Body>
   DEVICE void each_tile(Count n, Body body) const { each_group(n, body); }
@@ -170,6 +202,15 @@ class DeviceTeam {
   }
 
  private:
+  template <class Note>
+  static DEVICE Note broadcast(unsigned group, const Note& note, int from) {
+    static_assert(sizeof(Note) % sizeof(int) == 0, "shuffles move words");
+    Note received;
+    for (unsigned word = 0; word < sizeof(Note) / sizeof(int); ++word) {
+      reinterpret_cast<int*>(&received)[word] = __shfl_sync(group, reinterpret_cast<const int*>(&note)[word], from);
+    }
+    return received;
+  }
   static constexpr DEVICE bool on_grid() { return SCOPE == Scope::grid; }
   // Doubles that are not negative are ordered as their bits are.
   static DEVICE long long in_order(long long value) { return value; }
@@ -181,7 +222,12 @@ class DeviceTeam {
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(cell) : "memory");
     return value;
   }
+  static DEVICE void arrive(unsigned* cell, unsigned count) {
+    asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(cell), "r"(count) : "memory");
+  }
+  static constexpr unsigned TURNS = 3, YES = 1u << 16;
   unsigned* arrivals_;
+  unsigned turn_;
 };
 
 template <int LANES>
@@ -193,25 +239,34 @@ using BlockTeam = DeviceTeam<LANES, Scope::block>;
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #define DEVICE inline
 #define DEVICE_APART inline
 
+using std::ilogb;
+using std::ldexp;
+
 // Spins a moment, then yields: on shared cores a barrier that only spins takes seconds.
 class Barrier {
  public:
   explicit Barrier(int size) : size_(size) {}
-  void wait() {
+  // Returns whether any thread says yes. Three cells take turns: while one is read, the one before it is cleared.
+  bool wait(bool yes) {
     const unsigned generation = generation_.load(std::memory_order_relaxed);
+    std::atomic<bool>& found = found_[generation % 3];
+    if (yes) found.store(true, std::memory_order_relaxed);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
       arrived_.store(0, std::memory_order_relaxed);
+      found_[(generation + 2) % 3].store(false, std::memory_order_relaxed);
       generation_.fetch_add(1, std::memory_order_release);
-      return;
+    } else {
+      for (int spins = 0; generation_.load(std::memory_order_acquire) == generation; ++spins) {
+        if (spins > SPINS) std::this_thread::yield();
+      }
     }
-    for (int spins = 0; generation_.load(std::memory_order_acquire) == generation; ++spins) {
-      if (spins > SPINS) std::this_thread::yield();
-    }
+    return found.load(std::memory_order_relaxed);
   }
 
  private:
@@ -219,6 +274,7 @@ class Barrier {
   const int size_;
   std::atomic<int> arrived_{0};
   std::atomic<unsigned> generation_{0};
+  std::atomic<bool> found_[3]{};
 };
 
 // A team of one pays for no atomic: the branch on alone() is free, a locked instruction is not.
@@ -226,16 +282,16 @@ class HostTeam {
  public:
   HostTeam(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
 
-  static constexpr int TILE = 512, AT_ONCE = 1, SMALL_STEP = 64;
+  static constexpr int LANES = 1, TILE = 512, AT_ONCE = 1, ROWS_AT_ONCE = 1, SMALL_STEP = 64;
+  static constexpr bool PASSES = false;
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool alone() const { return size_ == 1; }
   HostTeam team_of_one() const { return {0, 1, nullptr}; }
   int lane() const { return 0; }
   int lanes() const { return 1; }
-  void sync() const {
-    if (!alone()) barrier_->wait();
-  }
+  void sync() const { any(false); }
+  bool any(bool yes) const { return alone() ? yes : barrier_->wait(yes); }
 
   // Chunks keep neighbours in one cache, and leave steps with little to do to one thread.
   template <class Body>
@@ -252,6 +308,13 @@ class HostTeam {
   }
   template <class Body>
   void each_group(Count n, Body body) const { each(n, body); }
+  template <class Note, class Choose, class Body>
+  void each_chosen(Count n, Choose choose, Body body) const {
+    each(n, [&](Count i) {
+      Note note{};
+      if (choose(i, note)) body(i, note);
+    });
+  }
   template <class Body>
   void each_tile(Count n, Body body) const {
     for (Count i = rank_; i < n; i += size_) body(i);

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.io
 
 from ..backends import backend_for
 from ..errors import DataError, InvalidInput
@@ -174,7 +176,8 @@ def _number(text: str, spec: str) -> float:
 def read(path: str | os.PathLike[str]) -> Any:
     """Read a matrix of costs: ``.npy``, ``.npz`` (its only array), ``.csv``, ``.mtx`` or ``.mtx.gz``.
 
-    Pairs that a sparse file does not store are forbidden: they cost +inf.
+    Of a ``.mtx`` file in coordinate format that does not store all pairs a sparse array is made: the others are
+    forbidden.
 
     Raises
     ------
@@ -183,10 +186,9 @@ def read(path: str | os.PathLike[str]) -> Any:
     """
     path = Path(path)
     if path.name.endswith((".mtx", ".mtx.gz")):
-        stored = read_matrix_market(path).tocoo()
-        costs = np.full(stored.shape, np.inf)
-        costs[stored.row, stored.col] = stored.data
-        return costs
+        stored = read_matrix_market(path)
+        is_dense = scipy.io.mminfo(path)[3] == "array"  # whose zeros are costs
+        return stored.toarray() if is_dense or stored.nnz == math.prod(stored.shape) else stored
     try:
         if path.suffix == ".csv":
             return np.loadtxt(path, delimiter=",", ndmin=2)

@@ -20,6 +20,7 @@ __all__ = ["load"]
 COLLECTION = "https://sparse.tamu.edu/MM"
 # No path can leave the cache folder: both parts begin with a letter or digit.
 NAME = re.compile(r"([A-Za-z0-9][\w.+-]*)/([A-Za-z0-9][\w.+-]*)", re.ASCII)
+ENDINGS = (".npz", ".mtx", ".mtx.gz", ".tar.gz")
 ATTEMPTS = 3
 SECONDS_BETWEEN_ATTEMPTS = 1.0
 SECONDS_WITHOUT_AN_ANSWER = 30
@@ -95,7 +96,7 @@ def _load_cached(path: Path, base: Path) -> csr_array:
 
 
 def _newest_file(base: Path) -> Path | None:
-    paths = [_with_ending(base, ending) for ending in (".npz", ".mtx", ".mtx.gz", ".tar.gz")]
+    paths = [_with_ending(base, ending) for ending in ENDINGS]
     return max((path for path in paths if path.is_file()), key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
@@ -111,6 +112,13 @@ def cache_folder() -> Path:
     import pooch  # only here: bundled matrices and folders named by the user need no pooch
 
     return Path(pooch.os_cache("gmatch"))
+
+
+def cached() -> list[str]:
+    """The names of the matrices in the cache folder."""
+    paths = [path for ending in ENDINGS for path in cache_folder().glob(f"*/*{ending}")]
+    names = {f"{path.parent.name}/{path.name.removesuffix('.gz').rpartition('.')[0]}" for path in paths}
+    return sorted(name for name in names if NAME.fullmatch(name))
 
 
 def _sha256(path: Path) -> str:

@@ -1,0 +1,283 @@
+// core_shortest_path.hpp: dense assignment by pricing, on one core of the host: the shortest paths of the sparse method,
+// along few entries of each row, found in a pass over the matrix.
+//
+//   price    one pass over the matrix picks a sparse core, the least of every row, and a bound on all others
+//   search   the sparse method solves the core (sparse_shortest_path.hpp)
+//   learn    where a search comes as far as the bound of a row, that row is priced again, deeper, by the v of now
+//
+// The invariant: v only falls, so that no entry outside the core ever has less cost - v than the bound of its row. The
+// search asks for more before it passes a bound. So it needs no pass over the matrix in the end: what it finds is optimal
+// for the whole matrix, and proven, and if it finds no assignment there is none.
+//
+// Volgenant, "Linear and semi-assignment problems: a core oriented approach", Computers & Operations Research 23 (1996).
+#pragma once
+#include "shortest_path.hpp"
+#include "steps.cuh"
+#include "sparse_shortest_path.hpp"
+
+// Passes over a row that pick its least entries. Each lane keeps the least of its columns: all that are not above the
+// so manieth of these minima are picked, some more than there are lanes to it.
+template <class Entry, class Work, bool NEGATED, bool PRICED, Vertex LANES_ = 32>
+struct PricingScan {
+  static constexpr Vertex LANES = LANES_, BLOCK = 32;
+  static constexpr Work FAR = std::numeric_limits<Work>::has_infinity ? std::numeric_limits<Work>::infinity()
+                                                                      : std::numeric_limits<Work>::max();
+
+  static inline Work reduced(Entry entry, const Work* v, Vertex column) {
+    const Work cost = NEGATED ? -static_cast<Work>(entry) : static_cast<Work>(entry);
+    return PRICED ? cost - v[column] : cost;
+  }
+
+  VECTOR_CLONES static void find_minima(const Entry* __restrict entries, const Work* __restrict v, Vertex num_columns,
+                                        Work* __restrict minima) {
+    Work least[LANES];
+    for (Vertex lane = 0; lane < LANES; ++lane) least[lane] = FAR;
+    const Vertex whole = num_columns / LANES * LANES;
+    for (Vertex begin = 0; begin < whole; begin += LANES) {
+      for (Vertex lane = 0; lane < LANES; ++lane) {
+        const Work here = reduced(entries[begin + lane], v, begin + lane);
+        least[lane] = here < least[lane] ? here : least[lane];
+      }
+    }
+    for (Vertex lane = 0; lane < num_columns - whole; ++lane) {
+      const Work here = reduced(entries[whole + lane], v, whole + lane);
+      least[lane] = here < least[lane] ? here : least[lane];
+    }
+    for (Vertex lane = 0; lane < LANES; ++lane) minima[lane] = least[lane];
+  }
+
+  // How many columns of a block are not above `most`.
+  VECTOR_CLONES static int count(const Entry* __restrict entries, const Work* __restrict v, Vertex begin, Work most) {
+    int hits = 0;
+    for (Vertex j = begin; j < begin + BLOCK; ++j) hits += reduced(entries[j], v, j) <= most;
+    return hits;
+  }
+
+  // Lists the columns with cost - v not above `most`, from the block `first` on, and around. Returns how many they are;
+  // there is room for one more. Without a branch that could go either way.
+  static Vertex list_least(const Entry* entries, const Work* v, Vertex num_columns, Vertex first, Work most, Vertex* list) {
+    const Vertex blocks = num_columns / BLOCK;
+    Vertex size = 0;
+    const auto list_columns = [&](Vertex begin, Vertex end) {
+      for (Vertex j = begin; j < end; ++j) {
+        list[size] = j;
+        size += reduced(entries[j], v, j) <= most;
+      }
+    };
+    for (Vertex i = 0; i < blocks; ++i) {
+      const Vertex begin = (first + i < blocks ? first + i : first + i - blocks) * BLOCK;
+      if (count(entries, v, begin, most) > 0) list_columns(begin, begin + BLOCK);
+    }
+    list_columns(blocks * BLOCK, num_columns);
+    return size;
+  }
+};
+
+// The core, as the sparse method reads it.
+template <class Cost, class Rows>
+class PricedRows {
+ public:
+  using Dual = typename DenseCosts<Cost>::Dual;
+
+  const Vertex num_rows, num_columns;
+
+  PricedRows(const DenseCosts<Cost>& costs, ShortestPathCounters& counters)
+      : num_rows(costs.num_rows),
+        num_columns(costs.num_columns),
+        rows_{costs},
+        counters_(counters),
+        v_(costs.num_columns),
+        about_(costs.num_rows),
+        picked_(costs.num_columns + 1) {
+    columns_.reserve(static_cast<std::size_t>(num_rows) * 2 * Scan<Dual, true>::LANES);
+    costs_.reserve(columns_.capacity());
+  }
+
+  // All rows, by the v that are set. Gives up where most rows have more ties than there is room for: then all searches
+  // are short, and a part of the ties makes them longer.
+  void price() {
+    const HostTeam clock(0, 1, nullptr);
+    Count now = clock.nanoseconds();
+    const bool priced = std::any_of(v_.begin(), v_.end(), [](Dual v) { return v != 0; });
+    columns_.clear();
+    costs_.clear();
+    Vertex tied = 0;
+    for (Vertex row = 0; row < num_rows && !gives_up_; ++row) {
+      about_[row] = About{};
+      if (priced) pick<true>(row);
+      else pick<false>(row);
+      tied += about_[row].overflows;
+      gives_up_ = row + 1 >= std::min(num_rows, SAMPLE) && tied > (row + 1) / 2;
+    }
+    price_ns_ += lap(clock, now);
+  }
+
+  // Prices a row again, by the v of now; deeper, if it was tried or if that does not raise its bound.
+  void learn(Vertex row) {
+    ++times_learned_;
+    About& about = about_[row];
+    const Dual before = about.bound;
+    if (++about.times < TIMES) pick<true>(row);
+    if (about.bound > before) return;
+    about.times = 0;
+    ++about.depth;
+    pick<true>(row);
+    gives_up_ |= static_cast<Count>(columns_.size()) > most_entries();
+  }
+
+  // Where all rows want the same few columns, nearly all searches will want to know nearly all.
+  void note_start(Count start_size) { gives_up_ |= start_size < FEW_MATCHED + num_rows / 50; }
+
+  bool gives_up() const { return gives_up_; }
+  Count times_learned() const { return times_learned_; }
+  Count price_ns() const { return price_ns_; }
+  Count known() const { return static_cast<Count>(columns_.size()); }
+  void set_v(Vertex column, Dual v) { v_[column] = v; }
+
+  // As SparseCosts.
+  static Dual infinite() { return DenseCosts<Cost>::infinite(); }
+  Count begin(Vertex row) const { return about_[row].begin; }
+  Count end(Vertex row) const { return about_[row].end; }
+  Vertex column(Count edge) const { return columns_[edge]; }
+  Dual at(Count edge) const { return costs_[edge]; }
+  // Of cost - v of all that is not known of the row.
+  Dual bound(Vertex row) const { return about_[row].bound; }
+
+ private:
+  using Entry = typename Rows::Entry;
+  template <class Work, bool PRICED, Vertex LANES = 32>
+  using Scan = PricingScan<Entry, Work, Rows::Scan::IS_NEGATED, PRICED, LANES>;
+
+  static constexpr Vertex SAMPLE = 64;     // rows that tell how many ties there are
+  static constexpr Vertex FEW_MATCHED = 8;
+  static constexpr int TIMES = 6;       // that a row is priced before it is priced deeper
+  // A row of this depth is known up to the so manieth of so many minima, and of ties not more than there is room for;
+  // a deeper one is known whole.
+  struct Depth {
+    Vertex minima, chosen, room;
+  };
+  static constexpr int WHOLE = 5;
+  static constexpr Depth DEPTHS[WHOLE] = {
+      {32, 15, 48}, {32, 25, 128}, {32, 31, 512}, {256, 200, 1024}, {256, 250, 2048}};
+
+  // Where the entries of a row are, in room for so many, and what is not among them.
+  struct About {
+    Count begin, end, room;
+    Dual bound;
+    int depth, times;
+    bool overflows;
+  };
+
+  // Not much more memory than the matrix takes.
+  Count most_entries() const { return static_cast<Count>(num_rows) * (num_columns / 4 + 512); }
+
+  template <bool PRICED>
+  void pick(Vertex row) {
+    // Without v costs are compared as they are stored, but for integers of which the negative may not exist.
+    constexpr bool AS_STORED = !PRICED && !(std::numeric_limits<Entry>::is_integer && Rows::Scan::IS_NEGATED);
+    using Work = std::conditional_t<AS_STORED, Entry, Dual>;
+    const Work* v = nullptr;
+    if constexpr (PRICED) v = v_.data();
+    const Entry* entries = rows_.entries(row);
+    ++counters_.rows_scanned;
+    counters_.entries_read += num_columns;
+
+    About& about = about_[row];
+    const Work most = about.depth < WHOLE ? find_most<Work, PRICED>(entries, v, DEPTHS[about.depth]) : FAR<Work>;
+    const unsigned blocks = num_columns / Scan<Work, PRICED>::BLOCK + 1;
+    const Vertex size = Scan<Work, PRICED>::list_least(entries, v, num_columns, static_cast<Vertex>(scattered(row) % blocks),
+                                                       std::min(most, std::numeric_limits<Work>::max()), picked_.data());
+    about.bound = above(most);
+    const Vertex room = about.depth < WHOLE ? std::min(DEPTHS[about.depth].room, num_columns) : num_columns;
+    about.overflows = size > room;
+    if (about.overflows) about.bound = keep_least(row, size, room);
+    store(row, std::min(size, room), room);
+  }
+
+  // Moves the least of what is picked to the front; of ties those that were met first. Returns what the others have at
+  // least: not less than any in front, so that the least of a row is known whatever there is room for.
+  Dual keep_least(Vertex row, Vertex size, Vertex room) {
+    const auto reduced = [&](Vertex column) { return rows_.at(row, column) - v_[column]; };
+    const auto begin = picked_.begin(), end = begin + size;
+    const Dual most = reduced(*std::max_element(begin, end, [&](Vertex a, Vertex b) { return reduced(a) < reduced(b); }));
+    const auto ties = std::stable_partition(begin, end, [&](Vertex column) { return reduced(column) < most; });
+    if (ties <= begin + room) return most;
+    std::nth_element(begin, begin + room, ties, [&](Vertex a, Vertex b) { return reduced(a) < reduced(b); });
+    return reduced(begin[room]);
+  }
+
+  template <class Work>
+  static constexpr Work FAR = PricingScan<Entry, Work, false, false>::FAR;
+
+  template <class Work, bool PRICED>
+  Work find_most(const Entry* entries, const Work* v, const Depth& depth) const {
+    Work minima[256];
+    if (depth.minima == 32) Scan<Work, PRICED>::find_minima(entries, v, num_columns, minima);
+    else Scan<Work, PRICED, 256>::find_minima(entries, v, num_columns, minima);
+    std::nth_element(minima, minima + depth.chosen, minima + depth.minima);
+    return minima[depth.chosen];
+  }
+  // What is above `most` is at least that.
+  static Dual above(int most) { return most == std::numeric_limits<int>::max() ? infinite() : Dual(most) + 1; }
+  static Dual above(Count most) { return most == std::numeric_limits<Count>::max() ? infinite() : Dual(most + 1); }
+  static Dual above(double most) { return static_cast<Dual>(most); }
+
+  // In the place the row has, if there is room. The first time it gets no more than it needs.
+  void store(Vertex row, Vertex size, Vertex room) {
+    About& about = about_[row];
+    if (size > about.room) {
+      about.room = about.room == 0 ? size : room;
+      about.begin = static_cast<Count>(columns_.size());
+      columns_.resize(columns_.size() + about.room);
+      costs_.resize(columns_.size());
+    }
+    about.end = about.begin + size;
+    for (Vertex i = 0; i < size; ++i) {
+      columns_[about.begin + i] = picked_[i];
+      costs_[about.begin + i] = rows_.at(row, picked_[i]);
+    }
+  }
+
+  static unsigned scattered(unsigned x) {
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+  }
+
+  Rows rows_;
+  ShortestPathCounters& counters_;
+  std::vector<Dual> v_;          // [num_columns]
+  std::vector<About> about_;     // [num_rows]
+  std::vector<Vertex> columns_;  // [most_entries() at most, but for one row] the entries
+  std::vector<Dual> costs_;      // the same
+  std::vector<Vertex> picked_;   // [num_columns + 1] columns of the row that is being priced
+  Count times_learned_ = 0, price_ns_ = 0;
+  bool gives_up_ = false;
+};
+
+struct CoreCounters {
+  ShortestPathCounters dense;         // passes over rows of the matrix; and where the core gave up, all of the rest
+  SparseShortestPathCounters sparse;  // along the core
+  Count times_learned;                // rows that were priced again
+  Count price_ns;                     // of pricing all rows
+};
+
+// Matches all rows at the least cost, by the core. Returns how many are matched: fewer than there are if that cannot be,
+// and NONE if the core gave up; then v are good duals to start from, if any pair was made.
+template <class Cost>
+Vertex solve_by_core(const DenseCosts<Cost>& costs, bool has_duals,
+                     const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result, CoreCounters& counters) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  const auto solve = [&](auto rows) {
+    using Costs = PricedRows<Cost, decltype(rows)>;
+    Costs core(costs, counters.dense);
+    SparseShortestPathSolver<Costs> solver(core, counters.sparse);
+    const Vertex size = solver.solve(has_duals, result.row_match, result.col_match, result.u, result.v);
+    counters.times_learned = core.times_learned();
+    counters.price_ns = core.price_ns();
+    return core.gives_up() ? NONE : size;
+  };
+  if (costs.column_stride != 1 || costs.limit < costs.infinite()) return solve(CopiedRows<Cost>{costs});
+  if (costs.maximize) return solve(StoredRows<Cost, Dual, true>{costs});
+  return solve(StoredRows<Cost, Dual, false>{costs});
+}

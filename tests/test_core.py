@@ -1,0 +1,139 @@
+"""The core on one core of the host: costs of which few entries matter, of which many do, and of which all do."""
+
+import numpy as np
+import pytest
+from assignment_oracles import DTYPES
+from scipy.optimize import linear_sum_assignment
+
+import gmatch
+from gmatch.datasets import costs as families
+
+N = 300
+RNG = np.random.default_rng(0)
+
+
+def same_few_columns(n: int = N) -> np.ndarray:
+    """All rows find the same 60 columns best: a core of the best entries has no assignment."""
+    return np.random.default_rng(1).random((n, n)) + 100 * (np.arange(n) >= 60)
+
+
+def machol_wien_beside_easy_rows(n: int = 1100, easy: int = 100) -> np.ndarray:
+    """Some rows are matched at once, and the searches of the others want to know all of them."""
+    cost = np.outer(np.arange(1, n + 1), np.arange(1, n + 1))
+    cost[:easy, :easy] = np.random.default_rng(2).integers(0, 1000, (easy, easy))
+    cost[:easy, easy:] = cost.max()
+    cost[easy:, :easy] = cost.max()
+    return cost
+
+
+# What is known of a row is enough; more is learned of some; it is given up.
+FEW = {
+    "uniform": families.uniform(N, 10),
+    "uniform, float64": families.uniform_floats(N),
+    "uniform, float32": families.uniform_floats(N, dtype=np.float32),
+    "wide": RNG.random((N, 2 * N)),
+    "blocks": families.blocks(N),
+    "near ties": families.near_ties(N),
+}
+MORE = {
+    "geometric": families.geometric(N),
+    "squared": families.geometric(N, squared=True),
+    "low rank": families.low_rank(N),
+    "the same few columns": same_few_columns(),
+    "the same few columns, wide": same_few_columns()[: N // 2],
+    "allowed above a diagonal": np.where(np.tri(N, N, 3, bool), RNG.random((N, N)), np.inf),
+}
+ALL = {
+    "constant": np.full((N, N), 7),
+    "constant, wide": np.full((N, 2 * N), -7.5),
+    "few values": families.few_values(N),
+    "Machol-Wien": families.machol_wien(N),
+    "Machol-Wien beside easy rows": machol_wien_beside_easy_rows(),
+}
+
+
+@pytest.mark.parametrize("name", FEW | MORE | ALL)
+def test_it_is_exact(name: str) -> None:
+    cost = (FEW | MORE | ALL)[name]
+    for maximize in (False, True):
+        given = -cost if maximize else cost
+        assignment = gmatch.lap(given, method="core", maximize=maximize, certify=True)
+        expected = given[linear_sum_assignment(given, maximize)].sum(dtype=np.float64)
+        assert assignment.cost == pytest.approx(expected, rel=1e-12)
+        stats = assignment.stats
+        assert stats["gave_up"] == (name in ALL)
+        assert name not in MORE or stats["repricings"] > 0
+        if name in FEW:
+            # One pass over the matrix, and along few entries of rows.
+            assert stats["edges_inspected"] < 1.8 * cost.size + 60 * stats["rows_scanned"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sides_and_ties(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    for case in range(60):
+        shape = rng.integers(1, 90, 2)
+        cost = rng.integers(0, rng.choice([2, 4, 30, 100]), shape).astype(dtype)
+        if cost.dtype.kind == "f" and case % 2:
+            cost[rng.random(shape) < 0.5] = np.inf
+            k = min(shape)
+            cost[np.arange(k), np.arange(k)] = 50
+        if case % 3 == 0:
+            cost = cost[::-1, ::-1]
+        assignment = gmatch.lap(cost, method="core", certify=True)
+        exact = cost.astype(np.float64)
+        assert assignment.cost == exact[linear_sum_assignment(exact)].sum()
+
+
+def test_limits_and_strides() -> None:
+    cost = same_few_columns()
+    for given in (cost[:, ::3], cost[::2], np.asfortranarray(cost), cost.T[::2]):
+        for limit in (0.5, 100.2):
+            found = [gmatch.lap(given, method=method, cost_limit=limit, certify=True) for method in ("core", "jv")]
+            assert found[0].size == found[1].size and found[0].cost == pytest.approx(found[1].cost, rel=1e-12)
+
+
+def test_costs_without_an_assignment() -> None:
+    cost = np.where(np.arange(N) < 200, np.random.default_rng(0).random((N, N)), np.inf)
+    with pytest.raises(gmatch.Infeasible, match="200 of 300 pairs can be made"):
+        gmatch.lap(cost, method="core")
+    assignment = gmatch.lap(cost, method="core", infeasible="partial", certify=True)
+    assert assignment.size == 200
+    assert assignment.cost == pytest.approx(gmatch.lap(cost[:, :200], method="jv").cost, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["uniform", "geometric", "the same few columns", "Machol-Wien beside easy rows"])
+def test_duals_to_start_from(name: str) -> None:
+    cost = (FEW | MORE | ALL)[name]
+    first = gmatch.lap(cost, method="core")
+    changed = cost.copy()
+    changed[7] += 3
+    again = gmatch.lap(changed, method="core", initial=first, certify=True)
+    assert again.cost == pytest.approx(gmatch.lap(changed, method="jv").cost, rel=1e-12)
+    assert again.stats["start_size"] >= len(cost) - 15 or again.stats["gave_up"]
+    noise = np.random.default_rng(0).integers(-1000, 1000, (2, len(cost)))
+    again = gmatch.lap(cost, method="core", duals=tuple(noise), certify=True)
+    assert again.cost == pytest.approx(first.cost, rel=1e-12)
+
+
+def test_a_core_that_gives_up_late_goes_on_from_its_duals() -> None:
+    stats = gmatch.lap(machol_wien_beside_easy_rows(), method="core").stats
+    assert stats["gave_up"] and stats["start_size"] >= 50 and stats["repricings"] > 0
+
+
+@pytest.mark.parametrize(
+    "cost, method, reason",
+    [
+        (np.zeros((799, 5000), np.float32), "jv", "few rows"),
+        (np.zeros((800, 800)), "core", "few entries of a row matter"),
+        (np.eye(1499, dtype=np.int32), "jv", "few rows"),
+        (np.eye(1500, dtype=np.int32), "jv", "ties"),
+        (np.eye(1500, dtype=np.int32) * 2000, "core", "few entries of a row matter"),
+        (np.eye(1500, dtype=np.int64) * 2**55, "jv", "costs of a range"),
+        (np.eye(2500, dtype=np.int32), "core", "few entries of a row matter"),
+    ],
+)
+def test_what_auto_takes(cost: np.ndarray, method: str, reason: str) -> None:
+    for threads in (None, 2):
+        stats = gmatch.lap(cost, threads=threads).stats
+        assert stats["method"] == method and stats["reason"].startswith(reason) and stats["threads"] == 1
