@@ -11,7 +11,6 @@ the answer in Python, the check of the costs too. Prints a Markdown table; write
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -20,10 +19,9 @@ from typing import Any
 
 import numpy as np
 import peers
-from harness import Record, SideProcess, Timing, clocked, equals, markdown, timed, timed_peer
+from harness import Record, SideProcess, Timing, clocked, equals, machine_of, markdown, timed, timed_peer
 
 import gmatch
-from gmatch.backends import cpu, gpu
 from gmatch.datasets import costs
 
 Make = Callable[[int, str], Any]
@@ -60,9 +58,8 @@ def measure(family: str, n: int, options: argparse.Namespace, side: SideProcess)
             path = Path(folder) / "costs.npy"
             np.save(path, matrix if options.device == "cpu" else matrix.get())
             for peer in peers.names():
-                yield timed_peer(
-                    name, peer, side, peers.calls, (peer, path), equals(best), options.repeats, options.limit
-                )
+                calls = side.calls(peers.calls, peer, path, limit=options.limit)
+                yield timed_peer(name, peer, calls, equals(best), options.repeats, options.limit)
 
 
 def facts_of(assignment: gmatch.Assignment) -> dict[str, Any]:
@@ -84,8 +81,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     options = arguments()
-    device = gpu.devices()[0] if options.device == "gpu" else f"{cpu.available_threads()} CPU threads"
-    record = Record(options.output, {"device": device, "load": os.getloadavg()})
+    record = Record(options.output, machine_of(options.device))
     with SideProcess() as side:
         for n in options.sizes:
             for family in options.costs:

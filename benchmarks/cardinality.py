@@ -1,28 +1,55 @@
-"""Maximum cardinality matching: our methods and peers on the papers' families, natural and permuted.
+"""Maximum cardinality matching: our methods and peers, and the tables of Deveci et al. 2013 beside what they print.
 
-    python benchmarks/cardinality.py --scale 18                    # on the CPU, with peers
-    python benchmarks/cardinality.py --scale 20 --device gpu       # on the GPU; graphs already there
-    python benchmarks/cardinality.py --scale 18 --methods all      # the paper's eight variants, and four with claims
+    python benchmarks/cardinality.py --scale 16 --peers --limit 3                  # on the CPU, with peers
+    python benchmarks/cardinality.py --device gpu --budget 200 --output FILE       # on the GPU; graphs already there
+    python benchmarks/cardinality.py --device gpu --output FILE --resume           # what is missing in the file
+    python benchmarks/cardinality.py --families --matrices bundled cached HB/west0067
+    python benchmarks/cardinality.py --read FILE --plots pictures                  # tables and figures, no measuring
+    python benchmarks/cardinality.py --command "NAME=PATH {file}"                  # and a program of yours
 
-Each answer is proven by its cover before it is timed. Times include the start and the answer's way to Python, not the
-check of the graph (`BipartiteGraph`), whose time is given beside. Prints a Markdown table; writes JSON.
+Table 1: geometric means of the paper's eight variants on the original graphs and on those with rows and columns
+permuted at random, and on the hardest 20 of each set. Fig. 2: phases and levels. Figs. 3 and 4: profiles, with --plots.
+Table 2: times of every graph, beside sequential algorithms: our Pothen-Fan (PFP) on the CPU and, with --peers, SciPy,
+igraph and networkx.
+
+Each answer is proven by its cover before it is timed; peers and commands must find the proven size. Times are those of
+whole calls in Python, the start included, but not the check of the graph (`BipartiteGraph`) and its way to the device,
+whose seconds the JSON file has too. The eight variants start from the cheap matching, as in the paper.
+
+What is sequential runs in another process, which is ended when a call outlasts --limit; so are commands, of which each
+run may take the time to read the file besides. On the GPU nothing is ended: a method whose call took longer is not
+tried at larger scales, and with --budget nothing is begun that is not likely to end in time.
+
+A command is run as it stands, without a shell, with a Matrix Market file (pattern, general) in the place of {file}. The
+last line that it prints must be `SIZE SECONDS`, the number of matched rows and the time that it wants to be known for,
+as in `1024 0.0056`; its exit status must be 0. It is run once to check the size, and --repeats times to be timed. If it
+fails, or finds another size than ours, the tables say so, and a list after them why.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import shlex
+import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
-from importlib.util import find_spec
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from harness import Calls, Record, SideProcess, Timing, clocked, equals, markdown, timed, timed_peer
+import deveci
+import peers
+import published
+import scipy.io
+import scipy.sparse
+from harness import Calls, Record, Session, SideProcess, add_arguments, begun, equals, load_all, machine_of, parsed
+from layouts import save_figures
 
 import gmatch
-from gmatch.backends import cpu, gpu
+from gmatch.datasets.loader import cached
 
 FAMILIES: dict[str, Callable[[int], Any]] = {
     "delaunay": lambda scale: gmatch.datasets.delaunay(1 << scale),
@@ -33,94 +60,176 @@ FAMILIES: dict[str, Callable[[int], Any]] = {
     "rmat": lambda scale: gmatch.datasets.rmat(1 << scale),
     "kron": lambda scale: gmatch.datasets.kron(scale),
 }
+COLLECTIONS: dict[str, Callable[[], list[str]]] = {
+    "bundled": lambda: [entry.name for entry in gmatch.datasets.bundled()],
+    "cached": cached,
+}
+METHODS = ["auto", *(method.name for method in gmatch.METHODS)]
 
 
-def instances(names: list[str], scale: int) -> Iterator[tuple[str, Any]]:
-    for name in names:
-        matrix = FAMILIES[name](scale)
-        yield f"{name} 2^{scale}", matrix
-        yield f"{name} 2^{scale} permuted", gmatch.datasets.permute(matrix, seed=1)
+@dataclass(frozen=True)
+class Instance:
+    """A graph of a family at a scale, or a matrix by name; with facts about it when it is there."""
+
+    graph: str
+    scale: int | None = None
+    permuted: bool = False
+    facts: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def name(self) -> str:
+        size = "" if self.scale is None else f" 2^{self.scale}"
+        return f"{self.graph}{size}{deveci.PERMUTED if self.permuted else ''}"
+
+    @property
+    def n(self) -> int:
+        """Rows, as far as they order a series: a matrix is alone in its own."""
+        return 1 << (self.scale or 0)
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        return self.graph, self.permuted
+
+    def matrix(self) -> Any:
+        matrix = original(self.graph, self.scale)
+        return gmatch.datasets.permute(matrix, seed=1) if self.permuted else matrix
 
 
-def peers() -> dict[str, Callable[[Any], Callable[[], int]]]:
-    """Solvers that are installed here: each takes a matrix and returns a function that counts matched rows."""
-    return {"SciPy": scipy_peer} | ({"igraph": igraph_peer} if find_spec("igraph") else {})
+@lru_cache(maxsize=1)
+def original(graph: str, scale: int | None) -> Any:
+    """The graph of two instances, one after the other."""
+    return gmatch.datasets.load(graph) if scale is None else FAMILIES[graph](scale)
 
 
-def scipy_peer(matrix: Any) -> Callable[[], int]:
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    return lambda: int((maximum_bipartite_matching(matrix, perm_type="column") >= 0).sum())
-
-
-def igraph_peer(matrix: Any) -> Callable[[], int]:
-    import igraph
-
-    rows = matrix.shape[0]
-    coordinates = matrix.tocoo()
-    edges = list(zip(coordinates.row.tolist(), (coordinates.col + rows).tolist(), strict=True))
-    graph = igraph.Graph.Bipartite([0] * rows + [1] * matrix.shape[1], edges)
-    return lambda: len(graph.maximum_bipartite_matching())
+def instances(options: argparse.Namespace) -> Iterator[Instance]:
+    """Small graphs of a family before large ones."""
+    graphs: list[tuple[str, int | None]] = [
+        (family, scale) for scale in sorted(options.scale) for family in options.families
+    ]
+    names = [name for given in options.matrices for name in COLLECTIONS.get(given, lambda given=given: [given])()]
+    for graph, scale in [*graphs, *((name, None) for name in dict.fromkeys(names))]:
+        yield Instance(graph, scale)
+        yield Instance(graph, scale, permuted=True)
 
 
-def peer_calls(name: str, matrix: Any) -> Calls:
-    """What a `SideProcess` runs."""
-    solve = peers()[name](matrix)
-    yield 0, None
-    yield from clocked(solve)
+class MatchingSession(Session):
+    """One run of this program."""
+
+    def measure(self, instance: Instance) -> None:
+        """Times our methods, peers and commands on an instance, as far as they are missing and allowed."""
+        options = self.options
+        solvers = [*options.methods, *(peers.matching_names() if options.peers else []), *options.commands]
+        missing = [solver for solver in solvers if self.admits(instance, solver)]
+        if not missing:
+            return
+        try:
+            matrix = instance.matrix()
+        except gmatch.GmatchError as error:
+            self.tell(instance.name, str(error))
+            return
+        begin = time.perf_counter()
+        graph = gmatch.BipartiteGraph(matrix).on(options.device)
+        checked = time.perf_counter() - begin
+        size = gmatch.max_matching(graph, certify=True).size
+        rows, columns = graph.shape
+        facts = {"rows": rows, "columns": columns, "entries": graph.entries, "size": size, "check_seconds": checked}
+        instance = replace(instance, facts=facts)
+        with TemporaryDirectory() as folder:
+            for solver in missing:
+                # Asked again, for time has passed.
+                if not self.admits(instance, solver):
+                    continue
+                if solver in peers.MATCHING_PEERS or solver in options.commands:
+                    calls = self._calls(solver, matrix, Path(folder))
+                    timing = self.beside(instance, solver, calls, equals(size))
+                else:
+                    solve = call_of(solver, graph, options.threads)
+                    timing = self.here(instance, solver, solve, partial(gmatch.verify, graph), facts_of)
+                self.add(instance, timing)
+
+    def _calls(self, solver: str, matrix: Any, folder: Path) -> Calls:
+        """In another process, which finds the matrix in a file: it may be too large for a pipe."""
+        command = self.options.commands.get(solver)
+        if command is None:
+            path = written(matrix, folder / "graph.npz")
+            return self.side.calls(peers.matching_calls, solver, path, limit=self.options.limit)
+        return peers.command_calls(command, written(matrix, folder / "graph.mtx"), self.options.limit)
 
 
-def measure(name: str, matrix: Any, options: argparse.Namespace, side: SideProcess) -> Iterator[Timing]:
-    begin = time.perf_counter()
-    graph = gmatch.BipartiteGraph(matrix).on(options.device)
-    checked = time.perf_counter() - begin
-    size = gmatch.max_matching(graph, certify=True).size
-    methods = gmatch.METHODS if options.methods == "all" else ("auto",)
-    for method in methods:
-        label = method if isinstance(method, str) else method.name
-        facts = {"rows": graph.shape[0], "entries": graph.entries, "size": size, "check_seconds": checked}
-        solve = partial(gmatch.max_matching, graph, method=method, threads=options.threads)
-        check = equals(size)
-        yield timed(
-            name, label, clocked(solve), lambda matching, check=check: check(matching.size), options.repeats, facts,
-            describe=facts_of,
-        )  # fmt: skip
-    if options.peers:
-        for peer in peers():
-            yield timed_peer(name, peer, side, peer_calls, (peer, matrix), equals(size), 1, options.limit)
+def call_of(method: str, graph: Any, threads: int | None) -> Callable[[], gmatch.Matching]:
+    initial = "cheap" if method in published.VARIANTS else "auto"
+    return partial(gmatch.max_matching, graph, method=method, initial=initial, threads=threads)
 
 
 def facts_of(matching: gmatch.Matching) -> dict[str, Any]:
-    return {key: matching.stats[key] for key in ("initial", "start_size", "phases", "levels", "threads")}
+    names = ("initial", "start_size", "phases", "levels", "threads", "seconds", "levels_per_phase")
+    return {name: matching.stats[name] for name in names}
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scale", type=int, default=16, help="2^SCALE rows")
-    parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=FAMILIES)
-    parser.add_argument("--methods", choices=["auto", "all"], default="auto")
-    parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
-    parser.add_argument("--threads", type=int)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--peers", action="store_true", help="SciPy, and igraph if it is installed")
-    parser.add_argument("--limit", type=float, default=20, help="seconds a peer may take")
-    parser.add_argument("--output", type=Path, help="JSON file to write")
-    return parser.parse_args()
+def written(matrix: Any, path: Path) -> Path:
+    """The file, made when it is first asked for."""
+    if path.exists():
+        return path
+    if path.suffix == ".npz":
+        scipy.sparse.save_npz(path, matrix, compressed=False)
+    else:
+        scipy.io.mmwrite(path, matrix, field="pattern", symmetry="general")
+    return path
 
 
-def main() -> None:
-    options = arguments()
-    device = gpu.devices()[0] if options.device == "gpu" else f"{cpu.available_threads()} CPU threads"
-    record = Record(options.output, {"device": device, "load": os.getloadavg()})
+def command(text: str) -> tuple[str, str]:
+    """The name and the rest of ``NAME=PATH {file}``."""
+    name, _, rest = text.partition("=")
+    if not name or "{file}" not in rest:
+        raise argparse.ArgumentTypeError(f"expected NAME=PATH with {{file}} among its arguments, got {text!r}")
+    if not which(shlex.split(rest)[0]):
+        raise argparse.ArgumentTypeError(f"expected a program that can be run, got {shlex.split(rest)[0]!r}")
+    if name in METHODS or name in peers.MATCHING_PEERS:
+        raise argparse.ArgumentTypeError(f"expected a name that no solver here has, got {name!r}")
+    return name, rest
+
+
+def run(options: argparse.Namespace) -> Record:
+    machine = machine_of(options.device) | {"peers": peers.versions(), "commands": options.commands}
+    record = begun(options.output, machine, options.resume)
     with SideProcess() as side:
-        for name, matrix in instances(options.families, options.scale):
-            for timing in measure(name, matrix, options, side):
-                record.add(timing)
-                print(f"{timing.instance}, {timing.solver}: {timing.median} s {timing.facts}")
-    reference = record.timings[0].solver
-    print(f"\nMilliseconds, median of {options.repeats}; in brackets, how many times {reference}\n")
-    print(markdown(record.timings, reference))
+        session = MatchingSession(options, record, side)
+        for instance in instances(options):
+            session.measure(instance)
+    return record
+
+
+def arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--scale", type=int, nargs="+", default=[20], help="2^SCALE rows")
+    add("--families", nargs="*", default=list(FAMILIES), choices=FAMILIES)
+    add("--matrices", nargs="+", default=[], help="Group/Name; bundled, cached: all that come with gmatch, or are kept")
+    variants = ["auto", *published.VARIANTS, peers.PFP]
+    add("--methods", nargs="+", default=variants, choices=METHODS, metavar="METHOD", help=f"by default {variants}")
+    add("--threads", type=int, help="of the CPU, for our methods that use several")
+    add("--peers", action="store_true", help="SciPy; igraph and networkx if installed")
+    add("--command", type=command, action="append", default=[], metavar='"NAME=PATH {file}"', help="see above")
+    add_arguments(parser)
+    options = parsed(parser, argv)
+    options.commands = dict(options.command)
+    return options
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = arguments(argv)
+    if options.read:
+        machine, timings = load_all(options.read)
+    else:
+        record = run(options)
+        machine, timings = str(record.machine["device"]), record.timings
+    results = deveci.Results(timings, machine)
+    print(deveci.all_tables(results))
+    if options.plots:
+        for path in save_figures(deveci.figures(results), options.plots):
+            print(path)
+    return 1 if any("wrong" in timing.facts for timing in timings) else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,24 +2,30 @@
 
 - `timed` makes one `Timing` from an iterator of calls, `clocked(solve)` for a solver of this process. It refuses a
   wrong answer, and stops repeating a solver that is slower than a limit.
-- `timed_peer` does the same with calls made in a `SideProcess`, which is ended when a call outlasts the limit. That one
+- `timed_peer` does the same with calls of a `SideProcess`, which is ended when a call outlasts the limit. That one
   is spawned, never forked, so it may stand beside CUDA and threads. A solver on the GPU of this process is never
   killed, for that can harm the GPU's other users: `Allowance` skips what would take too long instead.
 - `Record` writes the timings to a JSON file after each, `load` reads them back, `markdown` makes a table of them.
+- `Session` is all that together for a benchmark of many cells, which `add_arguments` gives its options.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import multiprocessing
+import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import gmatch
+from gmatch.backends import cpu, gpu
 
 # Seconds that a side process may take to start, and to load and convert a problem.
 PREPARATION = 120
@@ -176,18 +182,16 @@ def _serve(connection: Connection) -> None:
 def timed_peer(
     instance: str,
     solver: str,
-    side: SideProcess,
-    make: Callable[..., Calls],
-    arguments: Iterable[Any],
+    calls: Calls,
     check: Callable[[Any], Any],
     repeats: int,
     limit: float,
     facts: dict[str, Any] | None = None,
 ) -> Timing:
-    """As `timed`, for the calls that ``make(*arguments)`` yields in the side process after an item of its own."""
+    """As `timed`, for calls in another process: one that is ended or dies is a cell without a time."""
     facts = facts or {}
     try:
-        return timed(instance, solver, side.calls(make, *arguments, limit=limit), check, repeats, facts, limit)
+        return timed(instance, solver, calls, check, repeats, facts, limit)
     except TimeoutError:
         return Timing.none(instance, solver, {**facts, "limit": limit})
     except (RuntimeError, ChildProcessError) as error:
@@ -235,7 +239,8 @@ def markdown(timings: list[Timing], reference: str) -> str:
     for instance in dict.fromkeys(timing.instance for timing in timings):
         row = {timing.solver: timing for timing in timings if timing.instance == instance}
         base = row[reference].median if reference in row else None
-        rows.append([instance, *(_cell(row.get(solver), base, solver == reference) for solver in solvers)])
+        cells = (ratio_cell(row.get(solver), None if solver == reference else base) for solver in solvers)
+        rows.append([instance, *cells])
     return markdown_table(["instance", *solvers], rows)
 
 
@@ -244,13 +249,23 @@ def markdown_table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _cell(timing: Timing | None, base: float | None, is_reference: bool) -> str:
+def ratio_cell(timing: Timing | None, base: float | None = None) -> str:
+    """Milliseconds, and how many times the base that is, if there is one."""
     if timing is None:
         return ""
     if timing.median is None:
         return reason(timing)
-    ratio = "" if is_reference or not base else f" ({timing.median / base:.1f} x)"
-    return f"{timing.median * 1e3:.3g}{ratio}"
+    ratio = f" ({number(timing.median / base)} x)" if base else ""
+    return f"{number(timing.median * 1e3)}{ratio}"
+
+
+def number(value: float | None) -> str:
+    """Three digits that count, without an exponent."""
+    if value is None:
+        return ""
+    if value == 0:
+        return "0"
+    return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 
 
 def reason(timing: Timing) -> str:
@@ -268,30 +283,148 @@ class Record:
     def __init__(self, path: Path | None, machine: dict[str, Any], timings: Iterable[Timing] = ()) -> None:
         self.path = path
         self.machine = {"platform": platform.platform(), "python": platform.python_version(), **machine}
-        self.timings = list(timings)
+        self._cells = {(timing.instance, timing.solver): timing for timing in timings}
+        # Of thousands of cells, each would else be made text again for each.
+        self._lines = {cell: json.dumps(asdict(timing)) for cell, timing in self._cells.items()}
+
+    @property
+    def timings(self) -> list[Timing]:
+        return list(self._cells.values())
 
     def add(self, timing: Timing) -> None:
         """A new timing of the same cell takes the place of the old one."""
         cell = timing.instance, timing.solver
-        self.timings = [old for old in self.timings if (old.instance, old.solver) != cell] + [timing]
+        self._cells[cell], self._lines[cell] = timing, json.dumps(asdict(timing))
         if self.path:
-            save(self.path, self.timings, self.machine)
+            self._save(self.path)
 
     def measured(self, instance: str, solver: str) -> Timing | None:
-        cell = instance, solver
-        return next((old for old in self.timings if (old.instance, old.solver) == cell and old.median), None)
+        found = self._cells.get((instance, solver))
+        return found if found and found.median else None
 
-
-def save(path: Path, timings: list[Timing], machine: dict[str, Any]) -> None:
-    """Whoever reads the file meanwhile, or stops this process, finds it whole."""
-    machine = {"platform": platform.platform(), "python": platform.python_version(), **machine}
-    text = json.dumps({"machine": machine, "timings": [asdict(timing) for timing in timings]}, indent=1) + "\n"
-    part = path.with_name(path.name + ".part")
-    part.write_text(text)
-    part.replace(path)
+    def _save(self, path: Path) -> None:
+        """Whoever reads the file meanwhile, or stops this process, finds it whole."""
+        timings = ",\n".join(self._lines.values())
+        part = path.with_name(path.name + ".part")
+        part.write_text(f'{{"machine": {json.dumps(self.machine)},\n"timings": [\n{timings}\n]}}\n')
+        part.replace(path)
 
 
 def load(path: Path) -> tuple[dict[str, Any], list[Timing]]:
     """The machine and the timings of a file."""
     saved = json.loads(path.read_text())
     return saved["machine"], [Timing(**timing) for timing in saved["timings"]]
+
+
+def load_all(paths: Iterable[Path]) -> tuple[str, list[Timing]]:
+    """The devices and the timings of files."""
+    loaded = [load(path) for path in paths]
+    devices = " and ".join(dict.fromkeys(str(machine["device"]) for machine, _ in loaded))
+    return devices, [timing for _, timings in loaded for timing in timings]
+
+
+def machine_of(device: str) -> dict[str, Any]:
+    name = gpu.devices()[0] if device == "gpu" else f"{cpu.available_threads()} CPU threads"
+    return {"device": name, "gmatch": gmatch.__version__, "load": os.getloadavg()}
+
+
+def begun(path: Path | None, machine: dict[str, Any], resume: bool) -> Record:
+    """A new record, or that of the file, if it is to be resumed and is of this machine."""
+    if not (resume and path and path.exists()):
+        return Record(path, machine)
+    old, timings = load(path)
+    if old["device"] != machine["device"]:
+        raise SystemExit(f"{path} was measured on {old['device']}, this is {machine['device']}")
+    return Record(path, machine, timings)
+
+
+class Instance(Protocol):
+    """What is solved. Those of one kind are a series of increasing size."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def kind(self) -> Any: ...
+    @property
+    def facts(self) -> dict[str, Any]: ...
+
+
+class Session:
+    """One run of a benchmark: what it may spend, and what it has found."""
+
+    def __init__(self, options: argparse.Namespace, record: Record, side: SideProcess) -> None:
+        self.options, self.record, self.side = options, record, side
+        self.allowance = Allowance(options.limit, options.budget)
+        self.told: set[str] = set()
+
+    def admits(self, instance: Instance, solver: str) -> bool:
+        """Whether a cell is to be measured; it may be there already, or be refused and noted as such."""
+        series = solver, instance.kind
+        old = self.record.measured(instance.name, solver)
+        if old:
+            self.allowance.note(series, instance.n, old)
+            return False
+        refusal = self.allowance.refusal(series, instance.n)
+        if refusal:
+            self.add(instance, Timing.none(instance.name, solver, {**instance.facts, **refusal}))
+        return not refusal
+
+    def here(self, instance: Instance, solver: str, solve: Any, check: Any, describe: Any = None) -> Timing:
+        """A cell measured in this process. A failure is a cell too: the others are still wanted."""
+        options = self.options
+        try:
+            return timed(
+                instance.name, solver, clocked(solve), check, options.repeats, instance.facts, options.limit, describe
+            )
+        except (AssertionError, gmatch.CertificateError) as error:
+            return Timing.none(instance.name, solver, {**instance.facts, "wrong": str(error)})
+        except (gmatch.GmatchError, MemoryError, RuntimeError, Warning) as error:  # a GPU's errors, a peer's warning
+            return Timing.none(instance.name, solver, {**instance.facts, "failed": f"{type(error).__name__}: {error}"})
+
+    def beside(self, instance: Instance, peer: str, calls: Calls, check: Any) -> Timing:
+        """A cell measured in another process."""
+        options = self.options
+        try:
+            return timed_peer(instance.name, peer, calls, check, options.repeats, options.limit, instance.facts)
+        except AssertionError as error:
+            return Timing.none(instance.name, peer, {**instance.facts, "wrong": str(error)})
+
+    def add(self, instance: Instance, timing: Timing) -> None:
+        self.record.add(timing)
+        self.allowance.note((timing.solver, instance.kind), instance.n, timing)
+        seconds = reason(timing) if timing.median is None else f"{timing.median * 1e3:.3g} ms"
+        print(f"{timing.instance}, {timing.solver}: {seconds} {trouble(timing)}".rstrip(), flush=True)
+
+    def tell(self, what: str, problem: str | None) -> bool:
+        """Says once why something is left out; whether it is."""
+        if problem and what not in self.told:
+            self.told.add(what)
+            print(f"{what}: left out: {problem}", flush=True)
+        return bool(problem)
+
+
+def trouble(timing: Timing) -> str:
+    """The error of a cell that has one."""
+    return str(timing.facts.get("failed") or timing.facts.get("wrong") or "")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of a `Session`, and of what is done with its record."""
+    add = parser.add_argument
+    add("--device", choices=["cpu", "gpu"], default="cpu")
+    add("--repeats", type=int, default=3, help="timed calls of each cell, of which the median counts")
+    add("--limit", type=float, default=10, help="seconds that a call may take, or no larger problem is tried")
+    add("--budget", type=float, default=float("inf"), help="seconds that all may take")
+    add("--output", type=Path, help="JSON file to write")
+    add("--resume", action="store_true", help="keep what the JSON file has")
+    add("--read", type=Path, nargs="+", help="JSON files to show, instead of measuring")
+    add("--plots", type=Path, help="folder for pictures, as PNG and SVG")
+
+
+def parsed(parser: argparse.ArgumentParser, argv: list[str] | None) -> argparse.Namespace:
+    options = parser.parse_args(argv)
+    if options.resume and not options.output:
+        parser.error("--resume needs --output FILE")
+    return options

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import published
-from harness import Timing, markdown_table, reason
+from harness import Timing, markdown_table, number, reason
 
 from gmatch import plot
 
@@ -95,15 +94,6 @@ def combined(timings: list[Timing]) -> Timing:
 
 def seconds_of(timing: Timing | None) -> float | None:
     return None if timing is None else timing.median
-
-
-def number(value: float | None) -> str:
-    """Three digits that count, without an exponent."""
-    if value is None:
-        return ""
-    if value == 0:
-        return "0"
-    return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 
 
 def cell(timing: Timing | None, unit: float, reference: float | None = None) -> str:
@@ -344,13 +334,17 @@ def save_plots(results: Results, names: list[str], folder: Path) -> list[Path]:
     draw: dict[str, Callable[[Results], Iterator[tuple[str, Any]]]] = {
         "date-nagi-1": small_figure, "date-nagi-3": steps_figures, "reports": report_figures, "ladder": ladder_figures,
     }  # fmt: skip
+    return save_figures((figure for name in names if name in draw for figure in draw[name](results)), folder)
+
+
+def save_figures(figures: Iterable[tuple[str, Any]], folder: Path) -> list[Path]:
+    """Each as PNG and SVG, under its name."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name in names:
-        for stem, figure in draw[name](results) if name in draw else ():
-            for ending in ("png", "svg"):
-                paths.append(folder / f"{stem}.{ending}")
-                figure.savefig(paths[-1], dpi=150)
+    for stem, figure in figures:
+        for ending in ("png", "svg"):
+            paths.append(folder / f"{stem}.{ending}")
+            figure.savefig(paths[-1], dpi=150)
     return paths
 
 

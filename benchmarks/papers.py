@@ -25,7 +25,6 @@ begun that is not likely to end in time. The JSON file is written after each cel
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,12 +36,12 @@ from typing import Any
 import layouts
 import numpy as np
 import peers
-from harness import Allowance, Record, SideProcess, Timing, clocked, equals, load, reason, timed, timed_peer
+from harness import Record, Session, SideProcess, Timing, add_arguments, begun, equals, load_all, machine_of, parsed
 from layouts import BATCHES, STUDIES
 
 import gmatch
 from gmatch.assignment import STARTS
-from gmatch.backends import cpu, gpu
+from gmatch.backends import gpu
 from gmatch.datasets import costs
 
 # A small problem of the same program, so that the first call on a larger one does not compile.
@@ -130,34 +129,29 @@ def facts_of(assignment: gmatch.Assignment) -> dict[str, Any]:
     return {"cost": assignment.cost, **facts, "found_in_five_phases": fives}
 
 
-class Session:
-    """One run of this program: what it may spend, and what it has found."""
-
-    def __init__(self, options: argparse.Namespace, record: Record, side: SideProcess) -> None:
-        self.options, self.record, self.side = options, record, side
-        self.allowance = Allowance(options.limit, options.budget)
-        self.told: set[str] = set()
+class AssignmentSession(Session):
+    """One run of this program."""
 
     def measure(self, instance: Instance, solvers: list[str], others: list[str]) -> None:
         """Times our solvers and others on an instance, as far as they are missing and allowed."""
-        solvers = [solver for solver in solvers if self._admits(instance, solver)]
-        others = [other for other in others if self._admits(instance, other)]
+        solvers = [solver for solver in solvers if self.admits(instance, solver)]
+        others = [other for other in others if self.admits(instance, other)]
         if not solvers and not others:
             return
         matrix = instance.costs(self.options.device)
         for solver in solvers:
             # Asked again, for time has passed.
-            if self._admits(instance, solver) and self._runs_here(instance, solver):
-                self._add(instance, self._ours(instance, solver, matrix))
+            if self.admits(instance, solver) and self._runs_here(instance, solver):
+                self.add(instance, self._ours(instance, solver, matrix))
         if others:
             self._measure_peers(instance, matrix, others, gmatch.lap(matrix, certify=True).cost)
 
     def measure_batch(self, instance: Instance, others: list[str]) -> None:
         """Times a batch in one call, and its problems one by one, ours and others."""
         ours = {layouts.BATCH: batch_costs, layouts.ONE_BY_ONE: single_costs}
-        if self._tell(layouts.BATCH, no_batches(self.options.device)):
+        if self.tell(layouts.BATCH, no_batches(self.options.device)):
             del ours[layouts.BATCH]
-        names = [name for name in (*ours, *others) if self._admits(instance, name)]
+        names = [name for name in (*ours, *others) if self.admits(instance, name)]
         if not names:
             return
         batch = instance.costs(self.options.device)
@@ -165,78 +159,31 @@ class Session:
         proven = [gmatch.lap(matrix, method="jv", certify=True).cost for matrix in on_host(batch)]
         check = partial(same_costs, proven)
         for name in names:
-            if name in ours and self._admits(instance, name):
-                self._add(instance, self._timed(instance, name, partial(ours[name], batch), check))
+            if name in ours and self.admits(instance, name):
+                self.add(instance, self.here(instance, name, partial(ours[name], batch), check))
         self._measure_peers(instance, batch, [name for name in names if name in others], sum(proven))
 
     def _measure_peers(self, instance: Instance, matrix: Any, names: list[str], best: float) -> None:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "costs.npy"
             for name in names:
-                if not self._admits(instance, name):
+                if not self.admits(instance, name):
                     continue
                 if name in peers.on_gpu():
                     solve = peers.prepared_on_gpu(matrix)
-                    timing = self._timed(instance, name, solve, equals(best))
+                    timing = self.here(instance, name, solve, equals(best))
                 else:
                     if not path.exists():
                         np.save(path, on_host(matrix))
-                    timing = self._beside(instance, name, path, best)
-                self._add(instance, timing)
+                    calls = self.side.calls(peers.calls, name, path, limit=self.options.limit)
+                    timing = self.beside(instance, name, calls, equals(best))
+                self.add(instance, timing)
 
     def _ours(self, instance: Instance, solver: str, matrix: Any) -> Timing:
-        return self._timed(instance, solver, call_of(solver, matrix), partial(gmatch.verify, matrix), facts_of)
-
-    def _timed(self, instance: Instance, solver: str, solve: Any, check: Any, describe: Any = None) -> Timing:
-        """A failure is a cell too: the others are still wanted."""
-        options = self.options
-        try:
-            return timed(
-                instance.name, solver, clocked(solve), check, options.repeats, instance.facts, options.limit, describe
-            )
-        except (AssertionError, gmatch.CertificateError) as error:
-            return Timing.none(instance.name, solver, {**instance.facts, "wrong": str(error)})
-        except (gmatch.GmatchError, MemoryError, RuntimeError, Warning) as error:  # a GPU's errors, a peer's warning
-            return Timing.none(instance.name, solver, {**instance.facts, "failed": f"{type(error).__name__}: {error}"})
-
-    def _beside(self, instance: Instance, peer: str, path: Path, best: float) -> Timing:
-        options = self.options
-        try:
-            return timed_peer(
-                instance.name, peer, self.side, peers.calls, (peer, path), equals(best), options.repeats,
-                options.limit, instance.facts,
-            )  # fmt: skip
-        except AssertionError as error:
-            return Timing.none(instance.name, peer, {**instance.facts, "wrong": str(error)})
+        return self.here(instance, solver, call_of(solver, matrix), partial(gmatch.verify, matrix), facts_of)
 
     def _runs_here(self, instance: Instance, solver: str) -> bool:
-        return not self._tell(solver, unusable(solver, instance.dtype, self.options.device, min(instance.n, WARM)))
-
-    def _tell(self, solver: str, problem: str | None) -> bool:
-        """Says once why a solver is left out; whether it is."""
-        if problem and solver not in self.told:
-            self.told.add(solver)
-            print(f"{solver}: left out: {problem}", flush=True)
-        return bool(problem)
-
-    def _admits(self, instance: Instance, solver: str) -> bool:
-        """Whether a cell is to be measured; it may be there already, or be refused and noted as such."""
-        series = solver, instance.kind
-        old = self.record.measured(instance.name, solver)
-        if old:
-            self.allowance.note(series, instance.n, old)
-            return False
-        refusal = self.allowance.refusal(series, instance.n)
-        if refusal:
-            self._add(instance, Timing.none(instance.name, solver, {**instance.facts, **refusal}))
-        return not refusal
-
-    def _add(self, instance: Instance, timing: Timing) -> None:
-        self.record.add(timing)
-        self.allowance.note((timing.solver, instance.kind), instance.n, timing)
-        seconds = reason(timing) if timing.median is None else f"{timing.median * 1e3:.3g} ms"
-        why = timing.facts.get("failed") or timing.facts.get("wrong") or ""
-        print(f"{timing.instance}, {timing.solver}: {seconds} {why}".rstrip(), flush=True)
+        return not self.tell(solver, unusable(solver, instance.dtype, self.options.device, min(instance.n, WARM)))
 
 
 def on_host(array: Any) -> np.ndarray:
@@ -296,14 +243,10 @@ def others_of(options: argparse.Namespace) -> list[str]:
 
 
 def run(options: argparse.Namespace) -> Record:
-    machine, timings = machine_of(options), []
-    if options.resume and options.output.exists():
-        old, timings = load(options.output)
-        if old["device"] != machine["device"]:
-            raise SystemExit(f"{options.output} was measured on {old['device']}, this is {machine['device']}")
-    record = Record(options.output, machine, timings)
+    machine = machine_of(options.device) | {"peers": peers.versions()}
+    record = begun(options.output, machine, options.resume)
     with SideProcess() as side:
-        session = Session(options, record, side)
+        session = AssignmentSession(options, record, side)
         for instance, (solvers, others) in plan(options).items():
             session.measure(instance, solvers, others)
         if "batches" in options.tables:
@@ -314,42 +257,25 @@ def run(options: argparse.Namespace) -> Record:
     return record
 
 
-def machine_of(options: argparse.Namespace) -> dict[str, Any]:
-    device = gpu.devices()[0] if options.device == "gpu" else f"{cpu.available_threads()} CPU threads"
-    return {"device": device, "gmatch": gmatch.__version__, "load": os.getloadavg(), "peers": peers.versions()}
-
-
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--tables", nargs="+", default=[*STUDIES, "batches"], choices=[*STUDIES, "batches"], metavar="TABLE")
-    add("--device", choices=["cpu", "gpu"], default="cpu")
     add("--methods", nargs="+", help="METHOD or METHOD+START; by default all of gmatch")
     add("--sizes", type=int, nargs="+", help="instead of the papers'")
     add("--factors", type=float, nargs="+", help="of the ranges, instead of the papers'")
     add("--most", type=int, default=sys.maxsize, help="leave larger problems out")
     add("--dtype", help="of the costs measured or read, instead of the papers'")
     add("--instances", type=int, default=1, help="of each kind; Date and Nagi had 3")
-    add("--repeats", type=int, default=3, help="Date and Nagi had 5")
-    add("--limit", type=float, default=10, help="seconds that a call may take, or no larger problem is tried")
-    add("--budget", type=float, default=float("inf"), help="seconds that all may take")
     add("--peers", action="store_true", help="SciPy; lapx, lap, OR-Tools and torch-linear-assignment if installed")
-    add("--output", type=Path, help="JSON file to write")
-    add("--resume", action="store_true", help="keep what the JSON file has")
-    add("--read", type=Path, nargs="+", help="JSON files to show, instead of measuring")
-    add("--plots", type=Path, help="folder for pictures, as PNG and SVG")
-    options = parser.parse_args(argv)
-    if options.resume and not options.output:
-        parser.error("--resume needs --output FILE")
-    return options
+    add_arguments(parser)
+    return parsed(parser, argv)
 
 
 def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
     if options.read:
-        loaded = [load(path) for path in options.read]
-        machine = " and ".join(dict.fromkeys(str(about["device"]) for about, _ in loaded))
-        timings = [timing for _, some in loaded for timing in some]
+        machine, timings = load_all(options.read)
     else:
         record = run(options)
         machine, timings = str(record.machine["device"]), record.timings

@@ -1,14 +1,18 @@
-"""Other solvers of assignment problems that are installed here.
+"""Other solvers of assignment and of matching problems: those that are installed here, and commands of the user.
 
 Those on the CPU run in a `SideProcess`, so that they can be stopped; those on the GPU in this one, beside the costs.
 
-A peer takes a matrix and returns a function that solves it and returns the cost. Conversions to the type that it is
-fastest with are made before, and not timed.
+A peer takes a matrix and returns a function that solves it and returns the cost, or the number of matched rows.
+Conversions to the type that it is fastest with are made before, and not timed.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import shlex
+import signal
+import subprocess
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,13 +22,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Calls, clocked
+import scipy.sparse
+from harness import PREPARATION, Calls, clocked
 
 import gmatch
 
 Solve = Callable[[], float]
 
 LAP_FUNCTIONS = ("lapjv", "lapjvx", "lapjvc", "lapjvs", "lapjvr", "lapjvh")
+DISTRIBUTIONS = (
+    "numpy", "scipy", "lap", "lapx", "ortools", "torch", "torch-linear-assignment", "cupy-cuda13x",
+    "igraph", "networkx",
+)  # fmt: skip
 
 
 def names() -> list[str]:
@@ -121,7 +130,7 @@ def _ortools(matrix: np.ndarray) -> Solve:
 def versions() -> dict[str, str]:
     """Of the distributions that the peers come from."""
     found = {}
-    for name in ("numpy", "scipy", "lap", "lapx", "ortools", "torch", "torch-linear-assignment", "cupy-cuda13x"):
+    for name in DISTRIBUTIONS:
         with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found
@@ -152,3 +161,116 @@ def prepared_on_gpu(costs: Any) -> Solve:
         return float(given.gather(2, mates[:, :, None]).double().sum().item())
 
     return solve
+
+
+# Matching.
+
+# To make the Python objects of more edges takes longer than the limit of any call, and gigabytes.
+MOST_ENTRIES_FOR_NETWORKX = 1 << 22
+
+
+def matching_names() -> list[str]:
+    """The peers that are installed."""
+    return [name for name in MATCHING_PEERS if name != PFP and find_spec(name.lower())]
+
+
+def matching_calls(name: str, path: Path) -> Calls:
+    """Calls of a peer on the matrix in a file."""
+    solve = MATCHING_PEERS[name](scipy.sparse.csr_array(scipy.sparse.load_npz(path)))
+    yield 0, None
+    yield from clocked(solve)
+
+
+def _pothen_fan(matrix: Any) -> Solve:
+    """Ours, on one core: PFP, the paper's sequential algorithm."""
+    graph = gmatch.BipartiteGraph(matrix)
+    return lambda: gmatch.max_matching(graph, method=PFP, threads=1).size
+
+
+def _scipy_matching(matrix: Any) -> Solve:
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    return lambda: int((maximum_bipartite_matching(matrix, perm_type="column") >= 0).sum())
+
+
+def _igraph_matching(matrix: Any) -> Solve:
+    import igraph
+
+    graph = igraph.Graph.Bipartite(np.arange(sum(matrix.shape)) >= matrix.shape[0], _edges(matrix))
+    return lambda: len(graph.maximum_bipartite_matching())
+
+
+def _networkx_matching(matrix: Any) -> Solve:
+    import networkx
+
+    if matrix.nnz > MOST_ENTRIES_FOR_NETWORKX:
+        raise MemoryError(f"{matrix.nnz} entries are more than networkx is given, {MOST_ENTRIES_FOR_NETWORKX}")
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(sum(matrix.shape)))
+    graph.add_edges_from(_edges(matrix).tolist())
+    rows = range(matrix.shape[0])
+    return lambda: len(networkx.bipartite.hopcroft_karp_matching(graph, rows)) // 2
+
+
+def _edges(matrix: Any) -> np.ndarray:
+    """Pairs of vertices, the columns numbered after the rows."""
+    coordinates = matrix.tocoo()
+    return np.column_stack((coordinates.row, coordinates.col.astype(np.int64) + matrix.shape[0]))
+
+
+PFP = "pothen-fan"
+# All of them serial: the paper's speedups are over such.
+MATCHING_PEERS: dict[str, Callable[[Any], Solve]] = {
+    PFP: _pothen_fan, "SciPy": _scipy_matching, "igraph": _igraph_matching, "networkx": _networkx_matching,
+}  # fmt: skip
+
+
+def command_calls(command: str, path: Path, limit: float) -> Calls:
+    """Runs of a command that matches the graph in a Matrix Market file, whose path takes the place of ``{file}``.
+
+    The last line that it prints must be ``SIZE SECONDS``, the number of matched rows and the time for them.
+    """
+    arguments = [argument.replace("{file}", str(path)) for argument in shlex.split(command)]
+    while True:
+        # It reads the file in every run.
+        yield _size_and_seconds(_printed(arguments, PREPARATION + limit))
+
+
+def _printed(arguments: list[str], limit: float) -> str:
+    """What a command prints. At the limit it is ended, with all that it started."""
+    try:
+        process = subprocess.Popen(
+            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            errors="replace", start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise ChildProcessError(f"cannot run {arguments[0]}: {error.strerror}") from None
+    try:
+        output, complaints = process.communicate(timeout=limit)
+    except BaseException as error:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise TimeoutError(f"no answer within {limit:g} s") from None
+        raise
+    if process.returncode:
+        complaint = _last_line(complaints) or _last_line(output) or "it said nothing"
+        raise ChildProcessError(f"exit status {process.returncode}: {complaint}")
+    return output
+
+
+def _size_and_seconds(output: str) -> tuple[float, int]:
+    line = _last_line(output)
+    try:
+        size, seconds = line.split()
+        found = float(seconds), int(size)
+    except ValueError:
+        found = math.nan, 0
+    if not 0 < found[0] < math.inf:
+        raise ChildProcessError(f"expected SIZE SECONDS, as in 1024 0.0056, in the last line; got {line!r}")
+    return found
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")

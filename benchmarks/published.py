@@ -4,6 +4,7 @@ from __future__ import annotations
 
 K20X = "Tesla K20X (Date and Nagi 2016); OMP on an Opteron 6276 with 1 and 8 threads"
 RTX_2080_TI = "GeForce RTX 2080 Ti (Kawtikwar et al.); CPU solvers on a Core i7-4790"
+C2050 = "Tesla C2050 (Deveci et al. 2013); CPU solvers on two quad-core Xeons of 2.27 GHz"
 
 # Date and Nagi 2016, Table 1: n to objective, and seconds of their programs; integers in [0, n].
 SMALL_PROGRAMS = ("OMP-1", "OMP-8", "CU-CLASS", "CU-TREE")
@@ -127,4 +128,42 @@ LADDER: dict[int, tuple[float, ...]] = {
     1024: (1082.22, 147.70, 138.95, 98.32, 92.41, 93.01),
     2048: (4378.64, 756.90, 605.97, 556.54, 512.14, 516.76),
     4096: (16759.68, 5454.24, 4203.91, 4171.05, 3984.21, 3857.83),
+}
+
+# Deveci et al. 2013, Table 1: geometric means in seconds, without the start, over sets of so many matrices.
+SET_SIZES = {"O_S1": 28, "O_Hardest20": 20, "RCP_S1": 50, "RCP_Hardest20": 20}
+VARIANTS = (
+    "apfb-gpubfs-mt", "apfb-gpubfs-ct", "apfb-gpubfs-wr-mt", "apfb-gpubfs-wr-ct",
+    "apsb-gpubfs-mt", "apsb-gpubfs-ct", "apsb-gpubfs-wr-mt", "apsb-gpubfs-wr-ct",
+)  # fmt: skip
+GEOMETRIC_MEANS: dict[str, tuple[float, ...]] = {
+    "O_S1": (2.96, 1.89, 2.12, 1.34, 3.68, 2.88, 2.98, 2.27),
+    "O_Hardest20": (4.28, 2.70, 3.21, 1.93, 5.23, 4.14, 4.20, 3.13),
+    "RCP_S1": (3.66, 3.24, 1.13, 1.05, 3.52, 3.33, 2.22, 2.14),
+    "RCP_Hardest20": (7.27, 5.79, 3.37, 2.85, 12.06, 10.75, 8.17, 7.41),
+}
+
+# Table 2: seconds without the start by matrix, on the original graphs and on the permuted ones.
+HARDEST_PROGRAMS = ("GPU", "P-DBFS", "PFP", "HK")
+HARDEST: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
+    "roadNet-CA": ((0.34, 0.53, 0.95, 2.48), (0.39, 1.88, 3.05, 4.89)),
+    "delaunay_n23": ((0.96, 1.26, 2.68, 1.11), (0.90, 5.56, 3.27, 14.34)),
+    "coPapersDBLP": ((0.42, 6.27, 3.11, 1.62), (0.38, 1.25, 0.29, 1.26)),
+    "kron_g500-logn21": ((0.99, 1.50, 5.37, 4.73), (3.71, 4.01, 64.29, 16.08)),
+    "amazon-2008": ((0.11, 0.18, 6.11, 1.85), (0.41, 1.37, 61.32, 4.69)),
+    "delaunay_n24": ((1.98, 2.41, 6.43, 2.22), (1.86, 12.84, 6.92, 35.24)),
+    "as-Skitter": ((0.49, 1.89, 7.79, 3.56), (3.27, 5.74, 472.63, 29.63)),
+    "amazon0505": ((0.18, 22.70, 9.05, 1.87), (0.24, 15.23, 17.59, 2.23)),
+    "wikipedia-20070206": ((1.09, 5.24, 11.98, 6.52), (1.05, 5.99, 9.74, 5.73)),
+    "Hamrle3": ((1.36, 2.70, 0.04, 12.61), (3.85, 7.39, 37.71, 57.00)),
+    "hugetrace-00020": ((7.90, 393.13, 15.95, 15.02), (1.52, 9.97, 8.68, 38.27)),
+    "hugebubbles-00000": ((13.16, 3.55, 19.81, 5.56), (1.80, 10.91, 10.03, 38.97)),
+    "wb-edu": ((33.82, 8.61, 3.38, 20.35), (17.43, 20.10, 9.49, 51.14)),
+    "rgg_n_2_24_s0": ((3.68, 2.25, 25.40, 0.12), (2.20, 12.50, 5.72, 31.78)),
+    "patents": ((0.88, 0.84, 92.03, 16.18), (0.91, 0.97, 101.76, 18.30)),
+    "italy_osm": ((5.86, 1.20, 1.02, 122.00), (0.70, 3.97, 6.24, 18.34)),
+    "soc-LiveJournal1": ((3.32, 14.35, 243.91, 21.16), (3.73, 7.14, 343.94, 20.71)),
+    "ljournal-2008": ((2.37, 10.30, 360.31, 17.66), (6.90, 7.58, 176.69, 23.45)),
+    "europe_osm": ((57.53, 11.21, 14.15, 1911.56), (7.21, 37.93, 68.18, 197.03)),
+    "com-LiveJournal": ((4.58, 22.46, 2879.36, 34.28), (5.88, 17.19, 165.32, 29.40)),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 import assignment
 import cardinality
+import deveci
 import harness
 import layouts
 import numpy as np
@@ -22,6 +24,7 @@ import pytest
 from harness import Allowance, SideProcess, Timing, clocked, equals, timed, timed_peer
 
 import gmatch
+from gmatch import plot
 
 TINY = ["--sizes", "16", "24", "--repeats", "1"]
 
@@ -173,11 +176,11 @@ def test_nothing_is_begun_that_would_outlast_the_budget(tmp_path: Path, capsys: 
 
 def test_a_peer_is_ended_at_the_limit_and_the_next_one_runs() -> None:
     with SideProcess() as side:
-        slow = timed_peer("", "slow", side, peer_of_the_tests, (60,), equals(7), 1, 0.2)
-        quick = timed_peer("", "quick", side, peer_of_the_tests, (0,), equals(7), 3, 20)
-        dead = timed_peer("", "dead", side, dying_peer, (), equals(7), 3, 20)
+        slow = timed_peer("", "slow", side.calls(peer_of_the_tests, 60, limit=0.2), equals(7), 1, 0.2)
+        quick = timed_peer("", "quick", side.calls(peer_of_the_tests, 0, limit=20), equals(7), 3, 20)
+        dead = timed_peer("", "dead", side.calls(dying_peer, limit=20), equals(7), 3, 20)
         with pytest.raises(AssertionError, match="expected 8, got 7"):
-            timed_peer("", "wrong", side, peer_of_the_tests, (0,), equals(8), 1, 20)
+            timed_peer("", "wrong", side.calls(peer_of_the_tests, 0, limit=20), equals(8), 1, 20)
     assert (slow.median, slow.facts) == (None, {"limit": 0.2})
     assert quick.median is not None and quick.facts["calls"] == 3
     assert "died" in dead.facts["failed"]
@@ -253,18 +256,186 @@ def test_published_figures_are_complete() -> None:
     assert all(len(row) == 8 for table in published.REPORT.values() for row in table.values())
     steps = [row for cell in published.LARGE.values() for name, row in cell.items() if name]
     assert all(len(row) == len(published.LARGE_STEPS) for row in steps)
+    assert set(published.VARIANTS) == {
+        method.name for method in gmatch.METHODS if isinstance(method, gmatch.APFB | gmatch.APsB)
+    }
+    assert all(len(means) == len(published.VARIANTS) for means in published.GEOMETRIC_MEANS.values())
+    assert list(published.GEOMETRIC_MEANS) == list(published.SET_SIZES) and len(published.HARDEST) == 20
+    assert all(len(row) == len(published.HARDEST_PROGRAMS) for rows in published.HARDEST.values() for row in rows)
 
 
-def test_the_other_benchmarks(
+def test_the_benchmark_of_assignment(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "timings.json"
-    for module, arguments in (
-        (assignment, ["--sizes", "20", "--costs", "uniform 1", "float64"]),
-        (cardinality, ["--scale", "6", "--families", "road"]),
+    arguments = ["--sizes", "20", "--costs", "uniform 1", "float64", "--repeats", "1", "--peers", "--output", str(file)]
+    monkeypatch.setattr(sys, "argv", ["assignment", *arguments])
+    assignment.main()
+    assert "| auto | SciPy |" in capsys.readouterr().out
+    assert {timing.solver for timing in harness.load(file)[1]} >= {"auto", "SciPy"}
+
+
+def test_the_tables_of_deveci(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    file, folder = tmp_path / "cardinality.json", tmp_path / "pictures"
+    command = ["--scale", "3", "4", "5", "--repeats", "1", "--peers", "--limit", "20", "--output", str(file)]
+    assert cardinality.main(command) == 0
+    measured = capsys.readouterr().out
+    for line in (
+        "| O | here, whole call | 21 of 21 |",
+        "| RCP_Hardest20 | here, after the start | 20 of 20 |",
+        "| O_S1 | paper | 28 | 2.96 | 1.89 | 2.12 | 1.34 | 3.68 | 2.88 | 2.98 | 2.27 |",
+        "(RCP) | apsb-gpubfs-wr-ct |",
+        "| matched | auto | pothen-fan | SciPy |",
+        "| kron 2^5 | 32 | 32 |",
     ):
-        command = [module.__name__, *arguments, "--repeats", "1", "--peers", "--output", str(file)]
-        monkeypatch.setattr(sys, "argv", command)
-        module.main()
-        assert "| auto | SciPy |" in capsys.readouterr().out
-        assert {timing.solver for timing in harness.load(file)[1]} >= {"auto", "SciPy"}
+        assert line in measured
+    machine, timings = harness.load(file)
+    assert {timing.solver for timing in timings} == {"auto", *published.VARIANTS, "pothen-fan", *peers.matching_names()}
+    assert all(timing.median for timing in timings)
+    assert {timing.facts["initial"] for timing in timings if timing.solver in published.VARIANTS} == {"cheap"}
+    assert machine["peers"]["scipy"]
+    assert cardinality.main(["--read", str(file), "--plots", str(folder)]) == 0
+    assert measured.endswith(capsys.readouterr().out.partition(str(folder))[0])
+    profiles = {f"deveci-fig-{number}-{label}.png" for number in (3, 4) for label in ("O", "RCP")}
+    pictures = {path.name for path in folder.iterdir() if path.suffix == ".png"}
+    assert profiles < pictures and len(pictures - profiles) == 4
+
+
+def test_a_matching_that_its_cover_does_not_prove_is_wrong(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def verify(graph: Any, answer: Any) -> None:
+        raise gmatch.CertificateError("the cover proves nothing")
+
+    monkeypatch.setattr(gmatch, "verify", verify)
+    assert cardinality.main(["--scale", "4", "--families", "road", "--methods", "auto"]) == 1
+    output = capsys.readouterr().out
+    assert "### Wrong or failed\n\n- road 2^4, auto: wrong: the cover proves nothing" in output
+
+
+def test_matrices_of_the_cache(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GMATCH_DATA_DIR", str(tmp_path))
+    (tmp_path / "Group").mkdir()
+    (tmp_path / "Group" / "a.b.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n2 3 2\n1 1\n2 1\n")
+    (tmp_path / "Group" / "damaged.npz").write_bytes(b"nothing")
+    (tmp_path / "Group" / "half.tar.gz.part").write_bytes(b"nothing")
+    assert cardinality.main(["--families", "--matrices", "cached", "--methods", "auto"]) == 0
+    output = capsys.readouterr().out
+    assert output.count("| Group/a.b | 2 | 3 | 2 | 1 |") == 2
+    assert "Group/damaged: left out: expected a matrix in" in output and "half" not in output
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("echo reading; echo 7 0.5; echo", 0.5),
+        ("head -1 \"$0\" | grep -q 'MatrixMarket matrix coordinate pattern general' && echo 7 2e-3", 0.002),
+        ("echo 6 0.5", {"wrong": "expected 7, got 6"}),
+        ("echo oops >&2; exit 3", {"failed": "exit status 3: oops"}),
+        ("exit 4", {"failed": "exit status 4: it said nothing"}),
+        ("echo 7 rows", {"failed": "expected SIZE SECONDS, as in 1024 0.0056, in the last line; got '7 rows'"}),
+        ("echo 7 0", {"failed": "expected SIZE SECONDS, as in 1024 0.0056, in the last line; got '7 0'"}),
+        ("sleep 60 & wait", {"limit": 0.3}),
+    ],
+)
+def test_a_command_of_the_user(
+    script: str, found: float | dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "PREPARATION", 0.2 if "sleep" in script else 60)
+    instance = cardinality.Instance("road", 4)
+    path = cardinality.written(instance.matrix(), tmp_path / "a graph.mtx")
+    options = SimpleNamespace(limit=0.3, budget=60, repeats=2)
+    session = cardinality.MatchingSession(options, harness.Record(None, {}), SideProcess())
+    begin = time.monotonic()
+    command = f"sh -c {shlex.quote(script)} {{file}}"
+    cell = session.beside(instance, "theirs", peers.command_calls(command, path, 0.3), equals(7))
+    assert (cell.median or cell.facts) == found
+    assert time.monotonic() - begin < 30
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("theirs", "expected NAME=PATH with {file} among its arguments, got 'theirs'"),
+        ("theirs=cat", "expected NAME=PATH with {file} among its arguments, got 'theirs=cat'"),
+        ("theirs=/no/such/program {file}", "expected a program that can be run, got '/no/such/program'"),
+        ("SciPy=cat {file}", "expected a name that no solver here has, got 'SciPy'"),
+    ],
+)
+def test_commands_that_are_none(text: str, problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cardinality.main(["--command", text])
+    assert problem in capsys.readouterr().err
+
+
+def test_a_command_stands_beside(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["--scale", "4", "--families", "rgg", "--methods", "auto", "--command", "theirs=echo {file}"]
+    assert cardinality.main(command) == 0
+    output = capsys.readouterr().out
+    assert "rgg 2^4 permuted, theirs: failed: expected SIZE SECONDS" in output and "| auto | theirs |" in output
+
+
+def matched(graph: str, solver: str, seconds: float | None, **facts: Any) -> Timing:
+    about = {"seconds": {"start": 0.0, "search": 0.5 * (seconds or 0), "augment": 0.0}, **facts}
+    return Timing(graph, solver, seconds, seconds, seconds, about)
+
+
+def test_means_and_the_hardest_graphs() -> None:
+    graphs = [f"graph {number}" for number in range(22)]
+    timings = [matched(name, variant, 4.0) for name in graphs for variant in published.VARIANTS]
+    timings += [matched(name, "pothen-fan", 1.0) for name in graphs]
+    timings += [matched(graphs[3], "SciPy", None, limit=9), matched(graphs[5], "SciPy", 0.1)]
+    timings.append(matched(graphs[3], published.VARIANTS[2], 1.0))
+    timings.append(matched(graphs[4], published.VARIANTS[0], None, limit=9))
+    results = deveci.Results(timings, "here")
+    assert list(deveci.hardest(results.sets[0].graphs, 2)) == [graphs[3], graphs[5]]
+    (table,) = deveci.geometric_means(results)
+    assert "| O | here, whole call | 21 of 22 | 4.00 | 4.00 | 3.74 | 4.00 |" in table
+    assert "| O_Hardest20 | here, after the start | 19 of 20 | 2.00 | 2.00 | 1.86 |" in table
+    assert "RCP" not in table
+    assert deveci.best_variant(results.sets[0].graphs, results.variants()) == published.VARIANTS[2]
+    without = deveci.Results([matched(name, variant, 1) for name in graphs for variant in published.VARIANTS], "here")
+    assert "Hardest20" not in "".join(deveci.geometric_means(without)).split("|", 1)[1]
+
+
+def test_actual_times_beside_the_papers() -> None:
+    size = {"rows": 5000, "columns": 6000, "entries": 7000, "size": 4000}
+    timings = [
+        matched("SNAP/roadNet-CA", "auto", 0.002, **size),
+        matched("SNAP/roadNet-CA", "SciPy", None, limit=3),
+        matched("SNAP/roadNet-CA", "apsb-gpubfs-ct", 0.003),
+        matched("SNAP/roadNet-CA permuted", "auto", 0.5),
+    ]
+    original, permuted = deveci.actual_times(deveci.Results(timings, "here"))
+    line = "| 5,000 | 6,000 | 7,000 | 4,000 | 2.00 | > 3 s | 3.00 (1.50 x) apsb-gpubfs-ct | 340 | 530 | 950 | 2,480 |"
+    assert line in original
+    assert permuted.splitlines()[-1].endswith("| 500 |  |  | 390 | 1,880 | 3,050 | 4,890 |")
+
+
+def test_speedups_are_over_the_fastest_sequential_algorithm() -> None:
+    timings = [
+        matched("a", "auto", 1.0), matched("a", "pothen-fan", None, limit=8), matched("a", "igraph", 4.0),
+        matched("b", "auto", 2.0), matched("b", "pothen-fan", None, limit=8), matched("c", "auto", 1.0),
+    ]  # fmt: skip
+    results = deveci.Results(timings, "here")
+    graphs = results.sets[0].graphs
+    seconds = deveci.times_to_compare(graphs, results)
+    assert seconds == {"auto": {"a": 1, "b": 2, "c": 1}, "igraph": {"a": 4}}
+    assert deveci.speedups_over_sequential(graphs, seconds["auto"]) == {"a": 4, "b": 4}
+
+
+def test_profiles() -> None:
+    pytest.importorskip("matplotlib")
+    axes = plot.speedup_profiles({"ours": {"a": 4, "b": 1}, "theirs": {"b": 0.5}}, "").axes[0]
+    lines = [np.transpose(line.get_data()).tolist() for line in axes.lines[:2]]
+    assert lines[0] == [[-1, 1], [0, 1], [2, 0.5], [2, 0]]
+    assert lines[1] == [[-1, 0.5], [-1, 0.5], [-1, 0]]  # a was not solved
+    seconds = {"ours": {"a": 1, "b": 4}, "theirs": {"a": 20, "b": 2}, "nobody": {}}
+    axes = plot.performance_profiles(seconds, "").axes[0]
+    lines = [np.transpose(line.get_data()).tolist() for line in axes.lines]
+    assert lines[0] == [[1, 0], [1, 0.5], [2, 1], [10, 1]]
+    assert lines[1] == [[1, 0], [1, 0.5], [10, 0.5]]  # twenty times the best is beyond the end
+    assert lines[2] == [[1, 0], [10, 0]]
