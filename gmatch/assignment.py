@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, Unpack, overload
 
 import numpy as np
@@ -18,6 +19,7 @@ from .methods import JV, Core, Tree, assignment_method_of, batch_method_of
 from .result import STEPS, Assignment, AssignmentBatch, Status, all_others
 from .small import lap_small
 from .sparse_costs import SparseCosts, costs_of
+from .ties import Names, settle_ties
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -80,6 +82,7 @@ class _Options(TypedDict, total=False):
     duals: tuple[Any, Any] | None
     cost_limit: Any
     infeasible: str
+    deterministic: bool
     device: str | None
     threads: int | None
     certify: bool
@@ -106,6 +109,7 @@ def lap(
     duals: tuple[Any, Any] | None = None,
     cost_limit: Any = None,
     infeasible: str = "raise",
+    deterministic: bool = False,
     device: str | None = None,
     threads: int | None = None,
     certify: bool = False,
@@ -145,6 +149,13 @@ def lap(
     infeasible : {"raise", "partial"}
         When forbidden pairs leave no way to make min(rows, columns) pairs: raise `Infeasible`, which says why, or
         return the cheapest among the largest matchings.
+    deterministic : bool
+        Of several cheapest assignments always return the same, whatever the method, the start, the threads and the
+        device: the one whose pairs have the least sum of marks, 20 pseudo-random bits that depend on the number
+        ``row * columns + column`` of a pair alone; should there be more, further marks decide among these. Floats are
+        compared exactly for that, as the rational numbers that they are: so the answer is exactly optimal. Costs a pass
+        over the matrix, and where rows have a choice (``stats["rows_with_choice"]``), another, sparse problem along the
+        pairs that tie. The duals may differ.
     device : {None, "cpu", "gpu"}
         None: where the costs live. Otherwise they are moved there, and the result back, once.
     threads : int, optional
@@ -194,8 +205,8 @@ def lap(
     """
     if type(cost) is ndarray and (
         type(initial) is str and method == initial == "auto" and infeasible == "raise" and not maximize
-        and not certify and duals is None and cost_limit is None and device is None and threads is None
-        and sizes is None and mask is None
+        and not certify and not deterministic and duals is None and cost_limit is None and device is None
+        and threads is None and sizes is None and mask is None
     ):  # fmt: skip
         quick = lap_small(cost)
         if quick is not None:
@@ -208,7 +219,7 @@ def lap(
             batch = CostBatch(cost, maximize=maximize, cost_limit=cost_limit, sizes=sizes, mask=mask)
         elif maximize and not cost.maximize or not all(option is None for option in (cost_limit, sizes, mask)):
             raise InvalidInput("a CostBatch has its own maximize, cost_limit, sizes and mask; give them to CostBatch")
-        return _lap_of_batch(batch, method, initial, duals, infeasible, device, threads, certify)
+        return _lap_of_batch(batch, method, initial, duals, infeasible, deterministic, device, threads, certify)
     costs = costs_of(cost, maximize, cost_limit)
     backend = backend_for(None, costs.device if device is None else device)
     dense = costs if isinstance(costs, DenseCosts) else None
@@ -225,7 +236,7 @@ def lap(
             "these costs lie too far apart for it; use 'auto' or 'tree'"
         )
     if min(costs.shape):
-        result = _solve(costs, backend, chosen, start, infeasible, threads)
+        result = _solve(costs, backend, chosen, start, infeasible, deterministic, threads)
     else:
         result = _result(costs, _nothing(costs), Status.OPTIMAL, None, backend, chosen, start)
     result.stats["reason"] = reason
@@ -240,6 +251,7 @@ def _lap_of_batch(
     initial: Any,
     duals: Any,
     infeasible: str,
+    deterministic: bool,
     device: str | None,
     threads: int | None,
     certify: bool,
@@ -255,11 +267,16 @@ def _lap_of_batch(
     def solve_alone(number: int) -> Assignment:
         try:
             costs = batch.costs_of(number)
-            return lap(costs, method=chosen, infeasible=infeasible, device=backend.NAME)
+            return lap(costs, method=chosen, infeasible=infeasible, deterministic=deterministic, device=backend.NAME)
         except Infeasible as error:
             raise Infeasible(f"problem {number}: {error}", error.rows, error.columns) from None
 
-    result = solve_batch(batch, backend.NAME, chosen, STARTS[initial], threads, solve_alone)
+    def settle(costs: DenseCosts, found: Any) -> int:
+        return settle_ties(costs, found, Names.of(costs.shape, costs.transposed), lap)
+
+    result = solve_batch(
+        batch, backend.NAME, chosen, STARTS[initial], threads, solve_alone, settle if deterministic else None
+    )
     result.stats["reason"] = reason
     if certify:
         verify(batch, result)
@@ -267,21 +284,28 @@ def _lap_of_batch(
 
 
 def _solve(
-    costs: Costs, backend: Any, method: AssignmentMethod, start: _Start, infeasible: str, threads: int | None
+    costs: Costs,
+    backend: Any,
+    method: AssignmentMethod,
+    start: _Start,
+    infeasible: str,
+    deterministic: bool,
+    threads: int | None,
 ) -> Assignment:
     """Runs the method where the backend is; what it finds for forbidden pairs and limits is made a result."""
     on_device = costs.on(backend.NAME)
     row_match, v = start.row_match, start.v
     if on_device is not costs:
         row_match, v = (array if array is None else backend.to_device(array) for array in (row_match, v))
-    solution = _run(backend, on_device, method, start.kind, row_match, v, threads)
+    names = Names.of(costs.shape, costs.transposed) if deterministic else None
+    solution = _run(backend, on_device, method, start.kind, row_match, v, threads, names)
     status, cover = Status.OPTIMAL, None
     if solution[4]["size"] < min(costs.shape):
         cover = _cover_of_allowed_pairs(on_device, threads)
         if infeasible == "raise":
             raise _infeasible(costs, cover)
         status = Status.PARTIAL
-        solution = _cheapest_of_largest(on_device, cover, solution, backend, method, threads)
+        solution = _cheapest_of_largest(on_device, cover, solution, backend, method, threads, names)
     elif isinstance(on_device, DenseCosts) and costs.limit is not None and _drop_dear_pairs(on_device, solution):
         status = Status.LIMITED
     return _result(costs, solution, status, cover, backend, method, start)
@@ -302,9 +326,16 @@ def _run(
     row_match: Any,
     v: Any,
     threads: int | None,
+    names: Names | None,
 ) -> _Solution:
+    """What the method finds; with names, the assignment that they decide on."""
     assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
     solution: _Solution = assign(costs, method, start, row_match, v, threads)
+    if names is not None:
+        row_match, counters, now = solution[0], solution[4], perf_counter_ns()
+        complete = counters["size"] == len(row_match)
+        counters["rows_with_choice"] = settle_ties(costs, solution, names, lap) if complete else 0
+        counters["ties_ns"] = perf_counter_ns() - now
     return solution
 
 
@@ -331,7 +362,7 @@ def _result(
         "method": method.name,
         "initial": start.kind.label,
         "backend": backend.NAME,
-        "seconds": {step: counters.pop(f"{step}_ns", 0) / 1e9 for step in STEPS},
+        "seconds": {step: counters.pop(f"{step}_ns", 0) / 1e9 for step in (*STEPS, "ties")},
         **counters,
     }
     pair_costs = costs.of_pairs(row_match, status is Status.OPTIMAL)
@@ -395,6 +426,7 @@ def _cheapest_of_largest(
     backend: Any,
     method: AssignmentMethod,
     threads: int | None,
+    names: Names | None,
 ) -> _Solution:
     """The cheapest of the largest matchings, from two problems that have assignments.
 
@@ -411,7 +443,8 @@ def _cheapest_of_largest(
         if not (len(part_rows) and len(part_columns)):
             continue
         part = costs.part(part_rows, part_columns)
-        *found, more = _run(backend, part, method, AssignmentStart.REDUCE, None, None, threads)
+        part_names = names and names.part(part_rows, part_columns)
+        *found, more = _run(backend, part, method, AssignmentStart.REDUCE, None, None, threads, part_names)
         mates, _, row_duals, column_duals = found if len(part_rows) <= len(part_columns) else _swapped(found)
         matched = (mates >= 0).nonzero()[0]
         row_match[part_rows[matched]] = part_columns[mates[matched]]

@@ -241,14 +241,18 @@ def solve_batch(
     start: Any,
     threads: int | None,
     solve_alone: Callable[[int], Assignment],
+    settle: Callable[[DenseCosts, Any], int] | None,
 ) -> AssignmentBatch:
     """Runs the method where the backend is; what it finds for forbidden pairs and limits is made results.
 
     `solve_alone(number)` answers for a problem without an assignment, by an exception or with one that is partial.
+    `settle(costs, found)` settles the ties of a problem; None if they may be left as they are.
     """
     there = batch.on(device)
     solution: _Solution = backend_for(None, device).assign_batch(there, method, start, threads)
     counters = solution[5]
+    if settle is not None:
+        counters["rows_with_choice"] = _settle_ties(batch, device, solution, settle)
     limited = _drop_dear_pairs(there, solution) if batch.limit is not None else np.zeros(len(batch), np.bool_)
     arrays = list(solution[:5])
     back = backend_for(None, batch.device).to_device
@@ -275,6 +279,28 @@ def solve_batch(
         batch.places, {number: assignment.cover for number, assignment in partial.items()}, batch.maximize,
         batch.cost_limit, stats,
     )  # fmt: skip
+
+
+def _settle_ties(
+    batch: CostBatch, device: Device, solution: _Solution, settle: Callable[[DenseCosts, Any], int]
+) -> Any:
+    """Makes each complete assignment the one that a rule names; how many of its rows had a choice, on the host."""
+    had_choice = np.zeros(len(batch), np.int64)
+    complete = solution[5]["size"] == batch.shapes.min(axis=1)
+    for number in complete.nonzero()[0].tolist():
+        costs = batch.costs_of(number).on(device)
+        rows, columns = costs.shape
+        row_match, col_match, u, v, pair_costs = (
+            array[number, :length]
+            for array, length in zip(solution[:5], (rows, columns, rows, columns, rows), strict=True)
+        )
+        if rows and columns:
+            found = (col_match, row_match, v, u) if costs.transposed else (row_match, col_match, u, v)
+            had_choice[number] = settle(costs, found)
+        matched = (row_match >= 0).nonzero()[0]
+        pair_costs.fill(0)
+        pair_costs[matched] = costs.matrix[matched, row_match[matched]]
+    return had_choice
 
 
 def _drop_dear_pairs(batch: CostBatch, solution: _Solution) -> Any:

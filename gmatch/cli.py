@@ -167,6 +167,9 @@ def _add_assign(commands: Any) -> argparse.ArgumentParser:
     command.add_argument(
         "--partial", action="store_true", help="if there is no assignment, the cheapest of the largest"
     )
+    command.add_argument(
+        "--deterministic", action="store_true", help="of several cheapest always the same, on any device"
+    )
     _add_solver_options(command, "auto, jv, tree, or a full name as gmatch info lists them")
     command.add_argument(
         "--output", type=Path, metavar="FILE.npz", help="write row_match, col_match, u and v to this file"
@@ -234,7 +237,8 @@ def run_assign(arguments: argparse.Namespace) -> int:
     with _waiting(f"assigning {arguments.costs}"):
         start = time.perf_counter()
         assignment = lap(costs, method=arguments.method, infeasible="partial" if arguments.partial else "raise",
-                         device=arguments.device, threads=arguments.threads)  # fmt: skip
+                         deterministic=arguments.deterministic, device=arguments.device,
+                         threads=arguments.threads)  # fmt: skip
         seconds = time.perf_counter() - start
         certificate = verify(costs, assignment)
     if arguments.output is not None:

@@ -11,6 +11,7 @@ import scipy.io
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
+import gmatch
 from gmatch import cli
 
 COSTS = np.array([[4.0, 1.0, 3.0], [2.0, 0.0, 5.0], [3.0, 2.0, 2.0]])
@@ -134,3 +135,13 @@ def test_generators_are_seeded_and_solvable(name: str) -> None:
     assert cli.lap(costs, certify=True).status == "optimal"
     if name not in cli.datasets.costs.SEEDLESS:
         assert (costs != make(f"{name}:30:seed=1")).any()
+
+
+def test_deterministic(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "ties.npy"
+    np.save(path, np.zeros((5, 5)))
+    expected = gmatch.lap(np.zeros((5, 5)), deterministic=True).row_match
+    for method in ("jv", "tree"):
+        output = tmp_path / f"{method}.npz"
+        assert assign(capsys, path, "--deterministic", "--method", method, "--output", output)[0] == 0
+        assert (np.load(output)["row_match"] == expected).all()

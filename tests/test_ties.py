@@ -1,0 +1,248 @@
+"""`lap(deterministic=True)`: the assignment that the rule names, whoever finds it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from assignment_oracles import METHODS, on
+from conftest import host
+
+import gmatch
+from gmatch import ties
+from gmatch.datasets import costs as families
+
+LARGE, TINY = 1e200, 2.0**-52
+
+
+def few_floats(rng: np.random.Generator, shape: Any) -> np.ndarray:
+    return rng.integers(0, 4, shape) * 0.1
+
+
+def far_apart(rng: np.random.Generator, shape: Any) -> np.ndarray:
+    """What decides lies 500 decimal places below what costs most."""
+    return rng.integers(-2, 2, shape) * 1e-300 + rng.integers(0, 2, shape) * LARGE
+
+
+def last_bits(rng: np.random.Generator, shape: Any) -> np.ndarray:
+    return rng.integers(0, 3, shape) * 0.3 + rng.integers(0, 3, shape) * TINY
+
+
+def forbidding(rng: np.random.Generator, shape: Any) -> np.ndarray:
+    return np.where(rng.random(shape) < 0.6, np.inf, rng.integers(0, 3, shape) * 0.7)
+
+
+def in_layers(rng: np.random.Generator, shape: Any) -> np.ndarray:
+    """Every row decides what the rows before it leave open, 45 bits below them; duals are rounded to far more."""
+    cost = rng.integers(0, 3, shape) * 2.0 ** -(45 * np.arange(shape[0])[:, None])
+    cost[-1] += LARGE
+    return cost
+
+
+def cheap_columns(rng: np.random.Generator, shape: Any) -> np.ndarray:
+    """Some columns are taken by whoever may, but never stay free."""
+    return rng.integers(0, 2, shape) * 0.5 - 3 * (np.arange(shape[1]) % 2)
+
+
+KINDS: dict[str, Callable[[np.random.Generator, Any], np.ndarray]] = {
+    "few integers": lambda rng, shape: rng.integers(0, 3, shape),
+    "few int8": lambda rng, shape: rng.integers(-1, 2, shape).astype(np.int8),
+    "constant": lambda rng, shape: np.full(shape, 0.3),
+    "few floats": few_floats,
+    "few float32": lambda rng, shape: few_floats(rng, shape).astype(np.float32),
+    "far apart": far_apart,
+    "last bits": last_bits,
+    "in layers": in_layers,
+    "cheap columns": cheap_columns,
+    "denormal": lambda rng, shape: rng.integers(0, 4, shape) * 5e-324,
+    "forbidding": forbidding,
+}
+
+
+def mark(number: int, turn: int) -> int:
+    """The rule, in plain arithmetic: the highest bits of SplitMix64."""
+    z = (number + (turn + 1) * 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return (z ^ z >> 31) >> 64 - ties.MARK_BITS
+
+
+def named_by_the_rule(cost: np.ndarray, maximize: bool) -> list[int]:
+    """The column of each row, -1 for free ones, by looking at all assignments."""
+    rows, columns = cost.shape
+    if rows > columns:
+        col_match = _best(cost.T.tolist(), maximize, lambda j, i: (i, j))
+        return [col_match.index(i) if i in col_match else -1 for i in range(rows)]
+    return _best(cost.tolist(), maximize, lambda i, j: (i, j))
+
+
+def _best(cost: list[list[float]], maximize: bool, entry: Callable[[int, int], tuple[int, int]]) -> list[int]:
+    rows, columns = len(cost), len(cost[0])
+    width = columns if entry(0, 1) == (0, 1) else rows
+    ways = []
+    for way in itertools.product(range(-1, columns), repeat=rows):
+        used = [(i, j) for i, j in enumerate(way) if j >= 0]
+        if len({j for _, j in used}) == len(used) and all(abs(cost[i][j]) != np.inf for i, j in used):
+            total = sum((Fraction(cost[i][j]) for i, j in used), Fraction(0))
+            ways.append((-len(used), -total if maximize else total, way))
+    best = [way for way in ways if way[:2] == min(ways)[:2]]
+    for turn in itertools.count():
+        if len(best) == 1:
+            return list(best[0][2])
+        sums = []
+        for _, _, way in best:
+            pairs = [entry(i, j) for i, j in enumerate(way) if j >= 0]
+            sums.append(sum(mark(i * width + j, turn) for i, j in pairs))
+        best = [way for way, total in zip(best, sums, strict=True) if total == min(sums)]
+    raise AssertionError
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_rule(kind: str, device: str) -> None:
+    rng = np.random.default_rng(0)
+    with_choice = 0
+    for case in range(60 if device == "cpu" else 10):
+        cost, maximize = KINDS[kind](rng, rng.integers(1, 5, 2)), bool(case % 2)
+        given = on(np.where(np.isinf(cost), -cost, cost) if maximize else cost, device)
+        expected = named_by_the_rule(host(given), maximize)
+        for layout in (given, on(np.asfortranarray(host(given)), device)):
+            assignment = gmatch.lap(layout, maximize=maximize, infeasible="partial", deterministic=True, certify=True)
+            assert host(assignment.row_match).tolist() == expected
+            mates = host(assignment.col_match)
+            assert all(mates[j] == i for i, j in enumerate(expected) if j >= 0)
+            assert (mates >= 0).sum() == sum(j >= 0 for j in expected)
+            with_choice += assignment.stats["rows_with_choice"]
+    assert with_choice > 0
+
+
+def test_further_marks_decide_where_the_first_ones_tie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ties, "MARK_BITS", 1)
+    rng = np.random.default_rng(6)
+    for _ in range(40):
+        cost = rng.integers(0, 2, rng.integers(2, 5, 2))
+        assignment = gmatch.lap(cost, deterministic=True, certify=True)
+        assert assignment.row_match.tolist() == named_by_the_rule(cost, maximize=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whoever_finds_it(kind: str, device: str) -> None:
+    """Methods, starts, threads and layouts; on a GPU also the answer of the CPU."""
+    rng = np.random.default_rng(1)
+    runs: list[dict[str, Any]] = [{"method": method} for method in METHODS[device]]
+    runs += [{"method": "tree", "initial": start} for start in ("none", "regret")]
+    if device == "cpu":
+        runs += [{"method": method, "threads": 3} for method in ("core", "tree", "classical", "munkres")]
+    for case in range(12 if device == "cpu" else 3):
+        cost = KINDS[kind](rng, rng.integers(2, 40, 2))
+        given = on(cost, device)
+        options = {"cost_limit": np.median(cost[np.isfinite(cost)]).item()} if case % 3 == 2 else {}
+        expected = gmatch.lap(cost, deterministic=True, infeasible="partial", **options).row_match
+        for run in runs:
+            assignment = gmatch.lap(given, **run, deterministic=True, certify=True, infeasible="partial", **options)
+            assert (host(assignment.row_match) == expected).all(), run
+
+
+def test_sparse_costs_and_their_dense_matrix_have_one_answer(device: str) -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(30 if device == "cpu" else 5):
+        cost = forbidding(rng, rng.integers(2, 40, 2))
+        rows, columns = np.isfinite(cost).nonzero()
+        expected = gmatch.lap(cost, deterministic=True, infeasible="partial").row_match
+        stored = sp.csr_array((cost[rows, columns], (rows, columns)), shape=cost.shape)
+        for matrix in (stored, stored.tocsc()):
+            for method in ("auto", "tree"):
+                options: dict[str, Any] = {"method": method, "infeasible": "partial", "certify": True}
+                assignment = gmatch.lap(matrix, deterministic=True, device=device, **options)
+                assert (assignment.row_match == expected).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"cost_limit": 1}, {"maximize": True}])
+def test_batches(options: dict[str, Any], device: str) -> None:
+    rng = np.random.default_rng(3)
+    costs = [rng.integers(0, 3, shape).astype(float) for shape in ((5, 5), (4, 7), (7, 4), (1, 1), (0, 3), (6, 6))]
+    costs[-1][:, 1:] = -np.inf if "maximize" in options else np.inf
+    given = [on(cost, device) for cost in costs]
+    batch = gmatch.lap(given, deterministic=True, infeasible="partial", certify=True, **options)
+    for cost, assignment in zip(costs, batch, strict=True):
+        alone = gmatch.lap(cost, deterministic=True, infeasible="partial", **options)
+        assert (host(assignment.row_match) == alone.row_match).all()
+        assert (host(assignment.col_match) == alone.col_match).all()
+        assert (host(assignment.pair_costs) == alone.pair_costs).all() and assignment.status == alone.status
+    assert batch.stats["rows_with_choice"].sum() > 0
+
+
+def test_a_masked_batch_settles_its_ties() -> None:
+    cost = np.ones((2, 4, 4))
+    mask = np.ones((2, 4, 4), bool)
+    mask[0, 1], mask[1, :, 0] = False, False
+    batch = gmatch.lap(cost, mask=mask, deterministic=True, certify=True)
+    for number, (rows, columns) in enumerate([([0, 2, 3], [0, 1, 2, 3]), ([0, 1, 2, 3], [1, 2, 3])]):
+        alone = gmatch.lap(np.ones((len(rows), len(columns))), deterministic=True)
+        assert (batch[number].row_match == alone.row_match).all()
+
+
+@pytest.mark.parametrize("shape", [(60, 60), (40, 70), (70, 40)])
+@pytest.mark.parametrize("kind", ["few integers", "constant", "few floats", "last bits", "cheap columns"])
+def test_many_ties_are_marked_in_the_matrix(
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int], kind: str, device: str
+) -> None:
+    cost = KINDS[kind](np.random.default_rng(4), shape)
+    listed = gmatch.lap(cost, deterministic=True).row_match
+    monkeypatch.setattr(ties, "MANY_PAIRS", 0)
+    monkeypatch.setattr(ties, "LARGE_SHARE", 0.01)
+    marked = gmatch.lap(on(cost, device), deterministic=True, certify=True)
+    assert (host(marked.row_match) == listed).all()
+
+
+def settled(cost: np.ndarray, row_match: Any, u: Any, v: Any) -> list[int]:
+    costs = gmatch.DenseCosts(cost)
+    row_match, col_match = np.array(row_match, np.int32), np.empty(cost.shape[1], np.int32)
+    ties.settle_ties(costs, (row_match, col_match, u, v), ties.Names.of(cost.shape, False), gmatch.lap)
+    return row_match.tolist()
+
+
+@pytest.mark.parametrize("kind", ["few floats", "far apart", "last bits", "in layers", "cheap columns"])
+def test_any_assignment_and_any_duals_lead_to_the_exact_optimum(kind: str) -> None:
+    rng = np.random.default_rng(7)
+    for case in range(30):
+        rows = int(rng.integers(2, 5))
+        cost = KINDS[kind](rng, (rows, rows + case % 2))
+        scale = 10.0 ** rng.integers(-12, 1)
+        u, v = rng.normal(size=rows) * scale, -np.abs(rng.normal(size=cost.shape[1])) * scale
+        row_match = rng.permutation(cost.shape[1])[:rows]
+        if case % 4 < 2:  # duals that fit the assignment, and nothing else
+            u = cost[np.arange(rows), row_match] - v[row_match]
+        assert settled(cost, row_match, u, v) == named_by_the_rule(cost, maximize=False)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_what_a_slack_loses_by_rounding_is_no_proof(monkeypatch: pytest.MonkeyPatch, listed: bool) -> None:
+    """All slacks are rounded to 0, but one of the two assignments costs 1e-20 more."""
+    if not listed:
+        monkeypatch.setattr(ties, "MANY_PAIRS", 0)
+        monkeypatch.setattr(ties, "LARGE_SHARE", 0.01)
+    for cheap in (0, 1):
+        cost = np.array([[1, 1e-20], [1, 1e-20]])
+        cost[cheap, 1], cost[1 - cheap, 1] = 1e-20, 2e-20
+        u, v = cost[:, 1].copy(), np.array([1.0, 0.0])
+        for row_match in ([0, 1], [1, 0]):
+            assert settled(cost, row_match, u, v) == ([1, 0] if cheap == 0 else [0, 1])
+
+
+def test_where_nothing_ties_nothing_changes() -> None:
+    cost = families.uniform_floats(200)
+    plain, settled = gmatch.lap(cost), gmatch.lap(cost, deterministic=True)
+    assert (plain.row_match == settled.row_match).all()
+    assert settled.stats["rows_with_choice"] == 0 and "rows_with_choice" not in plain.stats
+    assert gmatch.lap(np.zeros((0, 3)), deterministic=True).size == 0
+
+
+def test_too_many_free_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ties, "MARK_BITS", 50)
+    with pytest.raises(gmatch.InvalidInput, match="deterministic=True can decide ties among fewer rows only: 30 of"):
+        gmatch.lap(np.zeros((30, 60)), deterministic=True)
