@@ -3,6 +3,7 @@
     python benchmarks/assignment.py --sizes 1000 2000 4000 --peers       # on the CPU
     python benchmarks/assignment.py --sizes 4096 20000 --device gpu      # on the GPU; costs already there
     python benchmarks/assignment.py --costs geometric machol_wien        # other families
+    python benchmarks/assignment.py --deterministic                      # and what deterministic=True adds
 
 Each answer is compared with a cost proven by duals before it is timed. Times include everything from the matrix to
 the answer in Python, the check of the costs too. Prints a Markdown table; writes JSON. The papers' tables: `papers.py`.
@@ -49,10 +50,12 @@ def measure(family: str, n: int, options: argparse.Namespace, side: SideProcess)
     name = f"{family}, n = {n}"
     best = gmatch.lap(matrix, certify=True).cost
     for method in options.methods:
-        yield timed(
-            name, method, clocked(partial(gmatch.lap, matrix, method=method)),
-            lambda assignment: equals(best)(assignment.cost), options.repeats, {}, describe=facts_of,
-        )  # fmt: skip
+        for deterministic in (False, True)[: 1 + options.deterministic]:
+            yield timed(
+                name, f"{method}{', deterministic' * deterministic}",
+                clocked(partial(gmatch.lap, matrix, method=method, deterministic=deterministic)),
+                lambda assignment: equals(best)(assignment.cost), options.repeats, {}, describe=facts_of,
+            )  # fmt: skip
     if options.peers:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "costs.npy"
@@ -73,6 +76,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--methods", nargs="+", default=["auto"])
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--deterministic", action="store_true", help="each method also with deterministic=True")
     parser.add_argument("--peers", action="store_true", help="SciPy; lapx, lap and OR-Tools if installed")
     parser.add_argument("--limit", type=float, default=20, help="seconds a peer may take")
     parser.add_argument("--output", type=Path, help="JSON file to write")
