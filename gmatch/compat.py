@@ -47,11 +47,11 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
     SciPy converts all costs to float64 and is wrong for differences that get lost beyond 2**53. Here integers are
     exact, and become float64 only where their sums could overflow int64.
     """
-    array = _numbers(cost_matrix)
-    maximize = bool(maximize)
-    quick = None if maximize else pairs_small(array)
+    quick = pairs_small(cost_matrix) if type(cost_matrix) is np.ndarray and not maximize else None
     if quick is not None:
         return quick
+    array = _numbers(cost_matrix)
+    maximize = bool(maximize)
     if array.ndim != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {array.ndim} array")
     try:

@@ -203,22 +203,27 @@ class Assignment:
     stats: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def later(cls, make_fields: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]) -> Assignment:
+    def later(
+        cls,
+        make_fields: Callable[..., dict[str, Any]],
+        make_pairs: Callable[..., tuple[Any, Any]],
+        arguments: tuple[Any, ...],
+    ) -> Assignment:
         """An assignment whose fields are made when one is asked for: small calls are made by thousands."""
         assignment: Assignment = new(cls)
-        assignment.__dict__["_later"] = make_fields, arguments
+        assignment.__dict__["_later"] = make_fields, make_pairs, arguments
         return assignment
 
     @property
     def made_from(self) -> tuple[Any, ...]:
         """The arguments of `later`, before a field was asked for."""
-        arguments: tuple[Any, ...] = self.__dict__["_later"][1]
+        arguments: tuple[Any, ...] = self.__dict__["_later"][2]
         return arguments
 
     def __getattr__(self, name: str) -> Any:
         if name not in _ASSIGNMENT_FIELDS or "_later" not in self.__dict__:
             raise AttributeError(f"an Assignment has no {name!r}")
-        make_fields, arguments = self.__dict__.pop("_later")
+        make_fields, _, arguments = self.__dict__.pop("_later")
         self.__dict__.update(make_fields(*arguments))
         return self.__dict__[name]
 
@@ -260,8 +265,10 @@ class Assignment:
         return cover_rows, all_others(cover_columns, len(self.col_match))
 
     def __iter__(self) -> Iterator[Any]:
-        yield self.row_ind
-        yield self.col_ind
+        if "_later" in self.__dict__:
+            _, make_pairs, arguments = self.__dict__["_later"]
+            return iter(make_pairs(*arguments))
+        return iter((self.row_ind, self.col_ind))
 
     def __repr__(self) -> str:
         rows, columns = len(self.row_match), len(self.col_match)

@@ -14,8 +14,8 @@ SMALL_COUNTERS = _native.SMALL_COUNTERS
 SMALL_SIDE = _native.SMALL_SIDE
 DUAL_UPDATES = 2  # the counter's place among the cells
 assign_small = _native.assign_small
-empty = np.empty
-int64 = np.dtype(np.int64)
+arange, empty, ndarray = np.arange, np.empty, np.ndarray
+int32, int64 = np.dtype(np.int32), np.dtype(np.int64)
 later = Assignment.later
 
 
@@ -30,7 +30,7 @@ def lap_small(cost: npt.NDArray[Any]) -> Assignment | None:
     # Rows and columns have a dual each, and half a cell for their mates. csrc/module.cpp fills the cells.
     cells = empty(SMALL_COUNTERS + (rows + columns) * 3 // 2 + fewer + 1, int64)
     try:
-        return later(_fields, (cells, rows, columns, cost.dtype)) if assign_small(cost, cells) else None
+        return later(_fields, _pairs, (cells, rows, columns, cost.dtype)) if assign_small(cost, cells) else None
     except TypeError:  # of a type that no native array has
         return None
 
@@ -38,24 +38,29 @@ def lap_small(cost: npt.NDArray[Any]) -> Assignment | None:
 def pairs_small(cost: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
     """The pairs alone, as SciPy returns them; None also if all costs may be equal, for which SciPy has a rule."""
     assignment = lap_small(cost)
-    if assignment is None:
+    if assignment is None or assignment.made_from[0][DUAL_UPDATES] == 0:
         return None
-    cells, rows, columns, _ = assignment.made_from
-    if cells[DUAL_UPDATES] == 0:
-        return None
-    row_match = cells[SMALL_COUNTERS + rows + columns + min(rows, columns) :].view(np.int32)[:rows]
-    row_ind = np.arange(rows) if rows <= columns else (row_match >= 0).nonzero()[0]
-    return row_ind, row_match.astype(int64) if rows <= columns else row_match[row_ind].astype(int64)
+    row_ind, col_ind = assignment
+    return row_ind, col_ind.astype(int64)
+
+
+def _pairs(cells: Any, rows: int, columns: int, dtype: Any) -> tuple[Any, Any]:
+    """The pairs, from the cells; see `_fields`."""
+    if rows <= columns:
+        return arange(rows), ndarray(rows, int32, cells, 8 * (SMALL_COUNTERS + rows + columns + rows)).copy()
+    row_match = ndarray(rows, int32, cells, 8 * (SMALL_COUNTERS + rows + columns + columns))
+    row_ind = (row_match >= 0).nonzero()[0]
+    return row_ind, row_match[row_ind]
 
 
 def _fields(cells: Any, rows: int, columns: int, dtype: Any) -> dict[str, Any]:
     """The fields of an Assignment, from the cells."""
-    fewer = min(rows, columns)
-    ends = np.cumsum([SMALL_COUNTERS, rows, columns, fewer])
-    counters, *duals, rest = np.split(cells, ends)
-    u, v, pair_costs = duals if dtype.kind == "i" else (part.view(np.float64) for part in duals)
-    row_match, col_match, _ = np.split(rest.view(np.int32), [rows, rows + columns])
-    augmentations, rows_scanned, dual_updates, entries_read, nanoseconds = counters.tolist()
+    dual_type = int64 if dtype.kind == "i" else np.float64
+    u_begin = 8 * SMALL_COUNTERS
+    v_begin = u_begin + 8 * rows
+    costs_begin = v_begin + 8 * columns
+    mates_begin = costs_begin + 8 * min(rows, columns)
+    augmentations, rows_scanned, dual_updates, entries_read, nanoseconds = cells[:SMALL_COUNTERS].tolist()
     stats = {
         "method": "jv",
         "reason": "on one core shortest augmenting paths do least work",
@@ -63,7 +68,7 @@ def _fields(cells: Any, rows: int, columns: int, dtype: Any) -> dict[str, Any]:
         "backend": "cpu",
         "team": "host",
         "threads": 1,
-        "seconds": {"start": 0.0, "search": nanoseconds / 1e9, "augment": 0.0, "price": 0.0},
+        "seconds": {"start": 0.0, "search": nanoseconds / 1e9, "augment": 0.0, "price": 0.0, "ties": 0.0},
         "start_size": 0,
         "phases": augmentations,
         "levels": rows_scanned,
@@ -74,6 +79,10 @@ def _fields(cells: Any, rows: int, columns: int, dtype: Any) -> dict[str, Any]:
         "augmentations_per_phase": [],
     }
     return {
-        "row_match": row_match, "col_match": col_match, "u": u, "v": v, "pair_costs": pair_costs.astype(dtype),
+        "row_match": ndarray(rows, int32, cells, mates_begin),
+        "col_match": ndarray(columns, int32, cells, mates_begin + 4 * rows),
+        "u": ndarray(rows, dual_type, cells, u_begin),
+        "v": ndarray(columns, dual_type, cells, v_begin),
+        "pair_costs": ndarray(min(rows, columns), dual_type, cells, costs_begin).astype(dtype),
         "status": Status.OPTIMAL, "maximize": False, "cost_limit": None, "cover": None, "stats": stats,
     }  # fmt: skip

@@ -272,7 +272,7 @@ def test_stats() -> None:
     cost = np.random.default_rng(0).random((30, 40))
     stats = gmatch.lap(cost, method="tree").stats
     assert stats["method"] == "tree-many" and stats["initial"] == "reduce" and stats["threads"] == 1
-    assert set(stats["seconds"]) == {"start", "search", "augment", "price"}
+    assert set(stats["seconds"]) == {"start", "search", "augment", "price", "ties"}
     assert sum(stats["augmentations_per_phase"]) + stats["start_size"] == 30
     assert gmatch.lap(cost, method=gmatch.Tree("nearest"), initial="none").stats["initial"] == "none"
     assert gmatch.lap(cost).stats["method"] == "jv"

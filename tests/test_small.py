@@ -43,6 +43,31 @@ def test_what_takes_the_long_way(cost: np.ndarray) -> None:
     assert lap_small(cost) is None
 
 
+def test_forbidden_pairs_need_no_long_way_if_there_is_an_assignment() -> None:
+    rng = np.random.default_rng(1)
+    kinds = set()
+    for _ in range(200):
+        cost = rng.integers(0, 5, rng.integers(1, 7, 2)).astype(float)
+        cost[rng.random(cost.shape) < 0.4] = np.inf
+        small = lap_small(cost)
+        kinds.add(small is None)
+        try:
+            expected = gmatch.lap(gmatch.DenseCosts(cost)).cost
+        except gmatch.Infeasible:
+            assert small is None
+        else:
+            assert small is not None and small.cost == expected and gmatch.verify(cost, small).gap == 0
+    assert kinds == {True, False}
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 3), (70, 70)])
+def test_pairs_come_without_the_other_fields(shape: tuple[int, int]) -> None:
+    cost = np.random.default_rng(2).random(shape)
+    quick, whole = tuple(gmatch.lap(cost)), gmatch.lap(cost)
+    assert (quick[0] == whole.row_ind).all() and (quick[1] == whole.col_ind).all()
+    assert [part.dtype for part in quick] == [whole.row_ind.dtype, whole.col_ind.dtype]
+
+
 def test_an_assignment_made_later_behaves() -> None:
     cost = np.random.default_rng(0).random((5, 5))
     expected = gmatch.lap(gmatch.DenseCosts(cost)).row_match.tolist()

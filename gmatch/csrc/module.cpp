@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -382,7 +383,8 @@ nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
   return report;
 }
 
-constexpr Vertex SMALL_SIDE = 64;  // rows or columns of a small problem, whichever are fewer, at most
+// Rows or columns of a small problem, whichever are fewer, at most; and of one that other Python threads wait for.
+constexpr Vertex SMALL_SIDE = 512, VERY_SMALL_SIDE = 64;
 
 // The range of the finite entries of a matrix, and what else it holds.
 template <class Cost>
@@ -466,11 +468,11 @@ void add_row(CostRange<Cost>& range, const Cost* row, Count columns, Count strid
 // it is asked for: these counters, u, v, the costs of the pairs in the order of the rows, row_match and col_match.
 enum SmallCounter { small_augmentations, small_rows_scanned, small_dual_updates, small_entries_read, small_ns, SMALL_COUNTERS };
 
-// Costs that need no second look: finite, and far from every overflow.
+// Costs that need no second look: those that count are far from every overflow.
 template <class Cost>
 bool is_plain(const CostRange<Cost>& range) {
   constexpr double FAR = std::numeric_limits<Cost>::is_integer ? 0x1p56 : std::is_same_v<Cost, float> ? 3e38 : 1e290;
-  return !range.nan && !range.plus_inf && !range.minus_inf && range.lowest >= -FAR && range.highest <= FAR;
+  return !range.nan && !range.minus_inf && range.lowest >= -FAR && range.highest <= FAR;
 }
 
 template <class Cost>
@@ -478,6 +480,8 @@ bool assign_small_as(const nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>& gi
   using Dual = typename DenseCosts<Cost>::Dual;
   const Cost* entries = static_cast<const Cost*>(given.data());
   const Vertex rows = static_cast<Vertex>(given.shape(0)), columns = static_cast<Vertex>(given.shape(1));
+  std::optional<nb::gil_scoped_release> others_may_run;
+  if (std::min(rows, columns) > VERY_SMALL_SIDE) others_may_run.emplace();
   CostRange<Cost> range = empty_range<Cost>();
   for (Vertex row = 0; row < rows; ++row) add_row(range, entries + row * given.stride(0), columns, given.stride(1));
   if (!is_plain(range)) return false;
@@ -499,8 +503,9 @@ bool assign_small_as(const nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>& gi
   const ShortestPathResult<Dual> result = transposed
                                               ? ShortestPathResult<Dual>{v, u, col_match, row_match, in_witness}
                                               : ShortestPathResult<Dual>{u, v, row_match, col_match, in_witness};
-  solve_by_shortest_paths(costs, {static_cast<Dual>(range.lowest), static_cast<Dual>(range.highest), false, false}, result,
-                          counted);
+  const Vertex matched = solve_by_shortest_paths(
+      costs, {static_cast<Dual>(range.lowest), static_cast<Dual>(range.highest), false, false}, result, counted);
+  if (matched < fewer) return false;
   for (Vertex row = 0; row < rows; ++row) {
     if (row_match[row] == NONE) continue;
     *pair_costs++ = static_cast<Dual>(entries[row * given.stride(0) + row_match[row] * given.stride(1)]);
@@ -513,7 +518,7 @@ bool assign_small_as(const nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>& gi
   return true;
 }
 
-// False: costs of another type, or that need a second look. `cells` has room for what is left in it.
+// False: costs of another type, or that need a second look, or have no assignment. `cells` has room for what is left in it.
 bool assign_small(nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu> costs, Array<Count> cells) {
   if (costs.dtype() == nb::dtype<double>()) return assign_small_as<double>(costs, cells.data());
   if (costs.dtype() == nb::dtype<std::int32_t>()) return assign_small_as<std::int32_t>(costs, cells.data());

@@ -35,7 +35,7 @@
 // Row scans are compiled for AVX2 as well, and the loader picks (ifunc): that halves their time. Not under
 // ThreadSanitizer, which is not set up yet when the loader picks.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__)
-#define VECTOR_CLONES __attribute__((target_clones("avx2", "default")))
+#define VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define VECTOR_CLONES
 #endif
