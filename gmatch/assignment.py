@@ -145,7 +145,7 @@ def lap(
         Signed integers for integer costs.
     cost_limit : number, optional
         A pair dearer than this is never made (when maximizing: a pair worth less), and rows and columns may stay free
-        instead, at half the limit each. Forbidden pairs are only dear ones then: never infeasible. Dense costs only.
+        instead, at half the limit each. Forbidden pairs are only dear ones then: never infeasible.
     infeasible : {"raise", "partial"}
         When forbidden pairs leave no way to make min(rows, columns) pairs: raise `Infeasible`, which says why, or
         return the cheapest among the largest matchings.
@@ -298,6 +298,9 @@ def _solve(
     if on_device is not costs:
         row_match, v = (array if array is None else backend.to_device(array) for array in (row_match, v))
     names = Names.of(costs.shape, costs.transposed) if deterministic else None
+    if isinstance(on_device, SparseCosts) and on_device.limit is not None:
+        solution, status = _solve_with_ways_out(on_device, backend, method, start.kind, row_match, v, threads, names)
+        return _result(costs, solution, status, None, backend, method, start)
     solution = _run(backend, on_device, method, start.kind, row_match, v, threads, names)
     status, cover = Status.OPTIMAL, None
     if solution[4]["size"] < min(costs.shape):
@@ -309,6 +312,37 @@ def _solve(
     elif isinstance(on_device, DenseCosts) and costs.limit is not None and _drop_dear_pairs(on_device, solution):
         status = Status.LIMITED
     return _result(costs, solution, status, cover, backend, method, start)
+
+
+def _solve_with_ways_out(
+    costs: SparseCosts,
+    backend: Any,
+    method: AssignmentMethod,
+    start: AssignmentStart,
+    row_match: Any,
+    v: Any,
+    threads: int | None,
+    names: Names | None,
+) -> tuple[_Solution, Status]:
+    """The solution of sparse costs with a limit: of a problem in which every row may also take a way out at its price.
+
+    As in `_drop_dear_pairs` the prices differ by a constant. A way out that is taken has a dual of its own, which may
+    be below 0; u of its row is lowered to the limit instead, so that u + v is not above it for any pair.
+    """
+    rows, columns = sorted(costs.shape)
+    if v is not None:
+        longer = np.zeros_like(v, shape=columns + rows)
+        longer[:columns] = v
+        v = longer
+    problem = costs.with_ways_out()
+    row_match = row_match if row_match is None else problem.stored_pairs(row_match)
+    names = names and names.with_ways_out()
+    row_match, col_match, u, v, counters = _run(backend, problem, method, start, row_match, v, threads, names)
+    out = row_match >= columns
+    row_match[out] = -1
+    return (row_match, col_match[:columns], u.clip(None, costs.limit), v[:columns], counters), (
+        Status.LIMITED if bool(out.any()) else Status.OPTIMAL
+    )
 
 
 def _refuse_dense_options(method: AssignmentMethod, start: AssignmentStart) -> None:

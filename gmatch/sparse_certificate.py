@@ -52,8 +52,10 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCer
     cover = _checked_cover(xp, costs, rows, columns, values, assignment)
     tolerance = _tolerance(costs, u, v, pair_costs)
     matched = row_match[(row_match >= 0).nonzero()[0]]
-    column_costs = xp.zeros(costs.shape[1], costs.dual_type)
+    free_cost = costs.limit or 0
+    column_costs = xp.full(costs.shape[1], free_cost, costs.dual_type)
     column_costs[matched] = pair_costs[(row_match >= 0).nonzero()[0]]
+    pair_costs[row_match < 0] = free_cost
     whole = _Part(rows, columns, values, u, v, pair_costs, xp.arange(len(u)), xp.arange(len(v)), False)
     swapped = _Part(columns, rows, values, v, u, column_costs, whole.column_names, whole.row_names, True)
     if cover is None:
@@ -74,11 +76,14 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCer
 
 
 def _costs_of(cost: Any, assignment: Assignment) -> SparseCosts:
-    costs = cost if isinstance(cost, SparseCosts) else costs_of(cost, assignment.maximize)
-    if costs.maximize != assignment.maximize or assignment.cost_limit is not None:
+    if not isinstance(cost, SparseCosts):
+        costs = costs_of(cost, assignment.maximize, assignment.cost_limit)
+    else:
+        costs = cost
+    if (costs.maximize, costs.cost_limit) != (assignment.maximize, assignment.cost_limit):
         raise CertificateError(
             f"the assignment is for maximize={assignment.maximize} and cost_limit={assignment.cost_limit}, the costs "
-            f"are for maximize={costs.maximize} and cost_limit=None"
+            f"are for maximize={costs.maximize} and cost_limit={costs.cost_limit}"
         )
     assert isinstance(costs, SparseCosts)
     return costs
@@ -96,7 +101,9 @@ def _checked_pairs(
     pair_costs[rows[found]] = values[found]
     entries = xp.zeros(costs.shape[0], costs.dtype)
     entries[rows[found]] = costs.data[found]
-    for wrong, what in ((~stored, "not stored"), (pair_costs == np.inf, "forbidden")):
+    dear = (pair_costs > (np.inf if costs.limit is None else costs.limit)) & (row_match >= 0)
+    wrongs = (~stored, "not stored"), (pair_costs == np.inf, "forbidden"), (dear, "dearer than the limit")
+    for wrong, what in wrongs:
         if bool(wrong.any()):
             row = int(wrong.nonzero()[0][0])
             raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, which is {what}")
@@ -108,11 +115,11 @@ def _checked_pairs(
 
 def _check_size(costs: SparseCosts, assignment: Assignment) -> None:
     size, most = assignment.size, min(costs.shape)
-    if size < most and assignment.cover is None:
+    if size < most and assignment.cover is None and costs.limit is None:
         raise CertificateError(
             f"the assignment has {size} of {most} pairs, and no cover that proves that there can be no more"
         )
-    status = Status.OPTIMAL if size == most else Status.PARTIAL
+    status = Status.OPTIMAL if size == most else Status.LIMITED if assignment.cover is None else Status.PARTIAL
     if assignment.status != status:
         raise CertificateError(
             f"the assignment says it is {str(assignment.status)!r}, but with {size} of {most} pairs it is "
@@ -164,7 +171,7 @@ def _gap(xp: Any, costs: SparseCosts, part: _Part, tolerance: int | float) -> in
     _refuse_large_duals(costs, part, base)
     v = _lowered_columns(xp, part, tolerance)
     u = part.u - base
-    excess = _excess(xp, part, u, v, base)
+    excess = xp.maximum(_excess(xp, part, u, v, base), _excess_over_limit(xp, costs, part, u, v, base, tolerance))
     if not exact_sum(excess) <= tolerance:
         row = int(excess.argmax())
         entries = (part.rows == row).nonzero()[0]
@@ -175,6 +182,21 @@ def _gap(xp: Any, costs: SparseCosts, part: _Part, tolerance: int | float) -> in
             "feasible"
         )
     return exact_sum(np.concatenate([part.pair_costs - base - (u - excess), -v]))
+
+
+def _excess_over_limit(
+    xp: Any, costs: SparseCosts, part: _Part, u: Any, v: Any, base: int | float, tolerance: int | float
+) -> Any:
+    """By how much u of each row must fall, so that no pair, stored or not, has duals beyond the limit."""
+    if costs.limit is None or not len(u):
+        return u * 0
+    excess = xp.maximum(u + v.max() - (costs.limit - base), 0)
+    if not exact_sum(excess) <= tolerance:
+        pair = part.name(int(excess.argmax()), int(v.argmax()))
+        raise CertificateError(
+            f"u[{pair[0]}] + v[{pair[1]}] exceeds the limit by {excess.max().item()}: the duals are not feasible"
+        )
+    return excess
 
 
 def _lowered_columns(xp: Any, part: _Part, tolerance: int | float) -> Any:

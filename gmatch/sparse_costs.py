@@ -10,7 +10,17 @@ import scipy.sparse
 
 from .backends import Device, backend_for, device_of
 from .certificate import row_of_each_entry
-from .costs import SPREADS, WORKING_TYPES, DenseCosts, _widened, as_costs
+from .costs import (
+    MAX_VERTICES,
+    SPREADS,
+    WORKING_TYPES,
+    DenseCosts,
+    _widened,
+    as_costs,
+    limit_of,
+    number_of,
+    type_with_limit,
+)
 from .errors import InvalidInput
 from .problem import BipartiteGraph, _converted
 
@@ -35,6 +45,9 @@ class SparseCosts:
         types are widened as in `DenseCosts`.
     maximize : bool
         Whether the dearest assignment is wanted.
+    cost_limit : number, optional
+        A pair dearer than this is never made, as for `DenseCosts`; rows and columns may stay free instead, so that
+        there always is an assignment. See `gmatch.lap`.
 
     Attributes
     ----------
@@ -50,10 +63,10 @@ class SparseCosts:
     dtype : dtype
         Of the entries.
     maximize : bool
-    cost_limit, limit : None
-        There are no limits on sparse costs yet.
+    cost_limit, limit : int or float or None
+        As given, and in the minimisation form.
     lowest, highest : int or float
-        The range of the finite costs of the minimisation form; both 0 if there are none.
+        The range of the finite costs of the minimisation form, cut off at the limit; both 0 if there are none.
     forbids : bool
         Whether there may be forbidden pairs: True.
     device : {"cpu", "gpu"}
@@ -76,14 +89,14 @@ class SparseCosts:
     entries: int
     dtype: np.dtype[Any]
     maximize: bool
-    cost_limit: None
-    limit: None
+    cost_limit: int | float | None
+    limit: int | float | None
     lowest: int | float
     highest: int | float
     forbids: bool
     device: Device
 
-    def __init__(self, cost: Any, *, maximize: bool = False) -> None:
+    def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None) -> None:
         if not is_sparse(cost):
             raise InvalidInput(f"expected a sparse matrix of costs; got {type(cost).__name__}; use gmatch.DenseCosts")
         maximize = bool(maximize)
@@ -91,21 +104,30 @@ class SparseCosts:
         shape = arrays[3][::-1] if by_columns else arrays[3]
         device = device_of(arrays[1])
         lowest, highest = _range(arrays, by_columns, device, maximize)
+        dtype, limit = arrays[2].dtype, None
+        if cost_limit is not None:
+            cost_limit = number_of(cost_limit, dtype, maximize)
+            limit = limit_of(cost_limit, maximize, highest, forbids=True)
+        if limit is not None:
+            if sum(shape) > MAX_VERTICES:
+                raise InvalidInput(f"with a cost_limit rows + columns must be at most {MAX_VERTICES}; got {sum(shape)}")
+            arrays = *arrays[:2], type_with_limit(limit, arrays[2], lowest, highest), arrays[3]
+            lowest, highest = min(lowest, limit), limit
         _refuse_overflow(lowest, highest, arrays[2].dtype, min(shape))
         transposed = by_columns if shape[0] == shape[1] else shape[0] > shape[1]
         if transposed != by_columns:
             arrays = _swapped(arrays)
-        self._set(arrays[:3], transposed, shape, maximize, lowest, highest, device)
+        vars(self).update(
+            dtype=dtype, maximize=maximize, cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest,
+            forbids=True,
+        )  # fmt: skip
+        self._set(arrays[:3], transposed, shape, device)
 
-    def _set(
-        self, arrays: _Arrays, transposed: bool, shape: tuple[int, int], maximize: bool, lowest: int | float,
-        highest: int | float, device: Device,
-    ) -> None:  # fmt: skip
+    def _set(self, arrays: _Arrays, transposed: bool, shape: tuple[int, int], device: Device) -> None:
         indptr, indices, data = arrays
         vars(self).update(
             indptr=indptr, indices=indices, data=data, transposed=transposed, shape=shape, entries=len(indices),
-            dtype=data.dtype, maximize=maximize, cost_limit=None, limit=None, lowest=lowest, highest=highest,
-            forbids=True, device=device,
+            device=device,
         )  # fmt: skip
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -117,15 +139,16 @@ class SparseCosts:
     def __repr__(self) -> str:
         rows, columns = self.shape
         wanted = "most" if self.maximize else "least"
+        limit = "" if self.cost_limit is None else f", limit {self.cost_limit}"
         return (
-            f"<SparseCosts of {rows} rows, {columns} columns and {self.entries} entries, {self.dtype}, {wanted}, "
-            f"on the {self.device}>"
+            f"<SparseCosts of {rows} rows, {columns} columns and {self.entries} entries, {self.dtype}, "
+            f"{wanted}{limit}, on the {self.device}>"
         )
 
     @property
     def dual_type(self) -> type[np.int64] | type[np.float64]:
         """Of the duals, and of sums of costs."""
-        return np.int64 if self.dtype.kind == "i" else np.float64
+        return np.int64 if self.data.dtype.kind == "i" else np.float64
 
     def dual_spread(self) -> int | float:
         """How far duals of columns may lie apart at the start; in an optimum they need not lie farther apart."""
@@ -154,8 +177,35 @@ class SparseCosts:
 
     def _with(self, arrays: _Arrays, transposed: bool, shape: tuple[int, int], device: Device) -> SparseCosts:
         other = object.__new__(SparseCosts)
-        other._set(arrays, transposed, shape, self.maximize, self.lowest, self.highest, device)
+        vars(other).update(vars(self))
+        other._set(arrays, transposed, shape, device)
         return other
+
+    def with_ways_out(self) -> SparseCosts:
+        """The problem as the programs read it, with one more column for each row, for it alone, that costs the limit.
+
+        Without the dear pairs. So every row is matched there, and one that stays free here takes its way out.
+        """
+        rows, columns = sorted(self.shape)
+        values = -self.data if self.maximize else self.data
+        kept = (values <= self.limit).nonzero()[0]
+        all_rows = np.ones_like(self.indices, shape=rows).cumsum() - 1
+        row_of = _joined(row_of_each_entry(self.indptr, self.entries)[kept], all_rows)
+        column_of = _joined(self.indices[kept], columns + all_rows)
+        data = _joined(self.data[kept], np.full_like(self.data, self.cost_limit, shape=rows))
+        arrays = _from_triples((row_of, column_of, data), rows)
+        other = self._with(arrays, False, (rows, columns + rows), self.device)
+        vars(other).update(cost_limit=None, limit=None, dtype=self.data.dtype)
+        return other
+
+    def stored_pairs(self, row_match: Any) -> Any:
+        """Of a matching of the problem as the programs read it the pairs that are stored."""
+        row_of = row_of_each_entry(self.indptr, self.entries)
+        stored = np.zeros_like(row_match, np.bool_)
+        stored[row_of[row_match[row_of] == self.indices]] = True
+        row_match = row_match.copy()
+        row_match[~stored] = -1
+        return row_match
 
     def triples(self) -> _Arrays:
         """Rows and columns as given, and the costs of the minimisation form in the type of their sums, entry by entry.
@@ -189,7 +239,7 @@ class SparseCosts:
     def of_pairs(self, row_match: Any, optimal: bool) -> Any:
         """As of `DenseCosts`."""
         rows = (row_match >= 0).nonzero()[0]
-        return self.data[self.positions(rows, row_match[rows])]
+        return self.data[self.positions(rows, row_match[rows])].astype(self.dtype, copy=False)
 
     def positions(self, rows: Any, columns: Any) -> Any:
         """Where the pairs of a matching of the matrix as given are in `data`; -1 for pairs that are not stored."""
@@ -210,12 +260,13 @@ def costs_of(cost: Any, maximize: bool = False, cost_limit: Any = None) -> Dense
     """The costs themselves, or what `SparseCosts` makes of a sparse matrix, `DenseCosts` of all else."""
     if not isinstance(cost, SparseCosts) and not is_sparse(cost):
         return as_costs(cost, maximize, cost_limit)
-    if cost_limit is not None:
-        raise InvalidInput("cost_limit is for dense costs; leave the dear pairs out of a sparse matrix instead")
     if not isinstance(cost, SparseCosts):
-        return SparseCosts(cost, maximize=maximize)
-    if maximize and not cost.maximize:
-        raise InvalidInput("a SparseCosts has its own maximize; give it to SparseCosts(cost, maximize=...) instead")
+        return SparseCosts(cost, maximize=maximize, cost_limit=cost_limit)
+    if maximize and not cost.maximize or cost_limit is not None:
+        raise InvalidInput(
+            "a SparseCosts has its own maximize and cost_limit; give them to SparseCosts(cost, maximize=..., "
+            "cost_limit=...) instead"
+        )
     return cost
 
 
@@ -296,6 +347,13 @@ def _from_triples(triple: _Arrays, rows: int) -> _Arrays:
     row_of, column_of, values = triple
     order = row_of.argsort(kind="stable")
     return _offsets(row_of, rows), column_of[order], values[order]
+
+
+def _joined(first: Any, second: Any) -> Any:
+    """One array after the other, in the type of the first or a wider one."""
+    both = np.empty_like(first, dtype=np.result_type(first, second), shape=len(first) + len(second))
+    both[: len(first)], both[len(first) :] = first, second
+    return both
 
 
 def _offsets(row_of: Any, rows: int) -> Any:

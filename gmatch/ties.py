@@ -59,6 +59,11 @@ class Names:
         sides = self.rows[to_host(rows)], self.columns[to_host(columns)]
         return Names(*(sides if len(rows) <= len(columns) else sides[::-1]))
 
+    def with_ways_out(self) -> Names:
+        """With one more column for each row, for it alone; see `SparseCosts`."""
+        pairs = len(self.rows) * len(self.columns)
+        return Names(self.rows, np.concatenate([self.columns, pairs + np.arange(len(self.rows), dtype=np.int64)]))
+
     def marks(self, rows: Any, columns: Any, turn: int) -> Any:
         """Marks of pairs, of MARK_BITS bits, by SplitMix64 (Steele, Lea, Flood 2014)."""
         xp = _namespace(rows)

@@ -54,8 +54,8 @@ def test_pairs_that_a_sparse_file_does_not_store_are_forbidden(
     assert json.loads(output)["pairs"] == 2 and json.loads(output)["cost"] == 5.0
     code, output, _ = assign(capsys, path, "--partial", "--maximize", "--json")
     assert json.loads(output)["pairs"] == 2 and json.loads(output)["cost"] == 6.0
-    code, _, error = assign(capsys, path, "--cost-limit", "3")
-    assert code == 2 and "cost_limit is for dense costs" in error
+    code, output, _ = assign(capsys, path, "--cost-limit", "2.5", "--json")
+    assert json.loads(output)["pairs"] == 1 and json.loads(output)["cost"] == 1.0
 
 
 def test_zeros_of_a_dense_file_are_costs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
