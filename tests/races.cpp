@@ -78,9 +78,26 @@ static Count kuhn(const Graph& graph) {
   return size;
 }
 
-// Keeps no lists, as the teams of a GPU.
-struct PassingTeam : HostTeam {
+// Counts its barriers, as the grid of a GPU: whoever goes on with a copy from before a barrier would wait for ever there.
+struct CountingTeam : HostTeam {
   using HostTeam::HostTeam;
+  void sync() { any(false); }
+  bool any(bool yes) {
+    if (turn_++ != barriers++) {
+      std::printf("a thread came to barrier %d with a team that is at barrier %d\n", barriers - 1, turn_ - 1);
+      std::exit(1);
+    }
+    return HostTeam::any(yes);
+  }
+
+ private:
+  static inline thread_local int barriers = 0;  // threads of a team are new
+  int turn_ = 0;
+};
+
+// Keeps no lists, as the teams of a GPU.
+struct PassingTeam : CountingTeam {
+  using CountingTeam::CountingTeam;
   static constexpr bool PASSES = true;
 };
 
@@ -189,7 +206,7 @@ static Count cost_by_search(const Costs& costs, AssignmentStart start, bool many
                                        start,
                                        has_duals,
                                        many_paths};
-  run_team(threads, [&](HostTeam& team) { assign<Edges>(team, costs, task); });
+  run_team<CountingTeam>(threads, [&](CountingTeam& team) { assign<Edges>(team, costs, task); });
   return report.size == costs.num_rows ? total(costs, row_match) : -1;
 }
 
@@ -202,7 +219,7 @@ static Count cost_by_munkres(const Costs& costs, AssignmentStart start, MunkresF
   std::vector<char> workspace(munkres_workspace_size(costs, static_cast<Count>(threads) * HostTeam::TILE));
   Progress progress{};
   Report report{};
-  run_team(threads, [&](HostTeam& team) {
+  run_team<CountingTeam>(threads, [&](CountingTeam& team) {
     Munkres<int, int> munkres{costs,
                               {{costs.num_rows, costs.num_columns, row_match.data(), col_match.data()},
                                u.data(),

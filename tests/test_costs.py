@@ -11,7 +11,7 @@ from assignment_oracles import on
 from conftest import host
 
 import gmatch
-from gmatch import DenseCosts, InvalidInput
+from gmatch import CostBatch, DenseCosts, InvalidInput
 from gmatch.costs import blocks_of
 
 INF = math.inf
@@ -261,6 +261,10 @@ class TestOverflow:
         assert DenseCosts(cost, cost_limit=1000).highest == 1000
         with pytest.raises(InvalidInput, match="could overflow int64"):
             DenseCosts(np.zeros((1, 1), np.int32), cost_limit=-(2**63))
+        # But not what has no opposite.
+        for make in (DenseCosts, lambda cost, **options: CostBatch(cost[None], **options)):
+            with pytest.raises(InvalidInput, match=r"^cost must not hold -2\*\*63 when maximizing"):
+                make(np.array([[0, -(2**63)]]), maximize=True, cost_limit=0)
 
 
 class TestLimits:

@@ -239,7 +239,7 @@ struct Munkres {
   // The start, and the slacks that it leaves.
   template <class Team>
   DEVICE void start(Team& team) {
-    start_assignment(team, costs, task);
+    team = start_assignment(team, costs, task);
     edges.begin(team);
     team.sync();
   }

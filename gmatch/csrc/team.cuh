@@ -35,7 +35,8 @@
 //   next, own_memory           of teams that share the problems of a batch: the next number of a counter, the same for all
 //                              threads of the team; and memory of the team alone
 //
-// All else that threads share crosses at sync.
+// All else that threads share crosses at sync. A team knows whose turn it is at its barrier: a function that takes a copy
+// gives it back, and its caller goes on with that one.
 #pragma once
 
 using Vertex = int;                          // a row or a column
@@ -53,7 +54,7 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 enum class Scope { block, grid };
 
 template <int LANES_, Scope SCOPE>
-class DeviceTeam {
+class [[nodiscard]] DeviceTeam {
  public:
   static constexpr int LANES = LANES_;
   // `arrivals` is of a grid: 16 bytes, zero before its first launch; see any.
@@ -278,7 +279,7 @@ class Barrier {
 };
 
 // A team of one pays for no atomic: the branch on alone() is free, a locked instruction is not.
-class HostTeam {
+class [[nodiscard]] HostTeam {
  public:
   HostTeam(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
 
