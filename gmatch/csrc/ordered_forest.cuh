@@ -58,7 +58,10 @@ struct OrderedForest {
     if (step % 2 == 1) {
       steps.team.each(steps.todo(), [&](Count i) { settle(steps, contested[i]); });
     } else {
-      steps.team.each_group(steps.todo(), [&](Count i) { expand(frontier[i], root_of[frontier[i]]); });
+      steps.team.each_group(steps.todo(), [&](Count i) {
+        const Vertex row = frontier[i];
+        expand(row, root_of[row]);
+      });
     }
   }
 
