@@ -5,11 +5,11 @@
 // on time: so the forest, and with it the matching, is the same for any number of threads, lanes and blocks, on a GPU
 // as on a host.
 //
-// How that is computed by threads in any order: a level is two steps. In the first, rows bid for columns by fetch_min;
-// whoever finds a column unreached puts it on a list, once. In the second the bids are final, and each column of the
-// list is settled: it joins the tree of its row, and its mate the next frontier, or its tree notes it as a path end, by
-// fetch_min again. A cell that is lowered in one step is looked at only in the next, so no thread acts upon a value
-// that another one may still lower. Lists have one content, in any order, and nothing depends on the order.
+// How threads compute that in any order: a level is two steps. In the first, rows bid for columns, each of which keeps
+// the smallest bid; the first bidder, whoever that is, puts the column on a list. In the second the bids are final, and
+// each column of the list is settled: it joins the tree of its row, and its mate the next frontier; or, being free, it
+// is a path end, of which its tree keeps the smallest. A cell that is lowered in one step is acted upon only in the
+// next, when nobody lowers it. Lists hold the same vertices on every run, in any order, and nothing depends on that.
 //
 // As with claims, a column joins one tree, so all paths can be flipped at the same time (see claimed_forest.cuh).
 #pragma once
@@ -17,7 +17,7 @@
 #include "steps.cuh"
 
 struct OrderedForest {
-  static constexpr bool LISTS_FRONTIER = true;     // a step has as many to do as its to-do list says
+  static constexpr bool LISTS_FRONTIER = true;      // a step has as many to do as its to-do list says
   static constexpr Vertex UNREACHED = LAST_VERTEX;  // predecessor of a column: above all bids
 
   Matching matching;
