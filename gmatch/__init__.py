@@ -19,6 +19,7 @@ from .methods import (
     Core,
     Mixed,
     Munkres,
+    Ordered,
     PothenFan,
     Tree,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "Matching",
     "Mixed",
     "Munkres",
+    "Ordered",
     "PothenFan",
     "SparseCosts",
     "Status",

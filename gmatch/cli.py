@@ -36,7 +36,7 @@ from .datasets.costs import generate as generate_costs
 from .datasets.costs import read as read_costs
 from .datasets.loader import cache_folder
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
-from .matching import STARTS, max_matching
+from .matching import STARTS, max_matching, refuse_racing_start
 from .methods import ASSIGNMENT_METHODS, METHODS, assignment_method_of, method_of
 from .problem import BipartiteGraph, as_graph
 from .result import Assignment, Matching
@@ -153,6 +153,7 @@ def _add_match(commands: Any) -> argparse.ArgumentParser:
     command.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
     _add_solver_options(command)
     command.add_argument("--initial", choices=STARTS, default="auto", help="the matching to start from")
+    command.add_argument("--deterministic", action="store_true", help="the same matching on every run and device")
     command.add_argument("--output", type=Path, metavar="FILE.npz", help="write row_match and col_match to this file")
     command.set_defaults(run=run_match)
     return command
@@ -182,7 +183,7 @@ def _add_demo(commands: Any) -> argparse.ArgumentParser:
     what = "match all matrices that come with gmatch, and assign costs of many kinds; prove every answer"
     command: argparse.ArgumentParser = commands.add_parser("demo", help=what, description=f"{what.capitalize()}.")
     _add_solver_options(command)
-    command.set_defaults(run=run_demo, initial="auto")
+    command.set_defaults(run=run_demo, initial="auto", deterministic=False)
     return command
 
 
@@ -430,7 +431,12 @@ def _solve(name: str, graph: BipartiteGraph, arguments: argparse.Namespace) -> A
     """Matches one graph, and verifies the answer."""
     start = time.perf_counter()
     matching = max_matching(
-        graph, method=arguments.method, initial=arguments.initial, device=arguments.device, threads=arguments.threads
+        graph,
+        method=arguments.method,
+        initial=arguments.initial,
+        device=arguments.device,
+        threads=arguments.threads,
+        deterministic=arguments.deterministic,
     )
     seconds = time.perf_counter() - start
     try:
@@ -480,7 +486,9 @@ def _published_rank(name: str) -> int | None:
 
 def _check_solver_options(arguments: argparse.Namespace) -> None:
     """Before any data is read, and perhaps downloaded."""
-    method_of(arguments.method, "cpu")
+    method_of(arguments.method, "cpu", arguments.deterministic)
+    if arguments.deterministic:
+        refuse_racing_start(STARTS[arguments.initial])
     _check_device(arguments)
 
 

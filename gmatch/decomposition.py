@@ -33,6 +33,7 @@ def dulmage_mendelsohn(
     initial: Any = "auto",
     device: str | None = None,
     threads: int | None = None,
+    deterministic: bool = False,
     certify: bool = False,
 ) -> Decomposition:
     """The Dulmage-Mendelsohn decomposition: orders of rows and columns that make any matrix block upper triangular.
@@ -56,7 +57,7 @@ def dulmage_mendelsohn(
 
     Parameters
     ----------
-    graph, method, initial, device, threads
+    graph, method, initial, device, threads, deterministic
         As for `gmatch.max_matching`: every stored entry counts, also when its value is zero.
     certify : bool
         Also run `gmatch.verify` on the result.
@@ -90,12 +91,19 @@ def dulmage_mendelsohn(
     """
     problem = as_graph(graph)
     began = time.perf_counter()
-    matching = max_matching(problem, method=method, initial=initial, device=device, threads=threads)
+    matching = max_matching(
+        problem, method=method, initial=initial, device=device, threads=threads, deterministic=deterministic
+    )
     matched = time.perf_counter()
     on_host = problem.on("cpu")
     row_match, col_match = cpu.to_device(matching.row_match), cpu.to_device(matching.col_match)
     vertical_columns = cpu.to_device(matching.reached_columns)
-    options = {"method": method, "device": matching.stats["backend"], "threads": threads}
+    options = {
+        "method": method,
+        "device": matching.stats["backend"],
+        "threads": threads,
+        "deterministic": deterministic,
+    }
     horizontal_rows = _rows_reached_from_free_columns(on_host, matching.size, col_match, options)
     parted = time.perf_counter()
     arrays = _permutations(on_host, row_match, col_match, horizontal_rows, vertical_columns)

@@ -29,6 +29,7 @@ class ForestKind(IntEnum):
     SPECULATIVE_WITH_ROOTS = 1
     CLAIMED = 2
     CLAIMED_WITH_ROOTS = 3
+    ORDERED = 4
 
 
 _type_hints: Callable[[type], dict[str, Any]] = cache(get_type_hints)
@@ -120,6 +121,32 @@ class Claims(_Method):
 
 
 @dataclass(frozen=True)
+class Ordered(_Method):
+    """The searches of `Claims` with races decided by order: the same matching on every run, thread count and device.
+
+    Trees grow from all free rows at once, breadth first. Of all rows that reach a column in the level that reaches it
+    first, the smallest has it. A tree that reaches free columns takes the smallest of that level and stops growing; a
+    phase ends with augmenting all these paths. What `max_matching` runs for ``deterministic=True``, from a start that
+    is the same everywhere, too: ``"karp-sipser"`` is not.
+
+    A level takes two steps, one to reach columns and one to settle whose they are; ``stats["levels"]`` counts both.
+    O(phases * entries) work.
+
+    Parameters
+    ----------
+    search : {"apfb", "apsb"}
+        A phase ends when no tree can grow, or at the level that finds the first path.
+    """
+
+    search: Search = "apfb"
+    forest = ForestKind.ORDERED
+
+    @property
+    def shortest_only(self) -> bool:
+        return self.search == "apsb"
+
+
+@dataclass(frozen=True)
 class PothenFan(_Method):
     """Augmenting paths by depth-first searches (Pothen and Fan 1990; Duff, Kaya and Ucar 2011, PFP+).
 
@@ -151,7 +178,7 @@ class Mixed(_Method):
     """
 
 
-Method = APFB | APsB | Claims | PothenFan | Mixed
+Method = APFB | APsB | Claims | Ordered | PothenFan | Mixed
 
 _AUTO: dict[str, Method] = {"cpu": Mixed(), "gpu": Claims()}
 
@@ -159,25 +186,30 @@ METHODS: tuple[Method, ...] = (
     *(APFB(bfs, threads) for bfs in get_args(Bfs) for threads in get_args(Threads)),
     *(APsB(bfs, threads) for bfs in get_args(Bfs) for threads in get_args(Threads)),
     *(Claims(search, bfs) for search in get_args(Search) for bfs in get_args(Bfs)),
+    *map(Ordered, get_args(Search)),
     PothenFan(),
     Mixed(),
 )
-"""Every method with every choice of its options: the paper's eight variants, four with claims, two for the CPU."""
+"""Every method with every choice of its options: the paper's eight variants, four with claims, two by order, two for
+the CPU."""
 
 _BY_NAME: dict[str, Method] = {
     "apfb": APFB(),
     "apsb": APsB(),
     "claims": Claims(),
     "claims-apsb": Claims("apsb"),
+    "ordered": Ordered(),
     **{method.name: method for method in METHODS},
 }
 
 
-def method_of(method: str | Method, device: str) -> Method:
+def method_of(method: str | Method, device: str, deterministic: bool = False) -> Method:
     """The method that a string or a method object stands for on a device.
 
-    ``"auto"`` is `Mixed` on the CPU and `Claims` on a GPU.
+    ``"auto"`` is `Mixed` on the CPU and `Claims` on a GPU; if the matching must be `deterministic`, `Ordered` on both.
     """
+    if deterministic:
+        return _ordered_method_of(method, device)
     if isinstance(method, Method):
         return method
     by_name = {"auto": _AUTO[device], **_BY_NAME}
@@ -185,7 +217,20 @@ def method_of(method: str | Method, device: str) -> Method:
     if found is None:
         raise InvalidInput(
             f"unknown method {method!r}; expected one of {', '.join(map(repr, by_name))}, or one of the "
-            "objects gmatch.APFB(...), gmatch.APsB(...), gmatch.Claims(...), gmatch.PothenFan(), gmatch.Mixed()"
+            "objects gmatch.APFB(...), gmatch.APsB(...), gmatch.Claims(...), gmatch.Ordered(...), gmatch.PothenFan(), "
+            "gmatch.Mixed()"
+        )
+    return found
+
+
+def _ordered_method_of(method: str | Method, device: str) -> Ordered:
+    if method == "auto":
+        return Ordered()
+    found = method_of(method, device)
+    if not isinstance(found, Ordered):
+        raise InvalidInput(
+            "deterministic=True needs a method whose matching is the same on every run, thread count and device; got "
+            f"{found.name!r}; use method='auto', 'ordered-apfb' or 'ordered-apsb', or deterministic=False"
         )
     return found
 

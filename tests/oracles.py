@@ -44,6 +44,37 @@ def first_fit(triple: Triple) -> list[int]:
     return row_match
 
 
+def ordered_matching(triple: Triple, row_match: list[int], shortest_only: bool) -> tuple[list[int], set[int]]:
+    """The documented rule of `Ordered` from a given start: the column of each row, and those of the last search."""
+    columns_of = adjacency(triple)
+    row_match = list(row_match)
+    while True:
+        col_match = {column: row for row, column in enumerate(row_match) if column >= 0}
+        root = {row: row for row, columns in enumerate(columns_of) if columns and row_match[row] < 0}
+        predecessor: dict[int, int] = {}
+        path_end: dict[int, int] = {}
+        frontier = set(root)
+        while frontier and not (shortest_only and path_end):
+            winner: dict[int, int] = {}
+            for row in frontier:
+                for column in set(columns_of[row]) - predecessor.keys():
+                    winner[column] = min(row, winner.get(column, row))
+            predecessor |= winner
+            for column in winner.keys() - col_match.keys():
+                tree = root[winner[column]]
+                path_end[tree] = min(column, path_end.get(tree, column))
+            reached = {col_match[column]: root[row] for column, row in winner.items() if column in col_match}
+            root |= reached
+            frontier = {row for row, tree in reached.items() if tree not in path_end}
+        if not path_end:
+            return row_match, set(predecessor)
+        for end in path_end.values():
+            column = end
+            while column >= 0:
+                row = predecessor[column]
+                row_match[row], column = column, row_match[row]
+
+
 def random_graph(rng: np.random.Generator, largest: int = 12) -> Triple:
     """Any number of rows and columns up to `largest`; entries unsorted and with duplicates."""
     rows, columns = (int(n) for n in rng.integers(0, largest + 1, 2))

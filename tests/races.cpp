@@ -1,10 +1,10 @@
 // races.cpp: every forest, every start, both searches in turns, and the assignments, with many threads, under
-// ThreadSanitizer.
+// ThreadSanitizer; and the ordered forest under schedules as odd as can be.
 //
 //   g++ -std=c++17 -O1 -g -fsanitize=thread -pthread -I gmatch/csrc tests/races.cpp -o races && ./races
 //
 // ThreadSanitizer stops the program at the first data race; sizes are compared with Kuhn's algorithm, costs with the
-// serial shortest paths.
+// serial shortest paths, ordered matchings with the one of a single thread.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -101,6 +101,36 @@ struct PassingTeam : CountingTeam {
   static constexpr bool PASSES = true;
 };
 
+// Deals work out one by one, each thread's in an order of its own, and gives the processor up wherever threads meet.
+struct ShakenTeam : HostTeam {
+  using HostTeam::HostTeam;
+  static constexpr int SMALL_STEP = 3;
+  ShakenTeam team_of_one() const { return {0, 1, nullptr}; }
+
+  template <class Body>
+  void each(Count n, Body body) const {
+    const Count mine = n <= rank() ? 0 : (n - rank() - 1) / size() + 1;
+    const Count first = mine == 0 ? 0 : chance() % mine;
+    for (Count i = 0; i < mine; ++i) body(rank() + (first + i) % mine * size());
+  }
+  template <class Body>
+  void each_group(Count n, Body body) const { each(n, body); }
+
+  template <class T>
+  T lower(T* cell, T value) const { return shake(), HostTeam::lower(cell, value); }
+  int append(int* counter) const { return shake(), HostTeam::append(counter); }
+
+ private:
+  static unsigned chance() {
+    static std::atomic<unsigned> seed{0};
+    thread_local std::minstd_rand random(++seed);
+    return static_cast<unsigned>(random());
+  }
+  static void shake() {
+    if (chance() % 8 == 0) std::this_thread::yield();
+  }
+};
+
 // Runs body(team) on a team of threads.
 template <class Team = HostTeam, class Body>
 static void run_team(int threads, const Body& body) {
@@ -125,8 +155,17 @@ static Count bytes_for(const Edges& edges, const Task& task) {
   else return workspace_size<Forest, Edges>(task.start, task.matching, edges.num_edges());
 }
 
-template <class Forest>
-static Count solve(const Graph& graph, Start start, bool shortest_only, int threads) {
+struct Answer {
+  Count size, levels;
+  std::vector<Vertex> row_match;
+  std::vector<unsigned char> reached;
+  bool operator==(const Answer& other) const {
+    return size == other.size && levels == other.levels && row_match == other.row_match && reached == other.reached;
+  }
+};
+
+template <class Forest, class Team = HostTeam>
+static Answer solve(const Graph& graph, Start start, bool shortest_only, int threads) {
   const Edges edges{graph.rows, graph.columns, graph.offsets.data(), graph.indices.data()};
   const Vertex phases = std::min(graph.rows, graph.columns) + 1;
   std::vector<Vertex> row_match(graph.rows), col_match(graph.columns), levels(phases), augmentations(phases);
@@ -144,11 +183,11 @@ static Count solve(const Graph& graph, Start start, bool shortest_only, int thre
   std::vector<char> workspace(bytes_for<Forest>(edges, task));
   task.workspace = workspace.data();
   bool proven = false;
-  run_team(threads, [&](HostTeam& team) {
+  run_team<Team>(threads, [&](Team& team) {
     if constexpr (std::is_same_v<Forest, Turns>) match_in_turns(team, edges, task, proven);
     else match_cardinality<Forest>(team, edges, task);
   });
-  return report.size;
+  return {report.size, report.levels, row_match, reached};
 }
 
 template <class Forest>
@@ -157,10 +196,26 @@ static void check(const Graph& graph, const char* name) {
   for (const Start start : {Start::none, Start::cheap, Start::shuffled, Start::karp_sipser, Start::automatic}) {
     for (const bool shortest_only : {false, true}) {
       for (const int threads : {2, 8}) {
-        const Count found = solve<Forest>(graph, start, shortest_only, threads);
+        const Count found = solve<Forest>(graph, start, shortest_only, threads).size;
         if (found == size) continue;
         std::printf("%s: start %d, shortest_only %d, %d threads: size %lld, not %lld\n", name, static_cast<int>(start),
                     shortest_only, threads, found, size);
+        std::exit(1);
+      }
+    }
+  }
+}
+
+// The matching, its proof and the levels of one thread, whoever is first.
+static void check_order(const Graph& graph) {
+  for (const Start start : {Start::none, Start::cheap, Start::shuffled, Start::automatic}) {
+    for (const bool shortest_only : {false, true}) {
+      const Answer expected = solve<OrderedForest>(graph, start, shortest_only, 1);
+      for (const int threads : {2, 3, 8}) {
+        if (solve<OrderedForest>(graph, start, shortest_only, threads) == expected &&
+            solve<OrderedForest, ShakenTeam>(graph, start, shortest_only, threads) == expected) continue;
+        std::printf("ordered: start %d, shortest_only %d: %d threads match otherwise than one\n",
+                    static_cast<int>(start), shortest_only, threads);
         std::exit(1);
       }
     }
@@ -382,12 +437,15 @@ int main() {
     check<SpeculativeForest<true>>(graph, "speculative with roots");
     check<ClaimedForest<false>>(graph, "claimed");
     check<ClaimedForest<true>>(graph, "claimed with roots");
+    check<OrderedForest>(graph, "ordered");
+    check_order(graph);
     check<Turns>(graph, "in turns");
     ++graphs;
   }
   for (const Vertex steps : {3, 40, 150}) {
     const Graph graph = permuted_staircase(random, steps);
     check<ClaimedForest<true>>(graph, "claimed with roots, staircase");
+    check_order(graph);
     check<Turns>(graph, "in turns, staircase");
     ++graphs;
   }

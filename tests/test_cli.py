@@ -147,6 +147,15 @@ def test_match_on(run: Run, device: str) -> None:
     assert (code, facts["size"], facts["backend"]) == (0, 4929, device)
 
 
+def test_match_deterministically(run: Run, device: str) -> None:
+    code, output, _ = run("match", "HB/gemat12", "--deterministic", "--device", device, "--json")
+    facts = json.loads(output)
+    assert (code, facts["size"], facts["method"]) == (0, 4929, "ordered-apfb")
+    for option, value in (("--method", "claims"), ("--initial", "karp-sipser")):
+        code, _, error = run("match", "no/such", "--deterministic", option, value)
+        assert code == 2 and error.startswith("gmatch: error: deterministic=True needs a ")
+
+
 MATRIX: Any = scipy.sparse.csr_array(np.array([[1, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0]]))
 MATRIX_MARKET = b"%%MatrixMarket matrix coordinate pattern general\n3 4 3\n1 1\n1 3\n2 3\n"
 

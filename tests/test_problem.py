@@ -169,7 +169,7 @@ def test_bad_fields(make: type) -> None:
 
 
 def test_method_names() -> None:
-    assert len({method.name for method in gmatch.METHODS}) == len(gmatch.METHODS) == 14
+    assert len({method.name for method in gmatch.METHODS}) == len(gmatch.METHODS) == 16
     for method in gmatch.METHODS:
         assert gmatch.max_matching(GOOD, method=method.name.upper()).stats["method"] == method.name
     assert gmatch.max_matching(GOOD, method="apfb").stats["method"] == "apfb-gpubfs-wr-ct"

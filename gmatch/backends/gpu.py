@@ -44,7 +44,10 @@ BLOCK_ASSIGNMENT_LIMIT = 1 << 14
 WIDE_BLOCKS_FROM = 1 << 26
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
 NEAR_MEMORY_LIMIT = 110 << 10
-FORESTS = ("SpeculativeForest<false>", "SpeculativeForest<true>", "ClaimedForest<false>", "ClaimedForest<true>")
+FORESTS = (
+    "SpeculativeForest<false>", "SpeculativeForest<true>", "ClaimedForest<false>", "ClaimedForest<true>",
+    "OrderedForest",
+)  # fmt: skip
 
 
 def require() -> None:

@@ -95,7 +95,8 @@ auto with_forest(ForestKind kind, Function function) {
     case ForestKind::speculative: return function(SpeculativeForest<false>{});
     case ForestKind::speculative_with_roots: return function(SpeculativeForest<true>{});
     case ForestKind::claimed: return function(ClaimedForest<false>{});
-    default: return function(ClaimedForest<true>{});
+    case ForestKind::claimed_with_roots: return function(ClaimedForest<true>{});
+    default: return function(OrderedForest{});
   }
 }
 

@@ -3,11 +3,12 @@
 #include "claimed_forest.cuh"
 #include "csr_edges.cuh"
 #include "initial.cuh"
+#include "ordered_forest.cuh"
 #include "phases.cuh"
 #include "speculative_forest.cuh"
 
 // Numbered as in gmatch/methods.py.
-enum class ForestKind { speculative, speculative_with_roots, claimed, claimed_with_roots };
+enum class ForestKind { speculative, speculative_with_roots, claimed, claimed_with_roots, ordered };
 enum class Start { none, cheap, shuffled, karp_sipser, given, automatic };
 
 // Everything a call of match_cardinality works on, but the graph.
@@ -29,6 +30,7 @@ DEVICE void set_up(SpeculativeForest<WITH_ROOTS>& forest, const Task& task) {
 }
 template <bool WITH_ROOTS>
 DEVICE void set_up(ClaimedForest<WITH_ROOTS>&, const Task&) {}
+DEVICE void set_up(OrderedForest&, const Task&) {}
 
 template <class Edges>
 using FirstFit = CheapMatching<Edges, StoredOrder>;

@@ -9,8 +9,8 @@
 // Shared by the team; zero before the program starts.
 struct Progress {
   Vertex todo[3];    // entries in the to-do list of a step
-  Vertex found[3];   // augmenting paths that the step before found (claimed trees), or not 0 if any (speculative)
-  Vertex num_ends;   // path ends found in this phase (claimed trees)
+  Vertex found[3];   // augmenting paths that the step before found (disjoint trees), or not 0 if any (speculative)
+  Vertex num_ends;   // path ends found in this phase (claimed trees), or trees that found one (ordered)
   Vertex num_paths;  // paths that the reverse pass kept
   Count augmented;   // augmentations of all phases
   Count free_rows[2];  // rows with edges that the first fit, in stored and in shuffled order, left free

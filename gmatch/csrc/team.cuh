@@ -26,8 +26,8 @@
 //   read, write                relaxed access to a cell that other threads change in the same step
 //   claim                      compare and swap: true for the one thread that changed `expected` into `desired`
 //   fetch_add, append          append adds 1, for all threads that come to a line of the program to one counter
-//   fetch_min                  lowers a cell; what the writer of a value wrote before is seen by who gets that value
-//   lower                      lowers a cell of 64 bits; returns what it held; floating point numbers not negative
+//   fetch_min                  as lower; and what the writer of a value wrote before is seen by who gets that value
+//   lower                      lowers a cell; returns what it held; floating point numbers not negative
 //   min_group                  the smallest value of the lanes of a group; all its lanes call it
 //   add_all, min_all, max_all  the sum, the minimum, the maximum of one value of every thread, into a cell; all threads
 //                              of the team call it; floating point numbers must not be negative for the last two
@@ -142,9 +142,12 @@ class [[nodiscard]] DeviceTeam {
     if (lane == leader) first = fetch_add(counter, __popc(together));
     return __shfl_sync(together, first, leader) + __popc(together & ((1u << lane) - 1));
   }
+  DEVICE int lower(int* cell, int value) const {
+    return on_grid() ? atomicMin(cell, value) : atomicMin_block(cell, value);
+  }
   DEVICE int fetch_min(int* cell, int value) const {
     __threadfence();
-    const int old = on_grid() ? atomicMin(cell, value) : atomicMin_block(cell, value);
+    const int old = lower(cell, value);
     __threadfence();
     return old;
   }
