@@ -46,11 +46,12 @@ class SparseAuction {
     return true;
   }
 
-  // In an optimum v need not lie farther apart, and sums with farther ones could overflow.
-  Dual v(Vertex column) const {
+  // In an optimum they need not lie farther apart than that, and sums with farther ones could overflow.
+  std::vector<Dual> duals() const {
     const double least = lowest_ - (highest_ - lowest_) * costs_.num_rows;
-    const double v = std::max(v_[column], least);
-    return static_cast<Dual>(std::numeric_limits<Dual>::is_integer ? std::floor(v) : v);
+    std::vector<Dual> v(v_.size());
+    std::transform(v_.begin(), v_.end(), v.begin(), [=](double v) { return rounded(std::max(v, least)); });
+    return v;
   }
 
  private:
@@ -69,6 +70,9 @@ class SparseAuction {
   // Bids for an epsilon, for each row.
   static constexpr Count BIDS_PER_ROW = 20;
 
+  static Dual rounded(double v) {
+    return static_cast<Dual>(std::numeric_limits<Dual>::is_integer ? std::floor(v) : v);
+  }
   double at(Count edge) const { return static_cast<double>(costs_.at(edge)); }
   int typical(Count exponents) const { return static_cast<int>(exponents / rows_with_spread_); }
 
@@ -80,7 +84,7 @@ class SparseAuction {
       lowest_ = std::min(lowest_, at(edge));
       highest_ = std::max(highest_, at(edge));
     }
-    std::replace(v_.begin(), v_.end(), FAR, 0.0);  // of columns that no row may have
+    std::replace(v_.begin(), v_.end(), FAR, lowest_);  // of columns that no row may have
   }
 
   // How much the best two of a row differ, and what numbers are added to find that: geometric means, as binary exponents.

@@ -138,26 +138,22 @@ class SparseShortestPathSolver {
     else if (!columns_may_stay_free_ && !start_from_auction()) reduce_columns();
   }
 
+  // Every row takes its best column, if that is free.
   void start_from(const Dual* v) {
     for (Vertex j = 0; j < costs_.num_columns; ++j) set_v(j, v[j]);
     if constexpr (!KnowsAll<Costs>::value) costs_.price();
-    if (!gives_up()) match_best_columns();
+    if (gives_up()) return;
+    for (Vertex row = 0; row < costs_.num_rows; ++row) {
+      const LeastTwo found = find_least_two(row);
+      if (found.least < FAR && columns_[costs_.column(found.edge)].mate == NONE) match(row, found.edge);
+    }
   }
 
   bool start_from_auction() {
     SparseAuction<Costs, SparseShortestPathCounters> auction(costs_, counters_);
     if (!auction.hold()) return false;
-    for (Vertex j = 0; j < costs_.num_columns; ++j) set_v(j, auction.v(j));
-    match_best_columns();
+    start_from(auction.duals().data());
     return true;
-  }
-
-  // Every row takes its best column, if that is free.
-  void match_best_columns() {
-    for (Vertex row = 0; row < costs_.num_rows; ++row) {
-      const LeastTwo found = find_least_two(row);
-      if (found.least < FAR && columns_[costs_.column(found.edge)].mate == NONE) match(row, found.edge);
-    }
   }
 
   // A column reduction, and the transfer for rows with the minimum of one column.
