@@ -8,8 +8,8 @@
 //
 // Nothing is lost by what it leaves undone, for a search from any v is exact. So v are doubles whatever the costs are; the
 // last rows of each epsilon, which would turn each other out for long, are left; and where bids are not enough for that
-// (no matching of all rows, epsilons that vanish beside the costs) it ends. With many ties it is not held: bids are
-// epsilon there, and searches short.
+// (not all rows can be matched, or no epsilon suits costs of many magnitudes) it ends. With many ties it is not held: bids
+// are epsilon there, and searches short.
 //
 // Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of Operations
 // Research 14 (1988).
@@ -67,8 +67,8 @@ class SparseAuction {
   static double least_epsilon() { return std::numeric_limits<Dual>::is_integer ? 0x1p-10 : 0; }
   // One row of so many may be left at the end of an epsilon.
   static constexpr std::size_t LEFT = 10000;
-  // Bids for an epsilon, for each row.
-  static constexpr Count BIDS_PER_ROW = 20;
+  // Bids for an epsilon, for each row. Points in the plane need up to eleven, random costs six.
+  static constexpr Count BIDS_PER_ROW = 16;
 
   static Dual rounded(double v) {
     return static_cast<Dual>(std::numeric_limits<Dual>::is_integer ? std::floor(v) : v);
