@@ -69,6 +69,8 @@ class SparseAuction {
   static constexpr std::size_t LEFT = 10000;
   // Bids for an epsilon, for each row. Points in the plane need up to eleven, random costs six.
   static constexpr Count BIDS_PER_ROW = 16;
+  // So many rows before it bids, a row is fetched from memory.
+  static constexpr std::size_t AHEAD = 8;
 
   static Dual rounded(double v) {
     return static_cast<Dual>(std::numeric_limits<Dual>::is_integer ? std::floor(v) : v);
@@ -108,13 +110,24 @@ class SparseAuction {
       bids_left -= static_cast<Count>(bidders_.size());
       if (bids_left < 0) return false;
       std::size_t turned_out = 0;
-      for (const Vertex bidder : bidders_) {
-        const Vertex owner = bid(bidder, epsilon);
+      for (std::size_t i = 0; i < bidders_.size(); ++i) {
+        if (i + AHEAD < bidders_.size()) prefetch(bidders_[i + AHEAD]);
+        const Vertex owner = bid(bidders_[i], epsilon);
         if (owner != NONE) bidders_[turned_out++] = owner;
       }
       bidders_.resize(turned_out);
     }
     return true;
+  }
+
+  // Rows bid in no order of memory, and a bid would wait for its entries.
+  void prefetch(Vertex row) const {
+#if defined(__GNUC__)
+    __builtin_prefetch(costs_.columns + costs_.begin(row));
+    __builtin_prefetch(costs_.costs + costs_.begin(row));
+#else
+    (void)row;
+#endif
   }
 
   // Returns the row that is turned out, or NONE.
