@@ -453,7 +453,7 @@ class TestCertificate:
         [
             ({"row_match": [2, 0, 1], "col_match": [1, 2, 0]}, "row 0 is matched with column 2, which is not stored"),
             ({"pair_costs": [1.0, 2.0, 3.0]}, "pair_costs must hold the entries of the matched pairs, row by row; "),
-            ({"u": [99.0, 99.0, 99.0]}, r"u\[\d\] \+ v\[\d\] exceeds the cost of that pair by .*: the duals are not feas"),
+            ({"u": [99.0] * 3}, r"u\[\d\] \+ v\[\d\] exceeds the cost of that pair by .*: the duals are not feas"),
             ({"u": [0.0, 0.0, 0.0], "v": [0.0, 0.0, 0.0]}, "the duals leave a gap of 5.0, more than the tolerance"),
             (
                 {"status": gmatch.Status.PARTIAL},
