@@ -315,7 +315,8 @@ class JV(_Method):
     """Assignment by shortest augmenting paths, one after the other (Jonker and Volgenant 1987; Crouse 2016).
 
     Column reduction, reduction transfer, augmenting row reduction, Dijkstra. Serial, on the CPU. O(n**2 m) work at
-    worst, O(n + m) memory beside the costs. For sparse costs Dijkstra has a heap and starts from many rows at once.
+    worst, O(n + m) memory beside the costs. For sparse costs Dijkstra has a heap and starts from many rows at once;
+    where all columns are to be matched and few costs tie, from the prices of an auction (Bertsekas 1988).
     """
 
 

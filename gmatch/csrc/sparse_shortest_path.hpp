@@ -1,6 +1,7 @@
 // sparse_shortest_path.hpp: the Jonker-Volgenant method for sparse assignment, on one core of the host.
 //
-//   column reduction          v is the minimum of each column, and the row it is in takes the column if it has none
+//   auction                   duals that are nearly best, where all columns are matched in the end and costs have few ties
+//   column reduction          else v is the minimum of each column, and the row it is in takes the column if it has none
 //   reduction transfer        a row lowers v of its column, as far as its second best column allows
 //   augmenting row reduction  free rows bid for their best column, and turn out the row that has it
 //   tight paths               augmenting paths of pairs without slack, depth first, a whole phase at a time
@@ -28,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "sparse_auction.hpp"
 #include "sparse_costs.cuh"
 
 struct SparseShortestPathCounters {
@@ -133,7 +135,7 @@ class SparseShortestPathSolver {
   // Costs that know a part start at v = 0: their bounds hold for as long as no v rises.
   void start_from_nothing() {
     if constexpr (!KnowsAll<Costs>::value) costs_.price();
-    else if (!columns_may_stay_free_) reduce_columns();
+    else if (!columns_may_stay_free_ && !start_from_auction()) reduce_columns();
   }
 
   // Every row takes its best column, if that is free.
@@ -145,6 +147,13 @@ class SparseShortestPathSolver {
       const LeastTwo found = find_least_two(row);
       if (found.least < FAR && columns_[costs_.column(found.edge)].mate == NONE) match(row, found.edge);
     }
+  }
+
+  bool start_from_auction() {
+    SparseAuction<Costs, SparseShortestPathCounters> auction(costs_, counters_);
+    if (!auction.hold()) return false;
+    start_from(auction.duals().data());
+    return true;
   }
 
   // A column reduction, and the transfer for rows with the minimum of one column.
