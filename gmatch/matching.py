@@ -13,6 +13,7 @@ from .errors import InvalidInput
 from .methods import Method, Mixed, PothenFan, method_of
 from .problem import BipartiteGraph, as_graph
 from .result import Matching
+from .small import SMALL_TYPES, matching_small
 
 
 class Start(IntEnum):
@@ -96,6 +97,13 @@ def max_matching(
     of its rows. ``stats`` says what ran: method, start, phases, and how many of them searched depth first.
     O(rows + columns) memory beside the graph, and the graph once more for ``"karp-sipser"``.
     """
+    if (
+        type(graph) in SMALL_TYPES and type(initial) is str and method == initial == "auto" and not deterministic
+        and device is None and threads is None and not certify
+    ):  # fmt: skip
+        quick = matching_small(graph, _fields)
+        if quick is not None:
+            return quick
     problem = as_graph(graph)
     backend = backend_for(problem.indices, device)
     chosen = method_of(method, backend.NAME, deterministic)
@@ -113,17 +121,27 @@ def max_matching(
     if on_device is not problem:
         back = backend_for(None, problem.device).to_device
         row_match, col_match, reached = back(row_match), back(col_match), back(reached)
-    stats = {
-        "method": chosen.name,
-        "initial": Start(counters.pop("start")).label,
-        "backend": backend.NAME,
-        "seconds": {step: counters.pop(f"{step}_ns") / 1e9 for step in ("start", "search", "augment")},
-        **counters,
-    }
-    result = Matching(stats.pop("size"), row_match, col_match, reached, stats)
+    result = Matching(**_fields(row_match, col_match, reached, counters, chosen.name, backend.NAME))
     if certify:
         verify(problem, result)
     return result
+
+
+def _fields(
+    row_match: Any, col_match: Any, reached: Any, counters: dict[str, Any], method: str, backend: str
+) -> dict[str, Any]:
+    """The fields of a Matching."""
+    stats = {
+        "method": method,
+        "initial": Start(counters.pop("start")).label,
+        "backend": backend,
+        "seconds": {step: counters.pop(f"{step}_ns") / 1e9 for step in ("start", "search", "augment")},
+        **counters,
+    }
+    size = stats.pop("size")
+    return {
+        "size": size, "row_match": row_match, "col_match": col_match, "reached_columns": reached, "stats": stats
+    }  # fmt: skip
 
 
 def structural_rank(matrix: Any, **options: Any) -> int:

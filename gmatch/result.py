@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 
@@ -16,8 +16,48 @@ STEPS = ("start", "search", "augment", "price")
 new = object.__new__
 
 
+class _MadeLater:
+    """A result whose fields can be made when one is asked for: small calls are made by thousands."""
+
+    @classmethod
+    def later(
+        cls,
+        make_fields: Callable[..., dict[str, Any]],
+        make_pairs: Callable[..., tuple[Any, Any]],
+        arguments: tuple[Any, ...],
+    ) -> Self:
+        """The result with these fields and these pairs, functions of the arguments."""
+        result = new(cls)
+        result.__dict__["_later"] = make_fields, make_pairs, arguments
+        return result
+
+    @property
+    def made_from(self) -> tuple[Any, ...]:
+        """The arguments of `later`, before a field was asked for."""
+        arguments: tuple[Any, ...] = self.__dict__["_later"][2]
+        return arguments
+
+    def __getattr__(self, name: str) -> Any:
+        kind = type(self)
+        if name not in kind.__dataclass_fields__ or "_later" not in self.__dict__:  # type: ignore[attr-defined]
+            article = "an" if kind.__name__[0] in "AEIOU" else "a"
+            raise AttributeError(f"{article} {kind.__name__} has no {name!r}")
+        make_fields, _, arguments = self.__dict__.pop("_later")
+        self.__dict__.update(make_fields(*arguments))
+        return self.__dict__[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
+
+    def __iter__(self) -> Iterator[Any]:
+        if "_later" in self.__dict__:
+            _, make_pairs, arguments = self.__dict__["_later"]
+            return iter(make_pairs(*arguments))
+        return iter((self.row_ind, self.col_ind))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Matching:
+class Matching(_MadeLater):
     """A maximum cardinality matching, and its proof. Unpacks as ``row_ind, col_ind = matching``.
 
     All arrays live where the graph lives: NumPy for NumPy, CuPy for CuPy.
@@ -55,10 +95,6 @@ class Matching:
     def col_ind(self) -> Any:
         """The columns matched with `row_ind`, shape (size,)."""
         return self.row_match[self.row_ind]
-
-    def __iter__(self) -> Iterator[Any]:
-        yield self.row_ind
-        yield self.col_ind
 
     def vertex_cover(self) -> tuple[Any, Any]:
         """A smallest vertex cover (König 1931): row and column numbers, increasing.
@@ -156,7 +192,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assignment:
+class Assignment(_MadeLater):
     """A cheapest assignment, and its proof. Unpacks as ``row_ind, col_ind = assignment``, as SciPy's result does.
 
     All arrays live where the costs live: NumPy for NumPy, CuPy for CuPy and for other arrays on a GPU.
@@ -202,34 +238,6 @@ class Assignment:
     cover: tuple[Any, Any] | None = None
     stats: dict[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def later(
-        cls,
-        make_fields: Callable[..., dict[str, Any]],
-        make_pairs: Callable[..., tuple[Any, Any]],
-        arguments: tuple[Any, ...],
-    ) -> Assignment:
-        """An assignment whose fields are made when one is asked for: small calls are made by thousands."""
-        assignment: Assignment = new(cls)
-        assignment.__dict__["_later"] = make_fields, make_pairs, arguments
-        return assignment
-
-    @property
-    def made_from(self) -> tuple[Any, ...]:
-        """The arguments of `later`, before a field was asked for."""
-        arguments: tuple[Any, ...] = self.__dict__["_later"][2]
-        return arguments
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _ASSIGNMENT_FIELDS or "_later" not in self.__dict__:
-            raise AttributeError(f"an Assignment has no {name!r}")
-        make_fields, _, arguments = self.__dict__.pop("_later")
-        self.__dict__.update(make_fields(*arguments))
-        return self.__dict__[name]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _ASSIGNMENT_FIELDS}
-
     @property
     def size(self) -> int:
         """How many pairs are matched."""
@@ -264,21 +272,12 @@ class Assignment:
             return all_others(cover_rows, len(self.row_match)), cover_columns
         return cover_rows, all_others(cover_columns, len(self.col_match))
 
-    def __iter__(self) -> Iterator[Any]:
-        if "_later" in self.__dict__:
-            _, make_pairs, arguments = self.__dict__["_later"]
-            return iter(make_pairs(*arguments))
-        return iter((self.row_ind, self.col_ind))
-
     def __repr__(self) -> str:
         rows, columns = len(self.row_match), len(self.col_match)
         return (
             f"<Assignment of {self.size} pairs between {rows} rows and {columns} columns, cost {self.cost}, "
             f"{self.status}>"
         )
-
-
-_ASSIGNMENT_FIELDS = frozenset(field.name for field in fields(Assignment))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,14 +1,18 @@
-"""`lap` for small matrices in memory, where the call would cost more than the solution."""
+"""`lap` and `max_matching` for small problems in memory, where the call would cost more than the solution."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array, csr_matrix
 
 from . import _native
-from .result import Assignment, Status
+from .backends.cpu import counters_by_name
+from .problem import BipartiteGraph
+from .result import Assignment, Matching, Status
 
 SMALL_COUNTERS = _native.SMALL_COUNTERS
 SMALL_SIDE = _native.SMALL_SIDE
@@ -86,3 +90,51 @@ def _fields(cells: Any, rows: int, columns: int, dtype: Any) -> dict[str, Any]:
         "pair_costs": ndarray(min(rows, columns), dual_type, cells, costs_begin).astype(dtype),
         "status": Status.OPTIMAL, "maximize": False, "cost_limit": None, "cover": None, "stats": stats,
     }  # fmt: skip
+
+
+# Of graphs that `matching_small` may take; and how many rows, columns and entries they may have in all.
+SMALL_TYPES = frozenset((csr_array, csr_matrix, BipartiteGraph))
+SMALL_GRAPH = 1 << 14
+REPORT_SIZE = len(_native.REPORT_FIELDS)
+match_small = _native.match_small
+
+
+def matching_small(graph: Any, make_fields: Callable[..., dict[str, Any]]) -> Matching | None:
+    """What `gmatch.max_matching(graph)` returns; None for graphs that need the long way, or are none."""
+    shape, indptr, indices = graph.shape, graph.indptr, graph.indices
+    if len(shape) != 2:
+        return None
+    rows, columns = shape
+    if rows + columns + len(indices) > SMALL_GRAPH or len(indptr) != rows + 1:
+        return None
+    fewer = rows if rows < columns else columns
+    cells = empty(REPORT_SIZE + (4 * (rows + columns) + 8 * (fewer + 1) + columns) // 8 + 1, int64)
+    try:
+        found = match_small(indptr, indices, columns, cells)
+    except TypeError:  # of other types than int32, or not in host memory
+        return None
+    return (
+        Matching.later(_fields_of_matching, _pairs_of_matching, (cells, rows, columns, make_fields)) if found else None
+    )
+
+
+def _pairs_of_matching(cells: Any, rows: int, columns: int, make_fields: Any) -> tuple[Any, Any]:
+    row_match = ndarray(rows, int32, cells, 8 * REPORT_SIZE)
+    row_ind = (row_match >= 0).nonzero()[0]
+    return row_ind, row_match[row_ind]
+
+
+def _fields_of_matching(
+    cells: Any, rows: int, columns: int, make_fields: Callable[..., dict[str, Any]]
+) -> dict[str, Any]:
+    phases = min(rows, columns) + 1
+    begin = 8 * REPORT_SIZE
+    journal = ndarray((2, phases), int32, cells, begin + 4 * (rows + columns))
+    return make_fields(
+        ndarray(rows, int32, cells, begin),
+        ndarray(columns, int32, cells, begin + 4 * rows),
+        ndarray(columns, np.bool_, cells, begin + 4 * (rows + columns) + 8 * phases),
+        counters_by_name(cells[:REPORT_SIZE].tolist(), journal, "host", 1),
+        "mixed",
+        "cpu",
+    )

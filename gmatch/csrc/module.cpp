@@ -207,6 +207,37 @@ nb::tuple match_mixed(Array<const Offset> offsets, Array<const Column> columns, 
                   [&](HostTeam& team) { match_in_turns(team, call.edges, call.task, proven); });
 }
 
+// A small graph by `Mixed`, from the first fit, on this thread: inspects it, and leaves all that it found in an array of
+// 8-byte cells, which Python takes apart when it is asked for: the report, then as integers of 32 bits row_match,
+// col_match, and the levels and the augmentations of each phase, then a byte for each column that was reached. Returns
+// false if that is no graph.
+bool match_small(Array<const std::int32_t> offsets, Array<const std::int32_t> columns, int num_columns,
+                 Array<Count> cells) {
+  const Vertex num_rows = static_cast<Vertex>(offsets.shape(0)) - 1;
+  const CsrEdges<std::int32_t, std::int32_t> edges{num_rows, num_columns, offsets.data(), columns.data()};
+  HostTeam team(0, 1, nullptr);
+  Inspection seen{};
+  inspect_graph(team, edges, static_cast<Count>(columns.shape(0)), seen);
+  if (seen.falling_offsets != 0 || seen.first_offset != 0 || seen.bad_columns != 0 ||
+      seen.last_offset > static_cast<Count>(columns.shape(0))) {
+    return false;
+  }
+  Report* report = new (cells.data()) Report{};
+  Vertex* row_match = reinterpret_cast<Vertex*>(report + 1);
+  Vertex* col_match = row_match + num_rows;
+  Vertex* levels = col_match + num_columns;
+  Vertex* augmentations = levels + std::min(num_rows, num_columns) + 1;
+  unsigned char* reached = reinterpret_cast<unsigned char*>(augmentations + std::min(num_rows, num_columns) + 1);
+  Progress progress{};
+  Task task{{num_rows, num_columns, row_match, col_match}, reached, {levels, augmentations}, nullptr, &progress, report,
+            Start::cheap, false};
+  const std::unique_ptr<char[]> workspace(new char[mixed_workspace_size(edges, task)]);
+  task.workspace = workspace.get();
+  bool proven = false;
+  match_in_turns(team, edges, task, proven);
+  return true;
+}
+
 template <class Offset, class Column>
 nb::tuple inspect(Array<const Offset> offsets, Array<const Column> columns, int num_columns, int threads) {
   const CsrEdges<Offset, Column> edges{static_cast<Vertex>(offsets.shape(0)) - 1, num_columns, offsets.data(),
@@ -809,6 +840,8 @@ NB_MODULE(_native, m) {
   define_sparse_for<std::int64_t, std::int32_t>(m);
   define_sparse_for<std::int64_t, std::int64_t>(m);
   m.def("assign_small", &assign_small, "costs"_a.noconvert(), "cells"_a.noconvert());
+  m.def("match_small", &match_small, "offsets"_a.noconvert(), "columns"_a.noconvert(), "num_columns"_a,
+        "cells"_a.noconvert());
   m.attr("SMALL_COUNTERS") = static_cast<int>(SMALL_COUNTERS);
   m.attr("SMALL_SIDE") = SMALL_SIDE;
   m.def("munkres_workspace_size", &gpu_munkres_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
