@@ -7,7 +7,13 @@
 // as it gets on. A phase disappoints if it finds more than half as many paths as one before it in the turn: there will
 // be many more such phases. The second disappointment ends the turn. So a turn has at most log2(rows) + 3 phases, and
 // neither kind of search keeps the other waiting for long.
+//
+// Breadth first has the first turn, but for small graphs whose start left a few hundredths of the pairs to be found, as
+// on a permuted mesh: there depth first takes half the time. Where it left less, as on a mesh in natural order, what is
+// missing lies near; where it left more, as on random graphs, depth first gets lost.
 #pragma once
+#include <algorithm>
+
 #include "phases.cuh"
 #include "pothen_fan.hpp"
 #include "programs.cuh"
@@ -26,6 +32,14 @@ struct Patience {
   }
 };
 
+// Whether depth first has the first turn. Measured on the 414 matrices of the collection, natural and permuted.
+template <class Edges>
+bool begins_depth_first(const Edges& edges, const Task& task) {
+  constexpr Count MOST_EDGES = 1 << 17;
+  const Count pairs = std::min(edges.num_rows, edges.num_columns), missing = pairs - task.report->start_size;
+  return edges.num_edges() <= MOST_EDGES && missing * 100 > pairs * 3 && missing * 100 <= pairs * 15;
+}
+
 // Depth first searches rank 0 alone; `proven`, which the team shares, says whether it was the last.
 template <class Offset, class Column>
 void match_in_turns(HostTeam& team, CsrEdges<Offset, Column> edges, const Task& task, bool& proven) {
@@ -37,8 +51,10 @@ void match_in_turns(HostTeam& team, CsrEdges<Offset, Column> edges, const Task& 
   forest.carve(workspace);
   PothenFan<Offset, Column> depth_first(edges, task.matching, workspace);
 
-  for (bool first_turn = true;; first_turn = false) {
-    if (run_phases(steps, forest, edges, false, task.journal, *task.report, Patience{})) {
+  team.sync();  // all counts of the start are in
+  bool breadth_first = !begins_depth_first(edges, task);
+  for (bool first_turn = true;; first_turn = false, breadth_first = true) {
+    if (breadth_first && run_phases(steps, forest, edges, false, task.journal, *task.report, Patience{})) {
       return report_matching(team, forest, task);
     }
     team.sync();  // all counts of the turn are in
