@@ -126,7 +126,7 @@ class PricedRows {
   }
 
   // Where all rows want the same few columns, nearly all searches will want to know nearly all.
-  void note_start(Count start_size) { gives_up_ |= start_size < FEW_MATCHED + num_rows / 50; }
+  void note_start(Count start_size) { gives_up_ |= start_size < FEW_MATCHED + num_rows / 16; }
 
   bool gives_up() const { return gives_up_; }
   Count times_learned() const { return times_learned_; }

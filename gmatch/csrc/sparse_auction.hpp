@@ -18,10 +18,17 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "sparse_costs.cuh"
+
+// Whether costs know all of a row from the start.
+template <class Costs, class = void>
+struct KnowsAll : std::true_type {};
+template <class Costs>
+struct KnowsAll<Costs, std::void_t<decltype(&Costs::learn)>> : std::false_type {};
 
 // As many rows as columns. The counters are those of the search.
 template <class Costs, class Counters>
@@ -32,9 +39,10 @@ class SparseAuction {
   SparseAuction(const Costs& costs, Counters& counters)
       : costs_(costs), counters_(counters), v_(costs.num_columns, FAR), owner_(costs.num_columns, NONE) {}
 
-  // False if that does not pay; then there are no duals.
+  // False if that does not pay; then there are no duals. Costs that know a part hold as long as no v rises from 0.
   bool hold() {
-    reduce_columns();
+    if constexpr (KnowsAll<Costs>::value) reduce_columns();
+    else start_from_zero();
     measure();
     if (rows_with_spread_ <= costs_.num_rows * SPREAD) return false;
     const int spread = typical(spreads_);
@@ -89,6 +97,17 @@ class SparseAuction {
     std::replace(v_.begin(), v_.end(), FAR, lowest_);  // of columns that no row may have
   }
 
+  void start_from_zero() {
+    std::fill(v_.begin(), v_.end(), 0);
+    for (Vertex row = 0; row < costs_.num_rows; ++row) {
+      for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
+        if (!(at(edge) < FAR)) continue;
+        lowest_ = std::min(lowest_, at(edge));
+        highest_ = std::max(highest_, at(edge));
+      }
+    }
+  }
+
   // How much the best two of a row differ, and what numbers are added to find that: geometric means, as binary exponents.
   void measure() {
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
@@ -123,11 +142,12 @@ class SparseAuction {
   // Rows bid in no order of memory, and a bid would wait for its entries.
   void prefetch(Vertex row) const {
 #if defined(__GNUC__)
-    __builtin_prefetch(costs_.columns + costs_.begin(row));
-    __builtin_prefetch(costs_.costs + costs_.begin(row));
-#else
-    (void)row;
+    if constexpr (KnowsAll<Costs>::value) {
+      __builtin_prefetch(costs_.columns + costs_.begin(row));
+      __builtin_prefetch(costs_.costs + costs_.begin(row));
+    }
 #endif
+    (void)row;
   }
 
   // Returns the row that is turned out, or NONE.
@@ -154,6 +174,12 @@ class SparseAuction {
       const double here = at(edge) - v_[column];
       if (here < offer.least) offer = {here, offer.least, column};
       else if (here < offer.second) offer.second = here;
+    }
+    if constexpr (!KnowsAll<Costs>::value) {
+      // A row does not bid beyond what it knows.
+      const double bound = static_cast<double>(costs_.bound(row));
+      if (offer.least > bound) offer.column = NONE;
+      offer.second = std::min(offer.second, bound);
     }
     return offer;
   }

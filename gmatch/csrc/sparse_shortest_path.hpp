@@ -40,12 +40,6 @@ struct SparseShortestPathCounters {
   Count dual_updates;   // times a v was lowered after the column reduction
 };
 
-// Whether costs know all of a row from the start.
-template <class Costs, class = void>
-struct KnowsAll : std::true_type {};
-template <class Costs>
-struct KnowsAll<Costs, std::void_t<decltype(&Costs::learn)>> : std::false_type {};
-
 template <class Costs>
 class SparseShortestPathSolver {
  public:
@@ -135,14 +129,18 @@ class SparseShortestPathSolver {
   // Costs that know a part start at v = 0: their bounds hold for as long as no v rises.
   void start_from_nothing() {
     if constexpr (!KnowsAll<Costs>::value) costs_.price();
-    else if (!columns_may_stay_free_ && !start_from_auction()) reduce_columns();
+    if (gives_up() || columns_may_stay_free_ || start_from_auction()) return;
+    if constexpr (KnowsAll<Costs>::value) reduce_columns();
   }
 
-  // Every row takes its best column, if that is free.
   void start_from(const Dual* v) {
     for (Vertex j = 0; j < costs_.num_columns; ++j) set_v(j, v[j]);
     if constexpr (!KnowsAll<Costs>::value) costs_.price();
-    if (gives_up()) return;
+    if (!gives_up()) match_best_columns();
+  }
+
+  // Every row takes its best column, if that is free.
+  void match_best_columns() {
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       const LeastTwo found = find_least_two(row);
       if (found.least < FAR && columns_[costs_.column(found.edge)].mate == NONE) match(row, found.edge);
@@ -152,7 +150,9 @@ class SparseShortestPathSolver {
   bool start_from_auction() {
     SparseAuction<Costs, SparseShortestPathCounters> auction(costs_, counters_);
     if (!auction.hold()) return false;
-    start_from(auction.duals().data());
+    const std::vector<Dual> v = auction.duals();
+    for (Vertex j = 0; j < costs_.num_columns; ++j) set_v(j, v[j]);
+    match_best_columns();
     return true;
   }
 
