@@ -71,6 +71,7 @@ def assign_core_jv(
     u: Any,
     v: Any,
     has_duals: bool,
+    threads: int,
 ) -> dict[str, Any]: ...
 def assign_by_core(
     costs: Any,

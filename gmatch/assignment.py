@@ -224,9 +224,6 @@ def lap(
     backend = backend_for(None, costs.device if device is None else device)
     dense = costs if isinstance(costs, DenseCosts) else None
     chosen, reason = assignment_method_of(method, backend.NAME, dense)
-    if method == "auto" and isinstance(chosen, Core) and backend.NAME == "cpu":
-        backend.thread_count(threads, 0)
-        threads = None  # one thread solves the core by another method, which is faster
     start = _start_of(initial, duals, costs)
     if dense is None:
         _refuse_dense_options(chosen, start.kind)

@@ -283,6 +283,14 @@ class Core(_Method):
     """
 
 
+class SerialCore(Core):
+    """The core as ``"auto"`` runs it on the host: the threads share the pass over the matrix, and one searches."""
+
+    @cached_property
+    def name(self) -> str:
+        return "core"
+
+
 Form = Literal["baseline", "reductions", "fused", "cooperative", "registers"]
 
 
@@ -384,7 +392,7 @@ def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
         return JV(), "ties: integer costs of few values for each row"
     if not costs.fits_core():
         return JV(), "costs of a range that leaves no room for the duals of a part of them"
-    return Core(), "few entries of a row matter, unless many tie"
+    return SerialCore(), "few entries of a row matter, unless many tie"
 
 
 def assignment_method_of(

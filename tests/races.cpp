@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core_assignment.cuh"
+#include "core_shortest_path.hpp"
 #include "mixed.hpp"
 #include "munkres.cuh"
 #include "programs.cuh"
@@ -314,6 +315,16 @@ static Count cost_by_core(const Costs& costs, AssignmentStart start, int threads
   return report.size == costs.num_rows ? total(costs, row_match) : -1;
 }
 
+static Count cost_by_priced_rows(const Costs& costs, int threads) {
+  std::vector<Vertex> row_match(costs.num_rows, NONE), col_match(costs.num_columns);
+  std::vector<Count> u(costs.num_rows), v(costs.num_columns);
+  const std::unique_ptr<bool[]> in_witness(new bool[costs.num_rows]);
+  CoreCounters counters{};
+  const Vertex size = solve_by_core(
+      costs, false, threads, {u.data(), v.data(), row_match.data(), col_match.data(), in_witness.get()}, counters);
+  return size == costs.num_rows ? total(costs, row_match) : size == NONE ? cost_by_shortest_paths(costs) : -1;
+}
+
 static void expect(Count expected, Count found, const Costs& costs, const char* name, int threads) {
   if (found == expected) return;
   std::printf("%s: %d x %d, %d threads: cost %lld, not %lld\n", name, costs.num_rows, costs.num_columns, threads, found,
@@ -322,6 +333,9 @@ static void expect(Count expected, Count found, const Costs& costs, const char* 
 }
 
 static void check_core(const Costs& costs, Count expected) {
+  for (const int threads : {1, 2, 8}) {
+    expect(expected, cost_by_priced_rows(costs, threads), costs, "priced rows", threads);
+  }
   for (const AssignmentStart start : {AssignmentStart::none, AssignmentStart::reduce}) {
     for (const int threads : {2, 8}) {
       expect(expected, cost_by_core<HostTeam>(costs, start, threads), costs, "core", threads);

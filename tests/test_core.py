@@ -136,4 +136,29 @@ def test_a_core_that_gives_up_late_goes_on_from_its_duals() -> None:
 def test_what_auto_takes(cost: np.ndarray, method: str, reason: str) -> None:
     for threads in (None, 2):
         stats = gmatch.lap(cost, threads=threads).stats
-        assert stats["method"] == method and stats["reason"].startswith(reason) and stats["threads"] == 1
+        assert stats["method"] == method and stats["reason"].startswith(reason)
+        assert stats["threads"] == 1 or method == "core"
+
+
+SHARED = {
+    "uniform": families.uniform_floats(900),
+    "uniform, float32": families.uniform_floats(900, dtype=np.float32),
+    "wide": RNG.random((850, 1000)),
+    "low rank": families.low_rank(850),
+    "few values": RNG.integers(0, 3, (900, 900)).astype(float),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_threads_share_the_pricing(name: str) -> None:
+    """Each prices some rows as one thread would: the answer is the same, unless too many of them tie."""
+    cost = SHARED[name]
+    for given, maximize in ((cost, False), (-cost, True), (np.asfortranarray(cost), False)):
+        one = gmatch.lap(given, maximize=maximize, threads=1, certify=True)
+        for threads in (2, 3, 8):
+            other = gmatch.lap(given, maximize=maximize, threads=threads, certify=True)
+            assert other.stats["method"] == "core" and other.stats["threads"] == threads
+            assert other.cost == one.cost
+            assert one.stats["gave_up"] or (other.row_match == one.row_match).all()
+    with pytest.raises(gmatch.InvalidInput, match="threads must be an integer"):
+        gmatch.lap(cost, threads=0)

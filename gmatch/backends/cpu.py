@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, Core, Mixed, Munkres, PothenFan, Tree
+from ..methods import JV, Classical, Core, Mixed, Munkres, PothenFan, SerialCore, Tree
 
 if TYPE_CHECKING:
     from ..batch import CostBatch
@@ -22,6 +22,8 @@ NAME = "cpu"
 MAX_THREADS = 1024
 # Fewer entries a thread do not pay: a level has a barrier, which costs more than a small level (benchmarks/LOG.md).
 ENTRIES_PER_THREAD = 1 << 24
+# Of a matrix that is read once, from one end to the other.
+COSTS_PER_THREAD = 1 << 20
 
 
 def available_threads() -> int:
@@ -38,6 +40,13 @@ def thread_count(threads: int | None, entries: int) -> int:
     if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or not 1 <= threads <= MAX_THREADS:
         raise InvalidInput(f"threads must be an integer from 1 to {MAX_THREADS}, or None; got {threads!r}")
     return int(threads)
+
+
+def reading_threads(threads: int | None, costs: int) -> int:
+    """The threads that read a matrix of so many costs: as asked, or as many as there is work for."""
+    if threads is None:
+        return max(1, min(available_threads(), costs // COSTS_PER_THREAD))
+    return thread_count(threads, 0)
 
 
 def arange(length: int) -> Any:
@@ -90,7 +99,7 @@ def counters_by_name(report: Any, journal: Any, team: str, threads: int) -> dict
 
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool]:
     """The lowest and the highest finite entry of a matrix, and whether it holds NaN, +inf and -inf."""
-    return _native.inspect_costs(array, thread_count(None, array.size))
+    return _native.inspect_costs(array, reading_threads(None, array.size))
 
 
 def assign(
@@ -100,7 +109,7 @@ def assign(
     rows, columns = costs.array.shape
     # Where columns may stay free, a serial search from given duals reads more than one from none.
     team_size = 1 if threads is None else thread_count(threads, 0)
-    serial = isinstance(method, JV) or isinstance(method, Core) and team_size == 1
+    serial = isinstance(method, JV | SerialCore) or isinstance(method, Core) and team_size == 1
     has_duals = v is not None and (rows == columns or not serial)
     row_match = np.full(rows, -1, np.int32) if row_match is None else row_match
     col_match = np.empty(columns, np.int32)
@@ -108,10 +117,15 @@ def assign(
     v = v if has_duals else np.zeros(columns, costs.dual_type)
     counters: dict[str, Any]
     if serial:
-        solve = _native.assign_jv if isinstance(method, JV) else _native.assign_core_jv
-        counters = dict(solve(costs.array, costs.maximize, costs.limit, costs.lowest, costs.highest, row_match,
-                              col_match, u, v, has_duals))  # fmt: skip
-        return row_match, col_match, u, v, counters | {"team": "host", "threads": 1}
+        arrays = (
+            costs.array, costs.maximize, costs.limit, costs.lowest, costs.highest, row_match, col_match, u, v, has_duals
+        )  # fmt: skip
+        if isinstance(method, JV):
+            team_size, counters = 1, dict(_native.assign_jv(*arrays))
+        else:
+            team_size = reading_threads(threads, costs.array.size)
+            counters = dict(_native.assign_core_jv(*arrays, team_size))
+        return row_match, col_match, u, v, counters | {"team": "host", "threads": team_size}
     levels, augmentations = journal = np.empty((2, journal_length(method, rows)), np.int32)
     try:
         if isinstance(method, Core):

@@ -11,6 +11,9 @@
 //
 // Volgenant, "Linear and semi-assignment problems: a core oriented approach", Computers & Operations Research 23 (1996).
 #pragma once
+#include <system_error>
+#include <thread>
+
 #include "shortest_path.hpp"
 #include "steps.cuh"
 #include "sparse_shortest_path.hpp"
@@ -81,34 +84,29 @@ class PricedRows {
 
   const Vertex num_rows, num_columns;
 
-  PricedRows(const DenseCosts<Cost>& costs, ShortestPathCounters& counters)
+  PricedRows(const DenseCosts<Cost>& costs, int threads, ShortestPathCounters& counters)
       : num_rows(costs.num_rows),
         num_columns(costs.num_columns),
-        rows_{costs},
+        threads_(std::min<Vertex>(threads, costs.num_rows)),
         counters_(counters),
         v_(costs.num_columns),
         about_(costs.num_rows),
-        picked_(costs.num_columns + 1) {
-    columns_.reserve(static_cast<std::size_t>(num_rows) * 2 * Scan<Dual, true>::LANES);
-    costs_.reserve(columns_.capacity());
+        pile_(costs) {
+    pile_.columns.reserve(static_cast<std::size_t>(num_rows) * 2 * Scan<Dual, true>::LANES);
+    pile_.costs.reserve(pile_.columns.capacity());
   }
 
-  // All rows, by the v that are set. Gives up where most rows have more ties than there is room for: then all searches
-  // are short, and a part of the ties makes them longer.
+  // All rows, by the v that are set; the threads share them out. Gives up where most rows have more ties than there is
+  // room for: then all searches are short, and a part of the ties makes them longer.
   void price() {
     const HostTeam clock(0, 1, nullptr);
     Count now = clock.nanoseconds();
-    const bool priced = std::any_of(v_.begin(), v_.end(), [](Dual v) { return v != 0; });
-    columns_.clear();
-    costs_.clear();
-    Vertex tied = 0;
-    for (Vertex row = 0; row < num_rows && !gives_up_; ++row) {
-      about_[row] = About{};
-      if (priced) pick<true>(row);
-      else pick<false>(row);
-      tied += about_[row].overflows;
-      gives_up_ = row + 1 >= std::min(num_rows, SAMPLE) && tied > (row + 1) / 2;
-    }
+    pile_.columns.clear();
+    pile_.costs.clear();
+    if (threads_ > 1) price_by_threads();
+    else price_share(pile_, 0, num_rows);
+    gives_up_ |= pile_.gives_up;
+    count_scans(pile_);
     price_ns_ += lap(clock, now);
   }
 
@@ -117,12 +115,14 @@ class PricedRows {
     ++times_learned_;
     About& about = about_[row];
     const Dual before = about.bound;
-    if (++about.times < TIMES) pick<true>(row);
-    if (about.bound > before) return;
-    about.times = 0;
-    ++about.depth;
-    pick<true>(row);
-    gives_up_ |= static_cast<Count>(columns_.size()) > most_entries();
+    if (++about.times < TIMES) pick<true>(pile_, row);
+    if (about.bound <= before) {
+      about.times = 0;
+      ++about.depth;
+      pick<true>(pile_, row);
+      gives_up_ |= known() > most_entries();
+    }
+    count_scans(pile_);
   }
 
   // Where all rows want the same few columns, nearly all searches will want to know nearly all.
@@ -131,15 +131,15 @@ class PricedRows {
   bool gives_up() const { return gives_up_; }
   Count times_learned() const { return times_learned_; }
   Count price_ns() const { return price_ns_; }
-  Count known() const { return static_cast<Count>(columns_.size()); }
+  Count known() const { return static_cast<Count>(pile_.columns.size()); }
   void set_v(Vertex column, Dual v) { v_[column] = v; }
 
   // As SparseCosts.
   static Dual infinite() { return DenseCosts<Cost>::infinite(); }
   Count begin(Vertex row) const { return about_[row].begin; }
   Count end(Vertex row) const { return about_[row].end; }
-  Vertex column(Count edge) const { return columns_[edge]; }
-  Dual at(Count edge) const { return costs_[edge]; }
+  Vertex column(Count edge) const { return pile_.columns[edge]; }
+  Dual at(Count edge) const { return pile_.costs[edge]; }
   // Of cost - v of all that is not known of the row.
   Dual bound(Vertex row) const { return about_[row].bound; }
 
@@ -168,37 +168,100 @@ class PricedRows {
     bool overflows;
   };
 
+  // What a thread has picked, and what it needs for that.
+  struct Pile {
+    Rows rows;
+    std::vector<Vertex> columns;  // [most_entries() at most, but for one row] the entries
+    std::vector<Dual> costs;      // the same
+    std::vector<Vertex> picked;   // [num_columns + 1] columns of the row that is being priced
+    Count scans = 0;
+    bool gives_up = false;
+
+    explicit Pile(const DenseCosts<Cost>& given) : rows{given}, picked(given.num_columns + 1) {}
+  };
+
+  void price_share(Pile& pile, Vertex begin, Vertex end) {
+    const bool priced = std::any_of(v_.begin(), v_.end(), [](Dual v) { return v != 0; });
+    Vertex tied = 0, done = 0;
+    for (Vertex row = begin; row < end && !pile.gives_up; ++row) {
+      about_[row] = About{};
+      if (priced) pick<true>(pile, row);
+      else pick<false>(pile, row);
+      tied += about_[row].overflows;
+      ++done;
+      pile.gives_up = done >= std::min(end - begin, SAMPLE) && tied > done / 2;
+    }
+  }
+
+  // Each thread has a pile of its own, with room for all it may pick; then they are put together in the order of rows.
+  void price_by_threads() {
+    const auto first_row = [&](int share) { return static_cast<Vertex>(Count{num_rows} * share / threads_); };
+    std::vector<Pile> piles(threads_, Pile(pile_.rows.costs));
+    for (int share = 0; share < threads_; ++share) {
+      piles[share].columns.reserve(static_cast<std::size_t>(first_row(share + 1) - first_row(share)) * DEPTHS[0].room);
+      piles[share].costs.reserve(piles[share].columns.capacity());
+    }
+    const auto price = [&](int share) { price_share(piles[share], first_row(share), first_row(share + 1)); };
+    std::vector<std::thread> others;
+    others.reserve(threads_);
+    int share = 1;
+    try {
+      for (; share < threads_; ++share) others.emplace_back(price, share);
+    } catch (const std::system_error&) {  // no more threads: this one does the rest
+    }
+    price(0);
+    for (; share < threads_; ++share) price(share);
+    for (std::thread& thread : others) thread.join();
+
+    for (share = 0; share < threads_; ++share) {
+      const Count offset = known();
+      for (Vertex row = first_row(share); row < first_row(share + 1); ++row) {
+        about_[row].begin += offset;
+        about_[row].end += offset;
+      }
+      pile_.columns.insert(pile_.columns.end(), piles[share].columns.begin(), piles[share].columns.end());
+      pile_.costs.insert(pile_.costs.end(), piles[share].costs.begin(), piles[share].costs.end());
+      pile_.scans += piles[share].scans;
+      pile_.gives_up |= piles[share].gives_up;
+    }
+  }
+
+  void count_scans(Pile& pile) {
+    counters_.rows_scanned += pile.scans;
+    counters_.entries_read += pile.scans * num_columns;
+    pile.scans = 0;
+  }
+
   // Not much more memory than the matrix takes.
   Count most_entries() const { return static_cast<Count>(num_rows) * (num_columns / 4 + 512); }
 
   template <bool PRICED>
-  void pick(Vertex row) {
+  void pick(Pile& pile, Vertex row) {
     // Without v costs are compared as they are stored, but for integers of which the negative may not exist.
     constexpr bool AS_STORED = !PRICED && !(std::numeric_limits<Entry>::is_integer && Rows::Scan::IS_NEGATED);
     using Work = std::conditional_t<AS_STORED, Entry, Dual>;
     const Work* v = nullptr;
     if constexpr (PRICED) v = v_.data();
-    const Entry* entries = rows_.entries(row);
-    ++counters_.rows_scanned;
-    counters_.entries_read += num_columns;
+    const Entry* entries = pile.rows.entries(row);
+    ++pile.scans;
 
     About& about = about_[row];
     const Work most = about.depth < WHOLE ? find_most<Work, PRICED>(entries, v, DEPTHS[about.depth]) : FAR<Work>;
     const unsigned blocks = num_columns / Scan<Work, PRICED>::BLOCK + 1;
     const Vertex size = Scan<Work, PRICED>::list_least(entries, v, num_columns, static_cast<Vertex>(scattered(row) % blocks),
-                                                       std::min(most, std::numeric_limits<Work>::max()), picked_.data());
+                                                       std::min(most, std::numeric_limits<Work>::max()), pile.picked.data());
     about.bound = above(most);
     const Vertex room = about.depth < WHOLE ? std::min(DEPTHS[about.depth].room, num_columns) : num_columns;
     about.overflows = size > room;
-    if (about.overflows) about.bound = keep_least(row, size, room);
-    store(row, std::min(size, room), room);
+    if (about.overflows) about.bound = keep_least(pile, row, size, room);
+    store(pile, row, std::min(size, room), room);
   }
 
   // Moves the least of what is picked to the front; of ties those that were met first. Returns what the others have at
   // least: not less than any in front, so that the least of a row is known whatever there is room for.
-  Dual keep_least(Vertex row, Vertex size, Vertex room) {
-    const auto reduced = [&](Vertex column) { return rows_.at(row, column) - v_[column]; };
-    const auto begin = picked_.begin(), end = begin + size;
+  Dual keep_least(Pile& pile, Vertex row, Vertex size, Vertex room) {
+    const auto reduced = [&](Vertex column) { return pile.rows.at(row, column) - v_[column]; };
+    const auto begin = pile.picked.begin(), end = begin + size;
     const Dual most = reduced(*std::max_element(begin, end, [&](Vertex a, Vertex b) { return reduced(a) < reduced(b); }));
     const auto ties = std::stable_partition(begin, end, [&](Vertex column) { return reduced(column) < most; });
     if (ties <= begin + room) return most;
@@ -223,18 +286,18 @@ class PricedRows {
   static Dual above(double most) { return static_cast<Dual>(most); }
 
   // In the place the row has, if there is room. The first time it gets no more than it needs.
-  void store(Vertex row, Vertex size, Vertex room) {
+  void store(Pile& pile, Vertex row, Vertex size, Vertex room) {
     About& about = about_[row];
     if (size > about.room) {
       about.room = about.room == 0 ? size : room;
-      about.begin = static_cast<Count>(columns_.size());
-      columns_.resize(columns_.size() + about.room);
-      costs_.resize(columns_.size());
+      about.begin = static_cast<Count>(pile.columns.size());
+      pile.columns.resize(pile.columns.size() + about.room);
+      pile.costs.resize(pile.columns.size());
     }
     about.end = about.begin + size;
     for (Vertex i = 0; i < size; ++i) {
-      columns_[about.begin + i] = picked_[i];
-      costs_[about.begin + i] = rows_.at(row, picked_[i]);
+      pile.columns[about.begin + i] = pile.picked[i];
+      pile.costs[about.begin + i] = pile.rows.at(row, pile.picked[i]);
     }
   }
 
@@ -244,13 +307,11 @@ class PricedRows {
     return x ^ (x >> 16);
   }
 
-  Rows rows_;
+  const int threads_;
   ShortestPathCounters& counters_;
-  std::vector<Dual> v_;          // [num_columns]
-  std::vector<About> about_;     // [num_rows]
-  std::vector<Vertex> columns_;  // [most_entries() at most, but for one row] the entries
-  std::vector<Dual> costs_;      // the same
-  std::vector<Vertex> picked_;   // [num_columns + 1] columns of the row that is being priced
+  std::vector<Dual> v_;       // [num_columns]
+  std::vector<About> about_;  // [num_rows]
+  Pile pile_;
   Count times_learned_ = 0, price_ns_ = 0;
   bool gives_up_ = false;
 };
@@ -263,14 +324,15 @@ struct CoreCounters {
 };
 
 // Matches all rows at the least cost, by the core. Returns how many are matched: fewer than there are if that cannot be,
-// and NONE if the core gave up; then v are good duals to start from, if any pair was made.
+// and NONE if the core gave up; then v are good duals to start from, if any pair was made. The threads share the pass over
+// the matrix; one searches.
 template <class Cost>
-Vertex solve_by_core(const DenseCosts<Cost>& costs, bool has_duals,
+Vertex solve_by_core(const DenseCosts<Cost>& costs, bool has_duals, int threads,
                      const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result, CoreCounters& counters) {
   using Dual = typename DenseCosts<Cost>::Dual;
   const auto solve = [&](auto rows) {
     using Costs = PricedRows<Cost, decltype(rows)>;
-    Costs core(costs, counters.dense);
+    Costs core(costs, threads, counters.dense);
     SparseShortestPathSolver<Costs> solver(core, counters.sparse);
     const Vertex size = solver.solve(has_duals, result.row_match, result.col_match, result.u, result.v);
     counters.times_learned = core.times_learned();

@@ -384,7 +384,7 @@ template <class Cost>
 nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
                         typename DenseCosts<Cost>::Dual least_cost, typename DenseCosts<Cost>::Dual greatest_cost,
                         Array<Vertex> row_match, Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
-                        Array<typename DenseCosts<Cost>::Dual> v, bool has_duals) {
+                        Array<typename DenseCosts<Cost>::Dual> v, bool has_duals, int threads) {
   const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
   CoreCounters counted{};
   Vertex size;
@@ -396,7 +396,7 @@ nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
     const std::unique_ptr<bool[]> in_witness(new bool[problem.num_rows]);
     const ShortestPathResult<typename DenseCosts<Cost>::Dual> result{u.data(), v.data(), row_match.data(),
                                                                      col_match.data(), in_witness.get()};
-    size = solve_by_core(problem, has_duals, result, counted);
+    size = solve_by_core(problem, has_duals, threads, result, counted);
     gave_up = size == NONE;
     if (gave_up) {
       const bool from_duals = has_duals || counted.sparse.augmentations > 0;
@@ -694,7 +694,7 @@ void define_assignment_for(nb::module_& m) {
         "has_duals"_a);
   m.def("assign_core_jv", &assign_core_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
         "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
-        "has_duals"_a);
+        "has_duals"_a, "threads"_a);
   m.def("assign_by_core", &assign_core<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
         "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
         "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "spread"_a, "threads"_a);
