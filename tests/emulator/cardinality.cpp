@@ -19,6 +19,15 @@ static std::vector<Vertex> draw_matching(Random& random, const Graph& graph) {
   return row_match;
 }
 
+// As the programs take it.
+struct Arrays {
+  std::vector<GRAPH_OFFSET> offsets;
+  std::vector<GRAPH_COLUMN> columns;
+
+  explicit Arrays(const Graph& graph)
+      : offsets(graph.offsets.begin(), graph.offsets.end()), columns(graph.indices.begin(), graph.indices.end()) {}
+};
+
 struct Answer {
   std::vector<Vertex> row_match, col_match;
   std::vector<unsigned char> reached;
@@ -69,9 +78,10 @@ static std::string match(Random& random, const Graph& graph) {
                                                                     graph.indices.size()));
   Progress progress{};
   Report report{};
+  const Arrays arrays(graph);
   emulator::launch(launch, [&] {
     (one_block ? match_block : match_grid)(
-        graph.rows, graph.columns, graph.offsets.data(), graph.indices.data(), answer.row_match.data(),
+        graph.rows, graph.columns, arrays.offsets.data(), arrays.columns.data(), answer.row_match.data(),
         answer.col_match.data(), answer.reached.data(), levels.data(), augmentations.data(), workspace.data(), &progress,
         &report, static_cast<int>(start), shortest_only, arrivals);
   });
@@ -90,8 +100,9 @@ static std::string inspect(Random& random, Graph graph) {
   for (Vertex row = 0; row < graph.rows; ++row) falling_offsets += graph.offsets[row + 1] < graph.offsets[row];
   if (falling_offsets > 0) bad_columns = 0;  // they are not counted then
   Inspection found{};
+  const Arrays arrays(graph);
   emulator::launch(draw_launch(random), [&] {
-    inspect_grid(graph.rows, graph.columns, graph.offsets.data(), graph.indices.data(), graph.indices.size(), &found,
+    inspect_grid(graph.rows, graph.columns, arrays.offsets.data(), arrays.columns.data(), arrays.columns.size(), &found,
                  arrivals);
   });
   if (found.falling_offsets != falling_offsets) return "an inspection that miscounts offsets";

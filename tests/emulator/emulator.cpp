@@ -7,6 +7,10 @@
 #include <cstdlib>
 #include <vector>
 
+#ifndef __x86_64__
+#error "switch_stacks is written for x86-64"
+#endif
+
 Index threadIdx, blockIdx, blockDim, gridDim;
 
 // Saves what a function must leave as it was, and goes on with the other stack.
@@ -70,7 +74,7 @@ struct Gathering {
   unsigned lanes;
 };
 struct Warp {
-  Meeting meetings[WARP];  // by the first lane of the mask
+  std::vector<Meeting> meetings;
   std::vector<Gathering> gatherings;
 };
 struct Block {
@@ -85,7 +89,7 @@ std::vector<Warp> warps;
 std::vector<Block> blocks;
 const std::function<void()>* program;
 void* caller;  // the stack that launch was called on
-bool is_running = false;
+bool is_running = false, lanes_gather;
 int running;
 int behind;    // the warp that is left behind, or -1
 unsigned arrivals;  // at barriers of the grid
@@ -100,6 +104,8 @@ std::uint64_t draw() {
   random_state ^= random_state << 17;
   return random_state;
 }
+
+int draw_below(std::size_t end) { return static_cast<int>((draw() >> 32) * end >> 32); }
 
 int warp_of(int fiber) { return fiber / WARP; }
 int lane() { return running % WARP; }
@@ -132,9 +138,9 @@ int choose_fiber() {
   constexpr int TRIES = 6;
   if (ready.empty()) fail_with_states("threads that wait for ever");
   if (++switches > MOST_SWITCHES) fail_with_states("threads that do not end");
-  if (switches % STAY_BEHIND == 0) behind = draw() % 2 == 0 ? -1 : static_cast<int>(draw() % warps.size());
-  int fiber = ready[draw() % ready.size()];
-  for (int k = 0; k < TRIES && warp_of(fiber) == behind; ++k) fiber = ready[draw() % ready.size()];
+  if (switches % STAY_BEHIND == 0) behind = draw_below(2) == 0 ? -1 : draw_below(warps.size());
+  int fiber = ready[draw_below(ready.size())];
+  for (int k = 0; k < TRIES && warp_of(fiber) == behind; ++k) fiber = ready[draw_below(ready.size())];
   return fiber;
 }
 
@@ -142,7 +148,7 @@ void run(int fiber) {
   running = fiber;
   threadIdx.x = fibers[fiber].thread;
   blockIdx.x = fibers[fiber].block;
-  accesses_left = 1 + static_cast<int>(draw() % (2 * rest));
+  accesses_left = 1 + draw_below(2 * rest);
 }
 
 void run_another() {
@@ -190,7 +196,18 @@ void maybe_switch() {
   if (is_running && --accesses_left <= 0) run_another();
 }
 
-void finish(Meeting& meeting) {
+Meeting& meeting_of(Operation operation, unsigned mask) {
+  auto& meetings = warps[warp_of(running)].meetings;
+  for (Meeting& meeting : meetings) {
+    if (meeting.mask != mask) continue;
+    if (meeting.operation != operation) fail_with_states("lanes that meet for different operations");
+    return meeting;
+  }
+  meetings.push_back({operation, mask, 0, {}, {}});
+  return meetings.back();
+}
+
+void finish(const Meeting& meeting) {
   std::uint64_t ballot = 0;
   for (int k = 0; k < WARP; ++k) {
     if (meeting.mask >> k & 1) ballot |= meeting.brought[k] << k;
@@ -202,24 +219,19 @@ void finish(Meeting& meeting) {
     fibers[first + k].received = is_ballot ? ballot : meeting.brought[meeting.from[k]];
     if (first + k != running) make_ready(first + k);
   }
-  meeting.arrived = 0;
 }
 
 std::uint64_t meet(Operation operation, unsigned mask, std::uint64_t value, int from) {
   if (!(mask >> lane() & 1)) fail("a lane that is not in its mask");
   if (!(mask >> from & 1)) fail("a shuffle from outside of its mask");
-  Meeting& meeting = warps[warp_of(running)].meetings[__builtin_ctz(mask)];
-  if (meeting.arrived == 0) {
-    meeting.mask = mask;
-    meeting.operation = operation;
-  } else if (meeting.mask != mask || meeting.operation != operation) {
-    fail_with_states("lanes that meet with different masks or operations");
-  }
+  Meeting& meeting = meeting_of(operation, mask);
   meeting.brought[lane()] = value;
   meeting.from[lane()] = from;
   meeting.arrived |= 1u << lane();
   if (meeting.arrived == mask) {
     finish(meeting);
+    auto& meetings = warps[warp_of(running)].meetings;
+    meetings.erase(meetings.begin() + (&meeting - meetings.data()));
     maybe_switch();
   } else {
     sleep(Waiting::in_warp);
@@ -278,6 +290,7 @@ void launch(const Launch& launch, const std::function<void()>& program_) {
   program = &program_;
   random_state = launch.seed | 1;
   rest = launch.rest;
+  lanes_gather = launch.lanes_gather;
   switches = arrivals = 0;
   behind = -1;
   gridDim.x = launch.blocks;
@@ -324,6 +337,7 @@ unsigned __ballot_sync(unsigned mask, bool yes) {
 
 // The first lane at a line waits a moment for others.
 __attribute__((noinline)) unsigned __activemask() {
+  if (!lanes_gather) return 1u << lane();
   const void* line = __builtin_return_address(0);
   auto& gatherings = warps[warp_of(running)].gatherings;
   const auto here = [&] {
@@ -335,7 +349,7 @@ __attribute__((noinline)) unsigned __activemask() {
     return static_cast<unsigned>(fibers[running].received);
   }
   gatherings.push_back({line, 1u << lane()});
-  for (auto moments = draw() % fibers.size(); moments > 0; --moments) run_another();
+  for (int moments = draw_below(fibers.size()); moments > 0; --moments) run_another();
   const unsigned lanes = here()->lanes;
   gatherings.erase(here());
   for (int k = 0; k < WARP; ++k) {

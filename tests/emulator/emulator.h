@@ -6,8 +6,8 @@
 // launch that cannot go on is seen at once.
 //
 // What it reports, and then ends the process:
-//   threads that wait for ever, at a barrier, a shuffle or a ballot; threads that never end
-//   lanes that meet with different masks, or for different operations; barriers of a block that are not the same
+//   threads that wait for ever: at a barrier, or at a shuffle or a ballot that not all lanes of the mask come to
+//   lanes that meet for different operations; threads of a block at different barriers; threads that never end
 //   a crash
 //
 // Memory is never late here: every thread sees what any other wrote before. What lacks an acquire or a release shows in
@@ -28,11 +28,12 @@ constexpr int NEAR_BYTES = 1 << 16;  // the memory that a launch can bring for e
 extern std::string instance;
 
 // Runs program() on blocks * threads threads. The seed says when they are switched; rest is how many accesses a thread
-// makes before that, on average.
+// makes before that, on average. Of the lanes of a warp that come to one __activemask, some see each other, or none.
 struct Launch {
   int blocks, threads;
   std::uint64_t seed;
   int rest;
+  bool lanes_gather = true;
 };
 void launch(const Launch& launch, const std::function<void()>& program);
 [[noreturn]] void fail(const std::string& reason);
@@ -70,7 +71,6 @@ T __shfl_xor_sync(unsigned mask, T value, int change) {
   return __shfl_sync(mask, value, static_cast<int>(threadIdx.x % emulator::WARP) ^ change);
 }
 unsigned __ballot_sync(unsigned mask, bool yes);
-// Lanes that come to a line while others are there: any of them, as on a GPU.
 unsigned __activemask();
 
 inline int __ffs(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)); }

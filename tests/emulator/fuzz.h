@@ -15,10 +15,10 @@ using Random = std::mt19937_64;
 inline unsigned arrivals[4];
 
 inline emulator::Launch draw_launch(Random& random, bool one_block = false) {
-  constexpr int MOST = 3, PACES = 8;
+  constexpr int MOST = 3, PACES = 6;
   const int blocks = one_block ? 1 : 1 + random() % MOST;
   const int threads = emulator::WARP * (1 + random() % MOST);
-  return {blocks, threads, random(), 1 << random() % PACES};
+  return {blocks, threads, random(), 4 << random() % PACES};
 }
 
 inline std::string name_of(const emulator::Launch& launch) {

@@ -1,0 +1,26 @@
+// core.cpp: assign_core_grid, for one CORE_COST.
+#include "assignment.h"
+#include "core_assignment.cuh"
+
+int main(int argc, char** argv) {
+  return fuzz(argc, argv, [](Random& random) {
+    constexpr int STARTS = 4;
+    const int largest = random() % 16 == 0 ? 150 : 40;  // a row of a core has no room for so many columns
+    auto call = draw_call(random, draw_matrix<CORE_COST>(random, largest), STARTS, false, MOST_REPRICINGS + 2);
+    // Core::add lets lanes of a warp come to one line for several rows, and append is for one counter at a line. A GPU's
+    // compiler unrolls the loop over the rows, which makes it several lines; here nothing does.
+    call.launch.lanes_gather = false;
+    const Noise workspace(random, core_workspace_size(call.shape(), call.team_tile()));
+    const auto& matrix = call.matrix;
+    auto& answer = call.answer;
+    const auto spread = dual_spread(matrix);
+    emulator::launch(call.launch, [&] {
+      assign_core_grid(matrix.rows, matrix.columns, matrix.first(), matrix.row_stride, matrix.column_stride,
+                       matrix.maximize, matrix.limit_or_none(), answer.row_match.data(), answer.col_match.data(),
+                       answer.u.data(), answer.v.data(), call.levels.data(), call.augmentations.data(),
+                       workspace.data(), &call.progress, &call.report, static_cast<int>(call.start), call.has_duals,
+                       spread, arrivals);
+    });
+    return call.judge();
+  });
+}
