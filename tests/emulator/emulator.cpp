@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <vector>
 
 #ifndef __x86_64__
@@ -44,13 +45,16 @@ alignas(16) char near_memory[MOST_BLOCKS][NEAR_BYTES];
 namespace {
 
 constexpr std::size_t STACK_BYTES = 256 << 10;
-constexpr long long MOST_SWITCHES = 100'000'000;  // of a launch; the largest that ends takes a hundredth
+constexpr long long MOST_SWITCHES = 100'000'000;  // of a launch; the longest that end take a tenth
 constexpr int STAY_BEHIND = 4096;                 // for so many switches at a time one warp hardly runs
 
 enum class Waiting { no, in_warp, in_block, on_grid, ended };
 constexpr const char* WAITING_NAMES[] = {"can run", "wait in their warp", "wait in their block", "wait for the grid",
                                          "ended"};
 
+struct alignas(64) Stack {
+  char bytes[STACK_BYTES];
+};
 struct Fiber {
   void* stack_pointer;
   unsigned block, thread;
@@ -82,7 +86,7 @@ struct Block {
   bool is_vote, any;
 };
 
-std::vector<char*> stacks;
+std::vector<std::unique_ptr<Stack>> stacks;
 std::vector<Fiber> fibers;
 std::vector<int> ready;
 std::vector<Warp> warps;
@@ -183,9 +187,9 @@ void run_program() {
 }
 
 // As switch_stacks leaves it: six registers and where to return to. The stack is aligned as after a call.
-void* new_stack(char* memory) {
+void* new_stack(Stack& stack) {
   constexpr int REGISTERS = 6;
-  void** top = reinterpret_cast<void**>(memory + STACK_BYTES);
+  void** top = reinterpret_cast<void**>(stack.bytes + STACK_BYTES);
   *--top = nullptr;
   *--top = reinterpret_cast<void*>(&run_program);
   for (int k = 0; k < REGISTERS; ++k) *--top = nullptr;
@@ -263,13 +267,11 @@ void catch_crashes() {
 
 void make_fibers(const Launch& launch) {
   const int count = launch.blocks * launch.threads;
-  while (static_cast<int>(stacks.size()) < count) {
-    stacks.push_back(static_cast<char*>(std::aligned_alloc(64, STACK_BYTES)));
-  }
+  while (static_cast<int>(stacks.size()) < count) stacks.emplace_back(new Stack);
   ready.clear();
   fibers.assign(count, {});
   for (int fiber = 0; fiber < count; ++fiber) {
-    fibers[fiber].stack_pointer = new_stack(stacks[fiber]);
+    fibers[fiber].stack_pointer = new_stack(*stacks[fiber]);
     fibers[fiber].block = fiber / launch.threads;
     fibers[fiber].thread = fiber % launch.threads;
     make_ready(fiber);
