@@ -58,8 +58,9 @@ Call<Cost> draw_call(Random& random, Matrix<Cost> matrix, int starts, bool one_b
   call.start = static_cast<AssignmentStart>(random() % starts);
   call.has_duals = random() % 3 == 0;
   call.launch = draw_launch(random, one_block);
-  call.answer = {std::vector<Vertex>(rows, NONE), std::vector<Vertex>(columns, 777),
-                 std::vector<typename Call<Cost>::Dual>(rows, 77), std::vector<typename Call<Cost>::Dual>(columns, 0), 0};
+  using Duals = std::vector<typename Call<Cost>::Dual>;
+  using Vertices = std::vector<Vertex>;
+  call.answer = {Vertices(rows, NONE), Vertices(columns, 777), Duals(rows, 77), Duals(columns, 0), 0};
   call.levels.resize(searches * (rows + 1));
   call.augmentations = call.levels;
   if (call.start == AssignmentStart::given) draw_pairs(random, call.matrix, call.answer.row_match);

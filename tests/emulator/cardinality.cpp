@@ -74,16 +74,16 @@ static std::string match(Random& random, const Graph& graph) {
   Answer answer{draw_matching(random, graph), std::vector<Vertex>(graph.columns, 777),
                 std::vector<unsigned char>(graph.columns, 9), 0};
   std::vector<Vertex> levels(std::min(graph.rows, graph.columns) + 1), augmentations(levels);
-  const Noise workspace(random, workspace_size<FOREST, DeviceEdges>(start, {graph.rows, graph.columns, nullptr, nullptr},
-                                                                    graph.indices.size()));
+  const Matching shape{graph.rows, graph.columns, nullptr, nullptr};
+  const Noise workspace(random, workspace_size<FOREST, DeviceEdges>(start, shape, graph.indices.size()));
   Progress progress{};
   Report report{};
   const Arrays arrays(graph);
   emulator::launch(launch, [&] {
     (one_block ? match_block : match_grid)(
         graph.rows, graph.columns, arrays.offsets.data(), arrays.columns.data(), answer.row_match.data(),
-        answer.col_match.data(), answer.reached.data(), levels.data(), augmentations.data(), workspace.data(), &progress,
-        &report, static_cast<int>(start), shortest_only, arrivals);
+        answer.col_match.data(), answer.reached.data(), levels.data(), augmentations.data(), workspace.data(),
+        &progress, &report, static_cast<int>(start), shortest_only, arrivals);
   });
   answer.size = report.size;
   return judge(graph, answer);

@@ -5,10 +5,10 @@
 int main(int argc, char** argv) {
   return fuzz(argc, argv, [](Random& random) {
     constexpr int STARTS = 4;
-    const int largest = random() % 16 == 0 ? 150 : 40;  // a row of a core has no room for so many columns
+    const int largest = random() % 16 == 0 ? 150 : 40;  // a row of the core has no room for 150 columns
     auto call = draw_call(random, draw_matrix<CORE_COST>(random, largest), STARTS, false, MOST_REPRICINGS + 2);
-    // Core::add lets lanes of a warp come to one line for several rows, and append is for one counter at a line. A GPU's
-    // compiler unrolls the loop over the rows, which makes it several lines; here nothing does.
+    // In Core::reprice lanes of a warp come to one append for several rows, each of which has its counter. A GPU keeps
+    // them together in that loop; the emulator does not, and lanes that gather there would count for the wrong row.
     call.launch.lanes_gather = false;
     const Noise workspace(random, core_workspace_size(call.shape(), call.team_tile()));
     const auto& matrix = call.matrix;

@@ -94,8 +94,8 @@ std::vector<Block> blocks;
 const std::function<void()>* program;
 void* caller;  // the stack that launch was called on
 bool is_running = false, lanes_gather;
-int running;
-int behind;    // the warp that is left behind, or -1
+int running;        // a fiber
+int behind;         // the warp that is left behind, or -1
 unsigned arrivals;  // at barriers of the grid
 long long switches;
 int rest, accesses_left;
@@ -312,7 +312,7 @@ std::uint64_t shuffle(unsigned mask, std::uint64_t value, int from) {
 
 bool meet_in_block(bool is_vote, bool yes) {
   Block& block = blocks[blockIdx.x];
-  if (block.arrived == 0) block.is_vote = is_vote, block.any = false;
+  if (block.arrived == 0) block = {0, is_vote, false};
   if (block.is_vote != is_vote) fail_with_states("threads of a block at different barriers");
   block.any |= yes;
   if (++block.arrived < static_cast<int>(blockDim.x)) {

@@ -1,9 +1,9 @@
 // emulator.h: a GPU on one thread of a host. It comes before all of csrc: then team.cuh has its teams of a GPU.
 //
-// Every thread of a launch is a fiber. One runs at a time, and is switched for another at random: at any access to memory
-// (the programs are compiled with -fsanitize=thread, whose calls come to the emulator) and at any atomic. Nothing is in
-// lockstep: the lanes of a warp meet at shuffles, ballots and barriers, and nowhere else. All that waits sleeps, so a
-// launch that cannot go on is seen at once.
+// Every thread of a launch is a fiber. One runs at a time, and is switched for another at random: at any access to
+// memory (the programs are compiled with -fsanitize=thread, whose calls come to the emulator) and at any atomic.
+// Nothing is in lockstep: the lanes of a warp meet at shuffles, ballots and barriers, and nowhere else. All that waits
+// sleeps, so a launch that cannot go on is seen at once.
 //
 // What it reports, and then ends the process:
 //   threads that wait for ever: at a barrier, or at a shuffle or a ballot that not all lanes of the mask come to
@@ -27,14 +27,13 @@ constexpr int NEAR_BYTES = 1 << 16;  // the memory that a launch can bring for e
 // What is being run, for the report.
 extern std::string instance;
 
-// Runs program() on blocks * threads threads. The seed says when they are switched; rest is how many accesses a thread
-// makes before that, on average. Of the lanes of a warp that come to one __activemask, some see each other, or none.
 struct Launch {
   int blocks, threads;
-  std::uint64_t seed;
-  int rest;
-  bool lanes_gather = true;
+  std::uint64_t seed;        // says when threads are switched
+  int rest;                  // how many accesses a thread makes before that, on average
+  bool lanes_gather = true;  // whether lanes that come to one __activemask may find others there
 };
+// Runs program() on all threads.
 void launch(const Launch& launch, const std::function<void()>& program);
 [[noreturn]] void fail(const std::string& reason);
 
@@ -98,7 +97,7 @@ auto atomicMax_block(Arguments... arguments) { return atomicMax(arguments...); }
 #define DEVICE inline __attribute__((always_inline))
 #define DEVICE_APART __attribute__((noinline))
 #define PROGRAM(name, block_limit) inline void name
-#define SHARED_BY_BLOCK(type, name)               \
+#define SHARED_BY_BLOCK(type, name)             \
   static type name##_of[emulator::MOST_BLOCKS]; \
   type& name = name##_of[blockIdx.x]
 

@@ -1,5 +1,5 @@
-// matrices.h: random matrices of costs of every kind that has hurt, and the judge of an answer, which shares no code with
-// the programs.
+// matrices.h: random matrices of costs of every kind that has hurt, and the judge of an answer, which shares no code
+// with the programs.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -123,12 +123,16 @@ void draw_size(Random& random, int largest, Matrix<Cost>& matrix) {
 template <class Cost>
 void draw_layout(Random& random, Matrix<Cost>& matrix) {
   const Count rows = matrix.rows, columns = matrix.columns;
-  matrix.origin = 0;
+  const auto lay = [&](Count row_stride, Count column_stride, Count origin) {
+    matrix.row_stride = row_stride;
+    matrix.column_stride = column_stride;
+    matrix.origin = origin;
+  };
   switch (random() % 4) {
-    case 0: matrix.row_stride = columns, matrix.column_stride = 1; break;
-    case 1: matrix.row_stride = 1, matrix.column_stride = rows; break;
-    case 2: matrix.row_stride = -columns, matrix.column_stride = -1, matrix.origin = rows * columns - 1; break;
-    default: matrix.row_stride = 2 * columns, matrix.column_stride = 2;
+    case 0: lay(columns, 1, 0); break;
+    case 1: lay(1, rows, 0); break;
+    case 2: lay(-columns, -1, rows * columns - 1); break;
+    default: lay(2 * columns, 2, 0);
   }
   matrix.entries.assign(2 * rows * columns, Cost{});
 }
@@ -197,9 +201,9 @@ Matrix<Cost> draw_any_matrix(Random& random, int largest) {
     if (random() % 3 == 0) forbid_some(random, forbids = 1 + random() % WAYS_TO_FORBID, matrix);
   }
   if (random() % 5 == 0) draw_limit(random, matrix);
-  matrix.name = std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns) + " of kind " + std::to_string(kind) +
-                ", structure " + std::to_string(structure) + ", forbids " + std::to_string(forbids) +
-                (matrix.maximize ? ", maximize" : "") + (matrix.limit ? ", limit" : "");
+  matrix.name = std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns) + " of kind " +
+                std::to_string(kind) + ", structure " + std::to_string(structure) + ", forbids " +
+                std::to_string(forbids) + (matrix.maximize ? ", maximize" : "") + (matrix.limit ? ", limit" : "");
   return matrix;
 }
 
@@ -283,16 +287,23 @@ std::optional<WideOf<Cost>> least_total(const Matrix<Cost>& matrix) {
         if (done[column]) continue;
         if (matrix.is_allowed(row - 1, column - 1)) {
           const Wide found = matrix.cost(row - 1, column - 1) - u[row] - v[column];
-          if (!reached[column] || found < slack[column]) slack[column] = found, before[column] = here;
-          reached[column] = 1;
+          if (!reached[column] || found < slack[column]) {
+            slack[column] = found;
+            before[column] = here;
+            reached[column] = 1;
+          }
         }
         if (reached[column] && (nearest == 0 || slack[column] < slack[nearest])) nearest = column;
       }
       if (nearest == 0) return std::nullopt;
       const Wide step = slack[nearest];
       for (Vertex column = 0; column <= columns; ++column) {
-        if (done[column]) u[mate[column]] += step, v[column] -= step;
-        else slack[column] -= step;
+        if (done[column]) {
+          u[mate[column]] += step;
+          v[column] -= step;
+        } else {
+          slack[column] -= step;
+        }
       }
       here = nearest;
     }
