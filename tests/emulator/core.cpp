@@ -7,8 +7,8 @@ int main(int argc, char** argv) {
     constexpr int STARTS = 4;
     const int largest = random() % 16 == 0 ? 150 : 40;  // a row of the core has no room for 150 columns
     auto call = draw_call(random, draw_matrix<CORE_COST>(random, largest), STARTS, false, MOST_REPRICINGS + 2);
-    // In Core::reprice lanes of a warp come to one append for several rows, each of which has its counter. A GPU keeps
-    // them together in that loop; the emulator does not, and lanes that gather there would count for the wrong row.
+    // Lanes of a warp come to the append of Core::add for several rows, each of which has its counter. nvcc unrolls the
+    // loops over them, which makes it a line for each; g++ does not, and lanes that gather would count for a wrong row.
     call.launch.lanes_gather = false;
     const Noise workspace(random, core_workspace_size(call.shape(), call.team_tile()));
     const auto& matrix = call.matrix;
