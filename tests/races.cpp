@@ -14,70 +14,13 @@
 
 #include "core_assignment.cuh"
 #include "core_shortest_path.hpp"
+#include "graphs.h"
 #include "mixed.hpp"
 #include "munkres.cuh"
 #include "programs.cuh"
 #include "shortest_path.hpp"
 #include "sparse_assignment.cuh"
 #include "sparse_shortest_path.hpp"
-
-struct Graph {
-  Vertex rows, columns;
-  std::vector<int> offsets, indices;
-};
-
-// Few columns and duplicate entries, so that threads meet.
-static Graph random_graph(std::mt19937& random, int largest) {
-  Graph graph;
-  graph.rows = random() % (largest + 1);
-  graph.columns = random() % (largest + 1);
-  graph.offsets.push_back(0);
-  for (Vertex row = 0; row < graph.rows; ++row) {
-    const int degree = graph.columns == 0 ? 0 : random() % 5;
-    for (int i = 0; i < degree; ++i) graph.indices.push_back(random() % graph.columns);
-    graph.offsets.push_back(static_cast<int>(graph.indices.size()));
-  }
-  return graph;
-}
-
-// Row i has the first columns of a random order, up to i, in random order: neither search gets on, so many turns.
-static Graph permuted_staircase(std::mt19937& random, Vertex steps) {
-  std::vector<Vertex> lengths(steps), order(steps);
-  for (Vertex i = 0; i < steps; ++i) lengths[i] = 1 + (order[i] = i);
-  std::shuffle(lengths.begin(), lengths.end(), random);
-  std::shuffle(order.begin(), order.end(), random);
-  Graph graph{steps, steps, {0}, {}};
-  for (const Vertex length : lengths) {
-    std::vector<Vertex> columns(order.begin(), order.begin() + length);
-    std::shuffle(columns.begin(), columns.end(), random);
-    graph.indices.insert(graph.indices.end(), columns.begin(), columns.end());
-    graph.offsets.push_back(static_cast<int>(graph.indices.size()));
-  }
-  return graph;
-}
-
-static bool augment(const Graph& graph, Vertex row, std::vector<int>& mate, std::vector<char>& seen) {
-  for (int edge = graph.offsets[row]; edge < graph.offsets[row + 1]; ++edge) {
-    const int column = graph.indices[edge];
-    if (seen[column]) continue;
-    seen[column] = 1;
-    if (mate[column] == NONE || augment(graph, mate[column], mate, seen)) {
-      mate[column] = row;
-      return true;
-    }
-  }
-  return false;
-}
-
-static Count kuhn(const Graph& graph) {
-  std::vector<int> mate(graph.columns, NONE);
-  Count size = 0;
-  for (Vertex row = 0; row < graph.rows; ++row) {
-    std::vector<char> seen(graph.columns, 0);
-    size += augment(graph, row, mate, seen);
-  }
-  return size;
-}
 
 // Counts its barriers, as the grid of a GPU: whoever goes on with a copy from before a barrier would wait for ever there.
 struct CountingTeam : HostTeam {

@@ -234,7 +234,8 @@ struct Core {
   // Whether there was room.
   template <class Team>
   DEVICE bool add(const Team& team, Vertex row, Vertex column) const {
-    const Vertex place = team.append(&sizes[row]);
+    // Lanes that are here together may add to different rows, unless the compiler unrolls the loop of the caller.
+    const Vertex place = team.fetch_add(&sizes[row], 1);
     if (place >= ROOM) return false;
     columns[begin(row) + place] = column;
     entries[begin(row) + place] = dense.entry(row, column);

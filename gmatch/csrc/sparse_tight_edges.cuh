@@ -311,8 +311,9 @@ struct SparseTightEdges {
         mate[k] = few.column[k] == NONE ? NONE : forest.matching.col_match[few.column[k]];
       }
       for (int k = 0; k < SIZE; ++k) {
+        if (few.column[k] == NONE) continue;
         const Dual here = near.distance + few.slack[k];
-        if (few.column[k] == NONE || here >= there[k] || here > bound) continue;
+        if (here >= there[k] || here > bound) continue;
         fell |= lower(steps, few.column[k], mate[k], here);
       }
       return true;

@@ -45,11 +45,35 @@ constexpr Vertex NONE = -1;                  // no mate, no predecessor
 constexpr int DEVICE_TILE = 1;               // TILE of the teams on a GPU
 constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 
-#if defined(__CUDACC__)  // nvcc and NVRTC
+#if defined(__CUDACC__) || defined(EMULATED_GPU)  // nvcc and NVRTC; tests/emulator
+
+#ifndef EMULATED_GPU  // the emulator has its own of what C++ has no words for
 
 #define DEVICE __device__ __forceinline__
 #define DEVICE_APART __device__ __noinline__
 #define PROGRAM(name, block_limit) extern "C" __global__ void __launch_bounds__(block_limit, 1) name
+#define SHARED_BY_BLOCK(type, name) __shared__ type name
+
+DEVICE unsigned load_acquire(const unsigned* cell) {
+  unsigned value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(cell) : "memory");
+  return value;
+}
+DEVICE void add_release(unsigned* cell, unsigned addend) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(cell), "r"(addend) : "memory");
+}
+DEVICE long long global_timer() {
+  long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+// Memory that a launch brings for each block.
+DEVICE char* block_memory() {
+  extern __shared__ long long near_memory[];
+  return reinterpret_cast<char*>(near_memory);
+}
+
+#endif
 
 enum class Scope { block, grid };
 
@@ -75,11 +99,11 @@ class [[nodiscard]] DeviceTeam {
   DEVICE bool any(bool yes) {
     yes = __syncthreads_or(yes);
     if (!on_grid()) return yes;
-    __shared__ bool found;
+    SHARED_BY_BLOCK(bool, found);
     if (threadIdx.x == 0) {
       unsigned seen;
-      arrive(&arrivals_[turn_], yes ? 1 + YES : 1);
-      do seen = acquire(&arrivals_[turn_]);
+      add_release(&arrivals_[turn_], yes ? 1 + YES : 1);
+      do seen = load_acquire(&arrivals_[turn_]);
       while (seen % YES != gridDim.x);
       found = seen >= YES;
       if (blockIdx.x == 0) arrivals_[turn_ == 0 ? TURNS - 1 : turn_ - 1] = 0;
@@ -188,7 +212,7 @@ class [[nodiscard]] DeviceTeam {
     on_grid() ? atomicMax(ordered, in_order(value)) : atomicMax_block(ordered, in_order(value));
   }
   DEVICE int next(int* counter) const {
-    __shared__ int number;
+    SHARED_BY_BLOCK(int, number);
     __syncthreads();
     if (threadIdx.x == 0) number = atomicAdd(counter, 1);
     __syncthreads();
@@ -196,14 +220,9 @@ class [[nodiscard]] DeviceTeam {
   }
   // `bytes` of the multiprocessor's memory if the launch brought so many, else of memory with a part for each block.
   DEVICE char* own_memory(char* parts, Count bytes, Count near_bytes) const {
-    extern __shared__ long long near_memory[];
-    return bytes <= near_bytes ? reinterpret_cast<char*>(near_memory) : parts + blockIdx.x * bytes;
+    return bytes <= near_bytes ? block_memory() : parts + blockIdx.x * bytes;
   }
-  DEVICE Count nanoseconds() const {
-    Count now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    return now;
-  }
+  DEVICE Count nanoseconds() const { return global_timer(); }
 
  private:
   template <class Note>
@@ -221,14 +240,6 @@ class [[nodiscard]] DeviceTeam {
   static DEVICE long long in_order(double value) { return __double_as_longlong(value); }
   static DEVICE long long from_order(long long bits, long long) { return bits; }
   static DEVICE double from_order(long long bits, double) { return __longlong_as_double(bits); }
-  static DEVICE unsigned acquire(const unsigned* cell) {
-    unsigned value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(cell) : "memory");
-    return value;
-  }
-  static DEVICE void arrive(unsigned* cell, unsigned count) {
-    asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(cell), "r"(count) : "memory");
-  }
   static constexpr unsigned TURNS = 3, YES = 1u << 16;
   unsigned* arrivals_;
   unsigned turn_;

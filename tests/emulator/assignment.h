@@ -1,0 +1,71 @@
+// assignment.h: what all programs of linear assignment are called with, drawn at random.
+#pragma once
+#include "matrices.h"
+
+#include "assignment.cuh"
+
+template <class Cost>
+struct Call {
+  using Dual = typename DualOf<Cost>::type;
+
+  Matrix<Cost> matrix;
+  AssignmentStart start;
+  bool has_duals;
+  emulator::Launch launch;
+  Answer<Dual> answer;
+  std::vector<Vertex> levels, augmentations;
+  Progress progress{};
+  Report report{};
+
+  // For workspace sizes, which Python asks for by shape, whatever the cost.
+  DenseCosts<double> shape() const { return {matrix.rows, matrix.columns, nullptr, 0, 0, false, 0}; }
+  Count team_tile() const { return static_cast<Count>(launch.blocks) * launch.threads * DEVICE_TILE; }
+
+  std::string judge() {
+    answer.size = report.size;
+    return ::judge(matrix, answer);
+  }
+};
+
+// Some allowed pairs.
+template <class Cost>
+void draw_pairs(Random& random, const Matrix<Cost>& matrix, std::vector<Vertex>& row_match) {
+  std::vector<Vertex> columns(matrix.columns);
+  for (Vertex column = 0; column < matrix.columns; ++column) columns[column] = column;
+  if (random() % 2 == 0) std::shuffle(columns.begin(), columns.end(), random);
+  for (Vertex row = 0; row < matrix.rows; ++row) {
+    if (random() % 4 != 0 && matrix.is_allowed(row, columns[row])) row_match[row] = columns[row];
+  }
+}
+
+// Between 0 and minus the spread, all of them or near one end.
+template <class Dual>
+void draw_duals(Random& random, Dual spread, std::vector<Dual>& v) {
+  const bool at_ends = random() % 4 == 0;
+  const double part = random() % 3 == 0 ? 1e-3 : 0.99;
+  for (Dual& dual : v) {
+    dual = -static_cast<Dual>(unit(random) * part * static_cast<double>(spread));
+    if (at_ends) dual = random() % 2 == 0 ? 0 : -spread;
+  }
+}
+
+// `searches` is how many a program may run: so long is its journal.
+template <class Cost>
+Call<Cost> draw_call(Random& random, Matrix<Cost> matrix, int starts, bool one_block = false, int searches = 1) {
+  Call<Cost> call{};
+  call.matrix = std::move(matrix);
+  const Vertex rows = call.matrix.rows, columns = call.matrix.columns;
+  call.start = static_cast<AssignmentStart>(random() % starts);
+  call.has_duals = random() % 3 == 0;
+  call.launch = draw_launch(random, one_block);
+  using Duals = std::vector<typename Call<Cost>::Dual>;
+  using Vertices = std::vector<Vertex>;
+  call.answer = {Vertices(rows, NONE), Vertices(columns, 777), Duals(rows, 77), Duals(columns, 0), 0};
+  call.levels.resize(searches * (rows + 1));
+  call.augmentations = call.levels;
+  if (call.start == AssignmentStart::given) draw_pairs(random, call.matrix, call.answer.row_match);
+  if (call.has_duals) draw_duals(random, dual_spread(call.matrix), call.answer.v);
+  emulator::instance += ": " + call.matrix.name + ", start " + std::to_string(static_cast<int>(call.start)) +
+                        (call.has_duals ? ", duals" : "") + ", " + name_of(call.launch);
+  return call;
+}

@@ -1,0 +1,121 @@
+// batches.cpp: assign_batch, for one BATCH_COST and one BATCH_EDGES: problems of several shapes in one array.
+#include "matrices.h"
+
+#include "batch.cuh"
+
+using Cost = BATCH_COST;
+using DualOfCost = DualOf<Cost>::type;
+
+struct Problems {
+  Vertex most_rows, most_columns;
+  bool maximize;
+  std::vector<Cost> entries;
+  std::vector<BatchProblem> layout;
+  std::vector<Matrix<Cost>> matrices;  // turned as in the layout
+};
+
+static void add_problem(Random& random, Problems& problems) {
+  const Count columns = problems.most_columns, area = problems.most_rows * columns;
+  const Count height = 1 + random() % problems.most_rows, width = 1 + random() % columns;
+  const bool is_turned = height > width;
+  const Count offset = area * static_cast<Count>(problems.layout.size());
+  const BatchProblem problem{offset, is_turned ? 1 : columns, is_turned ? columns : 1, std::min(height, width),
+                             std::max(height, width), is_turned};
+  problems.layout.push_back(problem);
+  Matrix<Cost> matrix{};
+  matrix.rows = static_cast<Vertex>(problem.num_rows);
+  matrix.columns = static_cast<Vertex>(problem.num_columns);
+  matrix.row_stride = problem.row_stride;
+  matrix.column_stride = problem.column_stride;
+  matrix.maximize = problems.maximize;
+  const auto begin = problems.entries.begin() + offset;
+  matrix.entries.assign(begin, begin + area);
+  problems.matrices.push_back(std::move(matrix));
+}
+
+static Problems draw_problems(Random& random) {
+  constexpr int MOST_PROBLEMS = 6, MOST_ROWS = 30, MOST_COLUMNS = 40, MODEST_KINDS[] = {1, 3, 7};
+  Problems problems{};
+  problems.most_rows = 1 + random() % MOST_ROWS;
+  problems.most_columns = 1 + random() % MOST_COLUMNS;
+  problems.maximize = random() % 2;
+  const int count = 1 + random() % MOST_PROBLEMS, kind = MODEST_KINDS[random() % 3];
+  problems.entries.resize(static_cast<std::size_t>(count) * problems.most_rows * problems.most_columns);
+  for (Cost& entry : problems.entries) entry = draw_entry(random, kind, Cost{});
+  for (int p = 0; p < count; ++p) add_problem(random, problems);
+  return problems;
+}
+
+// What all problems write, one after the other.
+struct Answers {
+  std::vector<Vertex> row_match, col_match;
+  std::vector<DualOfCost> u, v;
+  std::vector<Cost> pair_costs;
+  std::vector<Report> reports;
+};
+
+template <class T>
+static std::vector<T> part(const std::vector<T>& all, Count begin, Count length) {
+  return {all.begin() + begin, all.begin() + begin + length};
+}
+
+// Of problem p, turned as its matrix.
+static Answer<DualOfCost> answer_of(const Problems& problems, const Answers& answers, int p) {
+  const auto& matrix = problems.matrices[p];
+  const bool is_turned = problems.layout[p].transposed;
+  const Count rows = p * problems.most_rows, columns = p * problems.most_columns;
+  const Count height = is_turned ? matrix.columns : matrix.rows, width = is_turned ? matrix.rows : matrix.columns;
+  Answer<DualOfCost> answer{part(answers.row_match, rows, height), part(answers.col_match, columns, width),
+                            part(answers.u, rows, height), part(answers.v, columns, width), answers.reports[p].size};
+  if (is_turned) {
+    std::swap(answer.row_match, answer.col_match);
+    std::swap(answer.u, answer.v);
+  }
+  return answer;
+}
+
+static std::string judge(const Problems& problems, const Answers& answers, int p) {
+  const auto& matrix = problems.matrices[p];
+  const auto answer = answer_of(problems, answers, p);
+  const std::string wrong = judge(matrix, answer);
+  if (!wrong.empty()) return wrong;
+  for (Vertex row = 0; row < matrix.rows; ++row) {
+    const Vertex column = answer.row_match[row], given = problems.layout[p].transposed ? column : row;
+    if (answers.pair_costs[p * problems.most_rows + given] != matrix.entry(row, column)) return "the cost of a pair";
+  }
+  return "";
+}
+
+int main(int argc, char** argv) {
+  return fuzz(argc, argv, [](Random& random) -> std::string {
+    constexpr int STARTS[] = {0, 1, 3};  // nothing is given to a batch
+    const Problems problems = draw_problems(random);
+    const int count = static_cast<int>(problems.layout.size());
+    int start = STARTS[random() % 3], next = 0, fewer = 0, more = 0;
+    for (const auto& matrix : problems.matrices) {
+      fewer = std::max(fewer, matrix.rows);
+      more = std::max(more, matrix.columns);
+    }
+    const auto launch = draw_launch(random);
+    emulator::instance += ": " + std::to_string(count) + " problems of at most " + std::to_string(fewer) + " x " +
+                          std::to_string(more) + ", start " + std::to_string(start) + ", " + name_of(launch);
+    const Count bytes = batch_workspace_size<BATCH_EDGES<double>>(
+        DenseCosts<double>{fewer, more, nullptr, 0, 0, false, 0}, launch.threads * DEVICE_TILE);
+    const bool is_near = bytes <= emulator::NEAR_BYTES && random() % 2, many_paths = random() % 2;
+    const Noise workspace(random, is_near ? 1 : bytes * launch.blocks);
+    const std::size_t rows = count * problems.most_rows, columns = count * problems.most_columns;
+    Answers answers{std::vector<Vertex>(rows, NONE), std::vector<Vertex>(columns, NONE), std::vector<DualOfCost>(rows),
+                    std::vector<DualOfCost>(columns), std::vector<Cost>(rows), std::vector<Report>(count)};
+    emulator::launch(launch, [&] {
+      assign_batch(problems.layout.data(), count, problems.most_rows, problems.most_columns, problems.entries.data(),
+                   problems.maximize, DenseCosts<Cost>::infinite(), answers.row_match.data(),
+                   answers.col_match.data(), answers.u.data(), answers.v.data(), answers.pair_costs.data(),
+                   answers.reports.data(), start, many_paths, workspace.data(), bytes, is_near ? bytes : 0, &next);
+    });
+    for (int p = 0; p < count; ++p) {
+      const std::string wrong = judge(problems, answers, p);
+      if (!wrong.empty()) return "problem " + std::to_string(p) + ": " + wrong;
+    }
+    return "";
+  });
+}

@@ -1,0 +1,123 @@
+// cardinality.cpp: match_grid, match_block and inspect_grid, for one FOREST, on random graphs.
+#include "fuzz.h"
+
+#include "../graphs.h"
+#include "programs.cuh"
+
+// Some edges of the graph, no two of a row or a column.
+static std::vector<Vertex> draw_matching(Random& random, const Graph& graph) {
+  std::vector<Vertex> row_match(graph.rows, NONE);
+  std::vector<char> taken(graph.columns, 0);
+  for (Vertex row = 0; row < graph.rows; ++row) {
+    const int degree = graph.offsets[row + 1] - graph.offsets[row];
+    if (degree == 0) continue;
+    const Vertex column = graph.indices[graph.offsets[row] + random() % degree];
+    if (taken[column]) continue;
+    taken[column] = 1;
+    row_match[row] = column;
+  }
+  return row_match;
+}
+
+// As the programs take it.
+struct Arrays {
+  std::vector<GRAPH_OFFSET> offsets;
+  std::vector<GRAPH_COLUMN> columns;
+
+  explicit Arrays(const Graph& graph)
+      : offsets(graph.offsets.begin(), graph.offsets.end()), columns(graph.indices.begin(), graph.indices.end()) {}
+};
+
+struct Answer {
+  std::vector<Vertex> row_match, col_match;
+  std::vector<unsigned char> reached;
+  Count size;
+};
+
+static bool has_edge(const Graph& graph, Vertex row, Vertex column) {
+  const auto begin = graph.indices.begin() + graph.offsets[row], end = graph.indices.begin() + graph.offsets[row + 1];
+  return std::find(begin, end, column) != end;
+}
+
+static std::string judge(const Graph& graph, const Answer& answer) {
+  Count size = 0, mates = 0;
+  for (Vertex row = 0; row < graph.rows; ++row) {
+    const Vertex column = answer.row_match[row];
+    if (column == NONE) continue;
+    ++size;
+    if (column < 0 || column >= graph.columns || !has_edge(graph, row, column)) return "a pair that is no edge";
+    if (answer.col_match[column] != row) return "the sides of the matching disagree";
+  }
+  for (const Vertex row : answer.col_match) mates += row != NONE;
+  if (mates != size) return "a column whose mate has another";
+  if (answer.size != size) return "the report's size is not that of the matching";
+  const Count most = kuhn(graph);
+  if (size != most) return "size " + std::to_string(size) + ", not " + std::to_string(most);
+  // The proof: from free rows, and from mates of reached columns, no edge leads to a column that is not reached.
+  for (Vertex row = 0; row < graph.rows; ++row) {
+    if (answer.row_match[row] != NONE && !answer.reached[answer.row_match[row]]) continue;
+    for (int edge = graph.offsets[row]; edge < graph.offsets[row + 1]; ++edge) {
+      if (!answer.reached[graph.indices[edge]]) return "a column that the last forest should have reached";
+    }
+  }
+  return "";
+}
+
+static std::string match(Random& random, const Graph& graph) {
+  constexpr int STARTS = 6;
+  const auto start = static_cast<Start>(random() % STARTS);
+  const bool shortest_only = random() % 2, one_block = random() % 3 == 0;
+  const auto launch = draw_launch(random, one_block);
+  emulator::instance += ", start " + std::to_string(static_cast<int>(start)) + (shortest_only ? ", shortest" : "") +
+                        ", " + name_of(launch);
+
+  Answer answer{draw_matching(random, graph), std::vector<Vertex>(graph.columns, 777),
+                std::vector<unsigned char>(graph.columns, 9), 0};
+  std::vector<Vertex> levels(std::min(graph.rows, graph.columns) + 1), augmentations(levels);
+  const Matching shape{graph.rows, graph.columns, nullptr, nullptr};
+  const Noise workspace(random, workspace_size<FOREST, DeviceEdges>(start, shape, graph.indices.size()));
+  Progress progress{};
+  Report report{};
+  const Arrays arrays(graph);
+  emulator::launch(launch, [&] {
+    (one_block ? match_block : match_grid)(
+        graph.rows, graph.columns, arrays.offsets.data(), arrays.columns.data(), answer.row_match.data(),
+        answer.col_match.data(), answer.reached.data(), levels.data(), augmentations.data(), workspace.data(),
+        &progress, &report, static_cast<int>(start), shortest_only, arrivals);
+  });
+  answer.size = report.size;
+  return judge(graph, answer);
+}
+
+static std::string inspect(Random& random, Graph graph) {
+  Count bad_columns = 0, falling_offsets = 0;
+  for (int& column : graph.indices) {
+    if (random() % 20 != 0) continue;
+    column = random() % 2 == 0 ? -1 : graph.columns;
+    ++bad_columns;
+  }
+  if (graph.rows > 1 && random() % 4 == 0) graph.offsets[1 + random() % (graph.rows - 1)] = -1;
+  for (Vertex row = 0; row < graph.rows; ++row) falling_offsets += graph.offsets[row + 1] < graph.offsets[row];
+  if (falling_offsets > 0) bad_columns = 0;  // they are not counted then
+  Inspection found{};
+  const Arrays arrays(graph);
+  emulator::launch(draw_launch(random), [&] {
+    inspect_grid(graph.rows, graph.columns, arrays.offsets.data(), arrays.columns.data(), arrays.columns.size(), &found,
+                 arrivals);
+  });
+  if (found.falling_offsets != falling_offsets) return "an inspection that miscounts offsets";
+  if (found.bad_columns != bad_columns) return "an inspection that miscounts columns";
+  return found.last_offset == graph.offsets.back() ? "" : "an inspection with another last offset";
+}
+
+int main(int argc, char** argv) {
+  return fuzz(argc, argv, [](Random& random) {
+    const bool is_staircase = random() % 8 == 0;
+    const Graph graph = is_staircase ? permuted_staircase(random, 2 + random() % 12)
+                                     : random_graph(random, random() % 4 == 0 ? 60 : 20);
+    emulator::instance += ": " + std::to_string(graph.rows) + " x " + std::to_string(graph.columns) +
+                          (is_staircase ? " staircase" : " graph");
+    const std::string wrong = match(random, graph);
+    return wrong.empty() ? inspect(random, graph) : wrong;
+  });
+}

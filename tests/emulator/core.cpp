@@ -1,0 +1,23 @@
+// core.cpp: assign_core_grid, for one CORE_COST.
+#include "assignment.h"
+#include "core_assignment.cuh"
+
+int main(int argc, char** argv) {
+  return fuzz(argc, argv, [](Random& random) {
+    constexpr int STARTS = 4;
+    const int largest = random() % 16 == 0 ? 150 : 40;  // a row of the core has no room for 150 columns
+    auto call = draw_call(random, draw_matrix<CORE_COST>(random, largest), STARTS, false, MOST_REPRICINGS + 2);
+    const Noise workspace(random, core_workspace_size(call.shape(), call.team_tile()));
+    const auto& matrix = call.matrix;
+    auto& answer = call.answer;
+    const auto spread = dual_spread(matrix);
+    emulator::launch(call.launch, [&] {
+      assign_core_grid(matrix.rows, matrix.columns, matrix.first(), matrix.row_stride, matrix.column_stride,
+                       matrix.maximize, matrix.limit_or_none(), answer.row_match.data(), answer.col_match.data(),
+                       answer.u.data(), answer.v.data(), call.levels.data(), call.augmentations.data(),
+                       workspace.data(), &call.progress, &call.report, static_cast<int>(call.start), call.has_duals,
+                       spread, arrivals);
+    });
+    return call.judge();
+  });
+}

@@ -1,0 +1,21 @@
+// tree.cpp: assign_grid and assign_block, for one COST and one EDGES: the tree variant or the classical one.
+#include "assignment.h"
+
+int main(int argc, char** argv) {
+  return fuzz(argc, argv, [](Random& random) {
+    constexpr int STARTS = 4, LARGEST = 40;
+    const bool one_block = random() % 3 == 0, many_paths = random() % 2;
+    auto call = draw_call(random, draw_matrix<COST>(random, LARGEST), STARTS, one_block);
+    const Noise workspace(random, assignment_workspace_size<EDGES<double>>(call.shape(), call.team_tile()));
+    const auto& matrix = call.matrix;
+    auto& answer = call.answer;
+    emulator::launch(call.launch, [&] {
+      (one_block ? assign_block : assign_grid)(
+          matrix.rows, matrix.columns, matrix.first(), matrix.row_stride, matrix.column_stride, matrix.maximize,
+          matrix.limit_or_none(), answer.row_match.data(), answer.col_match.data(), answer.u.data(), answer.v.data(),
+          call.levels.data(), call.augmentations.data(), workspace.data(), &call.progress, &call.report,
+          static_cast<int>(call.start), call.has_duals, many_paths, arrivals);
+    });
+    return call.judge();
+  });
+}
