@@ -29,8 +29,8 @@ extern std::string instance;
 
 struct Launch {
   int blocks, threads;
-  std::uint64_t seed;        // says when threads are switched
-  int rest;                  // how many accesses a thread makes before that, on average
+  std::uint64_t seed;  // says when threads are switched
+  int rest;            // how many accesses a thread makes before that, on average
 };
 // Runs program() on all threads.
 void launch(const Launch& launch, const std::function<void()>& program);
