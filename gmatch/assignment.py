@@ -446,10 +446,8 @@ def _infeasible(costs: Costs, cover: tuple[Any, Any]) -> Infeasible:
     message = (
         f"no assignment avoids the forbidden pairs: {size} of {min(costs.shape)} pairs can be made; the error's "
         f"{len(many)} {sides[0]} may only be matched with its {len(few)} {sides[1]}; use infeasible='partial' to make "
-        "as many as can be"
+        "as many as can be, or cost_limit to let rows and columns stay free"
     )
-    if isinstance(costs, DenseCosts):
-        message += ", or cost_limit to let rows and columns stay free"
     return Infeasible(message, *((few, many) if costs.transposed else (many, few)))
 
 
