@@ -152,7 +152,8 @@ def lap(
     deterministic : bool
         Of several cheapest assignments always return the same, whatever the method, the start, the threads and the
         device: the one whose pairs have the least sum of marks, 20 pseudo-random bits that depend on the number
-        ``row * columns + column`` of a pair alone; should there be more, further marks decide among these. Floats are
+        ``row * columns + column`` of a pair alone; should there be more, further marks decide among these. (With a
+        `cost_limit`, dense costs count the marks of the dear pairs that complete the assignment, too.) Floats are
         compared exactly for that, as the rational numbers that they are: so the answer is exactly optimal. Costs a pass
         over the matrix, and where rows have a choice (``stats["rows_with_choice"]``), another, sparse problem along the
         pairs that tie. The duals may differ.
@@ -333,7 +334,6 @@ def _solve_with_ways_out(
         v = longer
     problem = costs.with_ways_out()
     row_match = row_match if row_match is None else problem.stored_pairs(row_match)
-    names = names and names.with_ways_out()
     row_match, col_match, u, v, counters = _run(backend, problem, method, start, row_match, v, threads, names)
     out = row_match >= columns
     row_match[out] = -1
@@ -443,10 +443,8 @@ def _infeasible(costs: Costs, cover: tuple[Any, Any]) -> Infeasible:
     message = (
         f"no assignment avoids the forbidden pairs: {size} of {min(costs.shape)} pairs can be made; the error's "
         f"{len(many)} {sides[0]} may only be matched with its {len(few)} {sides[1]}; use infeasible='partial' to make "
-        "as many as can be"
+        "as many as can be, or cost_limit to let rows and columns stay free"
     )
-    if isinstance(costs, DenseCosts):
-        message += ", or cost_limit to let rows and columns stay free"
     return Infeasible(message, *((few, many) if costs.transposed else (many, few)))
 
 

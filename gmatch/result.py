@@ -38,20 +38,26 @@ class _MadeLater:
         return arguments
 
     def __getattr__(self, name: str) -> Any:
-        kind = type(self)
-        if name not in kind.__dataclass_fields__ or "_later" not in self.__dict__:  # type: ignore[attr-defined]
-            article = "an" if kind.__name__[0] in "AEIOU" else "a"
-            raise AttributeError(f"{article} {kind.__name__} has no {name!r}")
-        make_fields, _, arguments = self.__dict__.pop("_later")
-        self.__dict__.update(make_fields(*arguments))
-        return self.__dict__[name]
+        kind, found = type(self), self.__dict__
+        if name in kind.__dataclass_fields__:  # type: ignore[attr-defined]
+            later = found.get("_later")
+            if later is not None:
+                make_fields, _, arguments = later
+                for field_name, value in make_fields(*arguments).items():
+                    found.setdefault(field_name, value)  # another thread may do the same
+                found.pop("_later", None)
+            if name in found:
+                return found[name]
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise AttributeError(f"{article} {kind.__name__} has no {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
 
     def __iter__(self) -> Iterator[Any]:
-        if "_later" in self.__dict__:
-            _, make_pairs, arguments = self.__dict__["_later"]
+        later = self.__dict__.get("_later")
+        if later is not None:
+            _, make_pairs, arguments = later
             return iter(make_pairs(*arguments))
         return iter((self.row_ind, self.col_ind))
 

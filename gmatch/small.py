@@ -67,7 +67,7 @@ def _fields(cells: Any, rows: int, columns: int, dtype: Any) -> dict[str, Any]:
     augmentations, rows_scanned, dual_updates, entries_read, nanoseconds = cells[:SMALL_COUNTERS].tolist()
     stats = {
         "method": "jv",
-        "reason": "on one core shortest augmenting paths do least work",
+        "reason": "few rows: on one core shortest augmenting paths do least work",
         "initial": "reduce",
         "backend": "cpu",
         "team": "host",

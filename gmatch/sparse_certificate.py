@@ -133,6 +133,8 @@ def _checked_cover(
     """The cover in rows and columns as given; all allowed pairs lie in it, and it is as large as the matching."""
     if assignment.cover is None:
         return None
+    if costs.limit is not None:
+        raise CertificateError("with a cost_limit rows and columns may stay free, and a cover proves nothing; got one")
     cover = xp.asarray(assignment.cover[0]), xp.asarray(assignment.cover[1])
     in_rows, in_columns = (_mask(xp, *side) for side in zip(cover, costs.shape, ("row", "column"), strict=True))
     if len(cover[0]) + len(cover[1]) != assignment.size:

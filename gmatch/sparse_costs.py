@@ -111,7 +111,8 @@ class SparseCosts:
         if limit is not None:
             if sum(shape) > MAX_VERTICES:
                 raise InvalidInput(f"with a cost_limit rows + columns must be at most {MAX_VERTICES}; got {sum(shape)}")
-            arrays = *arrays[:2], type_with_limit(limit, arrays[2], lowest, highest), arrays[3]
+            data = _type_with_entry(cost_limit, type_with_limit(limit, arrays[2], lowest, highest))
+            arrays = *arrays[:2], data, arrays[3]
             lowest, highest = min(lowest, limit), limit
         _refuse_overflow(lowest, highest, arrays[2].dtype, min(shape))
         transposed = by_columns if shape[0] == shape[1] else shape[0] > shape[1]
@@ -187,8 +188,7 @@ class SparseCosts:
         Without the dear pairs. So every row is matched there, and one that stays free here takes its way out.
         """
         rows, columns = sorted(self.shape)
-        values = -self.data if self.maximize else self.data
-        kept = (values <= self.limit).nonzero()[0]
+        kept = (self.data >= self.cost_limit if self.maximize else self.data <= self.cost_limit).nonzero()[0]
         all_rows = np.ones_like(self.indices, shape=rows).cumsum() - 1
         row_of = _joined(row_of_each_entry(self.indptr, self.entries)[kept], all_rows)
         column_of = _joined(self.indices[kept], columns + all_rows)
@@ -307,6 +307,16 @@ def _summed(arrays: _Matrix) -> _Matrix:
     sums = data[order[first]] * 0
     _add_at(sums, group, data[order])
     return _offsets(rows[order[first]], shape[0]), indices[order[first]], sums, shape
+
+
+def _type_with_entry(value: Any, data: Any) -> Any:
+    """The entries in a type that holds one more without rounding; `value` fits the widest of its kind."""
+    if data.dtype == np.int32 and not -(2**31) <= value < 2**31:
+        return data.astype(np.int64)
+    with np.errstate(over="ignore"):
+        if data.dtype == np.float32 and float(np.float32(value)) != value:
+            return data.astype(np.float64)
+    return data
 
 
 def _with_zero(numbers: Any) -> Any:

@@ -42,7 +42,11 @@ EPSILON = 2.0**-52
 
 @dataclass
 class Names:
-    """What pairs are called in the matrix as given: the name of a pair is the sum of its row's and its column's."""
+    """What pairs are called in the matrix as given: the name of a pair is the sum of its row's and its column's.
+
+    Columns beyond those with names are ways out (see `SparseCosts`): no pairs, and without marks. So it does not matter
+    which side of a square matrix has them.
+    """
 
     rows: Any
     columns: Any
@@ -59,21 +63,17 @@ class Names:
         sides = self.rows[to_host(rows)], self.columns[to_host(columns)]
         return Names(*(sides if len(rows) <= len(columns) else sides[::-1]))
 
-    def with_ways_out(self) -> Names:
-        """With one more column for each row, for it alone; see `SparseCosts`."""
-        pairs = len(self.rows) * len(self.columns)
-        return Names(self.rows, np.concatenate([self.columns, pairs + np.arange(len(self.rows), dtype=np.int64)]))
-
     def marks(self, rows: Any, columns: Any, turn: int) -> Any:
         """Marks of pairs, of MARK_BITS bits, by SplitMix64 (Steele, Lea, Flood 2014)."""
         xp = _namespace(rows)
-        mixed = (xp.asarray(self.rows)[rows] + xp.asarray(self.columns)[columns]).astype(np.uint64)
+        last = len(self.columns) - 1
+        mixed = (xp.asarray(self.rows)[rows] + xp.asarray(self.columns)[xp.minimum(columns, last)]).astype(np.uint64)
         mixed += np.uint64((turn + 1) * 0x9E3779B97F4A7C15 % 2**64)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             mixed ^= mixed >> np.uint64(shift)
             mixed *= np.uint64(factor)
         mixed ^= mixed >> np.uint64(31)
-        return (mixed >> np.uint64(64 - MARK_BITS)).astype(np.int64)
+        return xp.where(columns > last, 0, (mixed >> np.uint64(64 - MARK_BITS)).astype(np.int64))
 
 
 @dataclass
@@ -238,8 +238,9 @@ def _differences(costs: Any, u: Any, v: Any) -> tuple[Any, Any]:
     for dual in (u, v):
         given, slack = slack, slack - dual
         if costs.dtype.kind == "f":
-            back = slack - given
-            lost = lost + abs((given - (slack - back)) - (dual + back))
+            with np.errstate(invalid="ignore"):  # of forbidden pairs, which have infinite slack
+                back = slack - given
+                lost = lost + abs((given - (slack - back)) - (dual + back))
     return slack, costs * 0 if costs.dtype.kind == "i" else lost
 
 

@@ -2,10 +2,14 @@
 
 import copy
 import pickle
+import threading
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
 
 import gmatch
 from gmatch.small import SMALL_SIDE, lap_small
@@ -25,6 +29,7 @@ def test_as_the_long_way(dtype: str) -> None:
             assert getattr(small, name).dtype == getattr(alone, name).dtype
             assert getattr(small, name).shape == getattr(alone, name).shape
         assert set(small.stats) == set(alone.stats) and type(small.status) is gmatch.Status
+        assert small.stats["reason"] == alone.stats["reason"]
         i, j = gmatch.compat.linear_sum_assignment(cost)
         assert i.dtype == j.dtype == np.int64 and (np.diff(i) > 0).all()
         assert cost[i, j].sum() == cost[linear_sum_assignment(cost)].sum()
@@ -82,3 +87,21 @@ def test_an_assignment_made_later_behaves() -> None:
         _ = assignment.mates
     row_ind, col_ind = gmatch.lap(cost)
     assert col_ind.tolist() == expected and row_ind.tolist() == list(range(5))
+
+
+@pytest.mark.parametrize("result", [lambda: gmatch.lap(np.eye(6)), lambda: gmatch.max_matching(csr_array(np.eye(6)))])
+def test_threads_may_ask_for_fields_at_the_same_time(result: Callable[[], Any]) -> None:
+    for name in ("row_match", "stats", "row_ind"):
+        made, seen = result(), []
+        make_fields, make_pairs, arguments = vars(made)["_later"]
+
+        def make_while_another_asks(*given, made=made, make_fields=make_fields, name=name, seen=seen):
+            if threading.current_thread() is threading.main_thread():
+                other = threading.Thread(target=lambda: seen.append(getattr(made, name)))
+                other.start()
+                other.join()
+            return make_fields(*given)
+
+        vars(made)["_later"] = make_while_another_asks, make_pairs, arguments
+        assert len(made.col_match) == 6
+        assert len(seen) == 1 and seen[0] is getattr(made, name)

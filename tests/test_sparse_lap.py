@@ -221,7 +221,8 @@ class TestInfeasible:
             assert caught.value.rows.tolist() == [0, 1] and caught.value.columns.tolist() == [0]
             assert str(caught.value) == (
                 "no assignment avoids the forbidden pairs: 2 of 3 pairs can be made; the error's 2 rows may only be "
-                "matched with its 1 columns; use infeasible='partial' to make as many as can be"
+                "matched with its 1 columns; use infeasible='partial' to make as many as can be, or cost_limit to let "
+                "rows and columns stay free"
             )
 
     def test_the_witness_of_columns(self, device: str) -> None:

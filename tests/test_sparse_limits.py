@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,34 @@ def test_what_no_limit_means() -> None:
     assert empty.size == 0 and empty.status == "limited"
 
 
+@pytest.mark.parametrize(
+    ("dtype", "limit"),
+    [("float32", 0.1), ("float32", 0.3), ("float32", 1e300), ("int32", 2**40), ("int32", -(2**40)), ("int8", 2**31)],
+)
+@pytest.mark.parametrize("maximize", [False, True])
+def test_limits_that_the_type_of_the_costs_does_not_hold(dtype: str, limit: Any, maximize: bool, device: str) -> None:
+    cost = (np.array([[1, 2], [3, 1]]) * (0.1 if dtype == "float32" else 1)).astype(dtype)
+    kept = np.array([[True, True], [False, True]])
+    dense = np.where(kept, cost.astype(float), -np.inf if maximize else np.inf)
+    assignment = solve(stored(cost, kept), device, cost_limit=limit, maximize=maximize)
+    expected = gmatch.lap(dense, cost_limit=limit, maximize=maximize)
+    assert host(assignment.row_match).tolist() == expected.row_match.tolist()
+    assert assignment.pair_costs.dtype == (np.float32 if dtype == "float32" else np.int32)
+
+
+def test_it_does_not_matter_to_a_deterministic_answer_how_the_matrix_lies(device: str) -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(30 if device == "cpu" else 4):
+        shape = rng.integers(2, 9), rng.integers(2, 9)
+        for rows, columns in (shape, (shape[0], shape[0])):
+            cost, kept = rng.integers(1, 4, (rows, columns)), rng.random((rows, columns)) < 0.6
+            answers = [
+                host(solve(stored(cost, kept, form), device, cost_limit=2, deterministic=True).row_match).tolist()
+                for form in ("csr", "csc", "coo")
+            ]
+            assert answers[0] == answers[1] == answers[2]
+
+
 def test_what_is_refused() -> None:
     matrix = sp.csr_array(np.array([[1.0, 5.0], [2.0, 0.0]]))
     with pytest.raises(InvalidInput, match="a SparseCosts has its own maximize and cost_limit; give them to Sparse"):
@@ -119,6 +148,17 @@ def test_what_verify_finds(change: dict[str, Any], message: str) -> None:
     }
     with pytest.raises(gmatch.CertificateError, match=f"^({message})"):
         gmatch.verify(matrix, gmatch.Assignment(**(fields | changed)))
+
+
+def test_no_cover_proves_an_assignment_with_a_limit() -> None:
+    """-100 alone is cheaper than two pairs at -1, which is as many as there can be."""
+    cost = np.array([[-100, -1, 0], [-1, 0, 0], [0, 0, 0]])
+    matrix = sp.csr_array(cost)
+    assert gmatch.lap(matrix, cost_limit=0, certify=True).cost == -100
+    largest = gmatch.lap(matrix, infeasible="partial", certify=True)
+    assert largest.cost == -2 and largest.cover is not None
+    with pytest.raises(gmatch.CertificateError, match="with a cost_limit rows and columns may stay free"):
+        gmatch.verify(matrix, dataclasses.replace(largest, cost_limit=0))
 
 
 def test_verify_knows_the_limit_of_costs() -> None:

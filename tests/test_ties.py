@@ -199,6 +199,13 @@ def test_many_ties_are_marked_in_the_matrix(
     assert (host(marked.row_match) == listed).all()
 
 
+def test_forbidden_pairs_among_many_ties_are_no_cause_for_warnings(device: str) -> None:
+    for tie in (1.0, 0.1):
+        cost = np.full((300, 300), tie)
+        cost[0, 0] = np.inf
+        assert gmatch.lap(on(cost, device), deterministic=True, certify=True).row_match[0] != 0
+
+
 def settled(cost: np.ndarray, row_match: Any, u: Any, v: Any) -> list[int]:
     costs = gmatch.DenseCosts(cost)
     row_match, col_match = np.array(row_match, np.int32), np.empty(cost.shape[1], np.int32)
