@@ -294,7 +294,9 @@ def _find_exact_optimum(choice: _Choice, u: Any, v: Any, solve: Callable[[Any], 
         room = _room(choice)
         leaving = leave_costs[choice.columns[choice.may_leave[choice.columns]]]
         largest = max(abs(choice.costs).max(), abs(leaving).max(initial=0))
-        shift = max(0, largest.bit_length() - room)
+        before, shift = shift, max(0, largest.bit_length() - room)
+        if before is not None and shift >= before:
+            raise InvalidInput(_too_many(len(np.unique(choice.rows))))
         row_duals, column_duals, width = _improve(choice, choice.costs >> shift, leave_costs >> shift, solve)
         choice.costs -= (row_duals[choice.rows] + column_duals[choice.columns]) << shift
         leave_costs -= column_duals << shift
@@ -321,11 +323,15 @@ def _room(choice: _Choice) -> int:
     rows, columns = len(np.unique(choice.rows)), len(np.unique(choice.columns))
     taken = (SPREADS + 8 * rows).bit_length() + (0 if rows == columns else (rows + 1).bit_length() + 2)
     if 62 - taken < MARK_BITS:
-        raise InvalidInput(
-            f"deterministic=True can decide ties among fewer rows only: {rows} of them tie here, and columns may stay "
-            "free; leave it out, or make the costs differ"
-        )
+        raise InvalidInput(_too_many(rows))
     return 62 - taken
+
+
+def _too_many(rows: int) -> str:
+    return (
+        f"deterministic=True can decide ties among fewer rows only: {rows} of them tie here, and columns may stay "
+        "free; leave it out, or make the costs differ"
+    )
 
 
 def _improve(

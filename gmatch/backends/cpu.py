@@ -99,7 +99,7 @@ def counters_by_name(report: Any, journal: Any, team: str, threads: int) -> dict
 
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool]:
     """The lowest and the highest finite entry of a matrix, and whether it holds NaN, +inf and -inf."""
-    return _native.inspect_costs(array, reading_threads(None, array.size))
+    return _native.inspect_costs(array, thread_count(None, array.size))
 
 
 def assign(
