@@ -213,7 +213,8 @@ def test_the_tolerance_is_a_matter_of_rounding() -> None:
             cost = rng.random((n, n)).astype(dtype)
             for method in METHODS["cpu"]:
                 certificate = gmatch.verify(cost, gmatch.lap(cost, method=method))
-                assert 0 <= certificate.gap <= certificate.tolerance <= 64 * 2.0**-52 * 2 * n
+                # Duals are of the size of costs, an auction's somewhat larger.
+                assert 0 <= certificate.gap <= certificate.tolerance <= 64 * 2.0**-52 * 2 * n * 2
 
 
 def test_the_tolerance_cannot_be_bought_with_large_duals() -> None:
