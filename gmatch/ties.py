@@ -4,7 +4,8 @@ The pairs that a cheapest assignment may use are those that optimal duals make t
 along these is a cheapest assignment. So the others differ from the one that was found along alternating cycles of tight
 pairs: where there is none, there is no other. Else every pair gets a mark, a pseudo-random number that depends on its
 row and column alone, and `lap` finds the assignment whose marks have the least sum; should there be several, another
-mark of each pair decides among them, and so on.
+mark of each pair decides among them, and so on. That one is left soon is the isolating lemma of Mulmuley, Vazirani and
+Vazirani, "Matching is as easy as matrix inversion", Combinatorica 7 (1987).
 
 Floats have rounded duals, but their roundings bound the exact slack of all pairs that an exactly cheapest assignment
 may use. Those are few. Their exact slacks are made integers, and `lap` finds the exact optimum, some tens of bits at a

@@ -64,3 +64,15 @@ def test_forms_of_munkres_make_the_same_dual_steps(shape: tuple[int, int], expec
         for threads in ((1, 4) if device == "cpu" else (None,))
     }
     assert set(steps.values()) == {expected}, steps
+
+
+def test_who_begins_in_turns() -> None:
+    """Depth first where the graph is small and the start left 3 to 15 % of the pairs, else breadth first."""
+    mesh, large = gmatch.datasets.delaunay(4096), gmatch.datasets.delaunay(1 << 15)
+    permuted, large = (gmatch.datasets.permute(graph, seed=1) for graph in (mesh, large))
+    random = gmatch.datasets.erdos_renyi(4096)
+    for graph, begins in ((permuted, True), (mesh, False), (random, False), (large, False)):
+        for threads in (1, 3):
+            stats = gmatch.max_matching(graph, threads=threads).stats
+            assert (stats["depth_first"] == stats["phases"]) == begins
+            assert begins or stats["depth_first"] < stats["phases"]
