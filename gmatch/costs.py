@@ -209,10 +209,11 @@ class DenseCosts:
         """The entries of the pairs of a matching of `matrix`, in the order of its rows; an optimal one makes all."""
         rows, columns = self.shape
         if optimal and rows <= columns:
-            places = backend_for(None, self.device).arange(rows)
+            entries = backend_for(None, self.device).entry_of_each_row(self.matrix, row_match)
         else:
             places = (row_match >= 0).nonzero()[0]
-        return self.matrix[places, row_match[places]].astype(self.dtype, copy=False)
+            entries = self.matrix[places, row_match[places]]
+        return entries.astype(self.dtype, copy=False)
 
 
 def as_costs(cost: Any, maximize: bool = False, cost_limit: Any = None) -> DenseCosts:

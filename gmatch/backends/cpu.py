@@ -53,6 +53,10 @@ def arange(length: int) -> Any:
     return np.arange(length)
 
 
+def entry_of_each_row(matrix: Any, columns: Any) -> Any:
+    return matrix[arange(len(columns)), columns]
+
+
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
     """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
     seen: tuple[int, int, int, int] = _native.inspect(indptr, indices, columns, thread_count(None, len(indices)))

@@ -144,6 +144,19 @@ def arange(length: int) -> Any:
     return cupy.arange(length)
 
 
+def entry_of_each_row(matrix: Any, columns: Any) -> Any:
+    """`matrix[arange(len(columns)), columns]`, in one launch."""
+    with matrix.device:
+        return _entry_of_row()(matrix, columns)
+
+
+@cache
+def _entry_of_row() -> Any:
+    return cupy.ElementwiseKernel(
+        "raw T matrix, int32 column", "T entry", "ptrdiff_t place[] = {i, column}; entry = matrix[place]", "of_row"
+    )
+
+
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
     """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
     with indices.device as device:

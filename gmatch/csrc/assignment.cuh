@@ -3,6 +3,7 @@
 #include "classical_edges.cuh"
 #include "initial.cuh"
 #include "phases.cuh"
+#include "row_pass.cuh"
 #include "tight_edges.cuh"
 
 // Numbered as in gmatch/assignment.py.
@@ -30,31 +31,36 @@ DEVICE ClaimedForest<true> carve_forest(Workspace& workspace, const Matching& ma
   return forest;
 }
 
-// The least of cost - v that this lane of a group sees in a row.
-template <class Team, class Cost>
-DEVICE auto least_reduced_cost(const Team& team, const TightEdges<Cost>& edges, Vertex row) {
-  using Dual = typename TightEdges<Cost>::Dual;
-  const DenseCosts<Cost>& costs = edges.costs;
-  Dual least = costs.infinite();
-  TightLists::each_column(
-      team, 0, costs.num_columns, [&](Vertex column) { return costs.at(row, column) - edges.v[column]; },
-      [&](Vertex, Dual reduced) { least = reduced < least ? reduced : least; });
-  return least;
-}
-
 template <class Cost>
 DEVICE bool is_tight(const TightEdges<Cost>& edges, Vertex row, Vertex column) {
   return !(edges.slack(edges.costs.at(row, column), edges.u[row], edges.v[column]) > 0);
 }
 
 // The largest u for the v there are: no slack is negative, and every row has a tight edge.
-template <class Team, class Edges>
-DEVICE void reduce_rows(const Team& team, const Edges& edges) {
-  team.each_group(edges.costs.num_rows, [&](Count i) {
-    const Vertex row = static_cast<Vertex>(i);
-    const auto least = team.min_group(least_reduced_cost(team, edges, row));
-    // A row without an allowed pair has no tight edge, whatever its dual.
-    if (team.lane() == 0) edges.u[row] = least == edges.costs.infinite() ? 0 : least;
+template <class Team, class Cost>
+DEVICE void reduce_rows(const Team& team, const TightEdges<Cost>& edges) {
+  using Pass = RowPass<Cost>;
+  using Rough = typename Pass::Rough;
+  constexpr Vertex MINE = Pass::STRATA / Team::LANES;
+  const DenseCosts<Cost>& costs = edges.costs;
+  const Pass pass{costs};
+  pass.each_few_rows(team, [&](Vertex first_row) {
+    typename Pass::Dual least[Team::ROWS_AT_ONCE];
+    Rough bound[Team::ROWS_AT_ONCE][MINE];
+    for (Vertex r = 0; r < Team::ROWS_AT_ONCE; ++r) {
+      least[r] = costs.infinite();
+      for (Rough& bound_here : bound[r]) bound_here = roughly_above<Rough>(costs.infinite());
+    }
+    pass.each_below(team, first_row, edges.v, bound, [&](Vertex r, Vertex, Vertex, typename Pass::Dual reduced) {
+      if (!(reduced < least[r])) return;
+      least[r] = reduced;
+      for (Rough& bound_here : bound[r]) bound_here = roughly_above<Rough>(reduced);
+    });
+    for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < costs.num_rows; ++r) {
+      const auto u = team.min_group(least[r]);
+      // A row without an allowed pair has no tight edge, whatever its dual.
+      if (team.lane() == 0) edges.u[first_row + r] = u == costs.infinite() ? 0 : u;
+    }
   });
 }
 

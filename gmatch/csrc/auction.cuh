@@ -5,9 +5,9 @@
 // places a bid and says who was displaced; the lane group that displaced a row carries it on. Prices are what v falls by.
 //
 // The invariant: a row that owns a column finds nothing better by more than epsilon. It holds whatever the races, because
-// a price only falls, and falling makes a column worse for all others. So epsilon may start large, for speed, and shrink;
-// the last round has epsilon = 0, and leaves pairs that are tight, and some rows free. Those are left to the search, as
-// are the chains that go on for too long: with many ties bids of nothing could go on for ever.
+// a price only falls, and falling makes a column worse for all others. So epsilon may start large, for speed, and shrink.
+// The last one is so small that the pairs are nearly always the best ones; refine_prices makes them tight then.
+// Rows whose chain goes on for too long are left to the search.
 //
 // Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of Operations
 // Research 14 (1988).
@@ -44,27 +44,24 @@ struct Auction {
     discount = workspace.take<Count>(1);
   }
 
-  // From all prices at zero: leaves v, and the rows of pairs that are tight. Where columns may stay free only one round is
-  // held, so that those that nobody bid for keep v = 0.
+  // From all prices at zero: leaves v, and the rows of pairs that are tight within epsilon. Where columns may stay free
+  // only one round is held, with epsilon = 0, so that those that nobody bid for keep v = 0.
   template <class Team>
   DEVICE void run(Team& team) {
     choose_units();
     team.each(core.num_columns, [&](Count column) { words[column] = word(0, no_owner()); });
     if (team.rank() == 0) *num_bids = 0;
     team.sync();
-    if (core.totals->rows_with_spread > 0 && core.num_rows == core.num_columns) {
-      for (int bits = FIRST; bits >= LAST; bits -= STEP) {
-        hold_round(team, static_cast<Dual>(ldexp(1.0, typical_exponent() + cost_bits + bits)));
-      }
+    if (core.has_epsilon()) {
+      for (int bits = FIRST; bits > LAST; bits -= STEP) hold_round(team, epsilon(bits));
     }
-    round_prices(team);
     run_again(team);
   }
 
   // From the prices there are, when the core has grown.
   template <class Team>
   DEVICE void run_again(Team& team) {
-    hold_round(team, 0);
+    hold_round(team, core.has_epsilon() ? epsilon(LAST) : 0);
     read_off(team);
   }
 
@@ -74,6 +71,8 @@ struct Auction {
   DEVICE int typical_exponent() const {
     return static_cast<int>(core.totals->exponents / core.totals->rows_with_spread);
   }
+  // So many spreads of a row, as a power of two.
+  DEVICE Dual epsilon(int bits) const { return static_cast<Dual>(ldexp(1.0, typical_exponent() + cost_bits + bits)); }
   DEVICE void choose_units() {
     for (owner_bits = 1; (Count{1} << owner_bits) - 1 <= core.num_rows; ++owner_bits) {}
     const int finer = core.totals->rows_with_spread > 0 ? FINENESS - typical_exponent() : 0;
@@ -192,16 +191,6 @@ struct Auction {
     const Count found = team.lower(&words[offer.column], desired);
     if (desired >= found) return row;
     return owner_of(found) == no_owner() ? STOP : static_cast<Vertex>(owner_of(found));
-  }
-
-  // Integers: the last round leaves whole duals.
-  template <class Team>
-  DEVICE void round_prices(Team& team) const {
-    team.each(core.num_columns, [&](Count column) {
-      const Count price = price_of(words[column]);
-      words[column] = word(-((-price + (Count{1} << cost_bits) - 1) >> cost_bits << cost_bits), no_owner());
-    });
-    team.sync();
   }
 
   // A square problem does not change when all v do; so that they stay small, the highest is made zero.

@@ -2,7 +2,7 @@
 // is only held against its duals.
 //
 //   price    one pass over the matrix picks a sparse core, the best of every row
-//   auction  pairs most rows of the core, and leaves duals that make these pairs tight
+//   auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; prices are refined then
 //   search   matches the other rows of the core, exactly
 //   reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again
 //   dense    where the core cannot do it, the search goes on in the whole matrix, from the duals there are
@@ -16,6 +16,47 @@
 constexpr int MOST_REPRICINGS = 16;
 // Passes before the first search: the auction's prices tell most of what the core lacks.
 constexpr int EARLY_REPRICINGS = 1;
+
+// Makes pairs tight that are nearly so: v of a pair rises until its row finds nothing better, so others may have to rise,
+// too. Where the pairs are the best ones, that comes to an end, with all of them tight; else some would rise for ever. All
+// columns are to be matched, so that v may lie above zero. Only the row of a pair changes its v; what others see of
+// it may be old, and they look again.
+//
+// Goldberg, Kennedy, "An efficient cost scaling algorithm for the assignment problem", Mathematical Programming 71 (1995),
+// price refinement.
+template <class Team, class Cost, class Dual>
+DEVICE void refine_prices(Team& team, const Core<Cost>& core, const Matching& matching, Dual* v, Dual most) {
+  constexpr int MOST_ROUNDS = 12, PASSES = 3;
+  bool rises = true;
+  for (int round = 0; round < MOST_ROUNDS && team.any(rises); ++round) {
+    for (int pass = 0; pass < PASSES; ++pass) {
+      rises = false;
+      team.each_group(core.num_rows, [&](Count row) {
+        rises |= refine_price(team, core, static_cast<Vertex>(row), matching.row_match[row], v, most);
+      });
+    }
+  }
+  team.sync();
+}
+
+// Returns whether it rose.
+template <class Team, class Cost, class Dual>
+DEVICE bool refine_price(const Team& team, const Core<Cost>& core, Vertex row, Vertex column, Dual* v, Dual most) {
+  if (column == NONE) return false;
+  Dual least = core.infinite(), own = least;
+  for (Count edge = core.begin(row) + team.lane(); edge < core.end(row); edge += team.lanes()) {
+    const Vertex there = core.column(edge);
+    const Dual reduced = core.at(edge) - team.read(&v[there]);
+    least = reduced < least ? reduced : least;
+    own = there == column ? reduced : own;
+  }
+  least = team.min_group(least);
+  own = team.min_group(own);
+  const Dual here = team.read(&v[column]), risen = here + (own - least);
+  if (is_rounding(own - least, least, here) || risen > most) return false;
+  if (team.lane() == 0) team.write(&v[column], risen);
+  return true;
+}
 
 // Steps 1 and 2: leaves row_match and v. An assignment or duals that are given take the place of an auction.
 template <class Team, class Cost, class Dual>
@@ -38,6 +79,7 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
     if (core.totals->added == 0) break;
     auction.run_again(team);
   }
+  if (core.has_epsilon()) refine_prices(team, core, task.matching, task.v, spread);
   if (team.rank() == 0) {
     task.report->bids = *auction.num_bids;
     task.report->start_ns += lap(team, now);

@@ -17,6 +17,27 @@ struct DualOf<long long> {
   using type = long long;
 };
 
+// What entries are held against bounds in, before they are looked at exactly: as short as the entries are.
+template <class Cost>
+struct RoughOf {
+  using type = float;
+};
+template <>
+struct RoughOf<long long> {
+  using type = double;
+};
+template <>
+struct RoughOf<double> {
+  using type = double;
+};
+// Somewhat more than x, by far more than what a few roundings make of it.
+template <class Rough, class Dual>
+DEVICE Rough roughly_above(Dual x) {
+  constexpr Rough MARGIN = sizeof(Rough) == 4 ? Rough{1} / (1 << 18) : Rough{1} / (1LL << 46);
+  const Rough rough = static_cast<Rough>(x);
+  return rough + (rough < 0 ? -rough : rough) * MARGIN;
+}
+
 DEVICE long long beyond_all(long long) { return 0x7fffffffffffffff; }
 DEVICE double beyond_all(double) { return 1e308 * 10; }
 
@@ -49,6 +70,12 @@ struct DenseCosts {
   DEVICE Dual of_entry(Cost entry) const {
     const Dual cost = maximize ? -static_cast<Dual>(entry) : static_cast<Dual>(entry);
     return cost < limit ? cost : limit;
+  }
+  using Rough = typename RoughOf<Cost>::type;
+  // The same, rounded.
+  DEVICE Rough roughly_of_entry(Cost entry, Rough rough_limit) const {
+    const Rough cost = maximize ? -static_cast<Rough>(entry) : static_cast<Rough>(entry);
+    return cost < rough_limit ? cost : rough_limit;
   }
   DEVICE Dual at(Vertex row, Vertex column) const { return of_entry(entry(row, column)); }
   // Forbidden pairs cost plus infinity; integers have none.

@@ -9,8 +9,8 @@
 // an order that differs from row to row: chosen by position, all rows would take the same columns, and no assignment
 // would be left in the core.
 #pragma once
-#include "dense_costs.cuh"
 #include "matching.cuh"
+#include "row_pass.cuh"
 
 // The core, as the search reads it: a row of `sizes[row]` entries, in any order.
 template <class Cost_>
@@ -18,9 +18,10 @@ struct Core {
   using Cost = Cost_;
   using Offset = Count;
   using Dual = typename DenseCosts<Cost>::Dual;
+  using Rough = typename DenseCosts<Cost>::Rough;
 
   static constexpr bool FEW_COLUMNS = true;
-  static constexpr Vertex STRATA = 32;  // a column is in stratum column % STRATA
+  static constexpr Vertex STRATA = RowPass<Cost>::STRATA;
   static constexpr Vertex ROOM = 128;   // entries of a row at most; it begins with the best two of every stratum
 
   // What all rows say together.
@@ -59,6 +60,9 @@ struct Core {
     return ldexp(1.0, static_cast<int>(totals->exponents / totals->rows_with_spread));
   }
 
+  // Whether there is anything to be cautious about, and all columns are to be matched.
+  DEVICE bool has_epsilon() const { return totals->rows_with_spread > 0 && num_rows == num_columns; }
+
   // The best of every row, by cost - v. The lane groups of the team are warps, or threads of a host.
   template <class Team>
   DEVICE void build(Team& team, const Dual* v) const {
@@ -66,13 +70,19 @@ struct Core {
     if (team.rank() == 0) *totals = Totals{};
     team.sync();
     Count exponents = 0, rows_with_spread = 0;
-    each_few_rows(team, [&](Vertex first_row) {
+    const RowPass<Cost> pass{dense};
+    pass.each_few_rows(team, [&](Vertex first_row) {
       BestTwo best[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
-      for (auto& of_row : best) {
-        for (BestTwo& of_stratum : of_row) of_stratum = {infinite(), infinite(), NONE, NONE};
+      Rough bound[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
+      for (Vertex r = 0; r < Team::ROWS_AT_ONCE; ++r) {
+        for (Vertex s = 0; s < STRATA / Team::LANES; ++s) {
+          best[r][s] = {infinite(), infinite(), NONE, NONE};
+          bound[r][s] = roughly_above<Rough>(infinite());
+        }
       }
-      each_reduced(team, first_row, v, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
+      pass.each_below(team, first_row, v, bound, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
         best[r][s].add(reduced, column);
+        bound[r][s] = roughly_above<Rough>(best[r][s].second);
       });
       for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < num_rows; ++r) {
         const Dual spread = add_best(team, first_row + r, best[r]);
@@ -93,8 +103,10 @@ struct Core {
     if (team.rank() == 0) totals->found = totals->added = 0;
     team.sync();
     Count found = 0, added = 0;
-    each_few_rows(team, [&](Vertex first_row) {
+    const RowPass<Cost> pass{dense};
+    pass.each_few_rows(team, [&](Vertex first_row) {
       Dual u[Team::ROWS_AT_ONCE];
+      Rough bound[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
       Dual least[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
       Vertex at_least[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
       for (Vertex r = 0; r < Team::ROWS_AT_ONCE; ++r) {
@@ -102,12 +114,13 @@ struct Core {
         for (Vertex s = 0; s < STRATA / Team::LANES; ++s) {
           least[r][s] = u[r];
           at_least[r][s] = NONE;
+          bound[r][s] = roughly_above<Rough>(u[r]);
         }
       }
-      each_reduced(team, first_row, v, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
-        const bool is_least = reduced < least[r][s];
-        least[r][s] = is_least ? reduced : least[r][s];
-        at_least[r][s] = is_least ? column : at_least[r][s];
+      pass.each_below(team, first_row, v, bound, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
+        if (!(reduced < least[r][s])) return;
+        least[r][s] = reduced;
+        at_least[r][s] = column;
       });
       for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < num_rows; ++r) {
         const Vertex row = first_row + r;
@@ -148,13 +161,6 @@ struct Core {
     return team.min_group(least);
   }
 
-  // Rows are read a few at a time, so that v is read once for all of them.
-  template <class Team, class Use>
-  DEVICE void each_few_rows(const Team& team, Use use) const {
-    team.each_group((num_rows + Team::ROWS_AT_ONCE - 1) / Team::ROWS_AT_ONCE,
-                    [&](Count i) { use(static_cast<Vertex>(i) * Team::ROWS_AT_ONCE); });
-  }
-
   // Returns how far the entries of the row lie apart; not more than 0 if it has none.
   template <class Team, class Strata>
   DEVICE Dual add_best(const Team& team, Vertex row, const Strata& best) const {
@@ -172,56 +178,6 @@ struct Core {
     }
     least = team.min_group(least);
     return least == infinite() ? 0 : -team.min_group(minus_worst) - least;
-  }
-
-  // visit(r, s, column, cost - v) for the rows first_row + r and the columns of the strata of this lane, numbered s.
-  template <class Team, class Visit>
-  DEVICE void each_reduced(const Team& team, Vertex first_row, const Dual* v, Visit visit) const {
-    if (dense.column_stride == 1) each_reduced<true>(team, first_row, v, visit);
-    else each_reduced<false>(team, first_row, v, visit);
-  }
-  template <bool CONTIGUOUS, class Team, class Visit>
-  DEVICE void each_reduced(const Team& team, Vertex first_row, const Dual* v, Visit visit) const {
-    constexpr Vertex MINE = STRATA / Team::LANES, ROWS = Team::ROWS_AT_ONCE, AT_ONCE = Team::AT_ONCE > 1 ? 4 : 1;
-    const Vertex blocks = (num_columns + STRATA - 1) / STRATA;
-    const Vertex shift = static_cast<Vertex>(scattered(first_row) % static_cast<unsigned>(blocks));
-    const Cost* entries_of[ROWS];
-    for (Vertex r = 0; r < ROWS; ++r) {
-      // Past the last row the first one is read again.
-      entries_of[r] = dense.costs + (first_row + r < num_rows ? first_row + r : first_row) * dense.row_stride;
-    }
-    for (Vertex q = 0; q < blocks; q += AT_ONCE) {
-      Cost entry[AT_ONCE][ROWS][MINE];
-      Dual v_of[AT_ONCE][MINE];
-      for (int k = 0; k < AT_ONCE; ++k) {
-        for (Vertex s = 0; s < MINE; ++s) {
-          const Vertex column = column_at(team, q + k, s, blocks, shift);
-          const Vertex safe = column < num_columns ? column : 0;
-          v_of[k][s] = v[safe];
-          for (Vertex r = 0; r < ROWS; ++r) entry[k][r][s] = entries_of[r][CONTIGUOUS ? safe : safe * dense.column_stride];
-        }
-      }
-      for (int k = 0; k < AT_ONCE; ++k) {
-        if (q + k >= blocks) break;
-        for (Vertex s = 0; s < MINE; ++s) {
-          const Vertex column = column_at(team, q + k, s, blocks, shift);
-          if (column >= num_columns) break;
-          for (Vertex r = 0; r < ROWS; ++r) visit(r, s, column, dense.of_entry(entry[k][r][s]) - v_of[k][s]);
-        }
-      }
-    }
-  }
-  // The columns of a lane, block after block, from one that differs from row to row; past the last block any.
-  template <class Team>
-  static DEVICE Vertex column_at(const Team& team, Vertex block, Vertex s, Vertex blocks, Vertex shift) {
-    const Vertex turned = block + shift < blocks ? block + shift : block < blocks ? block + shift - blocks : 0;
-    return turned * STRATA + team.lane() * (STRATA / Team::LANES) + s;
-  }
-
-  static DEVICE unsigned scattered(unsigned x) {
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
   }
 
   DEVICE bool contains(Vertex row, Vertex column) const {

@@ -31,6 +31,8 @@ struct SparseTightEdges {
   // for most lane groups, for some have two then. One of fewer rounds is made wider, and one whose rounds leave nearly
   // all lane groups without a row: a barrier costs them more than another scan.
   static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 6, IDLE = 16, BUSY = 4;
+  // Of a team that passes: rows of a step for each lane group, below which it is made wider, and above which narrower.
+  static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
   // A pass without a row costs a tenth of a barrier.
   static constexpr int PASSES_OF_A_ROUND = 64;
 
@@ -185,10 +187,10 @@ struct SparseTightEdges {
     Dual slack[SIZE];
   };
 
-  // use(few) for the allowed pairs of a row, shared out over the lanes of a group, until it returns false. Returns how
-  // many entries this lane looked at.
-  template <class Team, class Use>
-  DEVICE Count each_few(const Team& team, Vertex row, Use use) const {
+  // use(few) for the allowed pairs of a row, shared out over the lanes of a group, until it returns false; look(k, column)
+  // before it, for what else is to be read for them. Returns how many entries this lane looked at.
+  template <class Team, class Look, class Use>
+  DEVICE Count each_few(const Team& team, Vertex row, Look look, Use use) const {
     constexpr int SIZE = Few<Team>::SIZE;
     const Offset end = costs.end(row);
     const Dual u_of_row = u[row];
@@ -202,9 +204,15 @@ struct SparseTightEdges {
         cost[k] = edge < end ? costs.at(edge) : costs.infinite();
         inspected += edge < end;
       }
+      Dual v_of_column[SIZE];
       for (int k = 0; k < SIZE; ++k) {
         if (cost[k] == costs.infinite()) few.column[k] = NONE;
-        else few.slack[k] = slack(cost[k], u_of_row, v[few.column[k]]);
+        if (few.column[k] == NONE) continue;
+        v_of_column[k] = v[few.column[k]];
+        look(k, few.column[k]);
+      }
+      for (int k = 0; k < SIZE; ++k) {
+        if (few.column[k] != NONE) few.slack[k] = slack(cost[k], u_of_row, v_of_column[k]);
       }
       if (!use(few)) break;
     }
@@ -214,7 +222,7 @@ struct SparseTightEdges {
   // visit(column, slack), one after the other.
   template <class Team, class Visit>
   DEVICE Count each_entry(const Team& team, Vertex row, Visit visit) const {
-    return each_few(team, row, [&](const Few<Team>& few) {
+    return each_few(team, row, [](int, Vertex) {}, [&](const Few<Team>& few) {
       for (int k = 0; k < Few<Team>::SIZE; ++k) {
         if (few.column[k] != NONE && !visit(few.column[k], few.slack[k])) return false;
       }
@@ -303,13 +311,13 @@ struct SparseTightEdges {
     rows_scanned += team.lane() == 0;
     bool fell = false;
     constexpr int SIZE = Few<Team>::SIZE;
-    entries_read += each_few(team, near.row, [&](const Few<Team>& few) {
-      Dual there[SIZE];
-      Vertex mate[SIZE];
-      for (int k = 0; k < SIZE; ++k) {
-        there[k] = few.column[k] == NONE ? 0 : team.read(&distance[few.column[k]]);
-        mate[k] = few.column[k] == NONE ? NONE : forest.matching.col_match[few.column[k]];
-      }
+    Dual there[SIZE];
+    Vertex mate[SIZE];
+    const auto look = [&](int k, Vertex column) {
+      there[k] = team.read(&distance[column]);
+      mate[k] = forest.matching.col_match[column];
+    };
+    entries_read += each_few(team, near.row, look, [&](const Few<Team>& few) {
       for (int k = 0; k < SIZE; ++k) {
         if (few.column[k] == NONE) continue;
         const Dual here = near.distance + few.slack[k];
@@ -344,10 +352,19 @@ struct SparseTightEdges {
 
   template <class Team>
   DEVICE void fit_step(const Team& team, const Census& all, Vertex rounds_before) {
-    const Count groups = team.size() / team.lanes(), rows = all.rows_scanned / rounds_before;
-    if (rounds_before < FEWEST_ROUNDS || rows * IDLE < groups) {
+    const Count groups = team.size() / team.lanes();
+    bool narrow, wide;
+    if constexpr (in_passes<Team>()) {
+      narrow = all.rows_scanned < FEWEST_ROWS * groups;
+      wide = all.rows_scanned > MOST_ROWS * groups;
+    } else {
+      const Count rows = all.rows_scanned / rounds_before;
+      narrow = rounds_before < FEWEST_ROUNDS || rows * IDLE < groups;
+      wide = rounds_before > MOST_ROUNDS || rows * BUSY > groups;
+    }
+    if (narrow) {
       if (step <= all.farthest) step += step;
-    } else if (rounds_before > MOST_ROUNDS || rows * BUSY > groups) {
+    } else if (wide) {
       step /= 2;
     }
   }

@@ -24,6 +24,7 @@
 //   AT_ONCE                    how many loads it starts before it waits for the first
 //   ROWS_AT_ONCE               how many rows of a matrix a lane group reads together
 //   read, write                relaxed access to a cell that other threads change in the same step
+//   read_once                  of what nobody changes, and nobody reads again soon
 //   claim                      compare and swap: true for the one thread that changed `expected` into `desired`
 //   fetch_add, append          append adds 1, for all threads that come to a line of the program to one counter
 //   fetch_min                  as lower; and what the writer of a value wrote before is seen by who gets that value
@@ -53,6 +54,7 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 #define DEVICE_APART __device__ __noinline__
 #define PROGRAM(name, block_limit) extern "C" __global__ void __launch_bounds__(block_limit, 1) name
 #define SHARED_BY_BLOCK(type, name) __shared__ type name
+#define NOT_UNROLLED _Pragma("unroll 1")  // the loop that follows: for a short program
 
 DEVICE unsigned load_acquire(const unsigned* cell) {
   unsigned value;
@@ -122,19 +124,20 @@ class [[nodiscard]] DeviceTeam {
   DEVICE void each_group(Count n, Body body) const {
     for (Count i = rank() / LANES; i < n; i += size() / LANES) body(i);
   }
-  // Neighbours go to different groups.
+  // Neighbours go to one group, which asks all of them in one read of memory.
   template <class Note, class Choose, class Body>
   DEVICE void each_chosen(Count n, Choose choose, Body body) const {
-    const Count groups = size() / LANES, group = rank() / LANES;
+    const Count groups = size() / LANES, share = (n + groups - 1) / groups;
+    const Count begin = rank() / LANES * share, end = begin + share < n ? begin + share : n;
     const int first_lane = threadIdx.x % 32 / LANES * LANES;
     const unsigned here = 0xffffffffu >> (32 - LANES) << first_lane;
-    for (Count first = group; first < n; first += groups * LANES) {
-      const Count mine = first + lane() * groups;
+    for (Count first = begin; first < end; first += LANES) {
+      const Count mine = first + lane();
       Note note{};
-      unsigned chosen = __ballot_sync(here, mine < n && choose(mine, note)) >> first_lane;
+      unsigned chosen = __ballot_sync(here, mine < end && choose(mine, note)) >> first_lane;
       for (; chosen != 0; chosen &= chosen - 1) {
         const int from = __ffs(chosen) - 1;
-        body(first + from * groups, broadcast(here, note, first_lane + from));
+        body(first + from, broadcast(here, note, first_lane + from));
       }
     }
   }
@@ -145,6 +148,8 @@ class [[nodiscard]] DeviceTeam {
   DEVICE T read(const T* cell) const { return *static_cast<const volatile T*>(cell); }
   template <class T>
   DEVICE void write(T* cell, T value) const { *static_cast<volatile T*>(cell) = value; }
+  template <class T>
+  DEVICE T read_once(const T* cell) const { return __ldcs(cell); }
 
   DEVICE bool claim(int* cell, int expected, int desired) const {
     return (on_grid() ? atomicCAS(cell, expected, desired) : atomicCAS_block(cell, expected, desired)) == expected;
@@ -176,8 +181,8 @@ class [[nodiscard]] DeviceTeam {
     return old;
   }
   DEVICE void add_all(Count* cell, Count value) const {
-    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
-    if (threadIdx.x % 32 == 0 && value != 0) fetch_add(cell, value);
+    value = of_block(value, [](Count a, Count b) { return a + b; });
+    if (speaks() && value != 0) fetch_add(cell, value);
   }
   template <class T>
   DEVICE T min_group(T value) const {
@@ -195,19 +200,13 @@ class [[nodiscard]] DeviceTeam {
   }
   template <class T>
   DEVICE void min_all(T* cell, T value) const {
-    for (int offset = 16; offset > 0; offset /= 2) {
-      const T other = __shfl_xor_sync(0xffffffffu, value, offset);
-      value = other < value ? other : value;
-    }
-    if (threadIdx.x % 32 == 0 && value < read(cell)) lower(cell, value);
+    value = of_block(value, [](T a, T b) { return b < a ? b : a; });
+    if (speaks() && value < read(cell)) lower(cell, value);
   }
   template <class T>
   DEVICE void max_all(T* cell, T value) const {
-    for (int offset = 16; offset > 0; offset /= 2) {
-      const T other = __shfl_xor_sync(0xffffffffu, value, offset);
-      value = other > value ? other : value;
-    }
-    if (threadIdx.x % 32 != 0 || value <= read(cell)) return;
+    value = of_block(value, [](T a, T b) { return b > a ? b : a; });
+    if (!speaks() || value <= read(cell)) return;
     auto* ordered = reinterpret_cast<long long*>(cell);
     on_grid() ? atomicMax(ordered, in_order(value)) : atomicMax_block(ordered, in_order(value));
   }
@@ -235,6 +234,25 @@ class [[nodiscard]] DeviceTeam {
     return received;
   }
   static constexpr DEVICE bool on_grid() { return SCOPE == Scope::grid; }
+  // The values of a warp put together; on a grid those of a block, so that one thread of it goes to memory: see speaks.
+  template <class T, class Join>
+  DEVICE T of_block(T value, Join join) const {
+    for (int offset = 16; offset > 0; offset /= 2) value = join(value, __shfl_xor_sync(0xffffffffu, value, offset));
+    if (!on_grid()) return value;
+    SHARED_BY_BLOCK(Parts<T>, parts);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) parts.of_warp[threadIdx.x / 32] = value;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      for (unsigned warp = 1; warp < blockDim.x / 32; ++warp) value = join(value, parts.of_warp[warp]);
+    }
+    return value;
+  }
+  DEVICE bool speaks() const { return threadIdx.x % (on_grid() ? blockDim.x : 32) == 0; }
+  template <class T>
+  struct Parts {
+    T of_warp[32];
+  };
   // Doubles that are not negative are ordered as their bits are.
   static DEVICE long long in_order(long long value) { return value; }
   static DEVICE long long in_order(double value) { return __double_as_longlong(value); }
@@ -259,6 +277,7 @@ using BlockTeam = DeviceTeam<LANES, Scope::block>;
 
 #define DEVICE inline
 #define DEVICE_APART inline
+#define NOT_UNROLLED
 
 using std::ilogb;
 using std::ldexp;
@@ -341,6 +360,8 @@ class [[nodiscard]] HostTeam {
     __atomic_load(cell, &value, __ATOMIC_RELAXED);
     return value;
   }
+  template <class T>
+  T read_once(const T* cell) const { return *cell; }
   template <class T>
   void write(T* cell, T value) const { __atomic_store(cell, &value, __ATOMIC_RELAXED); }
 

@@ -120,7 +120,11 @@ struct TightEdges {
       const Vertex first = static_cast<Vertex>(item % tiles) * width + team.lane();
       Dual best[Team::TILE];
       Vertex from[Team::TILE];
-      inspected += scan_tile(team, rows, count, part, parts, first, best, from);
+      if constexpr (Team::TILE == 1) {
+        inspected += scan_column(team, rows, count, part, parts, first, best[0], from[0]);
+      } else {
+        inspected += scan_tile(team, rows, count, part, parts, first, best, from);
+      }
       for (int k = 0; k < Team::TILE; ++k) {
         const Vertex column = first + k * team.lanes();
         if (column >= costs.num_columns) break;
@@ -165,34 +169,58 @@ struct TightEdges {
                          Dual (&best)[Team::TILE], Vertex (&from)[Team::TILE]) const {
     const Vertex in_tile = columns_in_tile(team, first);
     Dual v_of_column[Team::TILE];
-    for (int k = 0; k < bound<Team>(in_tile); ++k) {
-      // Columns past the end of the matrix stand for the first one; nothing is nearer than zero.
-      const Vertex column = first + (k < in_tile ? k * team.lanes() : 0);
+    for (Vertex k = 0; k < in_tile; ++k) {
       from[k] = NONE;
-      best[k] = k < in_tile ? distance[column] : 0;
-      v_of_column[k] = in_tile > 0 ? v[column] : 0;
+      best[k] = distance[first + k * team.lanes()];
+      v_of_column[k] = v[first + k * team.lanes()];
     }
-    if (in_tile == 0) return 0;
-    for (Vertex i = part; i < count; i += parts * Team::AT_ONCE) {
-      Dual reach[Team::AT_ONCE][Team::TILE];
-      for (int q = 0; q < Team::AT_ONCE; ++q) {
-        // Past the end of the list the first row is looked at again, and is no nearer than it was.
-        const Vertex row = rows[i + q * parts < count ? i + q * parts : i].row;
-        const Dual u_of_row = u[row];
-        for (int k = 0; k < bound<Team>(in_tile); ++k) {
-          const Vertex column = first + (k < in_tile ? k * team.lanes() : 0);
-          reach[q][k] = radius + slack(costs.at(row, column), u_of_row, v_of_column[k]);
-        }
-      }
-      for (int q = 0; q < Team::AT_ONCE; ++q) {
-        for (int k = 0; k < bound<Team>(in_tile); ++k) {
-          if (reach[q][k] >= best[k]) continue;
-          best[k] = reach[q][k];
-          from[k] = i + q * parts;
-        }
+    for (Vertex i = part; i < count; i += parts) {
+      const Vertex row = rows[i].row;
+      const Dual u_of_row = u[row];
+      for (Vertex k = 0; k < in_tile; ++k) {
+        const Dual reach = radius + slack(costs.at(row, first + k * team.lanes()), u_of_row, v_of_column[k]);
+        if (reach >= best[k]) continue;
+        best[k] = reach;
+        from[k] = i;
       }
     }
     return static_cast<Count>(in_tile) * ((count - part + parts - 1) / parts);
+  }
+
+  // The same for one column, with entries under way together; most are too large by far, and are not looked at exactly.
+  template <class Team>
+  DEVICE Count scan_column(const Team&, const Sprout* rows, Vertex count, Vertex part, Vertex parts, Vertex column,
+                           Dual& best, Vertex& from) const {
+    using Rough = typename DenseCosts<Cost>::Rough;
+    from = NONE;
+    if (column >= costs.num_columns) return 0;
+    best = distance[column];
+    const Dual v_of_column = v[column];
+    const Rough limit = static_cast<Rough>(costs.limit);
+    // Somewhat more than what cost - u must be less than.
+    const auto bound_now = [&] {
+      return roughly_above<Rough>(best) + roughly_above<Rough>(-radius) + roughly_above<Rough>(v_of_column);
+    };
+    Rough bound = bound_now();
+    for (Vertex i = part; i < count; i += parts * Team::AT_ONCE) {
+      Cost entry[Team::AT_ONCE];
+      Dual u_of_row[Team::AT_ONCE];
+      for (int q = 0; q < Team::AT_ONCE; ++q) {
+        // Past the end of the list the first row is looked at again, and is no nearer than it was.
+        const Vertex row = rows[i + q * parts < count ? i + q * parts : i].row;
+        u_of_row[q] = u[row];
+        entry[q] = costs.entry(row, column);
+      }
+      for (int q = 0; q < Team::AT_ONCE; ++q) {
+        if (costs.roughly_of_entry(entry[q], limit) - roughly_above<Rough>(u_of_row[q]) > bound) continue;
+        const Dual reach = radius + slack(costs.of_entry(entry[q]), u_of_row[q], v_of_column);
+        if (reach >= best) continue;
+        best = reach;
+        from = i + q * parts;
+        bound = bound_now();
+      }
+    }
+    return (count - part + parts - 1) / parts;
   }
 
   template <class Team>
@@ -201,9 +229,6 @@ struct TightEdges {
     const Vertex left = (costs.num_columns - first + team.lanes() - 1) / team.lanes();
     return left < Team::TILE ? left : Team::TILE;
   }
-  // A constant where a tile is held in registers, which have no addresses.
-  template <class Team>
-  static DEVICE Vertex bound(Vertex in_tile) { return Team::AT_ONCE > 1 ? Team::TILE : in_tile; }
 
   DEVICE void lower(Vertex column, Dual reach, Sprout from) const {
     if (reach >= distance[column]) return;

@@ -71,6 +71,11 @@ T __shfl_xor_sync(unsigned mask, T value, int change) {
 unsigned __ballot_sync(unsigned mask, bool yes);
 unsigned __activemask();
 
+template <class T>
+T __ldcs(const T* cell) {
+  return *cell;
+}
+
 inline int __ffs(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)); }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline long long __double_as_longlong(double number) { return emulator::bits_to<long long>(number); }
@@ -94,6 +99,7 @@ auto atomicMax_block(Arguments... arguments) { return atomicMax(arguments...); }
 // What team.cuh leaves to the GPU's compiler, or to us. Every line that calls append is a line of its own, as by nvcc.
 #define EMULATED_GPU
 #define DEVICE inline __attribute__((always_inline))
+#define NOT_UNROLLED
 #define DEVICE_APART __attribute__((noinline))
 #define PROGRAM(name, block_limit) inline void name
 #define SHARED_BY_BLOCK(type, name)             \
