@@ -360,7 +360,7 @@ def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: i
 
 
 # Integer costs that differ by no more than so many times the rows: they tie, and many paths have one length.
-FEW_VALUES = 0.7
+FEW_VALUES = {"cpu": 0.7, "gpu": 0.4}
 # A problem of fewer rows is solved by the search before pricing and an auction are done.
 FEW_ROWS = 256
 
@@ -368,7 +368,7 @@ FEW_ROWS = 256
 def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return Tree(), "sparse costs"
-    if costs.values_per_row() <= FEW_VALUES:
+    if costs.values_per_row() <= FEW_VALUES["gpu"]:
         return Classical(), "ties: integer costs of few values for each row"
     if min(costs.shape) < FEW_ROWS:
         return Tree(), "few rows"
@@ -388,7 +388,7 @@ def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
         return JV(), "on one core shortest augmenting paths do least work"
     if min(costs.shape) < FEW_ROWS_ON_CPU[costs.array.dtype.kind]:
         return JV(), "few rows: on one core shortest augmenting paths do least work"
-    if costs.values_per_row() <= FEW_VALUES and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
+    if costs.values_per_row() <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
         return JV(), "ties: integer costs of few values for each row"
     if not costs.fits_core():
         return JV(), "costs of a range that leaves no room for the duals of a part of them"

@@ -219,19 +219,34 @@ def _refuse_threads(threads: int | None) -> None:
 
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool]:
     """The lowest and the highest finite entry of a matrix, and whether it holds NaN, +inf and -inf."""
-    with array.device:
-        lowest, highest = cupy.stack([array.min(), array.max()]).tolist()
-        if array.dtype.kind == "i" or np.isfinite(lowest) and np.isfinite(highest):
-            return lowest, highest, False, False, False
-        if lowest != lowest:
-            return lowest, highest, True, False, False
-        finite = cupy.stack([_lowest_finite()(array), -_lowest_finite()(-array)]).tolist()
-    return *finite, False, highest == np.inf, lowest == -np.inf
+    rows, columns = array.shape
+    with array.device as device:
+        kernel = program("inspection.cuh", "inspect_costs_grid", device.id, inspected_cost=c_type(array))
+        state = cupy.zeros(5 + ARRIVALS, np.int64)
+        blocks = max(1, min(device.attributes["MultiProcessorCount"], array.size // BLOCK_SIZE))
+        row_stride, column_stride = _strides_of(array)
+        kernel(
+            (blocks,), (BLOCK_SIZE,),
+            (array, np.int64(rows), np.int64(columns), row_stride, column_stride, state, state[5:]),
+        )  # fmt: skip
+        lowest, minus_highest, nans, plus_infs, minus_infs = state[:5].tolist()
+    range_of = (_from_order(lowest, array.dtype), _from_order(~minus_highest, array.dtype))
+    return *range_of, nans > 0, plus_infs > 0, minus_infs > 0
 
 
-@cache
-def _lowest_finite() -> Any:
-    return cupy.ReductionKernel("T x", "T y", "isinf(x) ? abs(x) : x", "a < b ? a : b", "y = a", "1.0 / 0.0", "lowest")
+def _strides_of(array: Any) -> tuple[np.int64, np.int64]:
+    """The strides of a matrix, in entries."""
+    row_stride, column_stride = (np.int64(stride // array.itemsize) for stride in array.strides)
+    return row_stride, column_stride
+
+
+def _from_order(place: int, dtype: Any) -> int | float:
+    """The number that `order_of` in csrc/inspection.cuh puts in a place; an infinity where no float was finite."""
+    if dtype.kind == "i":
+        return place
+    if place in (2**63 - 1, -(2**63)):
+        return float(np.copysign(np.inf, place))
+    return float(np.int64(place if place >= 0 else place ^ (2**63 - 1)).view(np.float64))
 
 
 def assign(
@@ -257,7 +272,7 @@ def assign(
         journal = cupy.empty((2, journal_length(method, rows)), np.int32)
         workspace = cupy.empty(_assignment_workspace_size(method, rows, columns, blocks * block_size), np.uint8)
         report, progress, arrivals = counters_at_zero()
-        row_stride, column_stride = (np.int64(stride // costs.array.itemsize) for stride in costs.array.strides)
+        row_stride, column_stride = _strides_of(costs.array)
         arguments = (
             np.int32(rows), np.int32(columns), costs.array, row_stride, column_stride, np.int32(costs.maximize),
             _limit_of(costs.limit, dual), row_match, col_match, u, v, journal[0], journal[1], workspace,

@@ -32,6 +32,7 @@ struct Auction {
   Vertex* next_row;  // [1] that has not bid yet in this round
   Count* num_bids;   // [1]
   Count* discount;   // [1] by how much the highest price lies below zero
+  Dual* highest;     // [1] the same of v
   int owner_bits;
   int cost_bits;     // costs are made longer by so many bits, so that epsilon can be less than one
   int price_bits;    // prices are shorter than costs by so many bits
@@ -42,6 +43,7 @@ struct Auction {
     next_row = workspace.take<Vertex>(1);
     num_bids = workspace.take<Count>(1);
     discount = workspace.take<Count>(1);
+    highest = workspace.take<Dual>(1);
   }
 
   // From all prices at zero: leaves v, and the rows of pairs that are tight within epsilon. Where columns may stay free
@@ -55,6 +57,29 @@ struct Auction {
     if (core.has_epsilon()) {
       for (int bits = FIRST; bits > LAST; bits -= STEP) hold_round(team, epsilon(bits));
     }
+    run_again(team);
+  }
+
+  // From v, when the core has grown after a search. Duals that were given may lie above zero; then others are the highest
+  // here, and some prices are too high, no more.
+  template <class Team>
+  DEVICE void run_from_duals(Team& team) {
+    choose_units();
+    if (team.rank() == 0) {
+      *num_bids = 0;
+      *highest = core.infinite();
+    }
+    team.sync();
+    Dual least = core.infinite();
+    team.each(core.num_columns, [&](Count column) { least = -v[column] < least ? -v[column] : least; });
+    team.min_all(highest, least);
+    team.sync();
+    team.each(core.num_columns, [&](Count column) {
+      const Dual below = -v[column] - *highest;
+      const Count price = below > 0 ? -in_units(lengthened(below < spread ? below : spread)) : 0;
+      words[column] = word(price < lowest_price() ? lowest_price() : price, no_owner());
+    });
+    team.sync();
     run_again(team);
   }
 
@@ -193,7 +218,8 @@ struct Auction {
     return owner_of(found) == no_owner() ? STOP : static_cast<Vertex>(owner_of(found));
   }
 
-  // A square problem does not change when all v do; so that they stay small, the highest is made zero.
+  // A square problem does not change when all v do; so that they stay small, the highest is made zero, or a little less,
+  // so that prices can be refined.
   template <class Team>
   DEVICE void read_off(Team& team) const {
     if (team.rank() == 0) *discount = 0x7fffffffffffffff;
@@ -207,9 +233,10 @@ struct Auction {
     team.min_all(discount, least);
     team.sync();
     const Count above = core.num_rows == core.num_columns ? *discount : 0;
+    const Dual room = core.has_epsilon() ? static_cast<Dual>(core.typical_spread()) : 0;
     team.each(core.num_columns, [&](Count i) {
       const Vertex column = static_cast<Vertex>(i);
-      const Dual here = shortened(value_of(price_of(words[column]) + above));
+      const Dual here = shortened(value_of(price_of(words[column]) + above)) - room;
       v[column] = here > -spread ? here : -spread;
       const Count owner = owner_of(words[column]);
       if (owner != no_owner()) matching.row_match[owner] = column;

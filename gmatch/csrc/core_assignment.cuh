@@ -16,23 +16,24 @@
 constexpr int MOST_REPRICINGS = 16;
 // Passes before the first search: the auction's prices tell most of what the core lacks.
 constexpr int EARLY_REPRICINGS = 1;
+// More than one entry for so many rows is much.
+constexpr Vertex ROWS_FOR_AN_ENTRY = 64;
 
 // Makes pairs tight that are nearly so: v of a pair rises until its row finds nothing better, so others may have to rise,
-// too. Where the pairs are the best ones, that comes to an end, with all of them tight; else some would rise for ever. All
-// columns are to be matched, so that v may lie above zero. Only the row of a pair changes its v; what others see of
-// it may be old, and they look again.
+// too. Where the pairs are the best ones, that comes to an end, with all of them tight; else some would rise for ever.
+// Only the row of a pair changes its v; what others see of it may be old, and they look again.
 //
 // Goldberg, Kennedy, "An efficient cost scaling algorithm for the assignment problem", Mathematical Programming 71 (1995),
 // price refinement.
 template <class Team, class Cost, class Dual>
-DEVICE void refine_prices(Team& team, const Core<Cost>& core, const Matching& matching, Dual* v, Dual most) {
+DEVICE void refine_prices(Team& team, const Core<Cost>& core, const Matching& matching, Dual* v) {
   constexpr int MOST_ROUNDS = 12, PASSES = 3;
   bool rises = true;
   for (int round = 0; round < MOST_ROUNDS && team.any(rises); ++round) {
     for (int pass = 0; pass < PASSES; ++pass) {
       rises = false;
       team.each_group(core.num_rows, [&](Count row) {
-        rises |= refine_price(team, core, static_cast<Vertex>(row), matching.row_match[row], v, most);
+        rises |= refine_price(team, core, static_cast<Vertex>(row), matching.row_match[row], v);
       });
     }
   }
@@ -41,7 +42,7 @@ DEVICE void refine_prices(Team& team, const Core<Cost>& core, const Matching& ma
 
 // Returns whether it rose.
 template <class Team, class Cost, class Dual>
-DEVICE bool refine_price(const Team& team, const Core<Cost>& core, Vertex row, Vertex column, Dual* v, Dual most) {
+DEVICE bool refine_price(const Team& team, const Core<Cost>& core, Vertex row, Vertex column, Dual* v) {
   if (column == NONE) return false;
   Dual least = core.infinite(), own = least;
   for (Count edge = core.begin(row) + team.lane(); edge < core.end(row); edge += team.lanes()) {
@@ -53,7 +54,7 @@ DEVICE bool refine_price(const Team& team, const Core<Cost>& core, Vertex row, V
   least = team.min_group(least);
   own = team.min_group(own);
   const Dual here = team.read(&v[column]), risen = here + (own - least);
-  if (is_rounding(own - least, least, here) || risen > most) return false;
+  if (is_rounding(own - least, least, here) || risen > 0) return false;
   if (team.lane() == 0) team.write(&v[column], risen);
   return true;
 }
@@ -79,7 +80,7 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
     if (core.totals->added == 0) break;
     auction.run_again(team);
   }
-  if (core.has_epsilon()) refine_prices(team, core, task.matching, task.v, spread);
+  if (core.has_epsilon()) refine_prices(team, core, task.matching, task.v);
   if (team.rank() == 0) {
     task.report->bids = *auction.num_bids;
     task.report->start_ns += lap(team, now);
@@ -121,6 +122,23 @@ DEVICE_APART Team reprice_core(Team team, Core<Cost> core, AssignmentTask<Dual> 
     ++task.report->repricings;
     task.report->price_ns += lap(team, now);
   }
+  return team;
+}
+
+// Step 2 again, from v: where the core has grown by much, the rows that this leaves free are fewer than those that found
+// something better.
+template <class Team, class Cost, class Dual>
+DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
+  Count now = team.nanoseconds();
+  Auction<Cost> auction{core, task.matching, task.v, spread};
+  auction.carve(workspace);
+  auction.run_from_duals(team);
+  refine_prices(team, core, task.matching, task.v);
+  if (team.rank() == 0) {
+    task.report->bids += *auction.num_bids;
+    task.report->start_ns += lap(team, now);
+  }
+  team.sync();
   return team;
 }
 
@@ -177,6 +195,8 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
       margin *= 8;
     } else if (core.totals->added == 0) {
       break;
+    } else if (all_matched && core.has_epsilon() && core.totals->added > core.num_rows / ROWS_FOR_AN_ENTRY) {
+      team = bid_again(team, core, from_duals, spread, workspace);
     }
   }
   team.sync();

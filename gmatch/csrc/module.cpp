@@ -496,6 +496,16 @@ void add_row(CostRange<Cost>& range, const Cost* row, Count columns, Count strid
   range = here;
 }
 
+// A matrix in one piece is one long row.
+template <class Cost>
+void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count columns, Count row_stride,
+              Count column_stride) {
+  const bool by_rows = column_stride == 1 && row_stride == columns;
+  const bool by_columns = row_stride == 1 && column_stride == rows;
+  if (by_rows || by_columns) return add_row(range, entries, rows * columns, 1);
+  for (Count row = 0; row < rows; ++row) add_row(range, entries + row * row_stride, columns, column_stride);
+}
+
 // What a small call leaves in one array of 8-byte cells, so that it costs no more than it must; Python takes it apart when
 // it is asked for: these counters, u, v, the costs of the pairs in the order of the rows, row_match and col_match.
 enum SmallCounter { small_augmentations, small_rows_scanned, small_dual_updates, small_entries_read, small_ns, SMALL_COUNTERS };
@@ -515,7 +525,7 @@ bool assign_small_as(const nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>& gi
   std::optional<nb::gil_scoped_release> others_may_run;
   if (std::min(rows, columns) > VERY_SMALL_SIDE) others_may_run.emplace();
   CostRange<Cost> range = empty_range<Cost>();
-  for (Vertex row = 0; row < rows; ++row) add_row(range, entries + row * given.stride(0), columns, given.stride(1));
+  add_rows(range, entries, rows, columns, given.stride(0), given.stride(1));
   if (!is_plain(range)) return false;
 
   const HostTeam clock(0, 1, nullptr);

@@ -1,0 +1,67 @@
+// inspection.cpp: inspect_costs_grid, for one INSPECTED_COST.
+#include "matrices.h"
+
+#include "inspection.cuh"
+
+using Cost = INSPECTED_COST;
+
+// What a plain loop sees.
+static CostInspection seen_in(const Matrix<Cost>& matrix) {
+  using Dual = DualOf<Cost>::type;
+  CostInspection seen{std::numeric_limits<Count>::max(), std::numeric_limits<Count>::max(), 0, 0, 0};
+  bool any = false;
+  Dual lowest{}, highest{};
+  matrix.each([&](Vertex row, Vertex column) {
+    const auto entry = static_cast<Dual>(matrix.entry(row, column));
+    if constexpr (std::is_floating_point_v<Cost>) {
+      seen.nans += std::isnan(entry);
+      seen.plus_infs += entry > 0 && std::isinf(entry);
+      seen.minus_infs += entry < 0 && std::isinf(entry);
+      if (!std::isfinite(entry)) return;
+    }
+    // Of zeros with either sign the negative one is the lower.
+    const auto is_below = [](Dual a, Dual b) {
+      return a < b || (a == b && std::signbit(static_cast<double>(a)) > std::signbit(static_cast<double>(b)));
+    };
+    if (!any || is_below(entry, lowest)) lowest = entry;
+    if (!any || is_below(highest, entry)) highest = entry;
+    any = true;
+  });
+  if (any) {
+    seen.lowest = order_of(lowest);
+    seen.minus_highest = ~order_of(highest);
+  }
+  return seen;
+}
+
+template <class Float>
+static void spoil(Random& random, Matrix<Float>& matrix) {
+  if constexpr (std::is_floating_point_v<Float>) {
+    using Limits = std::numeric_limits<Float>;
+    for (const Float odd : {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), Float{-0.0}}) {
+      if (random() % 2 == 0) matrix.entry(random() % matrix.rows, random() % matrix.columns) = odd;
+    }
+  }
+}
+
+int main(int argc, char** argv) {
+  return fuzz(argc, argv, [](Random& random) -> std::string {
+    Matrix<Cost> matrix = draw_matrix<Cost>(random, 40);
+    spoil(random, matrix);
+    const emulator::Launch launch = draw_launch(random);
+    emulator::instance += ": " + matrix.name + ", " + name_of(launch);
+    CostInspection found{1, 2, 3, 4, 5};
+    emulator::launch(launch, [&] {
+      inspect_costs_grid(matrix.first(), matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride, &found,
+                         arrivals);
+    });
+    const CostInspection seen = seen_in(matrix);
+    if (found.lowest != seen.lowest || found.minus_highest != seen.minus_highest) return "another range";
+    const auto differs = [](Count a, Count b) { return (a > 0) != (b > 0); };
+    if (differs(found.nans, seen.nans) || differs(found.plus_infs, seen.plus_infs) ||
+        differs(found.minus_infs, seen.minus_infs)) {
+      return "other numbers that are not finite";
+    }
+    return "";
+  });
+}
