@@ -31,14 +31,37 @@ DEVICE ClaimedForest<true> carve_forest(Workspace& workspace, const Matching& ma
   return forest;
 }
 
+// The least of cost - v that this lane of a group sees in a row.
+template <class Team, class Cost>
+DEVICE auto least_reduced_cost(const Team& team, const TightEdges<Cost>& edges, Vertex row) {
+  using Dual = typename TightEdges<Cost>::Dual;
+  const DenseCosts<Cost>& costs = edges.costs;
+  Dual least = costs.infinite();
+  TightLists::each_column(
+      team, 0, costs.num_columns, [&](Vertex column) { return costs.at(row, column) - edges.v[column]; },
+      [&](Vertex, Dual reduced) { least = reduced < least ? reduced : least; });
+  return least;
+}
+
 template <class Cost>
 DEVICE bool is_tight(const TightEdges<Cost>& edges, Vertex row, Vertex column) {
   return !(edges.slack(edges.costs.at(row, column), edges.u[row], edges.v[column]) > 0);
 }
 
-// The largest u for the v there are: no slack is negative, and every row has a tight edge.
+// As reduce_rows, row by row.
+template <class Team, class Edges>
+DEVICE void reduce_each_row(const Team& team, const Edges& edges) {
+  team.each_group(edges.costs.num_rows, [&](Count i) {
+    const Vertex row = static_cast<Vertex>(i);
+    const auto least = team.min_group(least_reduced_cost(team, edges, row));
+    // A row without an allowed pair has no tight edge, whatever its dual.
+    if (team.lane() == 0) edges.u[row] = least == edges.costs.infinite() ? 0 : least;
+  });
+}
+
+// As reduce_rows, in one pass over the matrix.
 template <class Team, class Cost>
-DEVICE void reduce_rows(const Team& team, const TightEdges<Cost>& edges) {
+DEVICE void reduce_rows_together(const Team& team, const TightEdges<Cost>& edges) {
   using Pass = RowPass<Cost>;
   using Rough = typename Pass::Rough;
   constexpr Vertex MINE = Pass::STRATA / Team::LANES;
@@ -62,6 +85,17 @@ DEVICE void reduce_rows(const Team& team, const TightEdges<Cost>& edges) {
       if (team.lane() == 0) edges.u[first_row + r] = u == costs.infinite() ? 0 : u;
     }
   });
+}
+
+// The largest u for the v there are: no slack is negative, and every row has a tight edge.
+template <class Team, class Edges>
+DEVICE void reduce_rows(const Team& team, const Edges& edges) {
+  reduce_each_row(team, edges);
+}
+template <class Team, class Cost>
+DEVICE void reduce_rows(const Team& team, const TightEdges<Cost>& edges) {
+  if constexpr (Team::STREAMS) reduce_rows_together(team, edges);
+  else reduce_each_row(team, edges);
 }
 
 // The largest v for the u there are; for square problems, where every column will be matched.

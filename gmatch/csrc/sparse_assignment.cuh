@@ -18,17 +18,6 @@ DEVICE auto least_reduced_cost(const Team& team, const SparseTightEdges<Costs>& 
   return least;
 }
 
-// The largest u for the v there are: no slack is negative, and every row has a tight edge.
-template <class Team, class Costs>
-DEVICE void reduce_rows(const Team& team, const SparseTightEdges<Costs>& edges) {
-  team.each_group(edges.costs.num_rows, [&](Count i) {
-    const Vertex row = static_cast<Vertex>(i);
-    const auto least = team.min_group(least_reduced_cost(team, edges, row));
-    // A row without an allowed pair has no tight edge, whatever its dual.
-    if (team.lane() == 0) edges.u[row] = least == edges.costs.infinite() ? 0 : least;
-  });
-}
-
 template <class Costs>
 DEVICE bool is_tight(const SparseTightEdges<Costs>& edges, Vertex row, Vertex column) {
   for (auto edge = edges.costs.begin(row); edge < edges.costs.end(row); ++edge) {

@@ -20,6 +20,7 @@
 //                              asks for each i, and what it notes reaches its group
 //   TILE                       how many columns a thread of a dense step holds in registers, or in its cache
 //   PASSES                     whether asking every vertex costs less than keeping a list of some
+//   STREAMS                    whether it reads matrices as fast as the memory can give them, or has other worries
 //   SMALL_STEP                 a list that each_group leaves to rank 0, where steps without barriers pay; else 0
 //   AT_ONCE                    how many loads it starts before it waits for the first
 //   ROWS_AT_ONCE               how many rows of a matrix a lane group reads together
@@ -89,7 +90,7 @@ class [[nodiscard]] DeviceTeam {
   DEVICE int rank() const { return (on_grid() ? blockIdx.x * blockDim.x : 0) + threadIdx.x; }
   DEVICE int size() const { return (on_grid() ? gridDim.x : 1) * blockDim.x; }
   static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, ROWS_AT_ONCE = 4, SMALL_STEP = 0;
-  static constexpr bool PASSES = true;
+  static constexpr bool PASSES = true, STREAMS = SCOPE == Scope::grid;
   DEVICE bool alone() const { return false; }
   DEVICE int lane() const { return threadIdx.x % LANES; }
   DEVICE int lanes() const { return LANES; }
@@ -317,7 +318,7 @@ class [[nodiscard]] HostTeam {
   HostTeam(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
 
   static constexpr int LANES = 1, TILE = 512, AT_ONCE = 1, ROWS_AT_ONCE = 1, SMALL_STEP = 64;
-  static constexpr bool PASSES = false;
+  static constexpr bool PASSES = false, STREAMS = false;
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool alone() const { return size_ == 1; }

@@ -187,7 +187,8 @@ struct TightEdges {
     return static_cast<Count>(in_tile) * ((count - part + parts - 1) / parts);
   }
 
-  // The same for one column, with entries under way together; most are too large by far, and are not looked at exactly.
+  // The same for one column, some entries together. Of a team that streams most are too large by far, and are not looked
+  // at exactly.
   template <class Team>
   DEVICE Count scan_column(const Team&, const Sprout* rows, Vertex count, Vertex part, Vertex parts, Vertex column,
                            Dual& best, Vertex& from) const {
@@ -212,7 +213,8 @@ struct TightEdges {
         entry[q] = costs.entry(row, column);
       }
       for (int q = 0; q < Team::AT_ONCE; ++q) {
-        if (costs.roughly_of_entry(entry[q], limit) - roughly_above<Rough>(u_of_row[q]) > bound) continue;
+        const Rough rough_u = roughly_above<Rough>(u_of_row[q]);
+        if (Team::STREAMS && costs.roughly_of_entry(entry[q], limit) - rough_u > bound) continue;
         const Dual reach = radius + slack(costs.of_entry(entry[q]), u_of_row[q], v_of_column);
         if (reach >= best) continue;
         best = reach;
