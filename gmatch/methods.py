@@ -272,9 +272,10 @@ class Core(_Method):
     """Assignment by pricing: a sparse core is solved, and the rest of the matrix only held against its duals.
 
     One pass over the costs picks the best entries of every row. An auction with shrinking epsilon (Bertsekas 1988)
-    pairs most rows along them, the search of `Tree` matches the others, and a pass over the costs finds what their
-    duals overprice; that joins the core, until there is nothing. Where the core cannot do it, `Tree` goes on in the
-    whole matrix from the duals there are. O(n**2 m) work at worst, O(n + m) memory beside the costs, 1 KB a row.
+    pairs nearly all rows along them, its prices are refined until these pairs are tight (Goldberg and Kennedy 1995),
+    the search of `Tree` matches the other rows, and a pass over the costs finds what their duals overprice; that joins
+    the core, until there is nothing. Where the core cannot do it, `Tree` goes on in the whole matrix from the duals
+    that there are. O(n**2 m) work at worst, O(n + m) memory beside the costs, 1 KB a row.
 
     On one thread of the host the core is solved by shortest paths, as `JV` solves sparse costs, and a row is priced
     again when a search comes as far as what it left out (Volgenant 1996), so that the end of the search is the proof.

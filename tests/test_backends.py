@@ -104,3 +104,20 @@ def test_no_gpu_says_what_to_do() -> None:
 def test_threads_are_for_the_cpu() -> None:
     with pytest.raises(gmatch.InvalidInput, match="threads is for the CPU"):
         gmatch.max_matching(sp.eye_array(3), device="gpu", threads=2)
+
+
+@pytest.mark.parametrize("number", [0.0, 1.5, -2.25, 5e-324, -1e-310, 1.7e308, -1.7e308, 7, -(2**63), 2**63 - 1])
+def test_numbers_come_back_from_their_order(number: float) -> None:
+    """As csrc/inspection.cuh gives them."""
+    if isinstance(number, int):
+        assert gpu._from_order(number, np.dtype(np.int64)) == number
+        return
+    bits = int(np.float64(number).view(np.int64))
+    place = bits if bits >= 0 else bits ^ (2**63 - 1)
+    assert gpu._from_order(place, np.dtype(np.float64)) == number
+
+
+def test_no_finite_number_has_a_place() -> None:
+    nothing_seen = 2**63 - 1
+    assert gpu._from_order(nothing_seen, np.dtype(np.float64)) == np.inf
+    assert gpu._from_order(~nothing_seen, np.dtype(np.float64)) == -np.inf

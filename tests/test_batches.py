@@ -177,7 +177,7 @@ def test_methods_are_chosen_by_ties_and_size() -> None:
         return assignment_method_of("auto", device, gmatch.DenseCosts(cost))[0]
 
     rows = FEW_ROWS
-    few, many = np.eye(rows, dtype=int) * (rows // 2), np.eye(rows, dtype=int) * rows
+    few, many = np.eye(rows, dtype=int) * (rows // 3), np.eye(rows, dtype=int) * rows
     assert chosen(few) == gmatch.Classical() and chosen(few, "cpu") == chosen(many, "cpu") == gmatch.JV()
     assert chosen(many) == chosen(many / 9) == gmatch.Core()
     assert chosen(many[1:]) == chosen(many[1:] / 9) == gmatch.Tree()

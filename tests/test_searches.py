@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from assignment_oracles import on
 
 import gmatch
+from gmatch.datasets import costs as families
 
 # Levels and augmentations of the first phases, entries inspected, phases; from the first fit.
 SEARCHES = {
@@ -76,3 +77,12 @@ def test_who_begins_in_turns() -> None:
             stats = gmatch.max_matching(graph, threads=threads).stats
             assert (stats["depth_first"] == stats["phases"]) == begins
             assert begins or stats["depth_first"] < stats["phases"]
+
+
+@pytest.mark.parametrize("costs", [families.uniform(1000, 1), families.uniform_floats(1000)], ids=["int", "float"])
+def test_few_rows_are_left_to_the_search(costs: np.ndarray, device: str) -> None:
+    """The auction pairs nearly all rows of a core, and its prices are refined until these pairs are tight."""
+    threads = 2 if device == "cpu" else None
+    assignment = gmatch.lap(costs, method=gmatch.Core(), device=device, threads=threads, certify=True)
+    found = assignment.stats["augmentations_per_phase"]
+    assert sum(found[: found.index(0)]) < 50
