@@ -172,10 +172,11 @@ class Mixed(_Method):
 
     A turn ends when two of its phases found more than half as many paths as one before them: many more such phases
     would follow. Breadth first needs hundreds of phases on some graphs (a dense staircase, a mesh whose first fit
-    drifted), depth first on others (random ones of few entries a row); rarely both. Most graphs need one turn, of
-    `Claims`; small ones whose start left a few hundredths of the pairs to be found, as permuted meshes, one of
-    `PothenFan`. ``stats["depth_first"]`` counts the phases of `PothenFan`: those are serial, the others share the
-    threads of the call. O(phases * entries) work, and at most log2(rows) + 3 phases a turn.
+    drifted), depth first on others (random ones of few entries a row); rarely both. `Claims` has the first turn where
+    the graph is large, or the start left little to be found, and mostly needs no other; else `PothenFan` is tried, and
+    stopped if it inspects more entries than a pass or two over the graph would. ``stats["depth_first"]`` counts the
+    phases of `PothenFan`: those are serial, the others share the threads of the call. O(phases * entries) work, and at
+    most log2(rows) + 3 phases a turn.
     """
 
 

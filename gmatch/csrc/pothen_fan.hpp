@@ -50,27 +50,32 @@ class PothenFan {
     search_ = 0;
   }
 
-  // Searches until a phase finds no path, or stop(paths) ends it after a phase that found some. Returns whether the
-  // matching is proven. Between two runs others may match more rows and columns.
+  static constexpr Count NO_BUDGET = 0x7fffffffffffffff;
+
+  // Searches until a phase finds no path, or stop(paths) ends it after a phase that found some, or more than `budget`
+  // entries have been inspected: that cuts a phase short. Returns whether the matching is proven. Between two runs
+  // others may match more rows and columns.
   template <class Stop = NeverStop>
-  bool run(const Task& task, Stop stop = {}) {
+  bool run(const Task& task, Stop stop = {}, Count budget = NO_BUDGET) {
     Report& report = *task.report;
     const HostTeam clock(0, 1, nullptr);
     Count now = clock.nanoseconds();
     inspected_ = 0;
+    budget_ = budget;
     Vertex found;
     do {
       found = run_phase();
+      if (found == 0 && was_cut_) break;
       task.journal.levels[report.phases] = deepest_;
       task.journal.augmentations[report.phases] = found;
       task.progress->augmented += found;
       report.levels += deepest_;
       ++report.phases;
       ++report.depth_first;
-    } while (found > 0 && !stop(found));
+    } while (found > 0 && !was_cut_ && !stop(found));
     report.edges_inspected += inspected_;
     report.search_ns += lap(clock, now);
-    return found == 0;
+    return found == 0 && !was_cut_;
   }
 
   // After the proof: is this column on an alternating path from a free row?
@@ -92,12 +97,18 @@ class PothenFan {
   Vertex run_phase() {
     step_ = -step_;
     deepest_ = 0;
+    was_cut_ = false;
     if (static_cast<Count>(search_) + num_roots_ >= DEAD) forget_visits();
     first_search_ = search_ + 1;
     Vertex found = 0, kept = 0;
     for (Vertex i = 0; i < num_roots_; ++i) {
       const Vertex root = roots_[i];
       if (matching_.row_match[root] != NONE) continue;
+      if (inspected_ > budget_) {
+        was_cut_ = true;
+        roots_[kept++] = root;
+        continue;
+      }
       ++search_;
       if (search_from(root)) ++found;
       else if (met_others_) roots_[kept++] = root;
@@ -192,8 +203,9 @@ class PothenFan {
   Vertex search_ = 0, first_search_ = 0;  // the number of this search, and of the first one of this phase
   Offset step_ = -1;                      // how this phase goes through the columns of a row: 1 or -1
   Vertex deepest_ = 0;                    // rows on the longest path of this phase
+  bool was_cut_ = false;                  // did the budget end this phase?
   bool met_others_ = false;               // did this search see a column that another one of this phase had visited?
-  Count inspected_ = 0;
+  Count inspected_ = 0, budget_ = NO_BUDGET;
 };
 
 // Maximum cardinality matching: a start, the searches, and the proof. For a team of one.

@@ -28,7 +28,7 @@ struct RowPass {
   DEVICE void each_below(const Team& team, Vertex first_row, const Dual* v, const Bounds& bound, Visit visit) const {
     const Vertex blocks = costs.num_columns / STRATA;
     const Vertex turn = blocks == 0 ? 0 : static_cast<Vertex>(scattered(first_row) % static_cast<unsigned>(blocks));
-NOT_UNROLLED
+    NOT_UNROLLED
     for (int part = 0; part < 2; ++part) {
       const Vertex begin = part == 0 ? turn : 0, end = part == 0 ? blocks : turn;
       if (costs.column_stride == 1) each_in_blocks<true>(team, first_row, begin, end, v, bound, visit);
@@ -61,7 +61,7 @@ NOT_UNROLLED
   }
   template <Vertex BLOCKS, class Team, class Entries, class Bounds, class Visit>
   DEVICE void each_together(const Team& team, const Entries& entries_of, Count stride, Vertex first_column,
-                                   const Dual* v, const Bounds& bound, Visit visit) const {
+                            const Dual* v, const Bounds& bound, Visit visit) const {
     constexpr Vertex MINE = STRATA / Team::LANES, ROWS = Team::ROWS_AT_ONCE;
     const Rough limit = static_cast<Rough>(costs.limit);
     // All is under way before any of it is looked at.
