@@ -162,3 +162,15 @@ def test_threads_share_the_pricing(name: str) -> None:
             assert one.stats["gave_up"] or (other.row_match == one.row_match).all()
     with pytest.raises(gmatch.InvalidInput, match="threads must be an integer"):
         gmatch.lap(cost, threads=0)
+
+
+@pytest.mark.parametrize("cost", [
+    10**9 + np.random.default_rng(5).integers(0, 1000, (N, N)).astype(np.int32),
+    10**14 + np.random.default_rng(6).integers(0, 1000, (N, N)),
+    -(10**9) + np.random.default_rng(7).integers(0, 64, (N, N)).astype(np.float32) * 64,
+], ids=["int32", "int64", "float32"])  # fmt: skip
+def test_costs_that_rounding_makes_alike(cost: np.ndarray) -> None:
+    """Passes over the matrix hold entries against bounds in shorter numbers first; none may be passed over for that."""
+    assignment = gmatch.lap(cost, method=gmatch.Core(), threads=2, certify=True)
+    row_ind, col_ind = linear_sum_assignment(cost - cost.min())
+    assert assignment.cost == cost[row_ind, col_ind].sum(dtype=assignment.u.dtype)

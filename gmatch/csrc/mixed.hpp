@@ -37,12 +37,11 @@ struct Patience {
 // collection, natural and permuted.
 template <class Edges>
 Count entries_depth_first(const Edges& edges, const Task& task) {
-  constexpr Count NO_LIMIT = 0x7fffffffffffffff;
   const Count pairs = std::min(edges.num_rows, edges.num_columns), entries = edges.num_edges();
   const Count percent_missing = (pairs - task.report->start_size) * 100 / std::max<Count>(pairs, 1);
   if (percent_missing < 3) return 0;
   if (percent_missing >= 15) return entries <= 1 << 20 ? entries : 0;
-  return entries <= 1 << 17 ? NO_LIMIT : entries <= 1 << 19 ? 2 * entries : 0;
+  return entries <= 1 << 17 ? NO_BUDGET : entries <= 1 << 19 ? 2 * entries : 0;
 }
 
 // Depth first searches rank 0 alone; `proven`, which the team shares, says whether it was the last.
@@ -66,9 +65,7 @@ void match_in_turns(HostTeam& team, CsrEdges<Offset, Column> edges, const Task& 
     team.sync();  // all counts of the turn are in
     if (team.rank() == 0) {
       if (first_turn) depth_first.begin();
-      const bool is_trial = first_turn && !breadth_first;
-      if (is_trial) proven = depth_first.run(task, Patience{}, first_budget);
-      else proven = depth_first.run(task, Patience{});
+      proven = depth_first.run(task, Patience{}, breadth_first ? NO_BUDGET : first_budget);
     }
     team.sync();
     if (proven) return report_matching(team, depth_first, task);

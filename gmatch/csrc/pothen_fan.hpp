@@ -25,6 +25,9 @@
 #include "phases.cuh"
 #include "programs.cuh"
 
+// Of entries that depth first may inspect.
+constexpr Count NO_BUDGET = 0x7fffffffffffffff;
+
 template <class Offset, class Column>
 class PothenFan {
  public:
@@ -49,8 +52,6 @@ class PothenFan {
     for (Vertex column = 0; column < matching_.num_columns; ++column) visit_[column] = NEVER;
     search_ = 0;
   }
-
-  static constexpr Count NO_BUDGET = 0x7fffffffffffffff;
 
   // Searches until a phase finds no path, or stop(paths) ends it after a phase that found some, or more than `budget`
   // entries have been inspected: that cuts a phase short. Returns whether the matching is proven. Between two runs
