@@ -127,7 +127,7 @@ class CostBatch:
         return other
 
     def layout(self) -> Any:
-        """`BatchProblem` of csrc/assignment.cuh for each problem: an int64 array on the host, shape (problems, 6)."""
+        """`BatchProblem` of csrc/batch.cuh for each problem: an int64 array on the host, shape (problems, 6)."""
         rows, columns = self.shapes.T
         if self.array.ndim == 3:
             steps = [stride // self.array.itemsize for stride in self.array.strides]
@@ -143,6 +143,18 @@ class CostBatch:
         layout[:, 4] = np.maximum(rows, columns)
         layout[:, 5] = turned
         return layout
+
+    def short_layout(self) -> tuple[Any, int]:
+        """What `layout` says, and 0; of problems that are alike, of the first one, and how far apart they lie."""
+        if self.array.ndim != 3 or (self.shapes != self.shape[1:]).any() or self.array.strides[0] == 0:
+            return self.layout(), 0
+        rows, columns = self.shape[1:]
+        row_step, column_step = (stride // self.array.itemsize for stride in self.array.strides[1:])
+        first = (
+            (0, column_step, row_step, columns, rows, 1) if rows > columns
+            else (0, row_step, column_step, rows, columns, 0)
+        )  # fmt: skip
+        return np.array([first], np.int64), self.array.strides[0] // self.array.itemsize
 
     def _pack(self, matrices: list[Any]) -> None:
         """Copies matrices of any shapes into one array."""
@@ -266,7 +278,9 @@ def solve_batch(
             array[number, : len(part)] = part
         arrays[4][number] = 0
         arrays[4][number, assignment.row_ind] = assignment.pair_costs
-    status = [Status.LIMITED if some else Status.OPTIMAL for some in limited.tolist()]
+    status = [Status.OPTIMAL] * len(batch)
+    for number in limited.nonzero()[0].tolist():
+        status[number] = Status.LIMITED
     for number in partial:
         status[number] = Status.PARTIAL
     seconds = {step: counters.pop(f"{step}_ns") / 1e9 for step in STEPS}

@@ -100,10 +100,14 @@ class Claims(_Method):
     augmentation pass (Algorithm 6). With ``"gpubfs-wr"`` a tree stops at its first, and both passes are one.
     Frontiers are lists, so a level costs what its rows cost. O(phases * entries) work.
 
+    On a GPU ``"apfb"`` grows trees unevenly: between two barriers of the grid each block does up to 16 levels by
+    itself, from its share of the frontier. ``stats["levels"]`` counts those of the first block then.
+
     Parameters
     ----------
     search : {"apfb", "apsb"}
-        A phase ends when no tree can grow, or at the level that finds the first path.
+        A phase ends when no tree can grow, or at the level that finds the first path. With ``"gpubfs-wr"`` the former
+        ends, too, when half of the trees have a path and the frontier has come down to a sixteenth of its widest.
     bfs : {"gpubfs-wr", "gpubfs"}
         Whether a tree that found a path stops growing.
     """

@@ -227,6 +227,48 @@ def test_small_levels(search: str, bfs: str) -> None:
             assert stats[0][counter] == stats[1][counter] == stats[2][counter]
 
 
+def test_stragglers_are_left_to_the_next_phase() -> None:
+    """Trees that go on alone creep round those that have ended: on permuted meshes most levels were theirs."""
+    graph = gmatch.datasets.permute(gmatch.datasets.mesh_dual(1 << 14), seed=1)
+    by_bfs = {
+        bfs: gmatch.max_matching(graph, method=gmatch.Claims("apfb", bfs), initial="shuffled", threads=1, certify=True)
+        for bfs in ("gpubfs", "gpubfs-wr")
+    }
+    assert by_bfs["gpubfs-wr"].size == by_bfs["gpubfs"].size
+    assert by_bfs["gpubfs-wr"].stats["levels"] < 0.8 * by_bfs["gpubfs"].stats["levels"]
+
+
+@pytest.mark.parametrize("bfs", ["gpubfs", "gpubfs-wr"])
+@pytest.mark.parametrize("start", ["none", "auto"])
+def test_long_rows_among_short_ones(bfs: str, start: str, device: str) -> None:
+    """On a GPU a row of more than 256 entries is looked at in pieces, by many warps and in several steps."""
+    rng = np.random.default_rng(7)
+    lengths = np.concatenate([[255, 256, 257, 512, 513, 20_000, 20_000, 5_000], rng.integers(0, 3, 30_000)])
+    rng.shuffle(lengths)
+    indices = np.concatenate([rng.choice(20_000, length, replace=False) for length in lengths])
+    graph = sp.csr_array((np.ones(len(indices)), indices, np.concatenate([[0], lengths.cumsum()])), (30_008, 20_000))
+    matching = gmatch.max_matching(
+        gmatch.BipartiteGraph(graph).on(device), method=gmatch.Claims("apfb", bfs), initial=start, certify=True
+    )
+    assert matching.size == gmatch.max_matching(graph, method="pothen-fan").size
+
+
+@pytest.mark.parametrize("bfs", ["gpubfs", "gpubfs-wr"])
+@pytest.mark.parametrize("family", ["erdos_renyi", "mesh_dual", "kron"])
+def test_frontiers_of_all_widths(family: str, bfs: str, device: str) -> None:
+    """Wider than the lists of the blocks of a GPU hold, and as narrow as one tree."""
+    graph = {
+        "erdos_renyi": lambda: gmatch.datasets.erdos_renyi(300_000, 3),
+        "mesh_dual": lambda: gmatch.datasets.permute(gmatch.datasets.mesh_dual(1 << 16), seed=1),
+        "kron": lambda: gmatch.datasets.kron(13),
+    }[family]()
+    for start in ("none", "shuffled"):
+        matching = gmatch.max_matching(
+            gmatch.BipartiteGraph(graph).on(device), method=gmatch.Claims("apfb", bfs), initial=start, certify=True
+        )
+        assert matching.size == gmatch.max_matching(graph, threads=1).size
+
+
 @pytest.mark.parametrize("search", ["apfb", "apsb"])
 @pytest.mark.parametrize("bfs", ["gpubfs", "gpubfs-wr"])
 @pytest.mark.parametrize("branches", [2, 3, 4, 7])

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, Core, ForestKind, Mixed, Munkres, PothenFan, Tree
+from ..methods import JV, Claims, Classical, Core, ForestKind, Mixed, Munkres, PothenFan, Tree
 from .cpu import counters_by_name, counters_of, journal_length, journal_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ PAPER_BLOCK_SIZE = 256
 BLOCK_SIZE = 1024
 # Words of 8 bytes that a grid's barrier counts in.
 ARRIVALS = 2
-# A block for each multiprocessor: more threads make the barrier of the grid dearer, and a level is mostly latency.
+# A block for each multiprocessor: more threads make the barrier of the grid dearer, and a level is mostly latency. They
+# are worth it where blocks do several levels by themselves.
 GRID_BLOCK_SIZE = 512
 # Up to this many rows, columns and entries one thread block solves a problem faster than a grid with its barriers.
 BLOCK_TEAM_LIMIT = 1 << 14
@@ -117,7 +118,8 @@ def grid_of(method: Method, kernel: Any, rows: int, device: Any) -> tuple[int, i
     """Blocks of the grid, and threads of a block."""
     threads = getattr(method, "threads", None)
     if threads is None:
-        return device.attributes["MultiProcessorCount"], GRID_BLOCK_SIZE
+        grows_unevenly = isinstance(method, Claims) and not method.shortest_only
+        return device.attributes["MultiProcessorCount"], BLOCK_SIZE if grows_unevenly else GRID_BLOCK_SIZE
     resident = resident_blocks(kernel, PAPER_BLOCK_SIZE, device)
     wanted = CONSTANT_BLOCKS if threads == "ct" else -(-rows // PAPER_BLOCK_SIZE)
     return max(1, min(wanted, resident)), PAPER_BLOCK_SIZE
@@ -350,7 +352,7 @@ def assign_batch(
     problems, rows, columns = batch.shape
     dual = batch.dual_type
     with batch.array.device as device:
-        layout = batch.layout()
+        layout, step = batch.short_layout()
         fewer, more = (int(most) for most in layout[:, 3:5].max(axis=0, initial=0))
         # A thread for each column: threads without one only make the barrier dearer.
         block_size = min(GRID_BLOCK_SIZE, max(64, -(-more // 64) * 64))
@@ -362,23 +364,23 @@ def assign_batch(
         if near > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = near
         blocks = max(1, min(problems, resident_blocks(kernel, block_size, device, near)))
-        row_match, col_match = (cupy.full((problems, side), -1, np.int32) for side in (rows, columns))
-        u, v = (cupy.zeros((problems, side), dual) for side in (rows, columns))
-        pair_costs = cupy.zeros((problems, rows), batch.array.dtype)
-        fields = len(_native.REPORT_FIELDS)
-        state = cupy.zeros(problems * fields + 1, np.int64)
+        row_match, col_match = (cupy.empty((problems, side), np.int32) for side in (rows, columns))
+        u, v = (cupy.empty((problems, side), dual) for side in (rows, columns))
+        pair_costs = cupy.empty((problems, rows), batch.array.dtype)
+        reports = cupy.empty((problems, len(_native.REPORT_FIELDS)), np.int64)
+        taken = cupy.zeros(1, np.int64)
         workspace = cupy.empty(1 if near else blocks * bytes_needed, np.uint8)
         kernel(
             (blocks,), (block_size,),
             (
-                cupy.asarray(layout), np.int32(problems), np.int32(rows), np.int32(columns), batch.array,
-                np.int32(batch.maximize), _limit_of(batch.limit, dual), row_match, col_match, u, v, pair_costs, state,
-                np.int32(start), np.int32(isinstance(method, Tree) and method.paths == "many"), workspace,
-                np.int64(bytes_needed), np.int64(near), state[-1:],
+                cupy.asarray(layout), np.int64(step), np.int32(problems), np.int32(rows), np.int32(columns),
+                batch.array, np.int32(batch.maximize), _limit_of(batch.limit, dual), row_match, col_match, u, v,
+                pair_costs, reports, np.int32(start), np.int32(isinstance(method, Tree) and method.paths == "many"),
+                workspace, np.int64(bytes_needed), np.int64(near), taken,
             ),
             shared_mem=near,
         )  # fmt: skip
-        counters = counters_of(state[:-1].get())
+        counters = counters_of(reports.get())
     return row_match, col_match, u, v, pair_costs, counters | {"team": "block", "threads": blocks * block_size}
 
 

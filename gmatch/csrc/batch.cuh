@@ -9,12 +9,14 @@ struct BatchProblem {
   Count transposed;  // whether it was turned
 };
 
-// Independent problems. What belongs to problem p starts at p * most_rows, for columns at p * most_columns.
+// Independent problems. What belongs to problem p starts at p * most_rows, for columns at p * most_columns; where it has
+// fewer, NONE and zero follow.
 template <class Cost>
 struct Batch {
   using Dual = typename DenseCosts<Cost>::Dual;
 
-  const BatchProblem* problems;
+  const BatchProblem* problems;  // of each; or, if step is not 0, of the first of problems that are alike
+  Count step;                    // entries from one of these to the next
   int num_problems;
   Vertex most_rows, most_columns;  // as given, before a problem is turned
   const Cost* entries;
@@ -24,26 +26,33 @@ struct Batch {
   Vertex* col_match;
   Dual* u;
   Dual* v;
-  Cost* pair_costs;  // of rows as given; zero
-  Report* reports;  // [num_problems] zero
+  Cost* pair_costs;  // of rows as given
+  Report* reports;   // [num_problems]
   AssignmentStart start;
   bool many_paths;
 
+  DEVICE BatchProblem problem(int p) const {
+    if (step == 0) return problems[p];
+    BatchProblem like_the_first = problems[0];
+    like_the_first.offset += p * step;
+    return like_the_first;
+  }
+  DEVICE bool is_turned(int p) const { return problems[step == 0 ? p : 0].transposed; }
   DEVICE DenseCosts<Cost> costs(int p) const {
-    const BatchProblem& problem = problems[p];
+    const BatchProblem problem = this->problem(p);
     return {static_cast<Vertex>(problem.num_rows), static_cast<Vertex>(problem.num_columns), entries + problem.offset,
             problem.row_stride, problem.column_stride, maximize, limit};
   }
   // Where the rows and the columns of a problem have something, whichever way it was turned.
   template <class T>
   DEVICE T* of_rows(int p, T* rows, T* columns) const {
-    return problems[p].transposed ? columns + p * static_cast<Count>(most_columns)
-                                  : rows + p * static_cast<Count>(most_rows);
+    return is_turned(p) ? columns + p * static_cast<Count>(most_columns)
+                        : rows + p * static_cast<Count>(most_rows);
   }
   template <class T>
   DEVICE T* of_columns(int p, T* rows, T* columns) const {
-    return problems[p].transposed ? rows + p * static_cast<Count>(most_rows)
-                                  : columns + p * static_cast<Count>(most_columns);
+    return is_turned(p) ? rows + p * static_cast<Count>(most_rows)
+                        : columns + p * static_cast<Count>(most_columns);
   }
 };
 
@@ -61,16 +70,28 @@ DEVICE AssignmentTask<typename DenseCosts<Cost>::Dual> carve_task(Workspace& wor
   return task;
 }
 
-// The entries of the pairs, in the order of the rows as given.
+// The entries of the pairs, in the order of the rows as given; zero for the others.
 template <class Team, class Cost>
-DEVICE void note_pair_costs(const Team& team, const Batch<Cost>& batch, int p, const DenseCosts<Cost>& costs,
+DEVICE void note_pair_costs(Team& team, const Batch<Cost>& batch, int p, const DenseCosts<Cost>& costs,
                             const Matching& matching) {
   Cost* pair_costs = batch.pair_costs + p * static_cast<Count>(batch.most_rows);
+  team.each(batch.most_rows, [&](Count row) { pair_costs[row] = 0; });
+  team.sync();
+  const bool is_turned = batch.is_turned(p);
   team.each(costs.num_rows, [&](Count row) {
     const Vertex column = matching.row_match[row];
     if (column == NONE) return;
-    pair_costs[batch.problems[p].transposed ? column : row] =
-        costs.costs[row * costs.row_stride + column * costs.column_stride];
+    pair_costs[is_turned ? column : row] = costs.costs[row * costs.row_stride + column * costs.column_stride];
+  });
+}
+
+// What a task found for one side, of `count` vertices, and nothing for the others of so many as there is room for.
+template <class Team, class Dual>
+DEVICE void note_side(const Team& team, Vertex count, Vertex room, const Vertex* found_mates, const Dual* found_duals,
+                      Vertex* mates, Dual* duals) {
+  team.each(room, [&](Count i) {
+    mates[i] = i < count ? found_mates[i] : NONE;
+    duals[i] = i < count ? found_duals[i] : 0;
   });
 }
 
@@ -84,23 +105,19 @@ DEVICE void assign_problem(Team& team, const Batch<Cost>& batch, int p, char* me
   task.report = &batch.reports[p];
   task.start = batch.start;
   task.many_paths = batch.many_paths;
-  if (team.rank() == 0) *task.progress = Progress{};
+  if (team.rank() == 0) {
+    *task.progress = Progress{};
+    *task.report = Report{};
+  }
   team.sync();
   assign<Edges>(team, costs, task);
   team.sync();
   const Matching& matching = task.matching;
-  Vertex* row_match = batch.of_rows(p, batch.row_match, batch.col_match);
-  Vertex* col_match = batch.of_columns(p, batch.row_match, batch.col_match);
-  auto* u = batch.of_rows(p, batch.u, batch.v);
-  auto* v = batch.of_columns(p, batch.u, batch.v);
-  team.each(costs.num_rows, [&](Count row) {
-    row_match[row] = matching.row_match[row];
-    u[row] = task.u[row];
-  });
-  team.each(costs.num_columns, [&](Count column) {
-    col_match[column] = matching.col_match[column];
-    v[column] = task.v[column];
-  });
+  const bool is_turned = batch.is_turned(p);
+  note_side(team, costs.num_rows, is_turned ? batch.most_columns : batch.most_rows, matching.row_match, task.u,
+            batch.of_rows(p, batch.row_match, batch.col_match), batch.of_rows(p, batch.u, batch.v));
+  note_side(team, costs.num_columns, is_turned ? batch.most_rows : batch.most_columns, matching.col_match, task.v,
+            batch.of_columns(p, batch.row_match, batch.col_match), batch.of_columns(p, batch.u, batch.v));
   note_pair_costs(team, batch, p, costs, matching);
   team.sync();
 }
@@ -119,14 +136,17 @@ using Dual = DenseCosts<BATCH_COST>::Dual;
 
 // One block a problem; a block that is done takes the next one.
 PROGRAM(assign_batch, 512)
-(const BatchProblem* problems, int num_problems, int most_rows, int most_columns, const BATCH_COST* entries, int maximize,
- Dual limit, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v, BATCH_COST* pair_costs, Report* reports,
+(const BatchProblem* problems, Count step, int num_problems, int most_rows, int most_columns, const BATCH_COST* entries,
+ int maximize, Dual limit, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v, BATCH_COST* pair_costs, Report* reports,
  int start, int many_paths,
  char* workspace, Count workspace_size, Count near_size, int* next) {
   BlockTeam<32> team(nullptr);
-  const Batch<BATCH_COST> batch{problems, num_problems, most_rows, most_columns, entries, maximize != 0, limit, row_match,
-                          col_match, u, v, pair_costs, reports, static_cast<AssignmentStart>(start), many_paths != 0};
+  const Batch<BATCH_COST> batch{problems, step, num_problems, most_rows, most_columns, entries, maximize != 0, limit,
+                                row_match, col_match, u, v, pair_costs, reports, static_cast<AssignmentStart>(start),
+                                many_paths != 0};
   char* memory = team.own_memory(workspace, workspace_size, near_size);
-  for (int p = team.next(next); p < num_problems; p = team.next(next)) assign_problem<BATCH_EDGES<BATCH_COST>>(team, batch, p, memory);
+  for (int p = team.next(next); p < num_problems; p = team.next(next)) {
+    assign_problem<BATCH_EDGES<BATCH_COST>>(team, batch, p, memory);
+  }
 }
 #endif

@@ -12,19 +12,69 @@
 
 // A row of the frontier, and the root of its tree: read together, as one word of 8 bytes.
 struct alignas(8) Sprout {
-  Vertex row;
+  Vertex row;  // or ~piece of a long row
   Vertex root;
+};
+
+// Some edges of a long row, from the one numbered `first` on.
+struct Piece {
+  Vertex row;
+  Count first;
+};
+
+// The frontiers of a team: lists in memory, of the rows to expand in this step and in the next.
+struct Frontiers {
+  Sprout* sprouts;  // [2][room]
+  Count room;
+
+  template <class Team>
+  DEVICE const Sprout* now(const Steps<Team>& steps) const { return list(steps.parity()); }
+  template <class Team>
+  DEVICE Sprout* next(const Steps<Team>& steps) const { return list(steps.parity() ^ 1); }
+
+  template <class Team>
+  DEVICE void append(const Steps<Team>& steps, Sprout sprout) const { next(steps)[steps.append()] = sprout; }
+  // The steps of the team that shares the forest.
+  template <class Team>
+  DEVICE const Steps<Team>& shared(const Steps<Team>& steps) const { return steps; }
+
+ private:
+  // By arithmetic, not as an array of two pointers: that would put the forest into a GPU's local memory.
+  DEVICE Sprout* list(int parity) const { return sprouts + parity * room; }
+};
+
+// The frontiers of a part of a team, which takes some steps by itself: near lists. What has no room there joins the
+// next frontier of the whole team.
+template <class Team>
+struct NearFrontiers {
+  Frontiers near;
+  Frontiers far;
+  const Steps<Team>& far_steps;
+
+  template <class Part>
+  DEVICE void append(const Steps<Part>& steps, Sprout sprout) const {
+    const Vertex place = steps.append();
+    if (place < near.room) near.next(steps)[place] = sprout;
+    else far.append(far_steps, sprout);
+  }
+  template <class Part>
+  DEVICE const Steps<Team>& shared(const Steps<Part>&) const { return far_steps; }
 };
 
 // WITH_ROOTS: a root claims one path end, and its tree stops growing there (the early exit of GPUBFS-WR in Deveci et
 // al. 2013). Without, a tree can find many path ends, and the reverse pass keeps one.
-template <bool WITH_ROOTS>
+template <bool WITH_ROOTS, class Lists = Frontiers>
 struct ClaimedForest {
-  static constexpr bool LISTS_FRONTIER = true;  // a step has as many rows to expand as its to-do list says
+  static constexpr bool LISTS_FRONTIER = true;              // a step has as many rows to expand as its to-do list says
+  static constexpr bool GROWS_UNEVENLY = true;              // parts of a team may do levels by themselves
+  static constexpr Vertex FEW_ROWS = SHORT_LISTS ? 1 : 64;  // a wide frontier is sixteen times as wide, see is_spent
 
   Matching matching;
   Vertex* predecessor;  // [num_columns] the row that claimed this column, NONE outside the forest
-  Sprout* frontiers;    // [2][num_rows] the rows to expand, of this level and of the next
+  Lists frontiers;
+  Piece* pieces;        // [room_for_pieces] of long rows, without the first piece of each
+  Count room_for_pieces;
+  bool leaves_stragglers;  // see is_spent; WITH_ROOTS
   Vertex* ends;         // [num_columns] free columns that were reached
   Vertex* path_end;     // [num_rows]    WITH_ROOTS: at a root, the free column that its tree reached, or NONE
   Vertex* successor;    // [num_rows]    without: the next column on the path through this row, or NONE
@@ -32,7 +82,9 @@ struct ClaimedForest {
 
   DEVICE void carve(Workspace& workspace) {
     predecessor = workspace.take<Vertex>(matching.num_columns);
-    frontiers = workspace.take<Sprout>(2 * static_cast<Count>(matching.num_rows));
+    frontiers.room = matching.num_rows + room_for_pieces;
+    frontiers.sprouts = workspace.take<Sprout>(2 * frontiers.room);
+    pieces = workspace.take<Piece>(room_for_pieces);
     ends = workspace.take<Vertex>(matching.num_columns);
     if constexpr (WITH_ROOTS) {
       path_end = workspace.take<Vertex>(matching.num_rows);
@@ -45,7 +97,7 @@ struct ClaimedForest {
   // Makes every free row that has an edge the root of a tree.
   template <class Team, class Edges>
   DEVICE void plant(const Steps<Team>& steps, const Edges& edges) const {
-    if (steps.team.rank() == 0) steps.progress.num_ends = steps.progress.num_paths = 0;
+    if (steps.team.rank() == 0) steps.progress.num_ends = steps.progress.num_paths = steps.progress.num_pieces = 0;
     steps.team.each(matching.num_columns, [&](Count column) { predecessor[column] = NONE; });
     steps.team.each(matching.num_rows, [&](Count i) {
       const Vertex row = static_cast<Vertex>(i);
@@ -66,7 +118,39 @@ struct ClaimedForest {
 
   // The frontier of this step, steps.todo() rows.
   template <class Team>
-  DEVICE const Sprout* frontier_rows(const Steps<Team>& steps) const { return frontier(steps.parity()); }
+  DEVICE const Sprout* frontier_rows(const Steps<Team>& steps) const { return frontiers.now(steps); }
+
+  // The same forest, for a part of the team.
+  template <class Team>
+  DEVICE ClaimedForest<WITH_ROOTS, NearFrontiers<Team>> part(const Steps<Team>& steps, Frontiers near) const {
+    return {matching, predecessor, {near, frontiers, steps}, pieces, room_for_pieces, leaves_stragglers, ends, path_end,
+            successor, path_roots};
+  }
+
+  DEVICE Piece piece_of(const Sprout& sprout) const {
+    return sprout.row < 0 ? pieces[~sprout.row] : Piece{sprout.row, 0};
+  }
+
+  // Leaves the edges of a row but the first ones to the next step of the whole team, in pieces of so many.
+  template <class Team>
+  DEVICE void break_up(const Steps<Team>& steps, const Sprout& sprout, Count degree, int edges_of_piece) const {
+    const Vertex count = static_cast<Vertex>((degree - 1) / edges_of_piece);
+    const Vertex first = steps.team.fetch_add(&steps.progress.num_pieces, count), place = steps.append(count);
+    for (Vertex i = 0; i < count; ++i) {
+      pieces[first + i] = {sprout.row, static_cast<Count>(i + 1) * edges_of_piece};
+      frontiers.next(steps)[place + i] = {~(first + i), sprout.root};
+    }
+  }
+
+  // Half of the trees have a path, and the frontier has come down to a sixteenth of its widest: what is left creeps for
+  // hundreds of levels round the trees that have ended, to free columns that the next phase finds near by. Where most
+  // rows stay free, trees end because nothing is left to reach, and are not stopped.
+  template <class Team>
+  DEVICE bool is_spent(const Steps<Team>& steps) const {
+    if (!leaves_stragglers || steps.found() == 0) return false;
+    return steps.found() >= steps.roots() - steps.found() && steps.widest() >= 16 * FEW_ROWS &&
+           steps.todo() <= steps.widest() / 16;
+  }
 
   // Whether a tree goes on growing.
   template <class Team>
@@ -110,13 +194,10 @@ struct ClaimedForest {
   DEVICE bool reached(Vertex column) const { return predecessor[column] != NONE; }
 
  private:
-  // By arithmetic, not as an array of two pointers: that would put the forest into a GPU's local memory.
-  DEVICE Sprout* frontier(int parity) const { return frontiers + parity * static_cast<Count>(matching.num_rows); }
-
   template <class Team>
   DEVICE void join(const Steps<Team>& steps, Vertex row, Vertex root) const {
     if constexpr (!WITH_ROOTS) successor[row] = NONE;
-    frontier(steps.parity() ^ 1)[steps.append()] = Sprout{row, root};
+    frontiers.append(steps, Sprout{row, root});
   }
 
   template <class Team>
@@ -124,8 +205,9 @@ struct ClaimedForest {
     if constexpr (WITH_ROOTS) {
       if (!steps.team.claim(&path_end[root], NONE, column)) return false;
     }
-    ends[steps.team.append(&steps.progress.num_ends)] = column;
-    steps.count_found();
+    const auto& shared = frontiers.shared(steps);
+    ends[shared.team.append(&shared.progress.num_ends)] = column;
+    shared.count_found();
     return !WITH_ROOTS;
   }
 

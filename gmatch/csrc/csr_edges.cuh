@@ -1,6 +1,15 @@
 // csr_edges.cuh: the edges of a graph in compressed sparse rows. Every stored entry is an edge.
 #pragma once
+#include "claimed_forest.cuh"
 #include "steps.cuh"
+
+// What a part of a team works on by itself.
+struct NearWork {
+  static constexpr Vertex ROOM = SHORT_LISTS ? 6 : 2048;
+  Progress progress;
+  Sprout sprouts[2 * ROOM];
+  Vertex place;
+};
 
 // Offsets may be 64-bit; a column number always fits a Vertex, whatever type it is stored in.
 template <class Offset, class Column>
@@ -22,6 +31,12 @@ struct CsrEdges {
   };
   DEVICE Range columns_of(Vertex row) const { return {begin(row), end(row)}; }
 
+  // A longer row is looked at in pieces, by several warps.
+  static constexpr int EDGES_OF_PIECE = SHORT_LISTS ? 4 : 256;
+  // How many rows of a frontier keep a part of a team busy, and how many levels it does by itself if there are fewer.
+  static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 256;
+  static constexpr int LEVELS_AHEAD = SHORT_LISTS ? 5 : 16;
+
   // The search may use every edge, so there are none to add when no tree can grow.
   template <class Team>
   DEVICE void begin_phase(const Steps<Team>&) const {}
@@ -37,6 +52,9 @@ struct CsrEdges {
       if (steps.todo() <= Team::SMALL_STEP && !steps.team.alone()) {
         return steps.team.rank() == 0 ? expand_small_levels(steps, forest, level, shortest_only) : 0;
       }
+    }
+    if constexpr (Forest::GROWS_UNEVENLY && Team::HAS_PARTS) {
+      if (!shortest_only) return expand_ahead(steps, forest, level);
     }
     return expand_level(steps, forest, level);
   }
@@ -56,12 +74,82 @@ struct CsrEdges {
     for (bool odd = true;; odd = !odd, ++level) {
       inspected += expand_level(small, forest, level);
       small.end();
-      if (small.todo() == 0 || (shortest_only && small.found() > 0)) break;
+      if (small.todo() == 0 || (shortest_only && small.found() > 0) || forest.is_spent(small)) break;
       if (odd && small.todo() > Team::SMALL_STEP) break;
     }
     steps.progress.num_ends = progress.num_ends;
     steps.progress.todo[steps.next()] = small.todo();
-    steps.progress.found[steps.next()] = small.found();
+    steps.progress.found[steps.next()] = small.found() - steps.found();
+    return inspected;
+  }
+
+  // Parts of the team do several levels by themselves, each from its share of the frontier: then a level costs what a
+  // block waits for its own threads, not for a grid. What joins is listed near at hand; what is left of it at last goes
+  // to the team, which shares it out again. A frontier that keeps all threads busy goes on level by level. `level` counts
+  // those of the first part.
+  template <class Team, class Forest>
+  DEVICE Count expand_ahead(const Steps<Team>& steps, const Forest& forest, Vertex& level) const {
+    SHARED_BY_BLOCK(NearWork, near);
+    auto part = steps.team.part();
+    if (part.rank() == 0) near.progress = Progress{};
+    part.sync();
+    Steps<decltype(part)> near_steps(part, near.progress);
+    const auto near_forest = forest.part(steps, Frontiers{near.sprouts, NearWork::ROOM});
+
+    // Shares are dealt out in turn: what stands together in the list, the pieces of a row above all, is of one kind.
+    const Vertex todo = steps.todo(), parts = steps.team.parts(), mine = steps.team.part_number();
+    const Sprout* sprouts = forest.frontier_rows(steps) + mine;
+    Vertex count = mine < todo ? (todo - 1 - mine) / parts + 1 : 0, stride = parts;
+    Count inspected = 0;
+    const int levels = todo > FULL_SHARE * static_cast<Count>(parts) ? 1 : LEVELS_AHEAD;
+    int done = 0;
+    do {
+      inspected += expand_list(near_steps, near_forest, steps, forest, sprouts, count, stride);
+      near_steps.end();
+      sprouts = near_forest.frontiers.near.now(near_steps);
+      count = near_steps.todo() < NearWork::ROOM ? near_steps.todo() : NearWork::ROOM;
+      stride = 1;
+    } while (++done < levels && count > 0);
+    level += done - 1;
+    if (count == 0) return inspected;
+    if (part.rank() == 0) near.place = steps.append(count);
+    part.sync();
+    part.each(count, [&](Count i) { forest.frontiers.next(steps)[near.place + i] = sprouts[i]; });
+    return inspected;
+  }
+
+  // Lets the rows of a list, of which a part of the team takes care, reach columns.
+  template <class Part, class NearForest, class Team, class Forest>
+  DEVICE Count expand_list(const Steps<Part>& near_steps, const NearForest& near_forest, const Steps<Team>& steps,
+                           const Forest& forest, const Sprout* sprouts, Vertex count, Vertex stride) const {
+    struct Row {
+      Vertex row, root;
+      Offset begin;
+    };
+    Count inspected = 0;
+    near_steps.team.template each_item<Row>(
+        count,
+        [&](int i, Row& row) -> int {
+          const Sprout sprout = sprouts[static_cast<Count>(i) * stride];
+          const Piece piece = forest.piece_of(sprout);
+          const Range range = columns_of(piece.row);  // before the question, so that both loads are under way at once
+          if (!forest.grows(near_steps.team, sprout.root)) return 0;
+          row = {piece.row, sprout.root, range.begin + static_cast<Offset>(piece.first)};
+          const Count degree = range.end - row.begin;
+          if (degree <= EDGES_OF_PIECE) return static_cast<int>(degree);
+          if (sprout.row >= 0) forest.break_up(steps, sprout, degree, EDGES_OF_PIECE);
+          return EDGES_OF_PIECE;
+        },
+        // A tree may end while the edges of a row are looked at.
+        [&](const Row& row, int item) {
+          const Vertex found = column(row.begin + item);
+          return forest.grows(near_steps.team, row.root) ? found : NONE;
+        },
+        [&](const Row& row, Vertex column) {
+          if (column == NONE) return;
+          ++inspected;
+          near_forest.visit(near_steps, row.row, row.root, column, 0);
+        });
     return inspected;
   }
 

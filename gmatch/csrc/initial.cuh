@@ -39,11 +39,16 @@ DEVICE void mirror_rows(Team& team, const Matching& matching) {
 // of the two follows the mesh, it drifts: every row takes a column on the same side, free rows pile up far from free
 // columns, and the search needs ten times the phases. Shuffled on both sides it cannot drift, whatever the numbering.
 struct StoredOrder {
+  // A thread has rows that follow one another, so that few of their proposals are in each other's way.
+  template <class Team, class Body>
+  static DEVICE void each_row(const Team& team, Count num_rows, Body body) { team.each_in_turn(num_rows, body); }
   static DEVICE Vertex turn_of(Vertex row) { return row; }
   static DEVICE Vertex row_at(Vertex turn) { return turn; }
   static DEVICE Count first_column(Vertex, Count) { return 0; }
 };
 struct ShuffledOrder {
+  template <class Team, class Body>
+  static DEVICE void each_row(const Team& team, Count num_rows, Body body) { team.each(num_rows, body); }
   // Permutes the 31-bit numbers: odd factors have an inverse modulo 2^31, and the shift undoes itself.
   static DEVICE Vertex turn_of(Vertex row) {
     return multiply(halves_folded(multiply(row, 0x2c1b3c6du)), 0x297a2d39u);
@@ -82,7 +87,7 @@ struct CheapMatching {
       matching.row_match[row] = NONE;
     });
     team.sync();
-    team.each(matching.num_rows, [&](Count row) { settle(team, Order::turn_of(static_cast<Vertex>(row))); });
+    Order::each_row(team, matching.num_rows, [&](Count row) { settle(team, Order::turn_of(static_cast<Vertex>(row))); });
     team.sync();
     team.each(matching.num_columns, [&](Count column) {
       const Vertex turn = matching.col_match[column];

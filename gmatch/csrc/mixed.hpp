@@ -52,6 +52,7 @@ void match_in_turns(HostTeam& team, CsrEdges<Offset, Column> edges, const Task& 
   Workspace workspace(task.workspace);
   ClaimedForest<true> forest{};
   forest.matching = task.matching;
+  forest.leaves_stragglers = true;
   forest.carve(workspace);
   PothenFan<Offset, Column> depth_first(edges, task.matching, workspace);
 

@@ -583,6 +583,7 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
   using Dual = typename DenseCosts<Cost>::Dual;
   std::vector<Report> reports(problems.shape(0));
   const Batch<Cost> batch{reinterpret_cast<const BatchProblem*>(problems.data()),
+                          0,
                           static_cast<int>(problems.shape(0)),
                           static_cast<Vertex>(row_match.shape(1)),
                           static_cast<Vertex>(col_match.shape(1)),

@@ -18,6 +18,7 @@
 
 struct OrderedForest {
   static constexpr bool LISTS_FRONTIER = true;      // a step has as many to do as its to-do list says
+  static constexpr bool GROWS_UNEVENLY = false;     // a level of the forest is one of the team
   static constexpr Vertex UNREACHED = LAST_VERTEX;  // predecessor of a column: above all bids
 
   Matching matching;
@@ -64,6 +65,10 @@ struct OrderedForest {
       });
     }
   }
+
+  // Whether a phase ends before no tree can grow.
+  template <class Team>
+  DEVICE bool is_spent(const Steps<Team>&) const { return false; }
 
   // Whether a tree goes on growing.
   template <class Team>

@@ -19,7 +19,8 @@ struct Journal {
 //   end_phase(steps, forest)      before the paths are flipped
 //
 // shortest_only: a phase ends at the level that finds the first path (APsB, Hopcroft-Karp), else when no tree can grow
-// (APFB). The last search finds no path, so it was never cut short, and its forest is the proof.
+// (APFB), or when the forest is spent: when it has found paths, and what goes on growing is not worth waiting for. The
+// last search finds no path, so it was never cut short, and its forest is the proof.
 //
 // stop(paths) is asked after a phase that found paths whether to leave the rest to somebody else. Returns whether the
 // matching is proven.
@@ -42,6 +43,7 @@ DEVICE bool run_phases(Steps<Team>& steps, const Forest& forest, Edges& edges, b
     Vertex level = 0;
     while (true) {
       if (shortest_only && steps.found() > 0) break;
+      if (forest.is_spent(steps)) break;
       if (steps.todo() == 0) {
         if (edges.widen(steps, forest)) continue;
         break;

@@ -18,6 +18,7 @@
 template <bool WITH_ROOTS>
 struct SpeculativeForest {
   static constexpr bool LISTS_FRONTIER = false;
+  static constexpr bool GROWS_UNEVENLY = false;     // a level of the forest is one of the team
   static constexpr Vertex END = -2;        // col_match of a free column that was reached
   static constexpr Vertex UNREACHED = 1;   // `level` of a row outside the forest
   static constexpr Vertex START = 2;       // `level` of a root; L0 in the paper
@@ -53,6 +54,10 @@ struct SpeculativeForest {
       if (team.read(&level[row]) == START + depth) expand(row, WITH_ROOTS ? team.read(&root[row]) : NONE);
     });
   }
+
+  // Whether a phase ends before no tree can grow.
+  template <class Team>
+  DEVICE bool is_spent(const Steps<Team>&) const { return false; }
 
   // Whether a tree goes on growing; lines 6 and 7 of Algorithm 4.
   template <class Team>

@@ -12,6 +12,7 @@ struct Progress {
   Vertex found[3];   // augmenting paths that the step before found (disjoint trees), or not 0 if any (speculative)
   Vertex num_ends;   // path ends found in this phase (claimed trees), or trees that found one (ordered)
   Vertex num_paths;  // paths that the reverse pass kept
+  Vertex num_pieces;  // pieces of long rows made in this phase (claimed trees)
   Count augmented;   // augmentations of all phases
   Count free_rows[2];  // rows with edges that the first fit, in stored and in shuffled order, left free
 };
@@ -43,12 +44,15 @@ class Steps {
  public:
   DEVICE Steps(Team& team_, Progress& progress_) : team(team_), progress(progress_) {}
 
-  DEVICE void begin_phase() { found_ = 0; }
+  DEVICE void begin_phase() { found_ = roots_ = widest_ = 0; }
 
-  // Reads the lists that another one's step reads.
+  // Goes on with the step that another one is at.
   DEVICE void begin_as(const Steps& other) {
     parity_ = other.parity_;
     todo_ = other.todo_;
+    found_ = other.found_;
+    roots_ = other.roots_;
+    widest_ = other.widest_;
   }
 
   DEVICE void end() {
@@ -61,11 +65,16 @@ class Steps {
     parity_ ^= 1;
     todo_ = team.read(&progress.todo[slot_]);
     found_ += team.read(&progress.found[slot_]);
+    if (widest_ == 0) roots_ = todo_;
+    if (widest_ < todo_) widest_ = todo_;
   }
 
   // How much this step has to do; how many paths the steps of this phase have found.
   DEVICE Vertex todo() const { return todo_; }
   DEVICE Vertex found() const { return found_; }
+  // The to-do list of the first step of this phase, and the longest.
+  DEVICE Vertex roots() const { return roots_; }
+  DEVICE Vertex widest() const { return widest_; }
   // Which of two alternating buffers this step reads; it writes the other one.
   DEVICE int parity() const { return parity_; }
   // Which of three cells this step reads, fills for the next step, and clears for the one after that.
@@ -73,8 +82,9 @@ class Steps {
   DEVICE int next() const { return slot_ == 2 ? 0 : slot_ + 1; }
   DEVICE int before() const { return slot_ == 0 ? 2 : slot_ - 1; }
 
-  // For the next step: a place in its to-do list; something to do; one path more; a path was found.
+  // For the next step: a place in its to-do list, or `count` of them; something to do; one path more; a path was found.
   DEVICE Vertex append() const { return team.append(&progress.todo[next()]); }
+  DEVICE Vertex append(Vertex count) const { return team.fetch_add(&progress.todo[next()], count); }
   DEVICE void mark_todo() const { team.write(&progress.todo[next()], 1); }
   DEVICE void count_found() const { team.append(&progress.found[next()]); }
   DEVICE void mark_found() const { team.write(&progress.found[next()], 1); }
@@ -84,7 +94,7 @@ class Steps {
 
  private:
   int slot_ = 0, parity_ = 0;
-  Vertex todo_ = 0, found_ = 0;
+  Vertex todo_ = 0, found_ = 0, roots_ = 0, widest_ = 0;
 };
 
 // Nanoseconds since `then`, which becomes now.

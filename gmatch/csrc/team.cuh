@@ -14,6 +14,7 @@
 //   sync                       everything written before it is seen by every thread after it
 //   any                        a sync that says whether any thread says yes
 //   each(n, f)                 f(i) for all i in [0, n), one thread for each i
+//   each_in_turn(n, f)         the same, a thread has i that follow one another
 //   each_group(n, f)           the same, one lane group for each i: all its lanes call f(i)
 //   each_tile(n, f)            as each_group, for few and heavy i
 //   each_chosen<Note>(n, choose, f)  f(i, note) as each_group, for those i for which choose(i, note) is true; one thread
@@ -21,6 +22,11 @@
 //   TILE                       how many columns a thread of a dense step holds in registers, or in its cache
 //   PASSES                     whether asking every vertex costs less than keeping a list of some
 //   STREAMS                    whether it reads matrices as fast as the memory can give them, or has other worries
+//   HAS_PARTS                  whether parts of it have a barrier of their own, cheaper than the team's
+//   part, parts, part_number   the team that a part is: its threads share cells with those of other parts; how many there
+//                              are; and which one this thread is of
+//   each_item<Note>(n, open, fetch, use)  of teams that are a part: use(note, fetch(note, item)) for all items of all i in
+//                              [0, n), of which there are open(i, note); evenly shared out among the lanes of a warp
 //   SMALL_STEP                 a list that each_group leaves to rank 0, where steps without barriers pay; else 0
 //   AT_ONCE                    how many loads it starts before it waits for the first
 //   ROWS_AT_ONCE               how many rows of a matrix a lane group reads together
@@ -56,6 +62,7 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 #define PROGRAM(name, block_limit) extern "C" __global__ void __launch_bounds__(block_limit, 1) name
 #define SHARED_BY_BLOCK(type, name) __shared__ type name
 #define NOT_UNROLLED _Pragma("unroll 1")  // the loop that follows: for a short program
+constexpr bool SHORT_LISTS = false;       // lists that are soon full, for tests
 
 DEVICE unsigned load_acquire(const unsigned* cell) {
   unsigned value;
@@ -78,7 +85,8 @@ DEVICE char* block_memory() {
 
 #endif
 
-enum class Scope { block, grid };
+// block_of_grid: alone at its barrier, not at its cells.
+enum class Scope { block, block_of_grid, grid };
 
 template <int LANES_, Scope SCOPE>
 class [[nodiscard]] DeviceTeam {
@@ -90,7 +98,11 @@ class [[nodiscard]] DeviceTeam {
   DEVICE int rank() const { return (on_grid() ? blockIdx.x * blockDim.x : 0) + threadIdx.x; }
   DEVICE int size() const { return (on_grid() ? gridDim.x : 1) * blockDim.x; }
   static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, ROWS_AT_ONCE = 4, SMALL_STEP = 0;
-  static constexpr bool PASSES = true, STREAMS = SCOPE == Scope::grid;
+  static constexpr bool PASSES = true, STREAMS = SCOPE == Scope::grid, HAS_PARTS = true;
+  using Part = DeviceTeam<LANES_, SCOPE == Scope::grid ? Scope::block_of_grid : SCOPE>;
+  DEVICE Part part() const { return Part(nullptr); }
+  DEVICE int parts() const { return on_grid() ? gridDim.x : 1; }
+  DEVICE int part_number() const { return on_grid() ? blockIdx.x : 0; }
   DEVICE bool alone() const { return false; }
   DEVICE int lane() const { return threadIdx.x % LANES; }
   DEVICE int lanes() const { return LANES; }
@@ -122,6 +134,11 @@ class [[nodiscard]] DeviceTeam {
     for (Count i = rank(); i < n; i += size()) body(i);
   }
   template <class Body>
+  DEVICE void each_in_turn(Count n, Body body) const {
+    const Count share = (n + size() - 1) / size(), begin = rank() * share;
+    for (Count i = begin; i < n && i < begin + share; ++i) body(i);
+  }
+  template <class Body>
   DEVICE void each_group(Count n, Body body) const {
     for (Count i = rank() / LANES; i < n; i += size() / LANES) body(i);
   }
@@ -144,6 +161,42 @@ class [[nodiscard]] DeviceTeam {
   }
   template <class Body>
   DEVICE void each_tile(Count n, Body body) const { each_group(n, body); }
+  // A lane for each i says how many items it has; then the lanes go through the items of all of them. What the next item
+  // needs is fetched before this one is used.
+  template <class Note, class Open, class Fetch, class Use>
+  DEVICE void each_item(int n, Open open, Fetch fetch, Use use) const {
+    constexpr unsigned ALL = 0xffffffffu;
+    const int warps = size() / 32, in_warp = rank() % 32;
+    const int at_once = n < 32 * warps ? (n + warps - 1) / warps : 32;
+    for (int first = rank() / 32 * at_once; first < n; first += warps * at_once) {
+      Note note{};
+      const int items = in_warp < at_once && first + in_warp < n ? open(first + in_warp, note) : 0;
+      int end = items;
+      for (int offset = 1; offset < 32; offset *= 2) {
+        const int before = __shfl_sync(ALL, end, (in_warp - offset) & 31);
+        if (in_warp >= offset) end += before;
+      }
+      const int total = __shfl_sync(ALL, end, 31);
+      const auto find = [&](int item, Note& its, decltype(fetch(note, 0))& fetched) {
+        int owner = 0;
+        for (int offset = 16; offset > 0; offset /= 2) {
+          if (__shfl_sync(ALL, end, owner + offset - 1) <= item) owner += offset;
+        }
+        const int begin = __shfl_sync(ALL, end - items, owner);
+        its = broadcast(ALL, note, owner);
+        if (item < total) fetched = fetch(its, item - begin);
+      };
+      Note its, next;
+      decltype(fetch(note, 0)) fetched{}, fetched_next{};
+      if (total > 0) find(in_warp, its, fetched);
+      for (int item = in_warp; item - in_warp < total; item += 32) {
+        if (item - in_warp + 32 < total) find(item + 32, next, fetched_next);
+        if (item < total) use(its, fetched);
+        its = next;
+        fetched = fetched_next;
+      }
+    }
+  }
 
   template <class T>
   DEVICE T read(const T* cell) const { return *static_cast<const volatile T*>(cell); }
@@ -153,15 +206,15 @@ class [[nodiscard]] DeviceTeam {
   DEVICE T read_once(const T* cell) const { return __ldcs(cell); }
 
   DEVICE bool claim(int* cell, int expected, int desired) const {
-    return (on_grid() ? atomicCAS(cell, expected, desired) : atomicCAS_block(cell, expected, desired)) == expected;
+    return (shares_cells() ? atomicCAS(cell, expected, desired) : atomicCAS_block(cell, expected, desired)) == expected;
   }
   DEVICE int fetch_add(int* cell, int value) const {
-    return on_grid() ? atomicAdd(cell, value) : atomicAdd_block(cell, value);
+    return shares_cells() ? atomicAdd(cell, value) : atomicAdd_block(cell, value);
   }
   DEVICE Count fetch_add(Count* cell, Count value) const {
     auto* bits = reinterpret_cast<unsigned long long*>(cell);
     const auto addend = static_cast<unsigned long long>(value);
-    return static_cast<Count>(on_grid() ? atomicAdd(bits, addend) : atomicAdd_block(bits, addend));
+    return static_cast<Count>(shares_cells() ? atomicAdd(bits, addend) : atomicAdd_block(bits, addend));
   }
   // One atomic for all lanes of the warp that are here; lanes that are here together add to one counter.
   DEVICE int append(int* counter) const {
@@ -173,7 +226,7 @@ class [[nodiscard]] DeviceTeam {
     return __shfl_sync(together, first, leader) + __popc(together & ((1u << lane) - 1));
   }
   DEVICE int lower(int* cell, int value) const {
-    return on_grid() ? atomicMin(cell, value) : atomicMin_block(cell, value);
+    return shares_cells() ? atomicMin(cell, value) : atomicMin_block(cell, value);
   }
   DEVICE int fetch_min(int* cell, int value) const {
     __threadfence();
@@ -197,7 +250,7 @@ class [[nodiscard]] DeviceTeam {
   template <class T>
   DEVICE T lower(T* cell, T value) const {
     auto* ordered = reinterpret_cast<long long*>(cell);
-    return from_order(on_grid() ? atomicMin(ordered, in_order(value)) : atomicMin_block(ordered, in_order(value)), value);
+    return from_order(shares_cells() ? atomicMin(ordered, in_order(value)) : atomicMin_block(ordered, in_order(value)), value);
   }
   template <class T>
   DEVICE void min_all(T* cell, T value) const {
@@ -209,7 +262,7 @@ class [[nodiscard]] DeviceTeam {
     value = of_block(value, [](T a, T b) { return b > a ? b : a; });
     if (!speaks() || value <= read(cell)) return;
     auto* ordered = reinterpret_cast<long long*>(cell);
-    on_grid() ? atomicMax(ordered, in_order(value)) : atomicMax_block(ordered, in_order(value));
+    shares_cells() ? atomicMax(ordered, in_order(value)) : atomicMax_block(ordered, in_order(value));
   }
   DEVICE int next(int* counter) const {
     SHARED_BY_BLOCK(int, number);
@@ -235,6 +288,7 @@ class [[nodiscard]] DeviceTeam {
     return received;
   }
   static constexpr DEVICE bool on_grid() { return SCOPE == Scope::grid; }
+  static constexpr DEVICE bool shares_cells() { return SCOPE != Scope::block; }
   // The values of a warp put together; on a grid those of a block, so that one thread of it goes to memory: see speaks.
   template <class T, class Join>
   DEVICE T of_block(T value, Join join) const {
@@ -279,6 +333,8 @@ using BlockTeam = DeviceTeam<LANES, Scope::block>;
 #define DEVICE inline
 #define DEVICE_APART inline
 #define NOT_UNROLLED
+#define SHARED_BY_BLOCK(type, name) type name
+constexpr bool SHORT_LISTS = false;
 
 using std::ilogb;
 using std::ldexp;
@@ -318,7 +374,7 @@ class [[nodiscard]] HostTeam {
   HostTeam(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
 
   static constexpr int LANES = 1, TILE = 512, AT_ONCE = 1, ROWS_AT_ONCE = 1, SMALL_STEP = 64;
-  static constexpr bool PASSES = false, STREAMS = false;
+  static constexpr bool PASSES = false, STREAMS = false, HAS_PARTS = false;
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool alone() const { return size_ == 1; }
@@ -341,6 +397,8 @@ class [[nodiscard]] HostTeam {
       for (Count i = begin; i < end; ++i) body(i);
     }
   }
+  template <class Body>
+  void each_in_turn(Count n, Body body) const { each(n, body); }
   template <class Body>
   void each_group(Count n, Body body) const { each(n, body); }
   template <class Note, class Choose, class Body>

@@ -1,4 +1,4 @@
-// batches.cpp: assign_batch, for one BATCH_COST and one BATCH_EDGES: problems of several shapes in one array.
+// batches.cpp: assign_batch, for one BATCH_COST and one BATCH_EDGES: problems of several shapes in one array, or alike.
 #include "matrices.h"
 
 #include "batch.cuh"
@@ -9,14 +9,16 @@ using DualOfCost = DualOf<Cost>::type;
 struct Problems {
   Vertex most_rows, most_columns;
   bool maximize;
+  Count step;
   std::vector<Cost> entries;
   std::vector<BatchProblem> layout;
   std::vector<Matrix<Cost>> matrices;  // turned as in the layout
 };
 
-static void add_problem(Random& random, Problems& problems) {
+static void add_problem(Random& random, Problems& problems, bool alike) {
   const Count columns = problems.most_columns, area = problems.most_rows * columns;
-  const Count height = 1 + random() % problems.most_rows, width = 1 + random() % columns;
+  const Count height = alike ? problems.most_rows : 1 + random() % problems.most_rows;
+  const Count width = alike ? columns : 1 + random() % columns;
   const bool is_turned = height > width;
   const Count offset = area * static_cast<Count>(problems.layout.size());
   const BatchProblem problem{offset, is_turned ? 1 : columns, is_turned ? columns : 1, std::min(height, width),
@@ -42,7 +44,9 @@ static Problems draw_problems(Random& random) {
   const int count = 1 + random() % MOST_PROBLEMS, kind = MODEST_KINDS[random() % 3];
   problems.entries.resize(static_cast<std::size_t>(count) * problems.most_rows * problems.most_columns);
   for (Cost& entry : problems.entries) entry = draw_entry(random, kind, Cost{});
-  for (int p = 0; p < count; ++p) add_problem(random, problems);
+  const bool alike = random() % 3 == 0;
+  for (int p = 0; p < count; ++p) add_problem(random, problems, alike);
+  problems.step = alike ? problems.most_rows * static_cast<Count>(problems.most_columns) : 0;
   return problems;
 }
 
@@ -83,6 +87,16 @@ static std::string judge(const Problems& problems, const Answers& answers, int p
     const Vertex column = answer.row_match[row], given = problems.layout[p].transposed ? column : row;
     if (answers.pair_costs[p * problems.most_rows + given] != matrix.entry(row, column)) return "the cost of a pair";
   }
+  const bool is_turned = problems.layout[p].transposed;
+  const Count height = is_turned ? matrix.columns : matrix.rows, width = is_turned ? matrix.rows : matrix.columns;
+  for (Count row = p * problems.most_rows; row < (p + 1) * problems.most_rows; ++row) {
+    const bool is_padding = row - p * problems.most_rows >= height;
+    if (is_padding && (answers.row_match[row] != NONE || answers.u[row] != 0)) return "a row that there is not";
+    if ((is_padding || answers.row_match[row] == NONE) && answers.pair_costs[row] != 0) return "the cost of no pair";
+  }
+  for (Count column = p * problems.most_columns + width; column < (p + 1) * problems.most_columns; ++column) {
+    if (answers.col_match[column] != NONE || answers.v[column] != 0) return "a column that there is not";
+  }
   return "";
 }
 
@@ -104,11 +118,13 @@ int main(int argc, char** argv) {
     const bool is_near = bytes <= emulator::NEAR_BYTES && random() % 2, many_paths = random() % 2;
     const Noise workspace(random, is_near ? 1 : bytes * launch.blocks);
     const std::size_t rows = count * problems.most_rows, columns = count * problems.most_columns;
-    Answers answers{std::vector<Vertex>(rows, NONE), std::vector<Vertex>(columns, NONE), std::vector<DualOfCost>(rows),
-                    std::vector<DualOfCost>(columns), std::vector<Cost>(rows), std::vector<Report>(count)};
+    Report noise{};
+    noise.size = noise.start_size = noise.phases = noise.dual_steps = 77;
+    Answers answers{std::vector<Vertex>(rows, 77), std::vector<Vertex>(columns, 77), std::vector<DualOfCost>(rows, 77),
+                    std::vector<DualOfCost>(columns, 77), std::vector<Cost>(rows, 77), std::vector<Report>(count, noise)};
     emulator::launch(launch, [&] {
-      assign_batch(problems.layout.data(), count, problems.most_rows, problems.most_columns, problems.entries.data(),
-                   problems.maximize, DenseCosts<Cost>::infinite(), answers.row_match.data(),
+      assign_batch(problems.layout.data(), problems.step, count, problems.most_rows, problems.most_columns,
+                   problems.entries.data(), problems.maximize, DenseCosts<Cost>::infinite(), answers.row_match.data(),
                    answers.col_match.data(), answers.u.data(), answers.v.data(), answers.pair_costs.data(),
                    answers.reports.data(), start, many_paths, workspace.data(), bytes, is_near ? bytes : 0, &next);
     });
