@@ -39,6 +39,7 @@ DEVICE void mirror_rows(Team& team, const Matching& matching) {
 // of the two follows the mesh, it drifts: every row takes a column on the same side, free rows pile up far from free
 // columns, and the search needs ten times the phases. Shuffled on both sides it cannot drift, whatever the numbering.
 struct StoredOrder {
+  static constexpr bool IS_STORED = true;
   // A thread has rows that follow one another, so that few of their proposals are in each other's way.
   template <class Team, class Body>
   static DEVICE void each_row(const Team& team, Count num_rows, Body body) { team.each_in_turn(num_rows, body); }
@@ -47,6 +48,7 @@ struct StoredOrder {
   static DEVICE Count first_column(Vertex, Count) { return 0; }
 };
 struct ShuffledOrder {
+  static constexpr bool IS_STORED = false;
   template <class Team, class Body>
   static DEVICE void each_row(const Team& team, Count num_rows, Body body) { team.each(num_rows, body); }
   // Permutes the 31-bit numbers: odd factors have an inverse modulo 2^31, and the shift undoes itself.
@@ -69,28 +71,30 @@ struct ShuffledOrder {
 // to their columns in order; a column holds the row with the earliest turn that proposed. Deferred acceptance ends in
 // the same matching whatever the order of the proposals (Gale, Shapley 1962), and in order of turns it is the first
 // fit: so the result does not depend on the races.
+//
+// A proposal is one word, the row's turn above the number of columns that it has tried: who displaces a row goes on for
+// it with what the word says, so nothing else has to be seen in order.
 template <class Edges, class Order>
 struct CheapMatching {
   Matching matching;
   Edges edges;
-  Vertex* tried;  // [num_rows] how many columns of its list a row has proposed to
+  Count* held;  // [num_columns] the proposal that a column holds, or NOBODY's
 
-  DEVICE void carve(Workspace& workspace) { tried = workspace.take<Vertex>(matching.num_rows); }
+  DEVICE void carve(Workspace& workspace) { held = workspace.take<Count>(matching.num_columns); }
 
   template <class Team>
   DEVICE void run(Steps<Team>& steps) const {
     Team& team = steps.team;
-    // While it runs, col_match holds turns; LAST_VERTEX is nobody's.
-    team.each(matching.num_columns, [&](Count column) { matching.col_match[column] = LAST_VERTEX; });
-    team.each(matching.num_rows, [&](Count row) {
-      tried[row] = 0;
-      matching.row_match[row] = NONE;
+    if (Order::IS_STORED && team.alone()) return fit_one_by_one(team);
+    team.each(matching.num_columns, [&](Count column) { held[column] = NOBODY; });
+    team.each(matching.num_rows, [&](Count row) { matching.row_match[row] = NONE; });
+    team.sync();
+    Order::each_row(team, matching.num_rows, [&](Count row) {
+      settle(team, proposal(Order::turn_of(static_cast<Vertex>(row)), 0));
     });
     team.sync();
-    Order::each_row(team, matching.num_rows, [&](Count row) { settle(team, Order::turn_of(static_cast<Vertex>(row))); });
-    team.sync();
     team.each(matching.num_columns, [&](Count column) {
-      const Vertex turn = matching.col_match[column];
+      const Vertex turn = turn_of(held[column]);
       const Vertex row = turn == LAST_VERTEX ? NONE : Order::row_at(turn);
       matching.col_match[column] = row;
       if (row != NONE) matching.row_match[row] = static_cast<Vertex>(column);
@@ -99,30 +103,48 @@ struct CheapMatching {
   }
 
  private:
+  static constexpr Count NOBODY = static_cast<Count>(LAST_VERTEX) << 32;
+  static DEVICE Count proposal(Vertex turn, Vertex tries) { return static_cast<Count>(turn) << 32 | tries; }
+  static DEVICE Vertex turn_of(Count proposal) { return static_cast<Vertex>(proposal >> 32); }
+  static DEVICE Vertex tries_of(Count proposal) { return static_cast<Vertex>(proposal & LAST_VERTEX); }
+
+  // One thread that takes the rows in their turns displaces none.
+  template <class Team>
+  DEVICE void fit_one_by_one(const Team& team) const {
+    clear_matching(team, matching);
+    for (Vertex row = 0; row < matching.num_rows; ++row) {
+      const auto range = edges.columns_of(row);
+      auto edge = range.begin;
+      while (edge < range.end && matching.col_match[edges.column(edge)] != NONE) ++edge;
+      if (edge == range.end) continue;
+      matching.row_match[row] = edges.column(edge);
+      matching.col_match[edges.column(edge)] = row;
+    }
+  }
+
   // Finds a column for a row, then for the row that it displaced, and so on. (A row whose turn is nobody's is left out:
   // it stays free, and the search will match it.)
   template <class Team>
-  DEVICE void settle(const Team& team, Vertex turn) const {
-    while (turn != LAST_VERTEX) turn = propose(team, turn);
+  DEVICE void settle(const Team& team, Count last) const {
+    while (turn_of(last) != LAST_VERTEX) last = propose(team, last);
   }
 
-  // Returns the turn of the row that is without a column now, LAST_VERTEX if none is.
+  // Goes on for a row from its last proposal. Returns that of the row that is without a column now, NOBODY's if none is.
   template <class Team>
-  DEVICE Vertex propose(const Team& team, Vertex turn) const {
-    const Vertex row = Order::row_at(turn);
+  DEVICE Count propose(const Team& team, Count last) const {
+    const Vertex turn = turn_of(last), tried = tries_of(last), row = Order::row_at(turn);
     const auto range = edges.columns_of(row);
     const Count degree = range.end - range.begin;
-    if (degree == 0) return LAST_VERTEX;
-    Count place = Order::first_column(turn, degree) + tried[row];
-    for (Vertex tries = tried[row] + 1; tries <= degree; ++tries, ++place) {
+    if (degree == 0) return NOBODY;
+    Count place = Order::first_column(turn, degree) + tried;
+    for (Vertex tries = tried + 1; tries <= degree; ++tries, ++place) {
       if (place >= degree) place -= degree;
-      Vertex* holder = &matching.col_match[edges.column(range.begin + place)];
-      if (team.read(holder) <= turn) continue;
-      tried[row] = tries;  // before the proposal: whoever displaces the row reads it
-      const Vertex held = team.fetch_min(holder, turn);
-      if (held > turn) return held;
+      Count* holder = &held[edges.column(range.begin + place)];
+      if (turn_of(team.read(holder)) <= turn) continue;
+      const Count displaced = team.lower(holder, proposal(turn, tries));
+      if (turn_of(displaced) > turn) return displaced;
     }
-    return LAST_VERTEX;
+    return NOBODY;
   }
 };
 

@@ -60,7 +60,7 @@ DEVICE Start run_better_fit(Steps<Team>& steps, const Edges& edges, const Matchi
   team.sync();
   if (free_rows[0] * 100 <= matching.num_rows) return Start::cheap;
 
-  ShuffledFit<Edges> shuffled_fit{other, edges, first_fit.tried};
+  ShuffledFit<Edges> shuffled_fit{other, edges, first_fit.held};
   shuffled_fit.run(steps);
   count_free_rows(team, other, edges, &free_rows[1]);
   team.sync();

@@ -167,7 +167,7 @@ class [[nodiscard]] DeviceTeam {
   DEVICE void each_item(int n, Open open, Fetch fetch, Use use) const {
     constexpr unsigned ALL = 0xffffffffu;
     const int warps = size() / 32, in_warp = rank() % 32;
-    const int at_once = n < 32 * warps ? (n + warps - 1) / warps : 32;
+    const int at_once = n <= warps ? 1 : n >= 32 * warps ? 32 : (n - 1) / warps + 1;
     for (int first = rank() / 32 * at_once; first < n; first += warps * at_once) {
       Note note{};
       const int items = in_warp < at_once && first + in_warp < n ? open(first + in_warp, note) : 0;
