@@ -70,7 +70,8 @@ struct ClaimedForest {
   static constexpr Vertex FEW_ROWS = SHORT_LISTS ? 1 : 64;  // a wide frontier is sixteen times as wide, see is_spent
 
   Matching matching;
-  Vertex* predecessor;  // [num_columns] the row that claimed this column, NONE outside the forest
+  Vertex* predecessor;  // [num_columns] the column before it on its path, or that it comes next to a root: see anchor;
+                        //               NONE outside the forest
   Lists frontiers;
   Piece* pieces;        // [room_for_pieces] of long rows, without the first piece of each
   Count room_for_pieces;
@@ -159,11 +160,18 @@ struct ClaimedForest {
     return true;
   }
 
-  // Lets `row` reach `column`. Returns whether the row should go on to its next column.
+  // What a row leaves with the columns that it claims: its mate, by which it joined the tree, or that it is the root.
+  // So the way back is one load a column, not two that wait for each other.
+  DEVICE Vertex anchor(Vertex row) const {
+    const Vertex mate = matching.row_match[row];
+    return mate == NONE ? BELOW_NONE - row : mate;
+  }
+
+  // Lets the row of this anchor reach `column`. Returns whether it should go on to its next column.
   template <class Team>
-  DEVICE bool visit(const Steps<Team>& steps, Vertex row, Vertex root, Vertex column, Vertex) const {
+  DEVICE bool visit(const Steps<Team>& steps, Vertex anchor, Vertex root, Vertex column, Vertex) const {
     const Vertex mate = matching.col_match[column];  // before the claim, so that both are under way at once
-    if (!steps.team.claim(&predecessor[column], NONE, row)) return true;
+    if (!steps.team.claim(&predecessor[column], NONE, anchor)) return true;
     if (mate == NONE) return end_path(steps, root, column);
     join(steps, mate, root);
     return true;
@@ -194,6 +202,8 @@ struct ClaimedForest {
   DEVICE bool reached(Vertex column) const { return predecessor[column] != NONE; }
 
  private:
+  static constexpr Vertex BELOW_NONE = NONE - 1;
+
   template <class Team>
   DEVICE void join(const Steps<Team>& steps, Vertex row, Vertex root) const {
     if constexpr (!WITH_ROOTS) successor[row] = NONE;
@@ -211,39 +221,48 @@ struct ClaimedForest {
     return !WITH_ROOTS;
   }
 
+  // The row that claimed the columns with this predecessor.
+  DEVICE Vertex row_of(Vertex predecessor) const {
+    return predecessor < NONE ? BELOW_NONE - predecessor : matching.col_match[predecessor];
+  }
+
   // Date, Nagi, Algorithm 5: walks from a path end up to the root and notes the way back. Where two paths of a tree
   // meet, the first one goes on; so the way down from the root is one whole path.
   template <class Team>
   DEVICE void reverse(const Steps<Team>& steps, Vertex column) const {
     while (true) {
-      const Vertex row = predecessor[column];
+      const Vertex before = predecessor[column], row = row_of(before);
       if (!steps.team.claim(&successor[row], NONE, column)) return;
-      column = matching.row_match[row];
-      if (column == NONE) {
+      if (before < NONE) {
         path_roots[steps.team.append(&steps.progress.num_paths)] = row;
         return;
       }
+      column = before;
     }
   }
 
   // Date, Nagi, Algorithm 6.
   DEVICE void flip_downwards(Vertex row) const {
     while (row != NONE) {
-      const Vertex column = successor[row];
-      const Vertex next = matching.col_match[column];
-      matching.row_match[row] = column;
-      matching.col_match[column] = row;
+      const Vertex column = successor[row], next = matching.col_match[column];
+      pair(row, column);
       row = next;
     }
   }
 
   DEVICE void flip_upwards(Vertex column) const {
-    while (column != NONE) {
-      const Vertex row = predecessor[column];
-      const Vertex next = matching.row_match[row];
-      matching.row_match[row] = column;
-      matching.col_match[column] = row;
-      column = next;
+    Vertex before = predecessor[column];
+    while (before > NONE) {
+      const Vertex next = predecessor[before], row = matching.col_match[before];  // both under way at once
+      pair(row, column);
+      column = before;
+      before = next;
     }
+    pair(BELOW_NONE - before, column);
+  }
+
+  DEVICE void pair(Vertex row, Vertex column) const {
+    matching.row_match[row] = column;
+    matching.col_match[column] = row;
   }
 };

@@ -123,7 +123,7 @@ struct CsrEdges {
   DEVICE Count expand_list(const Steps<Part>& near_steps, const NearForest& near_forest, const Steps<Team>& steps,
                            const Forest& forest, const Sprout* sprouts, Vertex count, Vertex stride) const {
     struct Row {
-      Vertex row, root;
+      Vertex anchor, root;
       Offset begin;
     };
     Count inspected = 0;
@@ -132,9 +132,10 @@ struct CsrEdges {
         [&](int i, Row& row) -> int {
           const Sprout sprout = sprouts[static_cast<Count>(i) * stride];
           const Piece piece = forest.piece_of(sprout);
-          const Range range = columns_of(piece.row);  // before the question, so that both loads are under way at once
+          const Range range = columns_of(piece.row);  // before the question, so that all loads are under way at once
+          const Vertex anchor = forest.anchor(piece.row);
           if (!forest.grows(near_steps.team, sprout.root)) return 0;
-          row = {piece.row, sprout.root, range.begin + static_cast<Offset>(piece.first)};
+          row = {anchor, sprout.root, range.begin + static_cast<Offset>(piece.first)};
           const Count degree = range.end - row.begin;
           if (degree <= EDGES_OF_PIECE) return static_cast<int>(degree);
           if (sprout.row >= 0) forest.break_up(steps, sprout, degree, EDGES_OF_PIECE);
@@ -148,7 +149,7 @@ struct CsrEdges {
         [&](const Row& row, Vertex column) {
           if (column == NONE) return;
           ++inspected;
-          near_forest.visit(near_steps, row.row, row.root, column, 0);
+          near_forest.visit(near_steps, row.anchor, row.root, column, 0);
         });
     return inspected;
   }
@@ -157,10 +158,11 @@ struct CsrEdges {
   DEVICE Count expand_level(const Steps<Team>& steps, const Forest& forest, Vertex level) const {
     Count inspected = 0;
     forest.each_frontier_row(steps, level, [&](Vertex row, Vertex root) {
-      const Range range = columns_of(row);  // before the question, so that both loads are under way at once
+      const Range range = columns_of(row);  // before the question, so that all loads are under way at once
+      const Vertex anchor = forest.anchor(row);
       if (!forest.grows(steps.team, root)) return;
       inspected += scan(steps.team, range, [&](Vertex column) {
-        return forest.visit(steps, row, root, column, level);
+        return forest.visit(steps, anchor, root, column, level);
       });
     });
     return inspected;

@@ -112,7 +112,7 @@ struct SparseTightEdges {
       inspected += each_entry(team, row, [&](Vertex column, Dual slack) {
         const Dual here = distance[column];
         if (here > radius || from + slack != here) return true;
-        return forest.visit(steps, row, root, column, level);
+        return forest.visit(steps, forest.anchor(row), root, column, level);
       });
     });
     return inspected;

@@ -55,6 +55,9 @@ struct SpeculativeForest {
     });
   }
 
+  // As what a row visits columns.
+  DEVICE Vertex anchor(Vertex row) const { return row; }
+
   // Whether a phase ends before no tree can grow.
   template <class Team>
   DEVICE bool is_spent(const Steps<Team>&) const { return false; }

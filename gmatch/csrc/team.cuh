@@ -172,14 +172,14 @@ class [[nodiscard]] DeviceTeam {
       Note note{};
       const int items = in_warp < at_once && first + in_warp < n ? open(first + in_warp, note) : 0;
       int end = items;
-      for (int offset = 1; offset < 32; offset *= 2) {
+      for (int offset = at_once > 1 ? 1 : 32; offset < 32; offset *= 2) {
         const int before = __shfl_sync(ALL, end, (in_warp - offset) & 31);
         if (in_warp >= offset) end += before;
       }
-      const int total = __shfl_sync(ALL, end, 31);
+      const int total = __shfl_sync(ALL, end, at_once > 1 ? 31 : 0);
       const auto find = [&](int item, Note& its, decltype(fetch(note, 0))& fetched) {
         int owner = 0;
-        for (int offset = 16; offset > 0; offset /= 2) {
+        for (int offset = at_once > 1 ? 16 : 0; offset > 0; offset /= 2) {
           if (__shfl_sync(ALL, end, owner + offset - 1) <= item) owner += offset;
         }
         const int begin = __shfl_sync(ALL, end - items, owner);

@@ -244,7 +244,7 @@ struct TightEdges {
     if (distance[column] > radius) {
       if (distance[column] < next_radius) next_radius = distance[column];
     } else if (!forest.reached(column)) {
-      forest.visit(steps, nearest[column].row, nearest[column].root, column, 0);
+      forest.visit(steps, forest.anchor(nearest[column].row), nearest[column].root, column, 0);
     }
   }
 

@@ -97,7 +97,7 @@ struct TightLists {
         const Vertex column = is_listed ? columns[row * static_cast<Count>(CAPACITY) + i] : i;
         ++inspected;
         if (team.read(&forest.predecessor[column]) != NONE || !is_tight(row, column, is_new)) continue;
-        if (!forest.visit(steps, row, root, column, level)) break;
+        if (!forest.visit(steps, forest.anchor(row), root, column, level)) break;
       }
     });
     return inspected;
