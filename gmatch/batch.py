@@ -146,7 +146,8 @@ class CostBatch:
 
     def short_layout(self) -> tuple[Any, int]:
         """What `layout` says, and 0; of problems that are alike, of the first one, and how far apart they lie."""
-        if self.array.ndim != 3 or (self.shapes != self.shape[1:]).any() or self.array.strides[0] == 0:
+        alike = self.array.ndim == 3 and len(self) > 0 and (self.shapes == self.shape[1:]).all()
+        if not alike or self.array.strides[0] == 0:
             return self.layout(), 0
         rows, columns = self.shape[1:]
         row_step, column_step = (stride // self.array.itemsize for stride in self.array.strides[1:])

@@ -95,7 +95,7 @@ def max_matching(
     O(phases * entries) work, and for the speculative methods O(levels * rows) more. Phases are at most
     min(rows, columns) + 1; a handful to some dozens are usual, but breadth first a dense staircase takes a fixed share
     of its rows. ``stats`` says what ran: method, start, phases, and how many of them searched depth first.
-    O(rows + columns) memory beside the graph, and the graph once more for ``"karp-sipser"``.
+    O(rows + columns) memory beside the graph and a byte for 8 entries, and the graph once more for ``"karp-sipser"``.
     """
     if (
         type(graph) in SMALL_TYPES and type(initial) is str and method == initial == "auto" and not deterministic

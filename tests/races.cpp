@@ -5,6 +5,7 @@
 //
 // ThreadSanitizer stops the program at the first data race; sizes are compared with Kuhn's algorithm, costs with the
 // serial shortest paths, ordered matchings with the one of a single thread.
+#define TESTED_WITH_SHORT_LISTS
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -57,6 +58,8 @@ struct ShakenTeam : HostTeam {
     const Count first = mine == 0 ? 0 : chance() % mine;
     for (Count i = 0; i < mine; ++i) body(rank() + (first + i) % mine * size());
   }
+  template <class Body>
+  void each_in_turn(Count n, Body body) const { each(n, body); }
   template <class Body>
   void each_group(Count n, Body body) const { each(n, body); }
 

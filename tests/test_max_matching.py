@@ -238,6 +238,25 @@ def test_stragglers_are_left_to_the_next_phase() -> None:
     assert by_bfs["gpubfs-wr"].stats["levels"] < 0.8 * by_bfs["gpubfs"].stats["levels"]
 
 
+@pytest.mark.parametrize("leaves", [1000, 2000, 3000])
+@pytest.mark.parametrize("method", ["claims", "mixed"])
+def test_a_phase_may_end_among_small_levels(method: str, leaves: int) -> None:
+    """Frontiers of 2, 3, many, 2 and 100 rows: rank 0 does these levels alone, and leaves after an even number."""
+    hub, a1, b1, a2, b2, a3, b3, first_leaf = range(8)
+    first_twig = first_leaf + leaves
+    matched = first_twig + 100  # row i and column i are; two columns more are free
+    row_a, row_b = matched, matched + 1
+    edges = [(row_a, hub), (row_a, a1), (row_b, b1), (a1, a2), (b1, b2), (a2, a3), (b2, b3), (a3, matched)]
+    edges += [(hub, first_leaf + i) for i in range(leaves)] + [(b3, first_twig + i) for i in range(100)]
+    edges += [(first_twig + 99, matched + 1)] + [(i, i) for i in range(matched)]
+    rows, columns = np.array(edges).T
+    graph = sp.csr_array((np.ones(len(edges)), (rows, columns)), (matched + 2, matched + 2))
+    given = np.append(np.arange(matched), [-1, -1])
+    for threads in (1, 2, 3):
+        matching = gmatch.max_matching(graph, method=method, initial=given, threads=threads, certify=True)
+        assert matching.size == matched + 2
+
+
 @pytest.mark.parametrize("bfs", ["gpubfs", "gpubfs-wr"])
 @pytest.mark.parametrize("start", ["none", "auto"])
 def test_long_rows_among_short_ones(bfs: str, start: str, device: str) -> None:

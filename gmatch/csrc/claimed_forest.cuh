@@ -148,8 +148,7 @@ struct ClaimedForest {
   // rows stay free, trees end because nothing is left to reach, and are not stopped.
   template <class Team>
   DEVICE bool is_spent(const Steps<Team>& steps) const {
-    if (!leaves_stragglers || steps.found() == 0) return false;
-    return steps.found() >= steps.roots() - steps.found() && steps.widest() >= 16 * FEW_ROWS &&
+    return leaves_stragglers && steps.found() >= steps.roots() - steps.found() && steps.widest() >= 16 * FEW_ROWS &&
            steps.todo() <= steps.widest() / 16;
   }
 

@@ -71,14 +71,16 @@ struct CsrEdges {
     Steps<Team> small(team, progress);
     small.begin_as(steps);
     Count inspected = 0;
+    bool is_over = false;  // the phase
     for (bool odd = true;; odd = !odd, ++level) {
       inspected += expand_level(small, forest, level);
       small.end();
-      if (small.todo() == 0 || (shortest_only && small.found() > 0) || forest.is_spent(small)) break;
-      if (odd && small.todo() > Team::SMALL_STEP) break;
+      is_over = small.todo() == 0 || (shortest_only && small.found() > 0) || forest.is_spent(small);
+      if (is_over || (odd && small.todo() > Team::SMALL_STEP)) break;
     }
     steps.progress.num_ends = progress.num_ends;
-    steps.progress.todo[steps.next()] = small.todo();
+    // The others do not know how wide the frontier was meanwhile, so they are not left to say whether it is over.
+    steps.progress.todo[steps.next()] = is_over ? 0 : small.todo();
     steps.progress.found[steps.next()] = small.found() - steps.found();
     return inspected;
   }

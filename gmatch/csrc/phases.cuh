@@ -1,7 +1,7 @@
 // phases.cuh: the search. Every solver on every team runs this one.
 //
-// A phase plants a tree at every free row, grows all trees at once, breadth first, level by level, and then flips the
-// augmenting paths that were found.
+// A phase plants a tree at every free row, grows all trees at once, breadth first, level by level (or a part of the trees by
+// some levels at a time), and then flips the augmenting paths that were found.
 #pragma once
 #include "steps.cuh"
 
@@ -11,8 +11,9 @@ struct Journal {
   Vertex* augmentations;  // [min(num_rows, num_columns) + 1]: each phase but the last matches a row
 };
 
-// The forest says how a row reaches a column and how threads that race for one are reconciled. The edges say which ones
-// may be used:
+// The forest says how a row reaches a column and how threads that race for one are reconciled (plant, visit, augment),
+// which trees go on growing (grows), and whether a phase is worth going on with (is_spent). The edges say which ones may
+// be used:
 //   expand(steps, forest, level, shortest_only)  lets the rows of the frontier reach columns; returns the entries this
 //                                 thread read; may do more levels than one, which rank 0 counts
 //   widen(steps, forest)          when no tree can grow: makes more edges usable, or returns false

@@ -334,7 +334,11 @@ using BlockTeam = DeviceTeam<LANES, Scope::block>;
 #define DEVICE_APART inline
 #define NOT_UNROLLED
 #define SHARED_BY_BLOCK(type, name) type name
+#ifdef TESTED_WITH_SHORT_LISTS
+constexpr bool SHORT_LISTS = true;
+#else
 constexpr bool SHORT_LISTS = false;
+#endif
 
 using std::ilogb;
 using std::ldexp;
