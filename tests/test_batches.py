@@ -188,3 +188,23 @@ def test_methods_are_chosen_by_ties_and_size() -> None:
 def test_core_refuses_costs_without_room_for_duals() -> None:
     with pytest.raises(gmatch.InvalidInput, match="method 'core' needs room for duals"):
         gmatch.lap(np.eye(300, dtype=np.int64) * 2**56, method="core")
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 5), (4, 5, 3), (1, 2, 2), (3, 0, 2), (0, 2, 3)])
+@pytest.mark.parametrize("order", ["C", "F", "backwards", "every other", "one for all"])
+def test_short_layout(shape: tuple[int, int, int], order: str) -> None:
+    """What a GPU is told of problems that are alike says of each what the long layout says."""
+    costs = np.zeros(shape)
+    given = {
+        "C": costs, "F": np.asfortranarray(costs), "backwards": costs[::-1, :, ::-1],
+        "every other": np.zeros((2 * shape[0], *shape[1:]))[::2], "one for all": np.broadcast_to(costs[:1], shape),
+    }[order]  # fmt: skip
+    batch = gmatch.CostBatch(given)
+    layout, step = batch.short_layout()
+    if len(layout) != len(batch) or step:
+        assert len(layout) == 1 and step
+        layout = layout.repeat(len(batch), axis=0)
+        layout[:, 0] += step * np.arange(len(batch))
+    assert (layout == batch.layout()).all()
+    ragged = gmatch.CostBatch(np.zeros((2, 3, 3)), sizes=[[3, 3], [2, 3]])
+    assert ragged.short_layout()[1] == 0 and (ragged.short_layout()[0] == ragged.layout()).all()

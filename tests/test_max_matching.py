@@ -228,14 +228,10 @@ def test_small_levels(search: str, bfs: str) -> None:
 
 
 def test_stragglers_are_left_to_the_next_phase() -> None:
-    """Trees that go on alone creep round those that have ended: on permuted meshes most levels were theirs."""
-    graph = gmatch.datasets.permute(gmatch.datasets.mesh_dual(1 << 14), seed=1)
-    by_bfs = {
-        bfs: gmatch.max_matching(graph, method=gmatch.Claims("apfb", bfs), initial="shuffled", threads=1, certify=True)
-        for bfs in ("gpubfs", "gpubfs-wr")
-    }
-    assert by_bfs["gpubfs-wr"].size == by_bfs["gpubfs"].size
-    assert by_bfs["gpubfs-wr"].stats["levels"] < 0.8 * by_bfs["gpubfs"].stats["levels"]
+    """Trees that go on alone creep round those that have ended: waiting for them took 84 levels here, 60 of a phase."""
+    graph = gmatch.datasets.mesh_dual(1 << 16)
+    stats = gmatch.max_matching(graph, method="claims", initial="cheap", threads=1, certify=True).stats
+    assert stats["levels"] < 50
 
 
 @pytest.mark.parametrize("leaves", [1000, 2000, 3000])

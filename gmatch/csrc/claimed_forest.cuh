@@ -148,7 +148,8 @@ struct ClaimedForest {
   // rows stay free, trees end because nothing is left to reach, and are not stopped.
   template <class Team>
   DEVICE bool is_spent(const Steps<Team>& steps) const {
-    return leaves_stragglers && steps.found() >= steps.roots() - steps.found() && steps.widest() >= 16 * FEW_ROWS &&
+    if (!leaves_stragglers || steps.found() == 0) return false;
+    return steps.found() >= steps.roots() - steps.found() && steps.widest() >= 16 * FEW_ROWS &&
            steps.todo() <= steps.widest() / 16;
   }
 
