@@ -11,7 +11,7 @@ from .backends import backend_for, device_of
 from .certificate import row_of_each_entry, rows_without_their_edge, verify
 from .errors import InvalidInput
 from .methods import Method, Mixed, PothenFan, method_of
-from .problem import BipartiteGraph, as_graph
+from .problem import MAX_VERTICES, BipartiteGraph, as_graph
 from .result import Matching
 from .small import SMALL_TYPES, matching_small
 
@@ -60,7 +60,10 @@ def max_matching(
         ``"shuffled"`` the same with rows and their columns in a shuffled order; ``"auto"`` the one of the two that
         suits the numbering of the graph, and ``"cheap"`` for methods that search depth first, which mend a bad one.
         ``"karp-sipser"`` matches vertices with one free neighbour first. An array
-        holds the column of each row, -1 for a free one; it is checked, never changed, and completed.
+        holds the column of each row, -1 for a free one; it is checked, never changed, and completed. A `Matching` may
+        be one of the graph as it was before edges were added or removed: pairs that are no edges any more are dropped,
+        and ``stats["dropped"]`` says how many; what the search does then follows the change, but for its last phase,
+        which is the proof.
     device : {None, "cpu", "gpu"}
         None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
     threads : int, optional
@@ -118,6 +121,8 @@ def max_matching(
     if row_match is not None:
         row_match = backend.to_device(row_match)
     row_match, col_match, reached, counters = backend.match(on_device, chosen, start, row_match, threads)
+    if counters["dropped"] and not isinstance(initial, Matching):
+        raise InvalidInput(_what_is_wrong(initial, problem))
     if on_device is not problem:
         back = backend_for(None, problem.device).to_device
         row_match, col_match, reached = back(row_match), back(col_match), back(reached)
@@ -170,17 +175,17 @@ def refuse_racing_start(start: Start) -> None:
 
 
 def _start_of(initial: Any, problem: BipartiteGraph) -> tuple[Start, Any]:
-    """The kind of start, and a copy of a given one."""
+    """The kind of start, and a copy of a given one, not yet checked."""
     if not isinstance(initial, str):
-        return Start.GIVEN, _checked_matching(initial, problem)
+        return Start.GIVEN, _given_matching(initial, problem)
     if initial in STARTS:
         return STARTS[initial], None
     raise InvalidInput(f"unknown start {initial!r}; expected {', '.join(map(repr, STARTS))}, a Matching, or an array")
 
 
-def _checked_matching(initial: Any, problem: BipartiteGraph) -> Any:
-    """The rows' side of a given matching as an int32 array of our own, on the device of the graph."""
-    rows, columns = problem.shape
+def _given_matching(initial: Any, problem: BipartiteGraph) -> Any:
+    """The rows' side of a given matching as an int32 array of our own, where it lives; the program checks the pairs."""
+    rows = problem.shape[0]
     given = initial.row_match if isinstance(initial, Matching) else initial
     if not isinstance(given, np.ndarray) and device_of(given) == "cpu":
         try:
@@ -192,22 +197,23 @@ def _checked_matching(initial: Any, problem: BipartiteGraph) -> Any:
             f"initial must be a Matching or an integer array of shape ({rows},), the column of each row or -1; "
             f"got {given.dtype} of shape {given.shape}"
         )
-    given = backend_for(None, problem.device).to_device(given)
-    if rows and not (-1 <= int(given.min()) and int(given.max()) < columns):
-        raise InvalidInput(
-            f"initial must hold columns from 0 to {columns - 1}, or -1; got {int(given.min())} to {int(given.max())}"
-        )
-    row_match = given.astype(np.int32)
+    # What int32 does not hold is no column either way.
+    return given.clip(-2, MAX_VERTICES).astype(np.int32) if given.dtype.itemsize > 4 else given.astype(np.int32)
+
+
+def _what_is_wrong(initial: Any, problem: BipartiteGraph) -> str:
+    """Names the first pair of a given matching that is wrong."""
+    columns = problem.shape[1]
+    given = backend_for(None, problem.device).to_device(initial if hasattr(initial, "dtype") else np.asarray(initial))
+    lowest, highest = int(given.min()), int(given.max())
+    if not -1 <= lowest <= highest < columns:
+        return f"initial must hold columns from 0 to {columns - 1}, or -1; got {lowest} to {highest}"
     row_of = row_of_each_entry(problem.indptr, problem.entries)
-    missing = rows_without_their_edge(row_match, row_of, problem.indices[: problem.entries])
+    missing = rows_without_their_edge(given, row_of, problem.indices[: problem.entries])
     if len(missing):
         row = int(missing[0])
-        raise InvalidInput(
-            f"initial must be a matching of the graph; row {row} has no entry in column {int(row_match[row])}"
-        )
-    mates = row_match[row_match >= 0]
+        return f"initial must be a matching of the graph; row {row} has no entry in column {int(given[row])}"
+    mates = given[given >= 0]
     mates.sort()
     twice = mates[1:][mates[1:] == mates[:-1]]
-    if len(twice):
-        raise InvalidInput(f"initial must be a matching; column {int(twice[0])} is given to more than one row")
-    return row_match
+    return f"initial must be a matching; column {int(twice[0])} is given to more than one row"

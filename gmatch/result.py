@@ -80,11 +80,11 @@ class Matching(_MadeLater):
         The columns that alternating paths from free rows reach; `vertex_cover` follows from them.
     stats : dict
         ``method``, ``initial``, ``backend``, ``team`` and ``threads`` say what ran, and where. ``start_size`` is the
-        size of the matching that the search started from. ``phases`` counts searches, the last of which finds
-        nothing; ``levels`` counts their steps (on a GPU perhaps those of one block: see `Claims`), ``edges_inspected``
-        the entries they read. ``levels_per_phase`` and ``augmentations_per_phase`` are lists. ``seconds`` has the time
-        of each step by name. With several threads the races decide which of many maximum matchings is found, and the
-        counters differ a little from run to run.
+        size of the matching that the search started from, ``dropped`` how many pairs of a given one were no edges.
+        ``phases`` counts searches, the last of which finds nothing; ``levels`` counts their steps (on a GPU perhaps
+        those of one block: see `Claims`), ``edges_inspected`` the entries they read. ``levels_per_phase`` and
+        ``augmentations_per_phase`` are lists. ``seconds`` has the time of each step by name. With several threads the
+        races decide which of many maximum matchings is found, and the counters differ a little from run to run.
     """
 
     size: int

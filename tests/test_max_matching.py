@@ -327,6 +327,39 @@ def test_given_start(device: str) -> None:
         assert (host(again.row_match) == host(matching.row_match)).all()
 
 
+def test_start_from_the_matching_of_an_earlier_graph(device: str) -> None:
+    """Edges are removed, matched ones too, and others are added."""
+    rng = np.random.default_rng(11)
+    for case in range(60):
+        before = random_graph(rng)
+        rows, columns = before[2]
+        dense = sp.csr_array((np.ones(len(before[1])), before[1], before[0]), shape=before[2]).toarray() > 0
+        matching = solve(before, device)
+        after = sp.csr_array((dense & (rng.random((rows, columns)) < 0.8)) | (rng.random((rows, columns)) < 0.05))
+        triple = after.indptr, after.indices, after.shape
+        methods = methods_on(device)
+        method = methods[case % len(methods)]
+        mates = host(matching.row_match)
+        kept = sum(mate >= 0 and after[row, mate] for row, mate in enumerate(mates))
+        for threads in (1, 3) if device == "cpu" else (None,):
+            again = solve(triple, device, initial=matching, method=method, threads=threads)
+            assert again.size == kuhn(triple)
+            assert again.stats["start_size"] == kept
+            assert again.stats["dropped"] == matching.size - kept
+        if kept < matching.size:
+            with pytest.raises(gmatch.InvalidInput, match="^initial must be a matching of the graph; row "):
+                solve(triple, device, initial=mates)
+        orders = [solve(triple, device, initial=matching, deterministic=True).row_match for _ in range(2)]
+        assert (host(orders[0]) == host(orders[1])).all()
+
+
+def test_start_of_numbers_that_are_no_columns() -> None:
+    graph = sp.csr_array(np.eye(2))
+    for number in (2**31, 2**32, 2**32 + 1, -(2**32)):
+        with pytest.raises(gmatch.InvalidInput, match=f"^initial must hold columns from 0 to 1, or -1; got .*{number}"):
+            gmatch.max_matching(graph, initial=np.array([-1, number]))
+
+
 def test_result_lives_where_the_graph_lives(device: str) -> None:
     graph = put(INSTANCES["complete"], device)
     for elsewhere in ("cpu", device):

@@ -101,6 +101,13 @@ def counters_by_name(report: Any, journal: Any, team: str, threads: int) -> dict
     return counters | {"team": team, "threads": threads}
 
 
+def counters_of_assignment(report: Any, journal: Any, team: str, threads: int) -> dict[str, Any]:
+    """As `counters_by_name`, without what only the programs of maximum cardinality count."""
+    counters = counters_by_name(report, journal, team, threads)
+    del counters["start"], counters["dropped"]
+    return counters
+
+
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool]:
     """The lowest and the highest finite entry of a matrix, and whether it holds NaN, +inf and -inf."""
     return _native.inspect_costs(array, thread_count(None, array.size))
@@ -150,8 +157,7 @@ def assign(
             )  # fmt: skip
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None
-    counters = counters_by_name(report, journal_of(method, journal), "host", team_size)
-    del counters["start"]
+    counters = counters_of_assignment(report, journal_of(method, journal), "host", team_size)
     return row_match, col_match, u, v, counters
 
 
@@ -191,7 +197,7 @@ def counters_of(reports: Any) -> dict[str, Any]:
     """The counters of a batch by name, each an array with one number for each problem."""
     fields = np.array(reports, np.int64).reshape(-1, len(_native.REPORT_FIELDS))
     counters = dict(zip(_native.REPORT_FIELDS, fields.T, strict=True))
-    del counters["start"]
+    del counters["start"], counters["dropped"]
     return counters
 
 
@@ -226,6 +232,5 @@ def assign_sparse(
         )  # fmt: skip
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None
-    counters = counters_by_name(report, journal, "host", team_size)
-    del counters["start"]
+    counters = counters_of_assignment(report, journal, "host", team_size)
     return row_match, col_match, u, v, counters

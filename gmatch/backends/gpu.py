@@ -12,7 +12,7 @@ import numpy as np
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
 from ..methods import JV, Claims, Classical, Core, ForestKind, Mixed, Munkres, PothenFan, Tree
-from .cpu import counters_by_name, counters_of, journal_length, journal_of
+from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
 
 if TYPE_CHECKING:
     from ..batch import CostBatch
@@ -34,6 +34,10 @@ PAPER_BLOCK_SIZE = 256
 BLOCK_SIZE = 1024
 # Words of 8 bytes that a grid's barrier counts in.
 ARRIVALS = 2
+# Of a workspace, in bytes.
+ALIGNMENT = 256
+# A call reads what so many phases did together with its report: mostly that is all of them.
+FIRST_PHASES = 64
 # A block for each multiprocessor: more threads make the barrier of the grid dearer, and a level is mostly latency. They
 # are worth it where blocks do several levels by themselves.
 GRID_BLOCK_SIZE = 512
@@ -191,27 +195,61 @@ def match(
             row_match = cupy.empty(rows, np.int32)
         col_match = cupy.empty(columns, np.int32)
         reached = cupy.empty(columns, np.bool_)
-        journal = cupy.empty((2, min(rows, columns) + 1), np.int32)
-        bytes_needed = _native.workspace_size(method.forest, start, rows, columns, graph.entries)
-        workspace = cupy.empty(max(bytes_needed, 1), np.uint8)
-        report, progress, arrivals = counters_at_zero()
+        launch = Launch(
+            min(rows, columns) + 1, _native.workspace_size(method.forest, start, rows, columns, graph.entries)
+        )
         kernel(
             (blocks,), (block_size,),
             (
                 np.int32(rows), np.int32(columns), graph.indptr, graph.indices, row_match, col_match, reached,
-                journal[0], journal[1], workspace, progress, report, np.int32(start), np.int32(method.shortest_only),
-                arrivals,
+                launch.journal[0], launch.journal[1], launch.workspace, launch.progress, launch.report, np.int32(start),
+                np.int32(method.shortest_only), launch.arrivals,
             ),
         )  # fmt: skip
-        counters = counters_by_name(report.tolist(), journal, team, blocks * block_size)
+        counters = counters_by_name(*launch.read(), team, blocks * block_size)
     return row_match, col_match, reached, counters
 
 
-def counters_at_zero() -> tuple[Any, Any, Any]:
-    """What a launch counts in: the report, the progress of the steps, and the arrivals at the grid's barrier."""
-    fields = len(_native.REPORT_FIELDS)
-    state = cupy.zeros(fields + _native.PROGRESS_SIZE // 8 + ARRIVALS, np.int64)
-    return state[:fields], state[fields:-ARRIVALS], state[-ARRIVALS:]
+class Launch:
+    """What a program counts in, notes its phases in and works in: one allocation; only the counters are cleared.
+
+    Attributes
+    ----------
+    report, progress, arrivals : int64 arrays
+        Counters: the report, what the steps tell each other, and the arrivals at the grid's barrier.
+    journal : int32 array, shape (2, phases)
+        Levels and augmentations of each phase.
+    workspace : uint8 array
+    """
+
+    def __init__(self, phases: int, workspace_bytes: int) -> None:
+        fields = len(_native.REPORT_FIELDS)
+        counters = fields + _native.PROGRESS_SIZE // 8 + ARRIVALS
+        workspace_begin = -(-8 * (counters + phases) // ALIGNMENT) * ALIGNMENT
+        memory = cupy.empty(workspace_begin + max(workspace_bytes, 1), np.uint8).data
+        memory.memset_async(0, 8 * counters)
+        counts = cupy.ndarray(counters, np.int64, memory)
+        self.report, self.progress, self.arrivals = counts[:fields], counts[fields:-ARRIVALS], counts[-ARRIVALS:]
+        self.journal = cupy.ndarray((2, phases), np.int32, memory + 8 * counters)
+        self.workspace = cupy.ndarray(max(workspace_bytes, 1), np.uint8, memory + workspace_begin)
+
+    def read(self) -> tuple[list[int], Any]:
+        """Waits for the program; its report, and the journal of at least all phases that there were."""
+        fields, phases = len(self.report), self.journal.shape[1]
+        shown = min(FIRST_PHASES, phases)
+        pinned = cupy.cuda.alloc_pinned_memory(8 * (fields + shown))
+        stream, cuda = cupy.cuda.get_current_stream(), cupy.cuda.runtime
+        to_host = cuda.memcpyDeviceToHost
+        cuda.memcpyAsync(pinned.ptr, self.report.data.ptr, 8 * fields, to_host, stream.ptr)
+        cuda.memcpy2DAsync(
+            pinned.ptr + 8 * fields, 4 * shown, self.journal.data.ptr, 4 * phases, 4 * shown, 2, to_host, stream.ptr
+        )
+        stream.synchronize()
+        words = np.frombuffer(pinned, np.int64, fields + shown)
+        report: list[int] = words[:fields].tolist()
+        if report[_native.REPORT_FIELDS.index("phases")] > shown:
+            return report, self.journal.get()
+        return report, words[fields:].view(np.int32).reshape(2, shown)
 
 
 def _refuse_threads(threads: int | None) -> None:
@@ -267,33 +305,33 @@ def assign(
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
         wide = isinstance(method, Munkres) or isinstance(method, Classical) and rows * columns >= WIDE_BLOCKS_FROM
         block_size = BLOCK_SIZE if wide else GRID_BLOCK_SIZE
-        row_match = cupy.full(rows, -1, np.int32) if row_match is None else row_match
+        row_match = cupy.empty(rows, np.int32) if row_match is None else row_match
         col_match = cupy.empty(columns, np.int32)
         u = cupy.empty(rows, dual)
-        v = v if has_duals else cupy.zeros(columns, dual)
-        journal = cupy.empty((2, journal_length(method, rows)), np.int32)
-        workspace = cupy.empty(_assignment_workspace_size(method, rows, columns, blocks * block_size), np.uint8)
-        report, progress, arrivals = counters_at_zero()
+        v = v if has_duals else cupy.empty(columns, dual)
+        launch = Launch(
+            journal_length(method, rows), _assignment_workspace_size(method, rows, columns, blocks * block_size)
+        )
         row_stride, column_stride = _strides_of(costs.array)
         arguments = (
             np.int32(rows), np.int32(columns), costs.array, row_stride, column_stride, np.int32(costs.maximize),
-            _limit_of(costs.limit, dual), row_match, col_match, u, v, journal[0], journal[1], workspace,
-            progress, report, np.int32(start), np.int32(has_duals),
+            _limit_of(costs.limit, dual), row_match, col_match, u, v, launch.journal[0], launch.journal[1],
+            launch.workspace, launch.progress, launch.report, np.int32(start), np.int32(has_duals),
         )  # fmt: skip
         if isinstance(method, Munkres):
-            _run_munkres(costs, method, arguments, report, arrivals, device)
+            _run_munkres(costs, method, arguments, launch, device)
         elif isinstance(method, Core):
             kernel = program("core_assignment.cuh", "assign_core_grid", device.id, core_cost=c_type(costs.array))
-            kernel((blocks,), (block_size,), (*arguments, dual(costs.dual_spread()), arrivals))
+            kernel((blocks,), (block_size,), (*arguments, dual(costs.dual_spread()), launch.arrivals))
         else:
             kernel = program(
                 "assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array),
                 edges=_edges_of(method), block_limit=BLOCK_SIZE if isinstance(method, Classical) else GRID_BLOCK_SIZE,
             )  # fmt: skip
             many_paths = np.int32(isinstance(method, Tree) and method.paths == "many")
-            kernel((blocks,), (block_size,), (*arguments, many_paths, arrivals))
-        counters = counters_by_name(report.tolist(), journal_of(method, journal), team, blocks * block_size)
-    del counters["start"]
+            kernel((blocks,), (block_size,), (*arguments, many_paths, launch.arrivals))
+        report, journal = launch.read()
+        counters = counters_of_assignment(report, journal_of(method, journal), team, blocks * block_size)
     return row_match, col_match, u, v, counters
 
 
@@ -309,15 +347,13 @@ def _assignment_workspace_size(method: AssignmentMethod, rows: int, columns: int
     return _native.assignment_workspace_size(rows, columns, threads, isinstance(method, Classical))
 
 
-def _run_munkres(
-    costs: DenseCosts, method: Munkres, arguments: tuple[Any, ...], report: Any, arrivals: Any, device: Any
-) -> None:
+def _run_munkres(costs: DenseCosts, method: Munkres, arguments: tuple[Any, ...], state: Launch, device: Any) -> None:
     """One launch, or the loop of `run_munkres` in csrc/munkres.cuh with a launch for each line."""
     rows, columns = costs.array.shape
     slacks = cupy.empty(rows * columns, costs.slack_type())
     infinite = _limit_of(None, costs.dual_type)
     least = cupy.full(1, infinite, costs.dual_type)
-    arguments += (np.int32(method.rung), slacks, least, arrivals)
+    arguments += (np.int32(method.rung), slacks, least, state.arrivals)
 
     def launch(name: str) -> None:
         types = {"cost": c_type(costs.array), "slack": c_type(slacks)}
@@ -328,7 +364,7 @@ def _run_munkres(
         return launch("grid")
     shift = ("add_subtract_compress",) if method.form == "fused" else ("add_subtract", "compress")
     count = () if method.form == "baseline" else ("sum_zeros",)
-    size = report[_native.REPORT_FIELDS.index("size")]
+    size = state.report[_native.REPORT_FIELDS.index("size")]
     launch("start")
     launch("compress")
     while True:
@@ -412,21 +448,19 @@ def assign_sparse(
             **{name: c_type(array) for name, array in types.items()},
         )  # fmt: skip
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
-        row_match = cupy.full(rows, -1, np.int32) if row_match is None else row_match
+        row_match = cupy.empty(rows, np.int32) if row_match is None else row_match
         col_match = cupy.empty(columns, np.int32)
         u = cupy.empty(rows, dual)
-        v = v if has_duals else cupy.zeros(columns, dual)
-        journal = cupy.empty((2, rows + 1), np.int32)
-        workspace = cupy.empty(_native.sparse_assignment_workspace_size(rows, columns), np.uint8)
-        report, progress, arrivals = counters_at_zero()
+        v = v if has_duals else cupy.empty(columns, dual)
+        launch = Launch(rows + 1, _native.sparse_assignment_workspace_size(rows, columns))
         kernel(
             (blocks,), (GRID_BLOCK_SIZE,),
             (
                 np.int32(rows), np.int32(columns), costs.indptr, costs.indices, costs.data, np.int32(costs.maximize),
-                row_match, col_match, u, v, journal[0], journal[1], workspace, progress, report, np.int32(start),
-                np.int32(has_duals), np.int32(isinstance(method, Tree) and method.paths == "many"), arrivals,
+                row_match, col_match, u, v, launch.journal[0], launch.journal[1], launch.workspace, launch.progress,
+                launch.report, np.int32(start), np.int32(has_duals),
+                np.int32(isinstance(method, Tree) and method.paths == "many"), launch.arrivals,
             ),
         )  # fmt: skip
-        counters = counters_by_name(report.tolist(), journal, team, blocks * GRID_BLOCK_SIZE)
-    del counters["start"]
+        counters = counters_of_assignment(*launch.read(), team, blocks * GRID_BLOCK_SIZE)
     return row_match, col_match, u, v, counters

@@ -33,6 +33,26 @@ DEVICE void mirror_rows(Team& team, const Matching& matching) {
   });
 }
 
+// As mirror_rows, for a matching that was made by others, of another graph perhaps: pairs that are no edges of this one are
+// dropped, and of rows that have one column all but one. `dropped` is shared by the team.
+template <class Team, class Edges>
+DEVICE void keep_edges(Team& team, const Matching& matching, const Edges& edges, Count* dropped) {
+  team.each(matching.num_columns, [&](Count column) { matching.col_match[column] = NONE; });
+  team.sync();
+  Count dropped_here = 0;
+  team.each_group(matching.num_rows, [&](Count i) {
+    const Vertex row = static_cast<Vertex>(i), mate = matching.row_match[row];
+    if (mate == NONE) return;
+    int missing = 1;
+    edges.scan(team, edges.columns_of(row), [&](Vertex column) { return (missing = column == mate ? 0 : missing) != 0; });
+    missing = team.min_group(missing);  // by now all lanes have read what one of them may change
+    if (team.lane() != 0 || (missing == 0 && team.claim(&matching.col_match[mate], NONE, row))) return;
+    matching.row_match[row] = NONE;
+    ++dropped_here;
+  });
+  team.add_all(dropped, dropped_here);
+}
+
 // The order in which rows choose, and the column a row looks at first.
 //
 // In stored order the first fit is hard to beat where rows and columns are numbered alike along a mesh. Where only one

@@ -81,7 +81,7 @@ DEVICE Start run_start(Steps<Team>& steps, const Edges& edges, const Task& task)
       clear_matching(steps.team, task.matching);
       break;
     case Start::given:
-      mirror_rows(steps.team, task.matching);
+      keep_edges(steps.team, task.matching, edges, &task.report->dropped);
       break;
     case Start::cheap: {
       FirstFit<Edges> first_fit{task.matching, edges};

@@ -20,6 +20,7 @@ struct Progress {
 // What a program reports; the Python side reads the fields by the names in REPORT_FIELDS.
 struct Report {
   Count start;            // which start ran, a Start
+  Count dropped;          // pairs of a given matching that are no edges
   Count start_size;       // edges matched by it
   Count size;             // edges matched at the end
   Count phases;           // searches, the last of which finds no path and is the proof
@@ -34,8 +35,9 @@ struct Report {
   Count start_ns, search_ns, augment_ns, price_ns;
 };
 constexpr const char* REPORT_FIELDS[] = {
-    "start",      "start_size", "size", "phases",     "depth_first",    "levels",   "edges_inspected", "dual_steps",
-    "rows_scanned", "bids",     "repricings", "dense_searches", "start_ns", "search_ns", "augment_ns", "price_ns"};
+    "start",      "dropped",      "start_size", "size",       "phases",         "depth_first", "levels",    "edges_inspected",
+    "dual_steps", "rows_scanned", "bids",       "repricings", "dense_searches", "start_ns",    "search_ns", "augment_ns",
+    "price_ns"};
 static_assert(sizeof(Report) == sizeof(REPORT_FIELDS) / sizeof(char*) * sizeof(Count), "one name for each field");
 
 // Each thread holds its own copy; all copies agree, because all threads end every step.
