@@ -110,12 +110,14 @@ DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>& forest
   steps.end();
 }
 
-// Every row takes a tight column that nobody has.
-template <class Team, class Cost>
-DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const TightEdges<Cost>& edges) {
+// Every row that is asked for takes a tight column that nobody has.
+template <class Team, class Cost, class IsWanted>
+DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const TightEdges<Cost>& edges,
+                              IsWanted is_wanted) {
   const DenseCosts<Cost>& costs = edges.costs;
   team.each_group(costs.num_rows, [&](Count i) {
     const Vertex row = static_cast<Vertex>(i);
+    if (!is_wanted(row)) return;
     const auto u_of_row = edges.u[row];
     const Vertex width = team.lanes() * Team::AT_ONCE;
     for (Vertex first = team.lane(); first < costs.num_columns; first += width) {
@@ -246,7 +248,9 @@ class RegretStart {
 template <class Team, class Cost, class Dual>
 DEVICE void match_tight_pairs(Steps<Team>& steps, const TightEdges<Cost>& edges, const AssignmentTask<Dual>& task,
                               Workspace workspace) {
-  if (task.start != AssignmentStart::regret) return match_tight_pairs(steps.team, task.matching, edges);
+  if (task.start != AssignmentStart::regret) {
+    return match_tight_pairs(steps.team, task.matching, edges, [](Vertex) { return true; });
+  }
   RegretStart<Cost> regret(task.matching, edges);
   regret.carve(workspace);
   regret.run(steps);
@@ -310,6 +314,74 @@ DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& 
   }
 }
 
+// The start of the classical variant: the lists come first, and tell the rest without another pass over the matrix. Only
+// the columns without a tight edge, if there are any, are read again: all others have the largest v there is, zero.
+template <class Cost>
+class ListedStart {
+ public:
+  using Dual = typename DenseCosts<Cost>::Dual;
+
+  DEVICE ListedStart(const Matching& matching, const TightEdges<Cost>& tight, ClassicalEdges<Cost>& edges)
+      : matching_(matching), tight_(tight), edges_(edges) {}
+  DEVICE void carve(Workspace& workspace) {
+    is_tight_ = workspace.take<Vertex>(matching_.num_columns);
+    loose_ = workspace.take<Vertex>(matching_.num_columns);
+  }
+
+  template <class Team>
+  DEVICE void run(Steps<Team>& steps) {
+    Team& team = steps.team;
+    clear_matching(team, matching_);
+    team.each(matching_.num_columns, [&](Count column) { edges_.v[column] = is_tight_[column] = 0; });
+    team.sync();
+    reduce_rows(team, tight_);
+    edges_.list_all(team, [&](Vertex column) {
+      if (team.read(&is_tight_[column]) == 0) team.write(&is_tight_[column], 1);
+    });
+    if (matching_.num_rows == matching_.num_columns) raise_loose_columns(steps);
+    edges_.lists.match_pairs(team, matching_);
+    team.sync();
+    match_tight_pairs(team, matching_, tight_, [&](Vertex row) { return !edges_.lists.is_whole(row); });
+    team.sync();
+  }
+
+ private:
+  // As reduce_columns.
+  template <class Team>
+  DEVICE void raise_loose_columns(Steps<Team>& steps) {
+    Team& team = steps.team;
+    team.each(matching_.num_columns, [&](Count column) {
+      if (!is_tight_[column]) loose_[steps.append()] = static_cast<Vertex>(column);
+    });
+    steps.end();
+    const Vertex count = steps.todo();
+    if (count == 0) return;
+    team.each(count, [&](Count i) { edges_.v[loose_[i]] = edges_.costs.infinite(); });
+    team.sync();
+    edges_.lists.each_part_of_columns(team, loose_, count, [&](Vertex column, Vertex first, Vertex end) {
+      Dual least = edges_.costs.infinite();
+      TightLists::each_in_turn<Team>(
+          first, end, [&](Vertex row) { return edges_.costs.at(row, column) - edges_.u[row]; },
+          [&](Vertex, Dual reduced) { least = reduced < least ? reduced : least; });
+      if (least < team.read(&edges_.v[column])) team.lower(&edges_.v[column], least);
+    });
+    team.sync();
+    // A column without an allowed pair has no tight edge, whatever its dual.
+    team.each(count, [&](Count i) {
+      if (edges_.v[loose_[i]] == edges_.costs.infinite()) edges_.v[loose_[i]] = 0;
+    });
+    team.sync();
+    edges_.list_columns(team, loose_, count);
+    team.sync();
+  }
+
+  const Matching& matching_;
+  const TightEdges<Cost>& tight_;
+  ClassicalEdges<Cost>& edges_;
+  Vertex* is_tight_;  // [num_columns] whether the column has a tight edge: 0 or 1
+  Vertex* loose_;     // [num_columns] those that had none
+};
+
 template <class Edges, class Dual>
 DEVICE void set_up(Edges& edges, const AssignmentTask<Dual>& task) {
   edges.many_paths = task.many_paths && task.matching.num_rows == task.matching.num_columns;
@@ -327,17 +399,50 @@ DEVICE Edges edges_of(const Costs& costs, const AssignmentTask<Dual>& task) {
   return edges;
 }
 
-// Runs the start. What it works in is free again after it. Apart, and with copies of its own, so that a GPU's registers
-// are shared out for the search alone; so it gives the team back.
+// The start for the edges of the search, which it leaves as the first phase wants them.
 template <class Team, class Cost, class Dual>
+DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Cost>& edges,
+                        const AssignmentTask<Dual>& task, Workspace workspace) {
+  run_assignment_start(steps, forest, edges, task, workspace);
+}
+template <class Team, class Cost, class Dual>
+DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, ClassicalEdges<Cost>& edges,
+                        const AssignmentTask<Dual>& task, Workspace workspace) {
+  auto tight = edges_of<TightEdges<Cost>>(edges.costs, task);
+  tight.carve(workspace, static_cast<Count>(steps.team.size()) * Team::TILE);
+  if (task.start == AssignmentStart::reduce && !task.has_duals) {
+    ListedStart<Cost> listed(task.matching, tight, edges);
+    listed.carve(workspace);
+    return listed.run(steps);
+  }
+  run_assignment_start(steps, forest, tight, task, workspace);
+  edges.begin(steps.team);
+  steps.team.sync();
+}
+// What the start needs beside the edges.
+template <class Cost>
+DEVICE void carve_start(Workspace& workspace, const Matching& matching, TightEdges<Cost>& edges, Count) {
+  RegretStart<Cost>(matching, edges).carve(workspace);
+}
+template <class Cost>
+DEVICE void carve_start(Workspace& workspace, const Matching& matching, ClassicalEdges<Cost>& edges, Count team_tile) {
+  TightEdges<Cost> tight{};
+  tight.costs = edges.costs;
+  tight.carve(workspace, team_tile);
+  RegretStart<Cost>(matching, tight).carve(workspace);  // more than ListedStart
+}
+
+// Runs the start. What it works in beside the edges is free again after it. Apart, and with copies of its own, so that a
+// GPU's registers are shared out for the search alone; so it gives the team back.
+template <class Edges, class Team, class Cost, class Dual>
 DEVICE_APART Team start_assignment(Team team, DenseCosts<Cost> costs, AssignmentTask<Dual> task) {
   Steps<Team> steps(team, *task.progress);
   Count now = team.nanoseconds();
   Workspace workspace(task.workspace);
   const auto forest = carve_forest(workspace, task.matching);
-  auto edges = edges_of<TightEdges<Cost>>(costs, task);
+  auto edges = edges_of<Edges>(costs, task);
   edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
-  run_assignment_start(steps, forest, edges, task, workspace);
+  start_edges(steps, forest, edges, task, workspace);
   Count start_size = 0;
   team.each(costs.num_rows, [&](Count row) { start_size += task.matching.row_match[row] != NONE; });
   team.add_all(&task.report->start_size, start_size);
@@ -356,15 +461,13 @@ template <class Edges, class Team, class Cost>
 DEVICE void assign(Team& team, const DenseCosts<Cost>& costs,
                    const AssignmentTask<typename DenseCosts<Cost>::Dual>& task) {
   Report& report = *task.report;
-  team = start_assignment(team, costs, task);
+  team = start_assignment<Edges>(team, costs, task);
 
   Steps<Team> steps(team, *task.progress);
   Workspace workspace(task.workspace);
   const auto forest = carve_forest(workspace, task.matching);
   auto edges = edges_of<Edges>(costs, task);
   edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
-  edges.begin(team);
-  team.sync();
   run_phases(steps, forest, edges, false, task.journal, report);
 
   if (team.rank() == 0) {
@@ -378,15 +481,11 @@ template <class Edges, class Cost>
 DEVICE Count assignment_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
   Workspace workspace(nullptr);
   const auto forest = carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr});
-  Workspace for_search = workspace;
-  TightEdges<Cost> start_edges{};
-  start_edges.costs = costs;
-  start_edges.carve(workspace, team_tile);
-  RegretStart<Cost>(forest.matching, start_edges).carve(workspace);
   Edges edges{};
   edges.costs = costs;
-  edges.carve(for_search, team_tile);
-  return workspace.used() > for_search.used() ? workspace.used() : for_search.used();
+  edges.carve(workspace, team_tile);
+  carve_start(workspace, forest.matching, edges, team_tile);
+  return workspace.used();
 }
 
 // The GPU's entry points. COST is the type of the matrix, EDGES the method's, BLOCK_LIMIT its threads.

@@ -34,10 +34,35 @@ struct ClassicalEdges {
     next_radius = workspace.take<Dual>(1);
   }
 
+  // No list is made yet.
   template <class Team>
   DEVICE void begin(const Team& team) {
     lists.mark_all_stale(team);
     team.each(costs.num_rows, [&](Count row) { least[row] = costs.infinite(); });
+  }
+
+  // Before the first phase: makes the lists of all rows; on_tight(column) for every tight edge.
+  template <class Team, class OnTight>
+  DEVICE void list_all(Team& team, OnTight on_tight) {
+    begin(team);
+    team.sync();
+    compress(team, [](Vertex) { return Dual{0}; }, [](Vertex) { return true; },
+             [&](Vertex, Vertex column, Vertex) { on_tight(column); });
+    team.sync();
+    if (team.rank() == 0) *lists.num_stale = 0;
+  }
+
+  // Some columns whose v has risen since the lists were made have tight edges now.
+  template <class Team>
+  DEVICE void list_columns(const Team& team, const Vertex* columns, Vertex count) const {
+    lists.each_part_of_columns(team, columns, count, [&](Vertex column, Vertex first, Vertex end) {
+      TightLists::each_in_turn<Team>(
+          first, end, [&](Vertex row) { return slack(row, column); },
+          [&](Vertex row, Dual slack_now) {
+            if (!(slack_now > 0)) lists.add(team, row, column);
+            else if (slack_now < team.read(&least[row])) team.lower(&least[row], slack_now);
+          });
+    });
   }
 
   DEVICE bool has_edges(Vertex) const { return true; }
@@ -48,7 +73,7 @@ struct ClassicalEdges {
     radius = 0;
     if (steps.team.rank() == 0) *next_radius = costs.infinite();
     steps.team.each(costs.num_rows, [&](Count row) { lists.root_of[row] = NONE; });
-    compress(steps.team, [](Vertex) { return Dual{0}; }, [](Vertex) { return true; }, [](Vertex) {});
+    compress(steps.team, [](Vertex) { return Dual{0}; }, [](Vertex) { return true; }, [](Vertex, Vertex, Vertex) {});
   }
 
   template <class Team>
@@ -92,7 +117,9 @@ struct ClassicalEdges {
     if (team.rank() == 0) *next_radius = costs.infinite();
     compress(
         team, [&](Vertex row) { return entered[row]; }, [&](Vertex column) { return !forest.reached(column); },
-        [&](Vertex row) { forest.rejoin(steps, row, lists.root_of[row]); });
+        [&](Vertex row, Vertex, Vertex place) {
+          if (place == 0) forest.rejoin(steps, row, lists.root_of[row]);
+        });
     steps.end();
     if (team.rank() == 0) *lists.num_stale = 0;
     return true;
@@ -126,19 +153,21 @@ struct ClassicalEdges {
   }
 
   // Lists the tight edges of the stale rows to the columns that are wanted, and notes the least slack of the others.
-  template <class Team, class Entered, class IsWanted, class First>
-  DEVICE void compress(const Team& team, Entered entered_at, IsWanted is_wanted, First on_first) {
+  // on_tight(row, column, place) for each, and its place in the list.
+  template <class Team, class Entered, class IsWanted, class OnTight>
+  DEVICE void compress(const Team& team, Entered entered_at, IsWanted is_wanted, OnTight on_tight) {
     const Vertex count = team.read(lists.num_stale);
     lists.each_part(team, count, [&](Vertex i, Vertex first, Vertex end) {
       const Vertex row = lists.stale[i];
       const Dual offset = entered_at(row);
+      const bool is_full = team.read(&lists.sizes[row]) > TightLists::CAPACITY;  // one more says nothing new
       Dual smallest = costs.infinite();
       lists.each_column(
           team, first, end, [&](Vertex column) { return slack(row, column); },
           [&](Vertex column, Dual slack) {
             if (!is_wanted(column)) return;
             if (offset + slack <= radius) {
-              if (lists.add(team, row, column)) on_first(row);
+              on_tight(row, column, is_full ? TightLists::CAPACITY : lists.add(team, row, column));
             } else if (slack < smallest) {
               smallest = slack;
             }

@@ -102,7 +102,7 @@ struct SlackEdges {
     } else {
       shift_slacks(team, forest, static_cast<Slack>(theta), [&](Vertex row, Vertex column) {
         if (*slack_at(row, column) != 0 || !lists.in_forest(row) || forest.reached(column)) return;
-        if (lists.add(team, row, column)) rejoin(row);
+        if (lists.add(team, row, column) == 0) rejoin(row);
       });
     }
     shift_duals(team, forest, theta);
@@ -163,7 +163,7 @@ struct SlackEdges {
             if (forest.reached(column) == in_forest) return;
             slack = static_cast<Slack>(in_forest ? slack - theta : slack + theta);
             *slack_at(row, column) = slack;
-            if (slack == 0 && in_forest && lists.add(team, row, column)) on_first(row);
+            if (slack == 0 && in_forest && lists.add(team, row, column) == 0) on_first(row);
           });
     });
   }
@@ -239,7 +239,7 @@ struct Munkres {
   // The start, and the slacks that it leaves.
   template <class Team>
   DEVICE void start(Team& team) {
-    team = start_assignment(team, costs, task);
+    team = start_assignment<TightEdges<Cost>>(team, costs, task);
     edges.begin(team);
     team.sync();
   }

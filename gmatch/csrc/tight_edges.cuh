@@ -42,9 +42,6 @@ struct TightEdges {
     radii = workspace.take<Dual>(3);
   }
 
-  template <class Team>
-  DEVICE void begin(const Team&) {}
-
   DEVICE bool has_edges(Vertex) const { return true; }
 
   template <class Team>

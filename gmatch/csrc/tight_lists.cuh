@@ -7,7 +7,8 @@
 
 struct TightLists {
   static constexpr Vertex CAPACITY = 32;   // a row with more is read in the matrix itself: memory stays O(rows)
-  static constexpr Vertex CHUNK = 1024;    // columns that a lane group reads at once
+  static constexpr Vertex CHUNK = 1024;    // columns of a row that a lane group reads at once
+  static constexpr Vertex FEW_ROWS = 64;   // rows of a column that a lane reads at once
 
   Vertex num_rows, num_columns;
   Vertex* sizes;      // [num_rows]
@@ -25,6 +26,8 @@ struct TightLists {
   }
 
   DEVICE bool in_forest(Vertex row) const { return root_of[row] != NONE; }
+  // Whether the list of a row holds all that was added.
+  DEVICE bool is_whole(Vertex row) const { return sizes[row] <= CAPACITY; }
 
   // Before the first phase: all lists are to be made.
   template <class Team>
@@ -42,12 +45,12 @@ struct TightLists {
     sizes[row] = 0;
   }
 
-  // Returns whether it is the first of its list.
+  // Returns its place in the list; from CAPACITY on it has none.
   template <class Team>
-  DEVICE bool add(const Team& team, Vertex row, Vertex column) const {
+  DEVICE Vertex add(const Team& team, Vertex row, Vertex column) const {
     const Vertex place = team.fetch_add(&sizes[row], 1);
     if (place < CAPACITY) columns[row * static_cast<Count>(CAPACITY) + place] = column;
-    return place == 0;
+    return place;
   }
 
   // use(row, first, end) for all columns of some rows, in parts, one lane group each.
@@ -60,18 +63,45 @@ struct TightLists {
     });
   }
 
+  // use(column, first, end) for all rows of some columns, in parts, one lane each: neighbours read neighbouring columns.
+  template <class Team, class Use>
+  DEVICE void each_part_of_columns(const Team& team, const Vertex* columns_read, Vertex count, Use use) const {
+    const Vertex tiles = (count + team.lanes() - 1) / team.lanes(), parts = (num_rows + FEW_ROWS - 1) / FEW_ROWS;
+    team.each_group(static_cast<Count>(tiles) * parts, [&](Count item) {
+      const Vertex at = static_cast<Vertex>(item % tiles) * team.lanes() + team.lane();
+      const Vertex first = static_cast<Vertex>(item / tiles) * FEW_ROWS;
+      if (at < count) use(columns_read[at], first, first + FEW_ROWS < num_rows ? first + FEW_ROWS : num_rows);
+    });
+  }
+
+  // Every row takes a column of its list that nobody has.
+  template <class Team>
+  DEVICE void match_pairs(const Team& team, const Matching& matching) const {
+    team.each(num_rows, [&](Count row) {
+      const Vertex* listed = columns + row * CAPACITY;
+      const Vertex size = is_whole(static_cast<Vertex>(row)) ? sizes[row] : CAPACITY;
+      for (Vertex i = 0; i < size; ++i) {
+        if (team.read(&matching.col_match[listed[i]]) != NONE) continue;
+        if (!team.claim(&matching.col_match[listed[i]], NONE, static_cast<Vertex>(row))) continue;
+        matching.row_match[row] = listed[i];
+        break;
+      }
+    });
+  }
+
   // use(column, load(column)) for the columns from first to end, shared out over the lanes of a group.
   template <class Team, class Load, class Use>
   static DEVICE void each_column(const Team& team, Vertex first, Vertex end, Load load, Use use) {
-    for (Vertex column = first + team.lane(); column < end; column += team.lanes() * Team::AT_ONCE) {
-      decltype(load(column)) loaded[Team::AT_ONCE];
+    each_in_turn<Team>(first + team.lane(), end, load, use, team.lanes());
+  }
+  // use(i, load(i)) for i from first to end, some loads at once.
+  template <class Team, class Load, class Use>
+  static DEVICE void each_in_turn(Vertex first, Vertex end, Load load, Use use, Vertex stride = 1) {
+    for (Vertex i = first; i < end; i += stride * Team::AT_ONCE) {
+      decltype(load(i)) loaded[Team::AT_ONCE];
+      for (int q = 0; q < Team::AT_ONCE; ++q) loaded[q] = load(i + q * stride < end ? i + q * stride : i);
       for (int q = 0; q < Team::AT_ONCE; ++q) {
-        const Vertex at = column + q * team.lanes();
-        loaded[q] = load(at < end ? at : column);
-      }
-      for (int q = 0; q < Team::AT_ONCE; ++q) {
-        const Vertex at = column + q * team.lanes();
-        if (at < end) use(at, loaded[q]);
+        if (i + q * stride < end) use(i + q * stride, loaded[q]);
       }
     }
   }
