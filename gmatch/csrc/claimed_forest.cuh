@@ -22,6 +22,12 @@ struct Piece {
   Count first;
 };
 
+// A free column that a tree reached, and the root of the tree.
+struct alignas(8) PathEnd {
+  Vertex column;
+  Vertex root;
+};
+
 // The frontiers of a team: lists in memory, of the rows to expand in this step and in the next.
 struct Frontiers {
   Sprout* sprouts;  // [2][room]
@@ -34,9 +40,17 @@ struct Frontiers {
 
   template <class Team>
   DEVICE void append(const Steps<Team>& steps, Sprout sprout) const { next(steps)[steps.append()] = sprout; }
-  // The steps of the team that shares the forest.
+  // `ends` are those of the forest.
   template <class Team>
-  DEVICE const Steps<Team>& shared(const Steps<Team>& steps) const { return steps; }
+  DEVICE void append_end(const Steps<Team>& steps, PathEnd* ends, PathEnd end) const {
+    ends[steps.team.append(&steps.progress.num_ends)] = end;
+    steps.count_found();
+  }
+  // Makes `column` the end of the tree's path if it has none yet; else it is none.
+  template <class Team>
+  DEVICE bool end_tree(const Steps<Team>& steps, Vertex* path_end, Vertex column) const {
+    return steps.team.claim(path_end, NONE, column);
+  }
 
  private:
   // By arithmetic, not as an array of two pointers: that would put the forest into a GPU's local memory.
@@ -44,10 +58,13 @@ struct Frontiers {
 };
 
 // The frontiers of a part of a team, which takes some steps by itself: near lists. What has no room there joins the
-// next frontier of the whole team.
+// next frontier of the whole team. Path ends are counted one by one near at hand only: thousands that go to one counter
+// in memory would wait for each other.
 template <class Team>
 struct NearFrontiers {
   Frontiers near;
+  PathEnd* near_ends;
+  Vertex room_for_ends;
   Frontiers far;
   const Steps<Team>& far_steps;
 
@@ -58,7 +75,18 @@ struct NearFrontiers {
     else far.append(far_steps, sprout);
   }
   template <class Part>
-  DEVICE const Steps<Team>& shared(const Steps<Part>&) const { return far_steps; }
+  DEVICE void append_end(const Steps<Part>& steps, PathEnd* ends, PathEnd end) const {
+    const Vertex place = steps.team.append(&steps.progress.num_ends);
+    if (place < room_for_ends) near_ends[place] = end;
+    else far.append_end(far_steps, ends, end);
+  }
+  // Nobody waits for an answer: of the ends that a tree finds at the same time, the one that is noted last is its path's,
+  // which augment asks for.
+  template <class Part>
+  DEVICE bool end_tree(const Steps<Part>& steps, Vertex* path_end, Vertex column) const {
+    steps.team.write(path_end, column);
+    return true;
+  }
 };
 
 // WITH_ROOTS: a root claims one path end, and its tree stops growing there (the early exit of GPUBFS-WR in Deveci et
@@ -76,8 +104,8 @@ struct ClaimedForest {
   Piece* pieces;        // [room_for_pieces] of long rows, without the first piece of each
   Count room_for_pieces;
   bool leaves_stragglers;  // see is_spent; WITH_ROOTS
-  Vertex* ends;         // [num_columns] free columns that were reached
-  Vertex* path_end;     // [num_rows]    WITH_ROOTS: at a root, the free column that its tree reached, or NONE
+  PathEnd* ends;        // [num_columns] free columns that were reached
+  Vertex* path_end;     // [num_rows]    WITH_ROOTS: at a root, the end of its tree's path, one of `ends`, or NONE
   Vertex* successor;    // [num_rows]    without: the next column on the path through this row, or NONE
   Vertex* path_roots;   // [num_rows]    without: roots whose path the reverse pass kept
 
@@ -86,7 +114,7 @@ struct ClaimedForest {
     frontiers.room = matching.num_rows + room_for_pieces;
     frontiers.sprouts = workspace.take<Sprout>(2 * frontiers.room);
     pieces = workspace.take<Piece>(room_for_pieces);
-    ends = workspace.take<Vertex>(matching.num_columns);
+    ends = workspace.take<PathEnd>(matching.num_columns);
     if constexpr (WITH_ROOTS) {
       path_end = workspace.take<Vertex>(matching.num_rows);
     } else {
@@ -123,9 +151,10 @@ struct ClaimedForest {
 
   // The same forest, for a part of the team.
   template <class Team>
-  DEVICE ClaimedForest<WITH_ROOTS, NearFrontiers<Team>> part(const Steps<Team>& steps, Frontiers near) const {
-    return {matching, predecessor, {near, frontiers, steps}, pieces, room_for_pieces, leaves_stragglers, ends, path_end,
-            successor, path_roots};
+  DEVICE ClaimedForest<WITH_ROOTS, NearFrontiers<Team>> part(const Steps<Team>& steps, Frontiers near, PathEnd* near_ends,
+                                                             Vertex room_for_ends) const {
+    return {matching, predecessor, {near, near_ends, room_for_ends, frontiers, steps}, pieces, room_for_pieces,
+            leaves_stragglers, ends, path_end, successor, path_roots};
   }
 
   DEVICE Piece piece_of(const Sprout& sprout) const {
@@ -185,12 +214,17 @@ struct ClaimedForest {
   template <class Team>
   DEVICE void augment(Steps<Team>& steps) const {
     if constexpr (WITH_ROOTS) {
-      // One end a tree: there is nothing to choose, and the two passes are one.
-      const Vertex num_ends = steps.progress.num_ends;
-      steps.team.each(num_ends, [&](Count i) { flip_upwards(ends[i]); });
-      if (steps.team.rank() == 0) steps.progress.augmented += num_ends;
+      // One end a tree: the two passes are one.
+      Count flipped = 0;
+      steps.team.each(steps.progress.num_ends, [&](Count i) {
+        const PathEnd end = ends[i];
+        if (path_end[end.root] != end.column) return;
+        flip_upwards(end.column);
+        ++flipped;
+      });
+      steps.team.add_all(&steps.progress.augmented, flipped);
     } else {
-      steps.team.each(steps.progress.num_ends, [&](Count i) { reverse(steps, ends[i]); });
+      steps.team.each(steps.progress.num_ends, [&](Count i) { reverse(steps, ends[i].column); });
       steps.end();
       const Vertex num_paths = steps.progress.num_paths;
       steps.team.each(num_paths, [&](Count i) { flip_downwards(path_roots[i]); });
@@ -213,11 +247,9 @@ struct ClaimedForest {
   template <class Team>
   DEVICE bool end_path(const Steps<Team>& steps, Vertex root, Vertex column) const {
     if constexpr (WITH_ROOTS) {
-      if (!steps.team.claim(&path_end[root], NONE, column)) return false;
+      if (!frontiers.end_tree(steps, &path_end[root], column)) return false;
     }
-    const auto& shared = frontiers.shared(steps);
-    ends[shared.team.append(&shared.progress.num_ends)] = column;
-    shared.count_found();
+    frontiers.append_end(steps, ends, {column, root});
     return !WITH_ROOTS;
   }
 

@@ -5,10 +5,11 @@
 
 // What a part of a team works on by itself.
 struct NearWork {
-  static constexpr Vertex ROOM = SHORT_LISTS ? 6 : 2048;
+  static constexpr Vertex ROOM = SHORT_LISTS ? 6 : 2048, ROOM_FOR_ENDS = SHORT_LISTS ? 3 : 1024;
   Progress progress;
   Sprout sprouts[2 * ROOM];
-  Vertex place;
+  PathEnd ends[ROOM_FOR_ENDS];
+  Vertex place, place_of_ends;
 };
 
 // Offsets may be 64-bit; a column number always fits a Vertex, whatever type it is stored in.
@@ -96,7 +97,7 @@ struct CsrEdges {
     if (part.rank() == 0) near.progress = Progress{};
     part.sync();
     Steps<decltype(part)> near_steps(part, near.progress);
-    const auto near_forest = forest.part(steps, Frontiers{near.sprouts, NearWork::ROOM});
+    const auto near_forest = forest.part(steps, {near.sprouts, NearWork::ROOM}, near.ends, NearWork::ROOM_FOR_ENDS);
 
     // Shares are dealt out in turn: what stands together in the list, the pieces of a row above all, is of one kind.
     const Vertex todo = steps.todo(), parts = steps.team.parts(), mine = steps.team.part_number();
@@ -113,10 +114,17 @@ struct CsrEdges {
       stride = 1;
     } while (++done < levels && count > 0);
     level += done - 1;
-    if (count == 0) return inspected;
-    if (part.rank() == 0) near.place = steps.append(count);
+    const Vertex ends_seen = part.read(&near.progress.num_ends);
+    const Vertex num_ends = ends_seen < NearWork::ROOM_FOR_ENDS ? ends_seen : NearWork::ROOM_FOR_ENDS;
+    if (count == 0 && num_ends == 0) return inspected;
+    if (part.rank() == 0) {
+      if (count > 0) near.place = steps.append(count);
+      if (num_ends > 0) near.place_of_ends = part.fetch_add(&steps.progress.num_ends, num_ends);
+      if (num_ends > 0) steps.count_found(num_ends);
+    }
     part.sync();
     part.each(count, [&](Count i) { forest.frontiers.next(steps)[near.place + i] = sprouts[i]; });
+    part.each(num_ends, [&](Count i) { forest.ends[near.place_of_ends + i] = near.ends[i]; });
     return inspected;
   }
 

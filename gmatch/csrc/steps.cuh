@@ -9,7 +9,7 @@
 // Shared by the team; zero before the program starts.
 struct Progress {
   Vertex todo[3];    // entries in the to-do list of a step
-  Vertex found[3];   // augmenting paths that the step before found (disjoint trees), or not 0 if any (speculative)
+  Vertex found[3];   // path ends that the step before found (disjoint trees), or not 0 if any (speculative)
   Vertex num_ends;   // path ends found in this phase (claimed trees), or trees that found one (ordered)
   Vertex num_paths;  // paths that the reverse pass kept
   Vertex num_pieces;  // pieces of long rows made in this phase (claimed trees)
@@ -89,6 +89,7 @@ class Steps {
   DEVICE Vertex append(Vertex count) const { return team.fetch_add(&progress.todo[next()], count); }
   DEVICE void mark_todo() const { team.write(&progress.todo[next()], 1); }
   DEVICE void count_found() const { team.append(&progress.found[next()]); }
+  DEVICE void count_found(Vertex count) const { team.fetch_add(&progress.found[next()], count); }
   DEVICE void mark_found() const { team.write(&progress.found[next()], 1); }
 
   Team& team;
