@@ -100,7 +100,7 @@ class Claims(_Method):
     augmentation pass (Algorithm 6). With ``"gpubfs-wr"`` a tree stops at its first, and both passes are one.
     Frontiers are lists, so a level costs what its rows cost. O(phases * entries) work.
 
-    On a GPU ``"apfb"`` grows trees unevenly: between two barriers of the grid each block does up to 16 levels by
+    On a GPU ``"apfb"`` grows trees unevenly: between two barriers of the grid each block does up to 24 levels by
     itself, from its share of the frontier. ``stats["levels"]`` counts those of the first block then.
 
     Parameters

@@ -202,7 +202,7 @@ def match(
             (blocks,), (block_size,),
             (
                 np.int32(rows), np.int32(columns), graph.indptr, graph.indices, row_match, col_match, reached,
-                launch.journal[0], launch.journal[1], launch.workspace, launch.progress, launch.report, np.int32(start),
+                launch.levels, launch.augmentations, launch.workspace, launch.progress, launch.report, np.int32(start),
                 np.int32(method.shortest_only), launch.arrivals,
             ),
         )  # fmt: skip
@@ -215,41 +215,43 @@ class Launch:
 
     Attributes
     ----------
-    report, progress, arrivals : int64 arrays
-        Counters: the report, what the steps tell each other, and the arrivals at the grid's barrier.
-    journal : int32 array, shape (2, phases)
-        Levels and augmentations of each phase.
-    workspace : uint8 array
+    report, progress, arrivals, levels, augmentations, workspace : uint64
+        Addresses: the report, what the steps tell each other, the arrivals at the grid's barrier, the journal of the
+        phases, and the workspace.
     """
 
     def __init__(self, phases: int, workspace_bytes: int) -> None:
-        fields = len(_native.REPORT_FIELDS)
-        counters = fields + _native.PROGRESS_SIZE // 8 + ARRIVALS
-        workspace_begin = -(-8 * (counters + phases) // ALIGNMENT) * ALIGNMENT
-        memory = cupy.empty(workspace_begin + max(workspace_bytes, 1), np.uint8).data
-        memory.memset_async(0, 8 * counters)
-        counts = cupy.ndarray(counters, np.int64, memory)
-        self.report, self.progress, self.arrivals = counts[:fields], counts[fields:-ARRIVALS], counts[-ARRIVALS:]
-        self.journal = cupy.ndarray((2, phases), np.int32, memory + 8 * counters)
-        self.workspace = cupy.ndarray(max(workspace_bytes, 1), np.uint8, memory + workspace_begin)
+        self._report_bytes, self._phases = 8 * len(_native.REPORT_FIELDS), phases
+        counter_bytes = self._report_bytes + _native.PROGRESS_SIZE + 8 * ARRIVALS
+        workspace_begin = -(-(counter_bytes + 8 * phases) // ALIGNMENT) * ALIGNMENT
+        self._memory = cupy.empty(workspace_begin + workspace_bytes, np.uint8).data
+        self._memory.memset_async(0, counter_bytes)
+        begin = self._memory.ptr
+        self.report, self.progress = np.uint64(begin), np.uint64(begin + self._report_bytes)
+        self.arrivals = np.uint64(begin + counter_bytes - 8 * ARRIVALS)
+        self.levels, self.augmentations = (
+            np.uint64(begin + counter_bytes), np.uint64(begin + counter_bytes + 4 * phases)
+        )  # fmt: skip
+        self.workspace = np.uint64(begin + workspace_begin)
 
     def read(self) -> tuple[list[int], Any]:
         """Waits for the program; its report, and the journal of at least all phases that there were."""
-        fields, phases = len(self.report), self.journal.shape[1]
-        shown = min(FIRST_PHASES, phases)
-        pinned = cupy.cuda.alloc_pinned_memory(8 * (fields + shown))
+        report, journal = self._copy(min(FIRST_PHASES, self._phases))
+        phases = report[_native.REPORT_FIELDS.index("phases")]
+        return (report, journal) if phases <= journal.shape[1] else self._copy(phases)
+
+    def _copy(self, phases: int) -> tuple[list[int], Any]:
+        fields = self._report_bytes // 8
+        pinned = cupy.cuda.alloc_pinned_memory(8 * (fields + phases))
         stream, cuda = cupy.cuda.get_current_stream(), cupy.cuda.runtime
-        to_host = cuda.memcpyDeviceToHost
-        cuda.memcpyAsync(pinned.ptr, self.report.data.ptr, 8 * fields, to_host, stream.ptr)
+        to_host, begin = cuda.memcpyDeviceToHost, pinned.ptr
+        cuda.memcpyAsync(begin, int(self.report), 8 * fields, to_host, stream.ptr)
         cuda.memcpy2DAsync(
-            pinned.ptr + 8 * fields, 4 * shown, self.journal.data.ptr, 4 * phases, 4 * shown, 2, to_host, stream.ptr
+            begin + 8 * fields, 4 * phases, int(self.levels), 4 * self._phases, 4 * phases, 2, to_host, stream.ptr
         )
         stream.synchronize()
-        words = np.frombuffer(pinned, np.int64, fields + shown)
-        report: list[int] = words[:fields].tolist()
-        if report[_native.REPORT_FIELDS.index("phases")] > shown:
-            return report, self.journal.get()
-        return report, words[fields:].view(np.int32).reshape(2, shown)
+        words = np.frombuffer(pinned, np.int64, fields + phases)
+        return words[:fields].tolist(), words[fields:].view(np.int32).reshape(2, phases)
 
 
 def _refuse_threads(threads: int | None) -> None:
@@ -315,7 +317,7 @@ def assign(
         row_stride, column_stride = _strides_of(costs.array)
         arguments = (
             np.int32(rows), np.int32(columns), costs.array, row_stride, column_stride, np.int32(costs.maximize),
-            _limit_of(costs.limit, dual), row_match, col_match, u, v, launch.journal[0], launch.journal[1],
+            _limit_of(costs.limit, dual), row_match, col_match, u, v, launch.levels, launch.augmentations,
             launch.workspace, launch.progress, launch.report, np.int32(start), np.int32(has_duals),
         )  # fmt: skip
         if isinstance(method, Munkres):
@@ -364,12 +366,12 @@ def _run_munkres(costs: DenseCosts, method: Munkres, arguments: tuple[Any, ...],
         return launch("grid")
     shift = ("add_subtract_compress",) if method.form == "fused" else ("add_subtract", "compress")
     count = () if method.form == "baseline" else ("sum_zeros",)
-    size = state.report[_native.REPORT_FIELDS.index("size")]
+    size = _native.REPORT_FIELDS.index("size")
     launch("start")
     launch("compress")
     while True:
         launch("search")
-        if size.item() == rows:
+        if state.read()[0][size] == rows:
             return None
         launch("find_least")
         if least.item() == infinite:
@@ -457,7 +459,7 @@ def assign_sparse(
             (blocks,), (GRID_BLOCK_SIZE,),
             (
                 np.int32(rows), np.int32(columns), costs.indptr, costs.indices, costs.data, np.int32(costs.maximize),
-                row_match, col_match, u, v, launch.journal[0], launch.journal[1], launch.workspace, launch.progress,
+                row_match, col_match, u, v, launch.levels, launch.augmentations, launch.workspace, launch.progress,
                 launch.report, np.int32(start), np.int32(has_duals),
                 np.int32(isinstance(method, Tree) and method.paths == "many"), launch.arrivals,
             ),

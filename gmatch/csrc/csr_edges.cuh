@@ -10,6 +10,7 @@ struct NearWork {
   Sprout sprouts[2 * ROOM];
   PathEnd ends[ROOM_FOR_ENDS];
   Vertex place, place_of_ends;
+  int num_waiting[2];  // in turns, as the lists
 };
 
 // Offsets may be 64-bit; a column number always fits a Vertex, whatever type it is stored in.
@@ -36,7 +37,9 @@ struct CsrEdges {
   static constexpr int EDGES_OF_PIECE = SHORT_LISTS ? 4 : 256;
   // How many rows of a frontier keep a part of a team busy, and how many levels it does by itself if there are fewer.
   static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 256;
-  static constexpr int LEVELS_AHEAD = SHORT_LISTS ? 5 : 16;
+  static constexpr int LEVELS_AHEAD = SHORT_LISTS ? 5 : 24;
+  // Where half of the parts have nothing left, one that has more rows than these shares them out again.
+  static constexpr Vertex ROWS_TO_SHARE = SHORT_LISTS ? 1 : 64;
 
   // The search may use every edge, so there are none to add when no tree can grow.
   template <class Team>
@@ -106,13 +109,18 @@ struct CsrEdges {
     Count inspected = 0;
     const int levels = todo > FULL_SHARE * static_cast<Count>(parts) ? 1 : LEVELS_AHEAD;
     int done = 0;
+    bool is_awaited;
     do {
+      // Asked for before it is needed, so that the answer is there by then.
+      const int num_waiting = part.rank() == 0 && count > ROWS_TO_SHARE ? steps.team.num_waiting() : 0;
       inspected += expand_list(near_steps, near_forest, steps, forest, sprouts, count, stride);
+      if (part.rank() == 0) near.num_waiting[near_steps.parity() ^ 1] = num_waiting;
       near_steps.end();
+      is_awaited = 2 * near.num_waiting[near_steps.parity()] >= parts;
       sprouts = near_forest.frontiers.near.now(near_steps);
       count = near_steps.todo() < NearWork::ROOM ? near_steps.todo() : NearWork::ROOM;
       stride = 1;
-    } while (++done < levels && count > 0);
+    } while (++done < levels && count > 0 && !(is_awaited && count > ROWS_TO_SHARE));
     level += done - 1;
     const Vertex ends_seen = part.read(&near.progress.num_ends);
     const Vertex num_ends = ends_seen < NearWork::ROOM_FOR_ENDS ? ends_seen : NearWork::ROOM_FOR_ENDS;

@@ -25,6 +25,7 @@
 //   HAS_PARTS                  whether parts of it have a barrier of their own, cheaper than the team's
 //   part, parts, part_number   the team that a part is: its threads share cells with those of other parts; how many there
 //                              are; and which one this thread is of
+//   num_waiting                how many parts wait at the team's next barrier
 //   each_item<Note>(n, open, fetch, use)  of teams that are a part: use(note, fetch(note, item)) for all items of all i in
 //                              [0, n), of which there are open(i, note); evenly shared out among the lanes of a warp
 //   SMALL_STEP                 a list that each_group leaves to rank 0, where steps without barriers pay; else 0
@@ -108,6 +109,8 @@ class [[nodiscard]] DeviceTeam {
   DEVICE int lanes() const { return LANES; }
 
   DEVICE void sync() { any(false); }
+
+  DEVICE int num_waiting() const { return on_grid() ? static_cast<int>(read(&arrivals_[turn_]) % YES) : 0; }
 
   // The blocks count in one word: those that came, and above them those that bring a yes. Three words take turns: while
   // one is counted in, the one before it is cleared, for everybody has left it. Whose turn it is outlasts the launch.
