@@ -126,6 +126,15 @@ def test_bad_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: 
     assert error.startswith(f"gmatch: error: expected a matrix of costs in {path}")
 
 
+def test_costs_drawn_in_parts_are_those_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = cli.datasets.costs
+    whole = costs.uniform(50, 10, seed=3)
+    for entries in (1, 50, 120, 2499):
+        monkeypatch.setattr(costs, "ENTRIES_AT_ONCE", entries)
+        assert (costs.uniform(50, 10, seed=3) == whole).all()
+    assert costs.uniform(0).shape == (0, 0)
+
+
 @pytest.mark.parametrize("name", sorted(cli.datasets.costs.FAMILIES))
 def test_generators_are_seeded_and_solvable(name: str) -> None:
     make = cli.datasets.costs.generate

@@ -127,6 +127,7 @@ struct ClassicalEdges {
 
   template <class Team>
   DEVICE void end_phase(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    if (radius == 0) return;  // no dual changes
     Team& team = steps.team;
     team.each(costs.num_columns, [&](Count column) {
       const Vertex mate = forest.matching.col_match[column];

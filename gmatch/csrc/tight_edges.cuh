@@ -87,6 +87,7 @@ struct TightEdges {
   // Shifts the duals by what the radius exceeds the distances: no slack becomes negative, the paths become tight.
   template <class Team>
   DEVICE void end_phase(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    if (radius == 0) return;  // no dual changes
     steps.team.each(costs.num_rows, [&](Count row) {
       const Vertex column = forest.matching.row_match[row];
       if (column == NONE) u[row] += radius;

@@ -30,6 +30,10 @@ __all__ = [
 ]
 
 
+# What is drawn in 8 bytes an entry, and kept in less, is drawn in parts: a GPU holds 100,000 x 100,000 int32.
+ENTRIES_AT_ONCE = 1 << 30
+
+
 def uniform(n: int, factor: float = 1, seed: int = 0, *, dtype: Any = np.int32, device: str = "cpu") -> Any:
     """Integers drawn evenly from 0 to ``factor * n``: the problems of Date and Nagi (2016) and of Lopes et al.
 
@@ -49,8 +53,13 @@ def uniform(n: int, factor: float = 1, seed: int = 0, *, dtype: Any = np.int32, 
     array, shape (n, n)
         NumPy or CuPy.
     """
-    _, random = _namespace(device, seed)
-    return random.integers(0, int(factor * n) + 1, (n, n), dtype=np.int64).astype(dtype, copy=False)
+    xp, random = _namespace(device, seed)
+    cost = xp.empty((n, n), dtype)
+    step = max(1, ENTRIES_AT_ONCE // max(n, 1))
+    for first in range(0, n, step):
+        rows = cost[first : first + step]
+        rows[...] = random.integers(0, int(factor * n) + 1, rows.shape, dtype=np.int64)
+    return cost
 
 
 def uniform_floats(n: int, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu") -> Any:
