@@ -25,13 +25,14 @@ class Start(IntEnum):
     KARP_SIPSER = 3
     GIVEN = 4
     AUTO = 5
+    EARLIER = 6  # given, too: of an earlier graph, perhaps
 
     @property
     def label(self) -> str:
-        return self.name.lower().replace("_", "-")
+        return "given" if self is Start.EARLIER else self.name.lower().replace("_", "-")
 
 
-STARTS = {start.label: start for start in Start if start is not Start.GIVEN}
+STARTS = {start.label: start for start in Start if start.label != "given"}
 
 
 def max_matching(
@@ -85,7 +86,7 @@ def max_matching(
     Raises
     ------
     InvalidInput
-        Before any work, if the graph, the start or an option is not valid.
+        If the graph, the start or an option is not valid: before any search.
     BackendUnavailable
         If the device asked for cannot be used here.
     MemoryError
@@ -112,17 +113,16 @@ def max_matching(
     chosen = method_of(method, backend.NAME, deterministic)
     if backend.NAME == "cpu":
         backend.thread_count(threads, 0)
-    start, row_match = _start_of(initial, problem)
+    start, given = _start_of(initial, problem)
     if deterministic:
         refuse_racing_start(start)
     if start is Start.AUTO and isinstance(chosen, PothenFan | Mixed):
         start = Start.CHEAP  # depth-first searches mend a first fit that drifted
     on_device = problem.on(backend.NAME)
-    if row_match is not None:
-        row_match = backend.to_device(row_match)
+    row_match = None if given is None else backend.to_device(_as_int32(given))
     row_match, col_match, reached, counters = backend.match(on_device, chosen, start, row_match, threads)
-    if counters["dropped"] and not isinstance(initial, Matching):
-        raise InvalidInput(_what_is_wrong(initial, problem))
+    if start is Start.GIVEN and counters["dropped"]:
+        raise InvalidInput(_what_is_wrong(given, problem))
     if on_device is not problem:
         back = backend_for(None, problem.device).to_device
         row_match, col_match, reached = back(row_match), back(col_match), back(reached)
@@ -175,18 +175,20 @@ def refuse_racing_start(start: Start) -> None:
 
 
 def _start_of(initial: Any, problem: BipartiteGraph) -> tuple[Start, Any]:
-    """The kind of start, and a copy of a given one, not yet checked."""
+    """The kind of start, and a given one; its pairs are not yet checked."""
     if not isinstance(initial, str):
-        return Start.GIVEN, _given_matching(initial, problem)
+        return Start.EARLIER if isinstance(initial, Matching) else Start.GIVEN, _given_matching(initial, problem)
     if initial in STARTS:
         return STARTS[initial], None
     raise InvalidInput(f"unknown start {initial!r}; expected {', '.join(map(repr, STARTS))}, a Matching, or an array")
 
 
 def _given_matching(initial: Any, problem: BipartiteGraph) -> Any:
-    """The rows' side of a given matching as an int32 array of our own, where it lives; the program checks the pairs."""
+    """The rows' side of a given matching, as an array of integers; the program checks the pairs."""
     rows = problem.shape[0]
     given = initial.row_match if isinstance(initial, Matching) else initial
+    if isinstance(given, np.ma.MaskedArray):
+        raise InvalidInput("initial must not be masked; use initial.filled(-1), if masked rows are free")
     if not isinstance(given, np.ndarray) and device_of(given) == "cpu":
         try:
             given = np.asarray(given if len(given) else np.empty(0, np.int32))
@@ -197,14 +199,18 @@ def _given_matching(initial: Any, problem: BipartiteGraph) -> Any:
             f"initial must be a Matching or an integer array of shape ({rows},), the column of each row or -1; "
             f"got {given.dtype} of shape {given.shape}"
         )
-    # What int32 does not hold is no column either way.
+    return given
+
+
+def _as_int32(given: Any) -> Any:
+    """A copy for the program. What int32 does not hold is no column either way."""
     return given.clip(-2, MAX_VERTICES).astype(np.int32) if given.dtype.itemsize > 4 else given.astype(np.int32)
 
 
-def _what_is_wrong(initial: Any, problem: BipartiteGraph) -> str:
+def _what_is_wrong(given: Any, problem: BipartiteGraph) -> str:
     """Names the first pair of a given matching that is wrong."""
     columns = problem.shape[1]
-    given = backend_for(None, problem.device).to_device(initial if hasattr(initial, "dtype") else np.asarray(initial))
+    given = backend_for(None, problem.device).to_device(given).astype(np.int64)
     lowest, highest = int(given.min()), int(given.max())
     if not -1 <= lowest <= highest < columns:
         return f"initial must hold columns from 0 to {columns - 1}, or -1; got {lowest} to {highest}"

@@ -353,6 +353,17 @@ def test_start_from_the_matching_of_an_earlier_graph(device: str) -> None:
         assert (host(orders[0]) == host(orders[1])).all()
 
 
+def test_bad_starts_are_refused_before_the_search(device: str) -> None:
+    graph = gmatch.BipartiteGraph(sp.csr_array(np.tri(4, k=1))).on(device)
+    for method in methods_on(device):
+        with pytest.raises(
+            gmatch.InvalidInput, match="^initial must be a matching of the graph; row 0 has no entry in c"
+        ):
+            gmatch.max_matching(graph, method=method, initial=[2, 0, -1, -1])
+    with pytest.raises(gmatch.InvalidInput, match="^initial must not be masked"):
+        gmatch.max_matching(graph, initial=np.ma.array([0, 1, 1, -1], mask=[0, 0, 1, 0]))
+
+
 def test_start_of_numbers_that_are_no_columns() -> None:
     graph = sp.csr_array(np.eye(2))
     for number in (2**31, 2**32, 2**32 + 1, -(2**32)):

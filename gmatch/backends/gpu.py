@@ -34,6 +34,8 @@ PAPER_BLOCK_SIZE = 256
 BLOCK_SIZE = 1024
 # Words of 8 bytes that a grid's barrier counts in.
 ARRIVALS = 2
+# Of a report.
+PHASES, SIZE = map(_native.REPORT_FIELDS.index, ("phases", "size"))
 # Of a workspace, in bytes.
 ALIGNMENT = 256
 # A call reads what so many phases did together with its report: mostly that is all of them.
@@ -234,10 +236,14 @@ class Launch:
         )  # fmt: skip
         self.workspace = np.uint64(begin + workspace_begin)
 
+    def read_report(self) -> list[int]:
+        """Waits for the program."""
+        return self._copy(0)[0]
+
     def read(self) -> tuple[list[int], Any]:
-        """Waits for the program; its report, and the journal of at least all phases that there were."""
+        """Waits for the program; its report, and the journal as far as there is one."""
         report, journal = self._copy(min(FIRST_PHASES, self._phases))
-        phases = report[_native.REPORT_FIELDS.index("phases")]
+        phases = min(report[PHASES], self._phases)
         return (report, journal) if phases <= journal.shape[1] else self._copy(phases)
 
     def _copy(self, phases: int) -> tuple[list[int], Any]:
@@ -246,9 +252,10 @@ class Launch:
         stream, cuda = cupy.cuda.get_current_stream(), cupy.cuda.runtime
         to_host, begin = cuda.memcpyDeviceToHost, pinned.ptr
         cuda.memcpyAsync(begin, int(self.report), 8 * fields, to_host, stream.ptr)
-        cuda.memcpy2DAsync(
-            begin + 8 * fields, 4 * phases, int(self.levels), 4 * self._phases, 4 * phases, 2, to_host, stream.ptr
-        )
+        if phases > 0:
+            cuda.memcpy2DAsync(
+                begin + 8 * fields, 4 * phases, int(self.levels), 4 * self._phases, 4 * phases, 2, to_host, stream.ptr
+            )
         stream.synchronize()
         words = np.frombuffer(pinned, np.int64, fields + phases)
         return words[:fields].tolist(), words[fields:].view(np.int32).reshape(2, phases)
@@ -366,12 +373,11 @@ def _run_munkres(costs: DenseCosts, method: Munkres, arguments: tuple[Any, ...],
         return launch("grid")
     shift = ("add_subtract_compress",) if method.form == "fused" else ("add_subtract", "compress")
     count = () if method.form == "baseline" else ("sum_zeros",)
-    size = _native.REPORT_FIELDS.index("size")
     launch("start")
     launch("compress")
     while True:
         launch("search")
-        if state.read()[0][size] == rows:
+        if state.read_report()[SIZE] == rows:
             return None
         launch("find_least")
         if least.item() == infinite:

@@ -321,12 +321,9 @@ class ListedStart {
  public:
   using Dual = typename DenseCosts<Cost>::Dual;
 
-  DEVICE ListedStart(const Matching& matching, const TightEdges<Cost>& tight, ClassicalEdges<Cost>& edges)
-      : matching_(matching), tight_(tight), edges_(edges) {}
-  DEVICE void carve(Workspace& workspace) {
-    is_tight_ = workspace.take<Vertex>(matching_.num_columns);
-    loose_ = workspace.take<Vertex>(matching_.num_columns);
-  }
+  // Of `tight` no more is used than the costs and the duals. What the search needs later is memory until then.
+  DEVICE ListedStart(const ClaimedForest<true>& forest, const TightEdges<Cost>& tight, ClassicalEdges<Cost>& edges)
+      : matching_(forest.matching), tight_(tight), edges_(edges), is_tight_(forest.predecessor), loose_(edges.lists.stale) {}
 
   template <class Team>
   DEVICE void run(Steps<Team>& steps) {
@@ -379,7 +376,7 @@ class ListedStart {
   const TightEdges<Cost>& tight_;
   ClassicalEdges<Cost>& edges_;
   Vertex* is_tight_;  // [num_columns] whether the column has a tight edge: 0 or 1
-  Vertex* loose_;     // [num_columns] those that had none
+  Vertex* loose_;     // [num_columns] those that had none; of square problems
 };
 
 template <class Edges, class Dual>
@@ -399,41 +396,33 @@ DEVICE Edges edges_of(const Costs& costs, const AssignmentTask<Dual>& task) {
   return edges;
 }
 
-// The start for the edges of the search, which it leaves as the first phase wants them.
+// The start for the edges of the search, which it leaves as the first phase wants them. `workspace` begins where their own
+// memory does.
 template <class Team, class Cost, class Dual>
 DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Cost>& edges,
                         const AssignmentTask<Dual>& task, Workspace workspace) {
+  edges.carve(workspace, static_cast<Count>(steps.team.size()) * Team::TILE);
   run_assignment_start(steps, forest, edges, task, workspace);
 }
 template <class Team, class Cost, class Dual>
 DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, ClassicalEdges<Cost>& edges,
                         const AssignmentTask<Dual>& task, Workspace workspace) {
   auto tight = edges_of<TightEdges<Cost>>(edges.costs, task);
-  tight.carve(workspace, static_cast<Count>(steps.team.size()) * Team::TILE);
   if (task.start == AssignmentStart::reduce && !task.has_duals) {
-    ListedStart<Cost> listed(task.matching, tight, edges);
-    listed.carve(workspace);
+    edges.carve(workspace, 0);
+    ListedStart<Cost> listed(forest, tight, edges);
     return listed.run(steps);
   }
-  run_assignment_start(steps, forest, tight, task, workspace);
+  Workspace of_edges = workspace;
+  start_edges(steps, forest, tight, task, workspace);
+  steps.team.sync();  // what it worked in becomes the memory of the edges
+  edges.carve(of_edges, 0);
   edges.begin(steps.team);
   steps.team.sync();
 }
-// What the start needs beside the edges.
-template <class Cost>
-DEVICE void carve_start(Workspace& workspace, const Matching& matching, TightEdges<Cost>& edges, Count) {
-  RegretStart<Cost>(matching, edges).carve(workspace);
-}
-template <class Cost>
-DEVICE void carve_start(Workspace& workspace, const Matching& matching, ClassicalEdges<Cost>& edges, Count team_tile) {
-  TightEdges<Cost> tight{};
-  tight.costs = edges.costs;
-  tight.carve(workspace, team_tile);
-  RegretStart<Cost>(matching, tight).carve(workspace);  // more than ListedStart
-}
 
-// Runs the start. What it works in beside the edges is free again after it. Apart, and with copies of its own, so that a
-// GPU's registers are shared out for the search alone; so it gives the team back.
+// Runs the start. Apart, and with copies of its own, so that a GPU's registers are shared out for the search alone; so it
+// gives the team back.
 template <class Edges, class Team, class Cost, class Dual>
 DEVICE_APART Team start_assignment(Team team, DenseCosts<Cost> costs, AssignmentTask<Dual> task) {
   Steps<Team> steps(team, *task.progress);
@@ -441,7 +430,6 @@ DEVICE_APART Team start_assignment(Team team, DenseCosts<Cost> costs, Assignment
   Workspace workspace(task.workspace);
   const auto forest = carve_forest(workspace, task.matching);
   auto edges = edges_of<Edges>(costs, task);
-  edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
   start_edges(steps, forest, edges, task, workspace);
   Count start_size = 0;
   team.each(costs.num_rows, [&](Count row) { start_size += task.matching.row_match[row] != NONE; });
@@ -481,11 +469,15 @@ template <class Edges, class Cost>
 DEVICE Count assignment_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
   Workspace workspace(nullptr);
   const auto forest = carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr});
+  Workspace for_search = workspace;
   Edges edges{};
   edges.costs = costs;
-  edges.carve(workspace, team_tile);
-  carve_start(workspace, forest.matching, edges, team_tile);
-  return workspace.used();
+  edges.carve(for_search, team_tile);
+  TightEdges<Cost> start_edges{};
+  start_edges.costs = costs;
+  start_edges.carve(workspace, team_tile);
+  RegretStart<Cost>(forest.matching, start_edges).carve(workspace);
+  return workspace.used() > for_search.used() ? workspace.used() : for_search.used();
 }
 
 // The GPU's entry points. COST is the type of the matrix, EDGES the method's, BLOCK_LIMIT its threads.

@@ -89,8 +89,8 @@ struct NearFrontiers {
   }
 };
 
-// WITH_ROOTS: a root claims one path end, and its tree stops growing there (the early exit of GPUBFS-WR in Deveci et
-// al. 2013). Without, a tree can find many path ends, and the reverse pass keeps one.
+// WITH_ROOTS: a tree that has found a path end stops growing there (the early exit of GPUBFS-WR in Deveci et al. 2013); of
+// those that it found at the same time one counts. Without, a tree can find many, and the reverse pass keeps one.
 template <bool WITH_ROOTS, class Lists = Frontiers>
 struct ClaimedForest {
   static constexpr bool LISTS_FRONTIER = true;              // a step has as many rows to expand as its to-do list says
@@ -172,7 +172,7 @@ struct ClaimedForest {
     }
   }
 
-  // Half of the trees have a path, and the frontier has come down to a sixteenth of its widest: what is left creeps for
+  // Half as many path ends as trees, and the frontier has come down to a sixteenth of its widest: what is left creeps for
   // hundreds of levels round the trees that have ended, to free columns that the next phase finds near by. Where most
   // rows stay free, trees end because nothing is left to reach, and are not stopped.
   template <class Team>

@@ -48,7 +48,7 @@ Count entries_depth_first(const Edges& edges, const Task& task) {
 template <class Offset, class Column>
 void match_in_turns(HostTeam& team, CsrEdges<Offset, Column> edges, const Task& task, bool& proven) {
   Steps<HostTeam> steps(team, *task.progress);
-  begin_matching(steps, edges, task);
+  if (!begin_matching(steps, edges, task)) return;
   Workspace workspace(task.workspace);
   ClaimedForest<true> forest{};
   forest.matching = task.matching;

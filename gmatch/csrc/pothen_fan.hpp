@@ -213,7 +213,7 @@ class PothenFan {
 template <class Offset, class Column>
 void match_by_pothen_fan(HostTeam& team, const CsrEdges<Offset, Column>& edges, const Task& task) {
   Steps<HostTeam> steps(team, *task.progress);
-  begin_matching(steps, edges, task);
+  if (!begin_matching(steps, edges, task)) return;
   Workspace workspace(task.workspace);
   PothenFan<Offset, Column> searches(edges, task.matching, workspace);
   searches.begin();

@@ -9,7 +9,7 @@
 
 // Numbered as in gmatch/methods.py.
 enum class ForestKind { speculative, speculative_with_roots, claimed, claimed_with_roots, ordered };
-enum class Start { none, cheap, shuffled, karp_sipser, given, automatic };
+enum class Start { none, cheap, shuffled, karp_sipser, given, automatic, earlier };
 
 // Everything a call of match_cardinality works on, but the graph.
 struct Task {
@@ -81,6 +81,7 @@ DEVICE Start run_start(Steps<Team>& steps, const Edges& edges, const Task& task)
       clear_matching(steps.team, task.matching);
       break;
     case Start::given:
+    case Start::earlier:
       keep_edges(steps.team, task.matching, edges, &task.report->dropped);
       break;
     case Start::cheap: {
@@ -105,9 +106,9 @@ DEVICE Start run_start(Steps<Team>& steps, const Edges& edges, const Task& task)
   return task.start;
 }
 
-// The start, and what it found.
+// The start, and what it found. Returns whether to go on: a matching that is given for this very graph must be one of it.
 template <class Team, class Edges>
-DEVICE void begin_matching(Steps<Team>& steps, const Edges& edges, const Task& task) {
+DEVICE bool begin_matching(Steps<Team>& steps, const Edges& edges, const Task& task) {
   Team& team = steps.team;
   Report& report = *task.report;
   Count now = team.nanoseconds();
@@ -120,6 +121,7 @@ DEVICE void begin_matching(Steps<Team>& steps, const Edges& edges, const Task& t
     report.start = static_cast<Count>(start);
     report.start_ns = lap(team, now);
   }
+  return task.start != Start::given || team.read(&report.dropped) == 0;
 }
 
 // The size, and the columns that the last search reached: the proof.
@@ -135,7 +137,7 @@ DEVICE void report_matching(const Team& team, const Search& search, const Task& 
 template <class Forest, class Team, class Edges>
 DEVICE void match_cardinality(Team& team, Edges edges, const Task& task) {
   Steps<Team> steps(team, *task.progress);
-  begin_matching(steps, edges, task);
+  if (!begin_matching(steps, edges, task)) return;
   Workspace workspace(task.workspace);
   Forest forest{};
   forest.matching = task.matching;

@@ -20,7 +20,7 @@ struct Progress {
 // What a program reports; the Python side reads the fields by the names in REPORT_FIELDS.
 struct Report {
   Count start;            // which start ran, a Start
-  Count dropped;          // pairs of a given matching that are no edges
+  Count dropped;          // pairs of a given matching that could not be kept
   Count start_size;       // edges matched by it
   Count size;             // edges matched at the end
   Count phases;           // searches, the last of which finds no path and is the proof
@@ -71,7 +71,7 @@ class Steps {
     if (widest_ < todo_) widest_ = todo_;
   }
 
-  // How much this step has to do; how many paths the steps of this phase have found.
+  // How much this step has to do; how many path ends the steps of this phase have found, not fewer than paths.
   DEVICE Vertex todo() const { return todo_; }
   DEVICE Vertex found() const { return found_; }
   // The to-do list of the first step of this phase, and the longest.
@@ -84,7 +84,7 @@ class Steps {
   DEVICE int next() const { return slot_ == 2 ? 0 : slot_ + 1; }
   DEVICE int before() const { return slot_ == 0 ? 2 : slot_ - 1; }
 
-  // For the next step: a place in its to-do list, or `count` of them; something to do; one path more; a path was found.
+  // For the next step: a place in its to-do list, or `count` of them; something to do; one path end more, or `count`; a path was found.
   DEVICE Vertex append() const { return team.append(&progress.todo[next()]); }
   DEVICE Vertex append(Vertex count) const { return team.fetch_add(&progress.todo[next()], count); }
   DEVICE void mark_todo() const { team.write(&progress.todo[next()], 1); }

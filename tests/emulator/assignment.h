@@ -64,7 +64,9 @@ Call<Cost> draw_call(Random& random, Matrix<Cost> matrix, int starts, bool one_b
   call.levels.resize(searches * (rows + 1));
   call.augmentations = call.levels;
   if (call.start == AssignmentStart::given) draw_pairs(random, call.matrix, call.answer.row_match);
+  else for (Vertex& mate : call.answer.row_match) mate = static_cast<Vertex>(random());  // as memory is found
   if (call.has_duals) draw_duals(random, dual_spread(call.matrix), call.answer.v);
+  else for (auto& dual : call.answer.v) dual = static_cast<int>(random());
   emulator::instance += ": " + call.matrix.name + ", start " + std::to_string(static_cast<int>(call.start)) +
                         (call.has_duals ? ", duals" : "") + ", " + name_of(call.launch);
   return call;

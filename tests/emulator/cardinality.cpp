@@ -1,4 +1,7 @@
 // cardinality.cpp: match_grid, match_block and inspect_grid, for one FOREST, on random graphs.
+#include <algorithm>
+#include <numeric>
+
 #include "fuzz.h"
 
 #include "../graphs.h"
@@ -63,15 +66,34 @@ static std::string judge(const Graph& graph, const Answer& answer) {
   return "";
 }
 
+// Makes a matching what one of an earlier graph may be, or worse.
+static void spoil(Random& random, const Graph& graph, std::vector<Vertex>& row_match) {
+  for (Vertex& mate : row_match) {
+    if (random() % 3 == 0) mate = static_cast<Vertex>(random() % 3 == 0 ? random() : random() % (graph.columns + 2));
+  }
+}
+
+// How many rows of a spoilt matching can keep their column.
+static Count keepable(const Graph& graph, const std::vector<Vertex>& row_match) {
+  std::vector<char> kept(graph.columns, 0);
+  for (Vertex row = 0; row < graph.rows; ++row) {
+    const auto begin = graph.indices.begin() + graph.offsets[row], end = graph.indices.begin() + graph.offsets[row + 1];
+    if (row_match[row] != NONE && std::find(begin, end, row_match[row]) != end) kept[row_match[row]] = 1;
+  }
+  return std::count(kept.begin(), kept.end(), 1);
+}
+
 static std::string match(Random& random, const Graph& graph) {
-  constexpr int STARTS = 6;
+  constexpr int STARTS = 7;
   const auto start = static_cast<Start>(random() % STARTS);
   const bool shortest_only = random() % 2, one_block = random() % 3 == 0;
   const auto launch = draw_launch(random, one_block);
   emulator::instance += ", start " + std::to_string(static_cast<int>(start)) + (shortest_only ? ", shortest" : "") +
                         ", " + name_of(launch);
 
-  Answer answer{draw_matching(random, graph), std::vector<Vertex>(graph.columns, 777),
+  std::vector<Vertex> given = draw_matching(random, graph);
+  if (start != Start::given) spoil(random, graph, given);
+  Answer answer{given, std::vector<Vertex>(graph.columns, 777),
                 std::vector<unsigned char>(graph.columns, 9), 0};
   std::vector<Vertex> levels(std::min(graph.rows, graph.columns) + 1), augmentations(levels);
   const Matching shape{graph.rows, graph.columns, nullptr, nullptr};
@@ -86,6 +108,15 @@ static std::string match(Random& random, const Graph& graph) {
         &progress, &report, static_cast<int>(start), shortest_only, arrivals);
   });
   answer.size = report.size;
+  if (start == Start::earlier) {
+    const Count matched = graph.rows - std::count(given.begin(), given.end(), NONE);
+    if (report.start_size != keepable(graph, given)) return "a start that keeps too many pairs, or too few";
+    if (report.dropped != matched - report.start_size) return "pairs dropped that are not counted";
+  }
+  const auto phases = augmentations.begin() + report.phases;
+  if (std::accumulate(augmentations.begin(), phases, Count{0}) != report.size - report.start_size) {
+    return "augmentations that do not add up";
+  }
   return judge(graph, answer);
 }
 
