@@ -50,7 +50,7 @@ BLOCK_ASSIGNMENT_LIMIT = 1 << 14
 # The classical variant reads whole rows of so many entries faster with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
-NEAR_MEMORY_LIMIT = 110 << 10
+NEAR_MEMORY_LIMIT = 111 << 10
 FORESTS = (
     "SpeculativeForest<false>", "SpeculativeForest<true>", "ClaimedForest<false>", "ClaimedForest<true>",
     "OrderedForest",
