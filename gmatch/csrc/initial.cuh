@@ -105,7 +105,13 @@ struct CheapMatching {
   template <class Team>
   DEVICE void run(Steps<Team>& steps) const {
     Team& team = steps.team;
-    if (Order::IS_STORED && team.alone()) return fit_one_by_one(team);
+    if constexpr (Order::IS_STORED && Team::SMALL_STEP > 0) {
+      // What few threads propose together takes longer than what one of them does without proposals.
+      if (team.size() <= FEW_THREADS) {
+        if (team.rank() == 0) fit_one_by_one(team.team_of_one());
+        return team.sync();
+      }
+    }
     team.each(matching.num_columns, [&](Count column) { held[column] = NOBODY; });
     team.each(matching.num_rows, [&](Count row) { matching.row_match[row] = NONE; });
     team.sync();
@@ -123,6 +129,7 @@ struct CheapMatching {
   }
 
  private:
+  static constexpr int FEW_THREADS = 4;
   static constexpr Count NOBODY = static_cast<Count>(LAST_VERTEX) << 32;
   static DEVICE Count proposal(Vertex turn, Vertex tries) { return static_cast<Count>(turn) << 32 | tries; }
   static DEVICE Vertex turn_of(Count proposal) { return static_cast<Vertex>(proposal >> 32); }
