@@ -107,8 +107,8 @@ class Claims(_Method):
     ----------
     search : {"apfb", "apsb"}
         A phase ends when no tree can grow, or at the level that finds the first path. With ``"gpubfs-wr"`` the former
-        ends, too, when half of the trees have a path and the frontier has come down to a sixteenth of its widest, if
-        that was 1024 rows or more.
+        ends, too, when half as many path ends as there are trees have been found, and the frontier has come down to a
+        sixteenth of its widest, if that was 1024 rows or more.
     bfs : {"gpubfs-wr", "gpubfs"}
         Whether a tree that found a path stops growing.
     """

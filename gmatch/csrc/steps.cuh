@@ -84,7 +84,8 @@ class Steps {
   DEVICE int next() const { return slot_ == 2 ? 0 : slot_ + 1; }
   DEVICE int before() const { return slot_ == 0 ? 2 : slot_ - 1; }
 
-  // For the next step: a place in its to-do list, or `count` of them; something to do; one path end more, or `count`; a path was found.
+  // For the next step: a place in its to-do list, or `count` of them; something to do; one path end more, or `count`; a
+  // path was found.
   DEVICE Vertex append() const { return team.append(&progress.todo[next()]); }
   DEVICE Vertex append(Vertex count) const { return team.fetch_add(&progress.todo[next()], count); }
   DEVICE void mark_todo() const { team.write(&progress.todo[next()], 1); }

@@ -6,9 +6,9 @@
 #include "claimed_forest.cuh"
 
 struct TightLists {
-  static constexpr Vertex CAPACITY = SHORT_LISTS ? 3 : 32;   // a row with more is read in the matrix itself: memory stays O(rows)
-  static constexpr Vertex CHUNK = SHORT_LISTS ? 16 : 1024;    // columns of a row that a lane group reads at once
-  static constexpr Vertex FEW_ROWS = SHORT_LISTS ? 4 : 64;   // rows of a column that a lane reads at once
+  static constexpr Vertex CAPACITY = SHORT_LISTS ? 3 : 32;  // a row with more is read in the matrix itself: O(rows) memory
+  static constexpr Vertex CHUNK = SHORT_LISTS ? 16 : 1024;  // columns of a row that a lane group reads at once
+  static constexpr Vertex FEW_ROWS = SHORT_LISTS ? 4 : 64;  // rows of a column that a lane reads at once
 
   Vertex num_rows, num_columns;
   Vertex* sizes;      // [num_rows]
