@@ -25,6 +25,18 @@ Graph random_graph(Random& random, int largest) {
   return graph;
 }
 
+// As many edges as rows, and no two of them meet: from no matching, the first phase finds a path from every row.
+template <class Random>
+Graph permuted_diagonal(Random& random, Vertex rows) {
+  Graph graph{rows, rows, {0}, {}};
+  for (Vertex row = 0; row < rows; ++row) {
+    graph.indices.push_back(row);
+    graph.offsets.push_back(row + 1);
+  }
+  std::shuffle(graph.indices.begin(), graph.indices.end(), random);
+  return graph;
+}
+
 // Row i has the first columns of a random order, up to i, in random order: neither search gets on, so many turns.
 template <class Random>
 Graph permuted_staircase(Random& random, Vertex steps) {

@@ -1,8 +1,10 @@
 """The seam between Python and the programs."""
 
+import ctypes
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -43,6 +45,72 @@ def test_report_fields_mirror_the_source() -> None:
     declared = [name.strip(" ;,") for line in report.splitlines() if "Count" in line
                 for name in line.split("//")[0].replace("Count", "").split(",")]  # fmt: skip
     assert tuple(declared) == _native.REPORT_FIELDS
+
+
+class HostMemory:
+    """In the place of CuPy: its memory is the host's."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def copy_rows(
+            to: int, to_pitch: int, begin: int, pitch: int, width: int, height: int, kind: int, stream: int
+        ) -> None:
+            assert width <= min(to_pitch, pitch)
+            for row in range(height):
+                ctypes.memmove(to + row * to_pitch, begin + row * pitch, width)
+
+        runtime = SimpleNamespace(
+            memcpyDeviceToHost=2,
+            memcpyAsync=lambda to, begin, size, kind, stream: ctypes.memmove(to, begin, size),
+            memcpy2DAsync=copy_rows,
+        )
+        stream = SimpleNamespace(ptr=0, synchronize=lambda: None)
+        cuda = SimpleNamespace(
+            runtime=runtime, get_current_stream=lambda: stream, alloc_pinned_memory=lambda size: self.allocate(size)
+        )
+        self.kept: list[object] = []
+        fake = SimpleNamespace(cuda=cuda, empty=lambda size, dtype: SimpleNamespace(data=self.allocate(size)))
+        monkeypatch.setattr(gpu, "cupy", fake)
+
+    def allocate(self, size: int) -> ctypes.Array:
+        class Memory(ctypes.c_char * (size + 1)):
+            def memset_async(self, value: int, length: int) -> None:
+                ctypes.memset(self.ptr, value, length)
+
+        memory = Memory.from_buffer(bytearray(b"\x55" * (size + 1)))
+        memory.ptr = ctypes.addressof(memory)
+        self.kept.append(memory)
+        return memory
+
+
+@pytest.mark.parametrize("room", [1, 63, 64, 65, 200])
+def test_what_a_launch_counts_is_read(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Munkres' forms of many launches count more phases than the journal has room for."""
+    memory = HostMemory(monkeypatch)
+    fields = len(_native.REPORT_FIELDS)
+    for phases in {0, 1, room - 1, room, room + 7}:
+        launch = gpu.Launch(room, 1000)
+        report = np.frombuffer((ctypes.c_longlong * fields).from_address(int(launch.report)), np.int64)
+        assert (report == 0).all() and launch.read_report() == [0] * fields
+        report[:] = np.arange(fields) * 2**40
+        report[gpu.PHASES] = phases
+        for side, begin in enumerate((launch.levels, launch.augmentations)):
+            journal = np.frombuffer((ctypes.c_int * room).from_address(int(begin)), np.int32)
+            journal[:] = np.arange(room) + 1000 * side
+        found, journal = launch.read()
+        known = min(phases, room)
+        assert found == report.tolist() == launch.read_report()
+        assert (journal[:, :known] == np.arange(known) + [[0], [1000]]).all() and journal.shape[1] >= known
+        begins = [
+            launch.report,
+            launch.progress,
+            launch.arrivals,
+            launch.levels,
+            launch.augmentations,
+            launch.workspace,
+        ]
+        assert begins == sorted(begins) and (int(launch.workspace) - int(launch.report)) % gpu.ALIGNMENT == 0
+        assert int(launch.workspace) + 1000 <= int(launch.report) + len(memory.kept[0])
+        memory.kept.clear()
 
 
 def test_only_team_knows_the_machine() -> None:

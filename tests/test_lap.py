@@ -607,3 +607,15 @@ def test_core_starts_from_what_is_given(device: str) -> None:
     first = solve(cost, device, **BY_THE_SEARCH[device])
     again = solve(cost, device, **BY_THE_SEARCH[device], initial=first)
     assert again.stats["bids"] == again.stats["dual_steps"] == 0 and again.stats["repricings"] == 1
+
+
+def test_the_classical_start_reads_no_more_than_it_must(device: str) -> None:
+    """Rows with more tight columns than a list holds are matched by the start, too; lists are not made twice."""
+    constant = gmatch.lap(
+        gmatch.DenseCosts(np.zeros((200, 200), np.int32)).on(device), method="classical", certify=True
+    )
+    assert constant.stats["start_size"] == 200
+    ties = np.random.default_rng(5).integers(0, 31, (300, 300), dtype=np.int32)
+    stats = gmatch.lap(gmatch.DenseCosts(ties).on(device), method="classical", certify=True).stats
+    assert stats["start_size"] < 300 and stats["dual_steps"] == 0
+    assert stats["rows_scanned"] == 0

@@ -83,6 +83,15 @@ static Count keepable(const Graph& graph, const std::vector<Vertex>& row_match) 
   return std::count(kept.begin(), kept.end(), 1);
 }
 
+static bool is_diagonal(const Graph& graph) {
+  std::vector<Vertex> sorted(graph.indices.begin(), graph.indices.end());
+  std::sort(sorted.begin(), sorted.end());
+  for (Vertex row = 0; row < graph.rows; ++row) {
+    if (graph.offsets[row + 1] != row + 1 || sorted[row] != row) return false;
+  }
+  return true;
+}
+
 static std::string match(Random& random, const Graph& graph) {
   constexpr int STARTS = 7;
   const auto start = static_cast<Start>(random() % STARTS);
@@ -117,6 +126,7 @@ static std::string match(Random& random, const Graph& graph) {
   if (std::accumulate(augmentations.begin(), phases, Count{0}) != report.size - report.start_size) {
     return "augmentations that do not add up";
   }
+  if (is_diagonal(graph) && report.phases > 2) return "paths that a phase found and did not flip";
   return judge(graph, answer);
 }
 
@@ -143,11 +153,12 @@ static std::string inspect(Random& random, Graph graph) {
 
 int main(int argc, char** argv) {
   return fuzz(argc, argv, [](Random& random) {
-    const bool is_staircase = random() % 8 == 0;
-    const Graph graph = is_staircase ? permuted_staircase(random, 2 + random() % 12)
-                                     : random_graph(random, random() % 4 == 0 ? 60 : 20);
+    const int kind = random() % 16;
+    const Graph graph = kind < 2    ? permuted_staircase(random, 2 + random() % 12)
+                        : kind == 2 ? permuted_diagonal(random, 1 + random() % 60)
+                                    : random_graph(random, kind < 6 ? 60 : 20);
     emulator::instance += ": " + std::to_string(graph.rows) + " x " + std::to_string(graph.columns) +
-                          (is_staircase ? " staircase" : " graph");
+                          (kind < 2 ? " staircase" : kind == 2 ? " diagonal" : " graph");
     const std::string wrong = match(random, graph);
     return wrong.empty() ? inspect(random, graph) : wrong;
   });
