@@ -367,7 +367,7 @@ static double cost_by_trees(const Sparse& costs, AssignmentStart start, bool man
                                     start,
                                     false,
                                     many_paths};
-  run_team(threads, [&](HostTeam& team) { assign_sparse(team, costs, task); });
+  run_team(threads, [&](HostTeam& team) { assign_stored(team, costs, task, 1000.0 * costs.num_rows); });
   return report.size == costs.num_rows ? total(costs, row_match) : -1;
 }
 

@@ -228,7 +228,7 @@ def assign_sparse(
     try:
         report = _native.assign_sparse_tree(
             *arrays, row_match, col_match, u, v, levels, augmentations, start, has_duals,
-            isinstance(method, Tree) and method.paths == "many", team_size,
+            isinstance(method, Tree) and method.paths == "many", costs.dual_spread(), team_size,
         )  # fmt: skip
     except RuntimeError as error:
         raise BackendUnavailable(str(error)) from None

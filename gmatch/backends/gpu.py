@@ -467,7 +467,8 @@ def assign_sparse(
                 np.int32(rows), np.int32(columns), costs.indptr, costs.indices, costs.data, np.int32(costs.maximize),
                 row_match, col_match, u, v, launch.levels, launch.augmentations, launch.workspace, launch.progress,
                 launch.report, np.int32(start), np.int32(has_duals),
-                np.int32(isinstance(method, Tree) and method.paths == "many"), launch.arrivals,
+                np.int32(isinstance(method, Tree) and method.paths == "many"), dual(costs.dual_spread()),
+                launch.arrivals,
             ),
         )  # fmt: skip
         counters = counters_of_assignment(*launch.read(), team, blocks * GRID_BLOCK_SIZE)

@@ -45,7 +45,8 @@ DEVICE auto least_reduced_cost(const Team& team, const TightEdges<Cost>& edges, 
 
 template <class Cost>
 DEVICE bool is_tight(const TightEdges<Cost>& edges, Vertex row, Vertex column) {
-  return !(edges.slack(edges.costs.at(row, column), edges.u[row], edges.v[column]) > 0);
+  const auto slack = edges.slack(edges.costs.at(row, column), edges.u[row], edges.v[column]);
+  return is_rounding(slack, edges.u[row], edges.v[column]);
 }
 
 // As reduce_rows, row by row.

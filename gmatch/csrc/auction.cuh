@@ -1,4 +1,4 @@
-// auction.cuh: an auction of columns among the rows of a sparse core, without a barrier.
+// auction.cuh: an auction of columns among the rows of a problem, dense or sparse, without a barrier.
 //
 // A row bids for the column that is best for it, as much as it is better than its second best, and a little more,
 // epsilon; the row that it outbids bids next. A column's price and its owner are one word, so that one atomic minimum
@@ -12,19 +12,24 @@
 // Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of Operations
 // Research 14 (1988).
 #pragma once
-#include "pricing.cuh"
+#include "spreads.cuh"
 
-template <class Cost>
+// Bids of a chain in few entries of each row: a small problem is solved while a long chain goes on.
+DEVICE Vertex bids_of_chain(Vertex num_rows) { return num_rows < 4096 ? 32 : 64; }
+
+// As many rows as columns, unless epsilon is zero.
+template <class Costs>
 struct Auction {
-  using Dual = typename Core<Cost>::Dual;
+  using Dual = typename Costs::Dual;
 
-  // Bids of a chain, one after the other: a small problem is solved while a long one goes on.
-  static constexpr Vertex MOST_BIDS = 64, FEW_BIDS = 32, FEW_ROWS = 4096;
-  static constexpr int FINENESS = 20;          // units of a price are finer than the spread of a row by so many bits
-  // Epsilon, in spreads of a row: powers of two, from 2 ** FIRST to 2 ** LAST.
-  static constexpr int FIRST = 1, LAST = -15, STEP = 2;
+  // Epsilon, in spreads of a row: powers of two, from 2 ** FIRST down to 2 ** last, by factors of 2 ** STEP.
+  static constexpr int FIRST = 1, STEP = 2;
+  static constexpr int FINER = 5;              // units of a price are finer than the last epsilon by so many bits
 
-  Core<Cost> core;
+  Costs costs;
+  const Spreads<Dual>* spreads;
+  int last;
+  Vertex most_bids;  // of a chain, one after the other
   Matching matching;
   Dual* v;           // [num_columns]
   Dual spread;       // how far v may lie apart
@@ -39,11 +44,16 @@ struct Auction {
   double unit, units_in_one;  // of floats: what a price of one is, and the other way round
 
   DEVICE void carve(Workspace& workspace) {
-    words = workspace.take<Count>(core.num_columns);
+    words = workspace.take<Count>(costs.num_columns);
     next_row = workspace.take<Vertex>(1);
     num_bids = workspace.take<Count>(1);
     discount = workspace.take<Count>(1);
     highest = workspace.take<Dual>(1);
+  }
+
+  // Whether there is anything to be cautious about, and all columns are to be matched.
+  DEVICE bool has_epsilon() const {
+    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && spreads->fit_a_dual(-last);
   }
 
   // From all prices at zero: leaves v, and the rows of pairs that are tight within epsilon. Where columns may stay free
@@ -51,11 +61,11 @@ struct Auction {
   template <class Team>
   DEVICE void run(Team& team) {
     choose_units();
-    team.each(core.num_columns, [&](Count column) { words[column] = word(0, no_owner()); });
+    team.each(costs.num_columns, [&](Count column) { words[column] = word(0, no_owner()); });
     if (team.rank() == 0) *num_bids = 0;
     team.sync();
-    if (core.has_epsilon()) {
-      for (int bits = FIRST; bits > LAST; bits -= STEP) hold_round(team, epsilon(bits));
+    if (has_epsilon()) {
+      for (int bits = FIRST; bits > last; bits -= STEP) hold_round(team, epsilon(bits));
     }
     run_again(team);
   }
@@ -67,14 +77,14 @@ struct Auction {
     choose_units();
     if (team.rank() == 0) {
       *num_bids = 0;
-      *highest = core.infinite();
+      *highest = costs.infinite();
     }
     team.sync();
-    Dual least = core.infinite();
-    team.each(core.num_columns, [&](Count column) { least = -v[column] < least ? -v[column] : least; });
+    Dual least = costs.infinite();
+    team.each(costs.num_columns, [&](Count column) { least = -v[column] < least ? -v[column] : least; });
     team.min_all(highest, least);
     team.sync();
-    team.each(core.num_columns, [&](Count column) {
+    team.each(costs.num_columns, [&](Count column) {
       const Dual below = -v[column] - *highest;
       const Count price = below > 0 ? -in_units(lengthened(below < spread ? below : spread)) : 0;
       words[column] = word(price < lowest_price() ? lowest_price() : price, no_owner());
@@ -86,31 +96,31 @@ struct Auction {
   // From the prices there are, when the core has grown.
   template <class Team>
   DEVICE void run_again(Team& team) {
-    hold_round(team, core.has_epsilon() ? epsilon(LAST) : 0);
+    hold_round(team, has_epsilon() ? epsilon(last) : 0);
     read_off(team);
   }
 
  private:
   static constexpr Vertex STOP = LAST_VERTEX;
 
-  DEVICE int typical_exponent() const {
-    return static_cast<int>(core.totals->exponents / core.totals->rows_with_spread);
-  }
+  DEVICE int typical_exponent() const { return spreads->typical_exponent(); }
   // So many spreads of a row, as a power of two.
   DEVICE Dual epsilon(int bits) const { return static_cast<Dual>(ldexp(1.0, typical_exponent() + cost_bits + bits)); }
   DEVICE void choose_units() {
-    for (owner_bits = 1; (Count{1} << owner_bits) - 1 <= core.num_rows; ++owner_bits) {}
-    const int finer = core.totals->rows_with_spread > 0 ? FINENESS - typical_exponent() : 0;
-    cost_bits = room_above(Cost{}) < finer ? room_above(Cost{}) : finer;
+    for (owner_bits = 1; (Count{1} << owner_bits) - 1 <= costs.num_rows; ++owner_bits) {}
+    const int finer = spreads->num_rows > 0 ? FINER - last - typical_exponent() : 0, room = room_above(Dual{});
+    cost_bits = room < finer ? room : finer;
     if (cost_bits < 0) cost_bits = 0;
     price_bits = least_price_bits(Dual{}, -finer);
     unit = ldexp(1.0, price_bits);
     units_in_one = ldexp(1.0, -price_bits);
   }
   // Integers are made longer where that cannot overflow; floats need not be. A price of integers is whole.
-  static DEVICE int room_above(int) { return 24; }
-  static DEVICE int room_above(long long) { return 0; }
-  static DEVICE int room_above(double) { return 0; }
+  DEVICE int room_above(long long) const {
+    // Entries that a core gains later lie within two spreads of those it has.
+    return 58 - ilogb(1 + static_cast<double>(spreads->largest) + 2 * static_cast<double>(spread));
+  }
+  DEVICE int room_above(double) const { return 0; }
   static DEVICE int least_price_bits(long long, int bits) { return bits > 0 ? bits : 0; }
   static DEVICE int least_price_bits(double, int bits) { return bits < -1000 ? -1000 : bits; }
 
@@ -136,11 +146,11 @@ struct Auction {
   // All rows bid, with no column owned at first.
   template <class Team>
   DEVICE void hold_round(Team& team, Dual epsilon) const {
-    team.each(core.num_columns, [&](Count column) { words[column] |= no_owner(); });
+    team.each(costs.num_columns, [&](Count column) { words[column] |= no_owner(); });
     if (team.rank() == 0) *next_row = 0;
     team.sync();
     Count bids = 0;
-    for (Vertex row = take_row(team); row < core.num_rows; row = take_row(team)) {
+    for (Vertex row = take_row(team); row < costs.num_rows; row = take_row(team)) {
       bids += follow_chain(team, row, epsilon);
     }
     team.add_all(num_bids, team.lane() == 0 ? bids : 0);
@@ -157,17 +167,27 @@ struct Auction {
     Dual least, second;
     Count word;
     Vertex column;
+
+    DEVICE void add(Dual cost, Count word_there, Vertex there, const Auction& auction) {
+      const Dual here = cost - auction.value_of(auction.price_of(word_there));
+      const Count no_owner = auction.no_owner();
+      const bool is_free = auction.owner_of(word_there) == no_owner && auction.owner_of(word) != no_owner;
+      if (here < least || (here == least && is_free)) {
+        *this = {here, least, word_there, there};
+      } else if (here < second) {
+        second = here;
+      }
+    }
   };
 
   // `row` bids, then the row that it displaces, and so on. Returns how many bids there were.
   template <class Team>
   DEVICE Vertex follow_chain(Team& team, Vertex row, Dual epsilon) const {
     Vertex bids = 0;
-    const Vertex most = core.num_rows < FEW_ROWS ? FEW_BIDS : MOST_BIDS;
-    for (; bids < most && row != STOP; ++bids) {
+    for (; bids < most_bids && row != STOP; ++bids) {
       const Offer offer = find_offer(team, row);
       const Dual least = team.min_group(offer.least);
-      if (least == core.infinite()) break;
+      if (least == costs.infinite()) break;
       // Of equal offers a free column, and else each time another one.
       const int turn = (team.lane() + row + bids) % team.lanes();
       const int place = offer.least > least ? 2 * team.lanes()
@@ -181,24 +201,19 @@ struct Auction {
 
   template <class Team>
   DEVICE Offer find_offer(const Team& team, Vertex row) const {
-    constexpr Vertex MINE = Core<Cost>::ROOM / Team::LANES;
-    const Count begin = core.begin(row) + team.lane(), end = core.end(row);
-    Offer offer{core.infinite(), core.infinite(), 0, NONE};
-    Vertex column[MINE];
-    Count word[MINE];
-    for (Vertex k = 0; k < MINE; ++k) {
-      const Count edge = begin + k * team.lanes();
-      column[k] = edge < end ? core.column(edge) : NONE;
-    }
-    for (Vertex k = 0; k < MINE; ++k) word[k] = column[k] == NONE ? 0 : team.read(&words[column[k]]);
-    for (Vertex k = 0; k < MINE; ++k) {
-      if (column[k] == NONE) continue;
-      const Dual here = lengthened(core.at(begin + k * team.lanes())) - value_of(price_of(word[k]));
-      const bool is_free = owner_of(word[k]) == no_owner() && owner_of(offer.word) != no_owner();
-      if (here < offer.least || (here == offer.least && is_free)) {
-        offer = {here, offer.least, word[k], column[k]};
-      } else if (here < offer.second) {
-        offer.second = here;
+    constexpr Vertex MINE = Team::AT_ONCE > 1 ? decltype(row_of(costs, row))::AT_ONCE : 1;
+    const auto entries = row_of(costs, row);
+    Offer offer{costs.infinite(), costs.infinite(), 0, NONE};
+    for (Vertex first = team.lane(); first < entries.size; first += MINE * team.lanes()) {
+      Vertex column[MINE];
+      Count word[MINE];
+      for (Vertex k = 0; k < MINE; ++k) {
+        const Vertex place = first + k * team.lanes();
+        column[k] = place < entries.size ? entries.column(place) : NONE;
+      }
+      for (Vertex k = 0; k < MINE; ++k) word[k] = column[k] == NONE ? 0 : team.read(&words[column[k]]);
+      for (Vertex k = 0; k < MINE; ++k) {
+        if (column[k] != NONE) offer.add(lengthened(entries.at(first + k * team.lanes())), word[k], column[k], *this);
       }
     }
     return offer;
@@ -208,7 +223,7 @@ struct Auction {
   template <class Team>
   DEVICE Vertex bid(const Team& team, Vertex row, const Offer& offer, Dual second, Dual epsilon) const {
     // A row with one column need not be able to pay anything for it; what it can is not known here.
-    const Dual more = second == core.infinite() ? epsilon : second - offer.least + epsilon;
+    const Dual more = second == costs.infinite() ? epsilon : second - offer.least + epsilon;
     const Count price = price_of(offer.word) - in_units(more);
     if (price < lowest_price()) return STOP;
     const Count desired = word(price, row);
@@ -223,18 +238,18 @@ struct Auction {
   template <class Team>
   DEVICE void read_off(Team& team) const {
     if (team.rank() == 0) *discount = 0x7fffffffffffffff;
-    team.each(core.num_rows, [&](Count row) { matching.row_match[row] = NONE; });
+    team.each(costs.num_rows, [&](Count row) { matching.row_match[row] = NONE; });
     team.sync();
     Count least = 0x7fffffffffffffff;
-    team.each(core.num_columns, [&](Count column) {
+    team.each(costs.num_columns, [&](Count column) {
       const Count below = -price_of(words[column]);
       least = below < least ? below : least;
     });
     team.min_all(discount, least);
     team.sync();
-    const Count above = core.num_rows == core.num_columns ? *discount : 0;
-    const Dual room = core.has_epsilon() ? static_cast<Dual>(core.typical_spread()) : 0;
-    team.each(core.num_columns, [&](Count i) {
+    const Count above = costs.num_rows == costs.num_columns ? *discount : 0;
+    const Dual room = has_epsilon() ? static_cast<Dual>(spreads->typical()) : 0;
+    team.each(costs.num_columns, [&](Count i) {
       const Vertex column = static_cast<Vertex>(i);
       const Dual here = shortened(value_of(price_of(words[column]) + above)) - room;
       v[column] = here > -spread ? here : -spread;
@@ -246,3 +261,44 @@ struct Auction {
   DEVICE long long shortened(long long value) const { return value / (1LL << cost_bits); }
   DEVICE double shortened(double value) const { return value; }
 };
+
+// Makes pairs tight that are nearly so: v of a pair rises until its row finds nothing better, so others may have to rise,
+// too. Where the pairs are the best ones, that comes to an end, with all of them tight; else some would rise for ever.
+// Only the row of a pair changes its v; what others see of it may be old, and they look again.
+//
+// Goldberg, Kennedy, "An efficient cost scaling algorithm for the assignment problem", Mathematical Programming 71 (1995),
+// price refinement.
+template <class Team, class Costs, class Dual>
+DEVICE void refine_prices(Team& team, const Costs& costs, const Matching& matching, Dual* v) {
+  constexpr int MOST_ROUNDS = 12, PASSES = 3;
+  bool rises = true;
+  for (int round = 0; round < MOST_ROUNDS && team.any(rises); ++round) {
+    for (int pass = 0; pass < PASSES; ++pass) {
+      rises = false;
+      team.each_group(costs.num_rows, [&](Count row) {
+        rises |= refine_price(team, costs, static_cast<Vertex>(row), matching.row_match[row], v);
+      });
+    }
+  }
+  team.sync();
+}
+
+// Returns whether it rose.
+template <class Team, class Costs, class Dual>
+DEVICE bool refine_price(const Team& team, const Costs& costs, Vertex row, Vertex column, Dual* v) {
+  if (column == NONE) return false;
+  Dual least = costs.infinite(), own = least;
+  const auto entries = row_of(costs, row);
+  for (Vertex place = team.lane(); place < entries.size; place += team.lanes()) {
+    const Vertex there = entries.column(place);
+    const Dual reduced = entries.at(place) - team.read(&v[there]);
+    least = reduced < least ? reduced : least;
+    own = there == column ? reduced : own;
+  }
+  least = team.min_group(least);
+  own = team.min_group(own);
+  const Dual here = team.read(&v[column]), risen = here + (own - least);
+  if (is_rounding(own - least, least, here) || risen > 0) return false;
+  if (team.lane() == 0) team.write(&v[column], risen);
+  return true;
+}

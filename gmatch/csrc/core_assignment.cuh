@@ -4,59 +4,39 @@
 //   price    one pass over the matrix picks a sparse core, the best of every row
 //   auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; prices are refined then
 //   search   matches the other rows of the core, exactly
-//   reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again
-//   dense    where the core cannot do it, the search goes on in the whole matrix, from the duals there are
+//   reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again;
+//            a core that has no room for it is picked anew, by the duals of now
+//   dense    where no core can do it, the auction and the search are held in the whole matrix
 //
 // Whatever the first two leave, the answer is exact: it is the search's, with duals that hold for all of the matrix.
 #pragma once
-#include "auction.cuh"
+#include "pricing.cuh"
 #include "sparse_assignment.cuh"
 
 // So many passes over the matrix, and then the search in the matrix itself costs less.
 constexpr int MOST_REPRICINGS = 16;
-// Passes before the first search: the auction's prices tell most of what the core lacks.
-constexpr int EARLY_REPRICINGS = 1;
 // More than one entry for so many rows is much.
 constexpr Vertex ROWS_FOR_AN_ENTRY = 64;
+// The last epsilon of an auction in the core, and in the whole matrix, where more rows would be left to a dearer search.
+constexpr int LAST_EPSILON = -15, LAST_DENSE_EPSILON = -25;
+// Bids of a chain in the whole matrix: few at first, and more where that leaves more than one row of so many.
+constexpr Vertex FEWEST_DENSE_BIDS = 64, MOST_DENSE_BIDS = 4096, ROWS_FOR_A_FREE_ROW = 50;
 
-// Makes pairs tight that are nearly so: v of a pair rises until its row finds nothing better, so others may have to rise,
-// too. Where the pairs are the best ones, that comes to an end, with all of them tight; else some would rise for ever.
-// Only the row of a pair changes its v; what others see of it may be old, and they look again.
-//
-// Goldberg, Kennedy, "An efficient cost scaling algorithm for the assignment problem", Mathematical Programming 71 (1995),
-// price refinement.
-template <class Team, class Cost, class Dual>
-DEVICE void refine_prices(Team& team, const Core<Cost>& core, const Matching& matching, Dual* v) {
-  constexpr int MOST_ROUNDS = 12, PASSES = 3;
-  bool rises = true;
-  for (int round = 0; round < MOST_ROUNDS && team.any(rises); ++round) {
-    for (int pass = 0; pass < PASSES; ++pass) {
-      rises = false;
-      team.each_group(core.num_rows, [&](Count row) {
-        rises |= refine_price(team, core, static_cast<Vertex>(row), matching.row_match[row], v);
-      });
-    }
-  }
+template <class Team, class Cost>
+DEVICE void count_free_rows(Team& team, const Core<Cost>& core, const Matching& matching) {
+  if (team.rank() == 0) core.totals->free_rows = 0;
+  team.sync();
+  Count free_rows = 0;
+  team.each(core.num_rows, [&](Count row) { free_rows += matching.row_match[row] == NONE; });
+  team.add_all(&core.totals->free_rows, free_rows);
   team.sync();
 }
 
-// Returns whether it rose.
-template <class Team, class Cost, class Dual>
-DEVICE bool refine_price(const Team& team, const Core<Cost>& core, Vertex row, Vertex column, Dual* v) {
-  if (column == NONE) return false;
-  Dual least = core.infinite(), own = least;
-  for (Count edge = core.begin(row) + team.lane(); edge < core.end(row); edge += team.lanes()) {
-    const Vertex there = core.column(edge);
-    const Dual reduced = core.at(edge) - team.read(&v[there]);
-    least = reduced < least ? reduced : least;
-    own = there == column ? reduced : own;
-  }
-  least = team.min_group(least);
-  own = team.min_group(own);
-  const Dual here = team.read(&v[column]), risen = here + (own - least);
-  if (is_rounding(own - least, least, here) || risen > 0) return false;
-  if (team.lane() == 0) team.write(&v[column], risen);
-  return true;
+// Whether all rows wanted the same few columns, as for costs (i + 1) (j + 1): then a row needs most of its entries. Where
+// a core serves, its auction leaves one row in fifty at most.
+template <class Cost>
+DEVICE bool has_misled(const Core<Cost>& core) {
+  return core.num_rows == core.num_columns && core.totals->free_rows > core.num_rows / 16;
 }
 
 // Steps 1 and 2: leaves row_match and v. An assignment or duals that are given take the place of an auction.
@@ -72,15 +52,17 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
     team.each(core.num_rows, [&](Count row) { task.matching.row_match[row] = NONE; });
     return team;
   }
-  Auction<Cost> auction{core, task.matching, task.v, spread};
+  Auction<Core<Cost>> auction{core,          &core.totals->spreads, LAST_EPSILON, bids_of_chain(core.num_rows),
+                              task.matching, task.v,                spread};
   auction.carve(workspace);
   auction.run(team);
-  for (int repricing = 0; repricing < EARLY_REPRICINGS; ++repricing) {
+  count_free_rows(team, core, task.matching);
+  if (!has_misled(core)) {
+    // The auction's prices tell most of what the core lacks.
     core.reprice(team, task.v);
-    if (core.totals->added == 0) break;
-    auction.run_again(team);
+    if (core.totals->added > 0) auction.run_again(team);
+    if (auction.has_epsilon()) refine_prices(team, core, task.matching, task.v);
   }
-  if (core.has_epsilon()) refine_prices(team, core, task.matching, task.v);
   if (team.rank() == 0) {
     task.report->bids = *auction.num_bids;
     task.report->start_ns += lap(team, now);
@@ -125,12 +107,22 @@ DEVICE_APART Team reprice_core(Team team, Core<Cost> core, AssignmentTask<Dual> 
   return team;
 }
 
+// Step 1 again, from v.
+template <class Team, class Cost, class Dual>
+DEVICE_APART Team rebuild_core(Team team, Core<Cost> core, AssignmentTask<Dual> task) {
+  Count now = team.nanoseconds();
+  core.build(team, task.v);
+  if (team.rank() == 0) task.report->price_ns += lap(team, now);
+  return team;
+}
+
 // Step 2 again, from v: where the core has grown by much, the rows that this leaves free are fewer than those that found
 // something better.
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
   Count now = team.nanoseconds();
-  Auction<Cost> auction{core, task.matching, task.v, spread};
+  Auction<Core<Cost>> auction{core,          &core.totals->spreads, LAST_EPSILON, bids_of_chain(core.num_rows),
+                              task.matching, task.v,                spread};
   auction.carve(workspace);
   auction.run_from_duals(team);
   refine_prices(team, core, task.matching, task.v);
@@ -142,25 +134,52 @@ DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> tas
   return team;
 }
 
-// Step 5. Along the few entries of a core, duals may have gone farther apart than any in the matrix need to.
+// Step 5, where all columns are to be matched: from the beginning, for a core that misled the search misled its duals.
+// Where rows are alike, only long chains of bids find out which is to have what; elsewhere the search is faster.
 template <class Team, class Cost, class Dual>
-DEVICE_APART Team search_dense(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread) {
+DEVICE_APART Team bid_in_matrix(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
+  Count now = team.nanoseconds();
+  Spreads<Dual>* spreads = &core.totals->spreads;
+  measure_spreads(team, core.dense, spreads);
+  Auction<DenseCosts<Cost>> auction{core.dense,    spreads, LAST_DENSE_EPSILON, FEWEST_DENSE_BIDS,
+                                    task.matching, task.v,  spread};
+  auction.carve(workspace);
+  if (auction.has_epsilon()) {
+    for (Count before = core.num_rows, free_rows = 0;; before = free_rows, auction.most_bids *= 4) {
+      auction.run(team);
+      if (team.rank() == 0) task.report->bids += *auction.num_bids;
+      count_free_rows(team, core, task.matching);
+      free_rows = core.totals->free_rows;
+      const bool gains = free_rows < before - before / 4 && auction.most_bids < MOST_DENSE_BIDS;
+      if (!gains || free_rows <= core.num_rows / ROWS_FOR_A_FREE_ROW) break;
+    }
+    refine_prices(team, core.dense, task.matching, task.v);
+  } else {
+    team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
+  }
+  if (team.rank() == 0) task.report->start_ns += lap(team, now);
+  team.sync();
+  return team;
+}
+
+// Step 5, where they are not. Along the few entries of a core, duals may have gone farther apart than any in the matrix
+// need to.
+template <class Team, class Cost, class Dual>
+DEVICE_APART Team bound_duals(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread) {
+  team.each(core.num_columns, [&](Count column) {
+    if (task.v[column] < -spread) task.v[column] = -spread;
+  });
+  team.sync();
+  return team;
+}
+
+template <class Team, class Cost, class Dual>
+DEVICE_APART Team search_matrix(Team team, Core<Cost> core, AssignmentTask<Dual> task) {
   if (team.rank() == 0) {
     ++task.report->dense_searches;
     *task.progress = Progress{};
     task.report->start_size = 0;
-    *core.discount = core.infinite();
   }
-  team.sync();
-  Dual least = core.infinite();
-  team.each(core.num_columns, [&](Count column) { least = -task.v[column] < least ? -task.v[column] : least; });
-  team.min_all(core.discount, least);
-  team.sync();
-  const Dual above = core.num_rows == core.num_columns ? *core.discount : 0;
-  team.each(core.num_columns, [&](Count column) {
-    const Dual here = task.v[column] + above;
-    task.v[column] = here > -spread ? here : -spread;
-  });
   team.sync();
   assign<TightEdges<Cost>>(team, core.dense, task);
   return team;
@@ -182,25 +201,31 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
 
   team = start_core(team, core, task, spread, workspace);
   // Where the core does not match all rows, others must come into it, by a margin that grows until they do.
-  auto margin = static_cast<typename DenseCosts<Cost>::Dual>(core.typical_spread());
+  auto margin = static_cast<typename DenseCosts<Cost>::Dual>(core.totals->spreads.typical());
   if (!(margin > 0)) margin = 1;
-  for (int repricing = 0; repricing < MOST_REPRICINGS; ++repricing) {
+  const bool is_square = costs.num_rows == costs.num_columns;
+  const int most_repricings = has_misled(core) ? 0 : MOST_REPRICINGS;
+  for (int repricing = 0; repricing < most_repricings; ++repricing) {
     team = search_core(team, core, from_duals);
     const bool all_matched = task.report->size == costs.num_rows;
     if (!all_matched) team = outprice_core(team, core, from_duals, margin);
     team = reprice_core(team, core, from_duals);
-    if (all_matched && core.totals->found == 0) return;
-    if (core.totals->found == 0) {
+    const Count found = core.totals->found, added = core.totals->added;
+    if (all_matched && found == 0) return;
+    if (found == 0) {
       if (margin > spread) break;
       margin *= 8;
-    } else if (core.totals->added == 0) {
-      break;
-    } else if (all_matched && core.has_epsilon() && core.totals->added > core.num_rows / ROWS_FOR_AN_ENTRY) {
+    } else if (added < found) {
+      team.sync();
+      team = rebuild_core(team, core, from_duals);
+    } else if (all_matched && is_square && added > core.num_rows / ROWS_FOR_AN_ENTRY) {
       team = bid_again(team, core, from_duals, spread, workspace);
     }
   }
   team.sync();
-  team = search_dense(team, core, from_duals, spread);
+  if (is_square) team = bid_in_matrix(team, core, from_duals, spread, workspace);
+  else team = bound_duals(team, core, from_duals, spread);
+  team = search_matrix(team, core, from_duals);
 }
 
 template <class Cost>
@@ -209,10 +234,10 @@ DEVICE Count core_workspace_size(const DenseCosts<Cost>& costs, Count team_tile)
   Core<Cost> core = core_of(costs);
   core.carve(workspace);
   Workspace for_auction(nullptr);
-  Auction<Cost> auction{core};
+  Auction<Core<Cost>> auction{core};
   auction.carve(for_auction);
   Count most = for_auction.used();
-  const Count for_core = sparse_assignment_workspace_size(core);
+  const Count for_core = search_workspace_size(core);
   most = for_core > most ? for_core : most;
   const Count for_dense = assignment_workspace_size<TightEdges<Cost>>(costs, team_tile);
   most = for_dense > most ? for_dense : most;

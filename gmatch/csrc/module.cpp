@@ -775,12 +775,12 @@ nb::tuple assign_sparse_tree(Array<const Offset> offsets, Array<const Column> co
                              bool maximize, Array<Vertex> row_match, Array<Vertex> col_match,
                              Array<typename DualOf<Cost>::type> u, Array<typename DualOf<Cost>::type> v,
                              Array<Vertex> levels, Array<Vertex> augmentations, int start, bool has_duals,
-                             bool many_paths, int threads) {
+                             bool many_paths, typename DualOf<Cost>::type spread, int threads) {
   using Costs = SparseCosts<Cost, Offset, Column>;
   const Costs problem = sparse_costs<Costs>(offsets, columns, costs, maximize, col_match);
   AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, many_paths);
   return call.run(sparse_assignment_workspace_size(problem), threads,
-                  [&](HostTeam& team) { assign_sparse(team, problem, call.task); });
+                  [&](HostTeam& team) { assign_stored(team, problem, call.task, spread); });
 }
 
 Count gpu_sparse_assignment_workspace_size(int num_rows, int num_columns) {
@@ -796,7 +796,7 @@ void define_sparse_assignment_for(nb::module_& m) {
   m.def("assign_sparse_tree", &assign_sparse_tree<Offset, Column, Cost>, "offsets"_a.noconvert(),
         "columns"_a.noconvert(), "costs"_a.noconvert(), "maximize"_a, "row_match"_a.noconvert(),
         "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "levels"_a.noconvert(),
-        "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "many_paths"_a, "threads"_a);
+        "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "many_paths"_a, "spread"_a, "threads"_a);
 }
 
 template <class Offset, class Column>

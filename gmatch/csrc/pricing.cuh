@@ -11,6 +11,7 @@
 #pragma once
 #include "matching.cuh"
 #include "row_pass.cuh"
+#include "spreads.cuh"
 
 // The core, as the search reads it: a row of `sizes[row]` entries, in any order.
 template <class Cost_>
@@ -26,8 +27,9 @@ struct Core {
 
   // What all rows say together.
   struct Totals {
-    Count rows_with_spread, exponents;  // rows whose entries differ; the sum of the binary exponents by how much
-    Count found, added;                 // by repricing: entries that the duals overprice; those the core had room for
+    Spreads<Dual> spreads;
+    Count found, added;  // by repricing: entries that the duals overprice; those the core had room for
+    Count free_rows;     // that the first auction left
   };
 
   DenseCosts<Cost> dense;
@@ -36,14 +38,12 @@ struct Core {
   Vertex* columns;  // [num_rows][ROOM]
   Cost* entries;    // [num_rows][ROOM] as in the matrix
   Totals* totals;   // [1]
-  Dual* discount;   // [1] by how much the highest v lies below zero
 
   DEVICE void carve(Workspace& workspace) {
     sizes = workspace.take<Vertex>(num_rows);
     columns = workspace.take<Vertex>(static_cast<Count>(num_rows) * ROOM);
     entries = workspace.take<Cost>(static_cast<Count>(num_rows) * ROOM);
     totals = workspace.take<Totals>(1);
-    discount = workspace.take<Dual>(1);
   }
 
   // As SparseCosts.
@@ -54,22 +54,13 @@ struct Core {
   DEVICE Vertex column(Count edge) const { return columns[edge]; }
   DEVICE Dual at(Count edge) const { return dense.of_entry(entries[edge]); }
 
-  // By how much the entries of a row differ, as a power of two; 0 if they do not.
-  DEVICE double typical_spread() const {
-    if (totals->rows_with_spread == 0) return 0;
-    return ldexp(1.0, static_cast<int>(totals->exponents / totals->rows_with_spread));
-  }
-
-  // Whether there is anything to be cautious about, and all columns are to be matched.
-  DEVICE bool has_epsilon() const { return totals->rows_with_spread > 0 && num_rows == num_columns; }
-
   // The best of every row, by cost - v. The lane groups of the team are warps, or threads of a host.
   template <class Team>
   DEVICE void build(Team& team, const Dual* v) const {
     team.each(num_rows, [&](Count row) { sizes[row] = 0; });
     if (team.rank() == 0) *totals = Totals{};
     team.sync();
-    Count exponents = 0, rows_with_spread = 0;
+    SpreadsOfSome<Dual> spreads;
     const RowPass<Cost> pass{dense};
     pass.each_few_rows(team, [&](Vertex first_row) {
       BestTwo best[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
@@ -85,14 +76,10 @@ struct Core {
         bound[r][s] = roughly_above<Rough>(best[r][s].second);
       });
       for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < num_rows; ++r) {
-        const Dual spread = add_best(team, first_row + r, best[r]);
-        if (team.lane() != 0 || !(spread > 0)) continue;
-        ++rows_with_spread;
-        exponents += ilogb(static_cast<double>(spread));
+        add_best(team, first_row + r, best[r], v, spreads);
       }
     });
-    team.add_all(&totals->rows_with_spread, rows_with_spread);
-    team.add_all(&totals->exponents, exponents);
+    spreads.add_to(team, &totals->spreads);
     team.sync();
   }
 
@@ -161,23 +148,24 @@ struct Core {
     return team.min_group(least);
   }
 
-  // Returns how far the entries of the row lie apart; not more than 0 if it has none.
   template <class Team, class Strata>
-  DEVICE Dual add_best(const Team& team, Vertex row, const Strata& best) const {
+  DEVICE void add_best(const Team& team, Vertex row, const Strata& best, const Dual* v,
+                       SpreadsOfSome<Dual>& spreads) const {
     Dual least = infinite(), minus_worst = infinite();
+    const auto add_one = [&](Dual reduced, Vertex column) {
+      if (column == NONE) return;
+      add(team, row, column);
+      spreads.add_entry(reduced + v[column]);
+      least = reduced < least ? reduced : least;
+      minus_worst = -reduced < minus_worst ? -reduced : minus_worst;
+    };
     for (const BestTwo& of_stratum : best) {
-      if (of_stratum.at_least != NONE) {
-        add(team, row, of_stratum.at_least);
-        least = of_stratum.least < least ? of_stratum.least : least;
-        minus_worst = -of_stratum.least < minus_worst ? -of_stratum.least : minus_worst;
-      }
-      if (of_stratum.at_second != NONE) {
-        add(team, row, of_stratum.at_second);
-        minus_worst = -of_stratum.second < minus_worst ? -of_stratum.second : minus_worst;
-      }
+      add_one(of_stratum.least, of_stratum.at_least);
+      add_one(of_stratum.second, of_stratum.at_second);
     }
     least = team.min_group(least);
-    return least == infinite() ? 0 : -team.min_group(minus_worst) - least;
+    minus_worst = team.min_group(minus_worst);
+    if (team.lane() == 0 && least != infinite()) spreads.add_spread(-minus_worst - least);
   }
 
   DEVICE bool contains(Vertex row, Vertex column) const {

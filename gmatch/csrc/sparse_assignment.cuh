@@ -1,7 +1,11 @@
 // sparse_assignment.cuh: the program of sparse linear assignment: a start, and the search along tight edges.
 #pragma once
 #include "assignment.cuh"
+#include "auction.cuh"
 #include "sparse_tight_edges.cuh"
+
+// The last epsilon of an auction among all rows, in spreads of a row: a power of two.
+constexpr int LAST_SPARSE_EPSILON = -21;
 
 // The least of cost - v that this lane of a group sees in a row.
 template <class Team, class Costs>
@@ -97,14 +101,60 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   }
 }
 
+// Where all columns are to be matched and costs differ: an auction, whose pairs and v the search starts from.
+template <class Team, class Costs, class Dual>
+DEVICE_APART Team start_from_auction(Team team, Costs costs, AssignmentTask<Dual> task, Dual spread, bool* was_held) {
+  Count now = team.nanoseconds();
+  Workspace workspace(task.workspace);
+  auto* spreads = workspace.take<Spreads<Dual>>(1);
+  Auction<Costs> auction{costs, spreads, LAST_SPARSE_EPSILON, bids_of_chain(costs.num_rows), task.matching, task.v, spread};
+  auction.carve(workspace);
+  measure_spreads(team, costs, spreads);
+  *was_held = auction.has_epsilon();
+  if (*was_held) {
+    auction.run(team);
+    refine_prices(team, costs, task.matching, task.v);
+    if (team.rank() == 0) {
+      task.report->bids = *auction.num_bids;
+      task.report->start_ns = lap(team, now);
+    }
+  }
+  team.sync();
+  return team;
+}
+
+// The whole of it; `spread` is how far v may lie apart at the start.
+template <class Team, class Costs>
+DEVICE void assign_stored(Team& team, const Costs& costs, AssignmentTask<typename Costs::Dual> task,
+                          typename Costs::Dual spread) {
+  const bool is_square = costs.num_rows == costs.num_columns;
+  if (task.start == AssignmentStart::reduce && !task.has_duals && task.many_paths && is_square) {
+    bool has_v = false;
+    team = start_from_auction(team, costs, task, spread, &has_v);
+    task.has_duals = has_v;
+    if (has_v) task.start = AssignmentStart::given;
+  }
+  assign_sparse(team, costs, task);
+}
+
 template <class Costs>
-DEVICE Count sparse_assignment_workspace_size(const Costs& costs) {
+DEVICE Count search_workspace_size(const Costs& costs) {
   Workspace workspace(nullptr);
   carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr});
   SparseTightEdges<Costs> edges{};
   edges.costs = costs;
   edges.carve(workspace);
   return workspace.used();
+}
+
+template <class Costs>
+DEVICE Count sparse_assignment_workspace_size(const Costs& costs) {
+  Workspace for_auction(nullptr);
+  for_auction.take<Spreads<typename Costs::Dual>>(1);
+  Auction<Costs> auction{costs};
+  auction.carve(for_auction);
+  const Count for_search = search_workspace_size(costs);
+  return for_auction.used() > for_search ? for_auction.used() : for_search;
 }
 
 // The GPU's entry points. SPARSE_COST, SPARSE_OFFSET and SPARSE_COLUMN are the types of the arrays, ROW_LANES the threads
@@ -116,14 +166,15 @@ using SparseDeviceCosts = SparseCosts<SPARSE_COST, SPARSE_OFFSET, SPARSE_COLUMN>
   int num_rows, int num_columns, const SPARSE_OFFSET *offsets, const SPARSE_COLUMN *columns, const SPARSE_COST *costs, \
       int maximize, Vertex *row_match, Vertex *col_match, SparseDeviceCosts::Dual *u, SparseDeviceCosts::Dual *v,      \
       Vertex *levels, Vertex *augmentations, char *workspace, Progress *progress, Report *report, int start,           \
-      int has_duals, int many_paths, unsigned *arrivals
+      int has_duals, int many_paths, SparseDeviceCosts::Dual spread, unsigned *arrivals
 #define ASSIGN_SPARSE(Team)                                                                                      \
   Team team(arrivals);                                                                                           \
-  assign_sparse(team, SparseDeviceCosts{num_rows, num_columns, offsets, columns, costs, maximize != 0},          \
+  assign_stored(team, SparseDeviceCosts{num_rows, num_columns, offsets, columns, costs, maximize != 0},          \
                 AssignmentTask<SparseDeviceCosts::Dual>{{num_rows, num_columns, row_match, col_match}, u, v,     \
                                                         {levels, augmentations}, workspace, progress, report,    \
                                                         static_cast<AssignmentStart>(start), has_duals != 0,     \
-                                                        many_paths != 0})
+                                                        many_paths != 0},                                        \
+                spread)
 
 PROGRAM(assign_sparse_grid, 512)(ASSIGN_SPARSE_PARAMETERS) { ASSIGN_SPARSE(GridTeam<ROW_LANES>); }
 PROGRAM(assign_sparse_block, 512)(ASSIGN_SPARSE_PARAMETERS) { ASSIGN_SPARSE(BlockTeam<ROW_LANES>); }

@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
     const auto& matrix = call.matrix;
     auto& answer = call.answer;
     if (matrix.rows != matrix.columns) call.has_duals = false;  // as gmatch/backends/gpu.py
+    const auto range = range_of(matrix);
     const Rows rows = rows_of(matrix);
     const Noise workspace(random, sparse_assignment_workspace_size(SparseCosts<double, Count, Count>{
                                       matrix.rows, matrix.columns, nullptr, nullptr, nullptr, false}));
@@ -53,7 +54,7 @@ int main(int argc, char** argv) {
           matrix.rows, matrix.columns, rows.offsets.data(), rows.columns.data(), rows.costs.data(), matrix.maximize,
           answer.row_match.data(), answer.col_match.data(), answer.u.data(), answer.v.data(), call.levels.data(),
           call.augmentations.data(), workspace.data(), &call.progress, &call.report, static_cast<int>(call.start),
-          call.has_duals, many_paths, arrivals);
+          call.has_duals, many_paths, matrix.rows * (range.highest - range.lowest), arrivals);
     });
     return call.judge();
   });

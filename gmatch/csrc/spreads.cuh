@@ -1,0 +1,106 @@
+// spreads.cuh: rows of entries, wherever they are stored, and how far the entries of a row lie apart.
+#pragma once
+#include "sparse_costs.cuh"
+
+// The entries of a row, numbered from 0: of costs that store them one after the other, or of a dense matrix.
+template <class Costs>
+struct StoredRow {
+  static constexpr Vertex AT_ONCE = 4;  // entries that a lane reads together
+
+  const Costs& costs;
+  typename Costs::Offset begin;
+  Vertex size;
+
+  DEVICE Vertex column(Vertex place) const { return costs.column(begin + place); }
+  DEVICE typename Costs::Dual at(Vertex place) const { return costs.at(begin + place); }
+};
+template <class Costs>
+DEVICE StoredRow<Costs> row_of(const Costs& costs, Vertex row) {
+  return {costs, costs.begin(row), static_cast<Vertex>(costs.end(row) - costs.begin(row))};
+}
+
+template <class Cost>
+struct DenseRow {
+  static constexpr Vertex AT_ONCE = 8;
+
+  const DenseCosts<Cost>& costs;
+  Vertex row, size;
+
+  DEVICE Vertex column(Vertex place) const { return place; }
+  DEVICE typename DenseCosts<Cost>::Dual at(Vertex place) const { return costs.at(row, place); }
+};
+template <class Cost>
+DEVICE DenseRow<Cost> row_of(const DenseCosts<Cost>& costs, Vertex row) {
+  return {costs, row, costs.num_columns};
+}
+
+// What rows say together of how far their entries lie apart.
+template <class Dual>
+struct Spreads {
+  Count num_rows;   // whose entries differ
+  Count exponents;  // of these rows: the sum of the binary exponents by how much
+  Dual largest;     // magnitude of an entry of any row
+
+  DEVICE int typical_exponent() const { return static_cast<int>(exponents / num_rows); }
+  // Whether the largest entry plus a spread, made smaller by so many bits, is more than the largest entry.
+  DEVICE bool fit_a_dual(int bits) const { return bits_apart(largest) + bits <= 50; }
+  // As a power of two; 0 if no entries differ.
+  DEVICE double typical() const { return num_rows == 0 ? 0 : ldexp(1.0, typical_exponent()); }
+
+ private:
+  DEVICE int bits_apart(double number) const { return ilogb(number) - typical_exponent(); }
+  static DEVICE int bits_apart(long long) { return 0; }  // sums of integers are exact
+};
+
+// What one thread adds to them.
+template <class Dual>
+struct SpreadsOfSome : Spreads<Dual> {
+  DEVICE SpreadsOfSome() : Spreads<Dual>{0, 0, 0} {}
+
+  // A row whose least and greatest entries are these.
+  DEVICE void add(Dual least, Dual greatest) {
+    add_entry(least);
+    add_entry(greatest);
+    add_spread(greatest - least);
+  }
+  DEVICE void add_spread(Dual spread) {
+    if (!(spread > 0)) return;
+    ++this->num_rows;
+    this->exponents += ilogb(static_cast<double>(spread));
+  }
+  DEVICE void add_entry(Dual cost) {
+    const Dual magnitude = cost < 0 ? -cost : cost;
+    this->largest = magnitude > this->largest ? magnitude : this->largest;
+  }
+  // `all` is zero before; it is whole after a sync.
+  template <class Team>
+  DEVICE void add_to(const Team& team, Spreads<Dual>* all) const {
+    team.add_all(&all->num_rows, this->num_rows);
+    team.add_all(&all->exponents, this->exponents);
+    team.max_all(&all->largest, this->largest);
+  }
+};
+
+// Of all rows, in one pass over the costs. Forbidden pairs do not count.
+template <class Team, class Costs>
+DEVICE void measure_spreads(Team& team, const Costs& costs, Spreads<typename Costs::Dual>* all) {
+  using Dual = typename Costs::Dual;
+  if (team.rank() == 0) *all = {};
+  team.sync();
+  SpreadsOfSome<Dual> here;
+  team.each_group(costs.num_rows, [&](Count i) {
+    const auto entries = row_of(costs, static_cast<Vertex>(i));
+    Dual least = costs.infinite(), minus_greatest = costs.infinite();
+    for (Vertex place = team.lane(); place < entries.size; place += team.lanes()) {
+      const Dual cost = entries.at(place);
+      if (cost == costs.infinite()) continue;
+      least = cost < least ? cost : least;
+      minus_greatest = -cost < minus_greatest ? -cost : minus_greatest;
+    }
+    least = team.min_group(least);
+    minus_greatest = team.min_group(minus_greatest);
+    if (team.lane() == 0 && least != costs.infinite()) here.add(least, -minus_greatest);
+  });
+  here.add_to(team, all);
+  team.sync();
+}
