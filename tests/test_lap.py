@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import pickle
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -584,22 +585,59 @@ class TestOptions:
         assert seen[0][1] is assignment
 
 
+# Machol and Wien's costs.
+ALIKE = np.multiply.outer(np.arange(1, 301), np.arange(1, 301))
+
 # One thread of the host solves the core by another method; see test_core.py.
 BY_THE_SEARCH = {"cpu": {"method": "core", "threads": 2}, "gpu": {"method": "core"}}
 
 
 def test_core_grows_until_it_matches_every_row(device: str) -> None:
-    """More cheap columns than a row of the core holds: at first it matches a third of the rows."""
+    """More cheap columns than a row of the core holds, and not enough for all rows."""
     cost = np.random.default_rng(0).integers(0, 1000, (300, 300))
-    cost[:, 100:] += 10**6
+    cost[:, 290:] += 10**6
     stats = solve(cost, device, **BY_THE_SEARCH[device]).stats
     assert stats["repricings"] > 1 and stats["dense_searches"] == 0
 
 
 def test_search_goes_on_in_the_matrix_where_the_core_does_not_do(device: str) -> None:
     """All rows want the same columns, at prices that differ little."""
-    cost = np.multiply.outer(np.arange(1, 301), np.arange(1, 301))
-    assert solve(cost, device, **BY_THE_SEARCH[device]).stats["dense_searches"] == 1
+    stats = solve(ALIKE, device, **BY_THE_SEARCH[device]).stats
+    assert stats["dense_searches"] == 1
+    assert stats["start_size"] > 200  # by an auction in the matrix; that in the core leaves some twenty pairs
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_an_auction_for_rows_that_are_alike(dtype: str, order: Any, maximize: bool) -> None:
+    """Where shortest paths would scan each row 156 times."""
+    cost = np.array(-ALIKE if maximize else ALIKE, dtype, order=order)
+    assignment = gmatch.lap(cost, method="jv", maximize=maximize, certify=True)
+    assert abs(assignment.cost) == (np.arange(1, 301) * np.arange(300, 0, -1)).sum()
+    assert assignment.stats["rows_scanned"] < 80 * 300
+
+
+def test_no_auction_where_it_could_overflow_or_does_not_pay() -> None:
+    """Integers of a range that leaves no room for duals as far apart; magnitudes that no epsilon suits; few rows."""
+    expected = int((np.arange(1, 301) * np.arange(300, 0, -1)).sum())
+    for factor in (2**26 // 90000, 2**57 // 90000):
+        assert gmatch.lap(ALIKE * factor, method="jv", certify=True).cost == expected * factor
+    exponents = np.random.default_rng(1).uniform(-100, 100, (200, 1))
+    wide = np.multiply.outer(np.arange(1.0, 201), np.arange(1.0, 201)) * 2.0 ** np.rint(exponents)
+    gmatch.lap(wide, method="jv", certify=True)
+    gmatch.lap(ALIKE[:30, :30], method="jv", certify=True)
+
+
+@pytest.mark.parametrize("free", [1, 40])
+def test_an_auction_for_rows_that_cannot_all_be_matched(free: int) -> None:
+    cost = ALIKE.astype(float)
+    cost[:, :free] = np.inf
+    with pytest.raises(gmatch.Infeasible) as caught:
+        gmatch.lap(cost, method="jv")
+    assert len(caught.value.rows) > 300 - free
+    partial = gmatch.lap(cost, method="jv", infeasible="partial", certify=True)
+    assert len(partial.row_ind) == 300 - free
 
 
 def test_core_starts_from_what_is_given(device: str) -> None:

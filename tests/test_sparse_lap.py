@@ -201,6 +201,18 @@ def test_an_auction_that_leaves_rows() -> None:
         assert found.cost == solve(matrix, "cpu", method="tree").cost
 
 
+def test_the_trees_start_from_an_auction(device: str) -> None:
+    """Where costs differ and all columns are to be matched; it leaves few rows, whatever its start would have left."""
+    n = 3000
+    differing = planted(n, 8, lambda rng, rows, columns: rng.random(len(rows)))
+    stats = solve(differing, device, method="tree").stats
+    assert stats["bids"] > n and stats["start_size"] > 0.97 * n
+    assert solve(differing, device, method="tree", initial="none").stats["bids"] == 0
+    assert solve(differing[:-10], device, method="tree").stats["bids"] == 0
+    constant = planted(n, 8, lambda rng, rows, columns: np.ones(len(rows)))
+    assert solve(constant, device, method="tree").stats["bids"] == 0
+
+
 def test_infeasible_ones_end_soon() -> None:
     n = 20000
     matrix = planted(n, 6, lambda rng, rows, columns: rng.integers(1, 1000, len(rows)))

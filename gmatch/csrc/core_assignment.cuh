@@ -13,8 +13,8 @@
 #include "pricing.cuh"
 #include "sparse_assignment.cuh"
 
-// So many passes over the matrix, and then the search in the matrix itself costs less.
-constexpr int MOST_REPRICINGS = 16;
+// So many passes over the matrix, and so many cores picked anew, and then the search in the matrix itself costs less.
+constexpr int MOST_REPRICINGS = 16, MOST_REBUILDS = 4;
 // More than one entry for so many rows is much.
 constexpr Vertex ROWS_FOR_AN_ENTRY = 64;
 // The last epsilon of an auction in the core, and in the whole matrix, where more rows would be left to a dearer search.
@@ -205,7 +205,7 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
   if (!(margin > 0)) margin = 1;
   const bool is_square = costs.num_rows == costs.num_columns;
   const int most_repricings = has_misled(core) ? 0 : MOST_REPRICINGS;
-  for (int repricing = 0; repricing < most_repricings; ++repricing) {
+  for (int repricing = 0, rebuilds = 0; repricing < most_repricings; ++repricing) {
     team = search_core(team, core, from_duals);
     const bool all_matched = task.report->size == costs.num_rows;
     if (!all_matched) team = outprice_core(team, core, from_duals, margin);
@@ -215,7 +215,8 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
     if (found == 0) {
       if (margin > spread) break;
       margin *= 8;
-    } else if (added < found) {
+    } else if (added == 0) {
+      if (++rebuilds > MOST_REBUILDS) break;
       team.sync();
       team = rebuild_core(team, core, from_duals);
     } else if (all_matched && is_square && added > core.num_rows / ROWS_FOR_AN_ENTRY) {

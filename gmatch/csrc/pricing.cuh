@@ -23,7 +23,7 @@ struct Core {
 
   static constexpr bool FEW_COLUMNS = true;
   static constexpr Vertex STRATA = RowPass<Cost>::STRATA;
-  static constexpr Vertex ROOM = 128;   // entries of a row at most; it begins with the best two of every stratum
+  static constexpr Vertex ROOM = SHORT_LISTS ? 66 : 128;  // entries of a row at most; it begins with the best two of a stratum
 
   // What all rows say together.
   struct Totals {

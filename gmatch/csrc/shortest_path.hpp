@@ -7,10 +7,13 @@
 //   augmenting row reduction  free rows bid for their best column, and turn out the row that has it
 //   augmentation              a shortest augmenting path (Dijkstra) for every row that is still free
 //
+// Where augmentation turns out to take long, all begins anew, with v from an auction (dense_auction.hpp).
+//
 // The invariant of all four, with u[i] = the least cost - v of row i: no pair costs less than u + v, and matched pairs
-// cost u + v. So u is not stored, it is read off the matched pairs at the end. After the column reduction v only falls,
-// and a matched column never becomes free again. So where columns may stay free, starting at v = 0 leaves v = 0 at the
-// free columns and v <= 0 at the others. Then sum u + sum v is the cost, and proves that no assignment costs less.
+// cost u + v. So u is not stored, it is read off the matched pairs at the end. After the column reduction, or the
+// auction, v only falls, and a matched column never becomes free again. So where columns may stay free, starting at
+// v = 0 leaves v = 0 at the free columns and v <= 0 at the others. Then sum u + sum v is the cost, and proves that no
+// assignment costs less.
 //
 // Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing
 // 38 (1987). Rectangular problems as in Crouse, "On implementing 2D rectangular assignment algorithms", IEEE
@@ -30,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-#include "dense_costs.cuh"
+#include "dense_auction.hpp"
 
 // Row scans are compiled for AVX2 as well, and the loader picks (ifunc): that halves their time. Not under
 // ThreadSanitizer, which is not set up yet when the loader picks.
@@ -324,6 +327,8 @@ class ShortestPathSolver {
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 3; }
   // A start from duals gives them up after so many rounds.
   static constexpr int MAX_ROUNDS = 8;
+  // Of so few rows the searches are short.
+  static constexpr Vertex FEW_ROWS = 64;
 
   // A column of the tree, with what scans do not see while it is MASKED.
   struct Branch {
@@ -362,23 +367,28 @@ class ShortestPathSolver {
     for (Vertex row = 0; row < num_rows_; ++row) free_rows_.push_back(row);
   }
 
-  // Every row takes its best column, if that is free. Where columns may stay free, those that nobody took must have
-  // v = 0; raised to it they may be better than what rows took, so that the rows choose again.
+  // Every row takes its best column, if that is free.
+  void take_best_columns() {
+    clear_matching();
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const auto found = find_least_two(scan(row));
+      if (found.least < FAR && col_match_[found.column] == NONE) {
+        match(row, found.column);
+      } else {
+        free_rows_.push_back(row);
+      }
+    }
+  }
+
+  // Where columns may stay free, those that nobody took must have v = 0; raised to it they may be better than what rows
+  // took, so that the rows choose again.
   void start_from_duals() {
     for (Vertex j = 0; j < num_columns_; ++j) {
       v_[j] = static_cast<Work>(columns_may_stay_free_ ? std::min(result_.v[j], Dual{0}) : result_.v[j]);
     }
     bool raised = true;
     for (int round = 0; raised; ++round) {
-      clear_matching();
-      for (Vertex row = 0; row < num_rows_; ++row) {
-        const auto found = find_least_two(scan(row));
-        if (found.least < FAR && col_match_[found.column] == NONE) {
-          match(row, found.column);
-        } else {
-          free_rows_.push_back(row);
-        }
-      }
+      take_best_columns();
       raised = false;
       for (Vertex j = 0; columns_may_stay_free_ && j < num_columns_; ++j) {
         if (v_[j] == 0 || (col_match_[j] != NONE && round < MAX_ROUNDS)) continue;
@@ -420,11 +430,47 @@ class ShortestPathSolver {
 
   void match_free_rows() {
     for (int sweep = 0; sweep < SWEEPS; ++sweep) reduce_augmenting_rows();
+    const std::size_t rows = free_rows_.size();
+    const Count scanned_before = counters_.rows_scanned;
     while (!free_rows_.empty() && (unmatchable_rows_.empty() || options_.partial)) {
       const Vertex row = free_rows_.back();
       free_rows_.pop_back();
       if (!augment(row, FAR)) unmatchable_rows_.push_back(row);
+      if (may_hold_auction() && takes_long(rows, counters_.rows_scanned - scanned_before)) {
+        start_from_auction();
+        for (int sweep = 0; sweep < SWEEPS; ++sweep) reduce_augmenting_rows();
+      }
     }
+  }
+
+  // Whether the searches for so many rows, by what they have scanned so far, will take longer than an auction, which scans
+  // each row thirty to a hundred times, at half the time a scan. They begin short and become longer.
+  bool takes_long(std::size_t rows, Count scans) const {
+    const bool has_many = rows > static_cast<std::size_t>(num_rows_) / 2;
+    const auto done = static_cast<Count>(rows - free_rows_.size()), all = static_cast<Count>(rows);
+    const Count enough = has_many ? 1 : 8, long_for_a_row = has_many ? 10 : 100;
+    return scans >= enough * num_rows_ && scans * all >= long_for_a_row * num_rows_ * done;
+  }
+
+  // Once, and where all columns are to be matched; with room for duals that lie as far apart as the costs.
+  bool may_hold_auction() const {
+    if (auction_was_held_ || columns_may_stay_free_ || options_.start_from_duals || num_rows_ < FEW_ROWS) return false;
+    if constexpr (std::numeric_limits<Work>::is_integer) {
+      if (options_.greatest_cost - options_.least_cost > Distance<Work>::MAX_RANGE / 2) return false;
+    }
+    return unmatchable_rows_.empty();
+  }
+
+  // From the beginning, with the v of an auction: every row takes its best column, if that is free.
+  void start_from_auction() {
+    auction_was_held_ = true;
+    DenseAuction<Rows, RowScan<Entry, double, Scan::IS_NEGATED>, ShortestPathCounters> auction(rows_, num_rows_, counters_);
+    // Whole duals gain nothing from a smaller epsilon, and where many tie, bids are no more than that.
+    if (!auction.hold(std::numeric_limits<Work>::is_integer ? 0.2 : 0)) return;
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      v_[j] = static_cast<Work>(std::numeric_limits<Work>::is_integer ? std::floor(auction.v(j)) : auction.v(j));
+    }
+    take_best_columns();
   }
 
   // One sweep. A row bids as much as its best column is better than its second best, and the row that it turns out bids
@@ -607,6 +653,7 @@ class ShortestPathSolver {
   std::vector<Vertex> free_rows_;         // [num_rows at most] rows to match
   std::vector<Vertex> unmatchable_rows_;  // [num_rows at most]
   Work level_{};                          // distance up to which the tree has grown
+  bool auction_was_held_ = false;
   Vertex spared_row_ = NONE;              // of the tree: the row that is best left free
   Work price_{};                          // of leaving a row free
 };

@@ -1,27 +1,14 @@
-// sparse_auction.hpp: an auction of columns among the rows of a sparse problem, on one core of the host. It leaves duals of
-// the columns for a search to start from.
+// sparse_auction.hpp: the auction of serial_auction.hpp for a sparse problem: where it begins, and by which epsilons it goes.
 //
-// In a round each free row bids for the column that is best for it: v of the column falls by as much as it is better than
-// the row's second best, and by epsilon. Who had the column is free in the next round. So a row that has a column finds
-// nothing better by more than epsilon. All rows bid anew for each epsilon, from large to small: large ones find roughly
-// what v must be in few rounds.
-//
-// Nothing is lost by what it leaves undone, for a search from any v is exact. So v are doubles whatever the costs are; the
-// last rows of each epsilon, which would turn each other out for long, are left; and where bids are not enough for that
-// (not all rows can be matched, or no epsilon suits costs of many magnitudes) it ends. With many ties it is not held: bids
-// are epsilon there, and searches short.
-//
-// Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of Operations
-// Research 14 (1988).
+// With many ties it is not held: bids are epsilon there, and searches short.
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
+#include "serial_auction.hpp"
 #include "sparse_costs.cuh"
 
 // Whether costs know all of a row from the start.
@@ -37,7 +24,7 @@ class SparseAuction {
   using Dual = typename Costs::Dual;
 
   SparseAuction(const Costs& costs, Counters& counters)
-      : costs_(costs), counters_(counters), v_(costs.num_columns, FAR), owner_(costs.num_columns, NONE) {}
+      : costs_(costs), counters_(counters), v_(costs.num_columns, FAR) {}
 
   // False if that does not pay; then there are no duals. Costs that know a part hold as long as no v rises from 0.
   bool hold() {
@@ -47,11 +34,45 @@ class SparseAuction {
     if (rows_with_spread_ <= costs_.num_rows * SPREAD) return false;
     const int spread = typical(spreads_);
     const double finest = std::max(std::ldexp(1.0, typical(magnitudes_) - PRECISION), least_epsilon());
+    SerialAuction<SparseAuction> auction(*this, costs_.num_rows, v_, LEFT);
     for (int bits = FIRST; bits >= LAST; bits -= STEP) {
       const double epsilon = std::ldexp(1.0, spread + bits);
-      if (!(epsilon > finest) || !hold_rounds(epsilon)) break;
+      if (!(epsilon > finest) || !auction.hold_rounds(epsilon, BIDS_PER_ROW)) break;
     }
+    counters_.dual_updates += auction.num_bids();
     return true;
+  }
+
+  // As SerialAuction asks for it.
+  Offer find_offer(Vertex row, const std::vector<double>& v) {
+    Offer offer{FAR, FAR, NONE};
+    const Count begin = costs_.begin(row), end = costs_.end(row);
+    ++counters_.rows_scanned;
+    counters_.entries_read += end - begin;
+    for (Count edge = begin; edge < end; ++edge) {
+      const Vertex column = costs_.column(edge);
+      const double here = at(edge) - v[column];
+      if (here < offer.least) offer = {here, offer.least, column};
+      else if (here < offer.second) offer.second = here;
+    }
+    if constexpr (!KnowsAll<Costs>::value) {
+      // A row does not bid beyond what it knows.
+      const double bound = static_cast<double>(costs_.bound(row));
+      if (offer.least > bound) offer.column = NONE;
+      offer.second = std::min(offer.second, bound);
+    }
+    return offer;
+  }
+
+  // Rows bid in no order of memory, and a bid would wait for its entries.
+  void prefetch(Vertex row) const {
+#if defined(__GNUC__)
+    if constexpr (KnowsAll<Costs>::value) {
+      __builtin_prefetch(costs_.columns + costs_.begin(row));
+      __builtin_prefetch(costs_.costs + costs_.begin(row));
+    }
+#endif
+    (void)row;
   }
 
   // In an optimum they need not lie farther apart than that, and sums with farther ones could overflow.
@@ -74,11 +95,9 @@ class SparseAuction {
   // Whole duals gain nothing from a smaller one.
   static double least_epsilon() { return std::numeric_limits<Dual>::is_integer ? 0x1p-10 : 0; }
   // One row of so many may be left at the end of an epsilon.
-  static constexpr std::size_t LEFT = 10000;
+  static constexpr Vertex LEFT = 10000;
   // Bids for an epsilon, for each row. Points in the plane need up to eleven, random costs six.
   static constexpr Count BIDS_PER_ROW = 16;
-  // So many rows before it bids, a row is fetched from memory.
-  static constexpr std::size_t AHEAD = 8;
 
   static Dual rounded(double v) {
     return static_cast<Dual>(std::numeric_limits<Dual>::is_integer ? std::floor(v) : v);
@@ -111,7 +130,7 @@ class SparseAuction {
   // How much the best two of a row differ, and what numbers are added to find that: geometric means, as binary exponents.
   void measure() {
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
-      const Offer offer = find_offer(row);
+      const Offer offer = find_offer(row, v_);
       if (!(offer.least < offer.second && offer.second < FAR)) continue;
       ++rows_with_spread_;
       spreads_ += std::ilogb(offer.second - offer.least);
@@ -119,76 +138,9 @@ class SparseAuction {
     }
   }
 
-  // False if too many bids would be needed.
-  bool hold_rounds(double epsilon) {
-    std::fill(owner_.begin(), owner_.end(), NONE);
-    bidders_.resize(costs_.num_rows);
-    std::iota(bidders_.begin(), bidders_.end(), 0);
-    Count bids_left = BIDS_PER_ROW * costs_.num_rows;
-    while (bidders_.size() > costs_.num_rows / LEFT) {
-      bids_left -= static_cast<Count>(bidders_.size());
-      if (bids_left < 0) return false;
-      std::size_t turned_out = 0;
-      for (std::size_t i = 0; i < bidders_.size(); ++i) {
-        if (i + AHEAD < bidders_.size()) prefetch(bidders_[i + AHEAD]);
-        const Vertex owner = bid(bidders_[i], epsilon);
-        if (owner != NONE) bidders_[turned_out++] = owner;
-      }
-      bidders_.resize(turned_out);
-    }
-    return true;
-  }
-
-  // Rows bid in no order of memory, and a bid would wait for its entries.
-  void prefetch(Vertex row) const {
-#if defined(__GNUC__)
-    if constexpr (KnowsAll<Costs>::value) {
-      __builtin_prefetch(costs_.columns + costs_.begin(row));
-      __builtin_prefetch(costs_.costs + costs_.begin(row));
-    }
-#endif
-    (void)row;
-  }
-
-  // Returns the row that is turned out, or NONE.
-  Vertex bid(Vertex row, double epsilon) {
-    const Offer offer = find_offer(row);
-    if (offer.column == NONE) return NONE;
-    v_[offer.column] -= epsilon + (offer.second < FAR ? offer.second - offer.least : 0);
-    ++counters_.dual_updates;
-    return std::exchange(owner_[offer.column], row);
-  }
-
-  // The two least of cost - v in a row, and the column of the least.
-  struct Offer {
-    double least, second;
-    Vertex column;
-  };
-  Offer find_offer(Vertex row) {
-    Offer offer{FAR, FAR, NONE};
-    const Count begin = costs_.begin(row), end = costs_.end(row);
-    ++counters_.rows_scanned;
-    counters_.entries_read += end - begin;
-    for (Count edge = begin; edge < end; ++edge) {
-      const Vertex column = costs_.column(edge);
-      const double here = at(edge) - v_[column];
-      if (here < offer.least) offer = {here, offer.least, column};
-      else if (here < offer.second) offer.second = here;
-    }
-    if constexpr (!KnowsAll<Costs>::value) {
-      // A row does not bid beyond what it knows.
-      const double bound = static_cast<double>(costs_.bound(row));
-      if (offer.least > bound) offer.column = NONE;
-      offer.second = std::min(offer.second, bound);
-    }
-    return offer;
-  }
-
   const Costs& costs_;
   Counters& counters_;
-  std::vector<double> v_;        // [num_columns]
-  std::vector<Vertex> owner_;    // [num_columns]
-  std::vector<Vertex> bidders_;  // [num_rows at most] the free rows
+  std::vector<double> v_;  // [num_columns]
   double lowest_ = FAR, highest_ = -FAR;
   Vertex rows_with_spread_ = 0;
   Count spreads_ = 0, magnitudes_ = 0;  // sums of exponents over these rows

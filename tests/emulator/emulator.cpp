@@ -45,7 +45,7 @@ alignas(16) char near_memory[MOST_BLOCKS][NEAR_BYTES];
 namespace {
 
 constexpr std::size_t STACK_BYTES = 256 << 10;
-constexpr long long MOST_SWITCHES = 100'000'000;  // of a launch; the longest that end take a tenth
+constexpr long long MOST_SWITCHES = 1'000'000'000;  // of a launch; the longest that end take a fifth
 constexpr int STAY_BEHIND = 4096;                 // for so many switches at a time one warp hardly runs
 
 enum class Waiting { no, in_warp, in_block, on_grid, ended };

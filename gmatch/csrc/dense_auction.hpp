@@ -1,0 +1,88 @@
+// dense_auction.hpp: the auction of serial_auction.hpp for a whole matrix: where it begins, and by which epsilons it goes.
+//
+// It pays where rows are alike, as for costs (i + 1) (j + 1): there the searches for single rows, one after the other, look
+// at nearly all of the matrix, each for itself, and an auction does with some fifty passes over it.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "dense_costs.cuh"
+#include "serial_auction.hpp"
+
+// Scan: how a row is scanned for doubles, a RowScan. As many rows as columns.
+template <class Rows, class Scan, class Counters>
+class DenseAuction {
+ public:
+  DenseAuction(Rows& rows, Vertex size, Counters& counters)
+      : rows_(rows), size_(size), counters_(counters), v_(size, 0), auction_(*this, size, v_, LEFT) {}
+
+  // False if rows do not differ, or no epsilon suits them all; then there are no duals.
+  bool hold(double least_epsilon) {
+    measure();
+    if (rows_with_spread_ == 0 || largest_exponent_ - typical_exponent() - LAST > PRECISION) return false;
+    for (int bits = FIRST; bits >= LAST; bits -= STEP) {
+      const double epsilon = std::ldexp(1.0, typical_exponent() + bits);
+      if (!(epsilon > least_epsilon) || !auction_.hold_rounds(epsilon, BIDS_PER_ROW)) break;
+    }
+    highest_ = *std::max_element(v_.begin(), v_.end());
+    counters_.dual_updates += auction_.num_bids();
+    return true;
+  }
+
+  // The highest is zero, and none lies farther below it than any needs to in an optimum without forbidden pairs.
+  double v(Vertex column) const { return std::max(v_[column] - highest_, lowest_cost_ - highest_cost_); }
+
+  // As SerialAuction asks for it.
+  Offer find_offer(Vertex row, const std::vector<double>& v) {
+    const auto found = Scan::find_least_two(scan(row), v.data(), size_);
+    return {found.least, found.second, found.least < FAR ? found.column : NONE};
+  }
+  void prefetch(Vertex) const {}
+
+ private:
+  static constexpr double FAR = std::numeric_limits<double>::infinity();
+  // Epsilon, in spreads of a row: powers of two, from 2 ** FIRST to 2 ** LAST.
+  static constexpr int FIRST = -1, LAST = -22, STEP = 3;
+  static constexpr int PRECISION = 44;   // bits by which costs may exceed epsilon, of the 52 of a double
+  static constexpr Vertex LEFT = 10000;  // one row of so many may be left at the end of an epsilon
+  static constexpr Count BIDS_PER_ROW = 16;  // for an epsilon
+
+  auto scan(Vertex row) {
+    ++counters_.rows_scanned;
+    counters_.entries_read += size_;
+    return rows_.entries(row);
+  }
+  int typical_exponent() const { return static_cast<int>(exponents_ / rows_with_spread_); }
+
+  // By how much the entries of a row differ, and what numbers are added to find that.
+  void measure() {
+    for (Vertex row = 0; row < size_; ++row) {
+      const auto* entries = scan(row);
+      double least = FAR, greatest = -FAR;
+      for (Vertex j = 0; j < size_; ++j) {
+        const double cost = Scan::cost(entries[j]);
+        least = cost < least ? cost : least;
+        greatest = cost > greatest && cost < FAR ? cost : greatest;
+      }
+      lowest_cost_ = std::min(lowest_cost_, least);
+      highest_cost_ = std::max(highest_cost_, greatest);
+      if (!(least < greatest)) continue;
+      ++rows_with_spread_;
+      exponents_ += std::ilogb(greatest - least);
+    }
+    if (rows_with_spread_ > 0) largest_exponent_ = std::ilogb(std::max(-lowest_cost_, highest_cost_));
+  }
+
+  Rows& rows_;
+  const Vertex size_;
+  Counters& counters_;
+  std::vector<double> v_;  // [size]
+  SerialAuction<DenseAuction> auction_;
+  double lowest_cost_ = FAR, highest_cost_ = -FAR, highest_ = 0;
+  Vertex rows_with_spread_ = 0;
+  Count exponents_ = 0;
+  int largest_exponent_ = 0;
+};
