@@ -213,6 +213,15 @@ def test_the_trees_start_from_an_auction(device: str) -> None:
     assert solve(constant, device, method="tree").stats["bids"] == 0
 
 
+@pytest.mark.parametrize("unit", [1, 0.25])
+def test_costs_of_few_places_tie_whatever_their_type(device: str, unit: float) -> None:
+    """Duals between the places would leave a phase to nearly every row that the auction leaves."""
+    matrix = planted(20000, 10, lambda rng, rows, columns: unit * rng.integers(1, 6, len(rows)))
+    assignment = solve(matrix, device, method="tree")
+    assert not (host(assignment.v) / unit % 1).any()
+    assert assignment.stats["phases"] <= 12
+
+
 def test_infeasible_ones_end_soon() -> None:
     n = 20000
     matrix = planted(n, 6, lambda rng, rows, columns: rng.integers(1, 1000, len(rows)))

@@ -248,10 +248,12 @@ struct Auction {
     team.min_all(discount, least);
     team.sync();
     const Count above = costs.num_rows == costs.num_columns ? *discount : 0;
+    const int places = static_cast<int>(-spreads->minus_places);
     const Dual room = has_epsilon() ? static_cast<Dual>(spreads->typical()) : 0;
     team.each(costs.num_columns, [&](Count i) {
       const Vertex column = static_cast<Vertex>(i);
-      const Dual here = shortened(value_of(price_of(words[column]) + above)) - room;
+      const Dual exact = shortened(value_of(price_of(words[column]) + above)) - room;
+      const Dual here = rounded_down(exact, places);
       v[column] = here > -spread ? here : -spread;
       const Count owner = owner_of(words[column]);
       if (owner != no_owner()) matching.row_match[owner] = column;

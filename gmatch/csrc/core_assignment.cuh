@@ -20,7 +20,7 @@ constexpr Vertex ROWS_FOR_AN_ENTRY = 64;
 // The last epsilon of an auction in the core, and in the whole matrix, where more rows would be left to a dearer search.
 constexpr int LAST_EPSILON = -15, LAST_DENSE_EPSILON = -25;
 // Bids of a chain in the whole matrix: few at first, and more where that leaves more than one row of so many.
-constexpr Vertex FEWEST_DENSE_BIDS = 64, MOST_DENSE_BIDS = 4096, ROWS_FOR_A_FREE_ROW = 50;
+constexpr Vertex FEWEST_DENSE_BIDS = 64, MANY_DENSE_BIDS = 1024, MOST_DENSE_BIDS = 4096, ROWS_FOR_A_FREE_ROW = 50;
 
 template <class Team, class Cost>
 DEVICE void count_free_rows(Team& team, const Core<Cost>& core, const Matching& matching) {
@@ -150,8 +150,8 @@ DEVICE_APART Team bid_in_matrix(Team team, Core<Cost> core, AssignmentTask<Dual>
       if (team.rank() == 0) task.report->bids += *auction.num_bids;
       count_free_rows(team, core, task.matching);
       free_rows = core.totals->free_rows;
-      const bool gains = free_rows < before - before / 4 && auction.most_bids < MOST_DENSE_BIDS;
-      if (!gains || free_rows <= core.num_rows / ROWS_FOR_A_FREE_ROW) break;
+      const bool gains = auction.most_bids < MANY_DENSE_BIDS || free_rows < before - before / 4;
+      if (!gains || auction.most_bids >= MOST_DENSE_BIDS || free_rows <= core.num_rows / ROWS_FOR_A_FREE_ROW) break;
     }
     refine_prices(team, core.dense, task.matching, task.v);
   } else {

@@ -20,8 +20,10 @@ class DenseAuction {
       : rows_(rows), size_(size), counters_(counters), v_(size, 0), auction_(*this, size, v_, LEFT) {}
 
   // False if rows do not differ, or no epsilon suits them all; then there are no duals.
-  bool hold(double least_epsilon) {
+  bool hold() {
     measure();
+    // Duals of few places gain nothing from a smaller one, and where many tie, bids are no more than that.
+    const double least_epsilon = places_ > MOST_PLACES ? 0 : std::ldexp(0.2, -places_);
     if (rows_with_spread_ == 0 || largest_exponent_ - typical_exponent() - LAST > PRECISION) return false;
     for (int bits = FIRST; bits >= LAST; bits -= STEP) {
       const double epsilon = std::ldexp(1.0, typical_exponent() + bits);
@@ -33,7 +35,9 @@ class DenseAuction {
   }
 
   // The highest is zero, and none lies farther below it than any needs to in an optimum without forbidden pairs.
-  double v(Vertex column) const { return std::max(v_[column] - highest_, lowest_cost_ - highest_cost_); }
+  double v(Vertex column) const {
+    return rounded_down(std::max(v_[column] - highest_, lowest_cost_ - highest_cost_), places_);
+  }
 
   // As SerialAuction asks for it.
   Offer find_offer(Vertex row, const std::vector<double>& v) {
@@ -66,6 +70,7 @@ class DenseAuction {
         const double cost = Scan::cost(entries[j]);
         least = cost < least ? cost : least;
         greatest = cost > greatest && cost < FAR ? cost : greatest;
+        if (places_ <= MOST_PLACES) places_ = std::max(places_, binary_places(entries[j]));
       }
       lowest_cost_ = std::min(lowest_cost_, least);
       highest_cost_ = std::max(highest_cost_, greatest);
@@ -85,4 +90,5 @@ class DenseAuction {
   Vertex rows_with_spread_ = 0;
   Count exponents_ = 0;
   int largest_exponent_ = 0;
+  int places_ = 0;  // see rounded_down
 };

@@ -49,6 +49,28 @@ DEVICE bool is_rounding(double slack, double u_of_row, double v_of_column) {
   return (slack < 0 ? -slack : slack) <= ROUNDINGS * (u + v);
 }
 
+// Costs that are whole, or of few binary places, have optimal duals that are too, and many ties if these are: so duals that
+// are only near to an optimum are rounded. Of so many places none are rounded to.
+constexpr int MOST_PLACES = 30;
+DEVICE int binary_places(int) { return 0; }
+DEVICE int binary_places(long long) { return 0; }
+DEVICE int binary_places(double number) {
+  union {
+    double number;
+    long long bits;
+  } same = {number};
+  const long long fraction = same.bits & ((1LL << 52) - 1);
+  const int exponent = static_cast<int>(same.bits >> 52 & 0x7ff);
+  if (exponent == 0 || exponent == 0x7ff) return fraction == 0 || exponent != 0 ? 0 : MOST_PLACES + 1;
+  const long long whole = fraction | 1LL << 52;
+  const int places = 1075 - exponent - ilogb(static_cast<double>(whole & -whole));
+  return places < 0 ? 0 : places <= MOST_PLACES ? places : MOST_PLACES + 1;
+}
+DEVICE long long rounded_down(long long dual, int) { return dual; }
+DEVICE double rounded_down(double dual, int places) {
+  return places > MOST_PLACES ? dual : ldexp(floor(ldexp(dual, places)), -places);
+}
+
 template <class Cost_>
 struct DenseCosts {
   using Cost = Cost_;

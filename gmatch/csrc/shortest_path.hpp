@@ -465,11 +465,8 @@ class ShortestPathSolver {
   void start_from_auction() {
     auction_was_held_ = true;
     DenseAuction<Rows, RowScan<Entry, double, Scan::IS_NEGATED>, ShortestPathCounters> auction(rows_, num_rows_, counters_);
-    // Whole duals gain nothing from a smaller epsilon, and where many tie, bids are no more than that.
-    if (!auction.hold(std::numeric_limits<Work>::is_integer ? 0.2 : 0)) return;
-    for (Vertex j = 0; j < num_columns_; ++j) {
-      v_[j] = static_cast<Work>(std::numeric_limits<Work>::is_integer ? std::floor(auction.v(j)) : auction.v(j));
-    }
+    if (!auction.hold()) return;
+    for (Vertex j = 0; j < num_columns_; ++j) v_[j] = static_cast<Work>(auction.v(j));
     take_best_columns();
   }
 

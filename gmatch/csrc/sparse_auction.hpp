@@ -79,7 +79,9 @@ class SparseAuction {
   std::vector<Dual> duals() const {
     const double least = lowest_ - (highest_ - lowest_) * costs_.num_rows;
     std::vector<Dual> v(v_.size());
-    std::transform(v_.begin(), v_.end(), v.begin(), [=](double v) { return rounded(std::max(v, least)); });
+    std::transform(v_.begin(), v_.end(), v.begin(), [=](double v) {
+      return static_cast<Dual>(rounded_down(std::max(v, least), places_));
+    });
     return v;
   }
 
@@ -99,9 +101,6 @@ class SparseAuction {
   // Bids for an epsilon, for each row. Points in the plane need up to eleven, random costs six.
   static constexpr Count BIDS_PER_ROW = 16;
 
-  static Dual rounded(double v) {
-    return static_cast<Dual>(std::numeric_limits<Dual>::is_integer ? std::floor(v) : v);
-  }
   double at(Count edge) const { return static_cast<double>(costs_.at(edge)); }
   int typical(Count exponents) const { return static_cast<int>(exponents / rows_with_spread_); }
 
@@ -110,8 +109,7 @@ class SparseAuction {
       if (!(at(edge) < FAR)) continue;
       double& v = v_[costs_.column(edge)];
       v = std::min(v, at(edge));
-      lowest_ = std::min(lowest_, at(edge));
-      highest_ = std::max(highest_, at(edge));
+      look_at(edge);
     }
     std::replace(v_.begin(), v_.end(), FAR, lowest_);  // of columns that no row may have
   }
@@ -121,10 +119,15 @@ class SparseAuction {
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
         if (!(at(edge) < FAR)) continue;
-        lowest_ = std::min(lowest_, at(edge));
-        highest_ = std::max(highest_, at(edge));
+        look_at(edge);
       }
     }
+  }
+
+  void look_at(Count edge) {
+    lowest_ = std::min(lowest_, at(edge));
+    highest_ = std::max(highest_, at(edge));
+    if (places_ <= MOST_PLACES) places_ = std::max(places_, binary_places(costs_.at(edge)));
   }
 
   // How much the best two of a row differ, and what numbers are added to find that: geometric means, as binary exponents.
@@ -142,6 +145,7 @@ class SparseAuction {
   Counters& counters_;
   std::vector<double> v_;  // [num_columns]
   double lowest_ = FAR, highest_ = -FAR;
+  int places_ = 0;  // see rounded_down
   Vertex rows_with_spread_ = 0;
   Count spreads_ = 0, magnitudes_ = 0;  // sums of exponents over these rows
 };

@@ -37,9 +37,10 @@ DEVICE DenseRow<Cost> row_of(const DenseCosts<Cost>& costs, Vertex row) {
 // What rows say together of how far their entries lie apart.
 template <class Dual>
 struct Spreads {
-  Count num_rows;   // whose entries differ
-  Count exponents;  // of these rows: the sum of the binary exponents by how much
-  Dual largest;     // magnitude of an entry of any row
+  Count num_rows;      // whose entries differ
+  Count exponents;     // of these rows: the sum of the binary exponents by how much
+  Dual largest;        // magnitude of an entry of any row
+  Count minus_places;  // the most binary places of an entry, negative: see rounded_down
 
   DEVICE int typical_exponent() const { return static_cast<int>(exponents / num_rows); }
   // Whether the largest entry plus a spread, made smaller by so many bits, is more than the largest entry.
@@ -55,14 +56,9 @@ struct Spreads {
 // What one thread adds to them.
 template <class Dual>
 struct SpreadsOfSome : Spreads<Dual> {
-  DEVICE SpreadsOfSome() : Spreads<Dual>{0, 0, 0} {}
+  DEVICE SpreadsOfSome() : Spreads<Dual>{0, 0, 0, 0} {}
 
-  // A row whose least and greatest entries are these.
-  DEVICE void add(Dual least, Dual greatest) {
-    add_entry(least);
-    add_entry(greatest);
-    add_spread(greatest - least);
-  }
+  // Of a row, by how much its entries differ.
   DEVICE void add_spread(Dual spread) {
     if (!(spread > 0)) return;
     ++this->num_rows;
@@ -71,6 +67,9 @@ struct SpreadsOfSome : Spreads<Dual> {
   DEVICE void add_entry(Dual cost) {
     const Dual magnitude = cost < 0 ? -cost : cost;
     this->largest = magnitude > this->largest ? magnitude : this->largest;
+    if (this->minus_places < -MOST_PLACES) return;
+    const int places = binary_places(cost);
+    this->minus_places = -places < this->minus_places ? -places : this->minus_places;
   }
   // `all` is zero before; it is whole after a sync.
   template <class Team>
@@ -78,6 +77,7 @@ struct SpreadsOfSome : Spreads<Dual> {
     team.add_all(&all->num_rows, this->num_rows);
     team.add_all(&all->exponents, this->exponents);
     team.max_all(&all->largest, this->largest);
+    team.min_all(&all->minus_places, this->minus_places);
   }
 };
 
@@ -94,12 +94,13 @@ DEVICE void measure_spreads(Team& team, const Costs& costs, Spreads<typename Cos
     for (Vertex place = team.lane(); place < entries.size; place += team.lanes()) {
       const Dual cost = entries.at(place);
       if (cost == costs.infinite()) continue;
+      here.add_entry(cost);
       least = cost < least ? cost : least;
       minus_greatest = -cost < minus_greatest ? -cost : minus_greatest;
     }
     least = team.min_group(least);
     minus_greatest = team.min_group(minus_greatest);
-    if (team.lane() == 0 && least != costs.infinite()) here.add(least, -minus_greatest);
+    if (team.lane() == 0 && least != costs.infinite()) here.add_spread(-minus_greatest - least);
   });
   here.add_to(team, all);
   team.sync();

@@ -343,6 +343,7 @@ constexpr bool SHORT_LISTS = true;
 constexpr bool SHORT_LISTS = false;
 #endif
 
+using std::floor;
 using std::ilogb;
 using std::ldexp;
 
