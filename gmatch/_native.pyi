@@ -167,6 +167,7 @@ def assign_sparse_tree(
     start: int,
     has_duals: bool,
     many_paths: bool,
+    spread: int | float,
     threads: int,
 ) -> tuple[int, ...]: ...
 def sparse_assignment_workspace_size(num_rows: int, num_columns: int) -> int: ...
