@@ -3,6 +3,7 @@
     python benchmarks/assignment.py --sizes 1000 2000 4000 --peers       # on the CPU
     python benchmarks/assignment.py --sizes 4096 20000 --device gpu      # on the GPU; costs already there
     python benchmarks/assignment.py --costs geometric machol_wien        # other families
+    python benchmarks/assignment.py --costs sparse --sizes 100000 --peers  # ten entries a row, beside SciPy
     python benchmarks/assignment.py --deterministic                      # and what deterministic=True adds
 
 Each answer is compared with a cost proven by duals before it is timed. Times include everything from the matrix to
@@ -20,12 +21,28 @@ from typing import Any
 
 import numpy as np
 import peers
+import scipy.sparse
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 from harness import Record, SideProcess, Timing, clocked, equals, machine_of, markdown, timed, timed_peer
 
 import gmatch
 from gmatch.datasets import costs
 
 Make = Callable[[int, str], Any]
+
+
+def planted(n: int, device: str, values: int | None = None) -> Any:
+    """About ten entries a row, among them those of a permutation; float64, drawn evenly from [0, 1) or of few values."""
+    random = np.random.default_rng(0)
+    columns = np.hstack([random.integers(0, n, (n, 9)), random.permutation(n)[:, None]])
+    matrix = scipy.sparse.csr_array((np.ones(10 * n), (np.arange(n).repeat(10), columns.ravel())), shape=(n, n))
+    matrix.data = random.random(matrix.nnz) if values is None else random.integers(1, values + 1, matrix.nnz) * 1.0
+    if device == "cpu":
+        return matrix
+    import cupyx.scipy.sparse
+
+    return cupyx.scipy.sparse.csr_matrix(scipy.sparse.csr_matrix(matrix))
+
 
 FAMILIES: dict[str, Make] = {
     "uniform 0.1": lambda n, device: costs.uniform(n, 0.1, device=device),
@@ -41,6 +58,9 @@ FAMILIES: dict[str, Make] = {
     "few_values": lambda n, device: costs.few_values(n, device=device),
     "near_ties": lambda n, device: costs.near_ties(n, device=device),
     "blocks": lambda n, device: costs.blocks(n, device=device),
+    "sparse": planted,
+    "sparse, 100 values": lambda n, device: planted(n, device, 100),
+    "sparse, 5 values": lambda n, device: planted(n, device, 5),
 }
 PAPER = ["uniform 0.1", "uniform 1", "uniform 10", "uniform 1000", "float64", "float32"]
 
@@ -56,7 +76,13 @@ def measure(family: str, n: int, options: argparse.Namespace, side: SideProcess)
                 clocked(partial(gmatch.lap, matrix, method=method, deterministic=deterministic)),
                 lambda assignment: equals(best)(assignment.cost), options.repeats, {}, describe=facts_of,
             )  # fmt: skip
-    if options.peers:
+    if options.peers and family.startswith("sparse"):
+        on_host = matrix if options.device == "cpu" else matrix.get()
+        calls = clocked(partial(min_weight_full_bipartite_matching, on_host))
+        yield timed(
+            name, "SciPy", calls, lambda pairs: equals(best)(on_host[pairs].sum()), options.repeats, {}, options.limit
+        )  # fmt: skip
+    elif options.peers:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "costs.npy"
             np.save(path, matrix if options.device == "cpu" else matrix.get())

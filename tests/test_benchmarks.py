@@ -268,7 +268,7 @@ def test_the_benchmark_of_assignment(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "timings.json"
-    arguments = ["--sizes", "20", "--costs", "uniform 1", "float64", "--repeats", "1", "--peers", "--output", str(file)]
+    arguments = ["--sizes", "20", "--costs", "uniform 1", "sparse", "--repeats", "1", "--peers", "--output", str(file)]
     monkeypatch.setattr(sys, "argv", ["assignment", *arguments])
     assignment.main()
     assert "| auto | SciPy |" in capsys.readouterr().out
