@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import peers
 import scipy.sparse
-from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 from harness import Record, SideProcess, Timing, clocked, equals, machine_of, markdown, timed, timed_peer
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 import gmatch
 from gmatch.datasets import costs
@@ -32,7 +32,7 @@ Make = Callable[[int, str], Any]
 
 
 def planted(n: int, device: str, values: int | None = None) -> Any:
-    """About ten entries a row, among them those of a permutation; float64, drawn evenly from [0, 1) or of few values."""
+    """About ten entries a row, among them those of a permutation, as float64: even in [0, 1), or of few values."""
     random = np.random.default_rng(0)
     columns = np.hstack([random.integers(0, n, (n, 9)), random.permutation(n)[:, None]])
     matrix = scipy.sparse.csr_array((np.ones(10 * n), (np.arange(n).repeat(10), columns.ravel())), shape=(n, n))
