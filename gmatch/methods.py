@@ -251,7 +251,9 @@ class Tree(_Method):
 
     Trees grow from all free rows at once along tight edges; every column keeps its distance from the nearest root, and
     a dual step is one pass over the columns. O(n**2 m) work at worst, O(n + m) memory beside the costs. For sparse
-    costs a dual step finds all distances up to the next free columns, near ones first (Meyer and Sanders 2003).
+    costs a dual step finds all distances up to the next free columns, near ones first (Meyer and Sanders 2003); with
+    ``paths="many"``, where all columns are to be matched and costs differ, from the prices of an auction that is
+    refined (Bertsekas 1988; Goldberg and Kennedy 1995).
 
     Parameters
     ----------
@@ -280,8 +282,9 @@ class Core(_Method):
     One pass over the costs picks the best entries of every row. An auction with shrinking epsilon (Bertsekas 1988)
     pairs nearly all rows along them, its prices are refined until these pairs are tight (Goldberg and Kennedy 1995),
     the search of `Tree` matches the other rows, and a pass over the costs finds what their duals overprice; that joins
-    the core, until there is nothing. Where the core cannot do it, `Tree` goes on in the whole matrix from the duals
-    that there are. O(n**2 m) work at worst, O(n + m) memory beside the costs, 1 KB a row.
+    the core, until there is nothing; a core without room for it is picked anew. Where the core cannot do it, because
+    all rows want the same columns, the auction is held in the whole matrix, and `Tree` goes on from its duals.
+    O(n**2 m) work at worst, O(n + m) memory beside the costs, 1 KB a row.
 
     On one thread of the host the core is solved by shortest paths, as `JV` solves sparse costs, and a row is priced
     again when a search comes as far as what it left out (Volgenant 1996), so that the end of the search is the proof.
@@ -330,9 +333,10 @@ class Munkres(_Method):
 class JV(_Method):
     """Assignment by shortest augmenting paths, one after the other (Jonker and Volgenant 1987; Crouse 2016).
 
-    Column reduction, reduction transfer, augmenting row reduction, Dijkstra. Serial, on the CPU. O(n**2 m) work at
-    worst, O(n + m) memory beside the costs. For sparse costs Dijkstra has a heap and starts from many rows at once;
-    where all columns are to be matched and few costs tie, from the prices of an auction (Bertsekas 1988).
+    Column reduction, reduction transfer, augmenting row reduction, Dijkstra. Serial, on the CPU. Where Dijkstra's
+    searches turn out to take long, as for costs (i + 1) (j + 1), all begins anew from the prices of an auction (Bertsekas
+    1988). O(n**2 m) work at worst, O(n + m) memory beside the costs. For sparse costs Dijkstra has a heap and starts
+    from many rows at once; where all columns are to be matched and few costs tie, from an auction at once.
     """
 
 
