@@ -334,9 +334,9 @@ class JV(_Method):
     """Assignment by shortest augmenting paths, one after the other (Jonker and Volgenant 1987; Crouse 2016).
 
     Column reduction, reduction transfer, augmenting row reduction, Dijkstra. Serial, on the CPU. Where Dijkstra's
-    searches turn out to take long, as for costs (i + 1) (j + 1), all begins anew from the prices of an auction (Bertsekas
-    1988). O(n**2 m) work at worst, O(n + m) memory beside the costs. For sparse costs Dijkstra has a heap and starts
-    from many rows at once; where all columns are to be matched and few costs tie, from an auction at once.
+    searches turn out to take long, as for costs (i + 1) (j + 1), all begins anew from the prices of an auction
+    (Bertsekas 1988). O(n**2 m) work at worst, O(n + m) memory beside the costs. For sparse costs Dijkstra has a heap
+    and starts from many rows at once; where all columns are to be matched and few costs tie, from an auction at once.
     """
 
 
