@@ -618,15 +618,21 @@ def test_an_auction_for_rows_that_are_alike(dtype: str, order: Any, maximize: bo
     assert assignment.stats["rows_scanned"] < 80 * 300
 
 
-def test_no_auction_where_it_could_overflow_or_does_not_pay() -> None:
-    """Integers of a range that leaves no room for duals as far apart; magnitudes that no epsilon suits; few rows."""
-    expected = int((np.arange(1, 301) * np.arange(300, 0, -1)).sum())
-    for factor in (2**26 // 90000, 2**57 // 90000):
-        assert gmatch.lap(ALIKE * factor, method="jv", certify=True).cost == expected * factor
+@pytest.mark.parametrize("factor, dtype", [(2**26 // 90000, "int32"), (3 * 2**56 // 90000, "int64")])
+def test_no_auction_of_integers_without_room_for_its_duals(factor: int, dtype: str) -> None:
+    assignment = gmatch.lap((ALIKE * factor).astype(dtype), method="jv", certify=True)
+    assert assignment.cost == int((np.arange(1, 301) * np.arange(300, 0, -1)).sum()) * factor
+    assert assignment.stats["rows_scanned"] > 80 * 300
+
+
+def test_an_auction_of_floats_of_many_magnitudes() -> None:
+    """No epsilon suits all rows; or one entry has many places, and duals are large."""
     exponents = np.random.default_rng(1).uniform(-100, 100, (200, 1))
-    wide = np.multiply.outer(np.arange(1.0, 201), np.arange(1.0, 201)) * 2.0 ** np.rint(exponents)
-    gmatch.lap(wide, method="jv", certify=True)
-    gmatch.lap(ALIKE[:30, :30], method="jv", certify=True)
+    gmatch.lap(ALIKE[:200, :200] * 2.0 ** np.rint(exponents), method="jv", certify=True)
+    large = ALIKE * 2.0**990
+    large[0, 0] = 2.0**-30
+    for options in ({"method": "jv"}, {"method": "core", "threads": 1}, {"method": "core", "threads": 2}):
+        gmatch.lap(large, certify=True, **options)
 
 
 @pytest.mark.parametrize("free", [1, 40])

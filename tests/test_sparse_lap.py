@@ -544,3 +544,10 @@ def test_no_warnings() -> None:
         warnings.simplefilter("error")
         for form in FORMATS:
             gmatch.lap(INSTANCES["uniform"](40).asformat(form), certify=True)
+
+
+def test_large_costs_beside_one_of_many_places(device: str) -> None:
+    matrix = planted(2000, 9, lambda rng, rows, columns: rng.integers(1, 1000, len(rows)) * 2.0**985)
+    matrix.data[0] = 2.0**-30
+    for method in METHODS[device]:
+        solve(matrix, device, method=method)

@@ -51,9 +51,10 @@ struct Auction {
     highest = workspace.take<Dual>(1);
   }
 
-  // Whether there is anything to be cautious about, and all columns are to be matched.
+  // Whether there is anything to be cautious about, and all columns are to be matched; and sums stay within their range.
   DEVICE bool has_epsilon() const {
-    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && spreads->fit_a_dual(-last);
+    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && spreads->fit_a_dual(-last) &&
+           room_above(Dual{}) >= -1;
   }
 
   // From all prices at zero: leaves v, and the rows of pairs that are tight within epsilon. Where columns may stay free

@@ -68,7 +68,9 @@ DEVICE int binary_places(double number) {
 }
 DEVICE long long rounded_down(long long dual, int) { return dual; }
 DEVICE double rounded_down(double dual, int places) {
-  return places > MOST_PLACES ? dual : ldexp(floor(ldexp(dual, places)), -places);
+  constexpr double WHOLE = 1LL << 52;  // from here on all doubles are
+  if (places > MOST_PLACES || !(-WHOLE < dual && dual < WHOLE)) return dual;
+  return ldexp(floor(ldexp(dual, places)), -places);
 }
 
 template <class Cost_>

@@ -443,13 +443,13 @@ class ShortestPathSolver {
     }
   }
 
-  // Whether the searches for so many rows, by what they have scanned so far, will take longer than an auction, which scans
-  // each row thirty to a hundred times, at half the time a scan. They begin short and become longer.
+  // Whether the searches for the rows that are left of so many, by what those before have scanned, will take longer than
+  // an auction, which scans each row thirty to a hundred times, at half the time a scan. They begin short and become longer.
   bool takes_long(std::size_t rows, Count scans) const {
     const bool has_many = rows > static_cast<std::size_t>(num_rows_) / 2;
-    const auto done = static_cast<Count>(rows - free_rows_.size()), all = static_cast<Count>(rows);
-    const Count enough = has_many ? 1 : 8, long_for_a_row = has_many ? 10 : 100;
-    return scans >= enough * num_rows_ && scans * all >= long_for_a_row * num_rows_ * done;
+    const auto left = static_cast<Count>(free_rows_.size()), done = static_cast<Count>(rows) - left;
+    const Count enough = has_many ? 1 : 8, much = has_many ? 10 : 100;
+    return scans >= enough * num_rows_ && scans * left >= much * num_rows_ * done;
   }
 
   // Once, and where all columns are to be matched; with room for duals that lie as far apart as the costs.

@@ -49,7 +49,7 @@ struct Spreads {
   DEVICE double typical() const { return num_rows == 0 ? 0 : ldexp(1.0, typical_exponent()); }
 
  private:
-  DEVICE int bits_apart(double number) const { return ilogb(number) - typical_exponent(); }
+  DEVICE int bits_apart(double number) const { return number > 0 ? ilogb(number) - typical_exponent() : 0; }
   static DEVICE int bits_apart(long long) { return 0; }  // sums of integers are exact
 };
 
