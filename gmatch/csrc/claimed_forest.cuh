@@ -10,12 +10,6 @@
 #include "matching.cuh"
 #include "steps.cuh"
 
-// A row of the frontier, and the root of its tree: read together, as one word of 8 bytes.
-struct alignas(8) Sprout {
-  Vertex row;  // or ~piece of a long row
-  Vertex root;
-};
-
 // Some edges of a long row, from the one numbered `first` on.
 struct Piece {
   Vertex row;
@@ -39,7 +33,7 @@ struct Frontiers {
   DEVICE Sprout* next(const Steps<Team>& steps) const { return list(steps.parity() ^ 1); }
 
   template <class Team>
-  DEVICE void append(const Steps<Team>& steps, Sprout sprout) const { next(steps)[steps.append()] = sprout; }
+  DEVICE void append(const Steps<Team>& steps, Sprout sprout) const { steps.append_to(next(steps), sprout); }
   // `ends` are those of the forest.
   template <class Team>
   DEVICE void append_end(const Steps<Team>& steps, PathEnd* ends, PathEnd end) const {

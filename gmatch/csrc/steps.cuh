@@ -40,6 +40,23 @@ constexpr const char* REPORT_FIELDS[] = {
     "price_ns"};
 static_assert(sizeof(Report) == sizeof(REPORT_FIELDS) / sizeof(char*) * sizeof(Count), "one name for each field");
 
+// A row of the frontier, and the root of its tree: read together, as one word of 8 bytes.
+struct alignas(8) Sprout {
+  Vertex row;  // or ~piece of a long row
+  Vertex root;
+};
+
+// Sprouts that a thread keeps back from a list until it has some, or the step ends: a place of its own for each would
+// be an addition to a counter that all threads write, which on a host takes longer than all the rest.
+template <int ROOM>
+struct KeptBack {
+  Sprout* list;
+  int size = 0;
+  Sprout sprouts[ROOM];
+};
+template <>
+struct KeptBack<0> {};
+
 // Each thread holds its own copy; all copies agree, because all threads end every step.
 template <class Team>
 class Steps {
@@ -58,6 +75,7 @@ class Steps {
   }
 
   DEVICE void end() {
+    if constexpr (Team::KEEPS_BACK > 0) hand_over();
     if (team.rank() == 0) {
       progress.todo[before()] = 0;
       progress.found[before()] = 0;
@@ -88,6 +106,18 @@ class Steps {
   // path was found.
   DEVICE Vertex append() const { return team.append(&progress.todo[next()]); }
   DEVICE Vertex append(Vertex count) const { return team.fetch_add(&progress.todo[next()], count); }
+  // Puts an entry into the to-do list of the next step, which stands at `list`, before that step begins.
+  DEVICE void append_to(Sprout* list, Sprout sprout) const {
+    if constexpr (Team::KEEPS_BACK > 0) {
+      if (!team.alone()) {
+        kept_back_.list = list;
+        kept_back_.sprouts[kept_back_.size++] = sprout;
+        if (kept_back_.size == Team::KEEPS_BACK) hand_over();
+        return;
+      }
+    }
+    list[append()] = sprout;
+  }
   DEVICE void mark_todo() const { team.write(&progress.todo[next()], 1); }
   DEVICE void count_found() const { team.append(&progress.found[next()]); }
   DEVICE void count_found(Vertex count) const { team.fetch_add(&progress.found[next()], count); }
@@ -99,6 +129,14 @@ class Steps {
  private:
   int slot_ = 0, parity_ = 0;
   Vertex todo_ = 0, found_ = 0, roots_ = 0, widest_ = 0;
+  mutable KeptBack<Team::KEEPS_BACK> kept_back_;
+
+  DEVICE void hand_over() const {
+    if (kept_back_.size == 0) return;
+    Sprout* place = kept_back_.list + append(kept_back_.size);
+    for (int i = 0; i < kept_back_.size; ++i) place[i] = kept_back_.sprouts[i];
+    kept_back_.size = 0;
+  }
 };
 
 // Nanoseconds since `then`, which becomes now.

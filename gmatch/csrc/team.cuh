@@ -29,6 +29,7 @@
 //   each_item<Note>(n, open, fetch, use)  of teams that are a part: use(note, fetch(note, item)) for all items of all i in
 //                              [0, n), of which there are open(i, note); evenly shared out among the lanes of a warp
 //   SMALL_STEP                 a list that each_group leaves to rank 0, where steps without barriers pay; else 0
+//   KEEPS_BACK                 how many entries of a list a thread keeps back, where counters that threads share are slow
 //   AT_ONCE                    how many loads it starts before it waits for the first
 //   ROWS_AT_ONCE               how many rows of a matrix a lane group reads together
 //   read, write                relaxed access to a cell that other threads change in the same step
@@ -98,7 +99,7 @@ class [[nodiscard]] DeviceTeam {
 
   DEVICE int rank() const { return (on_grid() ? blockIdx.x * blockDim.x : 0) + threadIdx.x; }
   DEVICE int size() const { return (on_grid() ? gridDim.x : 1) * blockDim.x; }
-  static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, ROWS_AT_ONCE = 4, SMALL_STEP = 0;
+  static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, ROWS_AT_ONCE = 4, SMALL_STEP = 0, KEEPS_BACK = 0;
   static constexpr bool PASSES = true, STREAMS = SCOPE == Scope::grid, HAS_PARTS = true;
   using Part = DeviceTeam<LANES_, SCOPE == Scope::grid ? Scope::block_of_grid : SCOPE>;
   DEVICE Part part() const { return Part(nullptr); }
@@ -382,6 +383,7 @@ class [[nodiscard]] HostTeam {
   HostTeam(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
 
   static constexpr int LANES = 1, TILE = 512, AT_ONCE = 1, ROWS_AT_ONCE = 1, SMALL_STEP = 64;
+  static constexpr int KEEPS_BACK = SHORT_LISTS ? 3 : 64;
   static constexpr bool PASSES = false, STREAMS = false, HAS_PARTS = false;
   int rank() const { return rank_; }
   int size() const { return size_; }
