@@ -138,6 +138,18 @@ struct ClaimedForest {
       expand(sprout.row, sprout.root);
     });
   }
+  // The same; and foresee(row, turns), turns = 3, 2, 1, so many times Team::AHEAD rows before it.
+  template <class Team, class Foresee, class Expand>
+  DEVICE void each_foreseen_row(const Steps<Team>& steps, Foresee foresee, Expand expand) const {
+    const Sprout* sprouts = frontier_rows(steps);
+    const Count todo = steps.todo();
+    steps.team.each_group(todo, [&](Count i) {
+      for (int turns = 3; turns > 0; --turns) {
+        if (i + turns * Team::AHEAD < todo) foresee(sprouts[i + turns * Team::AHEAD].row, turns);
+      }
+      expand(sprouts[i].row, sprouts[i].root);
+    });
+  }
 
   // The frontier of this step, steps.todo() rows.
   template <class Team>

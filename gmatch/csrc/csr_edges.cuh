@@ -41,6 +41,11 @@ struct CsrEdges {
   // Where half of the parts have nothing left, one that has more rows than these shares them out again.
   static constexpr Vertex ROWS_TO_SHARE = SHORT_LISTS ? 1 : 64;
 
+  // A frontier for whose rows a thread of a host looks ahead, and how many edges of each: all that is under way at once
+  // must fit what a core can wait for. A smaller frontier stands in its cache.
+  static constexpr Vertex WIDE = SHORT_LISTS ? 1 : 1024;
+  static constexpr int FORESEEN = 8;
+
   // The search may use every edge, so there are none to add when no tree can grow.
   template <class Team>
   DEVICE void begin_phase(const Steps<Team>&) const {}
@@ -175,15 +180,41 @@ struct CsrEdges {
   template <class Team, class Forest>
   DEVICE Count expand_level(const Steps<Team>& steps, const Forest& forest, Vertex level) const {
     Count inspected = 0;
-    forest.each_frontier_row(steps, level, [&](Vertex row, Vertex root) {
+    const auto expand_row = [&](Vertex row, Vertex root) {
       const Range range = columns_of(row);  // before the question, so that all loads are under way at once
       const Vertex anchor = forest.anchor(row);
       if (!forest.grows(steps.team, root)) return;
       inspected += scan(steps.team, range, [&](Vertex column) {
         return forest.visit(steps, anchor, root, column, level);
       });
-    });
+    };
+    if constexpr (Forest::GROWS_UNEVENLY && Team::AHEAD > 0) {
+      if (steps.todo() >= WIDE) {
+        const auto foresee_row = [&](Vertex row, int turns) { foresee(steps.team, forest, row, turns); };
+        forest.each_foreseen_row(steps, foresee_row, expand_row);
+        return inspected;
+      }
+    }
+    forest.each_frontier_row(steps, level, expand_row);
     return inspected;
+  }
+
+  // Asks for what a row of the frontier will need, some turns before it has its own: each time for what can be found by
+  // what was asked for the last time. Nobody waits for it.
+  template <class Team, class Forest>
+  DEVICE void foresee(const Team& team, const Forest& forest, Vertex row, int turns) const {
+    if (turns == 3) {
+      team.prefetch(offsets + row);
+      team.prefetch(forest.matching.row_match + row);
+    } else if (turns == 2) {
+      team.prefetch(columns + begin(row));
+    } else {
+      const Offset first = begin(row), behind = end(row);
+      for (Offset edge = first; edge < behind && edge < first + FORESEEN; ++edge) {
+        team.prefetch(forest.predecessor + column(edge));
+        team.prefetch(forest.matching.col_match + column(edge));
+      }
+    }
   }
 
   // visit(column) for the columns of a row, shared out over the lanes of a group, until it returns false.

@@ -17,6 +17,10 @@
 #include <system_error>
 #include <vector>
 
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#endif
+
 #include "batch.cuh"
 #include "core_assignment.cuh"
 #include "core_shortest_path.hpp"
@@ -108,6 +112,22 @@ nb::tuple to_tuple(const Report& report) {
   return nb::tuple(fields);
 }
 
+struct FreeMemory {
+  void operator()(char* memory) const { std::free(memory); }
+};
+
+// Memory in large pages, where the system has some: a search that goes all over it would look up a page each time.
+std::unique_ptr<char, FreeMemory> in_large_pages(Count bytes) {
+  constexpr std::size_t LARGE_PAGE = 1 << 21;
+  const std::size_t whole = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+  char* memory = static_cast<char*>(whole > LARGE_PAGE ? std::aligned_alloc(LARGE_PAGE, whole) : std::malloc(bytes + 1));
+  if (memory == nullptr) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+  if (whole > LARGE_PAGE) madvise(memory, whole, MADV_HUGEPAGE);
+#endif
+  return std::unique_ptr<char, FreeMemory>(memory);
+}
+
 // One call of a method: what its threads work on, and what they report.
 template <class AnyTask>
 class Call {
@@ -123,7 +143,7 @@ class Call {
   nb::tuple run(Count bytes, int threads, const Program& program) {
     {
       const nb::gil_scoped_release release;
-      const std::unique_ptr<char[]> workspace(new char[bytes]);
+      const auto workspace = in_large_pages(bytes);
       task.workspace = workspace.get();
       run_on_host(threads, program);
     }

@@ -50,7 +50,7 @@ struct alignas(8) Sprout {
 // be an addition to a counter that all threads write, which on a host takes longer than all the rest.
 template <int ROOM>
 struct KeptBack {
-  Sprout* list;
+  Sprout* list = nullptr;
   int size = 0;
   Sprout sprouts[ROOM];
 };

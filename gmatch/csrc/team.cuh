@@ -30,6 +30,8 @@
 //                              [0, n), of which there are open(i, note); evenly shared out among the lanes of a warp
 //   SMALL_STEP                 a list that each_group leaves to rank 0, where steps without barriers pay; else 0
 //   KEEPS_BACK                 how many entries of a list a thread keeps back, where counters that threads share are slow
+//   AHEAD                      how many entries of a list a thread looks ahead, where it would else wait for memory; else 0
+//   prefetch                   asks for a cell that will be read
 //   AT_ONCE                    how many loads it starts before it waits for the first
 //   ROWS_AT_ONCE               how many rows of a matrix a lane group reads together
 //   read, write                relaxed access to a cell that other threads change in the same step
@@ -99,7 +101,7 @@ class [[nodiscard]] DeviceTeam {
 
   DEVICE int rank() const { return (on_grid() ? blockIdx.x * blockDim.x : 0) + threadIdx.x; }
   DEVICE int size() const { return (on_grid() ? gridDim.x : 1) * blockDim.x; }
-  static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, ROWS_AT_ONCE = 4, SMALL_STEP = 0, KEEPS_BACK = 0;
+  static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, ROWS_AT_ONCE = 4, SMALL_STEP = 0, KEEPS_BACK = 0, AHEAD = 0;
   static constexpr bool PASSES = true, STREAMS = SCOPE == Scope::grid, HAS_PARTS = true;
   using Part = DeviceTeam<LANES_, SCOPE == Scope::grid ? Scope::block_of_grid : SCOPE>;
   DEVICE Part part() const { return Part(nullptr); }
@@ -383,7 +385,7 @@ class [[nodiscard]] HostTeam {
   HostTeam(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
 
   static constexpr int LANES = 1, TILE = 512, AT_ONCE = 1, ROWS_AT_ONCE = 1, SMALL_STEP = 64;
-  static constexpr int KEEPS_BACK = SHORT_LISTS ? 3 : 64;
+  static constexpr int KEEPS_BACK = SHORT_LISTS ? 3 : 64, AHEAD = 6;
   static constexpr bool PASSES = false, STREAMS = false, HAS_PARTS = false;
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -433,6 +435,11 @@ class [[nodiscard]] HostTeam {
   T read_once(const T* cell) const { return *cell; }
   template <class T>
   void write(T* cell, T value) const { __atomic_store(cell, &value, __ATOMIC_RELAXED); }
+  template <class T>
+  void prefetch(const T* cell) const {
+    __builtin_prefetch(cell);
+    asm volatile("" : : "r"(cell));  // GCC 12 drops a function that does nothing but prefetch
+  }
 
   bool claim(int* cell, int expected, int desired) const {
     if (alone()) {
