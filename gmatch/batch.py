@@ -102,8 +102,13 @@ class CostBatch:
         return np.int64 if self.array.dtype.kind == "i" else np.float64
 
     @property
+    def pairs(self) -> Any:
+        """How many pairs each problem can have: an array on the host."""
+        return np.minimum(self.shapes[:, 0], self.shapes[:, 1])
+
+    @property
     def most_pairs(self) -> int:
-        return int(self.shapes.min(axis=1).max(initial=0))
+        return int(self.pairs.max(initial=0))
 
     def problem(self, number: int) -> Any:
         """The matrix of a problem: a view."""
@@ -271,7 +276,7 @@ def solve_batch(
     back = backend_for(None, batch.device).to_device
     if device != batch.device:
         arrays = [back(array) for array in arrays]
-    short = (counters.pop("size") < batch.shapes.min(axis=1)).nonzero()[0]
+    short = (counters.pop("size") < batch.pairs).nonzero()[0]
     partial = {int(number): solve_alone(int(number)) for number in short}
     for number, assignment in partial.items():
         parts = (assignment.row_match, assignment.col_match, assignment.u, assignment.v)
@@ -301,7 +306,7 @@ def _settle_ties(
 ) -> Any:
     """Makes each complete assignment the one that a rule names; how many of its rows had a choice, on the host."""
     had_choice = np.zeros(len(batch), np.int64)
-    complete = solution[5]["size"] == batch.shapes.min(axis=1)
+    complete = solution[5]["size"] == batch.pairs
     for number in complete.nonzero()[0].tolist():
         costs = batch.costs_of(number).on(device)
         rows, columns = costs.shape

@@ -23,7 +23,8 @@ struct Auction {
   using Dual = typename Costs::Dual;
 
   // Epsilon, in spreads of a row: powers of two, from 2 ** FIRST down to 2 ** last, by factors of 2 ** STEP.
-  static constexpr int FIRST = 1, STEP = 2;
+  static constexpr int FIRST = 1, STEP = 2, LAST_TO_SPREAD = -7;
+  static constexpr Vertex FEW = 512, MANY = 16;  // one row in so many, of those that a round leaves
   static constexpr int FINER = 5;              // units of a price are finer than the last epsilon by so many bits
 
   Costs costs;
@@ -36,6 +37,7 @@ struct Auction {
   Count* words;      // [num_columns] a price, and below it an owner
   Vertex* next_row;  // [1] that has not bid yet in this round
   Count* num_bids;   // [1]
+  Count* num_cut_off;  // [1] chains
   Count* discount;   // [1] by how much the highest price lies below zero
   Dual* highest;     // [1] the same of v
   int owner_bits;
@@ -47,6 +49,7 @@ struct Auction {
     words = workspace.take<Count>(costs.num_columns);
     next_row = workspace.take<Vertex>(1);
     num_bids = workspace.take<Count>(1);
+    num_cut_off = workspace.take<Count>(1);
     discount = workspace.take<Count>(1);
     highest = workspace.take<Dual>(1);
   }
@@ -59,14 +62,26 @@ struct Auction {
 
   // From all prices at zero: leaves v, and the rows of pairs that are tight within epsilon. Where columns may stay free
   // only one round is held, with epsilon = 0, so that those that nobody bid for keep v = 0.
+  //
+  // `longer`: where the first round cuts off chains for more than a few rows, near rows want the same columns, as points in
+  // the plane do. Then it is held again, with chains so many times as long, and so are the rounds that spread the rows;
+  // the last ones have not far to go. Where even that leaves many, longer chains are not what is missing.
   template <class Team>
-  DEVICE void run(Team& team) {
+  DEVICE void run(Team& team, Vertex longer = 1) {
     choose_units();
     team.each(costs.num_columns, [&](Count column) { words[column] = word(0, no_owner()); });
-    if (team.rank() == 0) *num_bids = 0;
+    if (team.rank() == 0) *num_bids = *num_cut_off = 0;
     team.sync();
     if (has_epsilon()) {
-      for (int bits = FIRST; bits > last; bits -= STEP) hold_round(team, epsilon(bits));
+      Vertex bids = most_bids;
+      Count num_left = hold_round(team, epsilon(FIRST), bids);
+      if (longer > 1 && num_left > costs.num_rows / FEW) {
+        num_left = hold_round(team, epsilon(FIRST), longer * bids);
+        if (num_left <= costs.num_rows / MANY) bids *= longer;
+      }
+      for (int bits = FIRST - STEP; bits > last; bits -= STEP) {
+        hold_round(team, epsilon(bits), bits >= LAST_TO_SPREAD ? bids : most_bids);
+      }
     }
     run_again(team);
   }
@@ -77,7 +92,7 @@ struct Auction {
   DEVICE void run_from_duals(Team& team) {
     choose_units();
     if (team.rank() == 0) {
-      *num_bids = 0;
+      *num_bids = *num_cut_off = 0;
       *highest = costs.infinite();
     }
     team.sync();
@@ -97,7 +112,7 @@ struct Auction {
   // From the prices there are, when the core has grown.
   template <class Team>
   DEVICE void run_again(Team& team) {
-    hold_round(team, has_epsilon() ? epsilon(last) : 0);
+    hold_round(team, has_epsilon() ? epsilon(last) : 0, most_bids);
     read_off(team);
   }
 
@@ -144,18 +159,23 @@ struct Auction {
     return static_cast<Count>(units < most ? units : most);
   }
 
-  // All rows bid, with no column owned at first.
+  // All rows bid, with no column owned at first; so many bids a chain. Returns how many chains were cut off.
   template <class Team>
-  DEVICE void hold_round(Team& team, Dual epsilon) const {
+  DEVICE Count hold_round(Team& team, Dual epsilon, Vertex most_bids) const {
     team.each(costs.num_columns, [&](Count column) { words[column] |= no_owner(); });
     if (team.rank() == 0) *next_row = 0;
+    const Count cut_off_before = *num_cut_off;
     team.sync();
-    Count bids = 0;
+    Count bids = 0, cut_off = 0;
     for (Vertex row = take_row(team); row < costs.num_rows; row = take_row(team)) {
-      bids += follow_chain(team, row, epsilon);
+      const Vertex of_chain = follow_chain(team, row, epsilon, most_bids);
+      bids += of_chain;
+      cut_off += of_chain == most_bids;
     }
     team.add_all(num_bids, team.lane() == 0 ? bids : 0);
+    team.add_all(num_cut_off, team.lane() == 0 ? cut_off : 0);
     team.sync();
+    return *num_cut_off - cut_off_before;
   }
 
   template <class Team>
@@ -183,7 +203,7 @@ struct Auction {
 
   // `row` bids, then the row that it displaces, and so on. Returns how many bids there were.
   template <class Team>
-  DEVICE Vertex follow_chain(Team& team, Vertex row, Dual epsilon) const {
+  DEVICE Vertex follow_chain(Team& team, Vertex row, Dual epsilon, Vertex most_bids) const {
     Vertex bids = 0;
     for (; bids < most_bids && row != STOP; ++bids) {
       const Offer offer = find_offer(team, row);

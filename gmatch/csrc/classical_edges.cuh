@@ -77,7 +77,7 @@ struct ClassicalEdges {
   }
 
   template <class Team>
-  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level, bool) {
+  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex& level, bool) {
     if (steps.team.rank() == 0) *lists.num_stale = 0;
     return lists.expand(
         steps, forest, level, [&](Vertex row) { entered[row] = radius; },

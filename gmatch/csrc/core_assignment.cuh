@@ -19,6 +19,8 @@ constexpr int MOST_REPRICINGS = 16, MOST_REBUILDS = 4;
 constexpr Vertex ROWS_FOR_AN_ENTRY = 64;
 // The last epsilon of an auction in the core, and in the whole matrix, where more rows would be left to a dearer search.
 constexpr int LAST_EPSILON = -15, LAST_DENSE_EPSILON = -25;
+// By how much longer chains may become in a core, see Auction::run.
+constexpr Vertex LONGER_CHAINS = 8;
 // Bids of a chain in the whole matrix: few at first, and more where that leaves more than one row of so many.
 constexpr Vertex FEWEST_DENSE_BIDS = 64, MANY_DENSE_BIDS = 1024, MOST_DENSE_BIDS = 4096, ROWS_FOR_A_FREE_ROW = 50;
 
@@ -55,7 +57,7 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
   Auction<Core<Cost>> auction{core,          &core.totals->spreads, LAST_EPSILON, bids_of_chain(core.num_rows),
                               task.matching, task.v,                spread};
   auction.carve(workspace);
-  auction.run(team);
+  auction.run(team, LONGER_CHAINS);
   count_free_rows(team, core, task.matching);
   if (!has_misled(core)) {
     // The auction's prices tell most of what the core lacks.

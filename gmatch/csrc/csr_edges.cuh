@@ -1,17 +1,6 @@
 // csr_edges.cuh: the edges of a graph in compressed sparse rows. Every stored entry is an edge.
 #pragma once
-#include "claimed_forest.cuh"
-#include "steps.cuh"
-
-// What a part of a team works on by itself.
-struct NearWork {
-  static constexpr Vertex ROOM = SHORT_LISTS ? 6 : 2048, ROOM_FOR_ENDS = SHORT_LISTS ? 3 : 1024;
-  Progress progress;
-  Sprout sprouts[2 * ROOM];
-  PathEnd ends[ROOM_FOR_ENDS];
-  Vertex place, place_of_ends;
-  int num_waiting[2];  // in turns, as the lists
-};
+#include "near_levels.cuh"
 
 // Offsets may be 64-bit; a column number always fits a Vertex, whatever type it is stored in.
 template <class Offset, class Column>
@@ -35,11 +24,7 @@ struct CsrEdges {
 
   // A longer row is looked at in pieces, by several warps.
   static constexpr int EDGES_OF_PIECE = SHORT_LISTS ? 4 : 256;
-  // How many rows of a frontier keep a part of a team busy, and how many levels it does by itself if there are fewer.
-  static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 256;
-  static constexpr int LEVELS_AHEAD = SHORT_LISTS ? 5 : 24;
-  // Where half of the parts have nothing left, one that has more rows than these shares them out again.
-  static constexpr Vertex ROWS_TO_SHARE = SHORT_LISTS ? 1 : 64;
+  static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 256;  // rows of a frontier that keep a part of a team busy
 
   // A frontier for whose rows a thread of a host looks ahead, and how many edges of each: all that is under way at once
   // must fit what a core can wait for. A smaller frontier stands in its cache.
@@ -63,7 +48,13 @@ struct CsrEdges {
       }
     }
     if constexpr (Forest::GROWS_UNEVENLY && Team::HAS_PARTS) {
-      if (!shortest_only) return expand_ahead(steps, forest, level);
+      if (!shortest_only) {
+        return expand_ahead<NearWork<2048, 1024>>(
+            steps, forest, level, FULL_SHARE,
+            [&](const auto& near_steps, const auto& near_forest, const Sprout* sprouts, Vertex count, Vertex stride) {
+              return expand_list(near_steps, near_forest, steps, forest, sprouts, count, stride);
+            });
+      }
     }
     return expand_level(steps, forest, level);
   }
@@ -91,53 +82,6 @@ struct CsrEdges {
     // The others do not know how wide the frontier was meanwhile, so they are not left to say whether it is over.
     steps.progress.todo[steps.next()] = is_over ? 0 : small.todo();
     steps.progress.found[steps.next()] = small.found() - steps.found();
-    return inspected;
-  }
-
-  // Parts of the team do several levels by themselves, each from its share of the frontier: then a level costs what a
-  // block waits for its own threads, not for a grid. What joins is listed near at hand; what is left of it at last goes
-  // to the team, which shares it out again. A frontier that keeps all threads busy goes on level by level. `level` counts
-  // those of the first part.
-  template <class Team, class Forest>
-  DEVICE Count expand_ahead(const Steps<Team>& steps, const Forest& forest, Vertex& level) const {
-    SHARED_BY_BLOCK(NearWork, near);
-    auto part = steps.team.part();
-    if (part.rank() == 0) near.progress = Progress{};
-    part.sync();
-    Steps<decltype(part)> near_steps(part, near.progress);
-    const auto near_forest = forest.part(steps, {near.sprouts, NearWork::ROOM}, near.ends, NearWork::ROOM_FOR_ENDS);
-
-    // Shares are dealt out in turn: what stands together in the list, the pieces of a row above all, is of one kind.
-    const Vertex todo = steps.todo(), parts = steps.team.parts(), mine = steps.team.part_number();
-    const Sprout* sprouts = forest.frontier_rows(steps) + mine;
-    Vertex count = mine < todo ? (todo - 1 - mine) / parts + 1 : 0, stride = parts;
-    Count inspected = 0;
-    const int levels = todo > FULL_SHARE * static_cast<Count>(parts) ? 1 : LEVELS_AHEAD;
-    int done = 0;
-    bool is_awaited;
-    do {
-      // Asked for before it is needed, so that the answer is there by then.
-      const int num_waiting = part.rank() == 0 && count > ROWS_TO_SHARE ? steps.team.num_waiting() : 0;
-      inspected += expand_list(near_steps, near_forest, steps, forest, sprouts, count, stride);
-      if (part.rank() == 0) near.num_waiting[near_steps.parity() ^ 1] = num_waiting;
-      near_steps.end();
-      is_awaited = 2 * near.num_waiting[near_steps.parity()] >= parts;
-      sprouts = near_forest.frontiers.near.now(near_steps);
-      count = near_steps.todo() < NearWork::ROOM ? near_steps.todo() : NearWork::ROOM;
-      stride = 1;
-    } while (++done < levels && count > 0 && !(is_awaited && count > ROWS_TO_SHARE));
-    level += done - 1;
-    const Vertex ends_seen = part.read(&near.progress.num_ends);
-    const Vertex num_ends = ends_seen < NearWork::ROOM_FOR_ENDS ? ends_seen : NearWork::ROOM_FOR_ENDS;
-    if (count == 0 && num_ends == 0) return inspected;
-    if (part.rank() == 0) {
-      if (count > 0) near.place = steps.append(count);
-      if (num_ends > 0) near.place_of_ends = part.fetch_add(&steps.progress.num_ends, num_ends);
-      if (num_ends > 0) steps.count_found(num_ends);
-    }
-    part.sync();
-    part.each(count, [&](Count i) { forest.frontiers.next(steps)[near.place + i] = sprouts[i]; });
-    part.each(num_ends, [&](Count i) { forest.ends[near.place_of_ends + i] = near.ends[i]; });
     return inspected;
   }
 

@@ -72,7 +72,7 @@ struct SlackEdges {
   }
 
   template <class Team>
-  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level, bool) {
+  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex& level, bool) {
     if (steps.team.rank() == 0) {
       *lists.num_stale = 0;
       *least = costs.infinite();

@@ -20,7 +20,7 @@
 // Meyer, Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of Algorithms 49 (2003); with the
 // width of a step fitted to the rounds that it takes.
 #pragma once
-#include "claimed_forest.cuh"
+#include "near_levels.cuh"
 #include "sparse_costs.cuh"
 
 template <class Costs>
@@ -35,6 +35,7 @@ struct SparseTightEdges {
   static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
   // A pass without a row costs a tenth of a barrier.
   static constexpr int PASSES_OF_A_ROUND = 64;
+  static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 64;  // rows of a tree's level that keep a part of a team busy
 
   // What all columns together say; three take turns, as the counters of Progress do.
   struct Census {
@@ -98,24 +99,42 @@ struct SparseTightEdges {
 
   // Grows the trees along the edges that give a column its distance. The roots come here first to say where they are.
   template <class Team>
-  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level, bool) {
-    Team& team = steps.team;
+  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex& level, bool) {
     Count inspected = 0;
     if (radius == UNKNOWN) {
       num_roots = steps.todo();
       forest.each_frontier_row(steps, level, [&](Vertex row, Vertex) { lower_columns(steps, forest, {0, row}); });
       return 0;
     }
+    if constexpr (Team::STREAMS) {  // a grid
+      return expand_ahead<NearWork<512, 512>>(
+          steps, forest, level, FULL_SHARE,
+          [&](const auto& near_steps, const auto& near_forest, const Sprout* sprouts, Vertex count, Vertex stride) {
+            Count here = 0;
+            near_steps.team.each_group(count, [&](Count i) {
+              here += reach_columns(near_steps, near_forest, sprouts[i * stride]);
+            });
+            return here;
+          });
+    }
     forest.each_frontier_row(steps, level, [&](Vertex row, Vertex root) {
-      if (!forest.grows(team, root)) return;
-      const Dual from = distance_of(team, forest, row);
-      inspected += each_entry(team, row, [&](Vertex column, Dual slack) {
-        const Dual here = distance[column];
-        if (here > radius || from + slack != here) return true;
-        return forest.visit(steps, forest.anchor(row), root, column, level);
-      });
+      inspected += reach_columns(steps, forest, {row, root});
     });
     return inspected;
+  }
+
+  // Lets a row of a tree reach columns, along edges that give them their distance.
+  template <class Team, class Forest>
+  DEVICE Count reach_columns(const Steps<Team>& steps, const Forest& forest, const Sprout& sprout) const {
+    const Team& team = steps.team;
+    if (!forest.grows(team, sprout.root)) return 0;
+    const Vertex mate = forest.matching.row_match[sprout.row];
+    const Dual from = mate == NONE ? 0 : distance[mate];
+    return each_entry(team, sprout.row, [&](Vertex column, Dual slack) {
+      const Dual here = distance[column];
+      if (here > radius || from + slack != here) return true;
+      return forest.visit(steps, forest.anchor(sprout.row), sprout.root, column, 0);
+    });
   }
 
   // Finds the distances up to a radius with free columns, and plants the trees again. False: this phase is over, or no
@@ -318,6 +337,14 @@ struct SparseTightEdges {
       mate[k] = forest.matching.col_match[column];
     };
     entries_read += each_few(team, near.row, look, [&](const Few<Team>& few) {
+      if constexpr (in_passes<Team>()) {
+        // What is within reach is lowered before it is known whether it falls: others wait for it.
+        for (int k = 0; k < SIZE; ++k) {
+          if (few.column[k] == NONE) continue;
+          const Dual here = near.distance + few.slack[k];
+          if (here <= reach && here <= bound) team.lower(&distance[few.column[k]], here);
+        }
+      }
       for (int k = 0; k < SIZE; ++k) {
         if (few.column[k] == NONE) continue;
         const Dual here = near.distance + few.slack[k];

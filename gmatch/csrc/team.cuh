@@ -246,6 +246,9 @@ class [[nodiscard]] DeviceTeam {
   }
   template <class T>
   DEVICE T min_group(T value) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if constexpr (LANES == 32) return min_of_warp(value);
+#endif
     const unsigned group = 0xffffffffu >> (32 - LANES) << (threadIdx.x % 32 / LANES * LANES);
     for (int offset = LANES / 2; offset > 0; offset /= 2) {
       const T other = __shfl_xor_sync(group, value, offset);
@@ -293,6 +296,20 @@ class [[nodiscard]] DeviceTeam {
     }
     return received;
   }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  // One instruction for all lanes, of half a word: the upper halves decide, then the lower ones of those that are level.
+  static DEVICE int min_of_warp(int value) { return __reduce_min_sync(0xffffffffu, value); }
+  static DEVICE long long min_of_warp(long long value) {
+    const int upper = static_cast<int>(value >> 32), least = min_of_warp(upper);
+    const unsigned lower = upper == least ? static_cast<unsigned>(value) : 0xffffffffu;
+    return static_cast<long long>(least) << 32 | __reduce_min_sync(0xffffffffu, lower);
+  }
+  // The bits of negative doubles are ordered the other way round.
+  static DEVICE double min_of_warp(double value) {
+    const auto turned = [](long long bits) { return bits ^ (bits >> 63 & 0x7fffffffffffffff); };
+    return __longlong_as_double(turned(min_of_warp(turned(__double_as_longlong(value)))));
+  }
+#endif
   static constexpr DEVICE bool on_grid() { return SCOPE == Scope::grid; }
   static constexpr DEVICE bool shares_cells() { return SCOPE != Scope::block; }
   // The values of a warp put together; on a grid those of a block, so that one thread of it goes to memory: see speaks.

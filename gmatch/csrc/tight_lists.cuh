@@ -3,7 +3,7 @@
 // Date, Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel Computing 57 (2016),
 // Section 4.3: zero slacks are compressed to sparse rows, after a dual step only; then the search is that of a graph.
 #pragma once
-#include "claimed_forest.cuh"
+#include "near_levels.cuh"
 
 struct TightLists {
   static constexpr Vertex CAPACITY = SHORT_LISTS ? 3 : 32;  // a row with more is read in the matrix itself: O(rows) memory
@@ -109,27 +109,50 @@ struct TightLists {
   // Lets the rows of the frontier reach the columns of their lists that is_tight(row, column) still says are tight.
   // enter(row) for those that are in the forest for the first time, before it is asked for their columns.
   template <class Team, class Enter, class IsTight>
-  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level, Enter enter,
+  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex& level, Enter enter,
                       IsTight is_tight) const {
-    const Team& team = steps.team;
+    if constexpr (Team::STREAMS) {  // a grid
+      return expand_ahead<NearWork<512, 512>>(
+          steps, forest, level, FULL_SHARE,
+          [&](const auto& near_steps, const auto& near_forest, const Sprout* sprouts, Vertex count, Vertex stride) {
+            Count inspected = 0;
+            near_steps.team.each_group(count, [&](Count i) {
+              inspected += reach_columns(near_steps, near_forest, sprouts[i * stride], enter, is_tight);
+            });
+            return inspected;
+          });
+    }
     Count inspected = 0;
     forest.each_frontier_row(steps, level, [&](Vertex row, Vertex root) {
-      // All lanes of the group have looked before one of them writes.
-      const bool is_new = team.min_group(root_of[row] == NONE ? 0 : 1) == 0;
-      if (is_new && team.lane() == 0) {
-        root_of[row] = root;
-        enter(row);
-      }
-      if (!forest.grows(team, root)) return;
-      const Vertex size = sizes[row];
-      const bool is_listed = size <= CAPACITY;
-      for (Vertex i = team.lane(); i < (is_listed ? size : num_columns); i += team.lanes()) {
-        const Vertex column = is_listed ? columns[row * static_cast<Count>(CAPACITY) + i] : i;
-        ++inspected;
-        if (team.read(&forest.predecessor[column]) != NONE || !is_tight(row, column, is_new)) continue;
-        if (!forest.visit(steps, forest.anchor(row), root, column, level)) break;
-      }
+      inspected += reach_columns(steps, forest, Sprout{row, root}, enter, is_tight);
     });
+    return inspected;
+  }
+
+ private:
+  static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 64;  // rows of a frontier that keep a part of a team busy
+
+  template <class Team, class Forest, class Enter, class IsTight>
+  DEVICE Count reach_columns(const Steps<Team>& steps, const Forest& forest, const Sprout& sprout, Enter enter,
+                             IsTight is_tight) const {
+    const Team& team = steps.team;
+    const Vertex row = sprout.row;
+    // All lanes of the group have looked before one of them writes.
+    const bool is_new = team.min_group(root_of[row] == NONE ? 0 : 1) == 0;
+    if (is_new && team.lane() == 0) {
+      root_of[row] = sprout.root;
+      enter(row);
+    }
+    if (!forest.grows(team, sprout.root)) return 0;
+    Count inspected = 0;
+    const Vertex size = sizes[row];
+    const bool is_listed = size <= CAPACITY;
+    for (Vertex i = team.lane(); i < (is_listed ? size : num_columns); i += team.lanes()) {
+      const Vertex column = is_listed ? columns[row * static_cast<Count>(CAPACITY) + i] : i;
+      ++inspected;
+      if (team.read(&forest.predecessor[column]) != NONE || !is_tight(row, column, is_new)) continue;
+      if (!forest.visit(steps, forest.anchor(row), sprout.root, column, 0)) break;
+    }
     return inspected;
   }
 };
