@@ -20,7 +20,7 @@ constexpr Vertex ROWS_FOR_AN_ENTRY = 64;
 // The last epsilon of an auction in the core, and in the whole matrix, where more rows would be left to a dearer search.
 constexpr int LAST_EPSILON = -15, LAST_DENSE_EPSILON = -25;
 // By how much longer chains may become in a core, see Auction::run.
-constexpr Vertex LONGER_CHAINS = 8;
+constexpr Vertex LONGER_CHAINS = 4;
 // Bids of a chain in the whole matrix: few at first, and more where that leaves more than one row of so many.
 constexpr Vertex FEWEST_DENSE_BIDS = 64, MANY_DENSE_BIDS = 1024, MOST_DENSE_BIDS = 4096, ROWS_FOR_A_FREE_ROW = 50;
 
