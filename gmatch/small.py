@@ -25,34 +25,49 @@ later = Assignment.later
 
 def lap_small(cost: npt.NDArray[Any]) -> Assignment | None:
     """What `gmatch.lap(cost)` returns; None for costs that need the long way: large, of other types, or extreme."""
+    cells = _solved(cost)
+    return None if cells is None else later(_fields, _pairs, (cells, *cost.shape, cost.dtype))
+
+
+def pairs_small(cost: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
+    """The pairs alone, as SciPy returns them; None also if all costs may be equal, for which SciPy has a rule."""
+    cells = _solved(cost)
+    if cells is None or cells[DUAL_UPDATES] == 0:
+        return None
+    rows, columns = cost.shape
+    if rows <= columns:
+        return arange(rows), _row_match(cells, rows, columns).astype(int64)
+    row_ind, col_ind = _pairs(cells, rows, columns, cost.dtype)
+    return row_ind, col_ind.astype(int64)
+
+
+def _solved(cost: npt.NDArray[Any]) -> Any:
+    """The cells that csrc/module.cpp fills, or None."""
     if cost.ndim != 2:
         return None
     rows, columns = cost.shape
     fewer = rows if rows < columns else columns
     if fewer > SMALL_SIDE or fewer == 0 or rows + columns > 4 * SMALL_SIDE:
         return None
-    # Rows and columns have a dual each, and half a cell for their mates. csrc/module.cpp fills the cells.
+    # Rows and columns have a dual each, and half a cell for their mates.
     cells = empty(SMALL_COUNTERS + (rows + columns) * 3 // 2 + fewer + 1, int64)
     try:
-        return later(_fields, _pairs, (cells, rows, columns, cost.dtype)) if assign_small(cost, cells) else None
+        return cells if assign_small(cost, cells) else None
     except TypeError:  # of a type that no native array has
         return None
 
 
-def pairs_small(cost: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
-    """The pairs alone, as SciPy returns them; None also if all costs may be equal, for which SciPy has a rule."""
-    assignment = lap_small(cost)
-    if assignment is None or assignment.made_from[0][DUAL_UPDATES] == 0:
-        return None
-    row_ind, col_ind = assignment
-    return row_ind, col_ind.astype(int64)
+def _row_match(cells: Any, rows: int, columns: int) -> Any:
+    """The columns of the rows: a view of the cells."""
+    fewer = rows if rows < columns else columns
+    return ndarray(rows, int32, cells, 8 * (SMALL_COUNTERS + rows + columns + fewer))
 
 
 def _pairs(cells: Any, rows: int, columns: int, dtype: Any) -> tuple[Any, Any]:
     """The pairs, from the cells; see `_fields`."""
+    row_match = _row_match(cells, rows, columns)
     if rows <= columns:
-        return arange(rows), ndarray(rows, int32, cells, 8 * (SMALL_COUNTERS + rows + columns + rows)).copy()
-    row_match = ndarray(rows, int32, cells, 8 * (SMALL_COUNTERS + rows + columns + columns))
+        return arange(rows), row_match.copy()
     row_ind = (row_match >= 0).nonzero()[0]
     return row_ind, row_match[row_ind]
 
