@@ -421,8 +421,9 @@ class [[nodiscard]] HostTeam {
       for (Count i = 0; i < n; ++i) body(i);
       return;
     }
-    for (Count begin = rank_ * CHUNK; begin < n; begin += size_ * CHUNK) {
-      const Count end = begin + CHUNK < n ? begin + CHUNK : n;
+    const Count chunk = n < 32 * CHUNK * size_ ? CHUNK : 8 * CHUNK;  // what a thread looks ahead to is mostly its own
+    for (Count begin = rank_ * chunk; begin < n; begin += size_ * chunk) {
+      const Count end = begin + chunk < n ? begin + chunk : n;
       for (Count i = begin; i < end; ++i) body(i);
     }
   }
