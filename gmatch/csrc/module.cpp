@@ -8,6 +8,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -117,15 +118,20 @@ struct FreeMemory {
 };
 
 // Memory in large pages, where the system has some: a search that goes all over it would look up a page each time.
-std::unique_ptr<char, FreeMemory> in_large_pages(Count bytes) {
-  constexpr std::size_t LARGE_PAGE = 1 << 21;
-  const std::size_t whole = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-  char* memory = static_cast<char*>(whole > LARGE_PAGE ? std::aligned_alloc(LARGE_PAGE, whole) : std::malloc(bytes + 1));
-  if (memory == nullptr) throw std::bad_alloc();
+std::unique_ptr<char, FreeMemory> in_large_pages(std::size_t bytes) {
 #ifdef MADV_HUGEPAGE
-  if (whole > LARGE_PAGE) madvise(memory, whole, MADV_HUGEPAGE);
+  constexpr std::size_t LARGE_PAGE = 1 << 21;
+  if (bytes > LARGE_PAGE) {
+    const std::size_t whole = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    std::unique_ptr<char, FreeMemory> memory(static_cast<char*>(std::aligned_alloc(LARGE_PAGE, whole)));
+    if (memory == nullptr) throw std::bad_alloc();
+    madvise(memory.get(), whole, MADV_HUGEPAGE);  // a hint: without it nothing but time is lost
+    return memory;
+  }
 #endif
-  return std::unique_ptr<char, FreeMemory>(memory);
+  std::unique_ptr<char, FreeMemory> memory(static_cast<char*>(std::malloc(bytes + 1)));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
 }
 
 // One call of a method: what its threads work on, and what they report.
