@@ -31,12 +31,6 @@ class _MadeLater:
         result.__dict__["_later"] = make_fields, make_pairs, arguments
         return result
 
-    @property
-    def made_from(self) -> tuple[Any, ...]:
-        """The arguments of `later`, before a field was asked for."""
-        arguments: tuple[Any, ...] = self.__dict__["_later"][2]
-        return arguments
-
     def __getattr__(self, name: str) -> Any:
         kind, found = type(self), self.__dict__
         if name in kind.__dataclass_fields__:  # type: ignore[attr-defined]
