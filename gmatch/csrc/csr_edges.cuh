@@ -27,8 +27,8 @@ struct CsrEdges {
   static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 256;  // rows of a frontier that keep a part of a team busy
 
   // A frontier for whose rows a thread of a host looks ahead, and how many edges of each: all that is under way at once
-  // must fit what a core can wait for. A smaller frontier stands in its cache.
-  static constexpr Vertex WIDE = SHORT_LISTS ? 1 : 1024;
+  // must fit what a core can wait for. A smaller frontier stands in its cache, and so does what is known of fewer columns.
+  static constexpr Vertex WIDE = SHORT_LISTS ? 1 : 1024, MANY_COLUMNS = SHORT_LISTS ? 1 : 1 << 17;
   static constexpr int FORESEEN = 8;
 
   // The search may use every edge, so there are none to add when no tree can grow.
@@ -133,7 +133,7 @@ struct CsrEdges {
       });
     };
     if constexpr (Forest::GROWS_UNEVENLY && Team::AHEAD > 0) {
-      if (steps.todo() >= WIDE) {
+      if (steps.todo() >= WIDE && num_columns >= MANY_COLUMNS) {
         const auto foresee_row = [&](Vertex row, int turns) { foresee(steps.team, forest, row, turns); };
         forest.each_foreseen_row(steps, foresee_row, expand_row);
         return inspected;
