@@ -69,3 +69,27 @@ DEVICE Count expand_ahead(const Steps<Team>& steps, const Forest& forest, Vertex
   part.each(num_ends, [&](Count i) { forest.ends[near.place_of_ends + i] = near.ends[i]; });
   return inspected;
 }
+
+// Lets the rows of the frontier reach columns: on a grid by parts, a group of lanes a row.
+// reach(steps, forest, sprout) returns the entries that this thread read.
+template <class Team, class Forest, class Reach>
+DEVICE Count expand_rows(const Steps<Team>& steps, const Forest& forest, Vertex& level, Reach reach) {
+  if constexpr (Team::STREAMS) {  // a grid
+    constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 64;  // rows of a frontier that keep a part busy
+    return expand_ahead<NearWork<512, 512>>(
+        steps, forest, level, FULL_SHARE,
+        [&](const auto& near_steps, const auto& near_forest, const Sprout* sprouts, Vertex count, Vertex stride) {
+          Count inspected = 0;
+          near_steps.team.each_group(count, [&](Count i) {
+            inspected += reach(near_steps, near_forest, sprouts[i * stride]);
+          });
+          return inspected;
+        });
+  } else {
+    Count inspected = 0;
+    forest.each_frontier_row(steps, level, [&](Vertex row, Vertex root) {
+      inspected += reach(steps, forest, Sprout{row, root});
+    });
+    return inspected;
+  }
+}

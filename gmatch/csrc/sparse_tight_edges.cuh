@@ -35,7 +35,6 @@ struct SparseTightEdges {
   static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
   // A pass without a row costs a tenth of a barrier.
   static constexpr int PASSES_OF_A_ROUND = 64;
-  static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 64;  // rows of a tree's level that keep a part of a team busy
 
   // What all columns together say; three take turns, as the counters of Progress do.
   struct Census {
@@ -100,27 +99,14 @@ struct SparseTightEdges {
   // Grows the trees along the edges that give a column its distance. The roots come here first to say where they are.
   template <class Team>
   DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex& level, bool) {
-    Count inspected = 0;
     if (radius == UNKNOWN) {
       num_roots = steps.todo();
       forest.each_frontier_row(steps, level, [&](Vertex row, Vertex) { lower_columns(steps, forest, {0, row}); });
       return 0;
     }
-    if constexpr (Team::STREAMS) {  // a grid
-      return expand_ahead<NearWork<512, 512>>(
-          steps, forest, level, FULL_SHARE,
-          [&](const auto& near_steps, const auto& near_forest, const Sprout* sprouts, Vertex count, Vertex stride) {
-            Count here = 0;
-            near_steps.team.each_group(count, [&](Count i) {
-              here += reach_columns(near_steps, near_forest, sprouts[i * stride]);
-            });
-            return here;
-          });
-    }
-    forest.each_frontier_row(steps, level, [&](Vertex row, Vertex root) {
-      inspected += reach_columns(steps, forest, {row, root});
+    return expand_rows(steps, forest, level, [&](const auto& near, const auto& near_forest, const Sprout& sprout) {
+      return reach_columns(near, near_forest, sprout);
     });
-    return inspected;
   }
 
   // Lets a row of a tree reach columns, along edges that give them their distance.

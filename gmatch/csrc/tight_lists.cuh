@@ -111,27 +111,12 @@ struct TightLists {
   template <class Team, class Enter, class IsTight>
   DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex& level, Enter enter,
                       IsTight is_tight) const {
-    if constexpr (Team::STREAMS) {  // a grid
-      return expand_ahead<NearWork<512, 512>>(
-          steps, forest, level, FULL_SHARE,
-          [&](const auto& near_steps, const auto& near_forest, const Sprout* sprouts, Vertex count, Vertex stride) {
-            Count inspected = 0;
-            near_steps.team.each_group(count, [&](Count i) {
-              inspected += reach_columns(near_steps, near_forest, sprouts[i * stride], enter, is_tight);
-            });
-            return inspected;
-          });
-    }
-    Count inspected = 0;
-    forest.each_frontier_row(steps, level, [&](Vertex row, Vertex root) {
-      inspected += reach_columns(steps, forest, Sprout{row, root}, enter, is_tight);
+    return expand_rows(steps, forest, level, [&](const auto& near, const auto& near_forest, const Sprout& sprout) {
+      return reach_columns(near, near_forest, sprout, enter, is_tight);
     });
-    return inspected;
   }
 
  private:
-  static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 64;  // rows of a frontier that keep a part of a team busy
-
   template <class Team, class Forest, class Enter, class IsTight>
   DEVICE Count reach_columns(const Steps<Team>& steps, const Forest& forest, const Sprout& sprout, Enter enter,
                              IsTight is_tight) const {
