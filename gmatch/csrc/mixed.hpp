@@ -8,10 +8,11 @@
 // be many more such phases. The second disappointment ends the turn. So a turn has at most log2(rows) + 3 phases, and
 // neither kind of search keeps the other waiting for long.
 //
-// Breadth first has the first turn, but for graphs that are not large and whose start left more than a few hundredths of
-// the pairs to be found. On small ones with some hundredths left, as on a permuted mesh, depth first takes half the time.
-// On others it is tried for as long as a pass or two over the graph take: it may be all that is needed, as on web graphs,
-// or get lost, as on random ones. Where the start left less, as on a mesh in natural order, what is missing lies near.
+// Breadth first has the first turn, but where the start left more than a few hundredths of the pairs to be found. On small
+// graphs with some hundredths left, as on a permuted mesh, depth first takes half the time; where rows have many entries
+// it mostly finds a free column at the first look, and takes a third. On others it is tried for as long as one to three
+// passes over the graph take: it may be all that is needed, as on web graphs, or get lost, as on random ones. Where the
+// start left less, as on a mesh in natural order, what is missing lies near.
 #pragma once
 #include <algorithm>
 
@@ -39,9 +40,14 @@ template <class Edges>
 Count entries_depth_first(const Edges& edges, const Task& task) {
   const Count pairs = std::min(edges.num_rows, edges.num_columns), entries = edges.num_edges();
   const Count percent_missing = (pairs - task.report->start_size) * 100 / std::max<Count>(pairs, 1);
-  if (percent_missing < 3) return 0;
-  if (percent_missing >= 15) return entries <= 1 << 20 ? entries : 0;
-  return entries <= 1 << 17 ? NO_BUDGET : entries <= 1 << 19 ? 2 * entries : 0;
+  const bool has_long_rows = entries >= 8 * pairs;
+  if (percent_missing < (has_long_rows ? 1 : 3)) return 0;
+  const bool is_small = entries <= 1 << 17;
+  if (percent_missing >= 15) return is_small ? 2 * entries : entries <= 1 << 22 ? entries + entries / 4 : 0;
+  if (is_small) return NO_BUDGET;
+  if (entries <= 1 << 19) return 3 * entries;
+  if (!has_long_rows) return 0;
+  return entries <= 1 << 21 ? 2 * entries : entries;
 }
 
 // Depth first searches rank 0 alone; `proven`, which the team shares, says whether it was the last.
@@ -66,7 +72,8 @@ void match_in_turns(HostTeam& team, CsrEdges<Offset, Column> edges, const Task& 
     team.sync();  // all counts of the turn are in
     if (team.rank() == 0) {
       if (first_turn) depth_first.begin();
-      proven = depth_first.run(task, Patience{}, breadth_first ? NO_BUDGET : first_budget);
+      const bool is_tried = !breadth_first && first_budget < NO_BUDGET;
+      proven = is_tried ? depth_first.run(task, NeverStop{}, first_budget) : depth_first.run(task, Patience{});
     }
     team.sync();
     if (proven) return report_matching(team, depth_first, task);
