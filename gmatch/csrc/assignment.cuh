@@ -105,9 +105,11 @@ DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>& forest
   forest.plant(steps, edges);  // nothing is matched yet: every row is a root, at distance zero
   edges.begin_phase(steps);
   steps.end();
-  edges.lower_distances(steps.team, forest.frontier_rows(steps), steps.todo(), [&](Vertex column) {
-    if (edges.distance[column] != edges.costs.infinite()) edges.v[column] = edges.distance[column];
-  });
+  edges.lower_distances(
+      steps.team, forest.frontier_rows(steps), steps.todo(),
+      [&](Vertex column, typename DenseCosts<Cost>::Dual here, const Sprout*) {
+        if (here != edges.costs.infinite()) edges.v[column] = here;
+      });
   steps.end();
 }
 

@@ -58,9 +58,9 @@ struct TightEdges {
     const Sprout* rows = forest.frontier_rows(steps);
     if (level == 0) num_roots = steps.todo();
     Dual next_radius = costs.infinite();
-    const Count inspected = lower_distances(steps.team, rows, steps.todo(), [&](Vertex column) {
-      settle(steps, forest, column, next_radius);
-    });
+    const Count inspected = lower_distances(
+        steps.team, rows, steps.todo(),
+        [&](Vertex column, Dual here, const Sprout* by) { settle(steps, forest, column, here, by, next_radius); });
     propose_radius(steps, next_radius);
     rows_scanned += steps.todo();
     return inspected;
@@ -77,7 +77,7 @@ struct TightEdges {
     ++dual_steps;
     Dual next_radius = costs.infinite();
     steps.team.each(costs.num_columns, [&](Count column) {
-      if (!forest.reached(column)) settle(steps, forest, column, next_radius);
+      if (!forest.reached(column)) settle(steps, forest, column, distance[column], &nearest[column], next_radius);
     });
     propose_radius(steps, next_radius);
     steps.end();
@@ -106,7 +106,8 @@ struct TightEdges {
   }
 
   // distance[j] = min(distance[j], radius + slack of (i, j)) for all rows i of a list, and nearest[j] with it, for the
-  // columns outside the forest; then then(j), by the thread that knows. Returns the entries that this thread read.
+  // columns outside the forest; then then(j, distance[j], &nearest[j]), or another place that holds the same, by the thread
+  // that knows. Returns the entries that this thread read.
   template <class Team, class Then>
   DEVICE Count lower_distances(Team& team, const Sprout* rows, Vertex count, Then then) {
     const Vertex parts = parts_for(team, count);
@@ -130,19 +131,27 @@ struct TightEdges {
           part_distance[part * static_cast<Count>(costs.num_columns) + column] = best[k];
           part_nearest[part * static_cast<Count>(costs.num_columns) + column] = from[k];
         } else {
-          if (from[k] != NONE) lower(column, best[k], rows[from[k]]);
-          then(column);
+          const Sprout* by = from[k] == NONE ? &nearest[column] : rows + from[k];
+          if (from[k] != NONE) lower(column, best[k], *by);
+          then(column, best[k], by);
         }
       }
     });
     if (parts > 1) {
       team.sync();
       team.each(costs.num_columns, [&](Count column) {
+        Dual here = distance[column];
+        Vertex from = NONE;
         for (Vertex part = 0; part < parts; ++part) {
           const Count cell = part * static_cast<Count>(costs.num_columns) + column;
-          if (part_nearest[cell] != NONE) lower(column, part_distance[cell], rows[part_nearest[cell]]);
+          const Dual of_part = part_distance[cell];  // no more than it was
+          if (of_part >= here) continue;
+          here = of_part;
+          from = part_nearest[cell];
         }
-        then(column);
+        const Sprout* by = from == NONE ? &nearest[column] : rows + from;
+        if (from != NONE) lower(static_cast<Vertex>(column), here, *by);
+        then(static_cast<Vertex>(column), here, by);
       });
     }
     return inspected;
@@ -156,7 +165,8 @@ struct TightEdges {
     const Vertex tiles = (costs.num_columns + width - 1) / width;
     const Vertex groups = team.size() / team.lanes();
     if (tiles == 0) return 1;
-    const Vertex wanted = count / ROWS_PER_PART, possible = groups / tiles;
+    const Vertex fewest = Team::AT_ONCE > ROWS_PER_PART ? Team::AT_ONCE : ROWS_PER_PART;
+    const Vertex wanted = count / fewest, possible = groups / tiles;
     const Vertex parts = wanted < possible ? wanted : possible;
     return parts > 1 ? parts : 1;
   }
@@ -201,15 +211,22 @@ struct TightEdges {
       return roughly_above<Rough>(best) + roughly_above<Rough>(-radius) + roughly_above<Rough>(v_of_column);
     };
     Rough bound = bound_now();
-    for (Vertex i = part; i < count; i += parts * Team::AT_ONCE) {
+    // What a batch of entries is read by is under way while the batch before it is looked at.
+    Vertex row[Team::AT_ONCE];
+    const auto find_rows = [&](Vertex i) {
+      // Past the end of the list a row is looked at again, and is no nearer than it was.
+      for (int q = 0; q < Team::AT_ONCE; ++q) row[q] = rows[i + q * parts < count ? i + q * parts : i].row;
+    };
+    const Vertex step = parts * Team::AT_ONCE;
+    if (part < count) find_rows(part);
+    for (Vertex i = part; i < count; i += step) {
       Cost entry[Team::AT_ONCE];
       Dual u_of_row[Team::AT_ONCE];
       for (int q = 0; q < Team::AT_ONCE; ++q) {
-        // Past the end of the list the first row is looked at again, and is no nearer than it was.
-        const Vertex row = rows[i + q * parts < count ? i + q * parts : i].row;
-        u_of_row[q] = u[row];
-        entry[q] = costs.entry(row, column);
+        u_of_row[q] = u[row[q]];
+        entry[q] = costs.entry(row[q], column);
       }
+      find_rows(i + step < count ? i + step : i);
       for (int q = 0; q < Team::AT_ONCE; ++q) {
         const Rough rough_u = roughly_above<Rough>(u_of_row[q]);
         if (Team::STREAMS && costs.roughly_of_entry(entry[q], limit) - rough_u > bound) continue;
@@ -231,18 +248,17 @@ struct TightEdges {
   }
 
   DEVICE void lower(Vertex column, Dual reach, Sprout from) const {
-    if (reach >= distance[column]) return;
     distance[column] = reach;
     nearest[column] = from;
   }
 
   template <class Team>
-  DEVICE void settle(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex column,
-                     Dual& next_radius) const {
-    if (distance[column] > radius) {
-      if (distance[column] < next_radius) next_radius = distance[column];
+  DEVICE void settle(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex column, Dual here,
+                     const Sprout* by, Dual& next_radius) const {
+    if (here > radius) {
+      if (here < next_radius) next_radius = here;
     } else if (!forest.reached(column)) {
-      forest.visit(steps, forest.anchor(nearest[column].row), nearest[column].root, column, 0);
+      forest.visit(steps, forest.anchor(by->row), by->root, column, 0);
     }
   }
 
