@@ -18,7 +18,7 @@ SMALL_COUNTERS = _native.SMALL_COUNTERS
 SMALL_SIDE = _native.SMALL_SIDE
 DUAL_UPDATES = 2  # the counter's place among the cells
 assign_small = _native.assign_small
-arange, empty, ndarray = np.arange, np.empty, np.ndarray
+empty, ndarray = np.empty, np.ndarray
 int32, int64 = np.dtype(np.int32), np.dtype(np.int64)
 later = Assignment.later
 
@@ -34,11 +34,8 @@ def pairs_small(cost: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[A
     cells = _solved(cost)
     if cells is None or cells[DUAL_UPDATES] == 0:
         return None
-    rows, columns = cost.shape
-    if rows <= columns:
-        return arange(rows), _row_match(cells, rows, columns).astype(int64)
-    row_ind, col_ind = _pairs(cells, rows, columns, cost.dtype)
-    return row_ind, col_ind.astype(int64)
+    pairs_end = SMALL_COUNTERS + min(cost.shape)
+    return cells[SMALL_COUNTERS:pairs_end], cells[pairs_end : 2 * pairs_end - SMALL_COUNTERS]
 
 
 def _solved(cost: npt.NDArray[Any]) -> Any:
@@ -49,36 +46,27 @@ def _solved(cost: npt.NDArray[Any]) -> Any:
     fewer = rows if rows < columns else columns
     if fewer > SMALL_SIDE or fewer == 0 or rows + columns > 4 * SMALL_SIDE:
         return None
-    # Rows and columns have a dual each, and half a cell for their mates.
-    cells = empty(SMALL_COUNTERS + (rows + columns) * 3 // 2 + fewer + 1, int64)
+    # A pair is three cells, rows and columns have a dual each, and half a cell for their mates.
+    cells = empty(SMALL_COUNTERS + 3 * fewer + (rows + columns) * 3 // 2 + 1, int64)
     try:
         return cells if assign_small(cost, cells) else None
     except TypeError:  # of a type that no native array has
         return None
 
 
-def _row_match(cells: Any, rows: int, columns: int) -> Any:
-    """The columns of the rows: a view of the cells."""
-    fewer = rows if rows < columns else columns
-    return ndarray(rows, int32, cells, 8 * (SMALL_COUNTERS + rows + columns + fewer))
-
-
 def _pairs(cells: Any, rows: int, columns: int, dtype: Any) -> tuple[Any, Any]:
     """The pairs, from the cells; see `_fields`."""
-    row_match = _row_match(cells, rows, columns)
-    if rows <= columns:
-        return arange(rows), row_match.copy()
-    row_ind = (row_match >= 0).nonzero()[0]
-    return row_ind, row_match[row_ind]
+    pairs_end = SMALL_COUNTERS + min(rows, columns)
+    return cells[SMALL_COUNTERS:pairs_end].copy(), cells[pairs_end : 2 * pairs_end - SMALL_COUNTERS].astype(int32)
 
 
 def _fields(cells: Any, rows: int, columns: int, dtype: Any) -> dict[str, Any]:
     """The fields of an Assignment, from the cells."""
     dual_type = int64 if dtype.kind == "i" else np.float64
-    u_begin = 8 * SMALL_COUNTERS
+    costs_begin = 8 * (SMALL_COUNTERS + 2 * min(rows, columns))
+    u_begin = costs_begin + 8 * min(rows, columns)
     v_begin = u_begin + 8 * rows
-    costs_begin = v_begin + 8 * columns
-    mates_begin = costs_begin + 8 * min(rows, columns)
+    mates_begin = v_begin + 8 * columns
     augmentations, rows_scanned, dual_updates, entries_read, nanoseconds = cells[:SMALL_COUNTERS].tolist()
     stats = {
         "method": "jv",

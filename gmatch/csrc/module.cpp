@@ -533,7 +533,8 @@ void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count col
 }
 
 // What a small call leaves in one array of 8-byte cells, so that it costs no more than it must; Python takes it apart when
-// it is asked for: these counters, u, v, the costs of the pairs in the order of the rows, row_match and col_match.
+// it is asked for: these counters; the rows, the columns and the costs of the pairs, in the order of the rows; u, v, row_match
+// and col_match.
 enum SmallCounter { small_augmentations, small_rows_scanned, small_dual_updates, small_entries_read, small_ns, SMALL_COUNTERS };
 
 // Costs that need no second look: those that count are far from every overflow.
@@ -561,10 +562,12 @@ bool assign_small_as(const nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>& gi
   const Vertex fewer = std::min(rows, columns), more = std::max(rows, columns);
   const DenseCosts<Cost> costs{fewer, more, entries, given.stride(transposed), given.stride(!transposed), false,
                                DenseCosts<Cost>::infinite()};
-  Dual* u = reinterpret_cast<Dual*>(cells + SMALL_COUNTERS);
+  Count* pair_rows = cells + SMALL_COUNTERS;
+  Count* pair_columns = pair_rows + fewer;
+  Dual* pair_costs = reinterpret_cast<Dual*>(pair_columns + fewer);
+  Dual* u = pair_costs + fewer;
   Dual* v = u + rows;
-  Dual* pair_costs = v + columns;
-  Vertex* row_match = reinterpret_cast<Vertex*>(pair_costs + fewer);
+  Vertex* row_match = reinterpret_cast<Vertex*>(v + columns);
   Vertex* col_match = row_match + rows;
   bool in_witness[SMALL_SIDE];
   ShortestPathCounters counted{};
@@ -575,8 +578,11 @@ bool assign_small_as(const nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>& gi
       costs, {static_cast<Dual>(range.lowest), static_cast<Dual>(range.highest), false, false}, result, counted);
   if (matched < fewer) return false;
   for (Vertex row = 0; row < rows; ++row) {
-    if (row_match[row] == NONE) continue;
-    *pair_costs++ = static_cast<Dual>(entries[row * given.stride(0) + row_match[row] * given.stride(1)]);
+    const Vertex column = row_match[row];
+    if (column == NONE) continue;
+    *pair_rows++ = row;
+    *pair_columns++ = column;
+    *pair_costs++ = static_cast<Dual>(entries[row * given.stride(0) + column * given.stride(1)]);
   }
   cells[small_augmentations] = counted.augmentations;
   cells[small_rows_scanned] = counted.rows_scanned;
