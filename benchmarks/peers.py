@@ -38,9 +38,7 @@ DISTRIBUTIONS = (
 
 def names() -> list[str]:
     """The peers that are installed."""
-    found = ["SciPy"]
-    if find_spec("lap"):
-        found += [f"{_distribution_of_lap()} {name}" for name in _lap_functions()]
+    found = ["SciPy", *lap_functions()]
     if find_spec("ortools"):
         found.append("OR-Tools")
     return found
@@ -71,7 +69,7 @@ def prepared(name: str, matrix: np.ndarray) -> Solve:
         return _ortools(matrix)
     if name == "gmatch jv":  # ours, beside methods on a GPU
         return lambda: gmatch.lap(matrix, method="jv").cost
-    return _lap(matrix, name.split()[-1])
+    return _lap(matrix, name)
 
 
 def _scipy(matrix: np.ndarray) -> Solve:
@@ -86,21 +84,23 @@ def _distribution_of_lap() -> str:
     return metadata.packages_distributions().get("lap", ["lap"])[0]
 
 
-def _lap_functions() -> list[str]:
+def lap_functions() -> dict[str, Callable[[np.ndarray], Any]]:
+    """The functions of `lap` that solve a matrix of floats, by the names of the peers; none if it is not installed."""
+    if not find_spec("lap"):
+        return {}
     import lap
 
-    return [name for name in LAP_FUNCTIONS if hasattr(lap, name)]
+    names = (name for name in LAP_FUNCTIONS if hasattr(lap, name))
+    return {f"{_distribution_of_lap()} {name}": getattr(lap, name) for name in names}
 
 
 def _lap(matrix: np.ndarray, name: str) -> Solve:
-    import lap
-
     floats = np.ascontiguousarray(matrix, np.float64)
-    rows = np.arange(len(floats))
-    return lambda: _cost_of(floats, rows, getattr(lap, name)(floats))
+    rows, solve = np.arange(len(floats)), lap_functions()[name]
+    return lambda: cost_of_lap(floats, rows, solve(floats))
 
 
-def _cost_of(matrix: np.ndarray, rows: np.ndarray, answer: Any) -> float:
+def cost_of_lap(matrix: np.ndarray, rows: np.ndarray, answer: Any) -> float:
     """lapx's functions return the cost, or the pairs, or both."""
     parts = answer if isinstance(answer, tuple) else (answer,)
     number = next((float(part) for part in parts if np.ndim(part) == 0), None)

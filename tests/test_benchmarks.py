@@ -21,6 +21,7 @@ import papers
 import peers
 import published
 import pytest
+import small
 from harness import Allowance, SideProcess, Timing, clocked, equals, timed, timed_peer
 
 import gmatch
@@ -273,6 +274,15 @@ def test_the_benchmark_of_assignment(
     assignment.main()
     assert "| auto | SciPy |" in capsys.readouterr().out
     assert {timing.solver for timing in harness.load(file)[1]} >= {"auto", "SciPy"}
+
+
+def test_the_table_of_small_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "small.json"
+    small.main(["--sizes", "3", "5", "--problems", "4", "--turns", "3", "--output", str(file)])
+    printed = capsys.readouterr().out
+    assert "| assignment | lap(C) | rows, columns = lap(C) | gmatch.compat | SciPy |" in printed
+    assert "| matching, 5 x 5 |" in printed
+    assert all(timing.median and timing.facts == {"problems": 4} for timing in harness.load(file)[1])
 
 
 def test_the_tables_of_deveci(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,117 @@
+"""Small problems: microseconds of one call in Python, where the call may cost more than the solution.
+
+    python benchmarks/small.py                               # assignment, 10 x 10 to 50 x 50, and matching
+    python benchmarks/small.py --sizes 10 20 --output FILE
+
+Hundreds of different problems of each size, for a processor learns to foresee the few that it meets again and again.
+Each solver has all of them in its turn, and the turns go round; shown is the mean call of each solver's median turn.
+Answers are compared with a proven one before anything is timed. Peers are called as they are, in this process: SciPy,
+and lapx or lap if they are installed; conversions that they would want are not timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import peers
+import scipy.optimize
+import scipy.sparse
+from harness import Record, Timing, equals, machine_of, markdown_table, number
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+import gmatch
+
+Solve = Callable[[Any], Any]
+
+ASSIGNMENT: dict[str, Solve] = {
+    "lap(C)": gmatch.lap,
+    "rows, columns = lap(C)": lambda costs: tuple(gmatch.lap(costs)),
+    "gmatch.compat": gmatch.compat.linear_sum_assignment,
+    "SciPy": scipy.optimize.linear_sum_assignment,
+}
+MATCHING: dict[str, Solve] = {
+    "max_matching(A)": gmatch.max_matching,
+    "max_matching(A).size": lambda graph: gmatch.max_matching(graph).size,
+    "SciPy": maximum_bipartite_matching,
+}
+
+
+def cost_of_pairs(costs: Any, found: Any) -> float:
+    return float(costs[tuple(found)].sum())
+
+
+def size_of(graph: Any, found: Any) -> int:
+    """Of what a solver of matching returns: the matching, its size, or SciPy's array."""
+    return int((found >= 0).sum()) if isinstance(found, np.ndarray) else getattr(found, "size", found)
+
+
+def measure(name: str, problems: Sequence[Any], solvers: dict[str, Solve], turns: int, record: Record) -> None:
+    """Times of one call, as cells of the record."""
+    seconds: dict[str, list[float]] = {solver: [] for solver in solvers}
+    for _ in range(turns):
+        for solver, solve in solvers.items():
+            begin = time.perf_counter()
+            for problem in problems:
+                solve(problem)
+            seconds[solver].append((time.perf_counter() - begin) / len(problems))
+    for solver, calls in seconds.items():
+        record.add(Timing(name, solver, median(calls), min(calls), max(calls), {"problems": len(problems)}))
+
+
+def assignments(n: int, count: int) -> list[Any]:
+    return list(np.random.default_rng(n).random((count, n, n)))
+
+
+def graphs(n: int, count: int) -> list[Any]:
+    random = np.random.default_rng(n)
+    return [scipy.sparse.random_array((n, n), density=min(1, 3 / n), rng=random, format="csr") for _ in range(count)]
+
+
+def arguments(command: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 15, 20, 30, 50])
+    parser.add_argument("--problems", type=int, default=300, help="of each size")
+    parser.add_argument("--turns", type=int, default=31)
+    parser.add_argument("--output", type=Path, help="JSON file to write")
+    return parser.parse_args(command)
+
+
+def main(command: Sequence[str] | None = None) -> None:
+    options = arguments(command)
+    record = Record(options.output, machine_of("cpu") | {"peers": peers.versions()})
+    lap_functions = peers.lap_functions()
+    for n in options.sizes:
+        problems = assignments(n, options.problems)
+        for costs in problems:
+            check = equals(gmatch.lap(costs, certify=True).cost)
+            for solve in ASSIGNMENT.values():
+                check(cost_of_pairs(costs, solve(costs)))
+            for solve in lap_functions.values():
+                check(peers.cost_of_lap(costs, np.arange(n), solve(costs)))
+        measure(f"assignment, {n} x {n}", problems, ASSIGNMENT | lap_functions, options.turns, record)
+    for n in options.sizes:
+        problems = graphs(n, options.problems)
+        for graph in problems:
+            check = equals(gmatch.max_matching(graph, certify=True).size)
+            for solve in MATCHING.values():
+                check(size_of(graph, solve(graph)))
+        measure(f"matching, {n} x {n}", problems, MATCHING, options.turns, record)
+    print("Microseconds of one call\n")
+    for kind in ("assignment", "matching"):
+        timings = [timing for timing in record.timings if timing.instance.startswith(kind)]
+        solvers = list(dict.fromkeys(timing.solver for timing in timings))
+        rows = [
+            [name, *(number(timing.median * 1e6) for timing in timings if timing.instance == name and timing.median)]
+            for name in dict.fromkeys(timing.instance for timing in timings)
+        ]
+        print(markdown_table([kind, *solvers], rows), end="\n\n")
+
+
+if __name__ == "__main__":
+    main()
