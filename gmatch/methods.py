@@ -178,10 +178,10 @@ class Mixed(_Method):
     A turn ends when two of its phases found more than half as many paths as one before them: many more such phases
     would follow. Breadth first needs hundreds of phases on some graphs (a dense staircase, a mesh whose first fit
     drifted), depth first on others (random ones of few entries a row); rarely both. `Claims` has the first turn where
-    the graph is large, or the start left little to be found, and mostly needs no other; else `PothenFan` is tried, and
-    stopped if it inspects more entries than a pass or two over the graph would. ``stats["depth_first"]`` counts the
+    the start left little to be found, or the graph is large and its rows are short, and mostly needs no other; else
+    `PothenFan` is tried, for as long as one to three passes over the graph take. ``stats["depth_first"]`` counts the
     phases of `PothenFan`: those are serial, the others share the threads of the call. O(phases * entries) work, and at
-    most log2(rows) + 3 phases a turn.
+    most log2(rows) + 3 phases a turn, but for the trial.
     """
 
 
