@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,18 +41,26 @@ def pairs_small(cost: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[A
 
 def _solved(cost: npt.NDArray[Any]) -> Any:
     """The cells that csrc/module.cpp fills, or None."""
-    if cost.ndim != 2:
+    room = _room_for(cost.shape)
+    if room == 0:
         return None
-    rows, columns = cost.shape
-    fewer = rows if rows < columns else columns
-    if fewer > SMALL_SIDE or fewer == 0 or rows + columns > 4 * SMALL_SIDE:
-        return None
-    # A pair is three cells, rows and columns have a dual each, and half a cell for their mates.
-    cells = empty(SMALL_COUNTERS + 3 * fewer + (rows + columns) * 3 // 2 + 1, int64)
+    cells = empty(room, int64)
     try:
         return cells if assign_small(cost, cells) else None
     except TypeError:  # of a type that no native array has
         return None
+
+
+@lru_cache(maxsize=4096)
+def _room_for(shape: tuple[int, ...]) -> int:
+    """How many cells costs of a shape need; none if they are not small."""
+    if len(shape) != 2:
+        return 0
+    fewer, more = sorted(shape)
+    if fewer > SMALL_SIDE or fewer == 0 or fewer + more > 4 * SMALL_SIDE:
+        return 0
+    # A pair is three cells, rows and columns have a dual each, and half a cell for their mates.
+    return SMALL_COUNTERS + 3 * fewer + (fewer + more) * 3 // 2 + 1
 
 
 def _pairs(cells: Any, rows: int, columns: int, dtype: Any) -> tuple[Any, Any]:

@@ -17,6 +17,13 @@ def same_few_columns(n: int = N) -> np.ndarray:
     return np.random.default_rng(1).random((n, n)) + 100 * (np.arange(n) >= 60)
 
 
+def clustered_points(n: int = N) -> np.ndarray:
+    """Points of a few places, to be matched with points anywhere."""
+    rng = np.random.default_rng(3)
+    near = rng.random((5, 2))[rng.integers(0, 5, n)] + 0.01 * rng.normal(size=(n, 2))
+    return np.linalg.norm(near[:, None] - rng.random((n, 2)), axis=2)
+
+
 def machol_wien_beside_easy_rows(n: int = 1100, easy: int = 100) -> np.ndarray:
     """Some rows are matched at once, and the searches of the others want to know all of them."""
     cost = np.outer(np.arange(1, n + 1), np.arange(1, n + 1))
@@ -39,7 +46,6 @@ MORE = {
     "geometric": families.geometric(N),
     "squared": families.geometric(N, squared=True),
     "low rank": families.low_rank(N),
-    "the same few columns": same_few_columns(),
     "the same few columns, wide": same_few_columns()[: N // 2],
     "allowed above a diagonal": np.where(np.tri(N, N, 3, bool), RNG.random((N, N)), np.inf),
 }
@@ -47,6 +53,10 @@ ALL = {
     "constant": np.full((N, N), 7),
     "constant, wide": np.full((N, 2 * N), -7.5),
     "few values": families.few_values(N),
+    "the same few columns": same_few_columns(),
+    "dear columns": RNG.random((N, N)) + 5 * RNG.random(N),
+    "clustered": clustered_points(),
+    "low rank, hardly any noise": families.low_rank(N, 1),
     "Machol-Wien": families.machol_wien(N),
     "Machol-Wien beside easy rows": machol_wien_beside_easy_rows(),
 }

@@ -125,8 +125,13 @@ class PricedRows {
     count_scans(pile_);
   }
 
-  // Where all rows want the same few columns, nearly all searches will want to know nearly all.
-  void note_start(Count start_size) { gives_up_ |= start_size < FEW_MATCHED + num_rows / 16; }
+  // Where many rows want the same columns, most searches will want to know most of the matrix, one after the other. If all
+  // columns are to be matched, an auction of it all is faster then; and a dense search, where rows are short.
+  void note_start(Count start_size) {
+    Count enough = FEW_MATCHED + num_rows / 16;
+    if (num_rows == num_columns) enough = std::max<Count>(enough, num_rows < SHORT ? num_rows / 4 * 3 : num_rows / 5 * 2);
+    gives_up_ |= start_size < enough;
+  }
 
   bool gives_up() const { return gives_up_; }
   Count times_learned() const { return times_learned_; }
@@ -149,7 +154,7 @@ class PricedRows {
   using Scan = PricingScan<Entry, Work, Rows::Scan::IS_NEGATED, PRICED, LANES>;
 
   static constexpr Vertex SAMPLE = 64;     // rows that tell how many ties there are
-  static constexpr Vertex FEW_MATCHED = 8;
+  static constexpr Vertex FEW_MATCHED = 8, SHORT = 1200;
   static constexpr int TIMES = 6;       // that a row is priced before it is priced deeper
   // A row of this depth is known up to the so manieth of so many minima, and of ties not more than there is room for;
   // a deeper one is known whole.
