@@ -129,7 +129,7 @@ class PricedRows {
   // columns are to be matched, an auction of it all is faster then; and a dense search, where rows are short.
   void note_start(Count start_size) {
     Count enough = FEW_MATCHED + num_rows / 16;
-    if (num_rows == num_columns) enough = std::max<Count>(enough, num_rows < SHORT ? num_rows / 4 * 3 : num_rows / 5 * 2);
+    if (num_rows == num_columns) enough = std::max<Count>(enough, num_rows < SHORT ? num_rows / 4 * 3 : num_rows / 5 * 3);
     gives_up_ |= start_size < enough;
   }
 
