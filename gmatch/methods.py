@@ -288,8 +288,8 @@ class Core(_Method):
 
     On one thread of the host the core is solved by shortest paths, as `JV` solves sparse costs, and a row is priced
     again when a search comes as far as what it left out (Volgenant 1996), so that the end of the search is the proof.
-    Where rows tie too much, or searches want to know too much, ``stats["gave_up"]`` says so, and `JV` goes on. At most
-    about as much memory again as the costs take, or 6 KB a row if that is more.
+    Where rows tie too much or want the same columns, or searches want to know too much, ``stats["gave_up"]`` says so,
+    and `JV` goes on. At most about as much memory again as the costs take, or 6 KB a row if that is more.
     """
 
 
