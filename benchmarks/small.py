@@ -28,6 +28,8 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 import gmatch
 
 Solve = Callable[[Any], Any]
+# How problems are made, of what size and how many; who solves them; what an answer is worth, and what it must be worth.
+Kind = tuple[Callable[[int, int], list[Any]], dict[str, Solve], Callable[[Any, Any], float], Callable[[Any], float]]
 
 ASSIGNMENT: dict[str, Solve] = {
     "lap(C)": gmatch.lap,
@@ -42,8 +44,10 @@ MATCHING: dict[str, Solve] = {
 }
 
 
-def cost_of_pairs(costs: Any, found: Any) -> float:
-    return float(costs[tuple(found)].sum())
+def cost_of(costs: Any, found: Any) -> float:
+    """Of what a solver of assignment returns: our result, or pairs, or what lapx has instead."""
+    answer = tuple(found) if isinstance(found, gmatch.Assignment) else found
+    return peers.cost_of_lap(costs, np.arange(len(costs)), answer)
 
 
 def size_of(graph: Any, found: Any) -> int:
@@ -85,25 +89,25 @@ def arguments(command: Sequence[str] | None) -> argparse.Namespace:
 def main(command: Sequence[str] | None = None) -> None:
     options = arguments(command)
     record = Record(options.output, machine_of("cpu") | {"peers": peers.versions()})
-    lap_functions = peers.lap_functions()
-    for n in options.sizes:
-        problems = assignments(n, options.problems)
-        for costs in problems:
-            check = equals(gmatch.lap(costs, certify=True).cost)
-            for solve in ASSIGNMENT.values():
-                check(cost_of_pairs(costs, solve(costs)))
-            for solve in lap_functions.values():
-                check(peers.cost_of_lap(costs, np.arange(n), solve(costs)))
-        measure(f"assignment, {n} x {n}", problems, ASSIGNMENT | lap_functions, options.turns, record)
-    for n in options.sizes:
-        problems = graphs(n, options.problems)
-        for graph in problems:
-            check = equals(gmatch.max_matching(graph, certify=True).size)
-            for solve in MATCHING.values():
-                check(size_of(graph, solve(graph)))
-        measure(f"matching, {n} x {n}", problems, MATCHING, options.turns, record)
+    kinds: dict[str, Kind] = {
+        "assignment": (
+            assignments,
+            ASSIGNMENT | peers.lap_functions(),
+            cost_of,
+            lambda costs: gmatch.lap(costs, certify=True).cost,
+        ),
+        "matching": (graphs, MATCHING, size_of, lambda graph: gmatch.max_matching(graph, certify=True).size),
+    }
+    for kind, (make, solvers, value_of, prove) in kinds.items():
+        for n in options.sizes:
+            problems = make(n, options.problems)
+            for problem in problems:
+                check = equals(prove(problem))
+                for solve in solvers.values():
+                    check(value_of(problem, solve(problem)))
+            measure(f"{kind}, {n} x {n}", problems, solvers, options.turns, record)
     print("Microseconds of one call\n")
-    for kind in ("assignment", "matching"):
+    for kind in kinds:
         timings = [timing for timing in record.timings if timing.instance.startswith(kind)]
         solvers = list(dict.fromkeys(timing.solver for timing in timings))
         rows = [

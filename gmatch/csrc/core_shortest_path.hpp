@@ -154,7 +154,8 @@ class PricedRows {
   using Scan = PricingScan<Entry, Work, Rows::Scan::IS_NEGATED, PRICED, LANES>;
 
   static constexpr Vertex SAMPLE = 64;     // rows that tell how many ties there are
-  static constexpr Vertex FEW_MATCHED = 8, SHORT = 1200;
+  static constexpr Vertex FEW_MATCHED = 8;
+  static constexpr Vertex SHORT = 1200;    // rows that a dense search reads in little time
   static constexpr int TIMES = 6;       // that a row is priced before it is priced deeper
   // A row of this depth is known up to the so manieth of so many minima, and of ties not more than there is room for;
   // a deeper one is known whole.
