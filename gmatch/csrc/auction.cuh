@@ -22,14 +22,14 @@ template <class Costs>
 struct Auction {
   using Dual = typename Costs::Dual;
 
-  // Epsilon, in spreads of a row: powers of two, from 2 ** FIRST down to 2 ** last, by factors of 2 ** STEP.
-  static constexpr int FIRST = 1, STEP = 2, LAST_TO_SPREAD = -7;
-  static constexpr Vertex FEW = 512, MANY = 16;  // one row in so many, of those that a round leaves
+  // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
+  static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
+  static constexpr Vertex FEW = 512, MANY = 16, MOST = 4;  // one row in so many, of those that a round leaves
   static constexpr int FINER = 5;              // units of a price are finer than the last epsilon by so many bits
 
   Costs costs;
   const Spreads<Dual>* spreads;
-  int last;
+  int first, last;   // epsilon
   Vertex most_bids;  // of a chain, one after the other
   Matching matching;
   Dual* v;           // [num_columns]
@@ -56,8 +56,20 @@ struct Auction {
 
   // Whether there is anything to be cautious about, and all columns are to be matched; and sums stay within their range.
   DEVICE bool has_epsilon() const {
-    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && spreads->fit_a_dual(-last) &&
+    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && last < first && spreads->fit_a_dual(-last) &&
            room_above(Dual{}) >= -1;
+  }
+
+  // The least epsilon, not below 2 ** given, that bids and prices can be told apart by, and that costs of few places gain
+  // from: where it is less than one of their places for all rows together, no assignment is better.
+  DEVICE int finest_epsilon(int given) {
+    if (spreads->num_rows == 0) return given;
+    count_owner_bits();
+    const int exponent = typical_exponent();
+    const int of_use = static_cast<int>(spreads->minus_places) - exponent - owner_bits;
+    const int most = spreads->minus_places < -MOST_PLACES || of_use < given ? given : of_use;
+    const int told_apart = -bits_below(Dual{}, exponent);
+    return most > told_apart ? most : told_apart;
   }
 
   // From all prices at zero: leaves v, and the rows of pairs that are tight within epsilon. Where columns may stay free
@@ -65,25 +77,28 @@ struct Auction {
   //
   // `longer`: where the first round cuts off chains for more than a few rows, near rows want the same columns, as points in
   // the plane do. Then it is held again, with chains so many times as long, and so are the rounds that spread the rows;
-  // the last ones have not far to go. Where even that leaves many, longer chains are not what is missing.
+  // the last ones have not far to go. Where even that leaves many, there are too few columns for the rows: then it ends
+  // at once, returns false, and leaves nothing.
   template <class Team>
-  DEVICE void run(Team& team, Vertex longer = 1) {
+  DEVICE bool run(Team& team, Vertex longer = 1) {
     choose_units();
     team.each(costs.num_columns, [&](Count column) { words[column] = word(0, no_owner()); });
     if (team.rank() == 0) *num_bids = *num_cut_off = 0;
     team.sync();
     if (has_epsilon()) {
       Vertex bids = most_bids;
-      Count num_left = hold_round(team, epsilon(FIRST), bids);
+      const Count num_left = hold_round(team, epsilon(first), bids);
       if (longer > 1 && num_left > costs.num_rows / FEW) {
-        num_left = hold_round(team, epsilon(FIRST), longer * bids);
-        if (num_left <= costs.num_rows / MANY) bids *= longer;
+        bids *= longer;
+        if (num_left > costs.num_rows / MOST) return false;
+        if (hold_round(team, epsilon(first), bids) > costs.num_rows / MANY) return false;
       }
-      for (int bits = FIRST - STEP; bits > last; bits -= STEP) {
+      for (int bits = first - STEP; bits > last; bits -= STEP) {
         hold_round(team, epsilon(bits), bits >= LAST_TO_SPREAD ? bids : most_bids);
       }
     }
     run_again(team);
+    return true;
   }
 
   // From v, when the core has grown after a search. Duals that were given may lie above zero; then others are the highest
@@ -122,8 +137,18 @@ struct Auction {
   DEVICE int typical_exponent() const { return spreads->typical_exponent(); }
   // So many spreads of a row, as a power of two.
   DEVICE Dual epsilon(int bits) const { return static_cast<Dual>(ldexp(1.0, typical_exponent() + cost_bits + bits)); }
-  DEVICE void choose_units() {
+  DEVICE void count_owner_bits() {
     for (owner_bits = 1; (Count{1} << owner_bits) - 1 <= costs.num_rows; ++owner_bits) {}
+  }
+  // By how many bits epsilon can be less than a spread of a row.
+  DEVICE int bits_below(long long, int exponent) const { return exponent + room_above(0LL); }
+  DEVICE int bits_below(double, int exponent) const {
+    const int of_prices = bits_of_prices(0.0) - FINER - 1 - (spread > 0 ? ilogb(spread) - exponent : 0);
+    const int of_costs = spreads->bits_of_a_dual();
+    return of_prices < of_costs ? of_prices : of_costs;
+  }
+  DEVICE void choose_units() {
+    count_owner_bits();
     const int finer = spreads->num_rows > 0 ? FINER - last - typical_exponent() : 0, room = room_above(Dual{});
     cost_bits = room < finer ? room : finer;
     if (cost_bits < 0) cost_bits = 0;
@@ -166,16 +191,24 @@ struct Auction {
     if (team.rank() == 0) *next_row = 0;
     const Count cut_off_before = *num_cut_off;
     team.sync();
+    const auto bidders = groups_for_a_row(team);
     Count bids = 0, cut_off = 0;
-    for (Vertex row = take_row(team); row < costs.num_rows; row = take_row(team)) {
-      const Vertex of_chain = follow_chain(team, row, epsilon, most_bids);
+    for (Vertex row = take_row(bidders); row < costs.num_rows; row = take_row(bidders)) {
+      const Vertex of_chain = follow_chain(bidders, row, epsilon, most_bids);
       bids += of_chain;
       cut_off += of_chain == most_bids;
     }
-    team.add_all(num_bids, team.lane() == 0 ? bids : 0);
-    team.add_all(num_cut_off, team.lane() == 0 ? cut_off : 0);
+    team.add_all(num_bids, bidders.lane() == 0 ? bids : 0);
+    team.add_all(num_cut_off, bidders.lane() == 0 ? cut_off : 0);
     team.sync();
     return *num_cut_off - cut_off_before;
+  }
+
+  // A bid reads a whole row: a long one by all lanes there are, for the fewer bid at once, the fewer bid in vain.
+  template <class Team>
+  DEVICE auto groups_for_a_row(const Team& team) const {
+    if constexpr (decltype(row_of(costs, 0))::IS_LONG) return team.in_blocks();
+    else return team;
   }
 
   template <class Team>
@@ -201,11 +234,13 @@ struct Auction {
     }
   };
 
-  // `row` bids, then the row that it displaces, and so on. Returns how many bids there were.
+  // `row` bids, then the row that it displaces, and so on. Returns how many bids there were. Long rows are seldom too late,
+  // and count only what they win: of short ones a chain that is always too late would hold up its round.
   template <class Team>
-  DEVICE Vertex follow_chain(Team& team, Vertex row, Dual epsilon, Vertex most_bids) const {
+  DEVICE Vertex follow_chain(const Team& team, Vertex row, Dual epsilon, Vertex most_bids) const {
+    constexpr bool COUNTS_ALL = !decltype(row_of(costs, row))::IS_LONG;
     Vertex bids = 0;
-    for (; bids < most_bids && row != STOP; ++bids) {
+    for (bool is_late = false; bids < most_bids && row != STOP; bids += COUNTS_ALL || !is_late) {
       const Offer offer = find_offer(team, row);
       const Dual least = team.min_group(offer.least);
       if (least == costs.infinite()) break;
@@ -215,7 +250,9 @@ struct Auction {
                         : owner_of(offer.word) == no_owner() ? turn : team.lanes() + turn;
       const int winner = team.min_group(place);
       const Dual second = team.min_group(place == winner ? offer.second : offer.least);
-      row = team.min_group(place == winner ? bid(team, row, offer, second, epsilon) : STOP);
+      const Vertex next = team.min_group(place == winner ? bid(team, row, offer, second, epsilon) : STOP);
+      is_late = next == row;
+      row = next;
     }
     return bids;
   }
@@ -227,14 +264,16 @@ struct Auction {
     Offer offer{costs.infinite(), costs.infinite(), 0, NONE};
     for (Vertex first = team.lane(); first < entries.size; first += MINE * team.lanes()) {
       Vertex column[MINE];
+      Dual cost[MINE];
       Count word[MINE];
       for (Vertex k = 0; k < MINE; ++k) {
         const Vertex place = first + k * team.lanes();
         column[k] = place < entries.size ? entries.column(place) : NONE;
+        cost[k] = place < entries.size ? entries.at(place) : costs.infinite();
       }
       for (Vertex k = 0; k < MINE; ++k) word[k] = column[k] == NONE ? 0 : team.read(&words[column[k]]);
       for (Vertex k = 0; k < MINE; ++k) {
-        if (column[k] != NONE) offer.add(lengthened(entries.at(first + k * team.lanes())), word[k], column[k], *this);
+        if (column[k] != NONE) offer.add(lengthened(cost[k]), word[k], column[k], *this);
       }
     }
     return offer;
@@ -270,12 +309,12 @@ struct Auction {
     team.sync();
     const Count above = costs.num_rows == costs.num_columns ? *discount : 0;
     const int places = static_cast<int>(-spreads->minus_places);
-    const Dual room = has_epsilon() ? static_cast<Dual>(spreads->typical()) : 0;
+    Dual room = has_epsilon() ? static_cast<Dual>(spreads->typical()) : 0;
+    room = room < spread ? room : spread;
     team.each(costs.num_columns, [&](Count i) {
       const Vertex column = static_cast<Vertex>(i);
-      const Dual exact = shortened(value_of(price_of(words[column]) + above)) - room;
-      const Dual here = rounded_down(exact, places);
-      v[column] = here > -spread ? here : -spread;
+      const Dual exact = shortened(value_of(price_of(words[column]) + above));
+      v[column] = rounded_down((exact > -spread ? exact : -spread) - room, places);
       const Count owner = owner_of(words[column]);
       if (owner != no_owner()) matching.row_match[owner] = column;
     });

@@ -2,11 +2,12 @@
 // is only held against its duals.
 //
 //   price    one pass over the matrix picks a sparse core, the best of every row
-//   auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; prices are refined then
+//   auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; prices are refined then;
+//            where all rows want the same columns, it is held in the whole matrix, and the core is picked anew by its prices
 //   search   matches the other rows of the core, exactly
 //   reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again;
 //            a core that has no room for it is picked anew, by the duals of now
-//   dense    where no core can do it, the auction and the search are held in the whole matrix
+//   dense    where no core can do it, the search is held in the whole matrix
 //
 // Whatever the first two leave, the answer is exact: it is the search's, with duals that hold for all of the matrix.
 #pragma once
@@ -17,12 +18,13 @@
 constexpr int MOST_REPRICINGS = 16, MOST_REBUILDS = 4;
 // More than one entry for so many rows is much.
 constexpr Vertex ROWS_FOR_AN_ENTRY = 64;
-// The last epsilon of an auction in the core, and in the whole matrix, where more rows would be left to a dearer search.
-constexpr int LAST_EPSILON = -15, LAST_DENSE_EPSILON = -25;
+// Epsilons of an auction in the core; and in the whole matrix, where the spread of a row is that of all its entries, and
+// what is left goes to a dearer search.
+constexpr int FIRST_EPSILON = 1, LAST_EPSILON = -15, FIRST_DENSE_EPSILON = -3, LAST_DENSE_EPSILON = -31;
 // By how much longer chains may become in a core, see Auction::run.
 constexpr Vertex LONGER_CHAINS = 4;
-// Bids of a chain in the whole matrix: few at first, and more where that leaves more than one row of so many.
-constexpr Vertex FEWEST_DENSE_BIDS = 64, MANY_DENSE_BIDS = 1024, MOST_DENSE_BIDS = 4096, ROWS_FOR_A_FREE_ROW = 50;
+// Bids of a chain in the whole matrix.
+constexpr Vertex MOST_DENSE_BIDS = 256;
 
 template <class Team, class Cost>
 DEVICE void count_free_rows(Team& team, const Core<Cost>& core, const Matching& matching) {
@@ -34,11 +36,23 @@ DEVICE void count_free_rows(Team& team, const Core<Cost>& core, const Matching& 
   team.sync();
 }
 
-// Whether all rows wanted the same few columns, as for costs (i + 1) (j + 1): then a row needs most of its entries. Where
-// a core serves, its auction leaves one row in fifty at most.
+// Whether rows wanted the same few columns, as for costs (i + 1) (j + 1). Where a core serves, its auction leaves one row
+// in fifty at most.
 template <class Cost>
 DEVICE bool has_misled(const Core<Cost>& core) {
   return core.num_rows == core.num_columns && core.totals->free_rows > core.num_rows / 16;
+}
+
+template <class Cost, class Dual>
+DEVICE Auction<Core<Cost>> auction_of(const Core<Cost>& core, const AssignmentTask<Dual>& task, Dual spread) {
+  return {core,          &core.totals->spreads, FIRST_EPSILON, LAST_EPSILON, bids_of_chain(core.num_rows),
+          task.matching, task.v,                spread};
+}
+
+// Whether most rows have more equal offers than the core has room for: then the matrix has far more tight edges.
+template <class Cost>
+DEVICE bool is_tied(const Core<Cost>& core) {
+  return core.totals->spreads.num_rows < core.num_rows / 2;
 }
 
 // Steps 1 and 2: leaves row_match and v. An assignment or duals that are given take the place of an auction.
@@ -54,10 +68,11 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
     team.each(core.num_rows, [&](Count row) { task.matching.row_match[row] = NONE; });
     return team;
   }
-  Auction<Core<Cost>> auction{core,          &core.totals->spreads, LAST_EPSILON, bids_of_chain(core.num_rows),
-                              task.matching, task.v,                spread};
+  auto auction = auction_of(core, task, spread);
   auction.carve(workspace);
-  auction.run(team, LONGER_CHAINS);
+  if (!auction.run(team, LONGER_CHAINS)) {
+    team.each(core.num_rows, [&](Count row) { task.matching.row_match[row] = NONE; });
+  }
   count_free_rows(team, core, task.matching);
   if (!has_misled(core)) {
     // The auction's prices tell most of what the core lacks.
@@ -109,11 +124,12 @@ DEVICE_APART Team reprice_core(Team team, Core<Cost> core, AssignmentTask<Dual> 
   return team;
 }
 
-// Step 1 again, from v.
+// Step 1 again, from v and what is matched.
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team rebuild_core(Team team, Core<Cost> core, AssignmentTask<Dual> task) {
   Count now = team.nanoseconds();
   core.build(team, task.v);
+  core.add_pairs(team, task.matching);
   if (team.rank() == 0) task.report->price_ns += lap(team, now);
   return team;
 }
@@ -123,8 +139,7 @@ DEVICE_APART Team rebuild_core(Team team, Core<Cost> core, AssignmentTask<Dual> 
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
   Count now = team.nanoseconds();
-  Auction<Core<Cost>> auction{core,          &core.totals->spreads, LAST_EPSILON, bids_of_chain(core.num_rows),
-                              task.matching, task.v,                spread};
+  auto auction = auction_of(core, task, spread);
   auction.carve(workspace);
   auction.run_from_duals(team);
   refine_prices(team, core, task.matching, task.v);
@@ -136,26 +151,21 @@ DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> tas
   return team;
 }
 
-// Step 5, where all columns are to be matched: from the beginning, for a core that misled the search misled its duals.
-// Where rows are alike, only long chains of bids find out which is to have what; elsewhere the search is faster.
+// Step 2 in the whole matrix, where all columns are to be matched: from the beginning, for a core that misled the search
+// misled its duals.
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team bid_in_matrix(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
   Count now = team.nanoseconds();
   Spreads<Dual>* spreads = &core.totals->spreads;
   measure_spreads(team, core.dense, spreads);
-  Auction<DenseCosts<Cost>> auction{core.dense,    spreads, LAST_DENSE_EPSILON, FEWEST_DENSE_BIDS,
-                                    task.matching, task.v,  spread};
+  Auction<DenseCosts<Cost>> auction{core.dense,        spreads,       FIRST_DENSE_EPSILON, LAST_DENSE_EPSILON,
+                                    MOST_DENSE_BIDS,   task.matching, task.v,              spread};
   auction.carve(workspace);
+  auction.last = auction.finest_epsilon(LAST_DENSE_EPSILON);
   if (auction.has_epsilon()) {
-    for (Count before = core.num_rows, free_rows = 0;; before = free_rows, auction.most_bids *= 4) {
-      auction.run(team);
-      if (team.rank() == 0) task.report->bids += *auction.num_bids;
-      count_free_rows(team, core, task.matching);
-      free_rows = core.totals->free_rows;
-      const bool gains = auction.most_bids < MANY_DENSE_BIDS || free_rows < before - before / 4;
-      if (!gains || auction.most_bids >= MOST_DENSE_BIDS || free_rows <= core.num_rows / ROWS_FOR_A_FREE_ROW) break;
-    }
+    auction.run(team);
     refine_prices(team, core.dense, task.matching, task.v);
+    if (team.rank() == 0) task.report->bids += *auction.num_bids;
   } else {
     team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
   }
@@ -164,7 +174,7 @@ DEVICE_APART Team bid_in_matrix(Team team, Core<Cost> core, AssignmentTask<Dual>
   return team;
 }
 
-// Step 5, where they are not. Along the few entries of a core, duals may have gone farther apart than any in the matrix
+// Before step 5, where not all columns are to be matched. Along the few entries of a core, duals may have gone farther apart than any in the matrix
 // need to.
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team bound_duals(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread) {
@@ -201,12 +211,17 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
   from_duals.many_paths = true;
   from_duals.workspace = workspace.rest();
 
+  const bool is_square = costs.num_rows == costs.num_columns;
   team = start_core(team, core, task, spread, workspace);
+  const bool was_misled = has_misled(core);
+  if (was_misled) {
+    team = bid_in_matrix(team, core, from_duals, spread, workspace);
+    team = rebuild_core(team, core, from_duals);
+  }
   // Where the core does not match all rows, others must come into it, by a margin that grows until they do.
   auto margin = static_cast<typename DenseCosts<Cost>::Dual>(core.totals->spreads.typical());
   if (!(margin > 0)) margin = 1;
-  const bool is_square = costs.num_rows == costs.num_columns;
-  const int most_repricings = has_misled(core) ? 0 : MOST_REPRICINGS;
+  const int most_repricings = was_misled && is_tied(core) ? 0 : MOST_REPRICINGS;
   for (int repricing = 0, rebuilds = 0; repricing < most_repricings; ++repricing) {
     team = search_core(team, core, from_duals);
     const bool all_matched = task.report->size == costs.num_rows;
@@ -226,8 +241,8 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
     }
   }
   team.sync();
-  if (is_square) team = bid_in_matrix(team, core, from_duals, spread, workspace);
-  else team = bound_duals(team, core, from_duals, spread);
+  if (!is_square) team = bound_duals(team, core, from_duals, spread);
+  else if (!was_misled) team = bid_in_matrix(team, core, from_duals, spread, workspace);
   team = search_matrix(team, core, from_duals);
 }
 

@@ -83,6 +83,16 @@ struct Core {
     team.sync();
   }
 
+  // The columns of a matching join it.
+  template <class Team>
+  DEVICE void add_pairs(Team& team, const Matching& matching) const {
+    team.each(num_rows, [&](Count i) {
+      const Vertex row = static_cast<Vertex>(i), column = matching.row_match[row];
+      if (column != NONE && !contains(row, column)) add(team, row, column);
+    });
+    team.sync();
+  }
+
   // Holds v, and the u that follow from it in the core, against the whole matrix. In every stratum of a row the entry that
   // they overprice most joins the core. See Totals for what was found.
   template <class Team>

@@ -4,8 +4,8 @@
 #include "auction.cuh"
 #include "sparse_tight_edges.cuh"
 
-// The last epsilon of an auction among all rows, in spreads of a row: a power of two.
-constexpr int LAST_SPARSE_EPSILON = -21;
+// Epsilons of an auction among all rows, in spreads of a row: powers of two.
+constexpr int FIRST_SPARSE_EPSILON = 1, LAST_SPARSE_EPSILON = -21;
 
 // The least of cost - v that this lane of a group sees in a row.
 template <class Team, class Costs>
@@ -107,7 +107,8 @@ DEVICE_APART Team start_from_auction(Team team, Costs costs, AssignmentTask<Dual
   Count now = team.nanoseconds();
   Workspace workspace(task.workspace);
   auto* spreads = workspace.take<Spreads<Dual>>(1);
-  Auction<Costs> auction{costs, spreads, LAST_SPARSE_EPSILON, bids_of_chain(costs.num_rows), task.matching, task.v, spread};
+  Auction<Costs> auction{costs,         spreads, FIRST_SPARSE_EPSILON, LAST_SPARSE_EPSILON, bids_of_chain(costs.num_rows),
+                         task.matching, task.v,  spread};
   auction.carve(workspace);
   measure_spreads(team, costs, spreads);
   *was_held = auction.has_epsilon();

@@ -6,6 +6,7 @@
 template <class Costs>
 struct StoredRow {
   static constexpr Vertex AT_ONCE = 4;  // entries that a lane reads together
+  static constexpr bool IS_LONG = false;  // many more than these for each lane of a warp
 
   const Costs& costs;
   typename Costs::Offset begin;
@@ -22,6 +23,7 @@ DEVICE StoredRow<Costs> row_of(const Costs& costs, Vertex row) {
 template <class Cost>
 struct DenseRow {
   static constexpr Vertex AT_ONCE = 8;
+  static constexpr bool IS_LONG = true;
 
   const DenseCosts<Cost>& costs;
   Vertex row, size;
@@ -44,7 +46,8 @@ struct Spreads {
 
   DEVICE int typical_exponent() const { return static_cast<int>(exponents / num_rows); }
   // Whether the largest entry plus a spread, made smaller by so many bits, is more than the largest entry.
-  DEVICE bool fit_a_dual(int bits) const { return bits_apart(largest) + bits <= 50; }
+  DEVICE bool fit_a_dual(int bits) const { return bits <= bits_of_a_dual(); }
+  DEVICE int bits_of_a_dual() const { return 50 - bits_apart(largest); }
   // As a power of two; 0 if no entries differ.
   DEVICE double typical() const { return num_rows == 0 ? 0 : ldexp(1.0, typical_exponent()); }
 

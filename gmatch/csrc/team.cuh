@@ -26,6 +26,8 @@
 //   part, parts, part_number   the team that a part is: its threads share cells with those of other parts; how many there
 //                              are; and which one this thread is of
 //   num_waiting                how many parts wait at the team's next barrier
+//   in_blocks                  the same team with larger lane groups, for what goes on between two barriers: all threads
+//                              of a block are one; on the host they stay as they are
 //   each_item<Note>(n, open, fetch, use)  of teams that are a part: use(note, fetch(note, item)) for all items of all i in
 //                              [0, n), of which there are open(i, note); evenly shared out among the lanes of a warp
 //   SMALL_STEP                 a list that each_group leaves to rank 0, where steps without barriers pay; else 0
@@ -91,6 +93,7 @@ DEVICE char* block_memory() {
 
 // block_of_grid: alone at its barrier, not at its cells.
 enum class Scope { block, block_of_grid, grid };
+constexpr int WHOLE_BLOCK = 0;  // LANES of lane groups that are a block each
 
 template <int LANES_, Scope SCOPE>
 class [[nodiscard]] DeviceTeam {
@@ -108,8 +111,9 @@ class [[nodiscard]] DeviceTeam {
   DEVICE int parts() const { return on_grid() ? gridDim.x : 1; }
   DEVICE int part_number() const { return on_grid() ? blockIdx.x : 0; }
   DEVICE bool alone() const { return false; }
-  DEVICE int lane() const { return threadIdx.x % LANES; }
-  DEVICE int lanes() const { return LANES; }
+  DEVICE DeviceTeam<WHOLE_BLOCK, SCOPE> in_blocks() const { return {arrivals_, turn_}; }
+  DEVICE int lane() const { return threadIdx.x % lanes(); }
+  DEVICE int lanes() const { return LANES == WHOLE_BLOCK ? blockDim.x : LANES; }
 
   DEVICE void sync() { any(false); }
 
@@ -246,15 +250,8 @@ class [[nodiscard]] DeviceTeam {
   }
   template <class T>
   DEVICE T min_group(T value) const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    if constexpr (LANES == 32) return min_of_warp(value);
-#endif
-    const unsigned group = 0xffffffffu >> (32 - LANES) << (threadIdx.x % 32 / LANES * LANES);
-    for (int offset = LANES / 2; offset > 0; offset /= 2) {
-      const T other = __shfl_xor_sync(group, value, offset);
-      value = other < value ? other : value;
-    }
-    return value;
+    if constexpr (LANES == WHOLE_BLOCK) return min_of_block(value);
+    else return min_of_lanes<LANES>(value);
   }
   template <class T>
   DEVICE T lower(T* cell, T value) const {
@@ -287,6 +284,10 @@ class [[nodiscard]] DeviceTeam {
   DEVICE Count nanoseconds() const { return global_timer(); }
 
  private:
+  template <int, Scope>
+  friend class DeviceTeam;
+  DEVICE DeviceTeam(unsigned* arrivals, unsigned turn) : arrivals_(arrivals), turn_(turn) {}
+
   template <class Note>
   static DEVICE Note broadcast(unsigned group, const Note& note, int from) {
     static_assert(sizeof(Note) % sizeof(int) == 0, "shuffles move words");
@@ -295,6 +296,29 @@ class [[nodiscard]] DeviceTeam {
       reinterpret_cast<int*>(&received)[word] = __shfl_sync(group, reinterpret_cast<const int*>(&note)[word], from);
     }
     return received;
+  }
+  template <int WIDTH, class T>
+  static DEVICE T min_of_lanes(T value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if constexpr (WIDTH == 32) return min_of_warp(value);
+#endif
+    const unsigned group = 0xffffffffu >> (32 - WIDTH) << (threadIdx.x % 32 / WIDTH * WIDTH);
+    for (int offset = WIDTH / 2; offset > 0; offset /= 2) {
+      const T other = __shfl_xor_sync(group, value, offset);
+      value = other < value ? other : value;
+    }
+    return value;
+  }
+  template <class T>
+  static DEVICE T min_of_block(T value) {
+    SHARED_BY_BLOCK(Parts<T>, parts);
+    const unsigned in_warp = threadIdx.x % 32;
+    value = min_of_lanes<32>(value);
+    if (in_warp == 0) parts.of_warp[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = min_of_lanes<32>(parts.of_warp[in_warp < blockDim.x / 32 ? in_warp : 0]);
+    __syncthreads();
+    return value;
   }
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   // One instruction for all lanes, of half a word: the upper halves decide, then the lower ones of those that are level.
@@ -408,6 +432,7 @@ class [[nodiscard]] HostTeam {
   int size() const { return size_; }
   bool alone() const { return size_ == 1; }
   HostTeam team_of_one() const { return {0, 1, nullptr}; }
+  HostTeam in_blocks() const { return *this; }
   int lane() const { return 0; }
   int lanes() const { return 1; }
   void sync() const { any(false); }
