@@ -24,6 +24,13 @@ def clustered_points(n: int = N) -> np.ndarray:
     return np.linalg.norm(near[:, None] - rng.random((n, 2)), axis=2)
 
 
+def noisy_copies(n: int = N) -> np.ndarray:
+    """Nearly every row and the column that is to be found find each other best."""
+    rng = np.random.default_rng(4)
+    features = rng.normal(size=(n, 16))
+    return -features @ (features + 0.3 * rng.normal(size=(n, 16)))[rng.permutation(n)].T
+
+
 def machol_wien_beside_easy_rows(n: int = 1100, easy: int = 100) -> np.ndarray:
     """Some rows are matched at once, and the searches of the others want to know all of them."""
     cost = np.outer(np.arange(1, n + 1), np.arange(1, n + 1))
@@ -45,18 +52,21 @@ FEW = {
 MORE = {
     "geometric": families.geometric(N),
     "squared": families.geometric(N, squared=True),
-    "low rank": families.low_rank(N),
-    "the same few columns, wide": same_few_columns()[: N // 2],
-    "allowed above a diagonal": np.where(np.tri(N, N, 3, bool), RNG.random((N, N)), np.inf),
+    "low rank": families.low_rank(N, 8),
+    "geometric, wide": families.geometric(N)[: N - 20],
 }
 ALL = {
     "constant": np.full((N, N), 7),
     "constant, wide": np.full((N, 2 * N), -7.5),
     "few values": families.few_values(N),
     "the same few columns": same_few_columns(),
+    "the same few columns, wide": same_few_columns()[: N // 2],
     "dear columns": RNG.random((N, N)) + 5 * RNG.random(N),
     "clustered": clustered_points(),
     "low rank, hardly any noise": families.low_rank(N, 1),
+    "rows of many scales": RNG.random((N, N)) * np.exp(3 * RNG.normal(size=(N, 1))),
+    "noisy copies": noisy_copies(),
+    "allowed above a diagonal": np.where(np.tri(N, N, 3, bool), RNG.random((N, N)), np.inf),
     "Machol-Wien": families.machol_wien(N),
     "Machol-Wien beside easy rows": machol_wien_beside_easy_rows(),
 }
@@ -76,6 +86,14 @@ def test_it_is_exact(name: str) -> None:
         if name in FEW:
             # One pass over the matrix, and along few entries of rows.
             assert stats["edges_inspected"] < 1.8 * cost.size + 60 * stats["rows_scanned"]
+
+
+@pytest.mark.parametrize("name", ["dear columns", "low rank, hardly any noise", "rows of many scales", "noisy copies"])
+def test_a_sample_tells_where_a_core_is_not_worth_its_price(name: str) -> None:
+    for maximize in (False, True):
+        cost = -ALL[name] if maximize else ALL[name]
+        stats = gmatch.lap(cost, method="core", maximize=maximize, certify=True).stats
+        assert stats["gave_up"] and stats["start_size"] == 0
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -127,7 +145,7 @@ def test_duals_to_start_from(name: str) -> None:
 
 
 def test_a_core_that_gives_up_late_goes_on_from_its_duals() -> None:
-    stats = gmatch.lap(machol_wien_beside_easy_rows(), method="core").stats
+    stats = gmatch.lap(ALL["allowed above a diagonal"], method="core").stats
     assert stats["gave_up"] and stats["start_size"] >= 50 and stats["repricings"] > 0
 
 

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <thread>
 
+#include "core_sample.hpp"
 #include "shortest_path.hpp"
 #include "steps.cuh"
 #include "sparse_shortest_path.hpp"
@@ -238,8 +239,9 @@ class PricedRows {
     pile.scans = 0;
   }
 
-  // Not much more memory than the matrix takes.
-  Count most_entries() const { return static_cast<Count>(num_rows) * (num_columns / 4 + 512); }
+  // An entry of a core takes as long as ten of a row that is read as a whole, so a search there is no slower then. Points in
+  // the plane come to two thirds of this.
+  Count most_entries() const { return static_cast<Count>(num_rows) * (num_columns / 10 + 100); }
 
   template <bool PRICED>
   void pick(Pile& pile, Vertex row) {
@@ -337,6 +339,8 @@ Vertex solve_by_core(const DenseCosts<Cost>& costs, bool has_duals, int threads,
                      const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result, CoreCounters& counters) {
   using Dual = typename DenseCosts<Cost>::Dual;
   const auto solve = [&](auto rows) {
+    const bool is_square = costs.num_rows == costs.num_columns;
+    if (is_square && !has_duals && !CoreSample<Cost, decltype(rows)>(costs, counters.dense).speaks_for_core()) return NONE;
     using Costs = PricedRows<Cost, decltype(rows)>;
     Costs core(costs, threads, counters.dense);
     SparseShortestPathSolver<Costs> solver(core, counters.sparse);
