@@ -3,6 +3,7 @@
     python benchmarks/assignment.py --sizes 1000 2000 4000 --peers       # on the CPU
     python benchmarks/assignment.py --sizes 4096 20000 --device gpu      # on the GPU; costs already there
     python benchmarks/assignment.py --costs geometric machol_wien        # other families
+    python benchmarks/assignment.py --costs others --methods auto jv     # all of `other_costs.py`
     python benchmarks/assignment.py --costs sparse --sizes 100000 --peers  # ten entries a row, beside SciPy
     python benchmarks/assignment.py --deterministic                      # and what deterministic=True adds
 
@@ -20,6 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import other_costs
 import peers
 import scipy.sparse
 from harness import Record, SideProcess, Timing, clocked, equals, machine_of, markdown, timed, timed_peer
@@ -61,7 +63,9 @@ FAMILIES: dict[str, Make] = {
     "sparse": planted,
     "sparse, 100 values": lambda n, device: planted(n, device, 100),
     "sparse, 5 values": lambda n, device: planted(n, device, 5),
+    **{family: partial(other_costs.make, family) for family in other_costs.FAMILIES},
 }
+OTHERS = "others"  # all of other_costs
 PAPER = ["uniform 0.1", "uniform 1", "uniform 10", "uniform 1000", "float64", "float32"]
 
 
@@ -98,7 +102,7 @@ def facts_of(assignment: gmatch.Assignment) -> dict[str, Any]:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[500, 1000, 2000])
-    parser.add_argument("--costs", nargs="+", default=PAPER, choices=FAMILIES)
+    parser.add_argument("--costs", nargs="+", default=PAPER, choices=[*FAMILIES, OTHERS])
     parser.add_argument("--methods", nargs="+", default=["auto"])
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--repeats", type=int, default=3)
@@ -106,7 +110,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--peers", action="store_true", help="SciPy; lapx, lap and OR-Tools if installed")
     parser.add_argument("--limit", type=float, default=20, help="seconds a peer may take")
     parser.add_argument("--output", type=Path, help="JSON file to write")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if OTHERS in options.costs and len(options.costs) > 1:
+        parser.error(f"{OTHERS!r} are all of other_costs.py; give it alone, or families by name")
+    return options
 
 
 def main() -> None:
@@ -114,7 +121,7 @@ def main() -> None:
     record = Record(options.output, machine_of(options.device))
     with SideProcess() as side:
         for n in options.sizes:
-            for family in options.costs:
+            for family in other_costs.FAMILIES if options.costs == [OTHERS] else options.costs:
                 for timing in measure(family, n, options, side):
                     record.add(timing)
     reference = record.timings[0].solver

@@ -1,0 +1,152 @@
+"""Costs that no paper's table has: what mends one family may break another, so that all are looked at together.
+
+Each takes a random generator of NumPy or CuPy and the number of rows, and makes its matrix where the generator lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+Random = Any  # of the legacy kind, which both libraries have
+
+
+def column_prices(random: Random, n: int) -> Any:
+    """All rows find the same columns cheap; duals lie as far apart as any two costs."""
+    return random.random_sample((n, n)) + 5 * random.random_sample(n)
+
+
+def row_scales(random: Random, n: int) -> Any:
+    return random.random_sample((n, n)) * np.exp(3 * random.standard_normal((n, 1)))
+
+
+def column_scales(random: Random, n: int) -> Any:
+    return random.random_sample((n, n)) * np.exp(3 * random.standard_normal(n))
+
+
+def products(random: Random, n: int, rank: int) -> Any:
+    return random.random_sample((n, rank)) @ random.random_sample((rank, n))
+
+
+def noisy_copies(random: Random, n: int, noise: float = 0.5) -> Any:
+    """Vectors of features and the same in another order, with noise: the least cost is the largest product."""
+    features = random.standard_normal((n, 32))
+    return -features @ (features[random.permutation(n)] + noise * random.standard_normal((n, 32))).T
+
+
+def cosines(random: Random, n: int) -> Any:
+    left, right = (random.standard_normal((n, 64)) for _ in range(2))
+    return 1 - unit_rows(left) @ unit_rows(right).T
+
+
+def unit_rows(vectors: Any) -> Any:
+    return vectors / ((vectors * vectors).sum(1, keepdims=True)) ** 0.5
+
+
+def distances(left: Any, right: Any) -> Any:
+    squared = (left * left).sum(1)[:, None] + (right * right).sum(1) - 2 * left @ right.T
+    return squared.clip(0) ** 0.5
+
+
+def points(random: Random, n: int, dimension: int) -> Any:
+    return distances(random.random_sample((n, dimension)), random.random_sample((n, dimension)))
+
+
+def tracked_points(random: Random, n: int) -> Any:
+    """The same points, a little later, in another order."""
+    before = random.random_sample((n, 2))
+    return distances(before, before[random.permutation(n)] + 0.005 * random.standard_normal((n, 2)))
+
+
+def shifted_points(random: Random, n: int) -> Any:
+    """Transport: all go the same way."""
+    return distances(random.random_sample((n, 2)), 0.5 + random.random_sample((n, 2)))
+
+
+def gathered_points(random: Random, n: int) -> Any:
+    """Transport: from a heap to an even spread."""
+    return distances(0.5 + 0.1 * random.standard_normal((n, 2)), random.random_sample((n, 2)))
+
+
+def clustered_points(random: Random, n: int, width: float) -> Any:
+    """Of a few places, not as many of one side as of the other in each; at width 0 most rows are equal to others."""
+    places = random.random_sample((20, 2))
+    sides = (places[random.randint(0, 20, n)] + width * random.standard_normal((n, 2)) for _ in range(2))
+    return distances(*sides)
+
+
+def numbers(random: Random, n: int, power: int) -> Any:
+    """Distances of numbers: everything is a tie for |x - y|, and a chain for squares."""
+    return abs(random.random_sample((n, 1)) - random.random_sample(n)) ** power
+
+
+def band(random: Random, n: int) -> Any:
+    rows = random.permutation(n)  # the same matrix, in any order
+    return ((rows[:, None] - random.permutation(n) + n // 3) ** 2).astype(np.int32)
+
+
+def minima(random: Random, n: int) -> Any:
+    """Nearly all entries are tight in the end."""
+    number = random.permutation(n).astype(np.int32)
+    return number[:, None].clip(None, random.permutation(n).astype(np.int32))
+
+
+def heavy_tails(random: Random, n: int) -> Any:
+    return np.exp(3 * random.standard_normal((n, n)))
+
+
+def many_magnitudes(random: Random, n: int) -> Any:
+    return random.random_sample((n, n)) ** 10
+
+
+def barred(random: Random, n: int) -> Any:
+    """Two entries in a hundred are wanted, the others nearly forbidden."""
+    wanted = random.random_sample((n, n)) < 0.02
+    cost = 1000 * random.random_sample((n, n))
+    cost[~wanted] = 1e6
+    return cost.astype(np.int32)
+
+
+def triangle(random: Random, n: int) -> Any:
+    """Cheap above the diagonal only: one assignment of cheap pairs."""
+    order = random.permutation(n)
+    cost = 1000 * random.random_sample((n, n))
+    cost[order[:, None] > order] = 1e5
+    return cost.astype(np.int32)
+
+
+FAMILIES: dict[str, Callable[[Random, int], Any]] = {
+    "column prices": column_prices,
+    "row scales": row_scales,
+    "column scales": column_scales,
+    "products of rank 1": partial(products, rank=1),
+    "products of rank 4": partial(products, rank=4),
+    "noisy copies": noisy_copies,
+    "cosines": cosines,
+    "points in 3 dimensions": partial(points, dimension=3),
+    "points in 10 dimensions": partial(points, dimension=10),
+    "tracked points": tracked_points,
+    "shifted points": shifted_points,
+    "gathered points": gathered_points,
+    "clustered points": partial(clustered_points, width=0.01),
+    "points of 20 places": partial(clustered_points, width=0.0),
+    "numbers": partial(numbers, power=1),
+    "numbers, squared": partial(numbers, power=2),
+    "band": band,
+    "minima": minima,
+    "heavy tails": heavy_tails,
+    "many magnitudes": many_magnitudes,
+    "barred": barred,
+    "triangle": triangle,
+}
+
+
+def make(family: str, n: int, device: str) -> Any:
+    if device == "gpu":
+        import cupy as xp
+    else:
+        xp = np
+    return xp.ascontiguousarray(FAMILIES[family](xp.random.RandomState(0), n))
