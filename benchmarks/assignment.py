@@ -92,7 +92,10 @@ def measure(family: str, n: int, options: argparse.Namespace, side: SideProcess)
             np.save(path, matrix if options.device == "cpu" else matrix.get())
             for peer in peers.names():
                 calls = side.calls(peers.calls, peer, path, limit=options.limit)
-                yield timed_peer(name, peer, calls, equals(best), options.repeats, options.limit)
+                try:
+                    yield timed_peer(name, peer, calls, equals(best), options.repeats, options.limit)
+                except AssertionError as error:
+                    yield Timing.none(name, peer, {"wrong": str(error)})
 
 
 def facts_of(assignment: gmatch.Assignment) -> dict[str, Any]:

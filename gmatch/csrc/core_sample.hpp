@@ -27,10 +27,10 @@ class CoreSample {
   using Scan = typename Rows::Scan;
   using Work = typename Rows::Work;
 
-  static constexpr Vertex ROWS = 64, COLUMNS = 32, SMALLEST = 4 * ROWS;
+  static constexpr Vertex ROWS = 64, COLUMNS = 64, ENTRIES = 32, SMALLEST = 4 * ROWS;
   // Even costs: 60 to 64 different columns, and half of the columns. Vectors of 8 normal numbers and their products, which a
   // core solves in a twentieth of the time: 44 different ones.
-  static constexpr Vertex FEWEST_WANTED = 36, MOST_MUTUAL = 26;
+  static constexpr Vertex FEWEST_WANTED = 36, MOST_MUTUAL = 48;
   static constexpr double MOST_BITS = 2.5;  // on average, between the scale of a row and that of all
 
   void look_at(Vertex row) {
@@ -39,8 +39,8 @@ class CoreSample {
     // A few entries tell the scale.
     const auto* entries = rows_.entries(row);
     double greatest = static_cast<double>(best.least);
-    for (Vertex i = 0; i < COLUMNS; ++i) {
-      const double cost = static_cast<double>(Scan::cost(entries[Count{size_} * i / COLUMNS]));
+    for (Vertex i = 0; i < ENTRIES; ++i) {
+      const double cost = static_cast<double>(Scan::cost(entries[Count{size_} * i / ENTRIES]));
       if (cost > greatest && cost < std::numeric_limits<double>::infinity()) greatest = cost;
     }
     const double spread = greatest - static_cast<double>(best.least);
