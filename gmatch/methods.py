@@ -282,14 +282,15 @@ class Core(_Method):
     One pass over the costs picks the best entries of every row. An auction with shrinking epsilon (Bertsekas 1988)
     pairs nearly all rows along them, its prices are refined until these pairs are tight (Goldberg and Kennedy 1995),
     the search of `Tree` matches the other rows, and a pass over the costs finds what their duals overprice; that joins
-    the core, until there is nothing; a core without room for it is picked anew. Where the core cannot do it, because
-    all rows want the same columns, the auction is held in the whole matrix, and `Tree` goes on from its duals.
-    O(n**2 m) work at worst, O(n + m) memory beside the costs, 1 KB a row.
+    the core, until there is nothing; a core without room for it is picked anew. Where all rows want the same columns,
+    the auction is held in the whole matrix, and the core picked anew by its prices; where no core can do it, `Tree`
+    goes on in the matrix. O(n**2 m) work at worst, O(n + m) memory beside the costs, 1 KB a row.
 
     On one thread of the host the core is solved by shortest paths, as `JV` solves sparse costs, and a row is priced
     again when a search comes as far as what it left out (Volgenant 1996), so that the end of the search is the proof.
-    Where rows tie too much or want the same columns, or searches want to know too much, ``stats["gave_up"]`` says so,
-    and `JV` goes on. At most about as much memory again as the costs take, or 6 KB a row if that is more.
+    Where rows tie too much or want the same columns, rows and columns want each other, scales of rows differ, or
+    searches want to know too much, ``stats["gave_up"]`` says so, and `JV` goes on. At most about half as much memory
+    again as the costs take, and 3 KB a row.
     """
 
 
