@@ -114,8 +114,8 @@ def test_sides_and_ties(dtype: str) -> None:
 
 
 def test_limits_and_strides() -> None:
-    cost = same_few_columns()
-    for given in (cost[:, ::3], cost[::2], np.asfortranarray(cost), cost.T[::2]):
+    cost, even = same_few_columns(), families.uniform_floats(2 * N)
+    for given in (cost[:, ::3], cost[::2], np.asfortranarray(cost), cost.T[::2], even[::2, ::2]):
         for limit in (0.5, 100.2):
             found = [gmatch.lap(given, method=method, cost_limit=limit, certify=True) for method in ("core", "jv")]
             assert found[0].size == found[1].size and found[0].cost == pytest.approx(found[1].cost, rel=1e-12)

@@ -603,18 +603,18 @@ def test_core_grows_until_it_matches_every_row(device: str) -> None:
 def test_core_is_picked_anew_where_rows_want_the_same_columns(device: str) -> None:
     """By the prices of an auction in the matrix; at the lowest costs of each row, most columns are missing."""
     rng = np.random.default_rng(0)
+    from_here, to_there = rng.random((2, 600, 1, 2))
     prices = rng.random((300, 300)) + 5 * rng.random(300)  # duals lie as far apart as any two costs
-    for cost in ALIKE, prices:
+    for cost in ALIKE, prices, np.linalg.norm(from_here - to_there.swapaxes(0, 1) - 0.5, axis=2):
         stats = solve(cost, device, **BY_THE_SEARCH[device]).stats
-        assert stats["repricings"] <= 3 and stats["dense_searches"] == 0
-        assert stats["start_size"] > 280
+        # Prices that are cut off leave some hundred rows, and a phase for each.
+        assert stats["dense_searches"] == 0 and stats["phases"] < 40
 
 
 def test_search_goes_on_in_the_matrix_where_most_rows_tie(device: str) -> None:
     """After the auction most entries of it are tight: far more than a core has room for."""
     stats = solve(np.minimum.outer(np.arange(300), np.arange(300)), device, **BY_THE_SEARCH[device]).stats
-    assert stats["repricings"] == 0 and stats["dense_searches"] == 1
-    assert stats["start_size"] > 200
+    assert stats["dense_searches"] == 1 and stats["start_size"] > 200
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])

@@ -24,7 +24,7 @@ struct Auction {
 
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
-  static constexpr Vertex FEW = 512, MANY = 16, MOST = 4;  // one row in so many, of those that a round leaves
+  static constexpr Vertex FEW = 512, MANY = 16, VERY_MANY = 4;  // one row in so many, of those that a round leaves
   static constexpr int FINER = 5;              // units of a price are finer than the last epsilon by so many bits
 
   Costs costs;
@@ -56,19 +56,18 @@ struct Auction {
 
   // Whether there is anything to be cautious about, and all columns are to be matched; and sums stay within their range.
   DEVICE bool has_epsilon() const {
-    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && last < first && spreads->fit_a_dual(-last) &&
-           room_above(Dual{}) >= -1;
+    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && last < first &&
+           -last <= spreads->bits_of_a_dual() && room_above(Dual{}) >= -1;
   }
 
-  // The least epsilon, not below 2 ** given, that bids and prices can be told apart by, and that costs of few places gain
-  // from: where it is less than one of their places for all rows together, no assignment is better.
-  DEVICE int finest_epsilon(int given) {
-    if (spreads->num_rows == 0) return given;
+  // The last epsilon, or a larger one: the least that prices can be told apart by, or that costs of few places gain from:
+  // where it is less than one of their places for all rows together, no assignment is better.
+  DEVICE int finest_epsilon() {
+    if (spreads->num_rows == 0) return last;
     count_owner_bits();
-    const int exponent = typical_exponent();
-    const int of_use = static_cast<int>(spreads->minus_places) - exponent - owner_bits;
-    const int most = spreads->minus_places < -MOST_PLACES || of_use < given ? given : of_use;
-    const int told_apart = -bits_below(Dual{}, exponent);
+    const int of_use = static_cast<int>(spreads->minus_places) - typical_exponent() - owner_bits;
+    const int most = spreads->minus_places < -MOST_PLACES || of_use < last ? last : of_use;
+    const int told_apart = -bits_below_a_spread();
     return most > told_apart ? most : told_apart;
   }
 
@@ -77,8 +76,8 @@ struct Auction {
   //
   // `longer`: where the first round cuts off chains for more than a few rows, near rows want the same columns, as points in
   // the plane do. Then it is held again, with chains so many times as long, and so are the rounds that spread the rows;
-  // the last ones have not far to go. Where even that leaves many, there are too few columns for the rows: then it ends
-  // at once, returns false, and leaves nothing.
+  // the last ones have not far to go. Where it cuts off very many, or the longer one still many, there are too few columns
+  // for the rows: then the auction ends, returns false, and leaves nothing.
   template <class Team>
   DEVICE bool run(Team& team, Vertex longer = 1) {
     choose_units();
@@ -89,8 +88,8 @@ struct Auction {
       Vertex bids = most_bids;
       const Count num_left = hold_round(team, epsilon(first), bids);
       if (longer > 1 && num_left > costs.num_rows / FEW) {
+        if (num_left > costs.num_rows / VERY_MANY) return false;
         bids *= longer;
-        if (num_left > costs.num_rows / MOST) return false;
         if (hold_round(team, epsilon(first), bids) > costs.num_rows / MANY) return false;
       }
       for (int bits = first - STEP; bits > last; bits -= STEP) {
@@ -141,12 +140,13 @@ struct Auction {
     for (owner_bits = 1; (Count{1} << owner_bits) - 1 <= costs.num_rows; ++owner_bits) {}
   }
   // By how many bits epsilon can be less than a spread of a row.
-  DEVICE int bits_below(long long, int exponent) const { return exponent + room_above(0LL); }
-  DEVICE int bits_below(double, int exponent) const {
-    const int of_prices = bits_of_prices(0.0) - FINER - 1 - (spread > 0 ? ilogb(spread) - exponent : 0);
-    const int of_costs = spreads->bits_of_a_dual();
+  DEVICE int bits_below_a_spread() const {
+    const int of_spread = spread > 0 ? ilogb(static_cast<double>(spread)) - typical_exponent() : 0;
+    const int of_prices = 62 - owner_bits - FINER - 1 - of_spread, of_costs = bits_of_costs(Dual{});
     return of_prices < of_costs ? of_prices : of_costs;
   }
+  DEVICE int bits_of_costs(long long) const { return typical_exponent() + room_above(0LL); }
+  DEVICE int bits_of_costs(double) const { return spreads->bits_of_a_dual(); }
   DEVICE void choose_units() {
     count_owner_bits();
     const int finer = spreads->num_rows > 0 ? FINER - last - typical_exponent() : 0, room = room_above(Dual{});
@@ -240,7 +240,7 @@ struct Auction {
   DEVICE Vertex follow_chain(const Team& team, Vertex row, Dual epsilon, Vertex most_bids) const {
     constexpr bool COUNTS_ALL = !decltype(row_of(costs, row))::IS_LONG;
     Vertex bids = 0;
-    for (bool is_late = false; bids < most_bids && row != STOP; bids += COUNTS_ALL || !is_late) {
+    while (bids < most_bids && row != STOP) {
       const Offer offer = find_offer(team, row);
       const Dual least = team.min_group(offer.least);
       if (least == costs.infinite()) break;
@@ -251,7 +251,7 @@ struct Auction {
       const int winner = team.min_group(place);
       const Dual second = team.min_group(place == winner ? offer.second : offer.least);
       const Vertex next = team.min_group(place == winner ? bid(team, row, offer, second, epsilon) : STOP);
-      is_late = next == row;
+      bids += COUNTS_ALL || next != row;
       row = next;
     }
     return bids;

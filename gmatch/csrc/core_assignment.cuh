@@ -7,7 +7,7 @@
 //   search   matches the other rows of the core, exactly
 //   reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again;
 //            a core that has no room for it is picked anew, by the duals of now
-//   dense    where no core can do it, the search is held in the whole matrix
+//   dense    where no core can do it, the search is held in the whole matrix, after the auction if that has not been
 //
 // Whatever the first two leave, the answer is exact: it is the search's, with duals that hold for all of the matrix.
 #pragma once
@@ -151,8 +151,8 @@ DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> tas
   return team;
 }
 
-// Step 2 in the whole matrix, where all columns are to be matched: from the beginning, for a core that misled the search
-// misled its duals.
+// Step 2 in the whole matrix, where all columns are to be matched: from the beginning, for a core that misled its auction,
+// or the search, misled the duals.
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team bid_in_matrix(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
   Count now = team.nanoseconds();
@@ -161,7 +161,7 @@ DEVICE_APART Team bid_in_matrix(Team team, Core<Cost> core, AssignmentTask<Dual>
   Auction<DenseCosts<Cost>> auction{core.dense,        spreads,       FIRST_DENSE_EPSILON, LAST_DENSE_EPSILON,
                                     MOST_DENSE_BIDS,   task.matching, task.v,              spread};
   auction.carve(workspace);
-  auction.last = auction.finest_epsilon(LAST_DENSE_EPSILON);
+  auction.last = auction.finest_epsilon();
   if (auction.has_epsilon()) {
     auction.run(team);
     refine_prices(team, core.dense, task.matching, task.v);
@@ -174,8 +174,7 @@ DEVICE_APART Team bid_in_matrix(Team team, Core<Cost> core, AssignmentTask<Dual>
   return team;
 }
 
-// Before step 5, where not all columns are to be matched. Along the few entries of a core, duals may have gone farther apart than any in the matrix
-// need to.
+// Before step 5: along the few entries of a core, duals may have gone farther apart than any in the matrix need to.
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team bound_duals(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread) {
   team.each(core.num_columns, [&](Count column) {
@@ -242,7 +241,8 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
   }
   team.sync();
   if (!is_square) team = bound_duals(team, core, from_duals, spread);
-  else if (!was_misled) team = bid_in_matrix(team, core, from_duals, spread, workspace);
+  else if (was_misled) team = bound_duals(team, core, from_duals, 2 * spread);  // an auction leaves all v below zero
+  else team = bid_in_matrix(team, core, from_duals, spread, workspace);
   team = search_matrix(team, core, from_duals);
 }
 

@@ -1,6 +1,6 @@
 // core_sample.hpp: some rows and columns of a square matrix, which tell whether a core of it is worth its price. It is not:
 //
-//   where rows want the same columns: they have too few of them in their cores
+//   where rows want the same columns: they have too few of them in their cores (or, of a few values, the same first one)
 //   where most columns and rows want each other: a column reduction of the matrix matches nearly all of them
 //   where rows differ much in scale: no epsilon of an auction suits them all
 #pragma once
@@ -34,10 +34,10 @@ class CoreSample {
   static constexpr double MOST_BITS = 2.5;  // on average, between the scale of a row and that of all
 
   void look_at(Vertex row) {
-    const auto best = find_best(row);
+    const auto* entries = rows_.entries(row);
+    const auto best = find_best(entries);
     wanted_.push_back(best.column);
     // A few entries tell the scale.
-    const auto* entries = rows_.entries(row);
     double greatest = static_cast<double>(best.least);
     for (Vertex i = 0; i < ENTRIES; ++i) {
       const double cost = static_cast<double>(Scan::cost(entries[Count{size_} * i / ENTRIES]));
@@ -46,10 +46,10 @@ class CoreSample {
     const double spread = greatest - static_cast<double>(best.least);
     if (spread > 0) scales_.push_back(std::log2(spread));
   }
-  auto find_best(Vertex row) {
+  auto find_best(const typename Rows::Entry* entries) {
     ++counters_.rows_scanned;
     counters_.entries_read += size_;
-    return Scan::find_least_two(rows_.entries(row), no_duals_.data(), size_);
+    return Scan::find_least_two(entries, no_duals_.data(), size_);
   }
 
   Vertex num_wanted() {
@@ -82,7 +82,9 @@ class CoreSample {
     }
     counters_.entries_read += Count{size_} * COLUMNS;
     Vertex mutual = 0;
-    for (Vertex k = 0; k < COLUMNS; ++k) mutual += at_least[k] != NONE && least[k] <= find_best(at_least[k]).least;
+    for (Vertex k = 0; k < COLUMNS; ++k) {
+      mutual += at_least[k] != NONE && least[k] <= find_best(rows_.entries(at_least[k])).least;
+    }
     return mutual;
   }
 
@@ -91,5 +93,5 @@ class CoreSample {
   const std::vector<Work> no_duals_;  // [size_]
   ShortestPathCounters& counters_;
   std::vector<Vertex> wanted_;  // best columns of the rows looked at
-  std::vector<double> scales_;  // of these rows, binary exponents
+  std::vector<double> scales_;  // of these rows, binary logarithms
 };

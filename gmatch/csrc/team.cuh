@@ -26,8 +26,8 @@
 //   part, parts, part_number   the team that a part is: its threads share cells with those of other parts; how many there
 //                              are; and which one this thread is of
 //   num_waiting                how many parts wait at the team's next barrier
-//   in_blocks                  the same team with larger lane groups, for what goes on between two barriers: all threads
-//                              of a block are one; on the host they stay as they are
+//   in_blocks                  the same team with larger lane groups, of all threads of a block, for cells and min_group
+//                              between two barriers; on the host they stay as they are
 //   each_item<Note>(n, open, fetch, use)  of teams that are a part: use(note, fetch(note, item)) for all items of all i in
 //                              [0, n), of which there are open(i, note); evenly shared out among the lanes of a warp
 //   SMALL_STEP                 a list that each_group leaves to rank 0, where steps without barriers pay; else 0
