@@ -603,7 +603,7 @@ def test_core_grows_until_it_matches_every_row(device: str) -> None:
 def test_core_is_picked_anew_where_rows_want_the_same_columns(device: str) -> None:
     """By the prices of an auction in the matrix; at the lowest costs of each row, most columns are missing."""
     rng = np.random.default_rng(0)
-    from_here, to_there = rng.random((2, 600, 1, 2))
+    from_here, to_there = rng.random((2, 1000, 1, 2))
     prices = rng.random((300, 300)) + 5 * rng.random(300)  # duals lie as far apart as any two costs
     for cost in ALIKE, prices, np.linalg.norm(from_here - to_there.swapaxes(0, 1) - 0.5, axis=2):
         stats = solve(cost, device, **BY_THE_SEARCH[device]).stats
