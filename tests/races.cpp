@@ -310,6 +310,17 @@ static void check_assignment(std::mt19937& random, Vertex rows, Vertex columns, 
   }
 }
 
+// Rows equal in groups: the core lacks columns that are among the best of none.
+static void check_equal_rows(std::mt19937& random, Vertex rows, Vertex group) {
+  std::vector<int> entries(static_cast<std::size_t>(rows) * rows);
+  for (int& entry : entries) entry = static_cast<int>(random() % 100000);
+  for (Vertex row = 0; row < rows; ++row) {
+    std::copy_n(entries.begin() + row / group * group * rows, rows, entries.begin() + row * rows);
+  }
+  const Costs costs{rows, rows, entries.data(), rows, 1, false, Costs::infinite()};
+  check_core(costs, cost_by_shortest_paths(costs));
+}
+
 // The same entries, but for those that are left out.
 struct SparseMatrix {
   Vertex rows, columns;
@@ -418,6 +429,10 @@ int main() {
       matrices += 2;
     }
     check_assignment(random, 20, 2 * HostTeam::TILE + 10, largest);  // more than one tile of columns
+    ++matrices;
+  }
+  for (const Vertex group : {12, 24}) {
+    check_equal_rows(random, 240, group);
     ++matrices;
   }
   std::printf("%d matrices, no race, every cost right\n", matrices);

@@ -595,7 +595,7 @@ BY_THE_SEARCH = {"cpu": {"method": "core", "threads": 2}, "gpu": {"method": "cor
 def test_core_grows_until_it_matches_every_row(device: str) -> None:
     """More cheap columns than a row of the core holds, and not enough for all rows."""
     cost = np.random.default_rng(0).integers(0, 1000, (300, 300))
-    cost[:, 290:] += 10**6
+    cost[:, 297:] += 10**6  # so few that nothing else is tried
     stats = solve(cost, device, **BY_THE_SEARCH[device]).stats
     assert stats["repricings"] > 1 and stats["dense_searches"] == 0
 
@@ -609,6 +609,18 @@ def test_core_is_picked_anew_where_rows_want_the_same_columns(device: str) -> No
         stats = solve(cost, device, **BY_THE_SEARCH[device]).stats
         # Prices that are cut off leave some hundred rows, and a phase for each.
         assert stats["dense_searches"] == 0 and stats["phases"] < 40
+
+
+def test_core_learns_of_columns_that_are_among_the_best_of_no_row(device: str) -> None:
+    """Rows that are equal in groups know a part of the columns, and outbid each other for them."""
+    cost = np.random.default_rng(0).random((64, 1024)).repeat(16, axis=0)
+    assert solve(cost, device, **BY_THE_SEARCH[device]).stats["phases"] < 80  # 160 and more without
+
+
+def test_an_auction_of_no_use_is_dropped(device: str) -> None:
+    """For no epsilon of it tells apart what matters."""
+    cost = np.random.default_rng(0).random((600, 600)) ** 10
+    assert solve(cost, device, **BY_THE_SEARCH[device]).stats["phases"] < 120  # 400 and more by its prices
 
 
 def test_search_goes_on_in_the_matrix_where_most_rows_tie(device: str) -> None:

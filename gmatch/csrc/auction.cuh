@@ -100,15 +100,12 @@ struct Auction {
     return true;
   }
 
-  // From v, when the core has grown after a search. Duals that were given may lie above zero; then others are the highest
-  // here, and some prices are too high, no more.
+  // From v, when the core has grown: with epsilons from 2 ** from on, and chains so many times as long but for the last one.
+  // Duals that were given may lie above zero; then others are the highest here, and some prices are too high, no more.
   template <class Team>
-  DEVICE void run_from_duals(Team& team) {
+  DEVICE void run_from_duals(Team& team, int from, Vertex longer) {
     choose_units();
-    if (team.rank() == 0) {
-      *num_bids = *num_cut_off = 0;
-      *highest = costs.infinite();
-    }
+    if (team.rank() == 0) *highest = costs.infinite();
     team.sync();
     Dual least = costs.infinite();
     team.each(costs.num_columns, [&](Count column) { least = -v[column] < least ? -v[column] : least; });
@@ -120,6 +117,9 @@ struct Auction {
       words[column] = word(price < lowest_price() ? lowest_price() : price, no_owner());
     });
     team.sync();
+    if (has_epsilon()) {
+      for (int bits = from; bits > last; bits -= STEP) hold_round(team, epsilon(bits), longer * most_bids);
+    }
     run_again(team);
   }
 
@@ -293,8 +293,8 @@ struct Auction {
     return owner_of(found) == no_owner() ? STOP : static_cast<Vertex>(owner_of(found));
   }
 
-  // A square problem does not change when all v do; so that they stay small, the highest is made zero, or a little less,
-  // so that prices can be refined.
+  // Leaves the pairs, and v. A square problem does not change when all v do; so that they stay small, the highest is made
+  // zero, or a little less, so that prices can be refined.
   template <class Team>
   DEVICE void read_off(Team& team) const {
     if (team.rank() == 0) *discount = 0x7fffffffffffffff;
@@ -316,6 +316,7 @@ struct Auction {
       const Dual exact = shortened(value_of(price_of(words[column]) + above));
       v[column] = rounded_down((exact > -spread ? exact : -spread) - room, places);
       const Count owner = owner_of(words[column]);
+      matching.col_match[column] = owner == no_owner() ? NONE : static_cast<Vertex>(owner);
       if (owner != no_owner()) matching.row_match[owner] = column;
     });
     team.sync();
@@ -326,29 +327,33 @@ struct Auction {
 
 // Makes pairs tight that are nearly so: v of a pair rises until its row finds nothing better, so others may have to rise,
 // too. Where the pairs are the best ones, that comes to an end, with all of them tight; else some would rise for ever.
-// Only the row of a pair changes its v; what others see of it may be old, and they look again.
+// Only the row of a pair changes its v; what others see of it may be old, and they look again. Returns whether that ended.
 //
 // Goldberg, Kennedy, "An efficient cost scaling algorithm for the assignment problem", Mathematical Programming 71 (1995),
 // price refinement.
 template <class Team, class Costs, class Dual>
-DEVICE void refine_prices(Team& team, const Costs& costs, const Matching& matching, Dual* v) {
+DEVICE bool refine_prices(Team& team, const Costs& costs, const Matching& matching, Dual* v) {
   constexpr int MOST_ROUNDS = 12, PASSES = 3;
-  bool rises = true;
-  for (int round = 0; round < MOST_ROUNDS && team.any(rises); ++round) {
+  for (int round = 0; round < MOST_ROUNDS; ++round) {
+    bool rises = false;
     for (int pass = 0; pass < PASSES; ++pass) {
       rises = false;
       team.each_group(costs.num_rows, [&](Count row) {
         rises |= refine_price(team, costs, static_cast<Vertex>(row), matching.row_match[row], v);
       });
     }
+    if (!team.any(rises)) return true;
   }
-  team.sync();
+  return false;
 }
 
-// Returns whether it rose.
+// What a row finds best, and what it pays for its own column, at v.
+template <class Dual>
+struct OwnAndBest {
+  Dual own, best;
+};
 template <class Team, class Costs, class Dual>
-DEVICE bool refine_price(const Team& team, const Costs& costs, Vertex row, Vertex column, Dual* v) {
-  if (column == NONE) return false;
+DEVICE OwnAndBest<Dual> own_and_best(const Team& team, const Costs& costs, Vertex row, Vertex column, const Dual* v) {
   Dual least = costs.infinite(), own = least;
   const auto entries = row_of(costs, row);
   for (Vertex place = team.lane(); place < entries.size; place += team.lanes()) {
@@ -357,10 +362,24 @@ DEVICE bool refine_price(const Team& team, const Costs& costs, Vertex row, Verte
     least = reduced < least ? reduced : least;
     own = there == column ? reduced : own;
   }
-  least = team.min_group(least);
-  own = team.min_group(own);
-  const Dual here = team.read(&v[column]), risen = here + (own - least);
-  if (is_rounding(own - least, least, here) || risen > 0) return false;
+  return {team.min_group(own), team.min_group(least)};
+}
+
+// Whether a row has no pair, or finds something better than it.
+template <class Team, class Costs, class Dual>
+DEVICE bool is_loose(const Team& team, const Costs& costs, Vertex row, Vertex column, const Dual* v) {
+  if (column == NONE) return true;
+  const auto found = own_and_best(team, costs, row, column, v);
+  return !is_rounding(found.own - found.best, found.best, v[column]);
+}
+
+// Returns whether it rose.
+template <class Team, class Costs, class Dual>
+DEVICE bool refine_price(const Team& team, const Costs& costs, Vertex row, Vertex column, Dual* v) {
+  if (column == NONE) return false;
+  const auto found = own_and_best(team, costs, row, column, v);
+  const Dual here = team.read(&v[column]), risen = here + (found.own - found.best);
+  if (is_rounding(found.own - found.best, found.best, here) || risen > 0) return false;
   if (team.lane() == 0) team.write(&v[column], risen);
   return true;
 }

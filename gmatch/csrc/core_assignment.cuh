@@ -3,6 +3,7 @@
 //
 //   price    one pass over the matrix picks a sparse core, the best of every row
 //   auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; prices are refined then;
+//            where the core lacks columns, it learns of them, and the auction is held again;
 //            where all rows want the same columns, it is held in the whole matrix, and the core is picked anew by its prices
 //   search   matches the other rows of the core, exactly
 //   reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again;
@@ -11,7 +12,7 @@
 //
 // Whatever the first two leave, the answer is exact: it is the search's, with duals that hold for all of the matrix.
 #pragma once
-#include "pricing.cuh"
+#include "free_columns.cuh"
 #include "sparse_assignment.cuh"
 
 // So many passes over the matrix, and so many cores picked anew, and then the search in the matrix itself costs less.
@@ -21,6 +22,16 @@ constexpr Vertex ROWS_FOR_AN_ENTRY = 64;
 // Epsilons of an auction in the core; and in the whole matrix, where the spread of a row is that of all its entries, and
 // what is left goes to a dearer search.
 constexpr int FIRST_EPSILON = 1, LAST_EPSILON = -15, FIRST_DENSE_EPSILON = -3, LAST_DENSE_EPSILON = -31;
+// A core is full where it has room for no more than one in so many of the entries that were found.
+constexpr Count FULL = 8;
+// Where an auction leaves more than one row in so many, the core lacks columns; and it has misled where it leaves more than
+// one in so many.
+constexpr Vertex ROWS_OF_A_LACK = 64, ROWS_MISLED = 16;
+// How often the core learns of columns that it lacks. They are taken for dearer by one in so many of a spread, so that more
+// rows than one learn of each.
+constexpr int MOST_LESSONS = 2, PARTS_OF_A_SPREAD = 2;
+// An auction was of use where it made half of the rows tight; of none, where not even one in so many.
+constexpr Vertex ROWS_OF_USE = 2, ROWS_OF_NO_USE = 8;
 // By how much longer chains may become in a core, see Auction::run.
 constexpr Vertex LONGER_CHAINS = 4;
 // Bids of a chain in the whole matrix.
@@ -36,11 +47,33 @@ DEVICE void count_free_rows(Team& team, const Core<Cost>& core, const Matching& 
   team.sync();
 }
 
-// Whether rows wanted the same few columns, as for costs (i + 1) (j + 1). Where a core serves, its auction leaves one row
-// in fifty at most.
+// Refines the prices of an auction in a core or its matrix; where that does not end, counts how many rows it made tight.
+template <class Team, class Costs, class Cost, class Dual>
+DEVICE void refine_and_count(Team& team, const Costs& costs, const Core<Cost>& core, const AssignmentTask<Dual>& task) {
+  if (refine_prices(team, costs, task.matching, task.v)) return;
+  if (team.rank() == 0) core.totals->tight_rows = 0;
+  team.sync();
+  Count tight_rows = 0;
+  team.each_group(costs.num_rows, [&](Count i) {
+    const Vertex row = static_cast<Vertex>(i);
+    const bool is_tight = !is_loose(team, costs, row, task.matching.row_match[row], task.v);  // asks all lanes
+    tight_rows += is_tight && team.lane() == 0;
+  });
+  team.add_all(&core.totals->tight_rows, tight_rows);
+  team.sync();
+}
+
+// Whether an auction left more than one row in so many. Where a core serves, it leaves one in a hundred at most: more where
+// rows find the same few columns best, as for costs (i + 1) (j + 1), or some columns are among the best of no row.
 template <class Cost>
-DEVICE bool has_misled(const Core<Cost>& core) {
-  return core.num_rows == core.num_columns && core.totals->free_rows > core.num_rows / 16;
+DEVICE bool leaves_more(const Core<Cost>& core, Vertex one_of) {
+  return core.num_rows == core.num_columns && core.totals->free_rows > core.num_rows / one_of;
+}
+
+// Whether it made fewer than one in so many tight.
+template <class Cost>
+DEVICE bool tightens_fewer(const Core<Cost>& core, Vertex one_of) {
+  return core.totals->tight_rows < core.num_rows / one_of;
 }
 
 template <class Cost, class Dual>
@@ -55,9 +88,30 @@ DEVICE bool is_tied(const Core<Cost>& core) {
   return core.totals->spreads.num_rows < core.num_rows / 2;
 }
 
+// After an auction that left columns free which are among the best of too few rows: the core learns of them, and the
+// auction is held again.
+template <class Team, class Cost, class Dual>
+DEVICE void learn_of_columns(Team& team, const Core<Cost>& core, const AssignmentTask<Dual>& task,
+                             Auction<Core<Cost>>& auction) {
+  const FreeColumns<Dual> columns{task.u, task.v, auction.words, auction.next_row};
+  const Dual more = static_cast<Dual>(core.totals->spreads.typical() / PARTS_OF_A_SPREAD);
+  price_free_columns(team, core, task.matching, columns);
+  for (int lesson = 0; lesson < MOST_LESSONS && leaves_more(core, ROWS_OF_A_LACK); ++lesson) {
+    raise_columns(team, columns, more);
+    core.reprice(team, task.v);
+    const bool learnt = core.totals->added > 0;
+    raise_columns(team, columns, -more);
+    if (!learnt) return;
+    auction.run_from_duals(team, FIRST_EPSILON, LONGER_CHAINS);
+    count_free_rows(team, core, task.matching);
+    price_free_columns(team, core, task.matching, columns);
+  }
+}
+
 // Steps 1 and 2: leaves row_match and v. An assignment or duals that are given take the place of an auction.
 template <class Team, class Cost, class Dual>
-DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
+DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace,
+                             bool* lacked_columns) {
   Count now = team.nanoseconds();
   if (!task.has_duals) team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
   team.sync();
@@ -74,11 +128,13 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
     team.each(core.num_rows, [&](Count row) { task.matching.row_match[row] = NONE; });
   }
   count_free_rows(team, core, task.matching);
-  if (!has_misled(core)) {
+  *lacked_columns = leaves_more(core, ROWS_OF_A_LACK) && !leaves_more(core, ROWS_MISLED);
+  if (*lacked_columns) learn_of_columns(team, core, task, auction);
+  if (!leaves_more(core, ROWS_MISLED)) {
     // The auction's prices tell most of what the core lacks.
     core.reprice(team, task.v);
-    if (core.totals->added > 0) auction.run_again(team);
-    if (auction.has_epsilon()) refine_prices(team, core, task.matching, task.v);
+    if (core.totals->added > 0 && !*lacked_columns) auction.run_again(team);
+    if (auction.has_epsilon()) refine_and_count(team, core, core, task);
   }
   if (team.rank() == 0) {
     task.report->bids = *auction.num_bids;
@@ -128,6 +184,7 @@ DEVICE_APART Team reprice_core(Team team, Core<Cost> core, AssignmentTask<Dual> 
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team rebuild_core(Team team, Core<Cost> core, AssignmentTask<Dual> task) {
   Count now = team.nanoseconds();
+  team.sync();  // others may still read what the core told
   core.build(team, task.v);
   core.add_pairs(team, task.matching);
   if (team.rank() == 0) task.report->price_ns += lap(team, now);
@@ -137,11 +194,14 @@ DEVICE_APART Team rebuild_core(Team team, Core<Cost> core, AssignmentTask<Dual> 
 // Step 2 again, from v: where the core has grown by much, the rows that this leaves free are fewer than those that found
 // something better.
 template <class Team, class Cost, class Dual>
-DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
+DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, int first_epsilon,
+                            Workspace workspace) {
   Count now = team.nanoseconds();
   auto auction = auction_of(core, task, spread);
   auction.carve(workspace);
-  auction.run_from_duals(team);
+  if (team.rank() == 0) *auction.num_bids = *auction.num_cut_off = 0;
+  team.sync();
+  auction.run_from_duals(team, first_epsilon, LONGER_CHAINS);
   refine_prices(team, core, task.matching, task.v);
   if (team.rank() == 0) {
     task.report->bids += *auction.num_bids;
@@ -164,7 +224,7 @@ DEVICE_APART Team bid_in_matrix(Team team, Core<Cost> core, AssignmentTask<Dual>
   auction.last = auction.finest_epsilon();
   if (auction.has_epsilon()) {
     auction.run(team);
-    refine_prices(team, core.dense, task.matching, task.v);
+    refine_and_count(team, core.dense, core, task);
     if (team.rank() == 0) task.report->bids += *auction.num_bids;
   } else {
     team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
@@ -211,18 +271,30 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
   from_duals.workspace = workspace.rest();
 
   const bool is_square = costs.num_rows == costs.num_columns;
-  team = start_core(team, core, task, spread, workspace);
-  const bool was_misled = has_misled(core);
+  bool lacked_columns = false;
+  team = start_core(team, core, task, spread, workspace, &lacked_columns);
+  // Where no epsilon is small enough, as for costs of many magnitudes, an auction is of no use.
+  bool was_useless = tightens_fewer(core, ROWS_OF_NO_USE);
+  const bool was_misled =
+      leaves_more(core, ROWS_MISLED) || (lacked_columns && !was_useless && tightens_fewer(core, ROWS_OF_USE));
   if (was_misled) {
     team = bid_in_matrix(team, core, from_duals, spread, workspace);
-    team = rebuild_core(team, core, from_duals);
+    was_useless = tightens_fewer(core, ROWS_OF_NO_USE);
   }
+  auto first_search = from_duals;
+  if (was_useless) {
+    first_search.start = AssignmentStart::reduce;
+    first_search.has_duals = false;
+    team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
+    team.sync();
+  }
+  if (was_misled) team = rebuild_core(team, core, from_duals);
   // Where the core does not match all rows, others must come into it, by a margin that grows until they do.
   auto margin = static_cast<typename DenseCosts<Cost>::Dual>(core.totals->spreads.typical());
   if (!(margin > 0)) margin = 1;
   const int most_repricings = was_misled && is_tied(core) ? 0 : MOST_REPRICINGS;
   for (int repricing = 0, rebuilds = 0; repricing < most_repricings; ++repricing) {
-    team = search_core(team, core, from_duals);
+    team = search_core(team, core, repricing == 0 ? first_search : from_duals);
     const bool all_matched = task.report->size == costs.num_rows;
     if (!all_matched) team = outprice_core(team, core, from_duals, margin);
     team = reprice_core(team, core, from_duals);
@@ -231,12 +303,17 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
     if (found == 0) {
       if (margin > spread) break;
       margin *= 8;
-    } else if (added == 0) {
-      if (++rebuilds > MOST_REBUILDS) break;
-      team.sync();
-      team = rebuild_core(team, core, from_duals);
-    } else if (all_matched && is_square && added > core.num_rows / ROWS_FOR_AN_ENTRY) {
-      team = bid_again(team, core, from_duals, spread, workspace);
+    } else {
+      const bool is_full = added == 0 || (all_matched && FULL * added <= found);
+      if (is_full) {
+        if (++rebuilds > MOST_REBUILDS) break;
+        team = rebuild_core(team, core, from_duals);
+      }
+      const bool has_grown = (is_full ? found : added) > core.num_rows / ROWS_FOR_AN_ENTRY;
+      if (all_matched && is_square && has_grown && !was_useless) {
+        const int first_epsilon = lacked_columns && !was_misled ? FIRST_EPSILON : LAST_EPSILON;
+        team = bid_again(team, core, from_duals, spread, first_epsilon, workspace);
+      }
     }
   }
   team.sync();

@@ -30,6 +30,7 @@ struct Core {
     Spreads<Dual> spreads;
     Count found, added;  // by repricing: entries that the duals overprice; those the core had room for
     Count free_rows;     // that the first auction left
+    Count tight_rows;    // that the last one made tight; all, as far as it is not known
   };
 
   DenseCosts<Cost> dense;
@@ -58,7 +59,10 @@ struct Core {
   template <class Team>
   DEVICE void build(Team& team, const Dual* v) const {
     team.each(num_rows, [&](Count row) { sizes[row] = 0; });
-    if (team.rank() == 0) *totals = Totals{};
+    if (team.rank() == 0) {
+      *totals = Totals{};
+      totals->tight_rows = num_rows;
+    }
     team.sync();
     SpreadsOfSome<Dual> spreads;
     const RowPass<Cost> pass{dense};
