@@ -284,8 +284,9 @@ class Core(_Method):
     the search of `Tree` matches the other rows, and a pass over the costs finds what their duals overprice; that joins
     the core, until there is nothing; a core without room for it is picked anew. Where the auction leaves columns that
     are among the best of too few rows, the core learns of them first. Where all rows want the same columns, the auction
-    is held in the whole matrix, and the core picked anew by its prices; where no core can do it, `Tree` goes on in the
-    matrix, after such an auction. O(n**2 m) work at worst, O(n + m) memory beside the costs, 1 KB a row.
+    is held in the whole matrix, and the core picked anew by its prices; where it makes next to no pair tight, minima of
+    rows and columns take its place; where no core can do it, `Tree` goes on in the matrix, after such an auction.
+    O(n**2 m) work at worst, O(n + m) memory beside the costs, 1 KB a row.
 
     On one thread of the host the core is solved by shortest paths, as `JV` solves sparse costs, and a row is priced
     again when a search comes as far as what it left out (Volgenant 1996), so that the end of the search is the proof.

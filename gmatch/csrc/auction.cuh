@@ -101,7 +101,7 @@ struct Auction {
   }
 
   // From v, when the core has grown: with epsilons from 2 ** from on, and chains so many times as long but for the last one.
-  // Duals that were given may lie above zero; then others are the highest here, and some prices are too high, no more.
+  // Duals may lie above zero, of columns that nobody has yet; those far below them have prices that are too high, no more.
   template <class Team>
   DEVICE void run_from_duals(Team& team, int from, Vertex longer) {
     choose_units();

@@ -88,21 +88,33 @@ DEVICE bool is_tied(const Core<Cost>& core) {
   return core.totals->spreads.num_rows < core.num_rows / 2;
 }
 
+// One copy for all that need it: with three, the compiler makes each slower by far.
+template <class Team, class Cost, class Dual>
+DEVICE_APART Team hold_against_matrix(Team team, Core<Cost> core, const Dual* v) {
+  core.reprice(team, v);
+  return team;
+}
+template <class Team, class Cost>
+DEVICE_APART Team bid_from_duals(Team team, Auction<Core<Cost>> auction, int first_epsilon) {
+  auction.run_from_duals(team, first_epsilon, LONGER_CHAINS);
+  return team;
+}
+
 // After an auction that left columns free which are among the best of too few rows: the core learns of them, and the
 // auction is held again.
 template <class Team, class Cost, class Dual>
 DEVICE void learn_of_columns(Team& team, const Core<Cost>& core, const AssignmentTask<Dual>& task,
-                             Auction<Core<Cost>>& auction) {
+                             const Auction<Core<Cost>>& auction) {
   const FreeColumns<Dual> columns{task.u, task.v, auction.words, auction.next_row};
   const Dual more = static_cast<Dual>(core.totals->spreads.typical() / PARTS_OF_A_SPREAD);
   price_free_columns(team, core, task.matching, columns);
   for (int lesson = 0; lesson < MOST_LESSONS && leaves_more(core, ROWS_OF_A_LACK); ++lesson) {
     raise_columns(team, columns, more);
-    core.reprice(team, task.v);
+    team = hold_against_matrix(team, core, task.v);
     const bool learnt = core.totals->added > 0;
     raise_columns(team, columns, -more);
     if (!learnt) return;
-    auction.run_from_duals(team, FIRST_EPSILON, LONGER_CHAINS);
+    team = bid_from_duals(team, auction, FIRST_EPSILON);
     count_free_rows(team, core, task.matching);
     price_free_columns(team, core, task.matching, columns);
   }
@@ -131,8 +143,8 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
   *lacked_columns = leaves_more(core, ROWS_OF_A_LACK) && !leaves_more(core, ROWS_MISLED);
   if (*lacked_columns) learn_of_columns(team, core, task, auction);
   if (!leaves_more(core, ROWS_MISLED)) {
-    // The auction's prices tell most of what the core lacks.
-    core.reprice(team, task.v);
+    // The auction's prices tell most of what the core lacks. Where it learnt of columns, they are no longer in its words.
+    team = hold_against_matrix(team, core, task.v);
     if (core.totals->added > 0 && !*lacked_columns) auction.run_again(team);
     if (auction.has_epsilon()) refine_and_count(team, core, core, task);
   }
@@ -172,7 +184,7 @@ DEVICE_APART Team outprice_core(Team team, Core<Cost> core, AssignmentTask<Dual>
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team reprice_core(Team team, Core<Cost> core, AssignmentTask<Dual> task) {
   Count now = team.nanoseconds();
-  core.reprice(team, task.v);
+  team = hold_against_matrix(team, core, task.v);
   if (team.rank() == 0) {
     ++task.report->repricings;
     task.report->price_ns += lap(team, now);
@@ -201,7 +213,7 @@ DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> tas
   auction.carve(workspace);
   if (team.rank() == 0) *auction.num_bids = *auction.num_cut_off = 0;
   team.sync();
-  auction.run_from_duals(team, first_epsilon, LONGER_CHAINS);
+  team = bid_from_duals(team, auction, first_epsilon);
   refine_prices(team, core, task.matching, task.v);
   if (team.rank() == 0) {
     task.report->bids += *auction.num_bids;
@@ -281,10 +293,11 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
     team = bid_in_matrix(team, core, from_duals, spread, workspace);
     was_useless = tightens_fewer(core, ROWS_OF_NO_USE);
   }
-  auto first_search = from_duals;
+  auto from_minima = from_duals;
+  from_minima.start = AssignmentStart::reduce;
+  from_minima.has_duals = false;
+  auto next_search = was_useless ? from_minima : from_duals;
   if (was_useless) {
-    first_search.start = AssignmentStart::reduce;
-    first_search.has_duals = false;
     team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
     team.sync();
   }
@@ -294,7 +307,8 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
   if (!(margin > 0)) margin = 1;
   const int most_repricings = was_misled && is_tied(core) ? 0 : MOST_REPRICINGS;
   for (int repricing = 0, rebuilds = 0; repricing < most_repricings; ++repricing) {
-    team = search_core(team, core, repricing == 0 ? first_search : from_duals);
+    team = search_core(team, core, next_search);
+    next_search = from_duals;
     const bool all_matched = task.report->size == costs.num_rows;
     if (!all_matched) team = outprice_core(team, core, from_duals, margin);
     team = reprice_core(team, core, from_duals);
@@ -304,12 +318,15 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
       if (margin > spread) break;
       margin *= 8;
     } else {
-      const bool is_full = added == 0 || (all_matched && FULL * added <= found);
-      if (is_full) {
-        if (++rebuilds > MOST_REBUILDS) break;
+      const bool is_full = added == 0 || (is_square && all_matched && FULL * added <= found);
+      const bool is_picked_anew = is_full && rebuilds < MOST_REBUILDS;
+      if (is_picked_anew) {
+        ++rebuilds;
         team = rebuild_core(team, core, from_duals);
+      } else if (added == 0) {
+        break;
       }
-      const bool has_grown = (is_full ? found : added) > core.num_rows / ROWS_FOR_AN_ENTRY;
+      const bool has_grown = (is_picked_anew ? found : added) > core.num_rows / ROWS_FOR_AN_ENTRY;
       if (all_matched && is_square && has_grown && !was_useless) {
         const int first_epsilon = lacked_columns && !was_misled ? FIRST_EPSILON : LAST_EPSILON;
         team = bid_again(team, core, from_duals, spread, first_epsilon, workspace);
@@ -317,10 +334,15 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
     }
   }
   team.sync();
-  if (!is_square) team = bound_duals(team, core, from_duals, spread);
-  else if (was_misled) team = bound_duals(team, core, from_duals, 2 * spread);  // an auction leaves all v below zero
-  else team = bid_in_matrix(team, core, from_duals, spread, workspace);
-  team = search_matrix(team, core, from_duals);
+  if (!is_square) {
+    team = bound_duals(team, core, from_duals, spread);
+  } else if (was_misled) {
+    team = bound_duals(team, core, from_duals, 2 * spread);  // what is free after an auction may lie above zero
+  } else {
+    team = bid_in_matrix(team, core, from_duals, spread, workspace);
+    if (tightens_fewer(core, ROWS_OF_NO_USE)) next_search = from_minima;
+  }
+  team = search_matrix(team, core, next_search);
 }
 
 template <class Cost>

@@ -26,32 +26,33 @@ DEVICE void price_free_columns(Team& team, const Core<Cost>& core, const Matchin
     if (team.lane() == 0) free_columns.u[row] = best;
   });
   team.sync();
-  const Count size = *free_columns.size;
-  team.each(size, [&](Count k) { free_columns.v[free_columns.list[k]] = core.infinite(); });
+  // A group for each column, for what groups found could not be brought together: atomic minima of a GPU are for numbers
+  // that are not negative.
+  team.each_group(*free_columns.size, [&](Count k) {
+    const Vertex column = static_cast<Vertex>(free_columns.list[k]);
+    const Dual least = least_of_column(team, core.dense, column, free_columns.u);
+    if (team.lane() == 0) free_columns.v[column] = least == core.infinite() ? 0 : least;  // no row may have it
+  });
   team.sync();
-  // Some rows for each lane of a group: an entry of a column is a line of memory for itself.
-  const Vertex rows_of_group = team.lanes() * Team::AT_ONCE;
-  const Vertex parts = (core.num_rows + rows_of_group - 1) / rows_of_group;
-  team.each_group(size * parts, [&](Count item) {
-    const Vertex column = static_cast<Vertex>(free_columns.list[item / parts]);
-    const Vertex first = static_cast<Vertex>(item % parts) * rows_of_group + team.lane();
-    Dual least = core.infinite();
+}
+
+// The least of cost - u in a column, some rows at once for each lane: an entry is a line of memory for itself.
+template <class Team, class Cost, class Dual>
+DEVICE Dual least_of_column(const Team& team, const DenseCosts<Cost>& costs, Vertex column, const Dual* u) {
+  Dual least = costs.infinite();
+  for (Vertex first = team.lane(); first < costs.num_rows; first += Team::AT_ONCE * team.lanes()) {
+    Dual cost[Team::AT_ONCE];
     for (int q = 0; q < Team::AT_ONCE; ++q) {
       const Vertex row = first + q * team.lanes();
-      if (row >= core.num_rows || free_columns.u[row] == core.infinite()) continue;
-      const Dual cost = core.dense.at(row, column);
-      if (cost == core.infinite()) continue;
-      least = cost - free_columns.u[row] < least ? cost - free_columns.u[row] : least;
+      cost[q] = row < costs.num_rows ? costs.at(row, column) : costs.infinite();
     }
-    least = team.min_group(least);
-    if (team.lane() == 0) team.lower(&free_columns.v[column], least);
-  });
-  team.sync();
-  team.each(size, [&](Count k) {
-    Dual& v = free_columns.v[free_columns.list[k]];
-    if (v == core.infinite()) v = 0;  // no row may have it
-  });
-  team.sync();
+    for (int q = 0; q < Team::AT_ONCE; ++q) {
+      const Vertex row = first + q * team.lanes();
+      if (cost[q] == costs.infinite() || u[row] == costs.infinite()) continue;
+      least = cost[q] - u[row] < least ? cost[q] - u[row] : least;
+    }
+  }
+  return team.min_group(least);
 }
 
 // The least of cost - v in a row of the core, of columns with an owner.

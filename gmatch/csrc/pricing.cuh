@@ -29,8 +29,8 @@ struct Core {
   struct Totals {
     Spreads<Dual> spreads;
     Count found, added;  // by repricing: entries that the duals overprice; those the core had room for
-    Count free_rows;     // that the first auction left
-    Count tight_rows;    // that the last one made tight; all, as far as it is not known
+    Count free_rows;     // that the last auction in the core left
+    Count tight_rows;    // that an auction made tight, where refining its prices did not end; else all
   };
 
   DenseCosts<Cost> dense;
