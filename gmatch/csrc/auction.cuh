@@ -39,7 +39,7 @@ struct Auction {
   Count* num_bids;   // [1]
   Count* num_cut_off;  // [1] chains
   Count* discount;   // [1] by how much the highest price lies below zero
-  Dual* highest;     // [1] the same of v
+  Dual* highest;     // [1] by how much the highest v lies below twice the spread
   int owner_bits;
   int cost_bits;     // costs are made longer by so many bits, so that epsilon can be less than one
   int price_bits;    // prices are shorter than costs by so many bits
@@ -101,18 +101,23 @@ struct Auction {
   }
 
   // From v, when the core has grown: with epsilons from 2 ** from on, and chains so many times as long but for the last one.
-  // Duals may lie above zero, of columns that nobody has yet; those far below them have prices that are too high, no more.
+  // Duals may lie above zero: of columns that nobody has yet, or as they were given; those that lie farther above it than
+  // any has to are taken for lower.
   template <class Team>
   DEVICE void run_from_duals(Team& team, int from, Vertex longer) {
     choose_units();
+    const Dual above = 2 * spread;  // so that no number is negative, see Team
     if (team.rank() == 0) *highest = costs.infinite();
     team.sync();
     Dual least = costs.infinite();
-    team.each(costs.num_columns, [&](Count column) { least = -v[column] < least ? -v[column] : least; });
+    team.each(costs.num_columns, [&](Count column) {
+      const Dual here = v[column] < above ? above - v[column] : 0;
+      least = here < least ? here : least;
+    });
     team.min_all(highest, least);
     team.sync();
     team.each(costs.num_columns, [&](Count column) {
-      const Dual below = -v[column] - *highest;
+      const Dual below = above - v[column] - *highest;
       const Count price = below > 0 ? -in_units(lengthened(below < spread ? below : spread)) : 0;
       words[column] = word(price < lowest_price() ? lowest_price() : price, no_owner());
     });
