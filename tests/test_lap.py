@@ -614,13 +614,13 @@ def test_core_is_picked_anew_where_rows_want_the_same_columns(device: str) -> No
 def test_core_learns_of_columns_that_are_among_the_best_of_no_row(device: str) -> None:
     """Rows that are equal in groups know a part of the columns, and outbid each other for them."""
     cost = np.random.default_rng(0).random((64, 1024)).repeat(16, axis=0)
-    assert solve(cost, device, **BY_THE_SEARCH[device]).stats["phases"] < 80  # 160 and more without
+    assert solve(cost, device, **BY_THE_SEARCH[device]).stats["phases"] < 80  # 20 to 25 on a host; 90 and more without
 
 
 def test_an_auction_of_no_use_is_dropped(device: str) -> None:
     """For no epsilon of it tells apart what matters."""
     cost = np.random.default_rng(0).random((600, 600)) ** 10
-    assert solve(cost, device, **BY_THE_SEARCH[device]).stats["phases"] < 120  # 400 and more by its prices
+    assert solve(cost, device, **BY_THE_SEARCH[device]).stats["phases"] < 120  # 30 there; 700 and more by its prices
 
 
 def test_search_goes_on_in_the_matrix_where_most_rows_tie(device: str) -> None:
