@@ -629,6 +629,23 @@ def test_search_goes_on_in_the_matrix_where_most_rows_tie(device: str) -> None:
     assert stats["dense_searches"] == 1 and stats["start_size"] > 200
 
 
+def test_rows_with_more_equal_offers_than_a_core_holds_are_left_to_the_matrix(device: str) -> None:
+    """Points of ten places, not as many of one side as of the other in each."""
+    rng = np.random.default_rng(0)
+    places = rng.random((10, 2))
+    from_here, to_there = places[rng.integers(0, 10, (2, 1000))]
+    cost = np.linalg.norm(from_here[:, None] - to_there, axis=2)
+    stats = solve(cost, device, **BY_THE_SEARCH[device]).stats
+    assert stats["dense_searches"] == 1 and stats["bids"] == stats["repricings"] == 0
+
+
+def test_rows_that_want_different_columns_need_fewer_bids() -> None:
+    """15 a row; 21 where epsilon starts as large as it has to for points in the plane."""
+    cost = np.random.default_rng(0).random((1000, 1000))
+    stats = solve(cost, "cpu", method="core", threads=2).stats
+    assert stats["bids"] < 18 * 1000
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("maximize", [False, True])

@@ -24,7 +24,8 @@ struct Auction {
 
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
-  static constexpr Vertex FEW = 512, MANY = 16, VERY_MANY = 4;  // one row in so many, of those that a round leaves
+  static constexpr int CALM_FIRST = -3;  // where rows want different columns
+  static constexpr Vertex FEW = 512, CALM = 128, MANY = 16, VERY_MANY = 4;  // one row in so many, of those a round leaves
   static constexpr int FINER = 5;              // units of a price are finer than the last epsilon by so many bits
 
   Costs costs;
@@ -74,27 +75,35 @@ struct Auction {
   // From all prices at zero: leaves v, and the rows of pairs that are tight within epsilon. Where columns may stay free
   // only one round is held, with epsilon = 0, so that those that nobody bid for keep v = 0.
   //
-  // `longer`: where the first round cuts off chains for more than a few rows, near rows want the same columns, as points in
-  // the plane do. Then it is held again, with chains so many times as long, and so are the rounds that spread the rows;
-  // the last ones have not far to go. Where it cuts off very many, or the longer one still many, there are too few columns
-  // for the rows: then the auction ends, returns false, and leaves nothing.
+  // `longer`: for costs of which nothing is known yet. Where rows want different columns, a first round with a smaller
+  // epsilon cuts off next to no chain, and spares the ones before it. Else it is forgotten, for its prices are too far apart
+  // to begin with. Where the first round then cuts off chains for more than a few rows, near rows want the same columns, as
+  // points in the plane do. Then it is held again, with chains so many times as long, and so are the rounds that spread the
+  // rows; the last ones have not far to go. Where a round cuts off very many, or the longer one still many, there are too few
+  // columns for the rows: then the auction ends, returns false, and leaves nothing.
   template <class Team>
   DEVICE bool run(Team& team, Vertex longer = 1) {
     choose_units();
-    team.each(costs.num_columns, [&](Count column) { words[column] = word(0, no_owner()); });
     if (team.rank() == 0) *num_bids = *num_cut_off = 0;
-    team.sync();
+    forget_prices(team);
     if (has_epsilon()) {
       Vertex bids = most_bids;
-      const Count num_left = hold_round(team, epsilon(first), bids);
-      if (longer > 1 && num_left > costs.num_rows / FEW) {
+      int bits = first;
+      if (longer > 1) {
+        const Count num_left = hold_round(team, epsilon(CALM_FIRST), bids);
         if (num_left > costs.num_rows / VERY_MANY) return false;
-        bids *= longer;
-        if (hold_round(team, epsilon(first), bids) > costs.num_rows / MANY) return false;
+        if (num_left <= costs.num_rows / CALM) {
+          bits = CALM_FIRST - STEP;
+        } else {
+          forget_prices(team);
+          if (hold_round(team, epsilon(first), bids) > costs.num_rows / FEW) {
+            bids *= longer;
+            if (hold_round(team, epsilon(first), bids) > costs.num_rows / MANY) return false;
+          }
+          bits = first - STEP;
+        }
       }
-      for (int bits = first - STEP; bits > last; bits -= STEP) {
-        hold_round(team, epsilon(bits), bits >= LAST_TO_SPREAD ? bids : most_bids);
-      }
+      for (; bits > last; bits -= STEP) hold_round(team, epsilon(bits), bits >= LAST_TO_SPREAD ? bids : most_bids);
     }
     run_again(team);
     return true;
@@ -187,6 +196,13 @@ struct Auction {
   DEVICE Count in_units(double amount) const {
     const double units = amount * units_in_one, most = 0x1p60;
     return static_cast<Count>(units < most ? units : most);
+  }
+
+  // All prices are zero, and nobody owns a column.
+  template <class Team>
+  DEVICE void forget_prices(Team& team) const {
+    team.each(costs.num_columns, [&](Count column) { words[column] = word(0, no_owner()); });
+    team.sync();
   }
 
   // All rows bid, with no column owned at first; so many bids a chain. Returns how many chains were cut off.

@@ -4,7 +4,8 @@
 //   price    one pass over the matrix picks a sparse core, the best of every row
 //   auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; prices are refined then;
 //            where the core lacks columns, it learns of them, and the auction is held again;
-//            where all rows want the same columns, it is held in the whole matrix, and the core is picked anew by its prices
+//            where all rows want the same columns, it is held in the whole matrix, and the core is picked anew by its prices;
+//            where rows have more equal offers than a core has room for, the search in the matrix takes the place of all this
 //   search   matches the other rows of the core, exactly
 //   reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again;
 //            a core that has no room for it is picked anew, by the duals of now
@@ -30,8 +31,8 @@ constexpr Vertex ROWS_OF_A_LACK = 64, ROWS_MISLED = 16;
 // How often the core learns of columns that it lacks. They are taken for dearer by one in so many of a spread, so that more
 // rows than one learn of each.
 constexpr int MOST_LESSONS = 2, PARTS_OF_A_SPREAD = 2;
-// An auction was of use where it made half of the rows tight; of none, where not even one in so many.
-constexpr Vertex ROWS_OF_USE = 2, ROWS_OF_NO_USE = 8;
+// An auction was of use where it left no more than one row in so many loose; of none, where it made fewer than that tight.
+constexpr Vertex ROWS_OF_AN_AUCTION = 8;
 // By how much longer chains may become in a core, see Auction::run.
 constexpr Vertex LONGER_CHAINS = 4;
 // Bids of a chain in the whole matrix.
@@ -70,10 +71,13 @@ DEVICE bool leaves_more(const Core<Cost>& core, Vertex one_of) {
   return core.num_rows == core.num_columns && core.totals->free_rows > core.num_rows / one_of;
 }
 
-// Whether it made fewer than one in so many tight.
 template <class Cost>
-DEVICE bool tightens_fewer(const Core<Cost>& core, Vertex one_of) {
-  return core.totals->tight_rows < core.num_rows / one_of;
+DEVICE bool was_of_use(const Core<Cost>& core) {
+  return core.num_rows - core.totals->tight_rows <= core.num_rows / ROWS_OF_AN_AUCTION;
+}
+template <class Cost>
+DEVICE bool was_of_no_use(const Core<Cost>& core) {
+  return core.totals->tight_rows < core.num_rows / ROWS_OF_AN_AUCTION;
 }
 
 template <class Cost, class Dual>
@@ -82,10 +86,17 @@ DEVICE Auction<Core<Cost>> auction_of(const Core<Cost>& core, const AssignmentTa
           task.matching, task.v,                spread};
 }
 
-// Whether most rows have more equal offers than the core has room for: then the matrix has far more tight edges.
+// Whether rows have so many equal best offers that a core of other entries than these has no room: then the matrix has far
+// more tight edges.
 template <class Cost>
 DEVICE bool is_tied(const Core<Cost>& core) {
-  return core.totals->spreads.num_rows < core.num_rows / 2;
+  return core.totals->best_offers > static_cast<Count>(core.num_rows) * Core<Cost>::STRATA;
+}
+
+// Whether the start is its own: no assignment and no duals are given, nor is it told to start from nothing.
+template <class Dual>
+DEVICE bool starts_anew(const AssignmentTask<Dual>& task) {
+  return !task.has_duals && task.start != AssignmentStart::given && task.start != AssignmentStart::none;
 }
 
 // One copy for all that need it: with three, the compiler makes each slower by far.
@@ -134,6 +145,7 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
     team.each(core.num_rows, [&](Count row) { task.matching.row_match[row] = NONE; });
     return team;
   }
+  if (is_tied(core)) return team;
   auto auction = auction_of(core, task, spread);
   auction.carve(workspace);
   if (!auction.run(team, LONGER_CHAINS)) {
@@ -281,21 +293,24 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
   from_duals.has_duals = true;
   from_duals.many_paths = true;
   from_duals.workspace = workspace.rest();
+  auto from_minima = from_duals;
+  from_minima.start = AssignmentStart::reduce;
+  from_minima.has_duals = false;
 
   const bool is_square = costs.num_rows == costs.num_columns;
   bool lacked_columns = false;
   team = start_core(team, core, task, spread, workspace, &lacked_columns);
+  if (starts_anew(task) && is_tied(core)) {
+    team = search_matrix(team, core, from_minima);
+    return;
+  }
   // Where no epsilon is small enough, as for costs of many magnitudes, an auction is of no use.
-  bool was_useless = tightens_fewer(core, ROWS_OF_NO_USE);
-  const bool was_misled =
-      leaves_more(core, ROWS_MISLED) || (lacked_columns && !was_useless && tightens_fewer(core, ROWS_OF_USE));
+  bool was_useless = was_of_no_use(core);
+  const bool was_misled = leaves_more(core, ROWS_MISLED) || (lacked_columns && !was_useless && !was_of_use(core));
   if (was_misled) {
     team = bid_in_matrix(team, core, from_duals, spread, workspace);
-    was_useless = tightens_fewer(core, ROWS_OF_NO_USE);
+    was_useless = was_of_no_use(core);
   }
-  auto from_minima = from_duals;
-  from_minima.start = AssignmentStart::reduce;
-  from_minima.has_duals = false;
   auto next_search = was_useless ? from_minima : from_duals;
   if (was_useless) {
     team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
@@ -340,7 +355,7 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
     team = bound_duals(team, core, from_duals, 2 * spread);  // what is free after an auction may lie above zero
   } else {
     team = bid_in_matrix(team, core, from_duals, spread, workspace);
-    if (tightens_fewer(core, ROWS_OF_NO_USE)) next_search = from_minima;
+    if (was_of_no_use(core)) next_search = from_minima;
   }
   team = search_matrix(team, core, next_search);
 }

@@ -31,6 +31,7 @@ struct Core {
     Count found, added;  // by repricing: entries that the duals overprice; those the core had room for
     Count free_rows;     // that the last auction in the core left
     Count tight_rows;    // that an auction made tight, where refining its prices did not end; else all
+    Count best_offers;   // entries that began the core and are the best of their row
   };
 
   DenseCosts<Cost> dense;
@@ -65,6 +66,7 @@ struct Core {
     }
     team.sync();
     SpreadsOfSome<Dual> spreads;
+    Count best_offers = 0;
     const RowPass<Cost> pass{dense};
     pass.each_few_rows(team, [&](Vertex first_row) {
       BestTwo best[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
@@ -80,10 +82,11 @@ struct Core {
         bound[r][s] = roughly_above<Rough>(best[r][s].second);
       });
       for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < num_rows; ++r) {
-        add_best(team, first_row + r, best[r], v, spreads);
+        best_offers += add_best(team, first_row + r, best[r], v, spreads);
       }
     });
     spreads.add_to(team, &totals->spreads);
+    team.add_all(&totals->best_offers, best_offers);
     team.sync();
   }
 
@@ -142,7 +145,6 @@ struct Core {
   struct BestTwo {
     Dual least, second;
     Vertex at_least, at_second;
-
     DEVICE void add(Dual reduced, Vertex column) {
       const bool is_least = reduced < least, is_second = reduced < second;
       second = is_least ? least : is_second ? reduced : second;
@@ -162,8 +164,9 @@ struct Core {
     return team.min_group(least);
   }
 
+  // Returns how many of those that this lane adds are the best of the row.
   template <class Team, class Strata>
-  DEVICE void add_best(const Team& team, Vertex row, const Strata& best, const Dual* v,
+  DEVICE Vertex add_best(const Team& team, Vertex row, const Strata& best, const Dual* v,
                        SpreadsOfSome<Dual>& spreads) const {
     Dual least = infinite(), minus_worst = infinite();
     const auto add_one = [&](Dual reduced, Vertex column) {
@@ -180,6 +183,12 @@ struct Core {
     least = team.min_group(least);
     minus_worst = team.min_group(minus_worst);
     if (team.lane() == 0 && least != infinite()) spreads.add_spread(-minus_worst - least);
+    Vertex best_offers = 0;
+    for (const BestTwo& of_stratum : best) {
+      best_offers += of_stratum.at_least != NONE && of_stratum.least == least;
+      best_offers += of_stratum.at_second != NONE && of_stratum.second == least;
+    }
+    return best_offers;
   }
 
   DEVICE bool contains(Vertex row, Vertex column) const {
