@@ -1,0 +1,113 @@
+// module_search.cpp: dense assignment by the search on host threads, for Python; and the room that its programs want of a GPU.
+#include "batch.cuh"
+#include "core_assignment.cuh"
+#include "module.hpp"
+#include "munkres.cuh"
+
+namespace {
+
+template <class Cost>
+nb::tuple assign_by_search(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
+                      Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                      Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels, Array<Vertex> augmentations,
+                      int start, bool has_duals, bool classical, bool many_paths, int threads) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, many_paths);
+  const auto run = [&](auto edges) {
+    using Edges = decltype(edges);
+    return call.run(assignment_workspace_size<Edges>(problem, team_tile(threads)), threads,
+                    [&](HostTeam& team) { assign<Edges>(team, problem, call.task); });
+  };
+  return classical ? run(ClassicalEdges<Cost>{}) : run(TightEdges<Cost>{});
+}
+
+template <class Cost>
+nb::tuple assign_core(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
+                      Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                      Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels, Array<Vertex> augmentations,
+                      int start, bool has_duals, typename DenseCosts<Cost>::Dual spread, int threads) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, true);
+  return call.run(core_workspace_size(problem, team_tile(threads)), threads,
+                  [&](HostTeam& team) { assign_by_core(team, problem, call.task, spread); });
+}
+
+template <class Cost, class Slack>
+nb::tuple assign_by_slacks(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
+                           Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                           Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels,
+                           Array<Vertex> augmentations, int start, bool has_duals, int form, Array<Slack> slacks,
+                           int threads) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, false);
+  auto least = problem.infinite();
+  return call.run(munkres_workspace_size(problem, team_tile(threads)), threads, [&](HostTeam& team) {
+    Munkres<Cost, Slack> munkres{problem, call.task};
+    munkres.set_up(static_cast<MunkresForm>(form), slacks.data(), &least);
+    run_munkres(team, munkres);
+  });
+}
+
+Count gpu_assignment_workspace_size(int num_rows, int num_columns, int threads, bool classical) {
+  const DenseCosts<double> costs{num_rows, num_columns, nullptr, 0, 0, false, 0};
+  const Count team_tile = static_cast<Count>(threads) * DEVICE_TILE;
+  return classical ? assignment_workspace_size<ClassicalEdges<double>>(costs, team_tile)
+                   : assignment_workspace_size<TightEdges<double>>(costs, team_tile);
+}
+
+Count gpu_core_workspace_size(int num_rows, int num_columns, int threads) {
+  const DenseCosts<double> costs{num_rows, num_columns, nullptr, 0, 0, false, 0};
+  return core_workspace_size(costs, static_cast<Count>(threads) * DEVICE_TILE);
+}
+
+Count gpu_batch_workspace_size(int num_rows, int num_columns, int threads, bool classical) {
+  const DenseCosts<double> costs{num_rows, num_columns, nullptr, 0, 0, false, 0};
+  const Count team_tile = static_cast<Count>(threads) * DEVICE_TILE;
+  return classical ? batch_workspace_size<ClassicalEdges<double>>(costs, team_tile)
+                   : batch_workspace_size<TightEdges<double>>(costs, team_tile);
+}
+
+Count gpu_munkres_workspace_size(int num_rows, int num_columns, int threads) {
+  return munkres_workspace_size(DenseCosts<double>{num_rows, num_columns, nullptr, 0, 0, false, 0},
+                                static_cast<Count>(threads) * DEVICE_TILE);
+}
+
+template <class Cost>
+void define_search_for(nb::module_& m) {
+  m.def("assign_by_core", &assign_core<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "spread"_a, "threads"_a);
+  m.def("assign_by_search", &assign_by_search<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "classical"_a,
+        "many_paths"_a, "threads"_a);
+}
+
+template <class Cost, class Slack>
+void define_munkres_for(nb::module_& m) {
+  m.def("assign_by_slacks", &assign_by_slacks<Cost, Slack>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "form"_a,
+        "slacks"_a.noconvert(), "threads"_a);
+}
+
+}  // namespace
+
+void define_search(nb::module_& m) {
+  define_search_for<std::int32_t>(m);
+  define_search_for<Count>(m);
+  define_search_for<float>(m);
+  define_search_for<double>(m);
+  define_munkres_for<std::int32_t, std::int32_t>(m);
+  define_munkres_for<std::int32_t, Count>(m);
+  define_munkres_for<Count, Count>(m);
+  define_munkres_for<float, double>(m);
+  define_munkres_for<double, double>(m);
+  m.def("munkres_workspace_size", &gpu_munkres_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
+  m.def("assignment_workspace_size", &gpu_assignment_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
+        "classical"_a);
+  m.def("core_workspace_size", &gpu_core_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
+  m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
+        "classical"_a);
+  m.attr("MOST_REPRICINGS") = MOST_REPRICINGS;
+}

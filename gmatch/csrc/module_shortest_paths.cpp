@@ -1,0 +1,395 @@
+// module_shortest_paths.cpp: dense assignment by serial shortest paths, small problems, and batches, for Python.
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <optional>
+
+#include "batch.cuh"
+#include "core_shortest_path.hpp"
+#include "module.hpp"
+#include "shortest_path.hpp"
+
+namespace {
+
+// Integer costs too far from zero for the marks of the serial method, moved to where the least of them is zero.
+struct MovedCosts {
+  std::vector<Count> entries;
+  DenseCosts<Count> costs;
+  Count offset;
+
+  MovedCosts(const DenseCosts<Count>& from, Count least)
+      : entries(static_cast<std::size_t>(from.num_rows) * from.num_columns), costs(from), offset(least) {
+    Count* entry = entries.data();
+    for (Vertex row = 0; row < from.num_rows; ++row) {
+      for (Vertex column = 0; column < from.num_columns; ++column) *entry++ = from.at(row, column) - offset;
+    }
+    costs = {from.num_rows, from.num_columns, entries.data(), from.num_columns, 1, false, from.infinite()};
+  }
+};
+
+template <class Cost>
+Vertex solve_serially(const DenseCosts<Cost>& costs, const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
+                      const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
+                      ShortestPathCounters& counters) {
+  if constexpr (std::is_same_v<Cost, Count>) {
+    if (options.least_cost < -Distance<Count>::MAX_COST || options.greatest_cost > Distance<Count>::MAX_COST) {
+      const MovedCosts moved(costs, options.least_cost);
+      const Count spread = options.greatest_cost - options.least_cost;
+      const Vertex size = solve_by_shortest_paths(moved.costs, {0, spread, false, false}, result, counters);
+      for (Vertex row = 0; row < costs.num_rows; ++row) result.u[row] += moved.offset;
+      return size;
+    }
+  }
+  return solve_by_shortest_paths(costs, options, result, counters);
+}
+
+template <class Cost>
+nb::dict assign_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
+                   typename DenseCosts<Cost>::Dual least_cost, typename DenseCosts<Cost>::Dual greatest_cost,
+                   Array<Vertex> row_match, Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                   Array<typename DenseCosts<Cost>::Dual> v, bool has_duals) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  ShortestPathCounters counted{};
+  Vertex size;
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  {
+    const nb::gil_scoped_release release;
+    const std::unique_ptr<bool[]> in_witness(new bool[problem.num_rows]);
+    size = solve_serially(problem, {least_cost, greatest_cost, has_duals, false},
+                          {u.data(), v.data(), row_match.data(), col_match.data(), in_witness.get()}, counted);
+  }
+  return to_dict(size, 0, counted, lap(clock, now));
+}
+
+// The core on one core of the host; where it gives up, the whole matrix, from the duals there are.
+template <class Cost>
+nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
+                        typename DenseCosts<Cost>::Dual least_cost, typename DenseCosts<Cost>::Dual greatest_cost,
+                        Array<Vertex> row_match, Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                        Array<typename DenseCosts<Cost>::Dual> v, bool has_duals, int threads) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  CoreCounters counted{};
+  Vertex size;
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  bool gave_up;
+  {
+    const nb::gil_scoped_release release;
+    const std::unique_ptr<bool[]> in_witness(new bool[problem.num_rows]);
+    const ShortestPathResult<typename DenseCosts<Cost>::Dual> result{u.data(), v.data(), row_match.data(),
+                                                                     col_match.data(), in_witness.get()};
+    size = solve_by_core(problem, has_duals, threads, result, counted);
+    gave_up = size == NONE;
+    if (gave_up) {
+      const bool from_duals = has_duals || counted.sparse.augmentations > 0;
+      size = solve_serially(problem, {least_cost, greatest_cost, from_duals, false}, result, counted.dense);
+    }
+  }
+  nb::dict report = to_dict(size, counted.sparse.start_size, counted.sparse, lap(clock, now));
+  report["phases"] = counted.sparse.augmentations + counted.dense.augmentations;
+  report["levels"] = report["rows_scanned"] = counted.sparse.rows_scanned + counted.dense.rows_scanned;
+  report["dual_steps"] = counted.sparse.dual_updates + counted.dense.dual_updates;
+  report["edges_inspected"] = counted.sparse.entries_read + counted.dense.entries_read;
+  report["repricings"] = counted.times_learned;
+  report["price_ns"] = counted.price_ns;
+  report["search_ns"] = nb::cast<Count>(report["search_ns"]) - counted.price_ns;
+  report["gave_up"] = gave_up;
+  return report;
+}
+
+// Rows or columns of a small problem, whichever are fewer, at most; and of one that other Python threads wait for.
+constexpr Vertex SMALL_SIDE = 512, VERY_SMALL_SIDE = 64;
+
+// The range of the finite entries of a matrix, and what else it holds.
+template <class Cost>
+struct CostRange {
+  Cost lowest, highest;
+  bool nan, plus_inf, minus_inf;
+
+  void add(Cost entry) {
+    lowest = entry < lowest ? entry : lowest;
+    highest = entry > highest ? entry : highest;
+  }
+};
+
+template <class Cost>
+CostRange<Cost> empty_range() {
+  using Limits = std::numeric_limits<Cost>;
+  return {Limits::has_infinity ? Limits::infinity() : Limits::max(),
+          Limits::has_infinity ? -Limits::infinity() : Limits::lowest(), false, false, false};
+}
+
+// The same of a row of floats whose entries lie side by side, in lanes.
+template <class Cost>
+VECTOR_CLONES void add_floats(CostRange<Cost>& range, const Cost* row, Count columns) {
+  constexpr int LANES = 32;
+  constexpr Cost INFINITE = std::numeric_limits<Cost>::infinity();
+  Cost lowest[LANES], highest[LANES], least[LANES], most[LANES], odd[LANES];
+  for (int lane = 0; lane < LANES; ++lane) {
+    lowest[lane] = least[lane] = INFINITE;
+    highest[lane] = most[lane] = -INFINITE;
+    odd[lane] = 0;
+  }
+  const auto add = [&](int lane, Cost entry) {
+    const Cost above = entry > -INFINITE ? entry : INFINITE, below = entry < INFINITE ? entry : -INFINITE;
+    lowest[lane] = above < lowest[lane] ? above : lowest[lane];
+    highest[lane] = below > highest[lane] ? below : highest[lane];
+    least[lane] = entry < least[lane] ? entry : least[lane];
+    most[lane] = entry > most[lane] ? entry : most[lane];
+    odd[lane] = entry == entry ? odd[lane] : 1;
+  };
+  const Count whole = columns / LANES * LANES;
+  for (Count begin = 0; begin < whole; begin += LANES) {
+    for (int lane = 0; lane < LANES; ++lane) add(lane, row[begin + lane]);
+  }
+  for (Count column = whole; column < columns; ++column) add(static_cast<int>(column - whole), row[column]);
+  for (int lane = 0; lane < LANES; ++lane) {
+    range.lowest = std::min(range.lowest, lowest[lane]);
+    range.highest = std::max(range.highest, highest[lane]);
+    range.minus_inf |= least[lane] == -INFINITE;
+    range.plus_inf |= most[lane] == INFINITE;
+    range.nan |= odd[lane] != 0;
+  }
+}
+
+template <class Cost>
+void add_row(CostRange<Cost>& range, const Cost* row, Count columns, Count stride) {
+  if constexpr (std::numeric_limits<Cost>::has_infinity) {
+    if (stride == 1) return add_floats(range, row, columns);
+  }
+  CostRange<Cost> here = range;
+  if constexpr (std::numeric_limits<Cost>::has_infinity) {
+    const Cost infinity = std::numeric_limits<Cost>::infinity();
+    bool nan = false, plus_inf = false, minus_inf = false;
+    for (Count column = 0; column < columns; ++column) {
+      const Cost entry = row[column * stride];
+      nan |= entry != entry;
+      plus_inf |= entry == infinity;
+      minus_inf |= entry == -infinity;
+      here.lowest = entry < here.lowest && entry != -infinity ? entry : here.lowest;
+      here.highest = entry > here.highest && entry != infinity ? entry : here.highest;
+    }
+    here.nan |= nan;
+    here.plus_inf |= plus_inf;
+    here.minus_inf |= minus_inf;
+  } else {
+    for (Count column = 0; column < columns; ++column) here.add(row[column * stride]);
+  }
+  range = here;
+}
+
+// A matrix in one piece is one long row.
+template <class Cost>
+void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count columns, Count row_stride,
+              Count column_stride) {
+  const bool by_rows = column_stride == 1 && row_stride == columns;
+  const bool by_columns = row_stride == 1 && column_stride == rows;
+  if (by_rows || by_columns) return add_row(range, entries, rows * columns, 1);
+  for (Count row = 0; row < rows; ++row) add_row(range, entries + row * row_stride, columns, column_stride);
+}
+
+// What a small call leaves in one array of 8-byte cells, so that it costs no more than it must; Python takes it apart when
+// it is asked for: these counters; the rows, the columns and the costs of the pairs, in the order of the rows; u, v, row_match
+// and col_match.
+enum SmallCounter { small_augmentations, small_rows_scanned, small_dual_updates, small_entries_read, small_ns, SMALL_COUNTERS };
+
+// Costs that need no second look: those that count are far from every overflow.
+template <class Cost>
+bool is_plain(const CostRange<Cost>& range) {
+  constexpr double FAR = std::numeric_limits<Cost>::is_integer ? 0x1p56 : std::is_same_v<Cost, float> ? 3e38 : 1e290;
+  return !range.nan && !range.minus_inf && range.lowest >= -FAR && range.highest <= FAR;
+}
+
+template <class Cost>
+bool assign_small_as(const nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>& given, Count* cells) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  const Cost* entries = static_cast<const Cost*>(given.data());
+  const Vertex rows = static_cast<Vertex>(given.shape(0)), columns = static_cast<Vertex>(given.shape(1));
+  std::optional<nb::gil_scoped_release> others_may_run;
+  if (std::min(rows, columns) > VERY_SMALL_SIDE) others_may_run.emplace();
+  CostRange<Cost> range = empty_range<Cost>();
+  add_rows(range, entries, rows, columns, given.stride(0), given.stride(1));
+  if (!is_plain(range)) return false;
+
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  const bool transposed =
+      rows > columns || (rows == columns && std::abs(given.stride(0)) < std::abs(given.stride(1)));
+  const Vertex fewer = std::min(rows, columns), more = std::max(rows, columns);
+  const DenseCosts<Cost> costs{fewer, more, entries, given.stride(transposed), given.stride(!transposed), false,
+                               DenseCosts<Cost>::infinite()};
+  Count* pair_rows = cells + SMALL_COUNTERS;
+  Count* pair_columns = pair_rows + fewer;
+  Dual* pair_costs = reinterpret_cast<Dual*>(pair_columns + fewer);
+  Dual* u = pair_costs + fewer;
+  Dual* v = u + rows;
+  Vertex* row_match = reinterpret_cast<Vertex*>(v + columns);
+  Vertex* col_match = row_match + rows;
+  bool in_witness[SMALL_SIDE];
+  ShortestPathCounters counted{};
+  const ShortestPathResult<Dual> result = transposed
+                                              ? ShortestPathResult<Dual>{v, u, col_match, row_match, in_witness}
+                                              : ShortestPathResult<Dual>{u, v, row_match, col_match, in_witness};
+  const Vertex matched = solve_by_shortest_paths(
+      costs, {static_cast<Dual>(range.lowest), static_cast<Dual>(range.highest), false, false}, result, counted);
+  if (matched < fewer) return false;
+  for (Vertex row = 0; row < rows; ++row) {
+    const Vertex column = row_match[row];
+    if (column == NONE) continue;
+    *pair_rows++ = row;
+    *pair_columns++ = column;
+    *pair_costs++ = static_cast<Dual>(entries[row * given.stride(0) + column * given.stride(1)]);
+  }
+  cells[small_augmentations] = counted.augmentations;
+  cells[small_rows_scanned] = counted.rows_scanned;
+  cells[small_dual_updates] = counted.dual_updates;
+  cells[small_entries_read] = counted.entries_read;
+  cells[small_ns] = lap(clock, now);
+  return true;
+}
+
+// False: costs of another type, or that need a second look, or have no assignment. `cells` has room for what is left in it.
+bool assign_small(nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu> costs, Array<Count> cells) {
+  if (costs.dtype() == nb::dtype<double>()) return assign_small_as<double>(costs, cells.data());
+  if (costs.dtype() == nb::dtype<std::int32_t>()) return assign_small_as<std::int32_t>(costs, cells.data());
+  if (costs.dtype() == nb::dtype<std::int64_t>()) return assign_small_as<Count>(costs, cells.data());
+  if (costs.dtype() == nb::dtype<float>()) return assign_small_as<float>(costs, cells.data());
+  return false;
+}
+
+// Independent problems, each by one thread: the threads take the next one in turn.
+template <class Cost>
+nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::device::cpu> problems,
+                      nb::ndarray<const Cost, nb::device::cpu> entries, bool maximize, nb::handle limit,
+                      typename DenseCosts<Cost>::Dual least_cost, typename DenseCosts<Cost>::Dual greatest_cost,
+                      nb::ndarray<Vertex, nb::ndim<2>, nb::c_contig, nb::device::cpu> row_match,
+                      nb::ndarray<Vertex, nb::ndim<2>, nb::c_contig, nb::device::cpu> col_match,
+                      nb::ndarray<typename DenseCosts<Cost>::Dual, nb::ndim<2>, nb::c_contig, nb::device::cpu> u,
+                      nb::ndarray<typename DenseCosts<Cost>::Dual, nb::ndim<2>, nb::c_contig, nb::device::cpu> v,
+                      nb::ndarray<Cost, nb::ndim<2>, nb::c_contig, nb::device::cpu> pair_costs,
+                      const std::string& method, int start, bool many_paths, int threads) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  std::vector<Report> reports(problems.shape(0));
+  const Batch<Cost> batch{reinterpret_cast<const BatchProblem*>(problems.data()),
+                          0,
+                          static_cast<int>(problems.shape(0)),
+                          static_cast<Vertex>(row_match.shape(1)),
+                          static_cast<Vertex>(col_match.shape(1)),
+                          entries.data(),
+                          maximize,
+                          limit.is_none() ? DenseCosts<Cost>::infinite() : nb::cast<Dual>(limit),
+                          row_match.data(),
+                          col_match.data(),
+                          u.data(),
+                          v.data(),
+                          pair_costs.data(),
+                          reports.data(),
+                          static_cast<AssignmentStart>(start),
+                          many_paths};
+  const auto solve_by_search = [&](int p, auto edges) {
+    using Edges = decltype(edges);
+    const std::unique_ptr<char[]> memory(new char[batch_workspace_size<Edges>(batch.costs(p), HostTeam::TILE)]);
+    HostTeam team(0, 1, nullptr);
+    assign_problem<Edges>(team, batch, p, memory.get());
+  };
+  const auto solve_serially_in_batch = [&](int p) {
+    const DenseCosts<Cost> costs = batch.costs(p);
+    ShortestPathCounters counted{};
+    const std::unique_ptr<bool[]> in_witness(new bool[costs.num_rows]);
+    const HostTeam clock(0, 1, nullptr);
+    Count now = clock.nanoseconds();
+    Report& report = reports[p];
+    report.size = solve_serially(costs, {least_cost, greatest_cost, false, false},
+                                 {batch.of_rows(p, batch.u, batch.v), batch.of_columns(p, batch.u, batch.v),
+                                  batch.of_rows(p, batch.row_match, batch.col_match),
+                                  batch.of_columns(p, batch.row_match, batch.col_match), in_witness.get()},
+                                 counted);
+    note_pair_costs(clock, batch, p, costs,
+                    {costs.num_rows, costs.num_columns, batch.of_rows(p, batch.row_match, batch.col_match), nullptr});
+    report.phases = counted.augmentations;
+    report.levels = report.rows_scanned = counted.rows_scanned;
+    report.dual_steps = counted.dual_updates;
+    report.edges_inspected = counted.entries_read;
+    report.search_ns = lap(clock, now);
+  };
+  {
+    const nb::gil_scoped_release release;
+    std::atomic<int> next{0};
+    std::exception_ptr error;  // must not leave its thread
+    std::mutex mutex;
+    run_on_host(threads, [&](HostTeam&) {
+      try {
+        for (int p = next++; p < batch.num_problems; p = next++) {
+          if (method == "jv") solve_serially_in_batch(p);
+          else if (method == "classical") solve_by_search(p, ClassicalEdges<Cost>{});
+          else solve_by_search(p, TightEdges<Cost>{});
+        }
+      } catch (...) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        error = std::current_exception();
+      }
+    });
+    if (error) std::rethrow_exception(error);
+  }
+  nb::list answers;
+  for (const Report& report : reports) answers.append(to_tuple(report));
+  return answers;
+}
+
+template <class Cost>
+nb::tuple inspect_costs(CostMatrix<Cost> costs, int threads) {
+  std::vector<CostRange<Cost>> ranges(threads, empty_range<Cost>());
+  {
+    const nb::gil_scoped_release release;
+    // Along the rows as they lie in memory.
+    const bool by_columns = std::abs(costs.stride(0)) < std::abs(costs.stride(1));
+    const int row = by_columns ? 1 : 0, column = 1 - row;
+    run_on_host(threads, [&](HostTeam& team) {
+      CostRange<Cost> range = empty_range<Cost>();
+      team.each_tile(costs.shape(row), [&](Count i) {
+        add_row(range, costs.data() + i * costs.stride(row), costs.shape(column), costs.stride(column));
+      });
+      ranges[team.rank()] = range;
+    });
+  }
+  CostRange<Cost> all = empty_range<Cost>();
+  for (const CostRange<Cost>& range : ranges) {
+    all.lowest = std::min(all.lowest, range.lowest);
+    all.highest = std::max(all.highest, range.highest);
+    all.nan |= range.nan;
+    all.plus_inf |= range.plus_inf;
+    all.minus_inf |= range.minus_inf;
+  }
+  return nb::make_tuple(all.lowest, all.highest, all.nan, all.plus_inf, all.minus_inf);
+}
+
+template <class Cost>
+void define_shortest_paths_for(nb::module_& m) {
+  m.def("assign_batch", &assign_batch<Cost>, "problems"_a.noconvert(), "entries"_a.noconvert(), "maximize"_a,
+        "limit"_a.none(), "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(),
+        "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "method"_a, "start"_a, "many_paths"_a, "threads"_a);
+  m.def("inspect_costs", &inspect_costs<Cost>, "costs"_a.noconvert(), "threads"_a);
+  m.def("assign_jv", &assign_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
+        "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "has_duals"_a);
+  m.def("assign_core_jv", &assign_core_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
+        "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "has_duals"_a, "threads"_a);
+}
+
+}  // namespace
+
+void define_shortest_paths(nb::module_& m) {
+  define_shortest_paths_for<std::int32_t>(m);
+  define_shortest_paths_for<Count>(m);
+  define_shortest_paths_for<float>(m);
+  define_shortest_paths_for<double>(m);
+  m.def("assign_small", &assign_small, "costs"_a.noconvert(), "cells"_a.noconvert());
+  m.attr("SMALL_COUNTERS") = static_cast<int>(SMALL_COUNTERS);
+  m.attr("SMALL_SIDE") = SMALL_SIDE;
+}

@@ -1,0 +1,97 @@
+// module_sparse.cpp: sparse assignment on the host, for Python.
+#include "csr_edges.cuh"
+#include "module.hpp"
+#include "sparse_assignment.cuh"
+#include "sparse_shortest_path.hpp"
+
+namespace {
+
+// Whether a row has two entries in one column. The arrays are trusted.
+template <class Offset, class Column>
+bool has_duplicates(Array<const Offset> offsets, Array<const Column> columns, int num_columns) {
+  const nb::gil_scoped_release release;
+  const Vertex num_rows = static_cast<Vertex>(offsets.shape(0)) - 1;
+  const CsrEdges<Offset, Column> edges{num_rows, num_columns, offsets.data(), columns.data()};
+  std::vector<Vertex> last_row(num_columns, NONE);
+  for (Vertex row = 0; row < num_rows; ++row) {
+    for (Offset edge = edges.begin(row); edge < edges.end(row); ++edge) {
+      Vertex& last = last_row[edges.column(edge)];
+      if (last == row) return true;
+      last = row;
+    }
+  }
+  return false;
+}
+
+template <class Costs, class Offset, class Column, class Cost>
+Costs sparse_costs(const Array<const Offset>& offsets, const Array<const Column>& columns,
+                   const Array<const Cost>& costs, bool maximize, const Array<Vertex>& col_match) {
+  return {static_cast<Vertex>(offsets.shape(0)) - 1, static_cast<Vertex>(col_match.shape(0)), offsets.data(),
+          columns.data(), costs.data(), maximize};
+}
+
+template <class Offset, class Column, class Cost>
+nb::dict assign_sparse_jv(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
+                          bool maximize, Array<Vertex> row_match, Array<Vertex> col_match,
+                          Array<typename DualOf<Cost>::type> u, Array<typename DualOf<Cost>::type> v, bool has_duals) {
+  using Costs = const SparseCosts<Cost, Offset, Column>;
+  Costs problem = sparse_costs<SparseCosts<Cost, Offset, Column>>(offsets, columns, costs, maximize, col_match);
+  SparseShortestPathCounters counted{};
+  Vertex size;
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  {
+    const nb::gil_scoped_release release;
+    SparseShortestPathSolver<Costs> solver(problem, counted);
+    size = solver.solve(has_duals, row_match.data(), col_match.data(), u.data(), v.data());
+  }
+  return to_dict(size, counted.start_size, counted, lap(clock, now));
+}
+
+template <class Offset, class Column, class Cost>
+nb::tuple assign_sparse_tree(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
+                             bool maximize, Array<Vertex> row_match, Array<Vertex> col_match,
+                             Array<typename DualOf<Cost>::type> u, Array<typename DualOf<Cost>::type> v,
+                             Array<Vertex> levels, Array<Vertex> augmentations, int start, bool has_duals,
+                             bool many_paths, typename DualOf<Cost>::type spread, int threads) {
+  using Costs = SparseCosts<Cost, Offset, Column>;
+  const Costs problem = sparse_costs<Costs>(offsets, columns, costs, maximize, col_match);
+  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, many_paths);
+  return call.run(sparse_assignment_workspace_size(problem), threads,
+                  [&](HostTeam& team) { assign_stored(team, problem, call.task, spread); });
+}
+
+Count gpu_sparse_assignment_workspace_size(int num_rows, int num_columns) {
+  return sparse_assignment_workspace_size(SparseCosts<double, Count, Count>{num_rows, num_columns, nullptr, nullptr,
+                                                                            nullptr, false});
+}
+
+template <class Offset, class Column, class Cost>
+void define_sparse_assignment_for(nb::module_& m) {
+  m.def("assign_sparse_jv", &assign_sparse_jv<Offset, Column, Cost>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
+        "costs"_a.noconvert(), "maximize"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(),
+        "v"_a.noconvert(), "has_duals"_a);
+  m.def("assign_sparse_tree", &assign_sparse_tree<Offset, Column, Cost>, "offsets"_a.noconvert(),
+        "columns"_a.noconvert(), "costs"_a.noconvert(), "maximize"_a, "row_match"_a.noconvert(),
+        "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "levels"_a.noconvert(),
+        "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "many_paths"_a, "spread"_a, "threads"_a);
+}
+
+template <class Offset, class Column>
+void define_sparse_for(nb::module_& m) {
+  m.def("has_duplicates", &has_duplicates<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
+        "num_columns"_a);
+  define_sparse_assignment_for<Offset, Column, std::int32_t>(m);
+  define_sparse_assignment_for<Offset, Column, Count>(m);
+  define_sparse_assignment_for<Offset, Column, float>(m);
+  define_sparse_assignment_for<Offset, Column, double>(m);
+}
+
+}  // namespace
+
+void define_sparse_assignment(nb::module_& m) {
+  define_sparse_for<std::int32_t, std::int32_t>(m);
+  define_sparse_for<std::int64_t, std::int32_t>(m);
+  define_sparse_for<std::int64_t, std::int64_t>(m);
+  m.def("sparse_assignment_workspace_size", &gpu_sparse_assignment_workspace_size, "num_rows"_a, "num_columns"_a);
+}
