@@ -629,7 +629,7 @@ def test_search_goes_on_in_the_matrix_where_most_rows_tie(device: str) -> None:
     assert stats["dense_searches"] == 1 and stats["start_size"] > 200
 
 
-def test_rows_with_more_equal_offers_than_a_core_holds_are_left_to_the_matrix(device: str) -> None:
+def test_costs_of_which_most_best_offers_are_equal_are_left_to_the_matrix(device: str) -> None:
     """Points of ten places, not as many of one side as of the other in each."""
     rng = np.random.default_rng(0)
     places = rng.random((10, 2))

@@ -5,7 +5,7 @@
 //   auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; prices are refined then;
 //            where the core lacks columns, it learns of them, and the auction is held again;
 //            where all rows want the same columns, it is held in the whole matrix, and the core is picked anew by its prices;
-//            where rows have more equal offers than a core has room for, the search in the matrix takes the place of all this
+//            where half of the core's entries are the best of their rows, all equal, the search is held in the matrix at once
 //   search   matches the other rows of the core, exactly
 //   reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again;
 //            a core that has no room for it is picked anew, by the duals of now
@@ -71,6 +71,7 @@ DEVICE bool leaves_more(const Core<Cost>& core, Vertex one_of) {
   return core.num_rows == core.num_columns && core.totals->free_rows > core.num_rows / one_of;
 }
 
+// Of the last auction whose prices were refined; neither is true of one between.
 template <class Cost>
 DEVICE bool was_of_use(const Core<Cost>& core) {
   return core.num_rows - core.totals->tight_rows <= core.num_rows / ROWS_OF_AN_AUCTION;
@@ -86,8 +87,8 @@ DEVICE Auction<Core<Cost>> auction_of(const Core<Cost>& core, const AssignmentTa
           task.matching, task.v,                spread};
 }
 
-// Whether rows have so many equal best offers that a core of other entries than these has no room: then the matrix has far
-// more tight edges.
+// Whether half of the entries that begin the core are the best of their rows: more offers are equal then than a core has
+// room for beside others, and an auction of them leads nowhere.
 template <class Cost>
 DEVICE bool is_tied(const Core<Cost>& core) {
   return core.totals->best_offers > static_cast<Count>(core.num_rows) * Core<Cost>::STRATA;

@@ -1,4 +1,4 @@
-// module_search.cpp: dense assignment by the search on host threads, for Python; and the room that its programs want of a GPU.
+// module_search.cpp: dense assignment by the search on host threads, for Python; and the room its programs want of a GPU.
 #include "batch.cuh"
 #include "core_assignment.cuh"
 #include "module.hpp"
