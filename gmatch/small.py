@@ -40,7 +40,7 @@ def pairs_small(cost: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[A
 
 
 def _solved(cost: npt.NDArray[Any]) -> Any:
-    """The cells that csrc/module_matching.cpp and csrc/module_shortest_paths.cpp fill, or None."""
+    """The cells that csrc/module_shortest_paths.cpp fills, or None."""
     room = _room_for(cost.shape)
     if room == 0:
         return None

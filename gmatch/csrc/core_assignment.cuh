@@ -71,7 +71,7 @@ DEVICE bool leaves_more(const Core<Cost>& core, Vertex one_of) {
   return core.num_rows == core.num_columns && core.totals->free_rows > core.num_rows / one_of;
 }
 
-// Of the last auction whose prices were refined; neither is true of one between.
+// Of the last auction whose prices could not be refined to an end, since the core was picked; of use if there is none.
 template <class Cost>
 DEVICE bool was_of_use(const Core<Cost>& core) {
   return core.num_rows - core.totals->tight_rows <= core.num_rows / ROWS_OF_AN_AUCTION;

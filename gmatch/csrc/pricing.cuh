@@ -145,6 +145,7 @@ struct Core {
   struct BestTwo {
     Dual least, second;
     Vertex at_least, at_second;
+
     DEVICE void add(Dual reduced, Vertex column) {
       const bool is_least = reduced < least, is_second = reduced < second;
       second = is_least ? least : is_second ? reduced : second;
@@ -167,7 +168,7 @@ struct Core {
   // Returns how many of those that this lane adds are the best of the row.
   template <class Team, class Strata>
   DEVICE Vertex add_best(const Team& team, Vertex row, const Strata& best, const Dual* v,
-                       SpreadsOfSome<Dual>& spreads) const {
+                         SpreadsOfSome<Dual>& spreads) const {
     Dual least = infinite(), minus_worst = infinite();
     const auto add_one = [&](Dual reduced, Vertex column) {
       if (column == NONE) return;
