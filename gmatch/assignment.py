@@ -15,7 +15,7 @@ from .certificate import verify
 from .costs import DenseCosts
 from .errors import Infeasible, InvalidInput
 from .matching import max_matching
-from .methods import JV, Core, Tree, assignment_method_of, batch_method_of
+from .methods import JV, Core, Tree, assignment_method_of, batch_method_of, bids_pay
 from .result import STEPS, Assignment, AssignmentBatch, Status, all_others
 from .small import lap_small
 from .sparse_costs import SparseCosts, costs_of
@@ -39,15 +39,18 @@ class AssignmentStart(IntEnum):
     REDUCE = 1
     GIVEN = 2
     REGRET = 3
+    BIDS = 4
 
     @property
     def label(self) -> str:
         return self.name.lower()
 
 
+# None: the one that suits the method.
 STARTS = {
-    "auto": AssignmentStart.REDUCE,
+    "auto": None,
     "reduce": AssignmentStart.REDUCE,
+    "bids": AssignmentStart.BIDS,
     "regret": AssignmentStart.REGRET,
     "none": AssignmentStart.NONE,
 }
@@ -133,12 +136,15 @@ def lap(
         and ``"classical"`` (Date and Nagi 2016: all trees at once, with a slack for each column, or along lists of
         tight edges), ``"munkres"`` (Lopes et al. 2019: on a matrix of slacks, one more beside the costs), or an object
         with options: `JV`, `Core`, `Tree`, `Classical`, `Munkres`. Sparse costs take ``"jv"`` and ``"tree"``.
-    initial : {"auto", "reduce", "regret", "none"}, Assignment, or integer array of shape (rows,)
+    initial : {"auto", "reduce", "bids", "regret", "none"}, Assignment, or integer array of shape (rows,)
         What to start from. ``"reduce"`` takes the minima of rows and columns for duals, and matches what they make
-        tight; ``"auto"`` is that. ``"regret"`` matches by Vogel's rule: a column goes to the row that would lose most
-        by its second best (Kawtikwar, Cravens and Yang's report). ``"jv"`` and ``"core"`` have starts of their own. An
-        array holds the column of each row, -1 for a free one; it is checked, never changed, and the method keeps what
-        it can of it. An Assignment also brings its duals.
+        tight. ``"bids"`` goes on from there: for a while the rows that are left bid for the columns of others (Jonker
+        and Volgenant's augmenting row reduction, all rows at once). ``"regret"`` matches by Vogel's rule: a column
+        goes to the row that would lose most by its second best (Kawtikwar, Cravens and Yang's report). ``"auto"`` is
+        ``"bids"`` for ``"tree"`` and ``"classical"`` where few of the costs tie, else ``"reduce"``. ``"jv"`` and
+        ``"core"`` have starts of their own; sparse costs take no bids and no regret. An array holds the column of each
+        row, -1 for a free one; it is checked, never changed, and the method keeps what it can of it. An Assignment
+        also brings its duals.
     duals : (u, v), arrays of shapes (rows,) and (columns,)
         Duals to start from, such as those of an earlier `Assignment`: after a small change of the costs a small part
         of the work remains. They need not be feasible. Of the minimisation form: those of ``-cost`` when maximizing.
@@ -225,7 +231,7 @@ def lap(
     backend = backend_for(None, costs.device if device is None else device)
     dense = costs if isinstance(costs, DenseCosts) else None
     chosen, reason = assignment_method_of(method, backend.NAME, dense)
-    start = _start_of(initial, duals, costs)
+    start = _start_of(initial, duals, costs, chosen)
     if dense is None:
         _refuse_dense_options(chosen, start.kind)
     elif isinstance(chosen, Core) and not dense.fits_core():
@@ -261,6 +267,7 @@ def _lap_of_batch(
         )
     backend = backend_for(None, batch.device if device is None else device)
     chosen, reason = batch_method_of(method, backend.NAME, max(batch.shape[1:]))
+    start = _named_start(initial, bids_pay(chosen))
 
     def solve_alone(number: int) -> Assignment:
         try:
@@ -272,9 +279,7 @@ def _lap_of_batch(
     def settle(costs: DenseCosts, found: Any) -> int:
         return settle_ties(costs, found, Names.of(costs.shape, costs.transposed), lap)
 
-    result = solve_batch(
-        batch, backend.NAME, chosen, STARTS[initial], threads, solve_alone, settle if deterministic else None
-    )
+    result = solve_batch(batch, backend.NAME, chosen, start, threads, solve_alone, settle if deterministic else None)
     result.stats["reason"] = reason
     if certify:
         verify(batch, result)
@@ -345,8 +350,10 @@ def _solve_with_ways_out(
 def _refuse_dense_options(method: AssignmentMethod, start: AssignmentStart) -> None:
     if not isinstance(method, JV | Tree):
         raise InvalidInput(f"method {method.name!r} is for dense costs; use 'auto', 'jv' or 'tree' for sparse ones")
-    if start is AssignmentStart.REGRET:
-        raise InvalidInput("initial='regret' is for dense costs; use 'auto', 'reduce' or 'none' for sparse ones")
+    if start in (AssignmentStart.REGRET, AssignmentStart.BIDS):
+        raise InvalidInput(
+            f"initial={start.label!r} is for dense costs; use 'auto', 'reduce' or 'none' for sparse ones"
+        )
 
 
 def _run(
@@ -494,7 +501,14 @@ def _sum(counters: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     return counters | added | {"threads": max(counters["threads"], more["threads"])}
 
 
-def _start_of(initial: Any, duals: Any, costs: Costs) -> _Start:
+def _named_start(name: str, by_bids: bool) -> AssignmentStart:
+    named = STARTS[name]
+    if named is not None:
+        return named
+    return AssignmentStart.BIDS if by_bids else AssignmentStart.REDUCE
+
+
+def _start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) -> _Start:
     """The start as a backend takes it: for `costs.array`, with copies of given arrays where the costs live."""
     if duals is None and isinstance(initial, Assignment):
         duals = initial.u, initial.v
@@ -504,7 +518,7 @@ def _start_of(initial: Any, duals: Any, costs: Costs) -> _Start:
             raise InvalidInput(
                 f"unknown start {initial!r}; expected {', '.join(map(repr, STARTS))}, an Assignment, or an array"
             )
-        return _Start(STARTS[initial], None, v)
+        return _Start(_named_start(initial, isinstance(costs, DenseCosts) and bids_pay(method, costs)), None, v)
     row_match, col_match = _checked_assignment(initial, costs)
     return _Start(AssignmentStart.GIVEN, col_match if costs.transposed else row_match, v)
 

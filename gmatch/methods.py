@@ -376,8 +376,19 @@ def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: i
 
 # Integer costs that differ by no more than so many times the rows: they tie, and many paths have one length.
 FEW_VALUES = {"cpu": 0.7, "gpu": 0.4}
+# Where fewer values, bids of the rows that minima leave win little; the classical variant begins with lists else.
+FEW_VALUES_FOR_BIDS = {"tree": 0.4, "classical": 2}
 # A problem of fewer rows is solved by the search before pricing and an auction are done.
 FEW_ROWS = 256
+
+
+def bids_pay(method: AssignmentMethod, costs: DenseCosts | None = None) -> bool:
+    """Whether it is best to start from bids. None stands for problems that are not looked at first, as of a batch."""
+    if not isinstance(method, Tree | Classical):
+        return False
+    if costs is None:
+        return isinstance(method, Tree)
+    return costs.values_per_row() > FEW_VALUES_FOR_BIDS[type(method).__name__.lower()]
 
 
 def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:

@@ -29,7 +29,7 @@ METHODS = {
     "cpu": ("auto", *(method.name for method in gmatch.ASSIGNMENT_METHODS)),
     "gpu": ("auto", *(method.name for method in gmatch.ASSIGNMENT_METHODS if method.name != "jv")),
 }
-STARTS = ("auto", "reduce", "regret", "none")
+STARTS = ("auto", "reduce", "bids", "regret", "none")
 
 
 def on(array: np.ndarray, device: str) -> Any:

@@ -296,7 +296,8 @@ static void check_assignment(std::mt19937& random, Vertex rows, Vertex columns, 
   const Costs costs{rows, columns, entries.data(), columns, 1, false, Costs::infinite()};
   const Count expected = cost_by_shortest_paths(costs);
   check_core(costs, expected);
-  for (const AssignmentStart start : {AssignmentStart::none, AssignmentStart::reduce, AssignmentStart::regret}) {
+  for (const AssignmentStart start :
+       {AssignmentStart::none, AssignmentStart::reduce, AssignmentStart::bids, AssignmentStart::regret}) {
     for (const bool many_paths : {false, true}) {
       for (const int threads : {2, 8}) {
         expect(expected, cost_by_search<TightEdges<int>>(costs, start, many_paths, threads), costs, "tree", threads);

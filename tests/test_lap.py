@@ -127,6 +127,31 @@ def test_instances(name: str, device: str) -> None:
         assert abs(found - expected) <= 2 * Fraction(certificate.tolerance)
 
 
+@pytest.mark.parametrize("method", ["tree", "classical", "munkres"])
+def test_bids_leave_few_rows_to_the_search(method: str, device: str) -> None:
+    """Minima leave 21 or 22 rows of a hundred to it; and bids must not end where rows are displaced."""
+    n = 300
+    for dtype in (np.int32, np.float64):
+        cost = np.random.default_rng(3).integers(0, 1000 * n, (n, n)).astype(dtype)
+        minima = solve(cost, device, method=method, initial="reduce")
+        bids = solve(cost, device, method=method, initial="bids")
+        assert minima.cost == bids.cost and bids.stats["initial"] == "bids"
+        assert minima.stats["start_size"] < 0.85 * n and bids.stats["start_size"] > 0.95 * n
+        assert bids.stats["rows_scanned"] < minima.stats["rows_scanned"]
+
+
+def test_which_searches_start_from_bids(device: str) -> None:
+    rng = np.random.default_rng(4)
+    for most, starts in ((10, ("reduce", "reduce")), (60, ("bids", "reduce")), (10**6, ("bids", "bids"))):
+        cost = rng.integers(0, most, (60, 60))
+        found = tuple(solve(cost, device, method=method).stats["initial"] for method in ("tree", "classical"))
+        assert found == starts
+        assert solve(cost, device, method="munkres").stats["initial"] == "reduce"
+    assert solve(rng.random((60, 60)), device, method="tree-nearest").stats["initial"] == "bids"
+    for method, start in (("tree", "bids"), ("classical", "reduce")):
+        assert gmatch.lap(on(rng.random((3, 8, 8)), device), method=method).stats["initial"] == start
+
+
 @pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_no_rows_or_no_columns(shape: tuple, dtype: str, device: str) -> None:
@@ -272,7 +297,7 @@ def test_moving_costs_to_a_device_and_results_back(device: str) -> None:
 def test_stats() -> None:
     cost = np.random.default_rng(0).random((30, 40))
     stats = gmatch.lap(cost, method="tree").stats
-    assert stats["method"] == "tree-many" and stats["initial"] == "reduce" and stats["threads"] == 1
+    assert stats["method"] == "tree-many" and stats["initial"] == "bids" and stats["threads"] == 1
     assert set(stats["seconds"]) == {"start", "search", "augment", "price", "ties"}
     assert sum(stats["augmentations_per_phase"]) + stats["start_size"] == 30
     assert gmatch.lap(cost, method=gmatch.Tree("nearest"), initial="none").stats["initial"] == "none"
@@ -465,7 +490,11 @@ class TestStarts:
     @pytest.mark.parametrize(
         "initial, message",
         [
-            ("cheap", "unknown start 'cheap'; expected 'auto', 'reduce', 'regret', 'none', an Assignment, or an array"),
+            (
+                "cheap",
+                "unknown start 'cheap'; expected 'auto', 'reduce', 'bids', 'regret', 'none', an Assignment, or an "
+                "array",
+            ),
             (
                 [0, 1],
                 "initial must be an Assignment or an integer array of shape (3,), the column of each row or -1; "

@@ -3,11 +3,12 @@
 #include "classical_edges.cuh"
 #include "initial.cuh"
 #include "phases.cuh"
+#include "row_bids.cuh"
 #include "row_pass.cuh"
 #include "tight_edges.cuh"
 
 // Numbered as in gmatch/assignment.py.
-enum class AssignmentStart { none, reduce, given, regret };
+enum class AssignmentStart { none, reduce, given, regret, bids };
 
 // Everything a call of assign works on, but the costs.
 template <class Dual>
@@ -247,16 +248,21 @@ class RegretStart {
   Vertex* wanted_;  // [num_rows]
 };
 
-// By Vogel's rule, or the first that there is.
+// By Vogel's rule, or the first that there is; then by bids, if asked for.
 template <class Team, class Cost, class Dual>
 DEVICE void match_tight_pairs(Steps<Team>& steps, const TightEdges<Cost>& edges, const AssignmentTask<Dual>& task,
                               Workspace workspace) {
-  if (task.start != AssignmentStart::regret) {
-    return match_tight_pairs(steps.team, task.matching, edges, [](Vertex) { return true; });
+  if (task.start == AssignmentStart::regret) {
+    RegretStart<Cost> regret(task.matching, edges);
+    regret.carve(workspace);
+    return regret.run(steps);
   }
-  RegretStart<Cost> regret(task.matching, edges);
-  regret.carve(workspace);
-  regret.run(steps);
+  match_tight_pairs(steps.team, task.matching, edges, [](Vertex) { return true; });
+  if (task.start != AssignmentStart::bids) return;
+  steps.team.sync();
+  RowBids<Cost> bids(task.matching, edges);
+  bids.carve(workspace);
+  bids.run(steps);
 }
 
 // Of a matching that is given, only tight pairs may stay.

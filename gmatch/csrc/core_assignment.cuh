@@ -51,9 +51,10 @@ DEVICE void count_free_rows(Team& team, const Core<Cost>& core, const Matching& 
 // Refines the prices of an auction in a core or its matrix; where that does not end, counts how many rows it made tight.
 template <class Team, class Costs, class Cost, class Dual>
 DEVICE void refine_and_count(Team& team, const Costs& costs, const Core<Cost>& core, const AssignmentTask<Dual>& task) {
-  if (refine_prices(team, costs, task.matching, task.v)) return;
-  if (team.rank() == 0) core.totals->tight_rows = 0;
+  const bool ended = refine_prices(team, costs, task.matching, task.v);
+  if (team.rank() == 0) core.totals->tight_rows = ended ? core.num_rows : 0;
   team.sync();
+  if (ended) return;
   Count tight_rows = 0;
   team.each_group(costs.num_rows, [&](Count i) {
     const Vertex row = static_cast<Vertex>(i);
@@ -71,7 +72,7 @@ DEVICE bool leaves_more(const Core<Cost>& core, Vertex one_of) {
   return core.num_rows == core.num_columns && core.totals->free_rows > core.num_rows / one_of;
 }
 
-// Of the last auction whose prices could not be refined to an end, since the core was picked; of use if there is none.
+// Of the last auction since the core was picked; of use if there is none.
 template <class Cost>
 DEVICE bool was_of_use(const Core<Cost>& core) {
   return core.num_rows - core.totals->tight_rows <= core.num_rows / ROWS_OF_AN_AUCTION;

@@ -26,8 +26,8 @@
 //   part, parts, part_number   the team that a part is: its threads share cells with those of other parts; how many there
 //                              are; and which one this thread is of
 //   num_waiting                how many parts wait at the team's next barrier
-//   in_blocks                  the same team with larger lane groups, of all threads of a block, for cells and min_group
-//                              between two barriers; on the host they stay as they are
+//   in_blocks                  the same team with larger lane groups, of all threads of a block, for cells, each_group and
+//                              min_group between two barriers; on the host they stay as they are
 //   each_item<Note>(n, open, fetch, use)  of teams that are a part: use(note, fetch(note, item)) for all items of all i in
 //                              [0, n), of which there are open(i, note); evenly shared out among the lanes of a warp
 //   SMALL_STEP                 a list that each_group leaves to rank 0, where steps without barriers pay; else 0
@@ -150,7 +150,7 @@ class [[nodiscard]] DeviceTeam {
   }
   template <class Body>
   DEVICE void each_group(Count n, Body body) const {
-    for (Count i = rank() / LANES; i < n; i += size() / LANES) body(i);
+    for (Count i = rank() / lanes(); i < n; i += size() / lanes()) body(i);
   }
   // Neighbours go to one group, which asks all of them in one read of memory.
   template <class Note, class Choose, class Body>
