@@ -485,8 +485,12 @@ DEVICE Count assignment_workspace_size(const DenseCosts<Cost>& costs, Count team
   TightEdges<Cost> start_edges{};
   start_edges.costs = costs;
   start_edges.carve(workspace, team_tile);
-  RegretStart<Cost>(forest.matching, start_edges).carve(workspace);
-  return workspace.used() > for_search.used() ? workspace.used() : for_search.used();
+  Workspace for_regret = workspace;
+  RegretStart<Cost>(forest.matching, start_edges).carve(for_regret);
+  RowBids<Cost>(forest.matching, start_edges).carve(workspace);
+  Count most = for_search.used();
+  for (const Count used : {for_regret.used(), workspace.used()}) most = used > most ? used : most;
+  return most;
 }
 
 // The GPU's entry points. COST is the type of the matrix, EDGES the method's, BLOCK_LIMIT its threads.

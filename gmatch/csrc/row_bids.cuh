@@ -19,6 +19,8 @@ class RowBids {
   DEVICE void carve(Workspace& workspace) {
     for (Vertex*& rows : bidders_) rows = workspace.take<Vertex>(matching_.num_rows);
     sold_in_ = workspace.take<Vertex>(matching_.num_columns);
+    bought_ = workspace.take<Vertex>(matching_.num_rows);
+    more_ = workspace.take<Dual>(matching_.num_rows);
   }
 
   // Rows that are left free have the largest u there is.
@@ -51,14 +53,19 @@ class RowBids {
   // All free rows bid, then those that are displaced, until there are none, or for so many rounds.
   template <class Team>
   DEVICE void hold_rounds(Steps<Team>& steps, Vertex rounds_before) const {
-    steps.team.each(matching_.num_rows, [&](Count row) {
+    Team& team = steps.team;
+    team.each(matching_.num_rows, [&](Count row) {
       if (matching_.row_match[row] == NONE) enlist(steps, static_cast<Vertex>(row));
     });
     steps.end();
-    const auto groups = groups_for_a_row(steps.team);
+    const auto groups = groups_for_a_row(team);
     for (Vertex round = 1; round <= MOST_ROUNDS && steps.todo() > 0; ++round) {
       const Vertex* rows = bidders_[steps.parity()];
-      groups.each_group(steps.todo(), [&](Count i) { bid(groups, steps, rows[i], rounds_before + round); });
+      groups.each_group(steps.todo(), [&](Count i) { bid(groups, steps, i, rows[i], rounds_before + round); });
+      team.sync();
+      team.each(steps.todo(), [&](Count i) {
+        if (bought_[i] != NONE) take(steps, rows[i], bought_[i], more_[i]);
+      });
       steps.end();
     }
   }
@@ -80,49 +87,45 @@ class RowBids {
     Offer offer{edges_.costs.infinite(), edges_.costs.infinite(), NONE, false};
     TightLists::each_column(
         group, 0, matching_.num_columns,
-        [&](Vertex column) { return edges_.costs.at(row, column) - group.read(&edges_.v[column]); },
+        [&](Vertex column) { return edges_.costs.at(row, column) - edges_.v[column]; },
         [&](Vertex column, Dual reduced) {
-          if (reduced < offer.least) {
-            offer = {reduced, offer.least, column, is_free(group, column)};
+          if (reduced < offer.least || (reduced == offer.least && !offer.is_free && is_free(column))) {
+            offer = {reduced, offer.least, column, is_free(column)};
           } else if (reduced < offer.second) {
             offer.second = reduced;
-            if (reduced == offer.least && !offer.is_free && is_free(group, column)) {
-              offer = {reduced, reduced, column, true};
-            }
           }
         });
     return offer;
   }
-  template <class Group>
-  DEVICE bool is_free(const Group& group, Vertex column) const {
-    return group.read(&matching_.col_match[column]) == NONE;
-  }
+  DEVICE bool is_free(Vertex column) const { return matching_.col_match[column] == NONE; }
 
+  // Bidder i of a round. The v that bids are made by stand still until all have bid; a column is sold once.
   template <class Group, class Team>
-  DEVICE void bid(const Group& group, const Steps<Team>& steps, Vertex row, Vertex round) const {
+  DEVICE void bid(const Group& group, const Steps<Team>& steps, Count i, Vertex row, Vertex round) const {
     const Offer offer = find_offer(group, row);
     const Dual least = group.min_group(offer.least);
-    if (least == edges_.costs.infinite()) return;
     const int place = (offer.least > least ? 2 : offer.is_free ? 0 : 1) * group.lanes() + group.lane();
     const int winner = group.min_group(place);
     Dual second = group.min_group(place == winner ? offer.second : offer.least);
+    if (place != winner) return;
     // A row with one column need not be able to pay anything for it; what it can is not known here.
     if (second == edges_.costs.infinite()) second = least;
+    bought_[i] = NONE;
     // Against an owner who offers as much nothing is won: that is left to the search.
-    if (place != winner || (second == least && !offer.is_free)) return;
-    take(group, steps, row, offer.column, second - least, second, round);
+    if (least == edges_.costs.infinite() || (second == least && !offer.is_free)) return;
+    const Vertex last_round = group.read(&sold_in_[offer.column]);
+    if (last_round == round || !group.claim(&sold_in_[offer.column], last_round, round)) return enlist(steps, row);
+    bought_[i] = offer.column;
+    more_[i] = second - least;
+    edges_.u[row] = second;
   }
 
-  // In each round a column is sold once.
-  template <class Group, class Team>
-  DEVICE void take(const Group& group, const Steps<Team>& steps, Vertex row, Vertex column, Dual more, Dual u_of_row,
-                   Vertex round) const {
-    const Vertex last_round = group.read(&sold_in_[column]);
-    if (last_round == round || !group.claim(&sold_in_[column], last_round, round)) return enlist(steps, row);
+  // The column changes hands.
+  template <class Team>
+  DEVICE void take(const Steps<Team>& steps, Vertex row, Vertex column, Dual more) const {
     const Vertex owner = matching_.col_match[column];
-    edges_.u[row] = u_of_row;
-    group.write(&edges_.v[column], edges_.v[column] - more);
-    group.write(&matching_.col_match[column], row);
+    edges_.v[column] -= more;
+    matching_.col_match[column] = row;
     matching_.row_match[row] = column;
     if (owner == NONE) return;
     matching_.row_match[owner] = NONE;
@@ -133,4 +136,6 @@ class RowBids {
   const TightEdges<Cost>& edges_;
   Vertex* bidders_[2];  // [num_rows] each: of this round and of the next
   Vertex* sold_in_;     // [num_columns] the last round in which the column was
+  Vertex* bought_;      // [num_rows] the column that a bidder of this round won, or NONE
+  Dual* more_;          // [num_rows] and by how much its v falls
 };
