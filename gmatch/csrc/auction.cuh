@@ -43,8 +43,8 @@ struct Auction {
   Dual* highest;     // [1] by how much the highest v lies below twice the spread
   int owner_bits;
   int cost_bits;     // costs are made longer by so many bits, so that epsilon can be less than one
-  int price_bits;    // prices are shorter than costs by so many bits
-  double unit, units_in_one;  // of floats: what a price of one is, and the other way round
+  int price_bits;    // units are longer than costs by so many bits
+  double unit, units_in_one;  // of floats: what a unit is, and the other way round
 
   DEVICE void carve(Workspace& workspace) {
     words = workspace.take<Count>(costs.num_columns);
@@ -127,7 +127,7 @@ struct Auction {
     team.sync();
     team.each(costs.num_columns, [&](Count column) {
       const Dual below = above - v[column] - *highest;
-      const Count price = below > 0 ? -in_units(lengthened(below < spread ? below : spread)) : 0;
+      const Count price = below > 0 ? -in_units(below < spread ? below : spread) : 0;
       words[column] = word(price < lowest_price() ? lowest_price() : price, no_owner());
     });
     team.sync();
@@ -148,8 +148,10 @@ struct Auction {
   static constexpr Vertex STOP = LAST_VERTEX;
 
   DEVICE int typical_exponent() const { return spreads->typical_exponent(); }
-  // So many spreads of a row, as a power of two.
-  DEVICE Dual epsilon(int bits) const { return static_cast<Dual>(ldexp(1.0, typical_exponent() + cost_bits + bits)); }
+  // So many spreads of a row, as a power of two; in units.
+  DEVICE Count epsilon(int bits) const {
+    return static_cast<Count>(ldexp(1.0, typical_exponent() + bits + cost_bits - price_bits));
+  }
   DEVICE void count_owner_bits() {
     for (owner_bits = 1; (Count{1} << owner_bits) - 1 <= costs.num_rows; ++owner_bits) {}
   }
@@ -179,24 +181,26 @@ struct Auction {
   static DEVICE int least_price_bits(long long, int bits) { return bits > 0 ? bits : 0; }
   static DEVICE int least_price_bits(double, int bits) { return bits < -1000 ? -1000 : bits; }
 
+  // A word holds how far a price lies above the lowest there is, and the owner.
   DEVICE Count no_owner() const { return (Count{1} << owner_bits) - 1; }
   DEVICE Count lowest_price() const { return 1 - (Count{1} << bits_of_prices(Dual{})); }
   DEVICE int bits_of_prices(double) const { return 62 - owner_bits; }
   DEVICE int bits_of_prices(long long) const { return 62 - (price_bits > owner_bits ? price_bits : owner_bits); }
   DEVICE Count word(Count price, Count owner) const { return (price - lowest_price()) << owner_bits | owner; }
-  DEVICE Count price_of(Count word) const { return (word >> owner_bits) + lowest_price(); }
+  DEVICE Count height_of(Count word) const { return word >> owner_bits; }
+  DEVICE Count price_of(Count word) const { return height_of(word) + lowest_price(); }
   DEVICE Count owner_of(Count word) const { return word & no_owner(); }
 
-  DEVICE long long lengthened(long long cost) const { return cost * (1LL << cost_bits); }
-  DEVICE double lengthened(double cost) const { return cost; }
-  DEVICE Dual value_of(Count price) const { return value(price, Dual{}); }
-  DEVICE long long value(Count price, long long) const { return price * (1LL << price_bits); }
-  DEVICE double value(Count price, double) const { return static_cast<double>(price) * unit; }
-  DEVICE Count in_units(long long amount) const { return amount >> price_bits; }
-  DEVICE Count in_units(double amount) const {
-    const double units = amount * units_in_one, most = 0x1p60;
-    return static_cast<Count>(units < most ? units : most);
+  // Rounded, where units are longer than one; and what a price is worth.
+  DEVICE Count in_units(long long cost) const { return cost * (1LL << cost_bits) >> price_bits; }
+  DEVICE Count in_units(double cost) const {
+    constexpr double MOST = 0x1p60;
+    const double units = cost * units_in_one;
+    return static_cast<Count>(units < MOST ? units > -MOST ? units : -MOST : MOST);
   }
+  DEVICE Dual value_of(Count price) const { return value(price, Dual{}); }
+  DEVICE long long value(Count price, long long) const { return price * (1LL << price_bits) / (1LL << cost_bits); }
+  DEVICE double value(Count price, double) const { return static_cast<double>(price) * unit; }
 
   // All prices are zero, and nobody owns a column.
   template <class Team>
@@ -207,7 +211,7 @@ struct Auction {
 
   // All rows bid, with no column owned at first; so many bids a chain. Returns how many chains were cut off.
   template <class Team>
-  DEVICE Count hold_round(Team& team, Dual epsilon, Vertex most_bids) const {
+  DEVICE Count hold_round(Team& team, Count epsilon, Vertex most_bids) const {
     team.each(costs.num_columns, [&](Count column) { words[column] |= no_owner(); });
     if (team.rank() == 0) *next_row = 0;
     const Count cut_off_before = *num_cut_off;
@@ -237,41 +241,43 @@ struct Auction {
     return team.min_group(team.lane() == 0 ? team.fetch_add(next_row, 1) : LAST_VERTEX);
   }
 
-  // What a lane finds best.
-  struct Offer {
-    Dual least, second;
-    Count word;
-    Vertex column;
+  // What a column offers a row: its cost less its price, from the lowest price on, in units; twice that, and one more if the
+  // column has an owner, so that of equal offers a free column is the best one.
+  static constexpr Count NO_OFFER = 0x7fffffffffffffff;
+  DEVICE Count offer_of(Dual cost, Count word) const {
+    return is_forbidden(cost) ? NO_OFFER : 2 * (in_units(cost) - height_of(word)) + (owner_of(word) != no_owner());
+  }
 
-    DEVICE void add(Dual cost, Count word_there, Vertex there, const Auction& auction) {
-      const Dual here = cost - auction.value_of(auction.price_of(word_there));
-      const Count no_owner = auction.no_owner();
-      const bool is_free = auction.owner_of(word_there) == no_owner && auction.owner_of(word) != no_owner;
-      if (here < least || (here == least && is_free)) {
-        *this = {here, least, word_there, there};
-      } else if (here < second) {
-        second = here;
-      }
+  // What a lane finds best, with the column and its word, and second best.
+  struct Best {
+    Count offer = NO_OFFER, second = NO_OFFER, word = 0;
+    Vertex column = NONE;
+
+    DEVICE void add(Count here, Count word_there, Vertex there) {
+      const bool is_best = here < offer;
+      second = is_best ? offer : here < second ? here : second;
+      offer = is_best ? here : offer;
+      word = is_best ? word_there : word;
+      column = is_best ? there : column;
     }
   };
 
   // `row` bids, then the row that it displaces, and so on. Returns how many bids there were. Long rows are seldom too late,
   // and count only what they win: of short ones a chain that is always too late would hold up its round.
   template <class Team>
-  DEVICE Vertex follow_chain(const Team& team, Vertex row, Dual epsilon, Vertex most_bids) const {
+  DEVICE Vertex follow_chain(const Team& team, Vertex row, Count epsilon, Vertex most_bids) const {
     constexpr bool COUNTS_ALL = !decltype(row_of(costs, row))::IS_LONG;
     Vertex bids = 0;
     while (bids < most_bids && row != STOP) {
-      const Offer offer = find_offer(team, row);
-      const Dual least = team.min_group(offer.least);
-      if (least == costs.infinite()) break;
-      // Of equal offers a free column, and else each time another one.
-      const int turn = (team.lane() + row + bids) % team.lanes();
-      const int place = offer.least > least ? 2 * team.lanes()
-                        : owner_of(offer.word) == no_owner() ? turn : team.lanes() + turn;
-      const int winner = team.min_group(place);
-      const Dual second = team.min_group(place == winner ? offer.second : offer.least);
-      const Vertex next = team.min_group(place == winner ? bid(team, row, offer, second, epsilon) : STOP);
+      const Best best = find_best(team, row);
+      const Count offer = team.min_group(best.offer);
+      if (offer == NO_OFFER) break;
+      // Of equal offers each time another one.
+      const unsigned lanes = team.lanes(), turn = static_cast<unsigned>(team.lane() + row + bids) % lanes;
+      const int place = static_cast<int>(best.offer == offer ? turn : lanes);
+      const bool wins = place == team.min_group(place);
+      const Count second = team.min_group(wins ? best.second : best.offer);
+      const Vertex next = team.min_group(wins ? bid(team, row, best, second, epsilon) : STOP);
       bids += COUNTS_ALL || next != row;
       row = next;
     }
@@ -279,37 +285,45 @@ struct Auction {
   }
 
   template <class Team>
-  DEVICE Offer find_offer(const Team& team, Vertex row) const {
-    constexpr Vertex MINE = Team::AT_ONCE > 1 ? decltype(row_of(costs, row))::AT_ONCE : 1;
+  DEVICE Best find_best(const Team& team, Vertex row) const {
     const auto entries = row_of(costs, row);
-    Offer offer{costs.infinite(), costs.infinite(), 0, NONE};
-    for (Vertex first = team.lane(); first < entries.size; first += MINE * team.lanes()) {
+    constexpr Vertex MINE = Team::AT_ONCE > 1 ? decltype(row_of(costs, row))::AT_ONCE : 1;
+    Best best;
+    if (!entries.has_places()) return best;
+    Vertex first = team.lane(), size;
+    NOT_UNROLLED
+    do {
       Vertex column[MINE];
-      Dual cost[MINE];
+      typename Costs::Cost entry[MINE];
       Count word[MINE];
       for (Vertex k = 0; k < MINE; ++k) {
-        const Vertex place = first + k * team.lanes();
-        column[k] = place < entries.size ? entries.column(place) : NONE;
-        cost[k] = place < entries.size ? entries.at(place) : costs.infinite();
+        const Vertex place = entries.safe(first + k * team.lanes());
+        column[k] = entries.column(team, place);
+        entry[k] = entries.entry(team, place);
       }
-      for (Vertex k = 0; k < MINE; ++k) word[k] = column[k] == NONE ? 0 : team.read(&words[column[k]]);
+      size = entries.size_of(team);
       for (Vertex k = 0; k < MINE; ++k) {
-        if (column[k] != NONE) offer.add(lengthened(cost[k]), word[k], column[k], *this);
+        word[k] = first + k * team.lanes() < size ? team.read(&words[column[k]]) : 0;
       }
-    }
-    return offer;
+      for (Vertex k = 0; k < MINE; ++k) {
+        const Count offer = offer_of(costs.of_entry(entry[k]), word[k]);
+        best.add(first + k * team.lanes() < size ? offer : NO_OFFER, word[k], column[k]);
+      }
+      first += MINE * team.lanes();
+    } while (first < size);
+    return best;
   }
 
   // The row to bid next: the one that was displaced, or again this one, where another group was faster.
   template <class Team>
-  DEVICE Vertex bid(const Team& team, Vertex row, const Offer& offer, Dual second, Dual epsilon) const {
+  DEVICE Vertex bid(const Team& team, Vertex row, const Best& best, Count second, Count epsilon) const {
     // A row with one column need not be able to pay anything for it; what it can is not known here.
-    const Dual more = second == costs.infinite() ? epsilon : second - offer.least + epsilon;
-    const Count price = price_of(offer.word) - in_units(more);
-    if (price < lowest_price()) return STOP;
-    const Count desired = word(price, row);
-    if (desired >= offer.word) return STOP;  // a bid of nothing, against an owner who would win it
-    const Count found = team.lower(&words[offer.column], desired);
+    const Count more = second == NO_OFFER ? epsilon : (second >> 1) - (best.offer >> 1) + epsilon;
+    const Count height = height_of(best.word) - more;
+    if (height < 0) return STOP;
+    const Count desired = height << owner_bits | row;
+    if (desired >= best.word) return STOP;  // a bid of nothing, against an owner who would win it
+    const Count found = team.lower(&words[best.column], desired);
     if (desired >= found) return row;
     return owner_of(found) == no_owner() ? STOP : static_cast<Vertex>(owner_of(found));
   }
@@ -334,7 +348,7 @@ struct Auction {
     room = room < spread ? room : spread;
     team.each(costs.num_columns, [&](Count i) {
       const Vertex column = static_cast<Vertex>(i);
-      const Dual exact = shortened(value_of(price_of(words[column]) + above));
+      const Dual exact = value_of(price_of(words[column]) + above);
       v[column] = rounded_down((exact > -spread ? exact : -spread) - room, places);
       const Count owner = owner_of(words[column]);
       matching.col_match[column] = owner == no_owner() ? NONE : static_cast<Vertex>(owner);
@@ -342,8 +356,6 @@ struct Auction {
     });
     team.sync();
   }
-  DEVICE long long shortened(long long value) const { return value / (1LL << cost_bits); }
-  DEVICE double shortened(double value) const { return value; }
 };
 
 // Makes pairs tight that are nearly so: v of a pair rises until its row finds nothing better, so others may have to rise,

@@ -188,19 +188,19 @@ struct ClaimedForest {
            steps.todo() <= steps.widest() / 16;
   }
 
-  // Whether a tree goes on growing.
+  // Where a tree has stopped growing, NONE if it goes on.
   template <class Team>
-  DEVICE bool grows(const Team& team, Vertex root) const {
-    if constexpr (WITH_ROOTS) return team.read(&path_end[root]) == NONE;
-    return true;
+  DEVICE Vertex end_of_tree(const Team& team, Vertex root) const {
+    if constexpr (WITH_ROOTS) return team.read(&path_end[root]);
+    return NONE;
   }
+  template <class Team>
+  DEVICE bool grows(const Team& team, Vertex root) const { return end_of_tree(team, root) == NONE; }
 
   // What a row leaves with the columns that it claims: its mate, by which it joined the tree, or that it is the root.
   // So the way back is one load a column, not two that wait for each other.
-  DEVICE Vertex anchor(Vertex row) const {
-    const Vertex mate = matching.row_match[row];
-    return mate == NONE ? BELOW_NONE - row : mate;
-  }
+  DEVICE Vertex anchor(Vertex row) const { return anchor(row, matching.row_match[row]); }
+  DEVICE Vertex anchor(Vertex row, Vertex mate) const { return mate == NONE ? BELOW_NONE - row : mate; }
 
   // Lets the row of this anchor reach `column`. Returns whether it should go on to its next column.
   template <class Team>

@@ -160,7 +160,7 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
     // The auction's prices tell most of what the core lacks. Where it learnt of columns, they are no longer in its words.
     team = hold_against_matrix(team, core, task.v);
     if (core.totals->added > 0 && !*lacked_columns) auction.run_again(team);
-    if (auction.has_epsilon()) refine_and_count(team, core, core, task);
+    refine_and_count(team, core, core, task);
   }
   if (team.rank() == 0) {
     task.report->bids = *auction.num_bids;

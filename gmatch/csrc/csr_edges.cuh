@@ -85,6 +85,17 @@ struct CsrEdges {
     return inspected;
   }
 
+  // What is to be known of a row, before it is known whether its tree grows: so that all loads are under way at once. By
+  // Team::read, for a compiler would move others behind the question.
+  struct RowAndMate {
+    Range range;
+    Vertex mate;
+  };
+  template <class Team>
+  DEVICE RowAndMate look_at(const Team& team, const Matching& matching, Vertex row) const {
+    return {{team.read(&offsets[row]), team.read(&offsets[row + 1])}, team.read(&matching.row_match[row])};
+  }
+
   // Lets the rows of a list, of which a part of the team takes care, reach columns.
   template <class Part, class NearForest, class Team, class Forest>
   DEVICE Count expand_list(const Steps<Part>& near_steps, const NearForest& near_forest, const Steps<Team>& steps,
@@ -93,30 +104,33 @@ struct CsrEdges {
       Vertex anchor, root;
       Offset begin;
     };
+    struct Reached {
+      Column column;
+      Vertex path_end;  // of the tree, NONE if it grows
+    };
+    const Part& team = near_steps.team;
     Count inspected = 0;
-    near_steps.team.template each_item<Row>(
+    team.template each_item<Row>(
         count,
         [&](int i, Row& row) -> int {
           const Sprout sprout = sprouts[static_cast<Count>(i) * stride];
           const Piece piece = forest.piece_of(sprout);
-          const Range range = columns_of(piece.row);  // before the question, so that all loads are under way at once
-          const Vertex anchor = forest.anchor(piece.row);
-          if (!forest.grows(near_steps.team, sprout.root)) return 0;
-          row = {anchor, sprout.root, range.begin + static_cast<Offset>(piece.first)};
+          const RowAndMate seen = look_at(team, forest.matching, piece.row);
+          if (!forest.grows(team, sprout.root)) return 0;
+          const Range range = seen.range;
+          row = {forest.anchor(piece.row, seen.mate), sprout.root, range.begin + static_cast<Offset>(piece.first)};
           const Count degree = range.end - row.begin;
           if (degree <= EDGES_OF_PIECE) return static_cast<int>(degree);
           if (sprout.row >= 0) forest.break_up(steps, sprout, degree, EDGES_OF_PIECE);
           return EDGES_OF_PIECE;
         },
-        // A tree may end while the edges of a row are looked at.
         [&](const Row& row, int item) {
-          const Vertex found = column(row.begin + item);
-          return forest.grows(near_steps.team, row.root) ? found : NONE;
+          return Reached{team.read(&columns[row.begin + item]), forest.end_of_tree(team, row.root)};
         },
-        [&](const Row& row, Vertex column) {
-          if (column == NONE) return;
+        [&](const Row& row, const Reached& reached) {
+          if (reached.path_end != NONE) return;  // a tree may end while the edges of a row are looked at
           ++inspected;
-          near_forest.visit(near_steps, row.anchor, row.root, column, 0);
+          near_forest.visit(near_steps, row.anchor, row.root, static_cast<Vertex>(reached.column), 0);
         });
     return inspected;
   }
@@ -125,10 +139,10 @@ struct CsrEdges {
   DEVICE Count expand_level(const Steps<Team>& steps, const Forest& forest, Vertex level) const {
     Count inspected = 0;
     const auto expand_row = [&](Vertex row, Vertex root) {
-      const Range range = columns_of(row);  // before the question, so that all loads are under way at once
-      const Vertex anchor = forest.anchor(row);
+      const RowAndMate seen = look_at(steps.team, forest.matching, row);
       if (!forest.grows(steps.team, root)) return;
-      inspected += scan(steps.team, range, [&](Vertex column) {
+      const Vertex anchor = forest.anchor(row, seen.mate);
+      inspected += scan(steps.team, seen.range, [&](Vertex column) {
         return forest.visit(steps, anchor, root, column, level);
       });
     };

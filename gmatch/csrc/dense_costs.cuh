@@ -41,6 +41,10 @@ DEVICE Rough roughly_above(Dual x) {
 DEVICE long long beyond_all(long long) { return 0x7fffffffffffffff; }
 DEVICE double beyond_all(double) { return 1e308 * 10; }
 
+// Forbidden pairs cost plus infinity; integers have none.
+DEVICE bool is_forbidden(long long) { return false; }
+DEVICE bool is_forbidden(double cost) { return cost == beyond_all(cost); }
+
 // Whether a slack that should be zero is, up to what a few roundings make of it.
 DEVICE bool is_rounding(long long slack, long long, long long) { return slack == 0; }
 DEVICE bool is_rounding(double slack, double u_of_row, double v_of_column) {
@@ -102,6 +106,4 @@ struct DenseCosts {
     return cost < rough_limit ? cost : rough_limit;
   }
   DEVICE Dual at(Vertex row, Vertex column) const { return of_entry(entry(row, column)); }
-  // Forbidden pairs cost plus infinity; integers have none.
-  static DEVICE bool is_forbidden(Dual cost) { return cost == infinite(); }
 };

@@ -67,7 +67,7 @@ struct OrderedForest {
   }
 
   // As what a row visits columns.
-  DEVICE Vertex anchor(Vertex row) const { return row; }
+  DEVICE Vertex anchor(Vertex row, Vertex) const { return row; }
 
   // Whether a phase ends before no tree can grow.
   template <class Team>

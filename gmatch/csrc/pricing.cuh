@@ -52,9 +52,13 @@ struct Core {
   static DEVICE Dual infinite() { return DenseCosts<Cost>::infinite(); }
   DEVICE Offset begin(Vertex row) const { return static_cast<Count>(row) * ROOM; }
   DEVICE Offset end(Vertex row) const { return begin(row) + (sizes[row] < ROOM ? sizes[row] : ROOM); }
+  static DEVICE Vertex room(Vertex) { return ROOM; }
+  template <class Team>
+  DEVICE Vertex size(const Team& team, Vertex row) const { return team.read(&sizes[row]); }  // while no row grows
   DEVICE bool has_edges(Vertex row) const { return sizes[row] > 0; }
   DEVICE Vertex column(Count edge) const { return columns[edge]; }
-  DEVICE Dual at(Count edge) const { return dense.of_entry(entries[edge]); }
+  DEVICE Dual of_entry(Cost entry) const { return dense.of_entry(entry); }
+  DEVICE Dual at(Count edge) const { return of_entry(entries[edge]); }
 
   // The best of every row, by cost - v. The lane groups of the team are warps, or threads of a host.
   template <class Team>
@@ -204,7 +208,10 @@ struct Core {
   DEVICE bool add(const Team& team, Vertex row, Vertex column) const {
     // Lanes that are here together may add to different rows, unless the compiler unrolls the loop of the caller.
     const Vertex place = team.fetch_add(&sizes[row], 1);
-    if (place >= ROOM) return false;
+    if (place >= ROOM) {
+      team.fetch_add(&sizes[row], -1);
+      return false;
+    }
     columns[begin(row) + place] = column;
     entries[begin(row) + place] = dense.entry(row, column);
     return true;

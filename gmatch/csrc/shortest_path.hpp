@@ -623,7 +623,7 @@ class ShortestPathSolver {
       ++counters_.rows_scanned;
       counters_.entries_read += num_columns_;
       for (Vertex j = 0; j < num_columns_; ++j) {
-        if (predecessor_[j] != NONE || costs_.is_forbidden(costs_.at(row, j))) continue;
+        if (predecessor_[j] != NONE || is_forbidden(costs_.at(row, j))) continue;
         predecessor_[j] = row;
         const Vertex mate = col_match_[j];
         if (result_.in_witness[mate]) continue;

@@ -69,7 +69,7 @@ class SparseAuction {
 #if defined(__GNUC__)
     if constexpr (KnowsAll<Costs>::value) {
       __builtin_prefetch(costs_.columns + costs_.begin(row));
-      __builtin_prefetch(costs_.costs + costs_.begin(row));
+      __builtin_prefetch(costs_.entries + costs_.begin(row));
     }
 #endif
     (void)row;

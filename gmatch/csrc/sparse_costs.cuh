@@ -15,7 +15,7 @@ struct SparseCosts {
   Vertex num_columns;
   const Offset* offsets;  // [num_rows + 1]
   const Column* columns;  // [offsets[num_rows]] those of a row differ
-  const Cost* costs;      // [offsets[num_rows]]
+  const Cost* entries;    // [offsets[num_rows]]
   bool maximize;          // the cost of a pair is minus its entry
 
   // More than any sum of costs.
@@ -25,9 +25,10 @@ struct SparseCosts {
   DEVICE Offset end(Vertex row) const { return offsets[row + 1]; }
   DEVICE bool has_edges(Vertex row) const { return begin(row) < end(row); }
   DEVICE Vertex column(Count edge) const { return static_cast<Vertex>(columns[edge]); }
+  DEVICE Vertex room(Vertex row) const { return static_cast<Vertex>(end(row) - begin(row)); }  // places of a row
+  template <class Team>
+  DEVICE Vertex size(const Team&, Vertex row) const { return room(row); }
+  DEVICE Dual of_entry(Cost entry) const { return maximize ? -static_cast<Dual>(entry) : static_cast<Dual>(entry); }
   // Plus infinity for a pair that is stored, but forbidden.
-  DEVICE Dual at(Count edge) const {
-    const Dual entry = static_cast<Dual>(costs[edge]);
-    return maximize ? -entry : entry;
-  }
+  DEVICE Dual at(Count edge) const { return of_entry(entries[edge]); }
 };

@@ -21,7 +21,7 @@
 // width of a step fitted to the rounds that it takes.
 #pragma once
 #include "near_levels.cuh"
-#include "sparse_costs.cuh"
+#include "spreads.cuh"
 
 template <class Costs>
 struct SparseTightEdges {
@@ -114,12 +114,19 @@ struct SparseTightEdges {
   DEVICE Count reach_columns(const Steps<Team>& steps, const Forest& forest, const Sprout& sprout) const {
     const Team& team = steps.team;
     if (!forest.grows(team, sprout.root)) return 0;
-    const Vertex mate = forest.matching.row_match[sprout.row];
-    const Dual from = mate == NONE ? 0 : distance[mate];
-    return each_entry(team, sprout.row, [&](Vertex column, Dual slack) {
-      const Dual here = distance[column];
-      if (here > radius || from + slack != here) return true;
-      return forest.visit(steps, forest.anchor(sprout.row), sprout.root, column, 0);
+    const Vertex mate = team.read(&forest.matching.row_match[sprout.row]);
+    Dual from = 0, there[Few<Team>::SIZE];
+    const auto look = [&](int k, Vertex column) {
+      there[k] = team.read(&distance[column]);
+      if (k == 0) from = team.read(&distance[mate == NONE ? 0 : mate]);
+    };
+    return each_few(team, sprout.row, look, [&](const Few<Team>& few) {
+      if (mate == NONE) from = 0;
+      for (int k = 0; k < Few<Team>::SIZE; ++k) {
+        if (few.column[k] == NONE || there[k] > radius || from + few.slack(k) != there[k]) continue;
+        if (!forest.visit(steps, forest.anchor(sprout.row, mate), sprout.root, few.column[k], 0)) return false;
+      }
+      return true;
     });
   }
 
@@ -187,40 +194,46 @@ struct SparseTightEdges {
   // Some allowed pairs of a row, so that what is read for them is under way at once. Past the end: NONE.
   template <class Team>
   struct Few {
-    static constexpr int SIZE = Team::AT_ONCE > 1 ? 4 : 1;
+    static constexpr int SIZE = Team::AT_ONCE > 1 ? StoredRow<Costs>::AT_ONCE : 1;
     Vertex column[SIZE];
-    Dual slack[SIZE];
+    Dual cost[SIZE], v_of_column[SIZE], u_of_row;
+
+    DEVICE Dual slack(int k) const { return SparseTightEdges::slack(cost[k], u_of_row, v_of_column[k]); }
   };
 
   // use(few) for the allowed pairs of a row, shared out over the lanes of a group, until it returns false; look(k, column)
-  // before it, for what else is to be read for them. Returns how many entries this lane looked at.
+  // before it, for what else is to be read for them: by Team::read, so that all of it is under way at once, see StoredRow.
+  // Where there is no pair, that of the first column is read, and means nothing. Returns how many entries this lane looked at.
   template <class Team, class Look, class Use>
   DEVICE Count each_few(const Team& team, Vertex row, Look look, Use use) const {
     constexpr int SIZE = Few<Team>::SIZE;
-    const Offset end = costs.end(row);
-    const Dual u_of_row = u[row];
+    const auto entries = row_of(costs, row);
+    if (!entries.has_places()) return 0;
     Count inspected = 0;
-    for (Offset first = costs.begin(row) + team.lane(); first < end; first += SIZE * team.lanes()) {
+    Vertex first = team.lane(), size;
+    bool goes_on = true;
+    NOT_UNROLLED
+    do {
       Few<Team> few;
-      Dual cost[SIZE];
+      typename Costs::Cost entry[SIZE];
       for (int k = 0; k < SIZE; ++k) {
-        const Offset edge = first + k * team.lanes();
-        few.column[k] = edge < end ? costs.column(edge) : NONE;
-        cost[k] = edge < end ? costs.at(edge) : costs.infinite();
-        inspected += edge < end;
+        const Vertex place = entries.safe(first + k * team.lanes());
+        few.column[k] = entries.column(team, place);
+        entry[k] = entries.entry(team, place);
       }
-      Dual v_of_column[SIZE];
+      size = entries.size_of(team);
       for (int k = 0; k < SIZE; ++k) {
-        if (cost[k] == costs.infinite()) few.column[k] = NONE;
-        if (few.column[k] == NONE) continue;
-        v_of_column[k] = v[few.column[k]];
-        look(k, few.column[k]);
+        const bool is_entry = first + k * team.lanes() < size;
+        few.cost[k] = costs.of_entry(entry[k]);
+        if (!is_entry || is_forbidden(few.cost[k])) few.column[k] = NONE;
+        inspected += is_entry;
       }
-      for (int k = 0; k < SIZE; ++k) {
-        if (few.column[k] != NONE) few.slack[k] = slack(cost[k], u_of_row, v_of_column[k]);
-      }
-      if (!use(few)) break;
-    }
+      for (int k = 0; k < SIZE; ++k) look(k, few.column[k] == NONE ? 0 : few.column[k]);
+      few.u_of_row = team.read(&u[row]);
+      for (int k = 0; k < SIZE; ++k) few.v_of_column[k] = team.read(&v[few.column[k] == NONE ? 0 : few.column[k]]);
+      goes_on = use(few);
+      first += SIZE * team.lanes();
+    } while (goes_on && first < size);
     return inspected;
   }
 
@@ -229,7 +242,7 @@ struct SparseTightEdges {
   DEVICE Count each_entry(const Team& team, Vertex row, Visit visit) const {
     return each_few(team, row, [](int, Vertex) {}, [&](const Few<Team>& few) {
       for (int k = 0; k < Few<Team>::SIZE; ++k) {
-        if (few.column[k] != NONE && !visit(few.column[k], few.slack[k])) return false;
+        if (few.column[k] != NONE && !visit(few.column[k], few.slack(k))) return false;
       }
       return true;
     });
@@ -320,20 +333,20 @@ struct SparseTightEdges {
     Vertex mate[SIZE];
     const auto look = [&](int k, Vertex column) {
       there[k] = team.read(&distance[column]);
-      mate[k] = forest.matching.col_match[column];
+      mate[k] = team.read(&forest.matching.col_match[column]);
     };
     entries_read += each_few(team, near.row, look, [&](const Few<Team>& few) {
       if constexpr (in_passes<Team>()) {
         // What is within reach is lowered before it is known whether it falls: others wait for it.
         for (int k = 0; k < SIZE; ++k) {
           if (few.column[k] == NONE) continue;
-          const Dual here = near.distance + few.slack[k];
+          const Dual here = near.distance + few.slack(k);
           if (here <= reach && here <= bound) team.lower(&distance[few.column[k]], here);
         }
       }
       for (int k = 0; k < SIZE; ++k) {
         if (few.column[k] == NONE) continue;
-        const Dual here = near.distance + few.slack[k];
+        const Dual here = near.distance + few.slack(k);
         if (here >= there[k] || here > bound) continue;
         fell |= lower(steps, few.column[k], mate[k], here);
       }

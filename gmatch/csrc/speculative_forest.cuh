@@ -56,7 +56,7 @@ struct SpeculativeForest {
   }
 
   // As what a row visits columns.
-  DEVICE Vertex anchor(Vertex row) const { return row; }
+  DEVICE Vertex anchor(Vertex row, Vertex) const { return row; }
 
   // Whether a phase ends before no tree can grow.
   template <class Team>

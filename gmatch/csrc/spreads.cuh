@@ -3,21 +3,39 @@
 #include "sparse_costs.cuh"
 
 // The entries of a row, numbered from 0: of costs that store them one after the other, or of a dense matrix.
+//
+// To look at a short row is to wait for memory, so all loads should be under way before what one of them brings is used.
+// But a GPU's compiler keeps loads behind a branch, and puts each right before its use. So all lanes read, in places that are
+// safe, before they ask for the size; past the end an entry means nothing. And they do so by Team::read, which keeps its
+// order: the functions that take a team.
 template <class Costs>
 struct StoredRow {
-  static constexpr Vertex AT_ONCE = 4;  // entries that a lane reads together
+  static constexpr Vertex AT_ONCE = 2;  // entries that a lane reads together
   static constexpr bool IS_LONG = false;  // many more than these for each lane of a warp
 
   const Costs& costs;
+  Vertex row, size;
   typename Costs::Offset begin;
-  Vertex size;
 
   DEVICE Vertex column(Vertex place) const { return costs.column(begin + place); }
   DEVICE typename Costs::Dual at(Vertex place) const { return costs.at(begin + place); }
+
+  DEVICE bool has_places() const { return costs.room(row) > 0; }
+  DEVICE Vertex safe(Vertex place) const { return place < costs.room(row) ? place : 0; }
+  template <class Team>
+  DEVICE Vertex column(const Team& team, Vertex place) const {
+    return static_cast<Vertex>(team.read(&costs.columns[begin + place]));
+  }
+  template <class Team>
+  DEVICE typename Costs::Cost entry(const Team& team, Vertex place) const {
+    return team.read(&costs.entries[begin + place]);
+  }
+  template <class Team>
+  DEVICE Vertex size_of(const Team& team) const { return costs.size(team, row); }
 };
 template <class Costs>
 DEVICE StoredRow<Costs> row_of(const Costs& costs, Vertex row) {
-  return {costs, costs.begin(row), static_cast<Vertex>(costs.end(row) - costs.begin(row))};
+  return {costs, row, static_cast<Vertex>(costs.end(row) - costs.begin(row)), costs.begin(row)};
 }
 
 template <class Cost>
@@ -28,7 +46,15 @@ struct DenseRow {
   const DenseCosts<Cost>& costs;
   Vertex row, size;
 
+  DEVICE bool has_places() const { return true; }
+  DEVICE Vertex safe(Vertex place) const { return place < size ? place : 0; }
   DEVICE Vertex column(Vertex place) const { return place; }
+  template <class Team>
+  DEVICE Vertex column(const Team&, Vertex place) const { return place; }
+  template <class Team>
+  DEVICE Cost entry(const Team&, Vertex place) const { return costs.entry(row, place); }
+  template <class Team>
+  DEVICE Vertex size_of(const Team&) const { return size; }
   DEVICE typename DenseCosts<Cost>::Dual at(Vertex place) const { return costs.at(row, place); }
 };
 template <class Cost>

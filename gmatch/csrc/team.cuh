@@ -38,7 +38,8 @@
 //   ROWS_AT_ONCE               how many rows of a matrix a lane group reads together
 //   read, write                relaxed access to a cell that other threads change in the same step
 //   read_once                  of what nobody changes, and nobody reads again soon
-//   claim                      compare and swap: true for the one thread that changed `expected` into `desired`
+//   claim                      compare and swap: true for the one thread that changed `expected` into `desired`; of a part,
+//                              as `lower`, only for cells that it shares with others
 //   fetch_add, append          append adds 1, for all threads that come to a line of the program to one counter
 //   fetch_min                  as lower; and what the writer of a value wrote before is seen by who gets that value
 //   lower                      lowers a cell; returns what it held; floating point numbers not negative
@@ -78,6 +79,8 @@ DEVICE unsigned load_acquire(const unsigned* cell) {
 DEVICE void add_release(unsigned* cell, unsigned addend) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(cell), "r"(addend) : "memory");
 }
+// Spares what reads or changes a cell the question which kind of memory it lies in.
+DEVICE void assume_global(const void* cell) { __builtin_assume(__isGlobal(cell)); }
 DEVICE long long global_timer() {
   long long now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -209,20 +212,22 @@ class [[nodiscard]] DeviceTeam {
   }
 
   template <class T>
-  DEVICE T read(const T* cell) const { return *static_cast<const volatile T*>(cell); }
+  DEVICE T read(const T* cell) const { return *static_cast<const volatile T*>(of_grid(cell)); }
   template <class T>
-  DEVICE void write(T* cell, T value) const { *static_cast<volatile T*>(cell) = value; }
+  DEVICE void write(T* cell, T value) const { *static_cast<volatile T*>(of_grid(cell)) = value; }
   template <class T>
   DEVICE T read_once(const T* cell) const { return __ldcs(cell); }
 
   DEVICE bool claim(int* cell, int expected, int desired) const {
+    if (shares_cells()) assume_global(cell);
     return (shares_cells() ? atomicCAS(cell, expected, desired) : atomicCAS_block(cell, expected, desired)) == expected;
   }
   DEVICE int fetch_add(int* cell, int value) const {
+    cell = of_grid(cell);
     return shares_cells() ? atomicAdd(cell, value) : atomicAdd_block(cell, value);
   }
   DEVICE Count fetch_add(Count* cell, Count value) const {
-    auto* bits = reinterpret_cast<unsigned long long*>(cell);
+    auto* bits = reinterpret_cast<unsigned long long*>(of_grid(cell));
     const auto addend = static_cast<unsigned long long>(value);
     return static_cast<Count>(shares_cells() ? atomicAdd(bits, addend) : atomicAdd_block(bits, addend));
   }
@@ -236,6 +241,7 @@ class [[nodiscard]] DeviceTeam {
     return __shfl_sync(together, first, leader) + __popc(together & ((1u << lane) - 1));
   }
   DEVICE int lower(int* cell, int value) const {
+    if (shares_cells()) assume_global(cell);
     return shares_cells() ? atomicMin(cell, value) : atomicMin_block(cell, value);
   }
   DEVICE int fetch_min(int* cell, int value) const {
@@ -256,6 +262,7 @@ class [[nodiscard]] DeviceTeam {
   template <class T>
   DEVICE T lower(T* cell, T value) const {
     auto* ordered = reinterpret_cast<long long*>(cell);
+    if (shares_cells()) assume_global(cell);
     return from_order(shares_cells() ? atomicMin(ordered, in_order(value)) : atomicMin_block(ordered, in_order(value)), value);
   }
   template <class T>
@@ -267,7 +274,7 @@ class [[nodiscard]] DeviceTeam {
   DEVICE void max_all(T* cell, T value) const {
     value = of_block(value, [](T a, T b) { return b > a ? b : a; });
     if (!speaks() || value <= read(cell)) return;
-    auto* ordered = reinterpret_cast<long long*>(cell);
+    auto* ordered = reinterpret_cast<long long*>(of_grid(cell));
     shares_cells() ? atomicMax(ordered, in_order(value)) : atomicMax_block(ordered, in_order(value));
   }
   DEVICE int next(int* counter) const {
@@ -334,6 +341,13 @@ class [[nodiscard]] DeviceTeam {
     return __longlong_as_double(turned(min_of_warp(turned(__double_as_longlong(value)))));
   }
 #endif
+  // Each cell of a grid lies in the memory of all blocks. Of a block's own, which its near memory may hold, nothing is known
+  // but where the blocks of a grid share them.
+  template <class T>
+  static DEVICE T* of_grid(T* cell) {
+    if (on_grid()) assume_global(cell);
+    return cell;
+  }
   static constexpr DEVICE bool on_grid() { return SCOPE == Scope::grid; }
   static constexpr DEVICE bool shares_cells() { return SCOPE != Scope::block; }
   // The values of a warp put together; on a grid those of a block, so that one thread of it goes to memory: see speaks.
