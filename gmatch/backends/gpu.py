@@ -177,7 +177,7 @@ def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int
             (blocks,), (BLOCK_SIZE,),
             (np.int32(len(indptr) - 1), np.int32(columns), indptr, indices, np.int64(len(indices)), state, state[4:]),
         )  # fmt: skip
-        falling, first, last, bad = state[:4].tolist()
+        falling, first, last, bad = _on_host(state)[:4].tolist()
     return falling, first, last, bad
 
 
@@ -280,7 +280,7 @@ def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool]:
             (blocks,), (BLOCK_SIZE,),
             (array, np.int64(rows), np.int64(columns), row_stride, column_stride, state, state[5:]),
         )  # fmt: skip
-        lowest, minus_highest, nans, plus_infs, minus_infs = state[:5].tolist()
+        lowest, minus_highest, nans, plus_infs, minus_infs = _on_host(state)[:5].tolist()
     range_of = (_from_order(lowest, array.dtype), _from_order(~minus_highest, array.dtype))
     return *range_of, nans > 0, plus_infs > 0, minus_infs > 0
 
@@ -337,7 +337,7 @@ def assign(
         else:
             kernel = program(
                 "assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array),
-                edges=_edges_of(method), block_limit=BLOCK_SIZE if isinstance(method, Classical) else GRID_BLOCK_SIZE,
+                edges=_edges_of(method), block_limit=block_size,
             )  # fmt: skip
             many_paths = np.int32(isinstance(method, Tree) and method.paths == "many")
             kernel((blocks,), (block_size,), (*arguments, many_paths, launch.arrivals))

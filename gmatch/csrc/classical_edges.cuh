@@ -57,8 +57,9 @@ struct ClassicalEdges {
   DEVICE void list_columns(const Team& team, const Vertex* columns, Vertex count) const {
     lists.each_part_of_columns(team, columns, count, [&](Vertex column, Vertex first, Vertex end) {
       TightLists::each_in_turn<Team>(
-          first, end, [&](Vertex row) { return slack(row, column); },
-          [&](Vertex row, Dual slack_now) {
+          first, end, [&](Vertex row) { return with_dual(team, row, column, &u[row]); },
+          [&](Vertex row, const EntryAndDual& seen) {
+            const Dual slack_now = slack(costs.of_entry(seen.entry), seen.dual, v[column]);
             if (!(slack_now > 0)) lists.add(team, row, column);
             else if (slack_now < team.read(&least[row])) team.lower(&least[row], slack_now);
           });
@@ -81,9 +82,12 @@ struct ClassicalEdges {
     if (steps.team.rank() == 0) *lists.num_stale = 0;
     return lists.expand(
         steps, forest, level, [&](Vertex row) { entered[row] = radius; },
-        [&](Vertex row, Vertex column, bool is_new) {
-          const Dual slack_now = slack(row, column);
-          if ((is_new ? radius : entered[row]) + slack_now <= radius) return true;
+        [&](const auto& team, Vertex row, Vertex column) {
+          return Seen{team.read_once(costs.place(row, column)), team.read(&u[row]), team.read(&v[column]), team.read(&entered[row])};
+        },
+        [&](Vertex row, Vertex, bool is_new, const Seen& seen) {
+          const Dual slack_now = slack(costs.of_entry(seen.entry), seen.u_of_row, seen.v_of_column);
+          if ((is_new ? radius : seen.entered) + slack_now <= radius) return true;
           // It was tight when the row was compressed, before the column's dual fell.
           if (slack_now < steps.team.read(&least[row])) steps.team.lower(&least[row], slack_now);
           return false;
@@ -144,8 +148,24 @@ struct ClassicalEdges {
   }
 
  private:
-  DEVICE Dual slack(Vertex row, Vertex column) const {
-    const Dual slack = costs.at(row, column) - u[row] - v[column];
+  // What says whether an edge is tight.
+  struct Seen {
+    Cost entry;
+    Dual u_of_row, v_of_column, entered;
+  };
+
+  // What a pass over a row or a column reads of an edge.
+  struct EntryAndDual {
+    Cost entry;
+    Dual dual;
+  };
+  template <class Team>
+  DEVICE EntryAndDual with_dual(const Team& team, Vertex row, Vertex column, const Dual* dual) const {
+    return {team.read_once(costs.place(row, column)), team.read(dual)};
+  }
+
+  static DEVICE Dual slack(Dual cost, Dual u_of_row, Dual v_of_column) {
+    const Dual slack = cost - u_of_row - v_of_column;
     return slack > 0 ? slack : 0;
   }
   // No edge of a row outside its list becomes tight at a smaller radius.
@@ -164,13 +184,14 @@ struct ClassicalEdges {
       const bool is_full = team.read(&lists.sizes[row]) > TightLists::CAPACITY;  // one more says nothing new
       Dual smallest = costs.infinite();
       lists.each_column(
-          team, first, end, [&](Vertex column) { return slack(row, column); },
-          [&](Vertex column, Dual slack) {
+          team, first, end, [&](Vertex column) { return with_dual(team, row, column, &v[column]); },
+          [&](Vertex column, const EntryAndDual& seen) {
             if (!is_wanted(column)) return;
-            if (offset + slack <= radius) {
+            const Dual slack_now = slack(costs.of_entry(seen.entry), u[row], seen.dual);
+            if (offset + slack_now <= radius) {
               on_tight(row, column, is_full ? TightLists::CAPACITY : lists.add(team, row, column));
-            } else if (slack < smallest) {
-              smallest = slack;
+            } else if (slack_now < smallest) {
+              smallest = slack_now;
             }
           });
       smallest = team.min_group(smallest);

@@ -93,7 +93,8 @@ struct DenseCosts {
   // More than any sum of costs.
   static DEVICE Dual infinite() { return beyond_all(Dual{}); }
 
-  DEVICE Cost entry(Vertex row, Vertex column) const { return costs[row * row_stride + column * column_stride]; }
+  DEVICE const Cost* place(Vertex row, Vertex column) const { return costs + row * row_stride + column * column_stride; }
+  DEVICE Cost entry(Vertex row, Vertex column) const { return *place(row, column); }
   // What a pair with this entry costs.
   DEVICE Dual of_entry(Cost entry) const {
     const Dual cost = maximize ? -static_cast<Dual>(entry) : static_cast<Dual>(entry);

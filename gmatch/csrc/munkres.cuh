@@ -79,7 +79,8 @@ struct SlackEdges {
     }
     return lists.expand(
         steps, forest, level, [](Vertex) {},
-        [&](Vertex row, Vertex column, bool) { return *slack_at(row, column) == 0; });
+        [&](const auto& team, Vertex row, Vertex column) { return team.read(slack_at(row, column)); },
+        [](Vertex, Vertex, bool, Slack slack) { return slack == 0; });
   }
 
   template <class Team>

@@ -82,13 +82,22 @@ class RowBids {
     else return team;
   }
 
+  // Of an entry of a row.
+  struct Seen {
+    Cost entry;
+    Dual v;
+  };
+
   template <class Group>
   DEVICE Offer find_offer(const Group& group, Vertex row) const {
     Offer offer{edges_.costs.infinite(), edges_.costs.infinite(), NONE, false};
     TightLists::each_column(
         group, 0, matching_.num_columns,
-        [&](Vertex column) { return edges_.costs.at(row, column) - edges_.v[column]; },
-        [&](Vertex column, Dual reduced) {
+        [&](Vertex column) {
+          return Seen{group.read_once(edges_.costs.place(row, column)), group.read(&edges_.v[column])};
+        },
+        [&](Vertex column, const Seen& seen) {
+          const Dual reduced = edges_.costs.of_entry(seen.entry) - seen.v;
           if (reduced < offer.least || (reduced == offer.least && !offer.is_free && is_free(column))) {
             offer = {reduced, offer.least, column, is_free(column)};
           } else if (reduced < offer.second) {

@@ -22,6 +22,8 @@
 //   TILE                       how many columns a thread of a dense step holds in registers, or in its cache
 //   PASSES                     whether asking every vertex costs less than keeping a list of some
 //   STREAMS                    whether it reads matrices as fast as the memory can give them, or has other worries
+//   IS_FAR                     whether its cells lie in memory that all blocks share: a read of one that may be needed costs
+//                              less than to wait until it is known to be
 //   HAS_PARTS                  whether parts of it have a barrier of their own, cheaper than the team's
 //   part, parts, part_number   the team that a part is: its threads share cells with those of other parts; how many there
 //                              are; and which one this thread is of
@@ -37,7 +39,8 @@
 //   AT_ONCE                    how many loads it starts before it waits for the first
 //   ROWS_AT_ONCE               how many rows of a matrix a lane group reads together
 //   read, write                relaxed access to a cell that other threads change in the same step
-//   read_once                  of what nobody changes, and nobody reads again soon
+//   read_once                  of what nobody changes in this step, and nobody reads again soon; as with read, several are
+//                              under way at once: a compiler puts plain loads where they are used, and so one after the other
 //   claim                      compare and swap: true for the one thread that changed `expected` into `desired`; of a part,
 //                              as `lower`, only for cells that it shares with others
 //   fetch_add, append          append adds 1, for all threads that come to a line of the program to one counter
@@ -108,7 +111,7 @@ class [[nodiscard]] DeviceTeam {
   DEVICE int rank() const { return (on_grid() ? blockIdx.x * blockDim.x : 0) + threadIdx.x; }
   DEVICE int size() const { return (on_grid() ? gridDim.x : 1) * blockDim.x; }
   static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, ROWS_AT_ONCE = 4, SMALL_STEP = 0, KEEPS_BACK = 0, AHEAD = 0;
-  static constexpr bool PASSES = true, STREAMS = SCOPE == Scope::grid, HAS_PARTS = true;
+  static constexpr bool PASSES = true, STREAMS = SCOPE == Scope::grid, HAS_PARTS = true, IS_FAR = SCOPE != Scope::block;
   using Part = DeviceTeam<LANES_, SCOPE == Scope::grid ? Scope::block_of_grid : SCOPE>;
   DEVICE Part part() const { return Part(nullptr); }
   DEVICE int parts() const { return on_grid() ? gridDim.x : 1; }
@@ -216,7 +219,7 @@ class [[nodiscard]] DeviceTeam {
   template <class T>
   DEVICE void write(T* cell, T value) const { *static_cast<volatile T*>(of_grid(cell)) = value; }
   template <class T>
-  DEVICE T read_once(const T* cell) const { return __ldcs(cell); }
+  DEVICE T read_once(const T* cell) const { return IS_FAR ? __ldcs(of_grid(cell)) : *cell; }
 
   DEVICE bool claim(int* cell, int expected, int desired) const {
     if (shares_cells()) assume_global(cell);
@@ -441,7 +444,7 @@ class [[nodiscard]] HostTeam {
 
   static constexpr int LANES = 1, TILE = 512, AT_ONCE = 1, ROWS_AT_ONCE = 1, SMALL_STEP = 64;
   static constexpr int KEEPS_BACK = SHORT_LISTS ? 3 : 64, AHEAD = 6;
-  static constexpr bool PASSES = false, STREAMS = false, HAS_PARTS = false;
+  static constexpr bool PASSES = false, STREAMS = false, HAS_PARTS = false, IS_FAR = false;
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool alone() const { return size_ == 1; }

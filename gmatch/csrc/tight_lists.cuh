@@ -106,37 +106,44 @@ struct TightLists {
     }
   }
 
-  // Lets the rows of the frontier reach the columns of their lists that is_tight(row, column) still says are tight.
-  // enter(row) for those that are in the forest for the first time, before it is asked for their columns.
-  template <class Team, class Enter, class IsTight>
-  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex& level, Enter enter,
+  // Lets the rows of the frontier reach the columns of their lists that is_tight(row, column, is_new, look(team, row, column))
+  // still says are tight. enter(row) for those that are in the forest for the first time.
+  template <class Team, class Enter, class Look, class IsTight>
+  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex& level, Enter enter, Look look,
                       IsTight is_tight) const {
     return expand_rows(steps, forest, level, [&](const auto& near, const auto& near_forest, const Sprout& sprout) {
-      return reach_columns(near, near_forest, sprout, enter, is_tight);
+      return reach_columns(near, near_forest, sprout, enter, look, is_tight);
     });
   }
 
  private:
-  template <class Team, class Forest, class Enter, class IsTight>
-  DEVICE Count reach_columns(const Steps<Team>& steps, const Forest& forest, const Sprout& sprout, Enter enter,
+  template <class Team, class Forest, class Enter, class Look, class IsTight>
+  DEVICE Count reach_columns(const Steps<Team>& steps, const Forest& forest, const Sprout& sprout, Enter enter, Look look,
                              IsTight is_tight) const {
     const Team& team = steps.team;
-    const Vertex row = sprout.row;
+    const Vertex row = sprout.row, lane = team.lane();
+    const Vertex* listed = columns + row * static_cast<Count>(CAPACITY);
+    const Vertex root = team.read(&root_of[row]), size = team.read(&sizes[row]);
+    const Vertex mate = team.read(&forest.matching.row_match[row]);
+    const Vertex first_listed = team.read(&listed[lane < CAPACITY ? lane : 0]);
+    const bool grows = forest.grows(team, sprout.root);
     // All lanes of the group have looked before one of them writes.
-    const bool is_new = team.min_group(root_of[row] == NONE ? 0 : 1) == 0;
-    if (is_new && team.lane() == 0) {
+    const bool is_new = team.min_group(root == NONE ? 0 : 1) == 0;
+    if (is_new && lane == 0) {
       root_of[row] = sprout.root;
       enter(row);
     }
-    if (!forest.grows(team, sprout.root)) return 0;
+    if (!grows) return 0;
     Count inspected = 0;
-    const Vertex size = sizes[row];
     const bool is_listed = size <= CAPACITY;
-    for (Vertex i = team.lane(); i < (is_listed ? size : num_columns); i += team.lanes()) {
-      const Vertex column = is_listed ? columns[row * static_cast<Count>(CAPACITY) + i] : i;
+    for (Vertex i = lane; i < (is_listed ? size : num_columns); i += team.lanes()) {
+      const Vertex column = !is_listed ? i : i == lane ? first_listed : listed[i];
       ++inspected;
-      if (team.read(&forest.predecessor[column]) != NONE || !is_tight(row, column, is_new)) continue;
-      if (!forest.visit(steps, forest.anchor(row), sprout.root, column, 0)) break;
+      const Vertex by = team.read(&forest.predecessor[column]);
+      if (!Team::IS_FAR && by != NONE) continue;
+      const auto seen = look(team, row, column);
+      if (by != NONE || !is_tight(row, column, is_new, seen)) continue;
+      if (!forest.visit(steps, forest.anchor(row, mate), sprout.root, column, 0)) break;
     }
     return inspected;
   }
