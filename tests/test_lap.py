@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import linear_sum_assignment
 
 import gmatch
+from gmatch.datasets.costs import machol_wien
 
 STATS = {
     "method", "reason", "initial", "backend", "team", "threads", "seconds", "start_size", "phases", "levels",
@@ -638,6 +639,12 @@ def test_core_is_picked_anew_where_rows_want_the_same_columns(device: str) -> No
         stats = solve(cost, device, **BY_THE_SEARCH[device]).stats
         # Prices that are cut off leave some hundred rows, and a phase for each.
         assert stats["dense_searches"] == 0 and stats["phases"] < 40
+
+
+def test_the_matrix_is_searched_for_the_last_rows_of_a_misled_core(device: str) -> None:
+    """The auction of the matrix leaves some rows, whose paths are as long as the matrix, and miss in the core."""
+    stats = solve(machol_wien(3000), device, **BY_THE_SEARCH[device]).stats
+    assert stats["phases"] < 120  # 40 there; 900 to 1900 where the core grows towards them
 
 
 def test_core_learns_of_columns_that_are_among_the_best_of_no_row(device: str) -> None:

@@ -319,7 +319,9 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
     team.sync();
   }
   if (was_misled) team = rebuild_core(team, core, from_duals);
-  // Where the core does not match all rows, others must come into it, by a margin that grows until they do.
+  // Where the core does not match all rows, others must come into it, by a margin that grows until they do. But after an
+  // auction of the matrix few rows are left, and far from free columns: what joined the core would bring them nearer only
+  // step by step.
   auto margin = static_cast<typename DenseCosts<Cost>::Dual>(core.totals->spreads.typical());
   if (!(margin > 0)) margin = 1;
   const int most_repricings = was_misled && is_tied(core) ? 0 : MOST_REPRICINGS;
@@ -327,6 +329,7 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
     team = search_core(team, core, next_search);
     next_search = from_duals;
     const bool all_matched = task.report->size == costs.num_rows;
+    if (!all_matched && was_misled && !was_useless) break;
     if (!all_matched) team = outprice_core(team, core, from_duals, margin);
     team = reprice_core(team, core, from_duals);
     const Count found = core.totals->found, added = core.totals->added;
