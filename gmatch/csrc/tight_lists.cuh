@@ -140,7 +140,8 @@ struct TightLists {
       const Vertex column = !is_listed ? i : i == lane ? first_listed : listed[i];
       ++inspected;
       const Vertex by = team.read(&forest.predecessor[column]);
-      if (!Team::IS_FAR && by != NONE) continue;
+      // A list is read in one go. Of a whole row most columns have been reached, and their entries would be read for nothing.
+      if (by != NONE && !(Team::IS_FAR && is_listed)) continue;
       const auto seen = look(team, row, column);
       if (by != NONE || !is_tight(row, column, is_new, seen)) continue;
       if (!forest.visit(steps, forest.anchor(row, mate), sprout.root, column, 0)) break;
