@@ -44,8 +44,9 @@ from gmatch.assignment import STARTS
 from gmatch.backends import gpu
 from gmatch.datasets import costs
 
-# A small problem of the same program, so that the first call on a larger one does not compile.
-WARM = 256
+# A small problem of the same program, so that the first call on a larger one does not compile. For large ones the
+# classical variant has another program on a GPU.
+WARM, WARM_AND_WIDE = 256, 8192
 
 
 @dataclass(frozen=True, order=True)
@@ -183,7 +184,9 @@ class AssignmentSession(Session):
         return self.here(instance, solver, call_of(solver, matrix), partial(gmatch.verify, matrix), facts_of)
 
     def _runs_here(self, instance: Instance, solver: str) -> bool:
-        return not self.tell(solver, unusable(solver, instance.dtype, self.options.device, min(instance.n, WARM)))
+        is_wide = instance.n >= WARM_AND_WIDE and solver.startswith("classical") and self.options.device == "gpu"
+        n = WARM_AND_WIDE if is_wide else min(instance.n, WARM)
+        return not self.tell(solver, unusable(solver, instance.dtype, self.options.device, n))
 
 
 def on_host(array: Any) -> np.ndarray:
