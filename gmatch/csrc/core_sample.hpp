@@ -65,7 +65,7 @@ class CoreSample {
   }
 
   // Of columns that lie side by side, so that a row is one read of memory: those that are best for the row that is best
-  // for them.
+  // for them, and no other as good: where a row may have several columns, another one is often left with none.
   Vertex num_mutual() {
     const Vertex first = (size_ - COLUMNS) / 2;
     Work least[COLUMNS];
@@ -83,7 +83,9 @@ class CoreSample {
     counters_.entries_read += Count{size_} * COLUMNS;
     Vertex mutual = 0;
     for (Vertex k = 0; k < COLUMNS; ++k) {
-      mutual += at_least[k] != NONE && least[k] <= find_best(rows_.entries(at_least[k])).least;
+      if (at_least[k] == NONE) continue;
+      const auto best = find_best(rows_.entries(at_least[k]));
+      mutual += least[k] <= best.least && best.least < best.second;
     }
     return mutual;
   }
