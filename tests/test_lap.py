@@ -653,6 +653,14 @@ def test_core_learns_of_columns_that_are_among_the_best_of_no_row(device: str) -
     assert solve(cost, device, **BY_THE_SEARCH[device]).stats["phases"] < 80  # 20 to 25 on a host; 90 and more without
 
 
+@pytest.mark.parametrize("initial", ["bids", "reduce"])
+def test_slacks_that_are_lost_in_the_radius(initial: str, device: str) -> None:
+    """Costs of many magnitudes: a row may have a tight edge at the very radius at which it entered the forest."""
+    for seed in (12, 81, 114, 450, 495, 565, 1092) if device == "gpu" else range(1500):
+        cost = np.random.default_rng(seed).random((60, 60)) ** 10
+        gmatch.lap(on(cost, device), method="classical", initial=initial, certify=True)
+
+
 def test_an_auction_of_no_use_is_dropped(device: str) -> None:
     """For no epsilon of it tells apart what matters."""
     cost = np.random.default_rng(0).random((600, 600)) ** 10

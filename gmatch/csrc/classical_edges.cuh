@@ -174,7 +174,9 @@ struct ClassicalEdges {
   }
 
   // Lists the tight edges of the stale rows to the columns that are wanted, and notes the least slack of the others.
-  // on_tight(row, column, place) for each, and its place in the list.
+  // on_tight(row, column, place) for each, and its place in the list. All columns are wanted of a row that entered at this
+  // very radius. Of integers there is none, but floats round: its slack may be lost in the radius. If the phase ends now, its
+  // u does not change, and the next phase goes by its list.
   template <class Team, class Entered, class IsWanted, class OnTight>
   DEVICE void compress(const Team& team, Entered entered_at, IsWanted is_wanted, OnTight on_tight) {
     const Vertex count = team.read(lists.num_stale);
@@ -186,7 +188,7 @@ struct ClassicalEdges {
       lists.each_column(
           team, first, end, [&](Vertex column) { return with_dual(team, row, column, &v[column]); },
           [&](Vertex column, const EntryAndDual& seen) {
-            if (!is_wanted(column)) return;
+            if (offset < radius && !is_wanted(column)) return;
             const Dual slack_now = slack(costs.of_entry(seen.entry), u[row], seen.dual);
             if (offset + slack_now <= radius) {
               on_tight(row, column, is_full ? TightLists::CAPACITY : lists.add(team, row, column));
