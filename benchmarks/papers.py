@@ -25,6 +25,7 @@ begun that is not likely to end in time. The JSON file is written after each cel
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,9 +45,8 @@ from gmatch.assignment import STARTS
 from gmatch.backends import gpu
 from gmatch.datasets import costs
 
-# A small problem of the same program, so that the first call on a larger one does not compile. For large ones the
-# classical variant has another program on a GPU.
-WARM, WARM_AND_WIDE = 256, 8192
+# A small problem of the same program, so that the first call on a larger one does not compile.
+WARM = 256
 
 
 @dataclass(frozen=True, order=True)
@@ -99,6 +99,14 @@ def call_of(solver: str, matrix: Any) -> Any:
     """`gmatch.lap` as a solver's name says: ``METHOD`` or ``METHOD+START``."""
     method, _, initial = solver.partition("+")
     return partial(gmatch.lap, matrix, method=method, initial=initial or "auto")
+
+
+def warm_size(solver: str, n: int, device: str) -> int:
+    """The rows of a problem that compiles what one of n rows needs: the classical variant has two programs on a GPU."""
+    wide = math.isqrt(gpu.WIDE_BLOCKS_FROM)
+    if device == "gpu" and solver.startswith("classical") and n >= wide:
+        return wide
+    return min(n, WARM)
 
 
 @cache
@@ -184,9 +192,8 @@ class AssignmentSession(Session):
         return self.here(instance, solver, call_of(solver, matrix), partial(gmatch.verify, matrix), facts_of)
 
     def _runs_here(self, instance: Instance, solver: str) -> bool:
-        is_wide = instance.n >= WARM_AND_WIDE and solver.startswith("classical") and self.options.device == "gpu"
-        n = WARM_AND_WIDE if is_wide else min(instance.n, WARM)
-        return not self.tell(solver, unusable(solver, instance.dtype, self.options.device, n))
+        device = self.options.device
+        return not self.tell(solver, unusable(solver, instance.dtype, device, warm_size(solver, instance.n, device)))
 
 
 def on_host(array: Any) -> np.ndarray:

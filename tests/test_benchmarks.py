@@ -26,6 +26,7 @@ from harness import Allowance, SideProcess, Timing, clocked, equals, timed, time
 
 import gmatch
 from gmatch import plot
+from gmatch.backends import gpu
 
 TINY = ["--sizes", "16", "24", "--repeats", "1"]
 
@@ -107,6 +108,14 @@ def test_batches_with_and_without_one_call(
         assert ("takes no 3-d array: a matrix, please" in output) != expected
         assert "| 3 x 8 x 8 |" in output and "SciPy" in output
     papers.no_batches.cache_clear()
+
+
+def test_what_is_compiled_before_it_is_timed() -> None:
+    wide = papers.warm_size("classical", 20_000, "gpu")
+    assert gpu.WIDE_BLOCKS_FROM <= wide**2 and wide <= 20_000
+    for solver, n, device in (("classical", 8000, "gpu"), ("tree-many", 20_000, "gpu"), ("classical", 20_000, "cpu")):
+        assert papers.warm_size(solver, n, device) == papers.WARM
+    assert papers.warm_size("classical", 64, "gpu") == 64
 
 
 def test_a_wrong_problem_of_a_batch_is_refused() -> None:
