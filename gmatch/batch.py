@@ -221,7 +221,7 @@ class CostBatch:
             # All are costs, and no sum of them overflows. To read their range would take as long as to solve them.
             return int(np.iinfo(np.int32).min), int(np.iinfo(np.int32).max), False
         try:
-            return range_of(self._entries_that_count(), self.device, self.maximize)
+            return range_of(self._entries_that_count(), self.device, self.maximize)[:3]
         except InvalidInput:
             for number in range(len(self)):
                 try:

@@ -70,6 +70,8 @@ class DenseCosts:
         The range of the finite costs of the minimisation form, after the cut; both 0 if there are none.
     forbids : bool
         Whether there are forbidden pairs. With a limit they are only dear.
+    whole : bool
+        Whether the finite costs are known to be whole numbers: integers, and on a GPU floats that have no fractions.
     device : {"cpu", "gpu"}
         Where the array lives.
 
@@ -98,6 +100,7 @@ class DenseCosts:
     lowest: int | float
     highest: int | float
     forbids: bool
+    whole: bool
     device: Device
 
     def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None) -> None:
@@ -106,7 +109,7 @@ class DenseCosts:
         device = device_of(array)
         dtype = array.dtype
         maximize = bool(maximize)
-        lowest, highest, forbids = range_of(array, device, maximize)
+        lowest, highest, forbids, whole = range_of(array, device, maximize)
         limit = None
         if cost_limit is not None:
             cost_limit = number_of(cost_limit, dtype, maximize)
@@ -119,7 +122,8 @@ class DenseCosts:
         transposed = rows > columns or rows == columns and _lies_by_columns(array)
         vars(self).update(
             array=array.T if transposed else array, transposed=transposed, shape=shape, dtype=dtype, maximize=maximize,
-            cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids, device=device,
+            cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids, whole=whole,
+            device=device,
         )  # fmt: skip
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -151,8 +155,8 @@ class DenseCosts:
         return self.dual_type
 
     def values_per_row(self) -> float:
-        """How many values integer costs can have, over the number of rows; infinite for floats."""
-        if self.dual_type is np.float64:
+        """How many values whole costs can have, over the number of rows; infinite for others."""
+        if not self.whole:
             return math.inf
         return (self.highest - self.lowest) / max(1, len(self.array))
 
@@ -307,16 +311,16 @@ def _lies_by_columns(array: Any) -> bool:
     return bool(abs(row_stride) < abs(column_stride))
 
 
-def range_of(array: Any, device: Device, maximize: bool) -> tuple[int | float, int | float, bool]:
-    """The range of the finite costs of the minimisation form, and whether pairs are forbidden."""
+def range_of(array: Any, device: Device, maximize: bool) -> tuple[int | float, int | float, bool, bool]:
+    """The range of the finite costs of the minimisation form, whether pairs are forbidden, whether all are whole."""
     if not array.size:
-        return 0, 0, False
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf = backend_for(None, device).inspect_costs(array)
+        return 0, 0, False, True
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = backend_for(None, device).inspect_costs(array)
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         raise InvalidInput(_what_is_wrong(array, device, has_nan, maximize))
     if lowest > highest:
-        return 0.0, 0.0, True
-    return (-highest, -lowest, has_minus_inf) if maximize else (lowest, highest, has_plus_inf)
+        return 0.0, 0.0, True, True
+    return (-highest, -lowest, has_minus_inf, whole) if maximize else (lowest, highest, has_plus_inf, whole)
 
 
 def _what_is_wrong(array: Any, device: Device, nan: bool, maximize: bool) -> str:

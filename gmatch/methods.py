@@ -374,8 +374,10 @@ def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: i
     return assignment_method_of(method, device)
 
 
-# Integer costs that differ by no more than so many times the rows: they tie, and many paths have one length.
+# Whole costs that differ by no more than so many times the rows: they tie, and many paths have one length.
 FEW_VALUES = {"cpu": 0.7, "gpu": 0.4}
+# Where fewer values, lists of tied entries overflow, and the classical variant reads whole rows.
+FEWEST_VALUES = 1 / 32
 # Where fewer values, bids of the rows that minima leave win little; the classical variant begins with lists else.
 FEW_VALUES_FOR_BIDS = {"tree": 0.4, "classical": 2}
 # A problem of fewer rows is solved by the search before pricing and an auction are done.
@@ -394,8 +396,10 @@ def bids_pay(method: AssignmentMethod, costs: DenseCosts | None = None) -> bool:
 def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return Tree(), "sparse costs"
+    if costs.values_per_row() <= FEWEST_VALUES:
+        return Tree(), "ties: whole costs of very few values for each row"
     if costs.values_per_row() <= FEW_VALUES["gpu"]:
-        return Classical(), "ties: integer costs of few values for each row"
+        return Classical(), "ties: whole costs of few values for each row"
     if min(costs.shape) < FEW_ROWS:
         return Tree(), "few rows"
     if not costs.fits_core():
@@ -415,7 +419,7 @@ def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if min(costs.shape) < FEW_ROWS_ON_CPU[costs.array.dtype.kind]:
         return JV(), "few rows: on one core shortest augmenting paths do least work"
     if costs.values_per_row() <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
-        return JV(), "ties: integer costs of few values for each row"
+        return JV(), "ties: whole costs of few values for each row"
     if not costs.fits_core():
         return JV(), "costs of a range that leaves no room for the duals of a part of them"
     return SerialCore(), "few entries of a row matter, unless many tie"

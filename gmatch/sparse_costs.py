@@ -388,7 +388,7 @@ def _range(arrays: _Matrix, by_columns: bool, device: Device, maximize: bool) ->
     indptr, indices, data, _ = arrays
     if not len(data):
         return 0, 0
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf = backend_for(None, device).inspect_costs(data[None])
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf, _ = backend_for(None, device).inspect_costs(data[None])
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         refused = math.inf if maximize else -math.inf
         position = int(((data != data) if has_nan else (data == refused)).nonzero()[0][0])

@@ -179,6 +179,8 @@ def test_methods_are_chosen_by_ties_and_size() -> None:
     rows = FEW_ROWS
     few, many = np.eye(rows, dtype=int) * (rows // 3), np.eye(rows, dtype=int) * rows
     assert chosen(few) == gmatch.Classical() and chosen(few, "cpu") == chosen(many, "cpu") == gmatch.JV()
+    assert chosen(few.clip(max=rows // 32)) == gmatch.Tree()
+    assert chosen(few.clip(max=rows // 32 + 1)) == gmatch.Classical()
     assert chosen(many) == chosen(many / 9) == gmatch.Core()
     assert chosen(many[1:]) == chosen(many[1:] / 9) == gmatch.Tree()
     assert chosen(np.eye(rows, dtype=np.int64) * 2**56) == gmatch.Tree()

@@ -653,6 +653,13 @@ def test_core_learns_of_columns_that_are_among_the_best_of_no_row(device: str) -
     assert solve(cost, device, **BY_THE_SEARCH[device]).stats["phases"] < 80  # 20 to 25 on a host; 90 and more without
 
 
+@pytest.mark.parametrize("method", ["tree", "classical", "munkres"])
+def test_every_row_finds_a_column_where_all_costs_are_equal(method: str, device: str) -> None:
+    """For a row takes one column at a time: those it gave back would be missing to rows that have passed them."""
+    stats = solve(np.ones((500, 500), np.int32), device, method=method, initial="reduce").stats
+    assert stats["start_size"] == 500 and stats["phases"] == 1
+
+
 @pytest.mark.parametrize("initial", ["bids", "reduce"])
 def test_slacks_that_are_lost_in_the_radius(initial: str, device: str) -> None:
     """Costs of many magnitudes: a row may have a tight edge at the very radius at which it entered the forest."""

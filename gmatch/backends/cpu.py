@@ -108,9 +108,9 @@ def counters_of_assignment(report: Any, journal: Any, team: str, threads: int) -
     return counters
 
 
-def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool]:
-    """The lowest and the highest finite entry of a matrix, and whether it holds NaN, +inf and -inf."""
-    return _native.inspect_costs(array, thread_count(None, array.size))
+def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
+    """The lowest and the highest finite entry, and whether the matrix holds NaN, +inf, -inf, and integers only."""
+    return *_native.inspect_costs(array, thread_count(None, array.size)), array.dtype.kind == "i"
 
 
 def assign(

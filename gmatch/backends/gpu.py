@@ -268,21 +268,21 @@ def _refuse_threads(threads: int | None) -> None:
         raise InvalidInput(f"threads is for the CPU, a GPU sizes its own grid; got threads={threads!r}; leave it out")
 
 
-def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool]:
-    """The lowest and the highest finite entry of a matrix, and whether it holds NaN, +inf and -inf."""
+def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
+    """The lowest and the highest finite entry, whether there are NaN, +inf and -inf, and no fractions."""
     rows, columns = array.shape
     with array.device as device:
         kernel = program("inspection.cuh", "inspect_costs_grid", device.id, inspected_cost=c_type(array))
-        state = cupy.zeros(5 + ARRIVALS, np.int64)
+        state = cupy.zeros(6 + ARRIVALS, np.int64)
         blocks = max(1, min(device.attributes["MultiProcessorCount"], array.size // BLOCK_SIZE))
         row_stride, column_stride = _strides_of(array)
         kernel(
             (blocks,), (BLOCK_SIZE,),
-            (array, np.int64(rows), np.int64(columns), row_stride, column_stride, state, state[5:]),
+            (array, np.int64(rows), np.int64(columns), row_stride, column_stride, state, state[6:]),
         )  # fmt: skip
-        lowest, minus_highest, nans, plus_infs, minus_infs = _on_host(state)[:5].tolist()
+        lowest, minus_highest, nans, plus_infs, minus_infs, fractions = _on_host(state)[:6].tolist()
     range_of = (_from_order(lowest, array.dtype), _from_order(~minus_highest, array.dtype))
-    return *range_of, nans > 0, plus_infs > 0, minus_infs > 0
+    return *range_of, nans > 0, plus_infs > 0, minus_infs > 0, fractions == 0
 
 
 def _strides_of(array: Any) -> tuple[np.int64, np.int64]:

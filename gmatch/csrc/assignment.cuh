@@ -114,38 +114,51 @@ DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>& forest
   steps.end();
 }
 
+// Whether the row got one of the columns that its lanes found tight. One lane claims at a time: a column that is given back
+// may have been passed by rows that are left without one.
+template <class Team>
+DEVICE bool take_column(const Team& team, const Matching& matching, Vertex row, Vertex first, bool* is_tight) {
+  const Vertex lanes = team.lanes(), turn = (team.lane() + row) % lanes;
+  const auto next_free = [&]() -> Vertex {
+    for (int q = 0; q < Team::AT_ONCE; ++q) {
+      const Vertex column = first + q * lanes;
+      if (is_tight[q] && team.read(&matching.col_match[column]) == NONE) return column;
+      is_tight[q] = false;
+    }
+    return NONE;
+  };
+  while (true) {
+    const Vertex column = next_free(), place = column == NONE ? lanes : turn, least = team.min_group(place);
+    if (least == lanes) return false;
+    const bool takes = place == least && team.claim(&matching.col_match[column], NONE, row);
+    if (takes) matching.row_match[row] = column;
+    if (team.min_group(takes ? 0 : 1) == 0) return true;
+  }
+}
+
 // Every row that is asked for takes a tight column that nobody has.
 template <class Team, class Cost, class IsWanted>
 DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const TightEdges<Cost>& edges,
                               IsWanted is_wanted) {
   const DenseCosts<Cost>& costs = edges.costs;
+  const Vertex width = team.lanes() * Team::AT_ONCE, chunks = (costs.num_columns + width - 1) / width;
   team.each_group(costs.num_rows, [&](Count i) {
     const Vertex row = static_cast<Vertex>(i);
-    if (!is_wanted(row)) return;
+    if (!is_wanted(row) || matching.row_match[row] != NONE) return;
     const auto u_of_row = edges.u[row];
-    const Vertex width = team.lanes() * Team::AT_ONCE;
-    for (Vertex first = team.lane(); first < costs.num_columns; first += width) {
-      if (team.read(&matching.row_match[row]) != NONE) break;
+    // Rows begin in different places, for where many tie all would want the same columns.
+    Vertex chunk = row % chunks;
+    for (Vertex k = 0; k < chunks; ++k, chunk = chunk + 1 < chunks ? chunk + 1 : 0) {
+      const Vertex first = chunk * width + team.lane();
       bool is_tight[Team::AT_ONCE];
       for (int q = 0; q < Team::AT_ONCE; ++q) {
         const Vertex column = first + q * team.lanes();
-        const Vertex safe = column < costs.num_columns ? column : first;
-        is_tight[q] = !(edges.slack(costs.at(row, safe), u_of_row, edges.v[safe]) > 0) && safe == column;
+        const Vertex safe = column < costs.num_columns ? column : 0;
+        is_tight[q] = safe == column && !(edges.slack(costs.at(row, safe), u_of_row, edges.v[safe]) > 0);
       }
-      for (int q = 0; q < Team::AT_ONCE; ++q) {
-        if (is_tight[q] && take_column(team, matching, row, first + q * team.lanes())) break;
-      }
+      if (take_column(team, matching, row, first, is_tight)) break;
     }
   });
-}
-
-// Whether the row has a column now; another lane of the group may have found one, too.
-template <class Team>
-DEVICE bool take_column(const Team& team, const Matching& matching, Vertex row, Vertex column) {
-  if (team.read(&matching.row_match[row]) != NONE) return true;
-  if (!team.claim(&matching.col_match[column], NONE, row)) return false;
-  if (!team.claim(&matching.row_match[row], NONE, column)) team.write(&matching.col_match[column], NONE);
-  return true;
 }
 
 // Vogel's rule: of the rows that want a column, it goes to the one that would lose most by its second best. As tried by

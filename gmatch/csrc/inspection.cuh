@@ -5,7 +5,7 @@
 // Of all entries, as Python reads it.
 struct CostInspection {
   Count lowest, minus_highest;  // of the finite ones, as order_of says; of the highest the bitwise complement
-  Count nans, plus_infs, minus_infs;  // whether there are any: not 0
+  Count nans, plus_infs, minus_infs, fractions;  // whether there are any: not 0; finite ones that are not whole
 };
 
 // Numbers in their order, as integers.
@@ -21,7 +21,7 @@ DEVICE Count order_of(double number) {
 // What a thread has seen.
 struct SeenCosts {
   Count lowest = 0x7fffffffffffffff, minus_highest = 0x7fffffffffffffff;
-  Count nans = 0, plus_infs = 0, minus_infs = 0;
+  Count nans = 0, plus_infs = 0, minus_infs = 0, fractions = 0;
 
   DEVICE void add(long long entry) { add_finite(entry); }
   DEVICE void add(double entry) {
@@ -29,7 +29,9 @@ struct SeenCosts {
     nans += entry != entry;
     plus_infs += entry == infinite;
     minus_infs += entry == -infinite;
-    if (entry < infinite && entry > -infinite) add_finite(entry);
+    if (!(entry < infinite && entry > -infinite)) return;
+    fractions += entry != floor(entry);
+    add_finite(entry);
   }
 
  private:
@@ -47,7 +49,7 @@ DEVICE void inspect_costs(Team& team, const Cost* costs, Count num_rows, Count n
                           Count column_stride, CostInspection& inspection) {
   using Dual = typename DualOf<Cost>::type;
   constexpr int AT_ONCE = Team::AT_ONCE;
-  if (team.rank() == 0) inspection = {0x7fffffffffffffff, 0x7fffffffffffffff, 0, 0, 0};
+  if (team.rank() == 0) inspection = {0x7fffffffffffffff, 0x7fffffffffffffff, 0, 0, 0, 0};
   team.sync();
   SeenCosts seen;
   if (column_stride == 1 && (num_rows == 1 || row_stride == num_columns)) {
@@ -72,6 +74,7 @@ DEVICE void inspect_costs(Team& team, const Cost* costs, Count num_rows, Count n
   team.add_all(&inspection.nans, seen.nans);
   team.add_all(&inspection.plus_infs, seen.plus_infs);
   team.add_all(&inspection.minus_infs, seen.minus_infs);
+  team.add_all(&inspection.fractions, seen.fractions);
 }
 
 // The GPU's entry point. INSPECTED_COST is the type of the matrix.

@@ -8,7 +8,7 @@ using Cost = INSPECTED_COST;
 // What a plain loop sees.
 static CostInspection seen_in(const Matrix<Cost>& matrix) {
   using Dual = DualOf<Cost>::type;
-  CostInspection seen{std::numeric_limits<Count>::max(), std::numeric_limits<Count>::max(), 0, 0, 0};
+  CostInspection seen{std::numeric_limits<Count>::max(), std::numeric_limits<Count>::max(), 0, 0, 0, 0};
   bool any = false;
   Dual lowest{}, highest{};
   matrix.each([&](Vertex row, Vertex column) {
@@ -18,6 +18,7 @@ static CostInspection seen_in(const Matrix<Cost>& matrix) {
       seen.plus_infs += entry > 0 && std::isinf(entry);
       seen.minus_infs += entry < 0 && std::isinf(entry);
       if (!std::isfinite(entry)) return;
+      seen.fractions += std::fmod(entry, 1) != 0;
     }
     // Of zeros with either sign the negative one is the lower.
     const auto is_below = [](Dual a, Dual b) {
@@ -50,7 +51,7 @@ int main(int argc, char** argv) {
     spoil(random, matrix);
     const emulator::Launch launch = draw_launch(random);
     emulator::instance += ": " + matrix.name + ", " + name_of(launch);
-    CostInspection found{1, 2, 3, 4, 5};
+    CostInspection found{1, 2, 3, 4, 5, 6};
     emulator::launch(launch, [&] {
       inspect_costs_grid(matrix.first(), matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride, &found,
                          arrivals);
@@ -62,6 +63,6 @@ int main(int argc, char** argv) {
         differs(found.minus_infs, seen.minus_infs)) {
       return "other numbers that are not finite";
     }
-    return "";
+    return differs(found.fractions, seen.fractions) ? "other fractions" : "";
   });
 }

@@ -43,7 +43,7 @@ static Matrix<COST> draw_matrix_with_slacks(Random& random) {
 
 int main(int argc, char** argv) {
   return fuzz(argc, argv, [](Random& random) {
-    constexpr int STARTS = 4, FORMS = 5;
+    constexpr int STARTS = 5, FORMS = 5;
     const auto form = static_cast<MunkresForm>(random() % FORMS);
     emulator::instance += ", form " + std::to_string(static_cast<int>(form));
     auto call = draw_call(random, draw_matrix_with_slacks(random), STARTS);
