@@ -47,6 +47,8 @@ GRID_BLOCK_SIZE = 512
 BLOCK_TEAM_LIMIT = 1 << 14
 # An assignment problem of so many entries is solved by one block faster than by a grid.
 BLOCK_ASSIGNMENT_LIMIT = 1 << 14
+# Up to so many entries, fewer blocks than there are multiprocessors have work enough, and meet sooner.
+FEW_BLOCKS, FEW_BLOCKS_LIMIT = 64, 1 << 20
 # The classical variant reads whole rows of so many entries faster with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
@@ -311,11 +313,8 @@ def assign(
     dual = costs.dual_type
     has_duals = v is not None
     with costs.array.device as device:
-        on_block = rows * columns <= BLOCK_ASSIGNMENT_LIMIT and not isinstance(method, Core | Munkres)
-        team = "block" if on_block else "grid"
-        blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
-        wide = isinstance(method, Munkres) or isinstance(method, Classical) and rows * columns >= WIDE_BLOCKS_FROM
-        block_size = BLOCK_SIZE if wide else GRID_BLOCK_SIZE
+        blocks, block_size = _assignment_grid(method, rows * columns, device)
+        team = "block" if blocks == 1 else "grid"
         row_match = cupy.empty(rows, np.int32) if row_match is None else row_match
         col_match = cupy.empty(columns, np.int32)
         u = cupy.empty(rows, dual)
@@ -344,6 +343,18 @@ def assign(
         report, journal = launch.read()
         counters = counters_of_assignment(report, journal_of(method, journal), team, blocks * block_size)
     return row_match, col_match, u, v, counters
+
+
+def _assignment_grid(method: AssignmentMethod, entries: int, device: Any) -> tuple[int, int]:
+    """Blocks of the grid, and threads of a block; one block is a team of its own."""
+    processors = device.attributes["MultiProcessorCount"]
+    if isinstance(method, Munkres):
+        return processors, BLOCK_SIZE
+    if entries <= BLOCK_ASSIGNMENT_LIMIT and not isinstance(method, Core):
+        return 1, GRID_BLOCK_SIZE
+    blocks = min(processors, FEW_BLOCKS) if entries <= FEW_BLOCKS_LIMIT else processors
+    is_wide = isinstance(method, Classical) and entries >= WIDE_BLOCKS_FROM
+    return blocks, BLOCK_SIZE if is_wide else GRID_BLOCK_SIZE
 
 
 def _edges_of(method: AssignmentMethod) -> str:
