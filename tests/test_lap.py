@@ -697,6 +697,14 @@ def test_rows_that_want_different_columns_need_fewer_bids() -> None:
     assert stats["bids"] < 18 * 1000
 
 
+def test_no_reduction_is_transferred_where_columns_and_rows_want_each_other() -> None:
+    """A pass over the matrix matches nearly all rows; another would only shorten the paths of the others."""
+    rng = np.random.default_rng(0)
+    vectors = rng.random((300, 8))
+    cost = np.linalg.norm(vectors[:, None] - rng.permutation(vectors) - 0.1 * rng.random((300, 8)), axis=2)
+    assert solve(cost, "cpu", method="jv").stats["rows_scanned"] < 1.5 * 300
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("maximize", [False, True])

@@ -158,9 +158,17 @@ VECTOR_CLONES void add_floats(CostRange<Cost>& range, const Cost* row, Count col
 }
 
 template <class Cost>
+VECTOR_CLONES void add_integers(CostRange<Cost>& range, const Cost* row, Count columns) {
+  CostRange<Cost> here = range;
+  for (Count column = 0; column < columns; ++column) here.add(row[column]);
+  range = here;
+}
+
+template <class Cost>
 void add_row(CostRange<Cost>& range, const Cost* row, Count columns, Count stride) {
-  if constexpr (std::numeric_limits<Cost>::has_infinity) {
-    if (stride == 1) return add_floats(range, row, columns);
+  if (stride == 1) {
+    if constexpr (std::numeric_limits<Cost>::has_infinity) return add_floats(range, row, columns);
+    else return add_integers(range, row, columns);
   }
   CostRange<Cost> here = range;
   if constexpr (std::numeric_limits<Cost>::has_infinity) {
@@ -346,13 +354,21 @@ nb::tuple inspect_costs(CostMatrix<Cost> costs, int threads) {
   std::vector<CostRange<Cost>> ranges(threads, empty_range<Cost>());
   {
     const nb::gil_scoped_release release;
-    // Along the rows as they lie in memory.
+    // Along the rows as they lie in memory; a matrix in one piece is one long row, cut into pieces that are worth a call.
+    constexpr Count PIECE = 1 << 16;
     const bool by_columns = std::abs(costs.stride(0)) < std::abs(costs.stride(1));
     const int row = by_columns ? 1 : 0, column = 1 - row;
+    Count rows = costs.shape(row), columns = costs.shape(column), row_stride = costs.stride(row), last = columns;
+    if (costs.stride(column) == 1 && row_stride == columns) {
+      const Count entries = rows * columns;
+      columns = row_stride = PIECE;
+      rows = (entries + PIECE - 1) / PIECE;
+      last = entries - (rows - 1) * PIECE;
+    }
     run_on_host(threads, [&](HostTeam& team) {
       CostRange<Cost> range = empty_range<Cost>();
-      team.each_tile(costs.shape(row), [&](Count i) {
-        add_row(range, costs.data() + i * costs.stride(row), costs.shape(column), costs.stride(column));
+      team.each_tile(rows, [&](Count i) {
+        add_row(range, costs.data() + i * row_stride, i == rows - 1 ? last : columns, costs.stride(column));
       });
       ranges[team.rank()] = range;
     });

@@ -329,6 +329,8 @@ class ShortestPathSolver {
   static constexpr int MAX_ROUNDS = 8;
   // Of so few rows the searches are short.
   static constexpr Vertex FEW_ROWS = 64;
+  // With no more free rows than one in so many no reduction is transferred.
+  static constexpr std::size_t ROWS_TO_TRANSFER = 5;
 
   // A column of the tree, with what scans do not see while it is MASKED.
   struct Branch {
@@ -418,10 +420,14 @@ class ShortestPathSolver {
     return shares;
   }
 
-  // A row with the minima of many columns could do without its own; then there is nothing to transfer.
+  // A row with the minima of many columns could do without its own; then there is nothing to transfer. Where few rows are
+  // free, the bids and paths that it shortens are fewer than its scans.
   void transfer_reduction(const std::vector<Vertex>& shares) {
     for (Vertex row = 0; row < num_rows_; ++row) {
       if (shares[row] == 0) free_rows_.push_back(row);
+    }
+    if (free_rows_.size() * ROWS_TO_TRANSFER <= static_cast<std::size_t>(num_rows_)) return;
+    for (Vertex row = 0; row < num_rows_; ++row) {
       if (shares[row] != 1) continue;
       const auto found = find_least_two(scan(row));
       if (found.second < FAR) lower(row_match_[row], found.second - found.least);
