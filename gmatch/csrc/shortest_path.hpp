@@ -93,8 +93,8 @@ struct Distance<double> {
 };
 
 // Passes over one row of costs: all the time goes here. Loops over a fixed number of columns without branches, which
-// compilers turn into vector code; the end of the row goes one by one.
-template <class Entry, class Work, bool NEGATED>
+// compilers turn into vector code; the end of the row goes one by one, where rows are not padded.
+template <class Entry, class Work, bool NEGATED, Vertex LANES_ = std::numeric_limits<Work>::is_integer ? 32 : 16>
 struct RowScan {
   static constexpr bool IS_NEGATED = NEGATED;
   static constexpr Work FAR = Distance<Work>::FAR;
@@ -121,9 +121,9 @@ struct RowScan {
     Work least, second;
     Vertex column;
   };
+  static constexpr Vertex LANES = LANES_;
   VECTOR_CLONES static LeastTwo find_least_two(const Entry* __restrict entries, const Work* __restrict v,
                                                Vertex num_columns) {
-    constexpr Vertex LANES = std::numeric_limits<Work>::is_integer ? 32 : 16;
     Work least[LANES], second[LANES];
     for (Vertex lane = 0; lane < LANES; ++lane) least[lane] = second[lane] = FAR;
     const auto add = [&](Vertex lane, Work here) {
@@ -252,6 +252,7 @@ struct StoredRows {
   using Scan = RowScan<Cost, Work, MAXIMIZE>;
   const DenseCosts<Cost>& costs;
 
+  Vertex width() const { return costs.num_columns; }
   const Entry* entries(Vertex row) { return costs.costs + row * costs.row_stride; }
   Work at(Vertex row, Vertex column) const { return Scan::cost(costs.costs[row * costs.row_stride + column]); }
 };
@@ -265,11 +266,42 @@ struct CopiedRows {
   const DenseCosts<Cost>& costs;
   std::vector<Entry> copy = std::vector<Entry>(costs.num_columns);
 
+  Vertex width() const { return costs.num_columns; }
   const Entry* entries(Vertex row) {
     for (Vertex j = 0; j < costs.num_columns; ++j) copy[j] = costs.at(row, j);
     return copy.data();
   }
   Work at(Vertex row, Vertex column) const { return costs.at(row, column); }
+};
+
+// Rows so short that scans would go through most of their columns one by one: copied once, in fewer lanes, up to a whole
+// number of them. What follows the end is no column: its v is MASKED.
+template <class Cost, class Work_>
+class PaddedRows {
+ public:
+  using Entry = Work_;
+  using Work = Work_;
+  using Scan = RowScan<Work, Work, false, sizeof(Work_) == 4 ? 16 : 4>;
+  static constexpr Vertex FEWEST = sizeof(Work) == 4 ? 12 : 1, MOST = 31;
+
+  static bool fit(Vertex num_columns) { return FEWEST <= num_columns && num_columns <= MOST; }
+
+  explicit PaddedRows(const DenseCosts<Cost>& costs)
+      : width_((costs.num_columns + Scan::LANES - 1) / Scan::LANES * Scan::LANES) {
+    for (Vertex row = 0; row < costs.num_rows; ++row) {
+      Work* copy = entries_ + row * width_;
+      for (Vertex j = 0; j < costs.num_columns; ++j) copy[j] = static_cast<Work>(costs.at(row, j));
+      std::fill(copy + costs.num_columns, copy + width_, Work{0});
+    }
+  }
+
+  Vertex width() const { return width_; }
+  const Entry* entries(Vertex row) const { return entries_ + row * width_; }
+  Work at(Vertex row, Vertex column) const { return entries_[row * width_ + column]; }
+
+ private:
+  const Vertex width_;
+  Work entries_[MOST * (MOST + 1)];
 };
 
 template <class Cost, class Rows>
@@ -289,10 +321,11 @@ class ShortestPathSolver {
         col_match_(result.col_match),
         counters_(counters),
         columns_may_stay_free_(num_rows_ < num_columns_),
-        v_(num_columns_),
-        distance_(num_columns_),
-        block_least_(num_columns_ / Scan::BLOCK + 1),
-        predecessor_(num_columns_) {
+        width_(rows_.width()),
+        v_(width_, MASKED),
+        distance_(width_),
+        block_least_(width_ / Scan::BLOCK + 1),
+        predecessor_(width_) {
     free_rows_.reserve(num_rows_);
     tree_.reserve(num_rows_);
   }
@@ -345,7 +378,7 @@ class ShortestPathSolver {
     return rows_.entries(row);
   }
   typename Scan::LeastTwo find_least_two(const Entry* entries) const {
-    return Scan::find_least_two(entries, v_.data(), num_columns_);
+    return Scan::find_least_two(entries, v_.data(), width_);
   }
   void match(Vertex row, Vertex column) {
     row_match_[row] = column;
@@ -365,7 +398,7 @@ class ShortestPathSolver {
 
   void start_from_zero() {
     clear_matching();
-    std::fill(v_.begin(), v_.end(), Work{0});
+    std::fill_n(v_.begin(), num_columns_, Work{0});
     for (Vertex row = 0; row < num_rows_; ++row) free_rows_.push_back(row);
   }
 
@@ -403,10 +436,10 @@ class ShortestPathSolver {
   // Returns for each row how many columns have their minimum in it.
   std::vector<Vertex> reduce_columns() {
     clear_matching();
-    std::fill(v_.begin(), v_.end(), FAR);
+    std::fill_n(v_.begin(), num_columns_, FAR);
     std::fill(predecessor_.begin(), predecessor_.end(), NONE);
     for (Vertex row = 0; row < num_rows_; ++row) {
-      Scan::lower_columns(scan(row), row, num_columns_, v_.data(), predecessor_.data());
+      Scan::lower_columns(scan(row), row, width_, v_.data(), predecessor_.data());
     }
     std::vector<Vertex> shares(num_rows_, 0);
     for (Vertex j = num_columns_ - 1; j >= 0; --j) {
@@ -557,7 +590,7 @@ class ShortestPathSolver {
   }
 
   Work relax(Vertex row, Work offset) {
-    return Scan::relax(scan(row), v_.data(), offset, row, num_columns_, distance_.data(), predecessor_.data(),
+    return Scan::relax(scan(row), v_.data(), offset, row, width_, distance_.data(), predecessor_.data(),
                        block_least_.data());
   }
 
@@ -648,10 +681,11 @@ class ShortestPathSolver {
   Vertex* const col_match_;
   ShortestPathCounters& counters_;
   bool columns_may_stay_free_;
-  std::vector<Work> v_;                   // [num_columns]
-  std::vector<Work> distance_;            // [num_columns] FAR in the tree
-  std::vector<Work> block_least_;         // [num_columns / BLOCK + 1] the least distance of each block of columns
-  std::vector<Vertex> predecessor_;       // [num_columns] the row before it on the shortest path
+  const Vertex width_;                    // columns that scans read: num_columns, or some more
+  std::vector<Work> v_;                   // [width]
+  std::vector<Work> distance_;            // [width] FAR in the tree
+  std::vector<Work> block_least_;         // [width / BLOCK + 1] the least distance of each block of columns
+  std::vector<Vertex> predecessor_;       // [width] the row before it on the shortest path
   std::vector<Branch> tree_;              // [num_rows at most] in order of distance
   std::vector<Vertex> free_rows_;         // [num_rows at most] rows to match
   std::vector<Vertex> unmatchable_rows_;  // [num_rows at most]
@@ -670,6 +704,8 @@ Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
                                ShortestPathCounters& counters) {
   using Dual = typename DenseCosts<Cost>::Dual;
   const auto solve = [&](auto maximize, auto zero) {
+    using Padded = PaddedRows<Cost, decltype(zero)>;
+    if (Padded::fit(costs.num_columns)) return ShortestPathSolver<Cost, Padded>(costs, options, result, counters).solve();
     using Rows = StoredRows<Cost, decltype(zero), decltype(maximize)::value>;
     return ShortestPathSolver<Cost, Rows>(costs, options, result, counters).solve();
   };
