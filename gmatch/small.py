@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,66 +17,38 @@ from .result import Assignment, Matching, Status
 
 SMALL_COUNTERS = _native.SMALL_COUNTERS
 SMALL_SIDE = _native.SMALL_SIDE
-DUAL_UPDATES = 2  # the counter's place among the cells
 assign_small = _native.assign_small
 empty, ndarray = np.empty, np.ndarray
 int32, int64 = np.dtype(np.int32), np.dtype(np.int64)
-later = Assignment.later
-
-
-def lap_small(cost: npt.NDArray[Any]) -> Assignment | None:
-    """What `gmatch.lap(cost)` returns; None for costs that need the long way: large, of other types, or extreme."""
-    cells = _solved(cost)
-    return None if cells is None else later(_fields, _pairs, (cells, *cost.shape, cost.dtype))
 
 
 def pairs_small(cost: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
-    """The pairs alone, as SciPy returns them; None also if all costs may be equal, for which SciPy has a rule."""
-    cells = _solved(cost)
-    if cells is None or cells[DUAL_UPDATES] == 0:
-        return None
-    pairs_end = SMALL_COUNTERS + min(cost.shape)
-    return cells[SMALL_COUNTERS:pairs_end], cells[pairs_end : 2 * pairs_end - SMALL_COUNTERS]
+    """The pairs alone, as SciPy returns them; None also if all costs are equal, for which SciPy has a rule."""
+    cells = assign_small(cost, False)
+    return None if cells is None else _pair_indices(cells, min(cost.shape))
 
 
-def _solved(cost: npt.NDArray[Any]) -> Any:
-    """The cells that csrc/module_shortest_paths.cpp fills, or None."""
-    room = _room_for(cost.shape)
-    if room == 0:
-        return None
-    cells = empty(room, int64)
-    try:
-        return cells if assign_small(cost, cells) else None
-    except TypeError:  # of a type that no native array has
-        return None
+def _pair_indices(cells: Any, pairs: int) -> tuple[Any, Any]:
+    begin = 8 * SMALL_COUNTERS
+    return ndarray(pairs, int64, cells, begin), ndarray(pairs, int64, cells, begin + 8 * pairs)
 
 
-@lru_cache(maxsize=4096)
-def _room_for(shape: tuple[int, ...]) -> int:
-    """How many cells costs of a shape need; none if they are not small."""
-    if len(shape) != 2:
-        return 0
-    fewer, more = sorted(shape)
-    if fewer > SMALL_SIDE or fewer == 0 or fewer + more > 4 * SMALL_SIDE:
-        return 0
-    # A pair is three cells, rows and columns have a dual each, and half a cell for their mates.
-    return SMALL_COUNTERS + 3 * fewer + (fewer + more) * 3 // 2 + 1
-
-
-def _pairs(cells: Any, rows: int, columns: int, dtype: Any) -> tuple[Any, Any]:
+def _pairs(cells: Any, shape: tuple[int, int], dtype: Any) -> tuple[Any, Any]:
     """The pairs, from the cells; see `_fields`."""
-    pairs_end = SMALL_COUNTERS + min(rows, columns)
-    return cells[SMALL_COUNTERS:pairs_end].copy(), cells[pairs_end : 2 * pairs_end - SMALL_COUNTERS].astype(int32)
+    rows, columns = _pair_indices(cells, min(shape))
+    return rows.copy(), columns.astype(int32)
 
 
-def _fields(cells: Any, rows: int, columns: int, dtype: Any) -> dict[str, Any]:
-    """The fields of an Assignment, from the cells."""
+def _fields(cells: Any, shape: tuple[int, int], dtype: Any) -> dict[str, Any]:
+    """The fields of an Assignment, from the cells that csrc/module_shortest_paths.cpp fills."""
+    rows, columns = shape
     dual_type = int64 if dtype.kind == "i" else np.float64
     costs_begin = 8 * (SMALL_COUNTERS + 2 * min(rows, columns))
     u_begin = costs_begin + 8 * min(rows, columns)
     v_begin = u_begin + 8 * rows
     mates_begin = v_begin + 8 * columns
-    augmentations, rows_scanned, dual_updates, entries_read, nanoseconds = cells[:SMALL_COUNTERS].tolist()
+    counters = ndarray(SMALL_COUNTERS, int64, cells)
+    augmentations, rows_scanned, dual_updates, entries_read, nanoseconds = counters.tolist()
     stats = {
         "method": "jv",
         "reason": "few rows: on one core shortest augmenting paths do least work",
@@ -102,6 +74,10 @@ def _fields(cells: Any, rows: int, columns: int, dtype: Any) -> dict[str, Any]:
         "pair_costs": ndarray(min(rows, columns), dual_type, cells, costs_begin).astype(dtype),
         "status": Status.OPTIMAL, "maximize": False, "cost_limit": None, "cover": None, "stats": stats,
     }  # fmt: skip
+
+
+lap_small = partial(_native.lap_small, Assignment, _fields, _pairs)
+"""What `gmatch.lap(cost)` returns; None for costs that need the long way: large, of other types, or extreme."""
 
 
 # Of graphs that `matching_small` may take; and how many rows, columns and entries they may have in all.

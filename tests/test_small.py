@@ -21,7 +21,8 @@ def test_as_the_long_way(dtype: str) -> None:
     for case in range(600):
         shape = rng.integers(1, SMALL_SIDE + 1, 2) if case % 20 == 0 else rng.integers(1, 9, 2)
         cost = rng.integers(-9, 10 if case % 2 else 1000, shape).astype(dtype)
-        cost = [cost, np.asfortranarray(cost), cost[::-1, ::-1], cost.T][case % 4]
+        cost = [cost, np.asfortranarray(cost), cost[::-1, ::-1], cost.T, cost.repeat(2, axis=1)[:, ::2]][case % 5]
+        cost.flags.writeable = False
         small, alone = lap_small(cost), gmatch.lap(gmatch.DenseCosts(cost))
         assert small is not None and small.cost == alone.cost
         assert gmatch.verify(cost, small).gap == 0
@@ -41,7 +42,8 @@ def test_as_the_long_way(dtype: str) -> None:
         np.full((3, 3), np.inf), np.array([[1, np.nan]]), np.full((2, 2), 1e300), np.full((2, 2), 2**62),
         np.zeros((0, 3)), np.zeros((SMALL_SIDE + 1, SMALL_SIDE + 1)), np.zeros((3, 3), np.int8),
         np.zeros((3, 3), ">f8"), np.zeros(3), np.zeros((1, 4 * SMALL_SIDE)), np.zeros((2, 2), complex),
-        np.zeros((2, 2), object),
+        np.zeros((2, 2), object), np.zeros((3, 3), "i1,f8")["f1"], np.zeros((2, 2), "datetime64[s]"),
+        np.zeros((2, 2), bool), np.zeros((2, 2), np.uint32), np.zeros((2, 2), np.longdouble),
     ],
 )  # fmt: skip
 def test_what_takes_the_long_way(cost: np.ndarray) -> None:

@@ -201,10 +201,23 @@ void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count col
   for (Count row = 0; row < rows; ++row) add_row(range, entries + row * row_stride, columns, column_stride);
 }
 
-// What a small call leaves in one array of 8-byte cells, so that it costs no more than it must; Python takes it apart when
-// it is asked for: these counters; the rows, the columns and the costs of the pairs, in the order of the rows; u, v, row_match
-// and col_match.
+// What a small call leaves in one piece of memory, cells of 8 bytes, so that it costs no more than it must; Python takes it
+// apart when it is asked for: these counters; the rows, the columns and the costs of the pairs, in the order of the rows; u, v,
+// row_match and col_match.
 enum SmallCounter { small_augmentations, small_rows_scanned, small_dual_updates, small_entries_read, small_ns, SMALL_COUNTERS };
+
+// A small matrix where it lies; rows first, strides in entries.
+template <class Cost>
+struct SmallMatrix {
+  const Cost* entries;
+  Vertex shape[2];
+  Count stride[2];
+
+  Vertex fewer() const { return std::min(shape[0], shape[1]); }
+  Vertex more() const { return std::max(shape[0], shape[1]); }
+  // A pair is three cells, rows and columns have a dual each, and half a cell for their mates.
+  Count cells() const { return SMALL_COUNTERS + 3 * fewer() + (fewer() + more()) * 3 / 2 + 1; }
+};
 
 // Costs that need no second look: those that count are far from every overflow.
 template <class Cost>
@@ -213,23 +226,20 @@ bool is_plain(const CostRange<Cost>& range) {
   return !range.nan && !range.minus_inf && range.lowest >= -FAR && range.highest <= FAR;
 }
 
+// Fills the cells; false for costs that need a second look, or have no assignment; and for equal ones, unless they may be that.
 template <class Cost>
-bool assign_small_as(const nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>& given, Count* cells) {
+bool solve_small(const SmallMatrix<Cost>& given, bool may_be_equal, Count* cells) {
   using Dual = typename DenseCosts<Cost>::Dual;
-  const Cost* entries = static_cast<const Cost*>(given.data());
-  const Vertex rows = static_cast<Vertex>(given.shape(0)), columns = static_cast<Vertex>(given.shape(1));
-  std::optional<nb::gil_scoped_release> others_may_run;
-  if (std::min(rows, columns) > VERY_SMALL_SIDE) others_may_run.emplace();
+  const auto [rows, columns] = given.shape;
   CostRange<Cost> range = empty_range<Cost>();
-  add_rows(range, entries, rows, columns, given.stride(0), given.stride(1));
-  if (!is_plain(range)) return false;
+  add_rows(range, given.entries, rows, columns, given.stride[0], given.stride[1]);
+  if (!is_plain(range) || (range.lowest == range.highest && !may_be_equal)) return false;
 
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
-  const bool transposed =
-      rows > columns || (rows == columns && std::abs(given.stride(0)) < std::abs(given.stride(1)));
-  const Vertex fewer = std::min(rows, columns), more = std::max(rows, columns);
-  const DenseCosts<Cost> costs{fewer, more, entries, given.stride(transposed), given.stride(!transposed), false,
+  const bool transposed = rows > columns || (rows == columns && std::abs(given.stride[0]) < std::abs(given.stride[1]));
+  const Vertex fewer = given.fewer();
+  const DenseCosts<Cost> costs{fewer, given.more(), given.entries, given.stride[transposed], given.stride[!transposed], false,
                                DenseCosts<Cost>::infinite()};
   Count* pair_rows = cells + SMALL_COUNTERS;
   Count* pair_columns = pair_rows + fewer;
@@ -251,7 +261,7 @@ bool assign_small_as(const nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>& gi
     if (column == NONE) continue;
     *pair_rows++ = row;
     *pair_columns++ = column;
-    *pair_costs++ = static_cast<Dual>(entries[row * given.stride(0) + column * given.stride(1)]);
+    *pair_costs++ = static_cast<Dual>(given.entries[row * given.stride[0] + column * given.stride[1]]);
   }
   cells[small_augmentations] = counted.augmentations;
   cells[small_rows_scanned] = counted.rows_scanned;
@@ -261,13 +271,79 @@ bool assign_small_as(const nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>& gi
   return true;
 }
 
-// False: costs of another type, or that need a second look, or have no assignment. `cells` has room for what is left in it.
-bool assign_small(nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu> costs, Array<Count> cells) {
-  if (costs.dtype() == nb::dtype<double>()) return assign_small_as<double>(costs, cells.data());
-  if (costs.dtype() == nb::dtype<std::int32_t>()) return assign_small_as<std::int32_t>(costs, cells.data());
-  if (costs.dtype() == nb::dtype<std::int64_t>()) return assign_small_as<Count>(costs, cells.data());
-  if (costs.dtype() == nb::dtype<float>()) return assign_small_as<float>(costs, cells.data());
-  return false;
+// The memory of a NumPy array. Asked for by Python's own protocol, which takes a third of the time of nanobind's arrays.
+class ArrayMemory {
+ public:
+  explicit ArrayMemory(nb::handle array)
+      : is_there_(PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) == 0) {
+    if (!is_there_) PyErr_Clear();
+  }
+  ArrayMemory(const ArrayMemory&) = delete;
+  ~ArrayMemory() {
+    if (is_there_) PyBuffer_Release(&view_);
+  }
+
+  bool is_small_matrix() const {
+    if (!is_there_ || view_.ndim != 2) return false;
+    const Py_ssize_t fewer = std::min(view_.shape[0], view_.shape[1]), more = std::max(view_.shape[0], view_.shape[1]);
+    return fewer > 0 && fewer <= SMALL_SIDE && fewer + more <= 4 * SMALL_SIDE && lies_on_entries();
+  }
+  // Its type in the letters of Python's struct, or zero for one that is not of one letter: of another order of bytes, too.
+  char type() const { return view_.format[0] != 0 && view_.format[1] == 0 ? view_.format[0] : '\0'; }
+  Py_ssize_t entry_size() const { return view_.itemsize; }
+  template <class Cost>
+  SmallMatrix<Cost> matrix() const {
+    return {static_cast<const Cost*>(view_.buf),
+            {static_cast<Vertex>(view_.shape[0]), static_cast<Vertex>(view_.shape[1])},
+            {view_.strides[0] / view_.itemsize, view_.strides[1] / view_.itemsize}};
+  }
+
+ private:
+  bool lies_on_entries() const {
+    const auto address = static_cast<Py_ssize_t>(reinterpret_cast<std::uintptr_t>(view_.buf));
+    return (address | view_.strides[0] | view_.strides[1]) % view_.itemsize == 0;
+  }
+
+  Py_buffer view_;
+  const bool is_there_;
+};
+
+template <class Cost>
+nb::object cells_of(const SmallMatrix<Cost>& given, bool may_be_equal) {
+  nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, 8 * given.cells()));
+  if (!cells.is_valid()) throw nb::python_error();
+  auto* first = reinterpret_cast<Count*>(PyByteArray_AsString(cells.ptr()));
+  std::optional<nb::gil_scoped_release> others_may_run;
+  if (given.fewer() > VERY_SMALL_SIDE) others_may_run.emplace();
+  const bool solved = solve_small(given, may_be_equal, first);
+  others_may_run.reset();
+  return solved ? cells : nb::none();
+}
+
+// The cells of a matrix of costs, as a bytearray. None: costs that are large, of another type, equal, though they may not be, or
+// need a second look, or have no assignment.
+nb::object assign_small(nb::handle costs, bool may_be_equal) {
+  const ArrayMemory memory(costs);
+  if (!memory.is_small_matrix()) return nb::none();
+  const char type = memory.type();
+  if (type == 'd') return cells_of(memory.matrix<double>(), may_be_equal);
+  if (type == 'f') return cells_of(memory.matrix<float>(), may_be_equal);
+  if (type != 'i' && type != 'l' && type != 'q') return nb::none();
+  if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), may_be_equal);
+  return cells_of(memory.matrix<Count>(), may_be_equal);
+}
+
+// A result of Python's type `kind` that makes its fields later, see gmatch/result.py.
+nb::object lap_small(nb::handle kind, nb::handle make_fields, nb::handle make_pairs, nb::handle costs) {
+  static PyObject* const name = PyUnicode_InternFromString("_later");
+  nb::object cells = assign_small(costs, true);
+  if (cells.is_none()) return cells;
+  nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
+  if (!result.is_valid()) throw nb::python_error();
+  const nb::tuple later = nb::make_tuple(make_fields, make_pairs, nb::make_tuple(cells, costs.attr("shape"), costs.attr("dtype")));
+  // The type is frozen for all others.
+  if (PyObject_GenericSetAttr(result.ptr(), name, later.ptr()) != 0) throw nb::python_error();
+  return result;
 }
 
 // Independent problems, each by one thread: the threads take the next one in turn.
@@ -405,7 +481,8 @@ void define_shortest_paths(nb::module_& m) {
   define_shortest_paths_for<Count>(m);
   define_shortest_paths_for<float>(m);
   define_shortest_paths_for<double>(m);
-  m.def("assign_small", &assign_small, "costs"_a.noconvert(), "cells"_a.noconvert());
+  m.def("assign_small", &assign_small, "costs"_a, "may_be_equal"_a);
+  m.def("lap_small", &lap_small, "kind"_a, "make_fields"_a, "make_pairs"_a, "costs"_a);
   m.attr("SMALL_COUNTERS") = static_cast<int>(SMALL_COUNTERS);
   m.attr("SMALL_SIDE") = SMALL_SIDE;
 }
