@@ -136,7 +136,7 @@ DEVICE bool take_column(const Team& team, const Matching& matching, Vertex row, 
   }
 }
 
-// Every row that is asked for takes a tight column that nobody has.
+// Every row that is asked for, and has none, takes a tight column that nobody has.
 template <class Team, class Cost, class IsWanted>
 DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const TightEdges<Cost>& edges,
                               IsWanted is_wanted) {
@@ -144,7 +144,7 @@ DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const 
   const Vertex width = team.lanes() * Team::AT_ONCE, chunks = (costs.num_columns + width - 1) / width;
   team.each_group(costs.num_rows, [&](Count i) {
     const Vertex row = static_cast<Vertex>(i);
-    if (!is_wanted(row) || matching.row_match[row] != NONE) return;
+    if (!is_wanted(row)) return;
     const auto u_of_row = edges.u[row];
     // Rows begin in different places, for where many tie all would want the same columns.
     Vertex chunk = row % chunks;
@@ -360,7 +360,9 @@ class ListedStart {
     if (matching_.num_rows == matching_.num_columns) raise_loose_columns(steps);
     edges_.lists.match_pairs(team, matching_);
     team.sync();
-    match_tight_pairs(team, matching_, tight_, [&](Vertex row) { return !edges_.lists.is_whole(row); });
+    match_tight_pairs(team, matching_, tight_, [&](Vertex row) {
+      return !edges_.lists.is_whole(row) && matching_.row_match[row] == NONE;
+    });
     team.sync();
   }
 
