@@ -87,12 +87,12 @@ class Instance:
 
 
 def methods(device: str) -> list[str]:
-    """Every method of gmatch for the device; those that start best, from regrets too."""
+    """Every method of gmatch for the device; those that start best, from regrets too; and what is chosen among them."""
     names = [method.name for method in gmatch.ASSIGNMENT_METHODS if device == "cpu" or method.name != "jv"]
-    if "regret" not in STARTS:
-        return names
-    best = ["tree-many", *[name for name in names if name.startswith("munkres")][-1:]]
-    return names + [f"{name}+regret" for name in best]
+    if "regret" in STARTS:
+        best = ["tree-many", *[name for name in names if name.startswith("munkres")][-1:]]
+        names += [f"{name}+regret" for name in best]
+    return [*names, "auto"]  # last, for it compiles nothing then
 
 
 def call_of(solver: str, matrix: Any) -> Any:
