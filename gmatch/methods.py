@@ -380,8 +380,9 @@ FEW_VALUES = {"cpu": 0.7, "gpu": 0.4}
 FEWEST_VALUES = 1 / 32
 # Where fewer values, bids of the rows that minima leave win little; the classical variant begins with lists else.
 FEW_VALUES_FOR_BIDS = {"tree": 0.4, "classical": 2}
-# A problem of fewer rows is solved by the search before pricing and an auction are done.
-FEW_ROWS = 256
+# A problem of fewer rows is solved by the search before pricing and an auction are done; a square one of so many values of
+# costs for each row, or more, if it has half as many.
+FEW_ROWS, MANY_VALUES = 256, 4
 
 
 def bids_pay(method: AssignmentMethod, costs: DenseCosts | None = None) -> bool:
@@ -400,7 +401,8 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
         return Tree(), "ties: whole costs of very few values for each row"
     if costs.values_per_row() <= FEW_VALUES["gpu"]:
         return Classical(), "ties: whole costs of few values for each row"
-    if min(costs.shape) < FEW_ROWS:
+    takes_long = costs.shape[0] == costs.shape[1] and costs.values_per_row() >= MANY_VALUES
+    if min(costs.shape) < (FEW_ROWS // 2 if takes_long else FEW_ROWS):
         return Tree(), "few rows"
     if not costs.fits_core():
         return Tree(), "costs of a range that leaves no room for the duals of a part of them"

@@ -183,6 +183,9 @@ def test_methods_are_chosen_by_ties_and_size() -> None:
     assert chosen(few.clip(max=rows // 32 + 1)) == gmatch.Classical()
     assert chosen(many) == chosen(many / 9) == gmatch.Core()
     assert chosen(many[1:]) == chosen(many[1:] / 9) == gmatch.Tree()
+    half = many[rows // 2 :, rows // 2 :] * 2
+    assert chosen(half) == chosen(half / 9) == gmatch.Core()
+    assert chosen(half - half.clip(max=1)) == chosen(half[1:, 1:] / 9) == gmatch.Tree()
     assert chosen(np.eye(rows, dtype=np.int64) * 2**56) == gmatch.Tree()
     assert assignment_method_of("auto", "gpu", None)[0] == gmatch.Tree()
 
