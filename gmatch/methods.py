@@ -380,8 +380,8 @@ FEW_VALUES = {"cpu": 0.7, "gpu": 0.4}
 FEWEST_VALUES = 1 / 32
 # Where fewer values, bids of the rows that minima leave win little; the classical variant begins with lists else.
 FEW_VALUES_FOR_BIDS = {"tree": 0.4, "classical": 2}
-# A problem of fewer rows is solved by the search before pricing and an auction are done; a square one with so many values
-# of costs for each row, or more, if it has fewer than half as many.
+# A problem of fewer rows is solved by the search before pricing and an auction are done; a square one with so many
+# values of costs for each row, or more, if it has fewer than half as many.
 FEW_ROWS, MANY_VALUES = 256, 4
 
 
