@@ -17,7 +17,7 @@ from .errors import Infeasible, InvalidInput
 from .matching import max_matching
 from .methods import JV, Core, Tree, assignment_method_of, batch_method_of, bids_pay
 from .result import STEPS, Assignment, AssignmentBatch, Status, all_others
-from .small import lap_small
+from .small import SOLVERS_OF_SMALL
 from .sparse_costs import SparseCosts, costs_of
 from .ties import Names, settle_ties
 
@@ -211,11 +211,12 @@ def lap(
     problem. Parallel Computing 57 (2016).
     """
     if type(cost) is ndarray and (
-        type(initial) is str and method == initial == "auto" and infeasible == "raise" and not maximize
+        type(initial) is str and initial == "auto" and infeasible == "raise" and not maximize
         and not certify and not deterministic and duals is None and cost_limit is None and device is None
         and threads is None and sizes is None and mask is None
     ):  # fmt: skip
-        quick = lap_small(cost)
+        solve = SOLVERS_OF_SMALL.get(method if type(method) is str else type(method))
+        quick = None if solve is None else solve(cost)
         if quick is not None:
             return quick
     if infeasible not in ("raise", "partial"):

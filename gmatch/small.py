@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from . import _native
 from .backends.cpu import counters_by_name
+from .methods import JV
 from .problem import BipartiteGraph
 from .result import Assignment, Matching, Status
 
@@ -39,7 +40,10 @@ def _pairs(cells: Any, shape: tuple[int, int], dtype: Any) -> tuple[Any, Any]:
     return rows.copy(), columns.astype(int32)
 
 
-def _fields(cells: Any, shape: tuple[int, int], dtype: Any) -> dict[str, Any]:
+FEW_ROWS = "few rows: on one core shortest augmenting paths do least work"
+
+
+def _fields(cells: Any, shape: tuple[int, int], dtype: Any, reason: str = FEW_ROWS) -> dict[str, Any]:
     """The fields of an Assignment, from the cells that csrc/module_shortest_paths.cpp fills."""
     rows, columns = shape
     dual_type = int64 if dtype.kind == "i" else np.float64
@@ -51,7 +55,7 @@ def _fields(cells: Any, shape: tuple[int, int], dtype: Any) -> dict[str, Any]:
     augmentations, rows_scanned, dual_updates, entries_read, nanoseconds = counters.tolist()
     stats = {
         "method": "jv",
-        "reason": "few rows: on one core shortest augmenting paths do least work",
+        "reason": reason,
         "initial": "reduce",
         "backend": "cpu",
         "team": "host",
@@ -78,6 +82,14 @@ def _fields(cells: Any, shape: tuple[int, int], dtype: Any) -> dict[str, Any]:
 
 lap_small = partial(_native.lap_small, Assignment, _fields, _pairs)
 """What `gmatch.lap(cost)` returns; None for costs that need the long way: large, of other types, or extreme."""
+
+jv_small = partial(_native.lap_small, Assignment, partial(_fields, reason="asked for"), _pairs)
+"""The same of `gmatch.lap(cost, method="jv")`."""
+
+SOLVERS_OF_SMALL: dict[str | type, Callable[[npt.NDArray[Any]], Assignment | None]] = {
+    "auto": lap_small, "jv": jv_small, JV: jv_small,
+}  # fmt: skip
+"""By the method, if it is a string, or by its type."""
 
 
 # Of graphs that `matching_small` may take; and how many rows, columns and entries they may have in all.

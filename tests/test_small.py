@@ -31,6 +31,8 @@ def test_as_the_long_way(dtype: str) -> None:
             assert getattr(small, name).shape == getattr(alone, name).shape
         assert set(small.stats) == set(alone.stats) and type(small.status) is gmatch.Status
         assert small.stats["reason"] == alone.stats["reason"]
+        asked_for = gmatch.lap(cost, method=("jv", gmatch.JV())[case % 2])
+        assert asked_for.stats["reason"] == "asked for" and (asked_for.row_match == small.row_match).all()
         i, j = gmatch.compat.linear_sum_assignment(cost)
         assert i.dtype == j.dtype == np.int64 and (np.diff(i) > 0).all()
         assert cost[i, j].sum() == cost[linear_sum_assignment(cost)].sum()
