@@ -105,7 +105,7 @@ def max_matching(
         type(graph) in SMALL_TYPES and type(initial) is str and method == initial == "auto" and not deterministic
         and device is None and threads is None and not certify
     ):  # fmt: skip
-        quick = matching_small(graph, _fields)
+        quick = matching_small(graph, _stats)
         if quick is not None:
             return quick
     problem = as_graph(graph)
@@ -126,27 +126,23 @@ def max_matching(
     if on_device is not problem:
         back = backend_for(None, problem.device).to_device
         row_match, col_match, reached = back(row_match), back(col_match), back(reached)
-    result = Matching(**_fields(row_match, col_match, reached, counters, chosen.name, backend.NAME))
+    stats = _stats(counters, chosen.name, backend.NAME)
+    result = Matching(counters["size"], row_match, col_match, reached, stats)
     if certify:
         verify(problem, result)
     return result
 
 
-def _fields(
-    row_match: Any, col_match: Any, reached: Any, counters: dict[str, Any], method: str, backend: str
-) -> dict[str, Any]:
-    """The fields of a Matching."""
-    stats = {
-        "method": method,
-        "initial": Start(counters.pop("start")).label,
-        "backend": backend,
-        "seconds": {step: counters.pop(f"{step}_ns") / 1e9 for step in ("start", "search", "augment")},
-        **counters,
-    }
-    size = stats.pop("size")
+def _stats(counters: dict[str, Any], method: str, backend: str) -> dict[str, Any]:
+    """The stats of a Matching."""
+    others = ("size", "start", "start_ns", "search_ns", "augment_ns")
     return {
-        "size": size, "row_match": row_match, "col_match": col_match, "reached_columns": reached, "stats": stats
-    }  # fmt: skip
+        "method": method,
+        "initial": Start(counters["start"]).label,
+        "backend": backend,
+        "seconds": {step: counters[f"{step}_ns"] / 1e9 for step in ("start", "search", "augment")},
+        **{name: count for name, count in counters.items() if name not in others},
+    }
 
 
 def structural_rank(matrix: Any, **options: Any) -> int:

@@ -17,18 +17,15 @@ new = object.__new__
 
 
 class _MadeLater:
-    """A result whose fields can be made when one is asked for: small calls are made by thousands."""
+    """A result whose fields can be made when they are asked for: small calls are made by thousands."""
 
     @classmethod
     def later(
-        cls,
-        make_fields: Callable[..., dict[str, Any]],
-        make_pairs: Callable[..., tuple[Any, Any]],
-        arguments: tuple[Any, ...],
+        cls, make_field: Callable[..., Any], make_pairs: Callable[..., tuple[Any, Any]], arguments: tuple[Any, ...]
     ) -> Self:
-        """The result with these fields and these pairs, functions of the arguments."""
+        """The result whose fields are make_field(name, *arguments), and whose pairs are make_pairs(*arguments)."""
         result = new(cls)
-        result.__dict__["_later"] = make_fields, make_pairs, arguments
+        result.__dict__["_later"] = make_field, make_pairs, arguments
         return result
 
     def __getattr__(self, name: str) -> Any:
@@ -36,12 +33,8 @@ class _MadeLater:
         if name in kind.__dataclass_fields__:  # type: ignore[attr-defined]
             later = found.get("_later")
             if later is not None:
-                make_fields, _, arguments = later
-                for field_name, value in make_fields(*arguments).items():
-                    found.setdefault(field_name, value)  # another thread may do the same
-                found.pop("_later", None)
-            if name in found:
-                return found[name]
+                make_field, _, arguments = later
+                return found.setdefault(name, make_field(name, *arguments))  # another thread may do the same
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise AttributeError(f"{article} {kind.__name__} has no {name!r}")
 

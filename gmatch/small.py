@@ -20,7 +20,7 @@ SMALL_COUNTERS = _native.SMALL_COUNTERS
 SMALL_SIDE = _native.SMALL_SIDE
 assign_small = _native.assign_small
 empty, ndarray = np.empty, np.ndarray
-int32, int64 = np.dtype(np.int32), np.dtype(np.int64)
+int32, int64, float64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
 
 
 def pairs_small(cost: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
@@ -35,25 +35,41 @@ def _pair_indices(cells: Any, pairs: int) -> tuple[Any, Any]:
 
 
 def _pairs(cells: Any, shape: tuple[int, int], dtype: Any) -> tuple[Any, Any]:
-    """The pairs, from the cells; see `_fields`."""
+    """The pairs, from the cells; see `_field`."""
     rows, columns = _pair_indices(cells, min(shape))
     return rows.copy(), columns.astype(int32)
 
 
 FEW_ROWS = "few rows: on one core shortest augmenting paths do least work"
+SAME_FIELDS = {"status": Status.OPTIMAL, "maximize": False, "cost_limit": None, "cover": None}
 
 
-def _fields(cells: Any, shape: tuple[int, int], dtype: Any, reason: str = FEW_ROWS) -> dict[str, Any]:
-    """The fields of an Assignment, from the cells that csrc/module_shortest_paths.cpp fills."""
+def _field(name: str, cells: Any, shape: tuple[int, int], dtype: Any, reason: str = FEW_ROWS) -> Any:
+    """A field of an Assignment, from the cells that csrc/module_shortest_paths.cpp fills."""
+    if name in SAME_FIELDS:
+        return SAME_FIELDS[name]
+    if name == "stats":
+        return _stats(cells, reason)
     rows, columns = shape
-    dual_type = int64 if dtype.kind == "i" else np.float64
-    costs_begin = 8 * (SMALL_COUNTERS + 2 * min(rows, columns))
-    u_begin = costs_begin + 8 * min(rows, columns)
-    v_begin = u_begin + 8 * rows
-    mates_begin = v_begin + 8 * columns
+    pairs = min(rows, columns)
+    pair_costs = 8 * (SMALL_COUNTERS + 2 * pairs)
+    u = pair_costs + 8 * pairs
+    v = u + 8 * rows
+    row_match = v + 8 * columns
+    if name == "row_match":
+        return ndarray(rows, int32, cells, row_match)
+    if name == "col_match":
+        return ndarray(columns, int32, cells, row_match + 4 * rows)
+    dual_type = int64 if dtype.kind == "i" else float64
+    if name == "pair_costs":
+        return ndarray(pairs, dual_type, cells, pair_costs).astype(dtype)
+    return ndarray(rows, dual_type, cells, u) if name == "u" else ndarray(columns, dual_type, cells, v)
+
+
+def _stats(cells: Any, reason: str) -> dict[str, Any]:
     counters = ndarray(SMALL_COUNTERS, int64, cells)
     augmentations, rows_scanned, dual_updates, entries_read, nanoseconds = counters.tolist()
-    stats = {
+    return {
         "method": "jv",
         "reason": reason,
         "initial": "reduce",
@@ -70,20 +86,12 @@ def _fields(cells: Any, shape: tuple[int, int], dtype: Any, reason: str = FEW_RO
         "levels_per_phase": [],
         "augmentations_per_phase": [],
     }
-    return {
-        "row_match": ndarray(rows, int32, cells, mates_begin),
-        "col_match": ndarray(columns, int32, cells, mates_begin + 4 * rows),
-        "u": ndarray(rows, dual_type, cells, u_begin),
-        "v": ndarray(columns, dual_type, cells, v_begin),
-        "pair_costs": ndarray(min(rows, columns), dual_type, cells, costs_begin).astype(dtype),
-        "status": Status.OPTIMAL, "maximize": False, "cost_limit": None, "cover": None, "stats": stats,
-    }  # fmt: skip
 
 
-lap_small = partial(_native.lap_small, Assignment, _fields, _pairs)
+lap_small = partial(_native.lap_small, Assignment, _field, _pairs)
 """What `gmatch.lap(cost)` returns; None for costs that need the long way: large, of other types, or extreme."""
 
-jv_small = partial(_native.lap_small, Assignment, partial(_fields, reason="asked for"), _pairs)
+jv_small = partial(_native.lap_small, Assignment, partial(_field, reason="asked for"), _pairs)
 """The same of `gmatch.lap(cost, method="jv")`."""
 
 SOLVERS_OF_SMALL: dict[str | type, Callable[[npt.NDArray[Any]], Assignment | None]] = {
@@ -95,11 +103,11 @@ SOLVERS_OF_SMALL: dict[str | type, Callable[[npt.NDArray[Any]], Assignment | Non
 # Of graphs that `matching_small` may take; and how many rows, columns and entries they may have in all.
 SMALL_TYPES = frozenset((csr_array, csr_matrix, BipartiteGraph))
 SMALL_GRAPH = 1 << 14
-REPORT_SIZE = len(_native.REPORT_FIELDS)
+REPORT_SIZE, SIZE = len(_native.REPORT_FIELDS), _native.REPORT_FIELDS.index("size")
 match_small = _native.match_small
 
 
-def matching_small(graph: Any, make_fields: Callable[..., dict[str, Any]]) -> Matching | None:
+def matching_small(graph: Any, make_stats: Callable[..., Any]) -> Matching | None:
     """What `gmatch.max_matching(graph)` returns; None for graphs that need the long way, or are none."""
     shape, indptr, indices = graph.shape, graph.indptr, graph.indices
     if len(shape) != 2:
@@ -113,28 +121,31 @@ def matching_small(graph: Any, make_fields: Callable[..., dict[str, Any]]) -> Ma
         found = match_small(indptr, indices, columns, cells)
     except TypeError:  # of other types than int32, or not in host memory
         return None
-    return (
-        Matching.later(_fields_of_matching, _pairs_of_matching, (cells, rows, columns, make_fields)) if found else None
-    )
+    return Matching.later(_field_of_matching, _pairs_of_matching, (cells, rows, columns, make_stats)) if found else None
 
 
-def _pairs_of_matching(cells: Any, rows: int, columns: int, make_fields: Any) -> tuple[Any, Any]:
+def _pairs_of_matching(cells: Any, rows: int, columns: int, make_stats: Any) -> tuple[Any, Any]:
     row_match = ndarray(rows, int32, cells, 8 * REPORT_SIZE)
     row_ind = (row_match >= 0).nonzero()[0]
     return row_ind, row_match[row_ind]
 
 
-def _fields_of_matching(
-    cells: Any, rows: int, columns: int, make_fields: Callable[..., dict[str, Any]]
-) -> dict[str, Any]:
+def _field_of_matching(
+    name: str, cells: Any, rows: int, columns: int, make_stats: Callable[..., dict[str, Any]]
+) -> Any:
+    """A field of a Matching, from the cells that csrc/module_matching.cpp fills."""
+    if name == "size":
+        return int(cells[SIZE])
     phases = min(rows, columns) + 1
-    begin = 8 * REPORT_SIZE
-    journal = ndarray((2, phases), int32, cells, begin + 4 * (rows + columns))
-    return make_fields(
-        ndarray(rows, int32, cells, begin),
-        ndarray(columns, int32, cells, begin + 4 * rows),
-        ndarray(columns, np.bool_, cells, begin + 4 * (rows + columns) + 8 * phases),
-        counters_by_name(cells[:REPORT_SIZE].tolist(), journal, "host", 1),
-        "mixed",
-        "cpu",
-    )
+    row_match = 8 * REPORT_SIZE
+    col_match = row_match + 4 * rows
+    journal = col_match + 4 * columns
+    if name == "row_match":
+        return ndarray(rows, int32, cells, row_match)
+    if name == "col_match":
+        return ndarray(columns, int32, cells, col_match)
+    if name == "reached_columns":
+        return ndarray(columns, np.bool_, cells, journal + 8 * phases)
+    report = cells[:REPORT_SIZE].tolist()
+    counters = counters_by_name(report, ndarray((2, phases), int32, cells, journal), "host", 1)
+    return make_stats(counters, "mixed", "cpu")

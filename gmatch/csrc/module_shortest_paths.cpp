@@ -334,13 +334,13 @@ nb::object assign_small(nb::handle costs, bool may_be_equal) {
 }
 
 // A result of Python's type `kind` that makes its fields later, see gmatch/result.py.
-nb::object lap_small(nb::handle kind, nb::handle make_fields, nb::handle make_pairs, nb::handle costs) {
+nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, nb::handle costs) {
   static PyObject* const name = PyUnicode_InternFromString("_later");
   nb::object cells = assign_small(costs, true);
   if (cells.is_none()) return cells;
   nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
   if (!result.is_valid()) throw nb::python_error();
-  const nb::tuple later = nb::make_tuple(make_fields, make_pairs, nb::make_tuple(cells, costs.attr("shape"), costs.attr("dtype")));
+  const nb::tuple later = nb::make_tuple(make_field, make_pairs, nb::make_tuple(cells, costs.attr("shape"), costs.attr("dtype")));
   // The type is frozen for all others.
   if (PyObject_GenericSetAttr(result.ptr(), name, later.ptr()) != 0) throw nb::python_error();
   return result;
@@ -482,7 +482,7 @@ void define_shortest_paths(nb::module_& m) {
   define_shortest_paths_for<float>(m);
   define_shortest_paths_for<double>(m);
   m.def("assign_small", &assign_small, "costs"_a, "may_be_equal"_a);
-  m.def("lap_small", &lap_small, "kind"_a, "make_fields"_a, "make_pairs"_a, "costs"_a);
+  m.def("lap_small", &lap_small, "kind"_a, "make_field"_a, "make_pairs"_a, "costs"_a);
   m.attr("SMALL_COUNTERS") = static_cast<int>(SMALL_COUNTERS);
   m.attr("SMALL_SIDE") = SMALL_SIDE;
 }
