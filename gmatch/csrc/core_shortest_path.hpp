@@ -127,10 +127,11 @@ class PricedRows {
   }
 
   // Where many rows want the same columns, most searches will want to know most of the matrix, one after the other. If all
-  // columns are to be matched, an auction of it all is faster then; and a dense search, where rows are short.
+  // columns are to be matched, a dense search, or an auction of it all, is faster then. Points in the plane start with 0.84 of
+  // the pairs and more, numbers and points of clusters, which come to know too much, with less.
   void note_start(Count start_size) {
     Count enough = FEW_MATCHED + num_rows / 16;
-    if (num_rows == num_columns) enough = std::max<Count>(enough, num_rows < SHORT ? num_rows / 4 * 3 : num_rows / 5 * 3);
+    if (num_rows == num_columns) enough = std::max<Count>(enough, num_rows / 16 * 13);
     gives_up_ |= start_size < enough;
   }
 
@@ -156,8 +157,7 @@ class PricedRows {
 
   static constexpr Vertex SAMPLE = 64;     // rows that tell how many ties there are
   static constexpr Vertex FEW_MATCHED = 8;
-  static constexpr Vertex SHORT = 1200;    // rows that a dense search reads in little time
-  static constexpr int TIMES = 6;       // that a row is priced before it is priced deeper
+  static constexpr int TIMES = 6;          // that a row is priced before it is priced deeper
   // A row of this depth is known up to the so manieth of so many minima, and of ties not more than there is room for;
   // a deeper one is known whole.
   struct Depth {
