@@ -63,7 +63,11 @@ def _field(name: str, cells: Any, shape: tuple[int, int], dtype: Any, reason: st
     dual_type = int64 if dtype.kind == "i" else float64
     if name == "pair_costs":
         return ndarray(pairs, dual_type, cells, pair_costs).astype(dtype)
-    return ndarray(rows, dual_type, cells, u) if name == "u" else ndarray(columns, dual_type, cells, v)
+    if name == "u":
+        return ndarray(rows, dual_type, cells, u)
+    if name == "v":
+        return ndarray(columns, dual_type, cells, v)
+    raise AttributeError(name)
 
 
 def _stats(cells: Any, reason: str) -> dict[str, Any]:
@@ -146,6 +150,8 @@ def _field_of_matching(
         return ndarray(columns, int32, cells, col_match)
     if name == "reached_columns":
         return ndarray(columns, np.bool_, cells, journal + 8 * phases)
+    if name != "stats":
+        raise AttributeError(name)
     report = cells[:REPORT_SIZE].tolist()
     counters = counters_by_name(report, ndarray((2, phases), int32, cells, journal), "host", 1)
     return make_stats(counters, "mixed", "cpu")

@@ -157,6 +157,39 @@ VECTOR_CLONES bool add_finite(CostRange<Cost>& range, const Cost* row, Count col
   return true;
 }
 
+// The same of any floats that lie side by side, in lanes.
+template <class Cost>
+VECTOR_CLONES void add_floats(CostRange<Cost>& range, const Cost* row, Count columns) {
+  constexpr int LANES = 16;
+  constexpr Cost INFINITE = std::numeric_limits<Cost>::infinity();
+  Cost lowest[LANES], highest[LANES], least[LANES], most[LANES], odd[LANES];
+  for (int lane = 0; lane < LANES; ++lane) {
+    lowest[lane] = least[lane] = INFINITE;
+    highest[lane] = most[lane] = -INFINITE;
+    odd[lane] = 0;
+  }
+  const auto add = [&](int lane, Cost entry) {
+    const Cost above = entry > -INFINITE ? entry : INFINITE, below = entry < INFINITE ? entry : -INFINITE;
+    lowest[lane] = above < lowest[lane] ? above : lowest[lane];
+    highest[lane] = below > highest[lane] ? below : highest[lane];
+    least[lane] = entry < least[lane] ? entry : least[lane];
+    most[lane] = entry > most[lane] ? entry : most[lane];
+    odd[lane] = entry == entry ? odd[lane] : 1;
+  };
+  const Count whole = columns / LANES * LANES;
+  for (Count begin = 0; begin < whole; begin += LANES) {
+    for (int lane = 0; lane < LANES; ++lane) add(lane, row[begin + lane]);
+  }
+  for (Count column = whole; column < columns; ++column) add(static_cast<int>(column - whole), row[column]);
+  for (int lane = 0; lane < LANES; ++lane) {
+    range.lowest = std::min(range.lowest, lowest[lane]);
+    range.highest = std::max(range.highest, highest[lane]);
+    range.minus_inf |= least[lane] == -INFINITE;
+    range.plus_inf |= most[lane] == INFINITE;
+    range.nan |= odd[lane] != 0;
+  }
+}
+
 template <class Cost>
 VECTOR_CLONES void add_integers(CostRange<Cost>& range, const Cost* row, Count columns) {
   CostRange<Cost> here = range;
@@ -167,8 +200,9 @@ VECTOR_CLONES void add_integers(CostRange<Cost>& range, const Cost* row, Count c
 template <class Cost>
 void add_row(CostRange<Cost>& range, const Cost* row, Count columns, Count stride) {
   if (stride == 1) {
-    if constexpr (!std::numeric_limits<Cost>::has_infinity) return add_integers(range, row, columns);
-    else if (add_finite(range, row, columns)) return;
+    if constexpr (!std::numeric_limits<Cost>::has_infinity) add_integers(range, row, columns);
+    else if (range.plus_inf || range.minus_inf || !add_finite(range, row, columns)) add_floats(range, row, columns);
+    return;
   }
   CostRange<Cost> here = range;
   if constexpr (std::numeric_limits<Cost>::has_infinity) {
@@ -286,7 +320,7 @@ class ArrayMemory {
   bool is_small_matrix() const {
     if (!is_there_ || view_.ndim != 2) return false;
     const Py_ssize_t fewer = std::min(view_.shape[0], view_.shape[1]), more = std::max(view_.shape[0], view_.shape[1]);
-    return fewer > 0 && fewer <= SMALL_SIDE && fewer + more <= 4 * SMALL_SIDE && lies_on_entries();
+    return fewer > 0 && fewer <= SMALL_SIDE && fewer + more <= 4 * SMALL_SIDE && view_.itemsize > 0 && lies_on_entries();
   }
   // Its type in the letters of Python's struct, or zero for one that is not of one letter: of another order of bytes, too.
   char type() const { return view_.format[0] != 0 && view_.format[1] == 0 ? view_.format[0] : '\0'; }
