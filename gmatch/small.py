@@ -18,6 +18,7 @@ from .result import Assignment, Matching, Status
 
 SMALL_COUNTERS = _native.SMALL_COUNTERS
 SMALL_SIDE = _native.SMALL_SIDE
+PAIRS = 8 * SMALL_COUNTERS  # where they begin
 assign_small = _native.assign_small
 empty, ndarray = np.empty, np.ndarray
 int32, int64, float64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
@@ -26,17 +27,18 @@ int32, int64, float64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.floa
 def pairs_small(cost: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
     """The pairs alone, as SciPy returns them; None also if all costs are equal, for which SciPy has a rule."""
     cells = assign_small(cost, False)
-    return None if cells is None else _pair_indices(cells, min(cost.shape))
+    return None if cells is None else _pair_indices(cells, cost.shape)
 
 
-def _pair_indices(cells: Any, pairs: int) -> tuple[Any, Any]:
-    begin = 8 * SMALL_COUNTERS
-    return ndarray(pairs, int64, cells, begin), ndarray(pairs, int64, cells, begin + 8 * pairs)
+def _pair_indices(cells: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """The rows and the columns of the pairs, from the cells that csrc/module_shortest_paths.cpp fills: views."""
+    rows, columns = shape
+    pairs = rows if rows < columns else columns
+    return ndarray(pairs, int64, cells, PAIRS), ndarray(pairs, int64, cells, PAIRS + 8 * pairs)
 
 
 def _pairs(cells: Any, shape: tuple[int, int], dtype: Any) -> tuple[Any, Any]:
-    """The pairs, from the cells; see `_field`."""
-    rows, columns = _pair_indices(cells, min(shape))
+    rows, columns = _pair_indices(cells, shape)
     return rows.copy(), columns.astype(int32)
 
 
@@ -45,14 +47,14 @@ SAME_FIELDS = {"status": Status.OPTIMAL, "maximize": False, "cost_limit": None, 
 
 
 def _field(name: str, cells: Any, shape: tuple[int, int], dtype: Any, reason: str = FEW_ROWS) -> Any:
-    """A field of an Assignment, from the cells that csrc/module_shortest_paths.cpp fills."""
+    """A field of an Assignment, from the cells."""
     if name in SAME_FIELDS:
         return SAME_FIELDS[name]
     if name == "stats":
         return _stats(cells, reason)
     rows, columns = shape
     pairs = min(rows, columns)
-    pair_costs = 8 * (SMALL_COUNTERS + 2 * pairs)
+    pair_costs = PAIRS + 16 * pairs
     u = pair_costs + 8 * pairs
     v = u + 8 * rows
     row_match = v + 8 * columns

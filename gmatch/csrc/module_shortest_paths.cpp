@@ -369,14 +369,19 @@ nb::object assign_small(nb::handle costs, bool may_be_equal) {
 
 // A result of Python's type `kind` that makes its fields later, see gmatch/result.py.
 nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, nb::handle costs) {
-  static PyObject* const name = PyUnicode_InternFromString("_later");
+  static PyObject* const shape_name = PyUnicode_InternFromString("shape");
+  static PyObject* const type_name = PyUnicode_InternFromString("dtype");
+  static PyObject* const later_name = PyUnicode_InternFromString("_later");
   nb::object cells = assign_small(costs, true);
   if (cells.is_none()) return cells;
+  const nb::object shape = nb::steal(PyObject_GetAttr(costs.ptr(), shape_name));
+  const nb::object type = nb::steal(PyObject_GetAttr(costs.ptr(), type_name));
+  if (!shape.is_valid() || !type.is_valid()) throw nb::python_error();
   nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
   if (!result.is_valid()) throw nb::python_error();
-  const nb::tuple later = nb::make_tuple(make_field, make_pairs, nb::make_tuple(cells, costs.attr("shape"), costs.attr("dtype")));
+  const nb::tuple later = nb::make_tuple(make_field, make_pairs, nb::make_tuple(cells, shape, type));
   // The type is frozen for all others.
-  if (PyObject_GenericSetAttr(result.ptr(), name, later.ptr()) != 0) throw nb::python_error();
+  if (PyObject_GenericSetAttr(result.ptr(), later_name, later.ptr()) != 0) throw nb::python_error();
   return result;
 }
 

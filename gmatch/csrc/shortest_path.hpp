@@ -327,7 +327,6 @@ class ShortestPathSolver {
         block_least_(width_ / Scan::BLOCK + 1),
         predecessor_(width_) {
     free_rows_.reserve(num_rows_);
-    tree_.reserve(num_rows_);
   }
 
   // Returns how many rows are matched.
