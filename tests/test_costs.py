@@ -218,6 +218,22 @@ def test_nothing_but_forbidden_pairs(device: str) -> None:
             assert (costs.lowest, costs.highest, costs.forbids) == (0, 0, True)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_known_to_be_whole(dtype: str, device: str) -> None:
+    """Integers; and where a pass over floats costs nothing more, on a GPU, floats without fractions."""
+    for shape in ((3, 4), (300, 500)):
+        numbers = np.arange(-5, math.prod(shape) - 5).reshape(shape)
+        floats = numbers.astype(dtype)
+        floats[1, 1] = INF
+        assert DenseCosts(on(numbers, device)).whole
+        assert DenseCosts(on(floats, device)).whole == (device == "gpu")
+        for entry in ((0, 0), (shape[0] - 1, shape[1] - 1)):
+            broken = floats.copy()
+            broken[entry] += 0.5
+            costs = DenseCosts(on(broken, device))
+            assert not costs.whole and costs.values_per_row() == INF
+
+
 def test_where_it_lives(device: str) -> None:
     costs = DenseCosts(on(np.eye(3, 2), device))
     assert costs.device == device and costs.on(device) is costs
