@@ -211,12 +211,12 @@ def lap(
     problem. Parallel Computing 57 (2016).
     """
     if type(cost) is ndarray and (
-        type(initial) is str and initial == "auto" and infeasible == "raise" and not maximize
+        type(initial) is str and initial == "auto" and infeasible == "raise"
         and not certify and not deterministic and duals is None and cost_limit is None and device is None
         and threads is None and sizes is None and mask is None
     ):  # fmt: skip
-        solve = SOLVERS_OF_SMALL.get(method if type(method) is str else type(method))
-        quick = None if solve is None else solve(cost)
+        solvers = SOLVERS_OF_SMALL.get(method if type(method) is str else type(method))
+        quick = None if solvers is None else solvers[1 if maximize else 0](cost)
         if quick is not None:
             return quick
     if infeasible not in ("raise", "partial"):

@@ -47,7 +47,7 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
     SciPy converts all costs to float64 and is wrong for differences that get lost beyond 2**53. Here integers are
     exact, and become float64 only where their sums could overflow int64.
     """
-    quick = pairs_small(cost_matrix) if type(cost_matrix) is np.ndarray and not maximize else None
+    quick = pairs_small(cost_matrix, bool(maximize)) if type(cost_matrix) is np.ndarray else None
     if quick is not None:
         return quick
     array = _numbers(cost_matrix)

@@ -24,9 +24,9 @@ empty, ndarray = np.empty, np.ndarray
 int32, int64, float64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
 
 
-def pairs_small(cost: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
+def pairs_small(cost: npt.NDArray[Any], maximize: bool) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
     """The pairs alone, as SciPy returns them; None also if all costs are equal, for which SciPy has a rule."""
-    cells = assign_small(cost, False)
+    cells = assign_small(cost, maximize, False)
     return None if cells is None else _pair_indices(cells, cost.shape)
 
 
@@ -43,13 +43,12 @@ def _pairs(cells: Any, shape: tuple[int, int], dtype: Any) -> tuple[Any, Any]:
 
 
 FEW_ROWS = "few rows: on one core shortest augmenting paths do least work"
-SAME_FIELDS = {"status": Status.OPTIMAL, "maximize": False, "cost_limit": None, "cover": None}
 
 
-def _field(name: str, cells: Any, shape: tuple[int, int], dtype: Any, reason: str = FEW_ROWS) -> Any:
-    """A field of an Assignment, from the cells."""
-    if name in SAME_FIELDS:
-        return SAME_FIELDS[name]
+def _field(name: str, cells: Any, shape: tuple[int, int], dtype: Any, *, reason: str) -> Any:
+    """A field of an Assignment that has no default, from the cells."""
+    if name == "status":
+        return Status.OPTIMAL
     if name == "stats":
         return _stats(cells, reason)
     rows, columns = shape
@@ -94,13 +93,17 @@ def _stats(cells: Any, reason: str) -> dict[str, Any]:
     }
 
 
-lap_small = partial(_native.lap_small, Assignment, _field, _pairs)
-"""What `gmatch.lap(cost)` returns; None for costs that need the long way: large, of other types, or extreme."""
+def _solver(maximize: bool, reason: str) -> Callable[[npt.NDArray[Any]], Assignment | None]:
+    return partial(_native.lap_small, Assignment, partial(_field, reason=reason), _pairs, maximize)
 
-jv_small = partial(_native.lap_small, Assignment, partial(_field, reason="asked for"), _pairs)
-"""The same of `gmatch.lap(cost, method="jv")`."""
 
-SOLVERS_OF_SMALL: dict[str | type, Callable[[npt.NDArray[Any]], Assignment | None]] = {
+lap_small, jv_small = (
+    tuple(_solver(maximize, reason) for maximize in (False, True)) for reason in (FEW_ROWS, "asked for")
+)
+"""What `gmatch.lap(cost)` and `gmatch.lap(cost, method="jv")` return, minimizing and maximizing.
+None for costs that need the long way: large, of other types, or extreme."""
+
+SOLVERS_OF_SMALL: dict[str | type, tuple[Callable[[npt.NDArray[Any]], Assignment | None], ...]] = {
     "auto": lap_small, "jv": jv_small, JV: jv_small,
 }  # fmt: skip
 """By the method, if it is a string, or by its type."""

@@ -14,6 +14,8 @@ from scipy.sparse import csr_array
 import gmatch
 from gmatch.small import SMALL_SIDE, lap_small
 
+MINIMIZE, MAXIMIZE = lap_small
+
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_as_the_long_way(dtype: str) -> None:
@@ -23,19 +25,20 @@ def test_as_the_long_way(dtype: str) -> None:
         cost = rng.integers(-9, 10 if case % 2 else 1000, shape).astype(dtype)
         cost = [cost, np.asfortranarray(cost), cost[::-1, ::-1], cost.T, cost.repeat(2, axis=1)[:, ::2]][case % 5]
         cost.flags.writeable = False
-        small, alone = lap_small(cost), gmatch.lap(gmatch.DenseCosts(cost))
+        maximize = bool(case % 3 == 0)
+        small, alone = lap_small[maximize](cost), gmatch.lap(gmatch.DenseCosts(cost, maximize=maximize))
         assert small is not None and small.cost == alone.cost
         assert gmatch.verify(cost, small).gap == 0
         for name in ("row_match", "col_match", "u", "v", "pair_costs"):
             assert getattr(small, name).dtype == getattr(alone, name).dtype
             assert getattr(small, name).shape == getattr(alone, name).shape
         assert set(small.stats) == set(alone.stats) and type(small.status) is gmatch.Status
-        assert small.stats["reason"] == alone.stats["reason"]
-        asked_for = gmatch.lap(cost, method=("jv", gmatch.JV())[case % 2])
+        assert small.stats["reason"] == alone.stats["reason"] and small.maximize is maximize
+        asked_for = gmatch.lap(cost, method=("jv", gmatch.JV())[case % 2], maximize=maximize)
         assert asked_for.stats["reason"] == "asked for" and (asked_for.row_match == small.row_match).all()
-        i, j = gmatch.compat.linear_sum_assignment(cost)
+        i, j = gmatch.compat.linear_sum_assignment(cost, maximize)
         assert i.dtype == j.dtype == np.int64 and (np.diff(i) > 0).all()
-        assert cost[i, j].sum() == cost[linear_sum_assignment(cost)].sum()
+        assert cost[i, j].sum() == cost[linear_sum_assignment(cost, maximize)].sum()
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_as_the_long_way(dtype: str) -> None:
     ],
 )  # fmt: skip
 def test_what_takes_the_long_way(cost: np.ndarray) -> None:
-    assert lap_small(cost) is None
+    assert MINIMIZE(cost) is MAXIMIZE(cost) is None
 
 
 def test_forbidden_pairs_need_no_long_way_if_there_is_an_assignment() -> None:
@@ -58,14 +61,15 @@ def test_forbidden_pairs_need_no_long_way_if_there_is_an_assignment() -> None:
     for _ in range(200):
         cost = rng.integers(0, 5, rng.integers(1, 7, 2)).astype(float)
         cost[rng.random(cost.shape) < 0.4] = np.inf
-        small = lap_small(cost)
+        small, most = MINIMIZE(cost), MAXIMIZE(-cost)
         kinds.add(small is None)
         try:
             expected = gmatch.lap(gmatch.DenseCosts(cost)).cost
         except gmatch.Infeasible:
-            assert small is None
+            assert small is most is None
         else:
             assert small is not None and small.cost == expected and gmatch.verify(cost, small).gap == 0
+            assert most is not None and most.cost == -expected and gmatch.verify(-cost, most).gap == 0
     assert kinds == {True, False}
 
 

@@ -253,28 +253,34 @@ struct SmallMatrix {
   Count cells() const { return SMALL_COUNTERS + 3 * fewer() + (fewer() + more()) * 3 / 2 + 1; }
 };
 
+// What a small call is asked for.
+struct SmallCall {
+  bool maximize, may_be_equal;
+};
+
 // Costs that need no second look: those that count are far from every overflow.
 template <class Cost>
-bool is_plain(const CostRange<Cost>& range) {
+bool is_plain(const CostRange<Cost>& range, const SmallCall& call) {
   constexpr double FAR = std::numeric_limits<Cost>::is_integer ? 0x1p56 : std::is_same_v<Cost, float> ? 3e38 : 1e290;
-  return !range.nan && !range.minus_inf && range.lowest >= -FAR && range.highest <= FAR;
+  const bool is_refused = range.nan || (call.maximize ? range.plus_inf : range.minus_inf);
+  return !is_refused && range.lowest >= -FAR && range.highest <= FAR && (call.may_be_equal || range.lowest != range.highest);
 }
 
 // Fills the cells; false for costs that need a second look, or have no assignment; and for equal ones, unless they may be that.
 template <class Cost>
-bool solve_small(const SmallMatrix<Cost>& given, bool may_be_equal, Count* cells) {
+bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells) {
   using Dual = typename DenseCosts<Cost>::Dual;
   const auto [rows, columns] = given.shape;
   CostRange<Cost> range = empty_range<Cost>();
   add_rows(range, given.entries, rows, columns, given.stride[0], given.stride[1]);
-  if (!is_plain(range) || (range.lowest == range.highest && !may_be_equal)) return false;
+  if (!is_plain(range, call)) return false;
 
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
   const bool transposed = rows > columns || (rows == columns && std::abs(given.stride[0]) < std::abs(given.stride[1]));
   const Vertex fewer = given.fewer();
-  const DenseCosts<Cost> costs{fewer, given.more(), given.entries, given.stride[transposed], given.stride[!transposed], false,
-                               DenseCosts<Cost>::infinite()};
+  const DenseCosts<Cost> costs{fewer, given.more(), given.entries, given.stride[transposed], given.stride[!transposed],
+                               call.maximize, DenseCosts<Cost>::infinite()};
   Count* pair_rows = cells + SMALL_COUNTERS;
   Count* pair_columns = pair_rows + fewer;
   Dual* pair_costs = reinterpret_cast<Dual*>(pair_columns + fewer);
@@ -287,8 +293,9 @@ bool solve_small(const SmallMatrix<Cost>& given, bool may_be_equal, Count* cells
   const ShortestPathResult<Dual> result = transposed
                                               ? ShortestPathResult<Dual>{v, u, col_match, row_match, in_witness}
                                               : ShortestPathResult<Dual>{u, v, row_match, col_match, in_witness};
+  const Dual lowest = static_cast<Dual>(range.lowest), highest = static_cast<Dual>(range.highest);
   const Vertex matched = solve_by_shortest_paths(
-      costs, {static_cast<Dual>(range.lowest), static_cast<Dual>(range.highest), false, false}, result, counted);
+      costs, {call.maximize ? -highest : lowest, call.maximize ? -lowest : highest, false, false}, result, counted);
   if (matched < fewer) return false;
   for (Vertex row = 0; row < rows; ++row) {
     const Vertex column = row_match[row];
@@ -343,36 +350,40 @@ class ArrayMemory {
 };
 
 template <class Cost>
-nb::object cells_of(const SmallMatrix<Cost>& given, bool may_be_equal) {
+nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call) {
   nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, 8 * given.cells()));
   if (!cells.is_valid()) throw nb::python_error();
   auto* first = reinterpret_cast<Count*>(PyByteArray_AsString(cells.ptr()));
   std::optional<nb::gil_scoped_release> others_may_run;
   if (given.fewer() > VERY_SMALL_SIDE) others_may_run.emplace();
-  const bool solved = solve_small(given, may_be_equal, first);
+  const bool solved = solve_small(given, call, first);
   others_may_run.reset();
   return solved ? cells : nb::none();
 }
 
 // The cells of a matrix of costs, as a bytearray. None: costs that are large, of another type, equal, though they may not be, or
 // need a second look, or have no assignment.
-nb::object assign_small(nb::handle costs, bool may_be_equal) {
+nb::object assign_small_for(nb::handle costs, const SmallCall& call) {
   const ArrayMemory memory(costs);
   if (!memory.is_small_matrix()) return nb::none();
   const char type = memory.type();
-  if (type == 'd') return cells_of(memory.matrix<double>(), may_be_equal);
-  if (type == 'f') return cells_of(memory.matrix<float>(), may_be_equal);
+  if (type == 'd') return cells_of(memory.matrix<double>(), call);
+  if (type == 'f') return cells_of(memory.matrix<float>(), call);
   if (type != 'i' && type != 'l' && type != 'q') return nb::none();
-  if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), may_be_equal);
-  return cells_of(memory.matrix<Count>(), may_be_equal);
+  if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), call);
+  return cells_of(memory.matrix<Count>(), call);
+}
+nb::object assign_small(nb::handle costs, bool maximize, bool may_be_equal) {
+  return assign_small_for(costs, {maximize, may_be_equal});
 }
 
 // A result of Python's type `kind` that makes its fields later, see gmatch/result.py.
-nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, nb::handle costs) {
+nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize, nb::handle costs) {
   static PyObject* const shape_name = PyUnicode_InternFromString("shape");
   static PyObject* const type_name = PyUnicode_InternFromString("dtype");
   static PyObject* const later_name = PyUnicode_InternFromString("_later");
-  nb::object cells = assign_small(costs, true);
+  static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
+  nb::object cells = assign_small_for(costs, {maximize, true});
   if (cells.is_none()) return cells;
   const nb::object shape = nb::steal(PyObject_GetAttr(costs.ptr(), shape_name));
   const nb::object type = nb::steal(PyObject_GetAttr(costs.ptr(), type_name));
@@ -380,8 +391,10 @@ nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pai
   nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
   if (!result.is_valid()) throw nb::python_error();
   const nb::tuple later = nb::make_tuple(make_field, make_pairs, nb::make_tuple(cells, shape, type));
-  // The type is frozen for all others.
-  if (PyObject_GenericSetAttr(result.ptr(), later_name, later.ptr()) != 0) throw nb::python_error();
+  // The type is frozen for all others. It minimizes by default.
+  bool is_set = PyObject_GenericSetAttr(result.ptr(), later_name, later.ptr()) == 0;
+  if (maximize) is_set = is_set && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) == 0;
+  if (!is_set) throw nb::python_error();
   return result;
 }
 
@@ -520,8 +533,8 @@ void define_shortest_paths(nb::module_& m) {
   define_shortest_paths_for<Count>(m);
   define_shortest_paths_for<float>(m);
   define_shortest_paths_for<double>(m);
-  m.def("assign_small", &assign_small, "costs"_a, "may_be_equal"_a);
-  m.def("lap_small", &lap_small, "kind"_a, "make_field"_a, "make_pairs"_a, "costs"_a);
+  m.def("assign_small", &assign_small, "costs"_a, "maximize"_a, "may_be_equal"_a);
+  m.def("lap_small", &lap_small, "kind"_a, "make_field"_a, "make_pairs"_a, "maximize"_a, "costs"_a);
   m.attr("SMALL_COUNTERS") = static_cast<int>(SMALL_COUNTERS);
   m.attr("SMALL_SIDE") = SMALL_SIDE;
 }
