@@ -413,13 +413,14 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
 # Integers are compared eight at a time; and where they tie, searches are short.
 FEW_ROWS_ON_CPU = {"f": 800, "i": 1500}
 FEW_ROWS_WITH_TIES_ON_CPU = 2500
+FEW_ROWS_REASON = "few rows: on one core shortest augmenting paths do least work"
 
 
 def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return JV(), "on one core shortest augmenting paths do least work"
     if min(costs.shape) < FEW_ROWS_ON_CPU[costs.array.dtype.kind]:
-        return JV(), "few rows: on one core shortest augmenting paths do least work"
+        return JV(), FEW_ROWS_REASON
     if costs.values_per_row() <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
         return JV(), "ties: whole costs of few values for each row"
     if not costs.fits_core():

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from . import _native
 from .backends.cpu import counters_by_name
-from .methods import JV
+from .methods import FEW_ROWS_REASON, JV
 from .problem import BipartiteGraph
 from .result import Assignment, Matching, Status
 
@@ -40,9 +40,6 @@ def _pair_indices(cells: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
 def _pairs(cells: Any, shape: tuple[int, int], dtype: Any) -> tuple[Any, Any]:
     rows, columns = _pair_indices(cells, shape)
     return rows.copy(), columns.astype(int32)
-
-
-FEW_ROWS = "few rows: on one core shortest augmenting paths do least work"
 
 
 def _field(name: str, cells: Any, shape: tuple[int, int], dtype: Any, *, reason: str) -> Any:
@@ -98,7 +95,7 @@ def _solver(maximize: bool, reason: str) -> Callable[[npt.NDArray[Any]], Assignm
 
 
 lap_small, jv_small = (
-    tuple(_solver(maximize, reason) for maximize in (False, True)) for reason in (FEW_ROWS, "asked for")
+    tuple(_solver(maximize, reason) for maximize in (False, True)) for reason in (FEW_ROWS_REASON, "asked for")
 )
 """What `gmatch.lap(cost)` and `gmatch.lap(cost, method="jv")` return, minimizing and maximizing.
 None for costs that need the long way: large, of other types, or extreme."""

@@ -96,6 +96,13 @@ def test_a_sample_tells_where_a_core_is_not_worth_its_price(name: str) -> None:
         assert stats["gave_up"] and stats["start_size"] == 0
 
 
+def test_a_core_is_given_up_at_its_start_where_it_pairs_too_few_rows() -> None:
+    """Of distances of numbers searches want to know most of the matrix: thousands of rows are priced again by then."""
+    numbers = np.random.default_rng(0).random((2, 1500))
+    stats = gmatch.lap(np.abs(np.subtract.outer(*numbers)), method="core", threads=1, certify=True).stats
+    assert stats["gave_up"] and stats["start_size"] > 1000 and stats["repricings"] < 1500
+
+
 def test_a_sample_is_not_misled_by_ties() -> None:
     """Rows and columns whose best entries are all zero do not want each other more than others of theirs."""
     for seed in range(3):
