@@ -698,10 +698,10 @@ def test_rows_that_want_different_columns_need_fewer_bids() -> None:
 
 
 def test_no_reduction_is_transferred_where_columns_and_rows_want_each_other() -> None:
-    """A pass over the matrix matches nearly all rows; another would only shorten the paths of the others."""
+    """A pass over the matrix leaves 17 rows free; another would only shorten their paths."""
     rng = np.random.default_rng(0)
     vectors = rng.random((300, 8))
-    cost = np.linalg.norm(vectors[:, None] - rng.permutation(vectors) - 0.1 * rng.random((300, 8)), axis=2)
+    cost = np.linalg.norm(vectors[:, None] - rng.permutation(vectors) - 0.2 * rng.random((300, 8)), axis=2)
     assert solve(cost, "cpu", method="jv").stats["rows_scanned"] < 1.5 * 300
 
 
