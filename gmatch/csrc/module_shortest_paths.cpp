@@ -312,7 +312,7 @@ bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* c
   return true;
 }
 
-// The memory of a NumPy array. Asked for by Python's own protocol, which takes a third of the time of nanobind's arrays.
+// The memory of a NumPy array, by Python's own protocol: small calls have no time for nanobind's arrays.
 class ArrayMemory {
  public:
   explicit ArrayMemory(nb::handle array)
