@@ -23,8 +23,8 @@ struct Journal {
 // (APFB), or when the forest is spent: when it has found paths, and what goes on growing is not worth waiting for. The
 // last search finds no path, so it was never cut short, and its forest is the proof.
 //
-// stop(paths) is asked after a phase that found paths whether to leave the rest to somebody else. Returns whether the
-// matching is proven.
+// stop(paths) is asked after a phase that found paths: whether there is nothing left, or the rest is left to somebody else.
+// Returns whether the last search found nothing.
 struct NeverStop {
   DEVICE bool operator()(Vertex) const { return false; }
 };

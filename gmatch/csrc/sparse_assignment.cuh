@@ -89,7 +89,7 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   if (team.rank() == 0) report.start_ns += lap(team, now);
   steps.end();
 
-  run_phases(steps, forest, edges, false, task.journal, report);
+  run_phases(steps, forest, edges, false, task.journal, report, AllMatched<typename Costs::Dual>{task});
 
   team.add_all(&report.edges_inspected, edges.entries_read);
   team.add_all(&report.rows_scanned, edges.rows_scanned);

@@ -23,7 +23,7 @@ struct Report {
   Count dropped;          // pairs of a given matching that could not be kept
   Count start_size;       // edges matched by it
   Count size;             // edges matched at the end
-  Count phases;           // searches, the last of which finds no path and is the proof
+  Count phases;           // searches; the last one finds no path, but where duals prove that all rows are matched
   Count depth_first;      // how many of the phases searched depth first
   Count levels;           // steps of all searches; of a phase that searched depth first, rows on its longest path
   Count edges_inspected;  // entries read by all searches
