@@ -262,7 +262,7 @@ def readable(array: Any) -> Any:
 
 def as_dense_array(cost: Any) -> Any:
     """A NumPy or CuPy array that shares its memory with what was given, if that is an array of any library."""
-    if type(cost) is np.ndarray:
+    if type(cost) is np.ndarray or device_of(cost) == "gpu":
         return cost
     if hasattr(cost, "format") and hasattr(cost, "nnz"):
         raise InvalidInput(
@@ -274,8 +274,6 @@ def as_dense_array(cost: Any) -> Any:
     if str(getattr(cost, "dtype", "")) == "torch.bfloat16":
         cost = cost.float()
     try:
-        if device_of(cost) == "gpu":
-            return cost
         if hasattr(cost, "__cuda_array_interface__"):
             return backend_for(None, "gpu").to_device(cost)
         if hasattr(cost, "__dlpack_device__") and cost.__dlpack_device__()[0] in DLPACK_CUDA:

@@ -351,11 +351,14 @@ ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (
 )  # fmt: skip
 """Every method of assignment with every choice of its options."""
 
+# Made once: so are their names.
+_JV, _CORE, _SERIAL_CORE, _TREE, _CLASSICAL = JV(), Core(), SerialCore(), Tree(), Classical()
+
 _ASSIGNMENT_BY_NAME: dict[str, AssignmentMethod] = {
-    "jv": JV(),
-    "core": Core(),
-    "tree": Tree(),
-    "classical": Classical(),
+    "jv": _JV,
+    "core": _CORE,
+    "tree": _TREE,
+    "classical": _CLASSICAL,
     "munkres": Munkres(),
     **{method.name: method for method in ASSIGNMENT_METHODS},
 }
@@ -368,9 +371,9 @@ FEW_COLUMNS = 128
 def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: int) -> tuple[AssignmentMethod, str]:
     """As `assignment_method_of`, for a batch of problems of so many columns."""
     if method == "auto" and device == "gpu" and most_columns <= FEW_COLUMNS:
-        return Tree(), "a batch of small problems"
+        return _TREE, "a batch of small problems"
     if method == "auto" and device == "gpu":
-        return Classical(), "a batch of problems of many columns"
+        return _CLASSICAL, "a batch of problems of many columns"
     return assignment_method_of(method, device)
 
 
@@ -396,17 +399,17 @@ def bids_pay(method: AssignmentMethod, costs: DenseCosts | None = None) -> bool:
 
 def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
-        return Tree(), "sparse costs"
+        return _TREE, "sparse costs"
     if costs.values_per_row() <= FEWEST_VALUES:
-        return Tree(), "ties: whole costs of very few values for each row"
+        return _TREE, "ties: whole costs of very few values for each row"
     if costs.values_per_row() <= FEW_VALUES["gpu"]:
-        return Classical(), "ties: whole costs of few values for each row"
+        return _CLASSICAL, "ties: whole costs of few values for each row"
     takes_long = costs.shape[0] == costs.shape[1] and costs.values_per_row() >= MANY_VALUES
     if min(costs.shape) < (FEW_ROWS // 2 if takes_long else FEW_ROWS):
-        return Tree(), "few rows"
+        return _TREE, "few rows"
     if not costs.fits_core():
-        return Tree(), "costs of a range that leaves no room for the duals of a part of them"
-    return Core(), "few ties: few entries of a row matter"
+        return _TREE, "costs of a range that leaves no room for the duals of a part of them"
+    return _CORE, "few ties: few entries of a row matter"
 
 
 # On one core of the host rows that are shorter are read as a whole in less time than some of their entries are picked.
@@ -418,14 +421,14 @@ FEW_ROWS_REASON = "few rows: on one core shortest augmenting paths do least work
 
 def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
-        return JV(), "on one core shortest augmenting paths do least work"
+        return _JV, "on one core shortest augmenting paths do least work"
     if min(costs.shape) < FEW_ROWS_ON_CPU[costs.array.dtype.kind]:
-        return JV(), FEW_ROWS_REASON
+        return _JV, FEW_ROWS_REASON
     if costs.values_per_row() <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
-        return JV(), "ties: whole costs of few values for each row"
+        return _JV, "ties: whole costs of few values for each row"
     if not costs.fits_core():
-        return JV(), "costs of a range that leaves no room for the duals of a part of them"
-    return SerialCore(), "few entries of a row matter, unless many tie"
+        return _JV, "costs of a range that leaves no room for the duals of a part of them"
+    return _SERIAL_CORE, "few entries of a row matter, unless many tie"
 
 
 def assignment_method_of(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from types import ModuleType
 from typing import Any, Literal
 
@@ -19,13 +21,15 @@ def backend_for(array: Any, device: str | None) -> ModuleType:
     """The backend of a device; without one, of the device where the array lives."""
     if device is None:
         device = device_of(array)
-    if device == "cpu":
-        from . import cpu
-
-        return cpu
+    if device not in ("cpu", "gpu"):
+        raise InvalidInput(f"device must be 'cpu', 'gpu' or None (where the input lives); got {device!r}")
+    backend = _module(device)
     if device == "gpu":
-        from . import gpu
+        backend.require()
+    return backend
 
-        gpu.require()
-        return gpu
-    raise InvalidInput(f"device must be 'cpu', 'gpu' or None (where the input lives); got {device!r}")
+
+@cache
+def _module(device: Device) -> ModuleType:
+    """Imported when it is needed: CuPy takes its time."""
+    return import_module(f".{device}", __name__)

@@ -61,8 +61,9 @@ FORESTS = (
 )  # fmt: skip
 
 
+@cache
 def require() -> None:
-    """Raises `BackendUnavailable` unless CuPy and a GPU are there."""
+    """Raises `BackendUnavailable` unless CuPy and a GPU are there. Once there is one, it is not asked for again."""
     if cupy is None:
         raise BackendUnavailable(
             "device='gpu' needs CuPy, which is not installed; pip install 'gmatch[gpu]' (or the cupy wheel for your "
