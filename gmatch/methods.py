@@ -286,7 +286,8 @@ class Core(_Method):
     are among the best of too few rows, the core learns of them first. Where all rows want the same columns, the auction
     is held in the whole matrix, and the core picked anew by its prices; where it makes next to no pair tight, minima of
     rows and columns take its place; where no core can do it, `Tree` goes on in the matrix, after such an auction. Where
-    half of the entries picked are the best of their rows, for they are equal, `Tree` solves the matrix at once.
+    half of the entries picked are the best of their rows, for they are equal, or most rows and columns find each other
+    best, `Tree` solves the matrix at once.
     O(n**2 m) work at worst, O(n + m) memory beside the costs, 1 KB a row.
 
     On one thread of the host the core is solved by shortest paths, as `JV` solves sparse costs, and a row is priced

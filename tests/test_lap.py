@@ -653,6 +653,16 @@ def test_core_learns_of_columns_that_are_among_the_best_of_no_row(device: str) -
     assert solve(cost, device, **BY_THE_SEARCH[device]).stats["phases"] < 80  # 20 to 25 on a host; 90 and more without
 
 
+def test_the_matrix_is_searched_where_most_rows_and_columns_find_each_other_best(device: str) -> None:
+    """Features and noisy copies of them: minima of rows and columns match nearly all."""
+    random = np.random.default_rng(0)
+    features = random.standard_normal((600, 32))
+    copies = features[random.permutation(600)] + 0.5 * random.standard_normal((600, 32))
+    stats = solve(-features @ copies.T, device, **BY_THE_SEARCH[device]).stats
+    assert stats["bids"] == 0 and stats["dense_searches"] == 1 and stats["start_size"] > 540
+    assert solve(random.random((600, 600)), device, **BY_THE_SEARCH[device]).stats["bids"] > 0  # there only half do
+
+
 @pytest.mark.parametrize("method", ["tree", "classical", "munkres"])
 def test_every_row_finds_a_column_where_all_costs_are_equal(method: str, device: str) -> None:
     """For a row takes one column at a time: those it gave back would be missing to rows that have passed them."""

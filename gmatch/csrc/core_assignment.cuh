@@ -5,7 +5,8 @@
 //   auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; prices are refined then;
 //            where the core lacks columns, it learns of them, and the auction is held again;
 //            where all rows want the same columns, it is held in the whole matrix, and the core is picked anew by its prices;
-//            where half of the core's entries are the best of their rows, all equal, the search is held in the matrix at once
+//            where half of the core's entries are the best of their rows, all equal, or most rows and columns find each other
+//            best, the search is held in the matrix at once
 //   search   matches the other rows of the core, exactly
 //   reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again;
 //            a core that has no room for it is picked anew, by the duals of now
@@ -35,6 +36,9 @@ constexpr int MOST_LESSONS = 2, PARTS_OF_A_SPREAD = 2;
 constexpr Vertex ROWS_OF_AN_AUCTION = 8;
 // By how much longer chains may become in a core, see Auction::run.
 constexpr Vertex LONGER_CHAINS = 4;
+// Of so many rows it is asked whether their best column finds them best: half of them for even costs, with a deviation of
+// six. Where more than so many are, minima of rows and columns of the matrix match most of the others, too.
+constexpr Vertex ROWS_OF_A_SAMPLE = 128, MOST_MUTUAL = 104;
 // Bids of a chain in the whole matrix.
 constexpr Vertex MOST_DENSE_BIDS = 256;
 
@@ -95,6 +99,43 @@ DEVICE bool is_tied(const Core<Cost>& core) {
   return core.totals->best_offers > static_cast<Count>(core.num_rows) * Core<Cost>::STRATA;
 }
 
+// Asks some rows whether they alone are the best of the one column that is best for them: of several, all but one would be
+// left without. From v = 0.
+template <class Team, class Cost>
+DEVICE void count_mutual_rows(Team& team, const Core<Cost>& core) {
+  const auto blocks = team.in_blocks();
+  blocks.each_group(ROWS_OF_A_SAMPLE, [&](Count i) {
+    const Vertex row = static_cast<Vertex>(core.num_rows * i / ROWS_OF_A_SAMPLE);
+    const Count first = core.begin(row) + blocks.lane(), end = core.end(row);
+    auto least = core.infinite();
+    for (Count edge = first; edge < end; edge += blocks.lanes()) least = core.at(edge) < least ? core.at(edge) : least;
+    const auto best = blocks.min_group(least);
+    Vertex column = LAST_VERTEX, minus_last = LAST_VERTEX;
+    for (Count edge = first; edge < end; edge += blocks.lanes()) {
+      if (core.at(edge) != best) continue;
+      column = core.column(edge) < column ? core.column(edge) : column;
+      minus_last = -core.column(edge) < minus_last ? -core.column(edge) : minus_last;
+    }
+    column = blocks.min_group(column);
+    if (blocks.min_group(minus_last) != -column || best == core.infinite()) return;
+    least = core.infinite();
+    for (Vertex other = blocks.lane(); other < core.num_rows; other += blocks.lanes()) {
+      const auto cost = core.dense.at(other, column);
+      if (other != row && cost < least) least = cost;
+    }
+    const bool is_best = best < blocks.min_group(least);
+    if (is_best && blocks.lane() == 0) blocks.fetch_add(&core.totals->mutual_rows, Count{1});
+  });
+  team.sync();
+}
+
+
+// Whether the search in the matrix itself, from minima of rows and columns, has least to do.
+template <class Cost>
+DEVICE bool needs_no_auction(const Core<Cost>& core) {
+  return is_tied(core) || core.totals->mutual_rows > MOST_MUTUAL;
+}
+
 // Whether the start is its own: no assignment and no duals are given, nor is it told to start from nothing.
 template <class Dual>
 DEVICE bool starts_anew(const AssignmentTask<Dual>& task) {
@@ -147,7 +188,8 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
     team.each(core.num_rows, [&](Count row) { task.matching.row_match[row] = NONE; });
     return team;
   }
-  if (is_tied(core)) return team;
+  if (core.num_rows == core.num_columns) count_mutual_rows(team, core);
+  if (needs_no_auction(core)) return team;
   auto auction = auction_of(core, task, spread);
   auction.carve(workspace);
   if (!auction.run(team, LONGER_CHAINS)) {
@@ -282,87 +324,138 @@ DEVICE_APART Team search_matrix(Team team, Core<Cost> core, AssignmentTask<Dual>
   return team;
 }
 
-// `spread` is how far v may lie apart at the start. The journal has room for MOST_REPRICINGS + 2 searches.
+// The five steps. The journal has room for MOST_REPRICINGS + 2 searches.
+template <class Cost>
+class AssignmentByCore {
+ public:
+  using Dual = typename DenseCosts<Cost>::Dual;
+
+  // `spread` is how far v may lie apart at the start.
+  DEVICE AssignmentByCore(const DenseCosts<Cost>& costs, const AssignmentTask<Dual>& task, Dual spread)
+      : core_(core_of(costs)), workspace_(task.workspace), task_(task), from_duals_(task), spread_(spread),
+        is_square_(costs.num_rows == costs.num_columns) {
+    core_.carve(workspace_);
+    from_duals_.start = AssignmentStart::given;
+    from_duals_.has_duals = true;
+    from_duals_.many_paths = true;
+    from_duals_.workspace = workspace_.rest();
+    from_minima_ = from_duals_;
+    from_minima_.start = AssignmentStart::reduce;
+    from_minima_.has_duals = false;
+  }
+
+  template <class Team>
+  DEVICE void run(Team& team) {
+    bool lacked_columns = false;
+    team = start_core(team, core_, task_, spread_, workspace_, &lacked_columns);
+    lacked_columns_ = lacked_columns;
+    if (starts_anew(task_) && needs_no_auction(core_)) {
+      team = search_matrix(team, core_, from_minima_);
+      return;
+    }
+    mend_start(team);
+    if (search_and_reprice(team)) return;
+    team.sync();
+    bound_or_bid(team);
+    team = search_matrix(team, core_, next_search());
+  }
+
+ private:
+  // Where the auction misled, or was of no use.
+  template <class Team>
+  DEVICE void mend_start(Team& team) {
+    // Where no epsilon is small enough, as for costs of many magnitudes, an auction is of no use.
+    was_useless_ = was_of_no_use(core_);
+    was_misled_ = leaves_more(core_, ROWS_MISLED) || (lacked_columns_ && !was_useless_ && !was_of_use(core_));
+    if (was_misled_) {
+      team = bid_in_matrix(team, core_, from_duals_, spread_, workspace_);
+      was_useless_ = was_of_no_use(core_);
+    }
+    starts_from_minima_ = was_useless_;
+    if (was_useless_) {
+      team.each(core_.num_columns, [&](Count column) { task_.v[column] = 0; });
+      team.sync();
+    }
+    if (was_misled_) team = rebuild_core(team, core_, from_duals_);
+  }
+
+  // Steps 3 and 4 in turns; whether that solved the problem. Where the core does not match all rows, others must come into
+  // it, by a margin that grows until they do. But after an auction of the matrix few rows are left, and far from free columns:
+  // what joined the core would bring them nearer only step by step.
+  template <class Team>
+  DEVICE bool search_and_reprice(Team& team) {
+    auto margin = static_cast<Dual>(core_.totals->spreads.typical());
+    if (!(margin > 0)) margin = 1;
+    const int most_repricings = was_misled_ && is_tied(core_) ? 0 : MOST_REPRICINGS;
+    for (int repricing = 0, rebuilds = 0; repricing < most_repricings; ++repricing) {
+      team = search_core(team, core_, next_search());
+      starts_from_minima_ = false;
+      const bool all_matched = task_.report->size == core_.num_rows;
+      if (!all_matched && was_misled_ && !was_useless_) return false;
+      if (!all_matched) team = outprice_core(team, core_, from_duals_, margin);
+      team = reprice_core(team, core_, from_duals_);
+      if (core_.totals->found == 0) {
+        if (all_matched) return true;
+        if (margin > spread_) return false;
+        margin *= 8;
+      } else if (!grow(team, all_matched, &rebuilds)) {
+        return false;
+      }
+    }
+    return false;
+  }
+
+  // After repricing found something: whether the core has room for it, or can be picked anew.
+  template <class Team>
+  DEVICE bool grow(Team& team, bool all_matched, int* rebuilds) {
+    const Count found = core_.totals->found, added = core_.totals->added;
+    const bool is_full = added == 0 || (is_square_ && all_matched && FULL * added <= found);
+    const bool is_picked_anew = is_full && *rebuilds < MOST_REBUILDS;
+    if (is_picked_anew) {
+      ++*rebuilds;
+      team = rebuild_core(team, core_, from_duals_);
+    } else if (added == 0) {
+      return false;
+    }
+    const bool has_grown = (is_picked_anew ? found : added) > core_.num_rows / ROWS_FOR_AN_ENTRY;
+    if (all_matched && is_square_ && has_grown && !was_useless_) {
+      const int first_epsilon = lacked_columns_ && !was_misled_ ? FIRST_EPSILON : LAST_EPSILON;
+      team = bid_again(team, core_, from_duals_, spread_, first_epsilon, workspace_);
+    }
+    return true;
+  }
+
+  // Before step 5.
+  template <class Team>
+  DEVICE void bound_or_bid(Team& team) {
+    if (!is_square_) {
+      team = bound_duals(team, core_, from_duals_, spread_);
+    } else if (was_misled_) {
+      team = bound_duals(team, core_, from_duals_, 2 * spread_);  // what is free after an auction may lie above zero
+    } else {
+      team = bid_in_matrix(team, core_, from_duals_, spread_, workspace_);
+      if (was_of_no_use(core_)) starts_from_minima_ = true;
+    }
+  }
+
+  DEVICE const AssignmentTask<Dual>& next_search() const { return starts_from_minima_ ? from_minima_ : from_duals_; }
+
+  Core<Cost> core_;
+  Workspace workspace_;  // beyond the core
+  AssignmentTask<Dual> task_, from_duals_, from_minima_;
+  Dual spread_;
+  bool is_square_;
+  bool lacked_columns_ = false;  // the core, at first: it has learnt of them
+  bool was_misled_ = false;      // the core's first auction: it was held in the matrix
+  bool was_useless_ = false;     // the last auction of the start
+  bool starts_from_minima_ = false;  // the next search
+};
+
 template <class Team, class Cost>
 DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
                            const AssignmentTask<typename DenseCosts<Cost>::Dual>& task,
                            typename DenseCosts<Cost>::Dual spread) {
-  Workspace workspace(task.workspace);
-  Core<Cost> core = core_of(costs);
-  core.carve(workspace);
-  auto from_duals = task;
-  from_duals.start = AssignmentStart::given;
-  from_duals.has_duals = true;
-  from_duals.many_paths = true;
-  from_duals.workspace = workspace.rest();
-  auto from_minima = from_duals;
-  from_minima.start = AssignmentStart::reduce;
-  from_minima.has_duals = false;
-
-  const bool is_square = costs.num_rows == costs.num_columns;
-  bool lacked_columns = false;
-  team = start_core(team, core, task, spread, workspace, &lacked_columns);
-  if (starts_anew(task) && is_tied(core)) {
-    team = search_matrix(team, core, from_minima);
-    return;
-  }
-  // Where no epsilon is small enough, as for costs of many magnitudes, an auction is of no use.
-  bool was_useless = was_of_no_use(core);
-  const bool was_misled = leaves_more(core, ROWS_MISLED) || (lacked_columns && !was_useless && !was_of_use(core));
-  if (was_misled) {
-    team = bid_in_matrix(team, core, from_duals, spread, workspace);
-    was_useless = was_of_no_use(core);
-  }
-  auto next_search = was_useless ? from_minima : from_duals;
-  if (was_useless) {
-    team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
-    team.sync();
-  }
-  if (was_misled) team = rebuild_core(team, core, from_duals);
-  // Where the core does not match all rows, others must come into it, by a margin that grows until they do. But after an
-  // auction of the matrix few rows are left, and far from free columns: what joined the core would bring them nearer only
-  // step by step.
-  auto margin = static_cast<typename DenseCosts<Cost>::Dual>(core.totals->spreads.typical());
-  if (!(margin > 0)) margin = 1;
-  const int most_repricings = was_misled && is_tied(core) ? 0 : MOST_REPRICINGS;
-  for (int repricing = 0, rebuilds = 0; repricing < most_repricings; ++repricing) {
-    team = search_core(team, core, next_search);
-    next_search = from_duals;
-    const bool all_matched = task.report->size == costs.num_rows;
-    if (!all_matched && was_misled && !was_useless) break;
-    if (!all_matched) team = outprice_core(team, core, from_duals, margin);
-    team = reprice_core(team, core, from_duals);
-    const Count found = core.totals->found, added = core.totals->added;
-    if (all_matched && found == 0) return;
-    if (found == 0) {
-      if (margin > spread) break;
-      margin *= 8;
-    } else {
-      const bool is_full = added == 0 || (is_square && all_matched && FULL * added <= found);
-      const bool is_picked_anew = is_full && rebuilds < MOST_REBUILDS;
-      if (is_picked_anew) {
-        ++rebuilds;
-        team = rebuild_core(team, core, from_duals);
-      } else if (added == 0) {
-        break;
-      }
-      const bool has_grown = (is_picked_anew ? found : added) > core.num_rows / ROWS_FOR_AN_ENTRY;
-      if (all_matched && is_square && has_grown && !was_useless) {
-        const int first_epsilon = lacked_columns && !was_misled ? FIRST_EPSILON : LAST_EPSILON;
-        team = bid_again(team, core, from_duals, spread, first_epsilon, workspace);
-      }
-    }
-  }
-  team.sync();
-  if (!is_square) {
-    team = bound_duals(team, core, from_duals, spread);
-  } else if (was_misled) {
-    team = bound_duals(team, core, from_duals, 2 * spread);  // what is free after an auction may lie above zero
-  } else {
-    team = bid_in_matrix(team, core, from_duals, spread, workspace);
-    if (was_of_no_use(core)) next_search = from_minima;
-  }
-  team = search_matrix(team, core, next_search);
+  AssignmentByCore<Cost>(costs, task, spread).run(team);
 }
 
 template <class Cost>

@@ -32,6 +32,7 @@ struct Core {
     Count free_rows;     // that the last auction in the core left
     Count tight_rows;    // that an auction made tight, where refining its prices did not end; else all
     Count best_offers;   // entries that began the core and are the best of their row
+    Count mutual_rows;   // of a sample: that are the best of the column that is best for them
   };
 
   DenseCosts<Cost> dense;

@@ -31,7 +31,7 @@ struct Report {
   Count rows_scanned;     // assignment: rows of costs read by all searches
   Count bids;             // of an auction on the core
   Count repricings;       // passes over a matrix that held the duals of its core against it
-  Count dense_searches;   // 1 if the core did not do, or rows tied, and the search was held in the matrix
+  Count dense_searches;   // 1 if the core did not do, or was not needed, and the search was held in the matrix
   Count start_ns, search_ns, augment_ns, price_ns;
 };
 constexpr const char* REPORT_FIELDS[] = {
