@@ -110,6 +110,19 @@ def barred(random: Random, n: int) -> Any:
     return cost.astype(np.int32)
 
 
+def gated(random: Random, n: int) -> Any:
+    """As trackers write it: what a gate leaves is cheap, all else costs a number that is large enough."""
+    cost = random.randint(0, 100, (n, n))
+    cost[random.random_sample((n, n)) > 0.05] = 1e6
+    return cost.astype(np.int32)
+
+
+def gated_points(random: Random, n: int) -> Any:
+    cost = points(random, n, 2)
+    cost[cost > 0.15] = 1e5
+    return cost
+
+
 def triangle(random: Random, n: int) -> Any:
     """Cheap above the diagonal only: one assignment of cheap pairs."""
     order = random.permutation(n)
@@ -141,6 +154,8 @@ FAMILIES: dict[str, Callable[[Random, int], Any]] = {
     "many magnitudes": many_magnitudes,
     "barred": barred,
     "triangle": triangle,
+    "gated": gated,
+    "gated points": gated_points,
 }
 
 

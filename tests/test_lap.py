@@ -663,6 +663,15 @@ def test_the_matrix_is_searched_where_most_rows_and_columns_find_each_other_best
     assert solve(random.random((600, 600)), device, **BY_THE_SEARCH[device]).stats["bids"] > 0  # there only half do
 
 
+def test_pairs_that_are_as_good_as_forbidden_do_not_make_the_auction_coarse(device: str) -> None:
+    """Its epsilons come from what rows choose between, not from the number that a gate writes for all else."""
+    random = np.random.default_rng(0)
+    cost = random.integers(0, 100, (600, 600))
+    cost[random.random((600, 600)) > 0.08] = 10**6
+    stats = solve(cost, device, **BY_THE_SEARCH[device]).stats
+    assert sum(stats["augmentations_per_phase"]) < 60  # 20 there; some hundred rows are left without
+
+
 @pytest.mark.parametrize("method", ["tree", "classical", "munkres"])
 def test_every_row_finds_a_column_where_all_costs_are_equal(method: str, device: str) -> None:
     """For a row takes one column at a time: those it gave back would be missing to rows that have passed them."""

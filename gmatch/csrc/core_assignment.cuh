@@ -350,6 +350,8 @@ class AssignmentByCore {
     team = start_core(team, core_, task_, spread_, workspace_, &lacked_columns);
     lacked_columns_ = lacked_columns;
     if (starts_anew(task_) && needs_no_auction(core_)) {
+      // Where entries tie, bids win little.
+      if (!is_tied(core_)) from_minima_.start = AssignmentStart::bids;
       team = search_matrix(team, core_, from_minima_);
       return;
     }

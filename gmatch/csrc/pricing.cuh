@@ -174,7 +174,8 @@ struct Core {
   template <class Team, class Strata>
   DEVICE Vertex add_best(const Team& team, Vertex row, const Strata& best, const Dual* v,
                          SpreadsOfSome<Dual>& spreads) const {
-    Dual least = infinite(), minus_worst = infinite();
+    Dual least = infinite(), minus_worst = infinite(), near = infinite();
+    for (const BestTwo& of_stratum : best) near = of_stratum.second < near ? of_stratum.second : near;
     const auto add_one = [&](Dual reduced, Vertex column) {
       if (column == NONE) return;
       add(team, row, column);
@@ -188,13 +189,22 @@ struct Core {
     }
     least = team.min_group(least);
     minus_worst = team.min_group(minus_worst);
-    if (team.lane() == 0 && least != infinite()) spreads.add_spread(-minus_worst - least);
+    near = team.min_group(near);
+    if (team.lane() == 0 && least != infinite()) spreads.add_spread(spread_of(-minus_worst - least, near - least));
     Vertex best_offers = 0;
     for (const BestTwo& of_stratum : best) {
       best_offers += of_stratum.at_least != NONE && of_stratum.least == least;
       best_offers += of_stratum.at_second != NONE && of_stratum.second == least;
     }
     return best_offers;
+  }
+
+  // How far apart the entries of a row lie that matter, from how far the worst one is from the best, and the nearest second one
+  // of a stratum. Of even costs the worst is twenty times as far; one that is much farther is as good as forbidden.
+  static DEVICE Dual spread_of(Dual worst, Dual near) {
+    constexpr Dual FAR = 1 << 9, MOST = 1 << 12;
+    if (!(near > 0) || worst / FAR <= near) return worst;
+    return near * FAR < worst / MOST ? worst / MOST : near * FAR;
   }
 
   DEVICE bool contains(Vertex row, Vertex column) const {

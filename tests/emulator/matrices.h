@@ -155,6 +155,10 @@ void draw_structure(Random& random, int kind, int structure, Matrix<Cost>& matri
       // Of so many columns some are among the best of no row, as rows are equal in groups.
       case 6: entry = matrix.entry(row - row % 24, column); break;
       case 7: if (is_small) entry = static_cast<Cost>(std::pow(unit(random), 10) * 1e6); break;
+      // Most rows and columns find each other best.
+      case 8: if (is_small && row == column && row % 8 != 0) entry = static_cast<Cost>(matrix.maximize ? 2e5 : -2e5); break;
+      // As good as forbidden.
+      case 9: if (is_small && random() % 5 != 0) entry = static_cast<Cost>(matrix.maximize ? -1e8 : 1e8); break;
       default: break;
     }
   });
@@ -191,7 +195,7 @@ void draw_limit(Random& random, Matrix<Cost>& matrix) {
 
 template <class Cost>
 Matrix<Cost> draw_any_matrix(Random& random, int largest) {
-  constexpr int STRUCTURES = 10, WAYS_TO_FORBID = 4;
+  constexpr int STRUCTURES = 12, WAYS_TO_FORBID = 4;
   Matrix<Cost> matrix{};
   draw_size(random, largest, matrix);
   draw_layout(random, matrix);
