@@ -14,7 +14,7 @@ the answer in Python, the check of the costs too. Prints a Markdown table; write
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,11 +24,25 @@ import numpy as np
 import other_costs
 import peers
 import scipy.sparse
-from harness import Record, SideProcess, Timing, clocked, equals, machine_of, markdown, timed, timed_peer
+from harness import (
+    LIMIT,
+    POSITIVE,
+    Record,
+    SideProcess,
+    Timing,
+    clocked,
+    equals,
+    machine_of,
+    markdown,
+    parsed,
+    timed,
+    timed_peer,
+)
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 import gmatch
 from gmatch.datasets import costs
+from gmatch.methods import assignment_method_of
 
 Make = Callable[[int, str], Any]
 
@@ -102,25 +116,34 @@ def facts_of(assignment: gmatch.Assignment) -> dict[str, Any]:
     return {key: assignment.stats[key] for key in ("method", "phases", "levels", "dual_steps", "seconds")}
 
 
-def arguments() -> argparse.Namespace:
+def method(text: str) -> str:
+    """A method that `gmatch.lap` knows."""
+    try:
+        assignment_method_of(text, "cpu")
+    except gmatch.GmatchError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 1000, 2000])
+    parser.add_argument("--sizes", type=POSITIVE, nargs="+", default=[500, 1000, 2000])
     parser.add_argument("--costs", nargs="+", default=PAPER, choices=[*FAMILIES, OTHERS])
-    parser.add_argument("--methods", nargs="+", default=["auto"])
+    parser.add_argument("--methods", type=method, nargs="+", default=["auto"])
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=POSITIVE, default=3)
     parser.add_argument("--deterministic", action="store_true", help="each method also with deterministic=True")
     parser.add_argument("--peers", action="store_true", help="SciPy; lapx, lap and OR-Tools if installed")
-    parser.add_argument("--limit", type=float, default=20, help="seconds a peer may take")
+    parser.add_argument("--limit", type=LIMIT, default=20, help="seconds a peer may take")
     parser.add_argument("--output", type=Path, help="JSON file to write")
-    options = parser.parse_args()
+    options = parsed(parser, argv)
     if OTHERS in options.costs and len(options.costs) > 1:
         parser.error(f"{OTHERS!r} are all of other_costs.py; give it alone, or families by name")
     return options
 
 
-def main() -> None:
-    options = arguments()
+def main(argv: Sequence[str] | None = None) -> None:
+    options = arguments(argv)
     record = Record(options.output, machine_of(options.device))
     with SideProcess() as side:
         for n in options.sizes:

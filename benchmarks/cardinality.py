@@ -16,14 +16,16 @@ Each answer is proven by its cover before it is timed; peers and commands must f
 whole calls in Python, the start included, but not the check of the graph (`BipartiteGraph`) and its way to the device,
 whose seconds the JSON file has too. The eight variants start from the cheap matching, as in the paper.
 
-What is sequential runs in another process, which is ended when a call outlasts --limit; so are commands, of which each
-run may take the time to read the file besides. On the GPU nothing is ended: a method whose call took longer is not
-tried at larger scales, and with --budget nothing is begun that is not likely to end in time.
+What is sequential runs in another process, which is ended when a call outlasts --limit. So are commands; but each run
+is allowed the seconds that --command names besides, to read the file. On the GPU nothing is ended: a method whose call
+took longer is not tried at larger scales, and with --budget nothing is begun that is not likely to end in time.
 
 A command is run as it stands, without a shell, with a Matrix Market file (pattern, general) in the place of {file}. The
 last line that it prints must be `SIZE SECONDS`, the number of matched rows and the time that it wants to be known for,
 as in `1024 0.0056`; its exit status must be 0. It is run once to check the size, and --repeats times to be timed. If it
 fails, or finds another size than ours, the tables say so, and a list after them why.
+
+The exit status is 1 if an answer was wrong or nothing was measured, 2 for arguments that cannot work.
 """
 
 from __future__ import annotations
@@ -45,10 +47,25 @@ import peers
 import published
 import scipy.io
 import scipy.sparse
-from harness import Calls, Record, Session, SideProcess, add_arguments, begun, equals, load_all, machine_of, parsed
+from harness import (
+    PREPARATION,
+    Calls,
+    Record,
+    Session,
+    SideProcess,
+    add_arguments,
+    begun,
+    equals,
+    exit_status,
+    load_all,
+    machine_of,
+    parsed,
+    within,
+)
 from layouts import save_figures
 
 import gmatch
+from gmatch.backends.cpu import MAX_THREADS
 from gmatch.datasets.loader import cached
 
 FAMILIES: dict[str, Callable[[int], Any]] = {
@@ -65,6 +82,7 @@ COLLECTIONS: dict[str, Callable[[], list[str]]] = {
     "cached": cached,
 }
 METHODS = ["auto", *(method.name for method in gmatch.METHODS)]
+LARGEST_SCALE = 30  # rows are numbered by 32-bit integers
 
 
 @dataclass(frozen=True)
@@ -202,16 +220,19 @@ def run(options: argparse.Namespace) -> Record:
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--scale", type=int, nargs="+", default=[20], help="2^SCALE rows")
+    add("--scale", type=within(int, 0, LARGEST_SCALE), nargs="+", default=[20], help="2^SCALE rows")
     add("--families", nargs="*", default=list(FAMILIES), choices=FAMILIES)
     add("--matrices", nargs="+", default=[], help="Group/Name; bundled, cached: all that come with gmatch, or are kept")
     variants = ["auto", *published.VARIANTS, peers.PFP]
     add("--methods", nargs="+", default=variants, choices=METHODS, metavar="METHOD", help=f"by default {variants}")
-    add("--threads", type=int, help="of the CPU, for our methods that use several")
+    add("--threads", type=within(int, 1, MAX_THREADS), help="of the CPU, for our methods that use several")
     add("--peers", action="store_true", help="SciPy; igraph and networkx if installed")
-    add("--command", type=command, action="append", default=[], metavar='"NAME=PATH {file}"', help="see above")
+    about = f"see above; each run may take up to {PREPARATION} seconds more than --limit, to read the file"
+    add("--command", type=command, action="append", default=[], metavar='"NAME=PATH {file}"', help=about)
     add_arguments(parser)
     options = parsed(parser, argv)
+    if options.device == "gpu" and options.threads is not None:
+        parser.error("--threads is for --device cpu, a GPU sizes its own grid; leave it out")
     options.commands = dict(options.command)
     return options
 
@@ -228,7 +249,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.plots:
         for path in save_figures(deveci.figures(results), options.plots):
             print(path)
-    return 1 if any("wrong" in timing.facts for timing in timings) else 0
+    return exit_status(timings)
 
 
 if __name__ == "__main__":

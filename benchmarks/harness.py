@@ -7,6 +7,7 @@
   killed, for that can harm the GPU's other users: `Allowance` skips what would take too long instead.
 - `Record` writes the timings to a JSON file after each, `load` reads them back, `markdown` makes a table of them.
 - `Session` is all that together for a benchmark of many cells, which `add_arguments` gives its options.
+- `parsed` refuses what cannot work before any work starts: numbers by `within`, devices, files and folders.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ import multiprocessing
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Protocol
 
 import gmatch
@@ -31,6 +34,8 @@ from gmatch.backends import cpu, gpu
 PREPARATION = 120
 # A solver's time grows at most like this power of the size, nearly always.
 GROWTH = 3
+# Seconds that can be asked for as a limit; the system waits no month.
+SHORTEST_LIMIT, LONGEST_LIMIT = 0.001, 1_000_000
 
 Calls = Iterator[tuple[float, Any]]
 
@@ -310,17 +315,36 @@ class Record:
         part.replace(path)
 
 
-def load(path: Path) -> tuple[dict[str, Any], list[Timing]]:
-    """The machine and the timings of a file."""
-    saved = json.loads(path.read_text())
-    return saved["machine"], [Timing(**timing) for timing in saved["timings"]]
+def load(path: Path, fact: str | None = None) -> tuple[dict[str, Any], list[Timing]]:
+    """The machine and the timings of a file; each must have the fact, by which a benchmark knows its own."""
+    try:
+        saved = json.loads(path.read_text())
+        machine, timings = dict(saved["machine"]), [Timing(**timing) for timing in saved["timings"]]
+        # Asked for here, for a damaged file may lack them.
+        for facts, name in ((machine, "device"), *((timing.facts, fact) for timing in timings if fact)):
+            facts[name]
+    except OSError as error:
+        problem = error.strerror
+    except (ValueError, TypeError, KeyError) as error:
+        problem = f"{type(error).__name__}: {error}"
+    else:
+        return machine, timings
+    raise gmatch.DataError(
+        f"expected a JSON file that this program wrote with --output, got {path}: {problem}; give another one"
+    )
 
 
-def load_all(paths: Iterable[Path]) -> tuple[str, list[Timing]]:
+def load_all(paths: Iterable[Path], fact: str | None = None) -> tuple[str, list[Timing]]:
     """The devices and the timings of files."""
-    loaded = [load(path) for path in paths]
+    loaded = [load(path, fact) for path in paths]
     devices = " and ".join(dict.fromkeys(str(machine["device"]) for machine, _ in loaded))
     return devices, [timing for _, timings in loaded for timing in timings]
+
+
+def exit_status(timings: list[Timing]) -> int:
+    """1 if an answer was wrong, or nothing was measured."""
+    wrong = any("wrong" in timing.facts for timing in timings)
+    return 1 if wrong or not any(timing.median for timing in timings) else 0
 
 
 def machine_of(device: str) -> dict[str, Any]:
@@ -410,21 +434,81 @@ def trouble(timing: Timing) -> str:
     return str(timing.facts.get("failed") or timing.facts.get("wrong") or "")
 
 
+def within(kind: type[int] | type[float], least: float, most: float = math.inf) -> Callable[[str], float]:
+    """The type of an argument that is a number, from the least to the most."""
+    bounds = f"from {least:,} to {most:,}" if most < math.inf else f"of at least {least:,}"
+
+    def convert(text: str) -> float:
+        try:
+            found = kind(text)
+        except ValueError:
+            found = math.nan
+        if not least <= found <= most:
+            raise argparse.ArgumentTypeError(f"expected a{' whole' * (kind is int)} number {bounds}, got {text!r}")
+        return found
+
+    return convert
+
+
+POSITIVE = within(int, 1)
+LIMIT = within(float, SHORTEST_LIMIT, LONGEST_LIMIT)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of a `Session`, and of what is done with its record."""
     add = parser.add_argument
     add("--device", choices=["cpu", "gpu"], default="cpu")
-    add("--repeats", type=int, default=3, help="timed calls of each cell, of which the median counts")
-    add("--limit", type=float, default=10, help="seconds that a call may take, or no larger problem is tried")
-    add("--budget", type=float, default=float("inf"), help="seconds that all may take")
+    add("--repeats", type=POSITIVE, default=3, help="timed calls of each cell, of which the median counts")
+    add("--limit", type=LIMIT, default=10, help="seconds that a call may take, or no larger problem is tried")
+    add("--budget", type=within(float, 0), default=math.inf, help="seconds that all may take")
     add("--output", type=Path, help="JSON file to write")
     add("--resume", action="store_true", help="keep what the JSON file has")
     add("--read", type=Path, nargs="+", help="JSON files to show, instead of measuring")
     add("--plots", type=Path, help="folder for pictures, as PNG and SVG")
 
 
-def parsed(parser: argparse.ArgumentParser, argv: list[str] | None) -> argparse.Namespace:
+def parsed(parser: argparse.ArgumentParser, argv: Sequence[str] | None, fact: str | None = None) -> argparse.Namespace:
+    """The options, if they can work: the device is there, files can be read or written. Those of `load` too."""
     options = parser.parse_args(argv)
-    if options.resume and not options.output:
+    # Not every benchmark has each of them.
+    device, output, resume, read, plots = (
+        getattr(options, name, None) for name in ("device", "output", "resume", "read", "plots")
+    )
+    if resume and not output:
         parser.error("--resume needs --output FILE")
+    try:
+        if read:
+            load_all(read, fact)
+        elif device == "gpu":
+            gpu.require()
+        if output and not read:
+            check_output(output)
+            if resume and output.exists():
+                load(output, fact)
+        if plots:
+            check_plots(plots)
+    except gmatch.GmatchError as error:
+        parser.error(str(error))
     return options
+
+
+def check_output(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise gmatch.InvalidInput(f"--output: expected a file to write, got {path}, which is none; give another path")
+    make_folder("--output", path.parent)
+
+
+def check_plots(folder: Path) -> None:
+    if not find_spec("matplotlib"):
+        raise gmatch.InvalidInput("--plots needs matplotlib, which is not installed; pip install 'gmatch[plot]'")
+    make_folder("--plots", folder)
+
+
+def make_folder(option: str, folder: Path) -> None:
+    """Makes a folder if it is missing, and tries a file in it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        problem = f"expected a folder to write to, got {folder}: {error.strerror}; give another path"
+        raise gmatch.InvalidInput(f"{option}: {problem}") from None

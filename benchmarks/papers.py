@@ -20,6 +20,8 @@ cost. Times are those of whole calls in Python, the check of the costs included;
 A method whose call took longer than --limit is not tried on larger problems. Peers on the CPU run in another process,
 which is ended when a call outlasts the limit; those on the GPU are treated as our methods are. With --budget nothing is
 begun that is not likely to end in time. The JSON file is written after each cell.
+
+The exit status is 1 if an answer was wrong or nothing was measured, 2 for arguments that cannot work.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -37,7 +40,21 @@ from typing import Any
 import layouts
 import numpy as np
 import peers
-from harness import Record, Session, SideProcess, Timing, add_arguments, begun, equals, load_all, machine_of, parsed
+from harness import (
+    POSITIVE,
+    Record,
+    Session,
+    SideProcess,
+    Timing,
+    add_arguments,
+    begun,
+    equals,
+    exit_status,
+    load_all,
+    machine_of,
+    parsed,
+    within,
+)
 from layouts import BATCHES, STUDIES
 
 import gmatch
@@ -47,6 +64,7 @@ from gmatch.datasets import costs
 
 # A small problem of the same program, so that the first call on a larger one does not compile.
 WARM = 256
+LARGEST_FACTOR = 1_000_000  # with it, costs are far from the end of 64-bit integers
 
 
 @dataclass(frozen=True, order=True)
@@ -267,19 +285,27 @@ def run(options: argparse.Namespace) -> Record:
     return record
 
 
+def dtype(text: str) -> str:
+    """A type that costs can have, by its name."""
+    with suppress(TypeError):
+        if np.dtype(text).kind in "iuf":
+            return text
+    raise argparse.ArgumentTypeError(f"expected a type of numbers, such as int32 or float64, got {text!r}")
+
+
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--tables", nargs="+", default=[*STUDIES, "batches"], choices=[*STUDIES, "batches"], metavar="TABLE")
     add("--methods", nargs="+", help="METHOD or METHOD+START; by default all of gmatch")
-    add("--sizes", type=int, nargs="+", help="instead of the papers'")
-    add("--factors", type=float, nargs="+", help="of the ranges, instead of the papers'")
-    add("--most", type=int, default=sys.maxsize, help="leave larger problems out")
-    add("--dtype", help="of the costs measured or read, instead of the papers'")
-    add("--instances", type=int, default=1, help="of each kind; Date and Nagi had 3")
+    add("--sizes", type=POSITIVE, nargs="+", help="instead of the papers'")
+    add("--factors", type=within(float, 0, LARGEST_FACTOR), nargs="+", help="of the ranges, instead of the papers'")
+    add("--most", type=POSITIVE, default=sys.maxsize, help="leave larger problems out")
+    add("--dtype", type=dtype, help="of the costs measured or read, instead of the papers'")
+    add("--instances", type=POSITIVE, default=1, help="of each kind; Date and Nagi had 3")
     add("--peers", action="store_true", help="SciPy; lapx, lap, OR-Tools and torch-linear-assignment if installed")
     add_arguments(parser)
-    return parsed(parser, argv)
+    return parsed(parser, argv, "dtype")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -294,7 +320,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.plots:
         for path in layouts.save_plots(results, options.tables, options.plots):
             print(path)
-    return 1 if any("wrong" in timing.facts for timing in timings) else 0
+    return exit_status(timings)
 
 
 if __name__ == "__main__":

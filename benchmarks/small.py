@@ -22,7 +22,7 @@ import numpy as np
 import peers
 import scipy.optimize
 import scipy.sparse
-from harness import Record, Timing, equals, machine_of, markdown_table, number
+from harness import POSITIVE, Record, Timing, equals, machine_of, markdown_table, number, parsed
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import gmatch
@@ -79,11 +79,11 @@ def graphs(n: int, count: int) -> list[Any]:
 
 def arguments(command: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 15, 20, 30, 50])
-    parser.add_argument("--problems", type=int, default=300, help="of each size")
-    parser.add_argument("--turns", type=int, default=31)
+    parser.add_argument("--sizes", type=POSITIVE, nargs="+", default=[10, 15, 20, 30, 50])
+    parser.add_argument("--problems", type=POSITIVE, default=300, help="of each size")
+    parser.add_argument("--turns", type=POSITIVE, default=31)
     parser.add_argument("--output", type=Path, help="JSON file to write")
-    return parser.parse_args(command)
+    return parsed(parser, command)
 
 
 def main(command: Sequence[str] | None = None) -> None:

@@ -25,10 +25,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Block triangular forms of SuiteSparse matrices, with their proofs.")
     bundled = [entry.name for entry in gmatch.datasets.bundled()]
     parser.add_argument("names", nargs="*", metavar="Group/Name", default=bundled)
+    names = parser.parse_args().names
     parts = f"{'horizontal':>15} {'square':>15} {'vertical':>15}"
     print(f"{'matrix':<30} {parts} {'blocks':>7} {'largest':>7} {'in blocks':>9}")
-    for name in parser.parse_args().names:
-        describe(name)
+    try:
+        for name in names:
+            describe(name)
+    except gmatch.GmatchError as error:
+        parser.exit(2, f"error: {error}\n")
 
 
 def describe(name: str) -> None:

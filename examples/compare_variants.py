@@ -31,7 +31,10 @@ def main() -> None:
     parser.add_argument("graphs", nargs="*", metavar="GRAPH", default=GRAPHS, help="Group/Name or generator:NAME:SIZE")
     parser.add_argument("--output", type=Path, metavar="plot.png", help="draw the levels of each phase")
     arguments = parser.parse_args()
-    matchings = {graph: compare(graph) for graph in arguments.graphs}
+    try:
+        matchings = {graph: compare(graph) for graph in arguments.graphs}
+    except gmatch.GmatchError as error:
+        parser.exit(2, f"error: {error}\n")
     if arguments.output:
         draw(matchings, arguments.output)
         print(f"\nlevels of each phase: {arguments.output}")

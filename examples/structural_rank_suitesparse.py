@@ -25,7 +25,10 @@ def main() -> int:
     names = parser.parse_args().names
     published = {entry.name: entry.structural_rank for entry in gmatch.datasets.registry()}
     print(f"{'matrix':<30} {'rows':>9} {'columns':>9} {'rank':>9} {'published':>9}   cover")
-    verdicts = [compare(name, published.get(name)) for name in names]
+    try:
+        verdicts = [compare(name, published.get(name)) for name in names]
+    except gmatch.GmatchError as error:
+        parser.exit(2, f"error: {error}\n")
     print(f"\n{verdicts.count(True)} agree, {verdicts.count(False)} disagree, {verdicts.count(None)} are not published")
     return 1 if False in verdicts else 0
 

@@ -179,7 +179,7 @@ def test_nothing_is_begun_that_would_outlast_the_budget(tmp_path: Path, capsys: 
     assert allowance.refusal("series", 200) == {"unaffordable": 100}
     assert allowance.refusal("series", 110) is None
     file = tmp_path / "papers.json"
-    assert papers.main(["--tables", "date-nagi-1", *TINY, "--budget", "0", "--output", str(file)]) == 0
+    assert papers.main(["--tables", "date-nagi-1", *TINY, "--budget", "0", "--output", str(file)]) == 1
     assert "no time left" in capsys.readouterr().out
     assert all("unaffordable" in timing.facts for timing in harness.load(file)[1])
 
@@ -390,11 +390,154 @@ def test_commands_that_are_none(text: str, problem: str, capsys: pytest.CaptureF
     assert problem in capsys.readouterr().err
 
 
+def test_how_long_a_command_may_take(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cardinality.main(["--help"])
+    promise = f"each run may take up to {harness.PREPARATION} seconds more than --limit, to read the file"
+    assert promise in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_command_stands_beside(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["--scale", "4", "--families", "rgg", "--methods", "auto", "--command", "theirs=echo {file}"]
     assert cardinality.main(command) == 0
     output = capsys.readouterr().out
     assert "rgg 2^4 permuted, theirs: failed: expected SIZE SECONDS" in output and "| auto | theirs |" in output
+
+
+def problem_of(main: Any, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The line that says why arguments are refused; nothing else happened."""
+    with pytest.raises(SystemExit) as refusal:
+        main(arguments)
+    said = capsys.readouterr()
+    assert refusal.value.code == 2 and not said.out
+    return said.err.rstrip().rpartition("\n")[2]
+
+
+SECONDS = "expected a number from 0.001 to 1,000,000, got"
+WHOLE = "expected a whole number of at least 1, got"
+
+
+@pytest.mark.parametrize(
+    ("main", "arguments", "problem"),
+    [
+        (cardinality.main, "--scale -1", "--scale: expected a whole number from 0 to 30, got '-1'"),
+        (cardinality.main, "--scale 4 31", "--scale: expected a whole number from 0 to 30, got '31'"),
+        (cardinality.main, "--threads 0", "--threads: expected a whole number from 1 to 1,024, got '0'"),
+        (cardinality.main, "--repeats 0", f"--repeats: {WHOLE} '0'"),
+        (cardinality.main, "--repeats 1.5", f"--repeats: {WHOLE} '1.5'"),
+        (cardinality.main, "--limit -1", f"--limit: {SECONDS} '-1'"),
+        (cardinality.main, "--limit inf", f"--limit: {SECONDS} 'inf'"),
+        (cardinality.main, "--budget nan", "--budget: expected a number of at least 0, got 'nan'"),
+        (papers.main, "--repeats 0", f"--repeats: {WHOLE} '0'"),
+        (papers.main, "--limit 0", f"--limit: {SECONDS} '0'"),
+        (papers.main, "--sizes 16 0", f"--sizes: {WHOLE} '0'"),
+        (papers.main, "--most 0", f"--most: {WHOLE} '0'"),
+        (papers.main, "--instances 0", f"--instances: {WHOLE} '0'"),
+        (papers.main, "--factors -1", "--factors: expected a number from 0 to 1,000,000, got '-1'"),
+        (papers.main, "--dtype complex64", "expected a type of numbers, such as int32 or float64, got 'complex64'"),
+        (papers.main, "--dtype roman", "expected a type of numbers, such as int32 or float64, got 'roman'"),
+        (assignment.main, "--sizes -1", f"--sizes: {WHOLE} '-1'"),
+        (assignment.main, "--repeats 0", f"--repeats: {WHOLE} '0'"),
+        (assignment.main, "--limit soon", f"--limit: {SECONDS} 'soon'"),
+        (assignment.main, "--methods auto hungary", "--methods: unknown method 'hungary'; expected one of"),
+        (small.main, "--sizes 0", f"--sizes: {WHOLE} '0'"),
+        (small.main, "--problems 0", f"--problems: {WHOLE} '0'"),
+        (small.main, "--turns 0", f"--turns: {WHOLE} '0'"),
+    ],
+)
+def test_arguments_that_cannot_work(
+    main: Any, arguments: str, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert problem in problem_of(main, arguments.split(), capsys)
+
+
+@pytest.mark.parametrize("main", [cardinality.main, papers.main])
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "No such file or directory"),
+        ("Table 1", "JSONDecodeError: Expecting value"),
+        ("[]", "TypeError: list indices must be"),
+        ('{"machine": {"device": "an abacus"}}', "KeyError: 'timings'"),
+        ('{"machine": {}, "timings": []}', "KeyError: 'device'"),
+        ('{"machine": {"device": "an abacus"}, "timings": [{"seconds": 1}]}', "TypeError: Timing.__init__()"),
+    ],
+)
+def test_files_that_cannot_be_read(
+    main: Any, text: str | None, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "timings.json"
+    if text is not None:
+        file.write_text(text)
+        resumed = problem_of(main, ["--output", str(file), "--resume"], capsys)
+        assert f"program wrote with --output, got {file}: {problem}" in resumed and file.read_text() == text
+    read = problem_of(main, ["--read", str(file)], capsys)
+    assert f"expected a JSON file that this program wrote with --output, got {file}: {problem}" in read
+
+
+def test_a_file_of_another_benchmark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "small.json"
+    small.main(["--sizes", "3", "--problems", "1", "--turns", "1", "--output", str(file)])
+    capsys.readouterr()
+    assert f"got {file}: KeyError: 'dtype'" in problem_of(papers.main, ["--read", str(file)], capsys)
+
+
+@pytest.mark.parametrize("main", [cardinality.main, papers.main, assignment.main, small.main])
+def test_files_and_folders_that_cannot_be_written(
+    main: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a file"
+    file.touch()
+    problem = problem_of(main, ["--output", str(file / "timings.json")], capsys)
+    assert f"--output: expected a folder to write to, got {file}: File exists; give another path" in problem
+    problem = problem_of(main, ["--output", str(tmp_path)], capsys)
+    assert f"--output: expected a file to write, got {tmp_path}, which is none" in problem
+    if main in (cardinality.main, papers.main):
+        pytest.importorskip("matplotlib")
+        problem = problem_of(main, ["--plots", str(file / "pictures")], capsys)
+        assert f"--plots: expected a folder to write to, got {file / 'pictures'}: Not a directory" in problem
+
+
+def test_the_folder_of_the_output_is_made(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "folder" / "small.json"
+    small.main(["--sizes", "3", "--problems", "1", "--turns", "1", "--output", str(file)])
+    assert [path.name for path in file.parent.iterdir()] == ["small.json"] and harness.load(file)[1]
+
+
+@pytest.mark.parametrize("main", [cardinality.main, papers.main])
+def test_plots_need_matplotlib(
+    main: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    problem = problem_of(main, ["--plots", str(tmp_path / "pictures")], capsys)
+    assert "--plots needs matplotlib, which is not installed" in problem and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("main", [cardinality.main, papers.main, assignment.main])
+def test_a_gpu_that_is_not_there(
+    main: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def require() -> None:
+        raise gmatch.BackendUnavailable("device='gpu' needs CuPy")
+
+    monkeypatch.setattr(gpu, "require", require)
+    assert "error: device='gpu' needs CuPy" in problem_of(main, ["--device", "gpu"], capsys)
+
+
+def test_a_gpu_takes_no_threads(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "require", lambda: None)
+    problem = problem_of(cardinality.main, ["--device", "gpu", "--threads", "2"], capsys)
+    assert "--threads is for --device cpu" in problem
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--families"], ["--families", "--matrices", "nonsense"], ["--scale", "3", "--families", "road", "--budget", "0"]],
+)
+def test_nothing_measured_is_a_failure(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cardinality.main(arguments) == 1
+    output = capsys.readouterr().out
+    assert "nothing measured" in output or "no time left" in output
 
 
 def matched(graph: str, solver: str, seconds: float | None, **facts: Any) -> Timing:

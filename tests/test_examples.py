@@ -15,11 +15,15 @@ from gmatch.plot import phases_and_levels
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def run(name: str, *argv: object) -> str:
+def ended(name: str, *argv: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", str(EXAMPLES / name), *map(str, argv)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    return ended.stdout
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def run(name: str, *argv: object) -> str:
+    process = ended(name, *argv)
+    assert (process.returncode, process.stderr) == (0, "")
+    return process.stdout
 
 
 def test_every_example_is_tested() -> None:
@@ -56,6 +60,21 @@ def test_networkx_crosscheck() -> None:
     output = run("networkx_crosscheck.py", "--graphs", 12)
     assert output.count("\nrandom ") == 12 and output.count("\nHB/") >= 5
     assert output.endswith("\n\nall agree\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "matrix", "problem"),
+    [
+        ("block_triangular_form.py", "west0067", "expected a name of the form Group/Name"),
+        ("structural_rank_suitesparse.py", "west0067", "expected a name of the form Group/Name"),
+        ("compare_variants.py", "west0067", "expected a name of the form Group/Name"),
+        ("compare_variants.py", "generator:nonsense:3", "expected NAME:SIZE"),
+    ],
+)
+def test_a_bad_name_is_an_error_of_one_line(name: str, matrix: str, problem: str) -> None:
+    process = ended(name, matrix)
+    assert process.returncode == 2
+    assert process.stderr.startswith(f"error: {problem}") and process.stderr.count("\n") == 1
 
 
 def test_a_line_has_the_levels_of_each_phase() -> None:
