@@ -16,7 +16,7 @@ from .costs import DenseCosts
 from .errors import Infeasible, InvalidInput
 from .matching import max_matching
 from .methods import JV, Core, Tree, assignment_method_of, batch_method_of, bids_pay
-from .result import STEPS, Assignment, AssignmentBatch, Status, all_others
+from .result import STEPS, Assignment, AssignmentBatch, Status, all_others, witness_of
 from .small import SOLVERS_OF_SMALL
 from .sparse_costs import SparseCosts, costs_of
 from .ties import Names, settle_ties
@@ -443,17 +443,17 @@ def _cover_of_allowed_pairs(costs: Costs, threads: int | None) -> tuple[Any, Any
 
 def _infeasible(costs: Costs, cover: tuple[Any, Any]) -> Infeasible:
     """The error, with the witness in rows and columns as given."""
-    size = len(cover[0]) + len(cover[1])
     back = backend_for(None, costs.device).to_device
-    many = back(all_others(cover[0], min(costs.shape)))
-    few = back(cover[1])
-    sides = ("columns", "rows") if costs.transposed else ("rows", "columns")
+    size = len(cover[0]) + len(cover[1])
+    rows, columns = map(back, witness_of(cover[::-1] if costs.transposed else cover, costs.shape))
+    sides = f"{len(rows)} rows", f"{len(columns)} columns"
+    many, few = sides if costs.shape[0] <= costs.shape[1] else sides[::-1]
     message = (
-        f"no assignment avoids the forbidden pairs: {size} of {min(costs.shape)} pairs can be made; the error's "
-        f"{len(many)} {sides[0]} may only be matched with its {len(few)} {sides[1]}; use infeasible='partial' to make "
-        "as many as can be, or cost_limit to let rows and columns stay free"
+        f"no assignment avoids the forbidden pairs: {size} of {min(costs.shape)} pairs can be made; the error's {many} "
+        f"may only be matched with its {few}; use infeasible='partial' to make as many as can be, or cost_limit to let "
+        "rows and columns stay free"
     )
-    return Infeasible(message, *((few, many) if costs.transposed else (many, few)))
+    return Infeasible(message, rows, columns)
 
 
 def _cheapest_of_largest(
@@ -511,27 +511,29 @@ def _named_start(name: str, by_bids: bool) -> AssignmentStart:
 
 def _start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) -> _Start:
     """The start as a backend takes it: for `costs.array`, with copies of given arrays where the costs live."""
-    if duals is None and isinstance(initial, Assignment):
+    given = None if isinstance(initial, str) else _checked_assignment(initial, costs)
+    of_initial = duals is None and isinstance(initial, Assignment)
+    if of_initial:
         duals = initial.u, initial.v
-    v = None if duals is None else _checked_duals(duals, costs)
-    if isinstance(initial, str):
+    v = None if duals is None else _checked_duals("duals of initial" if of_initial else "duals", duals, costs)
+    if given is None:
         if initial not in STARTS:
             raise InvalidInput(
                 f"unknown start {initial!r}; expected {', '.join(map(repr, STARTS))}, an Assignment, or an array"
             )
         return _Start(_named_start(initial, isinstance(costs, DenseCosts) and bids_pay(method, costs)), None, v)
-    row_match, col_match = _checked_assignment(initial, costs)
+    row_match, col_match = given
     return _Start(AssignmentStart.GIVEN, col_match if costs.transposed else row_match, v)
 
 
-def _checked_duals(duals: Any, costs: Costs) -> Any:
+def _checked_duals(what: str, duals: Any, costs: Costs) -> Any:
     """Given duals of the columns of `costs.array`, as a copy where the costs live; those of the rows follow.
 
     Moved and cut to lie between 0 and minus what duals need, for no others are of use, and larger ones could overflow.
     """
     if not isinstance(duals, tuple | list) or len(duals) != 2:
-        raise InvalidInput(f"duals must be a pair of arrays, (u, v); got {type(duals).__name__}")
-    u, v = (_checked_dual(*named, costs) for named in zip("uv", duals, costs.shape, strict=True))
+        raise InvalidInput(f"{what} must be a pair of arrays, (u, v); got {type(duals).__name__}")
+    u, v = (_checked_dual(what, *named, costs) for named in zip("uv", duals, costs.shape, strict=True))
     v = u if costs.transposed else v
     if not v.size:
         return v
@@ -540,19 +542,19 @@ def _checked_duals(duals: Any, costs: Costs) -> Any:
     return v.clip(max(least, np.iinfo(np.int64).min) if v.dtype.kind == "i" else least, most) - most
 
 
-def _checked_dual(name: str, given: Any, length: int, costs: Costs) -> Any:
+def _checked_dual(what: str, name: str, given: Any, length: int, costs: Costs) -> Any:
     array = given if hasattr(given, "dtype") else np.asarray(given)
     kinds, expected = ("i", "signed integers") if costs.dual_type is np.int64 else ("if", "real numbers")
     if array.shape != (length,) or array.dtype.kind not in kinds:
         raise InvalidInput(
-            f"duals must be {expected} for {costs.dtype} costs, and {name} of shape ({length},); got {array.dtype} of "
+            f"{what} must be {expected} for {costs.dtype} costs, and {name} of shape ({length},); got {array.dtype} of "
             f"shape {array.shape}"
         )
     dual = backend_for(None, costs.device).to_device(array).astype(costs.dual_type)
     infinite = (~np.isfinite(dual)).nonzero()[0]
     if len(infinite):
         vertex = int(infinite[0])
-        raise InvalidInput(f"duals must be finite; {name}[{vertex}] is {dual[vertex].item()}")
+        raise InvalidInput(f"{what} must be finite; {name}[{vertex}] is {dual[vertex].item()}")
     return dual
 
 
@@ -562,7 +564,7 @@ def _checked_assignment(initial: Any, costs: Costs) -> tuple[Any, Any]:
     given = initial.row_match if isinstance(initial, Assignment) else initial
     if not hasattr(given, "dtype"):
         given = np.asarray(given)
-    if given.dtype.kind != "i" or given.shape != (rows,):
+    if given.dtype.kind not in "iu" or given.shape != (rows,):
         raise InvalidInput(
             f"initial must be an Assignment or an integer array of shape ({rows},), the column of each row or -1; "
             f"got {given.dtype} of shape {given.shape}"

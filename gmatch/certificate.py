@@ -141,7 +141,12 @@ def verify(
         return verify_sparse_assignment(problem, result) if sparse else _verify_assignment(problem, result)
     if isinstance(result, Decomposition):
         return _verify_decomposition(problem, result)
-    return _verify_matching(problem, result)
+    if isinstance(result, Matching):
+        return _verify_matching(problem, result)
+    raise InvalidInput(
+        "expected a Matching, an Assignment, an AssignmentBatch or a Decomposition beside the problem; got "
+        f"{type(result).__name__}"
+    )
 
 
 def _problem_of(batch: Any, result: AssignmentBatch, number: int) -> Any:
@@ -164,8 +169,13 @@ def _verify_matching(graph: Any, matching: Matching) -> Certificate:
     problem = as_graph(graph)
     xp = _namespace(problem.indices)
     rows, columns = problem.shape
-    row_match, col_match = xp.asarray(matching.row_match), xp.asarray(matching.col_match)
+    row_match, col_match = _arrays_of(xp, matching, "row_match", "col_match")
     _check_mates(xp, row_match, col_match, problem.shape)
+    (reached,) = _arrays_of(xp, matching, "reached_columns")
+    if reached.shape != (columns,) or reached.dtype != np.bool_:
+        raise CertificateError(
+            f"reached_columns must hold {columns} booleans; got {reached.dtype} of shape {reached.shape}"
+        )
     size = int((row_match >= 0).sum())
     if size != matching.size:
         raise CertificateError(f"the matching says it has {matching.size} edges, but {size} rows are matched")
@@ -215,6 +225,13 @@ def _namespace(array: Any) -> Any:
     return np if device_of(array) == "cpu" else sys.modules["cupy"]
 
 
+def _arrays_of(xp: Any, result: Any, *names: str) -> list[Any]:
+    for name in names:
+        if not hasattr(getattr(result, name), "dtype"):
+            raise CertificateError(f"{name} must be an array; got {type(getattr(result, name)).__name__}")
+    return [xp.asarray(getattr(result, name)) for name in names]
+
+
 def _check_mates(xp: Any, row_match: Any, col_match: Any, shape: tuple[int, int]) -> None:
     for side, mates, length, bound in (("row", row_match, *shape), ("col", col_match, *shape[::-1])):
         if mates.shape != (length,) or mates.dtype.kind != "i":
@@ -259,15 +276,18 @@ class _Part(NamedTuple):
 
     def name(self, row: int, column: int) -> tuple[int, int]:
         """The pair in the matrix as given."""
-        row = row if isinstance(self.rows, slice) else int(self.rows[row])
-        column = column if isinstance(self.columns, slice) else int(self.columns[column])
+        row, column = row if isinstance(self.rows, slice) else int(self.rows[row]), self.name_of_column(column)
         return (column, row) if self.swapped else (row, column)
+
+    def name_of_column(self, column: int) -> int:
+        """Its number in the matrix as given, of a row if they are swapped."""
+        return column if isinstance(self.columns, slice) else int(self.columns[column])
 
 
 def _verify_assignment(cost: Any, assignment: Assignment) -> AssignmentCertificate:
     costs = _costs_of(cost, assignment)
     xp = _namespace(costs.array)
-    row_match, col_match = xp.asarray(assignment.row_match), xp.asarray(assignment.col_match)
+    row_match, col_match = _arrays_of(xp, assignment, "row_match", "col_match")
     _check_mates(xp, row_match, col_match, costs.shape)
     _check_pairs(xp, costs, row_match, assignment)
     u, v = _checked_dual(xp, "u", assignment.u, costs), _checked_dual(xp, "v", assignment.v, costs)
@@ -341,6 +361,13 @@ def _checked_dual(xp: Any, name: str, given: Any, costs: DenseCosts | SparseCost
     return dual
 
 
+def _cover_of(xp: Any, assignment: Assignment) -> tuple[Any, Any]:
+    cover: Any = assignment.cover
+    if not isinstance(cover, tuple | list) or len(cover) != 2:
+        raise CertificateError(f"the cover must be the numbers of rows and those of columns; got {cover!r}")
+    return xp.asarray(cover[0]), xp.asarray(cover[1])
+
+
 def _checked_cover(xp: Any, costs: DenseCosts, assignment: Assignment) -> tuple[Any, Any] | None:
     """The cover in rows and columns of `costs.array`; all allowed pairs lie in it, and it is as large as the matching.
 
@@ -348,7 +375,7 @@ def _checked_cover(xp: Any, costs: DenseCosts, assignment: Assignment) -> tuple[
     """
     if assignment.cover is None:
         return None
-    cover = xp.asarray(assignment.cover[0]), xp.asarray(assignment.cover[1])
+    cover = _cover_of(xp, assignment)
     in_cover = [_mask(xp, *side) for side in zip(cover, costs.shape, ("row", "column"), strict=True)]
     if len(cover[0]) + len(cover[1]) != assignment.size:
         raise CertificateError(
@@ -395,7 +422,7 @@ def _lowered_columns(xp: Any, part: _Part, tolerance: int | float) -> Any:
         return part.v
     lowered = xp.minimum(part.v, 0)
     if not exact_sum(part.v - lowered) <= tolerance:
-        name, number = ("u", "v")[not part.swapped], part.name(0, int(part.v.argmax()))[not part.swapped]
+        name, number = "vu"[part.swapped], part.name_of_column(int(part.v.argmax()))
         raise CertificateError(
             f"{name}[{number}] is {part.v.max().item()}, but must not be above 0 on the side with more vertices"
         )

@@ -60,8 +60,9 @@ GRAPH_HELP = """\
 a file (.mtx, .mtx.gz, or .npz as scipy.sparse.save_npz writes it), a matrix of the SuiteSparse collection as
 Group/Name, or generator:NAME:SIZE, such as generator:delaunay:17; a file that exists wins"""
 COSTS_HELP = """\
-a file (.npy, .npz, .csv, .mtx, .mtx.gz; pairs that a sparse .mtx does not store are forbidden), or
+a file (.npy, .npz, .csv, .mtx, .mtx.gz; pairs that a sparse .mtx or .npz does not store are forbidden), or
 generator:NAME:SIZE[:PARAMETER][:seed=S], such as generator:uniform:4096:10; a file that exists wins"""
+SHOWN = 8  # vertices of a witness
 FILE_ENDINGS = (".mtx", ".mtx.gz", ".npz")
 # What NumPy, SciPy and zipfile raise on an npz file that is none, is cut short, or holds something else.
 DAMAGE = (
@@ -164,7 +165,7 @@ def _add_assign(commands: Any) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser("assign", help=what, description=f"{what.capitalize()}.")
     command.add_argument("costs", metavar="COSTS", help=COSTS_HELP)
     command.add_argument("--maximize", action="store_true", help="the dearest assignment instead")
-    command.add_argument("--cost-limit", type=float, metavar="C", help="never make a pair dearer than this")
+    command.add_argument("--cost-limit", type=_limit, metavar="C", help="never make a pair dearer than this")
     command.add_argument(
         "--partial", action="store_true", help="if there is no assignment, the cheapest of the largest"
     )
@@ -177,6 +178,14 @@ def _add_assign(commands: Any) -> argparse.ArgumentParser:
     )
     command.set_defaults(run=run_assign)
     return command
+
+
+def _limit(text: str) -> int | float:
+    """Whole numbers as they are: a float does not hold all of those that int64 does."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
 
 
 def _add_demo(commands: Any) -> argparse.ArgumentParser:
@@ -237,9 +246,7 @@ def run_assign(arguments: argparse.Namespace) -> int:
         costs = costs_of(_read_costs(arguments), arguments.maximize, arguments.cost_limit)
     with _waiting(f"assigning {arguments.costs}"):
         start = time.perf_counter()
-        assignment = lap(costs, method=arguments.method, infeasible="partial" if arguments.partial else "raise",
-                         deterministic=arguments.deterministic, device=arguments.device,
-                         threads=arguments.threads)  # fmt: skip
+        assignment = _assign(costs, arguments)
         seconds = time.perf_counter() - start
         certificate = verify(costs, assignment)
     if arguments.output is not None:
@@ -248,6 +255,29 @@ def run_assign(arguments: argparse.Namespace) -> int:
     table = {name.replace("_", " "): _number(value) for name, value in facts.items() if not name.endswith("seconds")}
     _print_facts(facts, arguments.json, table | {"time": f"{_milliseconds(seconds)} ms"})
     return 0
+
+
+def _assign(costs: DenseCosts | SparseCosts, arguments: argparse.Namespace) -> Assignment:
+    try:
+        return lap(
+            costs, method=arguments.method, infeasible="partial" if arguments.partial else "raise",
+            deterministic=arguments.deterministic, device=arguments.device, threads=arguments.threads,
+        )  # fmt: skip
+    except Infeasible as error:
+        rows, columns = _some(error.rows), _some(error.columns)
+        few, many = (columns, rows) if costs.shape[0] <= costs.shape[1] else (rows, columns)
+        kinds = ("rows", "columns") if few is columns else ("columns", "rows")
+        raise Infeasible(
+            f"no assignment avoids the forbidden pairs: {kinds[0]} {many} may only be matched with {kinds[1]} {few}; "
+            "use --partial to make as many as can be, or --cost-limit to let rows and columns stay free",
+            error.rows, error.columns,
+        ) from None  # fmt: skip
+
+
+def _some(numbers: Any) -> str:
+    """The first of some vertices, and how many they are; for a message."""
+    shown = ", ".join(map(str, numbers[:SHOWN].tolist())) or "none"
+    return shown if len(numbers) <= SHOWN else f"{shown}, ... ({len(numbers)} of them)"
 
 
 def _read_costs(arguments: argparse.Namespace) -> Any:

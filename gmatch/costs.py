@@ -270,7 +270,9 @@ def as_dense_array(cost: Any) -> Any:
             "when maximizing) for the pairs that are not stored"
         )
     if isinstance(cost, np.ma.MaskedArray) and np.ma.is_masked(cost):
-        raise InvalidInput("cost must not be masked; use cost.astype(float).filled(inf) to forbid the masked pairs")
+        raise InvalidInput(
+            "cost must not be masked; use cost.astype(float).filled(inf) to forbid the masked pairs (-inf to maximize)"
+        )
     if str(getattr(cost, "dtype", "")) == "torch.bfloat16":
         cost = cost.float()
     try:

@@ -76,8 +76,8 @@ def dulmage_mendelsohn(
     -----
     The parts and the blocks are the same for every maximum matching; only the pairs on the diagonals, and the order of
     blocks of which neither comes before the other, depend on it. Within a block rows are in increasing order, and their
-    mates beside them. Like dmperm, this leaves the horizontal and the vertical part whole, where Pothen and Fan split
-    them into connected components.
+    mates beside them; in the vertical part free rows come after all others. Like dmperm, this leaves the horizontal and
+    the vertical part whole, where Pothen and Fan split them into connected components.
 
     Only the matching, and one more search from the free columns on the transposed graph, run on `device`. All else, the
     transpose and the components too, runs on the host in O(rows + columns + entries) time and memory: a graph on a GPU

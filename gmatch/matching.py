@@ -63,8 +63,8 @@ def max_matching(
         ``"karp-sipser"`` matches vertices with one free neighbour first. An array
         holds the column of each row, -1 for a free one; it is checked, never changed, and completed. A `Matching` may
         be one of the graph as it was before edges were added or removed: pairs that are no edges any more are dropped,
-        and ``stats["dropped"]`` says how many; what the search does then follows the change, but for its last phase,
-        which is the proof.
+        and ``stats["dropped"]`` says how many; the search then begins with the rows that this leaves free. It ends
+        with a proof as long as any, and where rows reach much of the graph, a phase costs as much.
     device : {None, "cpu", "gpu"}
         None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
     threads : int, optional
@@ -135,7 +135,10 @@ def max_matching(
 
 def _stats(counters: dict[str, Any], method: str, backend: str) -> dict[str, Any]:
     """The stats of a Matching."""
-    others = ("size", "start", "start_ns", "search_ns", "augment_ns")
+    others = (
+        "size", "start", "start_ns", "search_ns", "augment_ns", "price_ns", "dual_steps", "rows_scanned", "bids",
+        "repricings", "dense_searches",
+    )  # fmt: skip
     return {
         "method": method,
         "initial": Start(counters["start"]).label,

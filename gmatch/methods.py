@@ -178,8 +178,8 @@ class Mixed(_Method):
     A turn ends when two of its phases found more than half as many paths as one before them: many more such phases
     would follow. Breadth first needs hundreds of phases on some graphs (a dense staircase, a mesh whose first fit
     drifted), depth first on others (random ones of few entries a row); rarely both. `Claims` has the first turn where
-    the start left little to be found, or the graph is large and its rows are short, and mostly needs no other; else
-    `PothenFan` is tried, for as long as one to three passes over the graph take. ``stats["depth_first"]`` counts the
+    the start left little to be found, or the graph is large, and mostly needs no other; else `PothenFan` has it, on all
+    but small graphs for as long as one to three passes over the graph take. ``stats["depth_first"]`` counts the
     phases of `PothenFan`: those are serial, the others share the threads of the call. O(phases * entries) work, and at
     most log2(rows) + 3 phases a turn, but for the trial.
     """
@@ -230,8 +230,12 @@ def method_of(method: str | Method, device: str, deterministic: bool = False) ->
     return found
 
 
+def _is_auto(method: Any) -> bool:
+    return isinstance(method, str) and method.lower() == "auto"
+
+
 def _ordered_method_of(method: str | Method, device: str) -> Ordered:
-    if method == "auto":
+    if _is_auto(method):
         return Ordered()
     found = method_of(method, device)
     if not isinstance(found, Ordered):
@@ -371,9 +375,9 @@ FEW_COLUMNS = 128
 
 def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: int) -> tuple[AssignmentMethod, str]:
     """As `assignment_method_of`, for a batch of problems of so many columns."""
-    if method == "auto" and device == "gpu" and most_columns <= FEW_COLUMNS:
+    if _is_auto(method) and device == "gpu" and most_columns <= FEW_COLUMNS:
         return _TREE, "a batch of small problems"
-    if method == "auto" and device == "gpu":
+    if _is_auto(method) and device == "gpu":
         return _CLASSICAL, "a batch of problems of many columns"
     return assignment_method_of(method, device)
 
@@ -441,7 +445,7 @@ def assignment_method_of(
     """
     if isinstance(method, AssignmentMethod):
         return method, "asked for"
-    if method == "auto":
+    if _is_auto(method):
         return _cpu_method_of(costs) if device == "cpu" else _gpu_method_of(costs)
     found = _ASSIGNMENT_BY_NAME.get(method.lower()) if isinstance(method, str) else None
     if found is None:

@@ -70,7 +70,8 @@ class BipartiteGraph:
         falling, first, last, bad = seen
         if falling or first != 0 or last > len(indices) or bad:
             raise InvalidInput(_what_is_wrong(indptr, indices, shape))
-        self._freeze(indptr, indices, shape, last, device, None, None)
+        names = (getattr(graph, name, None) for name in ("row_nodes", "col_nodes"))
+        self._freeze(indptr, indices, shape, last, device, *names)
 
     def _freeze(self, *values: Any) -> None:
         for name, value in zip(self.__slots__, values, strict=True):
@@ -160,6 +161,8 @@ def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int]]:
         if len(graph) != 3:
             raise InvalidInput(f"expected a triple (indptr, indices, shape); got a tuple of {len(graph)}")
         indptr, indices, shape = graph
+    elif isinstance(graph, BipartiteGraph):
+        indptr, indices, shape = graph.indptr, graph.indices, graph.shape
     elif hasattr(graph, "format") and hasattr(graph, "shape"):
         matrix = _converted(graph)
         indptr, indices, shape = matrix.indptr, matrix.indices, matrix.shape

@@ -11,6 +11,8 @@ from typing import Any, Self, overload
 
 import numpy as np
 
+from .errors import InvalidInput
+
 # Of `stats["seconds"]`.
 STEPS = ("start", "search", "augment", "price")
 new = object.__new__
@@ -68,8 +70,9 @@ class Matching(_MadeLater):
     stats : dict
         ``method``, ``initial``, ``backend``, ``team`` and ``threads`` say what ran, and where. ``start_size`` is the
         size of the matching that the search started from, ``dropped`` how many pairs of a given one were no edges.
-        ``phases`` counts searches, the last of which finds nothing; ``levels`` counts their steps (on a GPU perhaps
-        those of one block: see `Claims`), ``edges_inspected`` the entries they read. ``levels_per_phase`` and
+        ``phases`` counts searches, the last of which finds nothing, and ``depth_first`` those that searched depth first
+        (see `Mixed`); ``levels`` counts their steps (on a GPU perhaps those of one block: see `Claims`; depth first the
+        rows on the longest path), ``edges_inspected`` the entries they read. ``levels_per_phase`` and
         ``augmentations_per_phase`` are lists. ``seconds`` has the time of each step by name. With several threads the
         races decide which of many maximum matchings is found, and the counters differ a little from run to run.
     """
@@ -217,8 +220,10 @@ class Assignment(_MadeLater):
         ``method``, ``initial``, ``backend``, ``team`` and ``threads`` say what ran, and where, and ``reason`` why that
         method. ``start_size`` counts the pairs that the search started from, ``phases`` and ``levels`` its searches and
         their steps, ``dual_steps`` the changes of duals between them, ``rows_scanned`` and ``edges_inspected`` the rows
-        and entries they read; ``levels_per_phase`` and ``augmentations_per_phase`` are lists. ``seconds`` has the time
-        of each step by name.
+        and entries they read; ``levels_per_phase`` and ``augmentations_per_phase`` are lists. Of `Core`, ``bids``
+        counts those of its auctions, ``repricings`` its passes over the matrix, ``dense_searches`` is 1 where it was
+        left to the search in the matrix, and on one core of the host ``gave_up`` says why it was left to `JV`.
+        ``seconds`` has the time of each step by name.
     """
 
     row_match: Any
@@ -259,12 +264,7 @@ class Assignment(_MadeLater):
         Row and column numbers. With rows <= columns: these rows may only be matched with these columns, which are
         fewer; with rows > columns the same with rows and columns swapped.
         """
-        if self.cover is None:
-            return None
-        cover_rows, cover_columns = self.cover
-        if len(self.row_match) <= len(self.col_match):
-            return all_others(cover_rows, len(self.row_match)), cover_columns
-        return cover_rows, all_others(cover_columns, len(self.col_match))
+        return None if self.cover is None else witness_of(self.cover, (len(self.row_match), len(self.col_match)))
 
     def __repr__(self) -> str:
         rows, columns = len(self.row_match), len(self.col_match)
@@ -299,7 +299,7 @@ class AssignmentBatch(Sequence[Assignment]):
     maximize : bool
     cost_limit : int or float or None
     stats : dict
-        As in `Assignment`, with an array on the host for each counter: a number for each problem.
+        As in `Assignment`, with an array on the host for each counter, a number for each problem; no lists by phase.
     """
 
     row_match: Any
@@ -317,8 +317,23 @@ class AssignmentBatch(Sequence[Assignment]):
 
     @cached_property
     def cost(self) -> Any:
-        """The cost of each assignment, shape (problems,): int64 for integers (exact), float64 for floats."""
-        return self.pair_costs.sum(axis=1, dtype=np.int64 if self.pair_costs.dtype.kind == "i" else np.float64)
+        """The cost of each assignment, shape (problems,): int64 for integers (exact), float64 for floats.
+
+        Raises
+        ------
+        InvalidInput
+            If int64 does not hold the cost of a problem; that of ``batch[k]`` is a Python int.
+        """
+        if self.pair_costs.dtype != np.int64:
+            return self.pair_costs.sum(axis=1, dtype=np.int64 if self.pair_costs.dtype.kind == "i" else np.float64)
+        large = (abs(self.pair_costs.sum(axis=1, dtype=np.float64)) > 2.0**62).nonzero()[0].tolist()
+        for number in large:
+            cost = exact_sum(self.pair_costs[number])
+            if not -(2**63) <= cost < 2**63:
+                raise InvalidInput(
+                    f"int64 does not hold {cost}, the cost of problem {number}; use batch[{number}].cost"
+                )
+        return self.pair_costs.sum(axis=1)
 
     @cached_property
     def size(self) -> Any:
@@ -368,6 +383,14 @@ def _renumbered(match: Any, places: Any) -> Any:
 def exact_sum(values: Any) -> int | float:
     """The sum of an array as a Python int, or as the float nearest to it."""
     return math.fsum(values.tolist()) if values.dtype.kind == "f" else sum(values.tolist())
+
+
+def witness_of(cover: tuple[Any, Any], shape: tuple[int, int]) -> tuple[Any, Any]:
+    """Rows and columns that prove, by a cover smaller than both sides, that a pair is missing: see `Infeasible`."""
+    cover_rows, cover_columns = cover
+    if shape[0] <= shape[1]:
+        return all_others(cover_rows, shape[0]), cover_columns
+    return cover_rows, all_others(cover_columns, shape[1])
 
 
 def all_others(numbers: Any, length: int) -> Any:

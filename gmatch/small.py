@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from . import _native
 from .backends.cpu import counters_by_name
+from .errors import InvalidInput
 from .methods import FEW_ROWS_REASON, JV
 from .problem import BipartiteGraph
 from .result import Assignment, Matching, Status
@@ -114,7 +115,7 @@ match_small = _native.match_small
 
 
 def matching_small(graph: Any, make_stats: Callable[..., Any]) -> Matching | None:
-    """What `gmatch.max_matching(graph)` returns; None for graphs that need the long way, or are none."""
+    """What `gmatch.max_matching(graph)` returns; None for those that need the long way, or are no graphs."""
     shape, indptr, indices = graph.shape, graph.indptr, graph.indices
     if len(shape) != 2:
         return None
@@ -127,7 +128,13 @@ def matching_small(graph: Any, make_stats: Callable[..., Any]) -> Matching | Non
         found = match_small(indptr, indices, columns, cells)
     except TypeError:  # of other types than int32, or not in host memory
         return None
-    return Matching.later(_field_of_matching, _pairs_of_matching, (cells, rows, columns, make_stats)) if found else None
+    if found:
+        return Matching.later(_field_of_matching, _pairs_of_matching, (cells, rows, columns, make_stats))
+    if type(graph) is BipartiteGraph:
+        raise InvalidInput(
+            "the arrays of a BipartiteGraph must not be changed, and these hold no graph any more; make a new one"
+        )
+    return None
 
 
 def _pairs_of_matching(cells: Any, rows: int, columns: int, make_stats: Any) -> tuple[Any, Any]:

@@ -8,8 +8,10 @@ import numpy as np
 
 from .certificate import (
     AssignmentCertificate,
+    _arrays_of,
     _check_mates,
     _checked_dual,
+    _cover_of,
     _mask,
     _namespace,
     _refuse_large_duals,
@@ -43,7 +45,7 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCer
     """As `gmatch.verify`; O(rows + columns + entries) time and memory."""
     costs = _costs_of(cost, assignment)
     xp = _namespace(costs.data)
-    row_match, col_match = xp.asarray(assignment.row_match), xp.asarray(assignment.col_match)
+    row_match, col_match = _arrays_of(xp, assignment, "row_match", "col_match")
     _check_mates(xp, row_match, col_match, costs.shape)
     u, v = (_checked_dual(xp, name, getattr(assignment, name), costs) for name in "uv")
     rows, columns, values = costs.triples()
@@ -135,7 +137,7 @@ def _checked_cover(
         return None
     if costs.limit is not None:
         raise CertificateError("with a cost_limit rows and columns may stay free, and a cover proves nothing; got one")
-    cover = xp.asarray(assignment.cover[0]), xp.asarray(assignment.cover[1])
+    cover = _cover_of(xp, assignment)
     in_rows, in_columns = (_mask(xp, *side) for side in zip(cover, costs.shape, ("row", "column"), strict=True))
     if len(cover[0]) + len(cover[1]) != assignment.size:
         raise CertificateError(

@@ -13,6 +13,7 @@ from .certificate import row_of_each_entry
 from .costs import (
     MAX_VERTICES,
     SPREADS,
+    WIDER_TYPE,
     WORKING_TYPES,
     DenseCosts,
     _widened,
@@ -273,7 +274,7 @@ def costs_of(cost: Any, maximize: bool = False, cost_limit: Any = None) -> Dense
 def _compressed(cost: Any) -> tuple[_Matrix, bool]:
     """Checked (indptr, indices, data, shape) without duplicates; of the transposed matrix if it comes in CSC."""
     by_columns = cost.format == "csc"
-    matrix = cost if by_columns else _converted(cost)
+    matrix = cost if by_columns else _converted(_before_sums(cost))
     if len(matrix.shape) != 2:
         raise InvalidInput(f"expected a matrix with rows and columns; got {len(matrix.shape)} dimensions")
     shape = matrix.shape[::-1] if by_columns else matrix.shape
@@ -294,6 +295,15 @@ def _compressed(cost: Any) -> tuple[_Matrix, bool]:
     return arrays, by_columns
 
 
+def _before_sums(cost: Any) -> Any:
+    """In a type that holds the sums of duplicates, which SciPy and CuPy make when they convert."""
+    dtype = getattr(cost, "dtype", None)
+    if cost.format == "csr" or dtype in WORKING_TYPES:
+        return cost
+    wider = WIDER_TYPE.get((dtype.kind, dtype.itemsize)) if isinstance(dtype, np.dtype) else None
+    return cost if wider is None else cost.astype(wider)
+
+
 def _summed(arrays: _Matrix) -> _Matrix:
     """Without duplicates: each is added to the first of its pair."""
     indptr, indices, data, shape = arrays
@@ -304,7 +314,7 @@ def _summed(arrays: _Matrix) -> _Matrix:
     first = (pairs[1:] != pairs[:-1]).nonzero()[0] + 1
     first = _with_zero(first)
     group = _numbers_of_groups(first, len(pairs))
-    sums = data[order[first]] * 0
+    sums = np.zeros_like(data, shape=len(first))
     _add_at(sums, group, data[order])
     return _offsets(rows[order[first]], shape[0]), indices[order[first]], sums, shape
 

@@ -2,9 +2,11 @@
 
 import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from assignment_oracles import METHODS, brute_force, on, random_costs
 from conftest import host
 from hypothesis import given, settings
@@ -302,3 +304,25 @@ def test_no_other_partial_matching_is_proven() -> None:
                 dataclasses.replace(good, row_match=row_match, col_match=col_match, pair_costs=good.pair_costs[1:]),
             )
     assert refused > 50
+
+
+def test_a_part_without_rows_names_its_columns() -> None:
+    cost = np.array([[1, np.inf, np.inf], [2, np.inf, np.inf]])
+    found = gmatch.lap(cost, infeasible="partial")
+    duals = found.v.copy()
+    duals[1] += 5
+    with pytest.raises(gmatch.CertificateError, match=r"v\[1\] is 5.0, but must not be above 0"):
+        gmatch.verify(cost, dataclasses.replace(found, v=duals))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_what_is_no_result_is_refused(kind: Any) -> None:
+    problem = kind(np.eye(3))
+    for nothing in (None, (np.arange(3), np.arange(3)), np.arange(3)):
+        with pytest.raises(gmatch.InvalidInput, match="expected a Matching, an Assignment"):
+            gmatch.verify(problem, nothing)
+    found = gmatch.lap(problem)
+    with pytest.raises(gmatch.CertificateError, match="row_match must be an array; got list"):
+        gmatch.verify(problem, dataclasses.replace(found, row_match=[0, 1, 2]))
+    with pytest.raises(gmatch.CertificateError, match="the cover must be"):
+        gmatch.verify(problem, dataclasses.replace(found, cover=3))

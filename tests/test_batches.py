@@ -213,3 +213,12 @@ def test_short_layout(shape: tuple[int, int, int], order: str) -> None:
     assert (layout == batch.layout()).all()
     ragged = gmatch.CostBatch(np.zeros((2, 3, 3)), sizes=[[3, 3], [2, 3]])
     assert ragged.short_layout()[1] == 0 and (ragged.short_layout()[0] == ragged.layout()).all()
+
+
+def test_costs_that_int64_does_not_hold_are_refused(device: str) -> None:
+    half = np.full((2, 2, 2), 4 * 10**18)
+    assert gmatch.lap(half, device=device).cost.tolist() == [8 * 10**18] * 2
+    batch = gmatch.lap(half + 10**18, device=device)
+    assert batch[1].cost == 10**19
+    with pytest.raises(gmatch.InvalidInput, match="int64 does not hold 10000000000000000000, the cost of problem 0"):
+        _ = batch.cost

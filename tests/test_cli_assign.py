@@ -103,7 +103,9 @@ def test_limit_and_terminal(
         (["generator:foo:3"], 2, "unknown generator 'foo'; expected one of uniform"),
         (["generator:uniform"], 2, "expected uniform:SIZE[:FACTOR][:seed=S]; got 'generator:uniform'"),
         (["generator:uniform:x"], 2, "expected a whole number where 'generator:uniform:x' has 'x'"),
-        (["generator:uniform:3:y"], 2, "expected a number where 'generator:uniform:3:y' has 'y'"),
+        (["generator:uniform:3:y"], 2, "expected a finite number where 'generator:uniform:3:y' has 'y'"),
+        (["generator:uniform:3:nan"], 2, "expected a finite number where 'generator:uniform:3:nan' has 'nan'"),
+        (["generator:uniform:3:-2"], 2, "expected numbers that uniform can be made of, got 'generator:uniform:3:-2'"),
         (["generator:constant:3:1:seed=2"], 2, "expected constant:SIZE[:VALUE]"),
         (["generator:uniform:3", "--method", "apfb"], 2, "unknown method 'apfb'; expected one of 'auto', 'jv', 'core'"),
         (["generator:uniform:3", "--threads", "0"], 2, "threads must be an integer from 1"),
@@ -154,3 +156,32 @@ def test_deterministic(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
         output = tmp_path / f"{method}.npz"
         assert assign(capsys, path, "--deterministic", "--method", method, "--output", output)[0] == 0
         assert (np.load(output)["row_match"] == expected).all()
+
+
+def test_whole_numbers_of_text_stay_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A float does not hold 2**53 + 1."""
+    path = tmp_path / "costs.csv"
+    path.write_text(f"{2**53 + 1}, 1\n1, {2**53 + 1}\n")
+    _, output, _ = assign(capsys, path, "--maximize", "--json")
+    assert json.loads(output)["cost"] == 2**54 + 2
+    _, output, _ = assign(capsys, path, "--maximize", "--json", "--cost-limit", 2**53 + 1)
+    assert json.loads(output)["cost"] in (0, 2**53 + 1, 2**54 + 2)  # all as good
+    _, output, _ = assign(capsys, path, "--maximize", "--json", "--cost-limit", 2**53)
+    assert json.loads(output)["pairs"] == 2
+    path.write_text("1.5, 2\n3, 1e1\n")
+    assert json.loads(assign(capsys, path, "--json")[1])["cost"] == 5
+
+
+def test_sparse_files_forbid_what_they_do_not_store(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    sp.save_npz(tmp_path / "costs.npz", sp.csr_array(np.array([[1.0, 0], [2, 3]])))
+    code, output, _ = assign(capsys, tmp_path / "costs.npz", "--json")
+    assert code == 0 and json.loads(output)["cost"] == 4
+    np.savez(tmp_path / "two.npz", a=np.eye(2), b=np.eye(2))
+    code, _, error = assign(capsys, tmp_path / "two.npz")
+    assert code == 3 and "it has 2 arrays, not one: a, b" in error
+
+
+def test_the_witness_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    np.save(tmp_path / "costs.npy", np.array([[np.inf, 1], [np.inf, 2]]))
+    code, _, error = assign(capsys, tmp_path / "costs.npy")
+    assert code == 1 and "rows 0, 1 may only be matched with columns 1; use --partial" in error

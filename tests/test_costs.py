@@ -129,7 +129,7 @@ def test_arrays_of_other_libraries() -> None:
         ),
         (
             np.ma.array([[1.0, 2.0]], mask=[[True, False]]),
-            "cost must not be masked; use cost.astype(float).filled(inf) to forbid the masked pairs",
+            "cost must not be masked; use cost.astype(float).filled(inf) to forbid the masked pairs (-inf to maximize)",
         ),
         (
             np.eye(2) * 1j,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from assignment_oracles import DTYPES, METHODS, STARTS, brute_force, on, price, random_costs
 from conftest import GPU, host
 from hypothesis import given, settings
@@ -781,3 +782,28 @@ def test_the_classical_start_reads_no_more_than_it_must(device: str) -> None:
     stats = gmatch.lap(gmatch.DenseCosts(ties).on(device), method="classical", certify=True).stats
     assert stats["start_size"] < 300 and stats["dual_steps"] == 0
     assert stats["rows_scanned"] == 0
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_witness_of_a_square_matrix_has_too_many_rows(order: Any, device: str) -> None:
+    """However it lies in memory."""
+    cost = np.array([[np.inf, 1.0], [np.inf, 2.0]], order=order)
+    with pytest.raises(gmatch.Infeasible, match="2 rows may only be matched with its 1 columns") as caught:
+        gmatch.lap(cost, device=device)
+    assert (caught.value.rows.tolist(), caught.value.columns.tolist()) == ([0, 1], [1])
+    partial = gmatch.lap(cost, device=device, infeasible="partial")
+    assert [side.tolist() for side in partial.witness] == [[0, 1], [1]]
+
+
+def test_what_is_wrong_with_an_assignment_to_start_from_is_said_of_it() -> None:
+    found = gmatch.lap(np.random.default_rng(0).random((3, 3)))
+    with pytest.raises(gmatch.InvalidInput, match=r"initial must be .* of shape \(4,\)"):
+        gmatch.lap(np.ones((4, 4)), initial=found)
+    with pytest.raises(gmatch.InvalidInput, match="duals of initial must be signed integers"):
+        gmatch.lap(np.ones((3, 3), int), initial=found)
+
+
+def test_names_of_methods_may_be_written_large() -> None:
+    assert gmatch.lap(np.eye(3), method="AUTO").stats["method"] == gmatch.lap(np.eye(3), method="JV").stats["method"]
+    graph = sp.csr_array(np.eye(3))
+    assert gmatch.max_matching(graph, method="AUTO", deterministic=True).stats["method"] == "ordered-apfb"

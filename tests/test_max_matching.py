@@ -1,6 +1,8 @@
 """Every method, start, device and index type on small graphs with ties, duplicates and empty sides."""
 
+import dataclasses
 import os
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -421,3 +423,25 @@ def test_any_shape(data: st.DataObject) -> None:
     tops = [("row", row) for row in range(rows)]
     matching = gmatch.max_matching(gmatch.BipartiteGraph.from_networkx(graph, tops), certify=True)
     assert matching.size == len(nx.bipartite.hopcroft_karp_matching(graph, tops)) // 2
+
+
+def test_a_small_graph_that_was_changed_is_refused() -> None:
+    matrix = sp.csr_array(np.eye(4))
+    graph = gmatch.BipartiteGraph(matrix)
+    matrix.indices[0] = 2**30
+    with pytest.raises(gmatch.InvalidInput, match="must not be changed"):
+        gmatch.max_matching(graph)
+
+
+@pytest.mark.parametrize("columns", [np.ones(2, bool), None, [True] * 3, np.ones(3)], ids=str)
+def test_verify_says_what_is_wrong_with_reached_columns(columns: Any) -> None:
+    matrix = sp.csr_array(np.eye(3))
+    matching = gmatch.max_matching(matrix)
+    with pytest.raises(gmatch.CertificateError, match="reached_columns must"):
+        gmatch.verify(matrix, dataclasses.replace(matching, reached_columns=columns))
+
+
+def test_stats_are_those_of_matchings() -> None:
+    assert not {"bids", "repricings", "price_ns", "dual_steps"} & set(
+        gmatch.max_matching(sp.csr_array(np.eye(3))).stats
+    )

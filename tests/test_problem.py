@@ -248,3 +248,12 @@ def test_starts_that_are_no_arrays() -> None:
     assert gmatch.max_matching(GOOD, initial=[0, -1]).stats["start_size"] == 1
     with pytest.raises(InvalidInput, match="initial must be a Matching or an"):
         gmatch.max_matching(GOOD, initial=[[1], [2, 3]])
+
+
+def test_a_graph_of_a_graph_is_checked_anew_and_keeps_its_names() -> None:
+    named = gmatch.BipartiteGraph.from_networkx(nx.Graph([("a", 1), ("b", 2)]), top_nodes=["a", "b"])
+    again = gmatch.BipartiteGraph(named)
+    assert again.row_nodes == ("a", "b") and again.indices is named.indices
+    named.indices[0] = 7
+    with pytest.raises(gmatch.InvalidInput):
+        gmatch.BipartiteGraph(named)

@@ -551,3 +551,22 @@ def test_large_costs_beside_one_of_many_places(device: str) -> None:
     matrix.data[0] = 2.0**-30
     for method in METHODS[device]:
         solve(matrix, device, method=method)
+
+
+def test_a_forbidden_entry_beside_duplicates() -> None:
+    """Duplicates are summed, and +inf is no sum with anything."""
+    entries = [1.0, 2.0, np.inf, 3.0, 4.0], [0, 0, 1, 0, 1], [0, 3, 5]
+    assert gmatch.lap(sp.csr_array(entries, shape=(2, 2))).cost == 7
+
+
+@pytest.mark.parametrize("form", ["coo", "csr", "csc", "bsr"])
+def test_sums_of_duplicates_have_room(form: str) -> None:
+    """100 + 100 is more than int8 holds."""
+    entries = np.array([100, 100, 1], np.int8)
+    arrays = {
+        "coo": lambda: sp.coo_array((entries, ([0, 0, 1], [0, 0, 1])), shape=(2, 2)),
+        "csr": lambda: sp.csr_array((entries, [0, 0, 1], [0, 2, 3]), shape=(2, 2)),
+        "csc": lambda: sp.csc_array((entries, [0, 0, 1], [0, 2, 3]), shape=(2, 2)),
+        "bsr": lambda: sp.bsr_array((entries[:, None, None], [0, 0, 1], [0, 2, 3]), shape=(2, 2)),
+    }
+    assert gmatch.lap(arrays[form]()).cost == 201

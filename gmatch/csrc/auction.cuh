@@ -90,20 +90,20 @@ struct Auction {
       Vertex bids = most_bids;
       int bits = first;
       if (longer > 1) {
-        const Count num_left = hold_round(team, epsilon(CALM_FIRST), bids);
+        const Count num_left = hold_round(team, epsilon_of(CALM_FIRST), bids);
         if (num_left > costs.num_rows / VERY_MANY) return false;
         if (num_left <= costs.num_rows / CALM) {
           bits = CALM_FIRST - STEP;
         } else {
           forget_prices(team);
-          if (hold_round(team, epsilon(first), bids) > costs.num_rows / FEW) {
+          if (hold_round(team, epsilon_of(first), bids) > costs.num_rows / FEW) {
             bids *= longer;
-            if (hold_round(team, epsilon(first), bids) > costs.num_rows / MANY) return false;
+            if (hold_round(team, epsilon_of(first), bids) > costs.num_rows / MANY) return false;
           }
           bits = first - STEP;
         }
       }
-      for (; bits > last; bits -= STEP) hold_round(team, epsilon(bits), bits >= LAST_TO_SPREAD ? bids : most_bids);
+      for (; bits > last; bits -= STEP) hold_round(team, epsilon_of(bits), bits >= LAST_TO_SPREAD ? bids : most_bids);
     }
     run_again(team);
     return true;
@@ -132,7 +132,7 @@ struct Auction {
     });
     team.sync();
     if (has_epsilon()) {
-      for (int bits = from; bits > last; bits -= STEP) hold_round(team, epsilon(bits), longer * most_bids);
+      for (int bits = from; bits > last; bits -= STEP) hold_round(team, epsilon_of(bits), longer * most_bids);
     }
     run_again(team);
   }
@@ -140,7 +140,7 @@ struct Auction {
   // From the prices there are, when the core has grown.
   template <class Team>
   DEVICE void run_again(Team& team) {
-    hold_round(team, has_epsilon() ? epsilon(last) : 0, most_bids);
+    hold_round(team, has_epsilon() ? epsilon_of(last) : 0, most_bids);
     read_off(team);
   }
 
@@ -149,7 +149,7 @@ struct Auction {
 
   DEVICE int typical_exponent() const { return spreads->typical_exponent(); }
   // So many spreads of a row, as a power of two; in units.
-  DEVICE Count epsilon(int bits) const {
+  DEVICE Count epsilon_of(int bits) const {
     return static_cast<Count>(ldexp(1.0, typical_exponent() + bits + cost_bits - price_bits));
   }
   DEVICE void count_owner_bits() {
@@ -211,7 +211,7 @@ struct Auction {
 
   // All rows bid, with no column owned at first; so many bids a chain. Returns how many chains were cut off.
   template <class Team>
-  DEVICE Count hold_round(Team& team, Count epsilon, Vertex most_bids) const {
+  DEVICE Count hold_round(Team& team, Count epsilon, Vertex most) const {
     team.each(costs.num_columns, [&](Count column) { words[column] |= no_owner(); });
     if (team.rank() == 0) *next_row = 0;
     const Count cut_off_before = *num_cut_off;
@@ -219,9 +219,9 @@ struct Auction {
     const auto bidders = groups_for_a_row(team);
     Count bids = 0, cut_off = 0;
     for (Vertex row = take_row(bidders); row < costs.num_rows; row = take_row(bidders)) {
-      const Vertex of_chain = follow_chain(bidders, row, epsilon, most_bids);
+      const Vertex of_chain = follow_chain(bidders, row, epsilon, most);
       bids += of_chain;
-      cut_off += of_chain == most_bids;
+      cut_off += of_chain == most;
     }
     team.add_all(num_bids, bidders.lane() == 0 ? bids : 0);
     team.add_all(num_cut_off, bidders.lane() == 0 ? cut_off : 0);
@@ -265,10 +265,10 @@ struct Auction {
   // `row` bids, then the row that it displaces, and so on. Returns how many bids there were. Long rows are seldom too late,
   // and count only what they win: of short ones a chain that is always too late would hold up its round.
   template <class Team>
-  DEVICE Vertex follow_chain(const Team& team, Vertex row, Count epsilon, Vertex most_bids) const {
+  DEVICE Vertex follow_chain(const Team& team, Vertex row, Count epsilon, Vertex most) const {
     constexpr bool COUNTS_ALL = !decltype(row_of(costs, row))::IS_LONG;
     Vertex bids = 0;
-    while (bids < most_bids && row != STOP) {
+    while (bids < most && row != STOP) {
       const Best best = find_best(team, row);
       const Count offer = team.min_group(best.offer);
       if (offer == NO_OFFER) break;

@@ -1,16 +1,16 @@
 // core_assignment.cuh: the program of linear assignment by pricing: a small part of a dense matrix is solved, and the rest
 // is only held against its duals.
 //
-//   price    one pass over the matrix picks a sparse core, the best of every row
-//   auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; prices are refined then;
-//            where the core lacks columns, it learns of them, and the auction is held again;
-//            where all rows want the same columns, it is held in the whole matrix, and the core is picked anew by its prices;
-//            where half of the core's entries are the best of their rows, all equal, or most rows and columns find each other
-//            best, the search is held in the matrix at once
-//   search   matches the other rows of the core, exactly
-//   reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again;
-//            a core that has no room for it is picked anew, by the duals of now
-//   dense    where no core can do it, the search is held in the whole matrix, after the auction if that has not been
+//   1 price    one pass over the matrix picks a sparse core, the best of every row
+//   2 auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; prices are refined then;
+//              where the core lacks columns, it learns of them, and the auction is held again;
+//              where all rows want the same columns, it is held in the whole matrix, and the core is picked anew by its prices;
+//              where half of the core's entries are the best of their rows, all equal, or most rows and columns find each other
+//              best, the search is held in the matrix at once
+//   3 search   matches the other rows of the core, exactly
+//   4 reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again;
+//              a core that has no room for it is picked anew, by the duals of now
+//   5 dense    where no core can do it, the search is held in the whole matrix, after the auction if that has not been
 //
 // Whatever the first two leave, the answer is exact: it is the search's, with duals that hold for all of the matrix.
 #pragma once

@@ -1,4 +1,5 @@
-// phases.cuh: the search. Every solver on every team runs this one.
+// phases.cuh: the search. All that share it among threads run this one, on every team: matchings, assignments dense and
+// sparse, cores. (One thread of a host may do better one row at a time: pothen_fan.hpp, shortest_path.hpp and their kin.)
 //
 // A phase plants a tree at every free row, grows all trees at once, breadth first, level by level (or a part of the trees by
 // some levels at a time), and then flips the augmenting paths that were found.
@@ -8,12 +9,14 @@
 // What each phase did; entry p of phase p.
 struct Journal {
   Vertex* levels;         // [min(num_rows, num_columns) + 1]
-  Vertex* augmentations;  // [min(num_rows, num_columns) + 1]: each phase but the last matches a row
+  Vertex* augmentations;  // [min(num_rows, num_columns) + 1]: each phase matches a row, but for one that ends a search
 };
 
 // The forest says how a row reaches a column and how threads that race for one are reconciled (plant, visit, augment),
 // which trees go on growing (grows), and whether a phase is worth going on with (is_spent). The edges say which ones may
 // be used:
+//   has_edges(row)                whether a free row is worth a tree
+//   begin_phase(steps)            beside the planting of the trees
 //   expand(steps, forest, level, shortest_only)  lets the rows of the frontier reach columns; returns the entries this
 //                                 thread read; may do more levels than one, which rank 0 counts
 //   widen(steps, forest)          when no tree can grow: makes more edges usable, or returns false
@@ -21,10 +24,10 @@ struct Journal {
 //
 // shortest_only: a phase ends at the level that finds the first path (APsB, Hopcroft-Karp), else when no tree can grow
 // (APFB), or when the forest is spent: when it has found paths, and what goes on growing is not worth waiting for. The
-// last search finds no path, so it was never cut short, and its forest is the proof.
+// search that finds no path was never cut short, and its forest is the proof.
 //
-// stop(paths) is asked after a phase that found paths: whether there is nothing left, or the rest is left to somebody else.
-// Returns whether the last search found nothing.
+// stop(path_ends) is asked after a phase that found some: whether there is nothing left, or the rest is left to somebody
+// else. Returns whether the last search found nothing.
 struct NeverStop {
   DEVICE bool operator()(Vertex) const { return false; }
 };

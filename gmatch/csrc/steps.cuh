@@ -89,7 +89,8 @@ class Steps {
     if (widest_ < todo_) widest_ = todo_;
   }
 
-  // How much this step has to do; how many path ends the steps of this phase have found, not fewer than paths.
+  // How much this step has to do; how many path ends the steps of this phase have found: of disjoint trees not fewer than
+  // paths, of speculative ones not 0 if any.
   DEVICE Vertex todo() const { return todo_; }
   DEVICE Vertex found() const { return found_; }
   // The to-do list of the first step of this phase, and the longest.

@@ -9,6 +9,7 @@
 //
 // What a team offers:
 //   rank, size                 this thread's number, and how many threads there are
+//   alone, team_of_one         whether it is the only one, and the team that it is by itself; the latter on the host
 //   LANES                      the size of its lane groups
 //   lane, lanes                this thread's number in its lane group (a part of a warp; on the host one thread)
 //   sync                       everything written before it is seen by every thread after it

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.io
+import scipy.sparse
 
 from ..backends import backend_for
 from ..errors import DataError, InvalidInput
@@ -166,7 +168,33 @@ def generate(spec: str, device: str = "cpu") -> Any:
     if len(parts) == 2 and parameter is not None:
         whole = parameter in ("rank", "values", "block")
         options[parameter] = _whole(parts[1], spec) if whole else _number(parts[1], spec)
-    return make(_whole(parts[0], spec), **options)
+    try:
+        return make(_whole(parts[0], spec), **options)
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"expected numbers that {name} can be made of, got {spec!r}: {error}") from None
+
+
+def _read_csv(path: Path) -> Any:
+    text = path.read_text()
+    if not text.strip():
+        raise ValueError("it is empty")
+    # Not by trying: NumPy cuts off the fractions of what is to be whole.
+    is_whole = re.fullmatch(r"[\s\d,+-]*", text) is not None
+    return np.loadtxt(text.splitlines(), np.int64 if is_whole else np.float64, delimiter=",", ndmin=2)
+
+
+def _read_numpy(path: Path) -> Any:
+    with path.open("rb") as file:
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        if "format" in loaded.files:
+            return scipy.sparse.load_npz(path)
+        if len(loaded.files) != 1:
+            raise ValueError(f"it has {len(loaded.files)} arrays, not one: {', '.join(loaded.files)}")
+        return loaded[loaded.files[0]]
 
 
 def _whole(text: str, spec: str) -> int:
@@ -177,16 +205,20 @@ def _whole(text: str, spec: str) -> int:
 
 def _number(text: str, spec: str) -> float:
     try:
-        return float(text)
+        number = float(text)
+        if math.isfinite(number):
+            return number
+        raise ValueError
     except ValueError:
-        raise InvalidInput(f"expected a number where {spec!r} has {text!r}") from None
+        raise InvalidInput(f"expected a finite number where {spec!r} has {text!r}") from None
 
 
 def read(path: str | os.PathLike[str]) -> Any:
-    """Read a matrix of costs: ``.npy``, ``.npz`` (its only array), ``.csv``, ``.mtx`` or ``.mtx.gz``.
+    """Read a matrix of costs: ``.npy``, ``.npz``, ``.csv``, ``.mtx`` or ``.mtx.gz``.
 
-    Of a ``.mtx`` file in coordinate format that does not store all pairs a sparse array is made: the others are
-    forbidden.
+    Of a ``.npz`` file its only array, or the sparse matrix that `scipy.sparse.save_npz` wrote. Of a ``.csv`` file
+    int64 if all numbers are whole, else float64. Of a ``.mtx`` file in coordinate format that does not store all pairs
+    a sparse array is made: the others are forbidden.
 
     Raises
     ------
@@ -199,14 +231,7 @@ def read(path: str | os.PathLike[str]) -> Any:
         is_dense = scipy.io.mminfo(path)[3] == "array"  # whose zeros are costs
         return stored.toarray() if is_dense or stored.nnz == math.prod(stored.shape) else stored
     try:
-        if path.suffix == ".csv":
-            return np.loadtxt(path, delimiter=",", ndmin=2)
-        with path.open("rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                return loaded
-            (name,) = loaded.files
-            return loaded[name]
+        return _read_csv(path) if path.suffix == ".csv" else _read_numpy(path)
     except Exception as error:  # NumPy and zipfile raise a dozen kinds of errors
         raise DataError(
             f"expected a matrix of costs in {path}, got {type(error).__name__}: {error}; "
