@@ -61,14 +61,19 @@ FORESTS = (
 )  # fmt: skip
 
 
-@cache
 def require() -> None:
-    """Raises `BackendUnavailable` unless CuPy and a GPU are there. Once there is one, it is not asked for again."""
+    """Raises `BackendUnavailable` unless CuPy and a GPU are there."""
     if cupy is None:
         raise BackendUnavailable(
             "device='gpu' needs CuPy, which is not installed; pip install 'gmatch[gpu]' (or the cupy wheel for your "
             "CUDA version), or use device='cpu'"
         )
+    _require_device(cupy)
+
+
+@cache
+def _require_device(cupy: Any) -> None:
+    """Once there is a GPU, it is not asked for again."""
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
