@@ -300,26 +300,32 @@ def _verify_assignment(cost: Any, assignment: Assignment) -> AssignmentCertifica
         parts = [_Part(costs.array, ALL, ALL, u, v, pair_costs, costs.transposed)]
     else:
         parts = _parts_of(costs, cover, u, v, pair_costs, col_match)
-    gap = sum(_gap(xp, costs, part, tolerance) for part in parts)
+    return _certificate(assignment, sum(_gap(xp, costs, part, tolerance) for part in parts), tolerance)
+
+
+def _certificate(assignment: Assignment, gap: int | float, tolerance: int | float) -> AssignmentCertificate:
     if not gap <= tolerance:
         raise CertificateError(
             f"the duals leave a gap of {gap}, more than the tolerance {tolerance}: the assignment is not proven "
-            f"{'dearest' if costs.maximize else 'cheapest'}"
+            f"{'dearest' if assignment.maximize else 'cheapest'}"
         )
     # Rounding can make a gap of floats negative.
     return AssignmentCertificate(assignment.cost, max(gap, type(gap)(0)), tolerance)
 
 
 def _costs_of(cost: Any, assignment: Assignment) -> DenseCosts:
-    maximize, cost_limit = assignment.maximize, assignment.cost_limit
     if not isinstance(cost, DenseCosts):
-        return DenseCosts(cost, maximize=maximize, cost_limit=cost_limit)
-    if (cost.maximize, cost.cost_limit) != (maximize, cost_limit):
-        raise CertificateError(
-            f"the assignment is for maximize={maximize} and cost_limit={cost_limit}, the costs are for "
-            f"maximize={cost.maximize} and cost_limit={cost.cost_limit}"
-        )
+        return DenseCosts(cost, maximize=assignment.maximize, cost_limit=assignment.cost_limit)
+    _refuse_costs_of_others(cost, assignment)
     return cost
+
+
+def _refuse_costs_of_others(costs: DenseCosts | SparseCosts, assignment: Assignment) -> None:
+    if (costs.maximize, costs.cost_limit) != (assignment.maximize, assignment.cost_limit):
+        raise CertificateError(
+            f"the assignment is for maximize={assignment.maximize} and cost_limit={assignment.cost_limit}, the costs "
+            f"are for maximize={costs.maximize} and cost_limit={costs.cost_limit}"
+        )
 
 
 def _check_pairs(xp: Any, costs: DenseCosts, row_match: Any, assignment: Assignment) -> None:
@@ -361,11 +367,19 @@ def _checked_dual(xp: Any, name: str, given: Any, costs: DenseCosts | SparseCost
     return dual
 
 
-def _cover_of(xp: Any, assignment: Assignment) -> tuple[Any, Any]:
-    cover: Any = assignment.cover
-    if not isinstance(cover, tuple | list) or len(cover) != 2:
-        raise CertificateError(f"the cover must be the numbers of rows and those of columns; got {cover!r}")
-    return xp.asarray(cover[0]), xp.asarray(cover[1])
+def _cover_of(xp: Any, assignment: Assignment, shape: tuple[int, int]) -> tuple[tuple[Any, Any], list[Any]]:
+    """Rows and columns of the cover, and which they are as booleans; they are as many as there are pairs."""
+    given: Any = assignment.cover
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise CertificateError(f"the cover must be the numbers of rows and those of columns; got {given!r}")
+    cover = xp.asarray(given[0]), xp.asarray(given[1])
+    in_cover = [_mask(xp, *side) for side in zip(cover, shape, ("row", "column"), strict=True)]
+    if len(cover[0]) + len(cover[1]) != assignment.size:
+        raise CertificateError(
+            f"the cover has {len(cover[0])} rows and {len(cover[1])} columns, not {assignment.size} vertices: the "
+            "matching is not proven largest"
+        )
+    return cover, in_cover
 
 
 def _checked_cover(xp: Any, costs: DenseCosts, assignment: Assignment) -> tuple[Any, Any] | None:
@@ -375,13 +389,7 @@ def _checked_cover(xp: Any, costs: DenseCosts, assignment: Assignment) -> tuple[
     """
     if assignment.cover is None:
         return None
-    cover = _cover_of(xp, assignment)
-    in_cover = [_mask(xp, *side) for side in zip(cover, costs.shape, ("row", "column"), strict=True)]
-    if len(cover[0]) + len(cover[1]) != assignment.size:
-        raise CertificateError(
-            f"the cover has {len(cover[0])} rows and {len(cover[1])} columns, not {assignment.size} vertices: the "
-            "matching is not proven largest"
-        )
+    cover, in_cover = _cover_of(xp, assignment, costs.shape)
     if costs.transposed:
         cover, in_cover = cover[::-1], in_cover[::-1]
     for rows in costs.row_blocks():
@@ -416,8 +424,8 @@ def _gap(xp: Any, costs: DenseCosts, part: _Part, tolerance: int | float) -> int
     return exact_sum(np.concatenate([part.pair_costs - base - u, -v]))
 
 
-def _lowered_columns(xp: Any, part: _Part, tolerance: int | float) -> Any:
-    """The duals of the columns, made such that columns may stay free where there are more of them."""
+def _lowered_columns(xp: Any, part: Any, tolerance: int | float) -> Any:
+    """The duals of the columns of a part, made such that columns may stay free where there are more of them."""
     if len(part.v) <= len(part.u):
         return part.v
     lowered = xp.minimum(part.v, 0)

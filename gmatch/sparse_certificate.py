@@ -9,17 +9,19 @@ import numpy as np
 from .certificate import (
     AssignmentCertificate,
     _arrays_of,
+    _certificate,
     _check_mates,
     _checked_dual,
     _cover_of,
-    _mask,
+    _lowered_columns,
     _namespace,
+    _refuse_costs_of_others,
     _refuse_large_duals,
     _tolerance,
 )
 from .errors import CertificateError
 from .result import Assignment, Status, all_others, exact_sum
-from .sparse_costs import SparseCosts, costs_of
+from .sparse_costs import SparseCosts
 
 
 class _Part(NamedTuple):
@@ -37,8 +39,12 @@ class _Part(NamedTuple):
 
     def name(self, row: int, column: int) -> tuple[int, int]:
         """The pair in the matrix as given."""
-        pair = int(self.row_names[row]), int(self.column_names[column])
+        pair = int(self.row_names[row]), self.name_of_column(column)
         return pair[::-1] if self.swapped else pair
+
+    def name_of_column(self, column: int) -> int:
+        """Its number in the matrix as given, of a row if they are swapped."""
+        return int(self.column_names[column])
 
 
 def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCertificate:
@@ -68,27 +74,14 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCer
             _cut(swapped, cover[1], all_others(cover[0], len(u))),
         ]
     gap = sum((_gap(xp, costs, part, tolerance) for part in parts), start=costs.dual_type(0).item())
-    if not gap <= tolerance:
-        raise CertificateError(
-            f"the duals leave a gap of {gap}, more than the tolerance {tolerance}: the assignment is not proven "
-            f"{'dearest' if costs.maximize else 'cheapest'}"
-        )
-    # Rounding can make a gap of floats negative.
-    return AssignmentCertificate(assignment.cost, max(gap, type(gap)(0)), tolerance)
+    return _certificate(assignment, gap, tolerance)
 
 
 def _costs_of(cost: Any, assignment: Assignment) -> SparseCosts:
     if not isinstance(cost, SparseCosts):
-        costs = costs_of(cost, assignment.maximize, assignment.cost_limit)
-    else:
-        costs = cost
-    if (costs.maximize, costs.cost_limit) != (assignment.maximize, assignment.cost_limit):
-        raise CertificateError(
-            f"the assignment is for maximize={assignment.maximize} and cost_limit={assignment.cost_limit}, the costs "
-            f"are for maximize={costs.maximize} and cost_limit={costs.cost_limit}"
-        )
-    assert isinstance(costs, SparseCosts)
-    return costs
+        return SparseCosts(cost, maximize=assignment.maximize, cost_limit=assignment.cost_limit)
+    _refuse_costs_of_others(cost, assignment)
+    return cost
 
 
 def _checked_pairs(
@@ -137,13 +130,7 @@ def _checked_cover(
         return None
     if costs.limit is not None:
         raise CertificateError("with a cost_limit rows and columns may stay free, and a cover proves nothing; got one")
-    cover = _cover_of(xp, assignment)
-    in_rows, in_columns = (_mask(xp, *side) for side in zip(cover, costs.shape, ("row", "column"), strict=True))
-    if len(cover[0]) + len(cover[1]) != assignment.size:
-        raise CertificateError(
-            f"the cover has {len(cover[0])} rows and {len(cover[1])} columns, not {assignment.size} vertices: the "
-            "matching is not proven largest"
-        )
+    cover, (in_rows, in_columns) = _cover_of(xp, assignment, costs.shape)
     uncovered = (~(in_rows[rows] | in_columns[columns]) & (values != np.inf)).nonzero()[0]
     if len(uncovered):
         entry = int(uncovered[0])
@@ -201,19 +188,6 @@ def _excess_over_limit(
             f"u[{pair[0]}] + v[{pair[1]}] exceeds the limit by {excess.max().item()}: the duals are not feasible"
         )
     return excess
-
-
-def _lowered_columns(xp: Any, part: _Part, tolerance: int | float) -> Any:
-    """The duals of the columns, made such that columns may stay free where there are more of them."""
-    if len(part.v) <= len(part.u):
-        return part.v
-    lowered = xp.minimum(part.v, 0)
-    if not exact_sum(part.v - lowered) <= tolerance:
-        name, number = "vu"[part.swapped], int(part.column_names[int(part.v.argmax())])
-        raise CertificateError(
-            f"{name}[{number}] is {part.v.max().item()}, but must not be above 0 on the side with more vertices"
-        )
-    return lowered
 
 
 def _excess(xp: Any, part: _Part, u: Any, v: Any, base: int | float) -> Any:
