@@ -69,20 +69,21 @@ DEVICE void refine_and_count(Team& team, const Costs& costs, const Core<Cost>& c
   team.sync();
 }
 
-// Whether an auction left more than one row in so many. Where a core serves, it leaves one in a hundred at most: more where
-// rows find the same few columns best, as for costs (i + 1) (j + 1), or some columns are among the best of no row.
+// Whether the auction of a square problem left more than one row in so many. Where a core serves, it leaves one in a hundred at
+// most: more where rows find the same few columns best, as for costs (i + 1) (j + 1), or some columns are among the best of no
+// row.
 template <class Cost>
 DEVICE bool leaves_more(const Core<Cost>& core, Vertex one_of) {
   return core.num_rows == core.num_columns && core.totals->free_rows > core.num_rows / one_of;
 }
 
-// Of the last auction since the core was picked; of use if there is none.
+// How many pairs the last auction since the core was picked made tight, of which it was of use or not; all if there was none.
 template <class Cost>
-DEVICE bool was_of_use(const Core<Cost>& core) {
+DEVICE bool made_most_tight(const Core<Cost>& core) {
   return core.num_rows - core.totals->tight_rows <= core.num_rows / ROWS_OF_AN_AUCTION;
 }
 template <class Cost>
-DEVICE bool was_of_no_use(const Core<Cost>& core) {
+DEVICE bool made_few_tight(const Core<Cost>& core) {
   return core.totals->tight_rows < core.num_rows / ROWS_OF_AN_AUCTION;
 }
 
@@ -367,14 +368,14 @@ class AssignmentByCore {
   template <class Team>
   DEVICE void mend_start(Team& team) {
     // Where no epsilon is small enough, as for costs of many magnitudes, an auction is of no use.
-    was_useless_ = was_of_no_use(core_);
-    was_misled_ = leaves_more(core_, ROWS_MISLED) || (lacked_columns_ && !was_useless_ && !was_of_use(core_));
+    made_few_tight_ = made_few_tight(core_);
+    was_misled_ = leaves_more(core_, ROWS_MISLED) || (lacked_columns_ && !made_few_tight_ && !made_most_tight(core_));
     if (was_misled_) {
       team = bid_in_matrix(team, core_, from_duals_, spread_, workspace_);
-      was_useless_ = was_of_no_use(core_);
+      made_few_tight_ = made_few_tight(core_);
     }
-    starts_from_minima_ = was_useless_;
-    if (was_useless_) {
+    starts_from_minima_ = made_few_tight_;
+    if (made_few_tight_) {
       team.each(core_.num_columns, [&](Count column) { task_.v[column] = 0; });
       team.sync();
     }
@@ -393,7 +394,7 @@ class AssignmentByCore {
       team = search_core(team, core_, next_search());
       starts_from_minima_ = false;
       const bool all_matched = task_.report->size == core_.num_rows;
-      if (!all_matched && was_misled_ && !was_useless_) return false;
+      if (!all_matched && was_misled_ && !made_few_tight_) return false;
       if (!all_matched) team = outprice_core(team, core_, from_duals_, margin);
       team = reprice_core(team, core_, from_duals_);
       if (core_.totals->found == 0) {
@@ -420,7 +421,7 @@ class AssignmentByCore {
       return false;
     }
     const bool has_grown = (is_picked_anew ? found : added) > core_.num_rows / ROWS_FOR_AN_ENTRY;
-    if (all_matched && is_square_ && has_grown && !was_useless_) {
+    if (all_matched && is_square_ && has_grown && !made_few_tight_) {
       const int first_epsilon = lacked_columns_ && !was_misled_ ? FIRST_EPSILON : LAST_EPSILON;
       team = bid_again(team, core_, from_duals_, spread_, first_epsilon, workspace_);
     }
@@ -436,7 +437,7 @@ class AssignmentByCore {
       team = bound_duals(team, core_, from_duals_, 2 * spread_);  // what is free after an auction may lie above zero
     } else {
       team = bid_in_matrix(team, core_, from_duals_, spread_, workspace_);
-      if (was_of_no_use(core_)) starts_from_minima_ = true;
+      if (made_few_tight(core_)) starts_from_minima_ = true;
     }
   }
 
@@ -449,7 +450,7 @@ class AssignmentByCore {
   bool is_square_;
   bool lacked_columns_ = false;  // the core, at first: it has learnt of them
   bool was_misled_ = false;      // the core's first auction: it was held in the matrix
-  bool was_useless_ = false;     // the last auction of the start
+  bool made_few_tight_ = false;  // the last auction of the start
   bool starts_from_minima_ = false;  // the next search
 };
 

@@ -74,7 +74,7 @@ DEVICE Count expand_ahead(const Steps<Team>& steps, const Forest& forest, Vertex
 // reach(steps, forest, sprout) returns the entries that this thread read.
 template <class Team, class Forest, class Reach>
 DEVICE Count expand_rows(const Steps<Team>& steps, const Forest& forest, Vertex& level, Reach reach) {
-  if constexpr (Team::STREAMS) {  // a grid
+  if constexpr (Team::IS_GRID) {
     constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 64;  // rows of a frontier that keep a part busy
     return expand_ahead<NearWork<512, 512>>(
         steps, forest, level, FULL_SHARE,

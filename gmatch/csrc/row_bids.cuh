@@ -78,7 +78,7 @@ class RowBids {
   // A bid waits for its row to be read: where there are few, by all lanes there are.
   template <class Team>
   DEVICE auto groups_for_a_row(const Team& team) const {
-    if constexpr (Team::STREAMS) return team.in_blocks();
+    if constexpr (Team::IS_GRID) return team.in_blocks();
     else return team;
   }
 

@@ -23,6 +23,7 @@
 //   TILE                       how many columns a thread of a dense step holds in registers, or in its cache
 //   PASSES                     whether asking every vertex costs less than keeping a list of some
 //   STREAMS                    whether it reads matrices as fast as the memory can give them, or has other worries
+//   IS_GRID                    whether it is many blocks, and its barrier dear
 //   IS_FAR                     whether its cells lie in memory that all blocks share: a read of one that may be needed costs
 //                              less than to wait until it is known to be
 //   HAS_PARTS                  whether parts of it have a barrier of their own, cheaper than the team's
@@ -112,7 +113,8 @@ class [[nodiscard]] DeviceTeam {
   DEVICE int rank() const { return (on_grid() ? blockIdx.x * blockDim.x : 0) + threadIdx.x; }
   DEVICE int size() const { return (on_grid() ? gridDim.x : 1) * blockDim.x; }
   static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, ROWS_AT_ONCE = 4, SMALL_STEP = 0, KEEPS_BACK = 0, AHEAD = 0;
-  static constexpr bool PASSES = true, STREAMS = SCOPE == Scope::grid, HAS_PARTS = true, IS_FAR = SCOPE != Scope::block;
+  static constexpr bool IS_GRID = SCOPE == Scope::grid, IS_FAR = SCOPE != Scope::block;
+  static constexpr bool PASSES = true, STREAMS = IS_GRID, HAS_PARTS = true;
   using Part = DeviceTeam<LANES_, SCOPE == Scope::grid ? Scope::block_of_grid : SCOPE>;
   DEVICE Part part() const { return Part(nullptr); }
   DEVICE int parts() const { return on_grid() ? gridDim.x : 1; }
@@ -445,7 +447,7 @@ class [[nodiscard]] HostTeam {
 
   static constexpr int LANES = 1, TILE = 512, AT_ONCE = 1, ROWS_AT_ONCE = 1, SMALL_STEP = 64;
   static constexpr int KEEPS_BACK = SHORT_LISTS ? 3 : 64, AHEAD = 6;
-  static constexpr bool PASSES = false, STREAMS = false, HAS_PARTS = false, IS_FAR = false;
+  static constexpr bool PASSES = false, IS_GRID = false, STREAMS = false, HAS_PARTS = false, IS_FAR = false;
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool alone() const { return size_ == 1; }
