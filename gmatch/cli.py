@@ -190,7 +190,8 @@ def _limit(text: str) -> int | float:
 
 def _add_demo(commands: Any) -> argparse.ArgumentParser:
     what = "match all matrices that come with gmatch, and assign costs of many kinds; prove every answer"
-    command: argparse.ArgumentParser = commands.add_parser("demo", help=what, description=f"{what.capitalize()}.")
+    description = f"{what.capitalize()}. --method and --threads are those of the matchings."
+    command: argparse.ArgumentParser = commands.add_parser("demo", help=what, description=description)
     _add_solver_options(command)
     command.set_defaults(run=run_demo, initial="auto", deterministic=False)
     return command

@@ -242,7 +242,8 @@ def _fine_blocks(graph: BipartiteGraph, rows: Array, row_match: Array, col_match
     # The entries come row by row, so the tails are sorted.
     indptr = np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=len(rows)))])
     pairs = csr_array((np.ones(len(heads)), heads, indptr), shape=(len(rows), len(rows)))
-    # SciPy's search for components does not end if an entry is there twice.
+    # SciPy's search for components does not end if an entry is there twice. `heads`, which it may share, is of use yet.
+    pairs = pairs.copy()
     pairs.sum_duplicates()
     count, component = connected_components(pairs, connection="strong")
     block = _topological_order(count, component[tails], component[heads])[component]

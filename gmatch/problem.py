@@ -106,8 +106,12 @@ class BipartiteGraph:
         InvalidInput
             If a top node is not in the graph or is given twice, or if an edge joins two nodes of one side.
         """
-        row_nodes = tuple(top_nodes)
-        row_of = {node: row for row, node in enumerate(row_nodes)}
+        try:
+            row_nodes = tuple(top_nodes)
+            row_of = {node: row for row, node in enumerate(row_nodes)}
+            edges = graph.edges()
+        except (TypeError, AttributeError) as error:
+            raise InvalidInput(f"expected a networkx graph and those of its nodes that are rows; got {error}") from None
         if len(row_of) != len(row_nodes):
             raise InvalidInput(f"top_nodes must be distinct nodes; {len(row_nodes) - len(row_of)} are given twice")
         missing = next((node for node in row_nodes if node not in graph), None)
@@ -116,7 +120,7 @@ class BipartiteGraph:
         col_nodes = tuple(node for node in graph if node not in row_of)
         column_of = {node: column for column, node in enumerate(col_nodes)}
         rows, columns = [], []
-        for node, other in graph.edges():
+        for node, other in edges:
             if (node in row_of) == (other in row_of):
                 side = "top" if node in row_of else "bottom"
                 raise InvalidInput(

@@ -257,3 +257,9 @@ def test_a_graph_of_a_graph_is_checked_anew_and_keeps_its_names() -> None:
     named.indices[0] = 7
     with pytest.raises(gmatch.InvalidInput):
         gmatch.BipartiteGraph(named)
+
+
+@pytest.mark.parametrize(("graph", "nodes"), [(nx.path_graph(2), None), (nx.path_graph(2), [[0]]), (3, [0])], ids=str)
+def test_what_is_no_networkx_graph(graph: object, nodes: object) -> None:
+    with pytest.raises(InvalidInput, match="expected a networkx graph and those of its nodes that are rows"):
+        BipartiteGraph.from_networkx(graph, nodes)
