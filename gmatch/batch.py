@@ -99,6 +99,7 @@ class CostBatch:
 
     @property
     def dual_type(self) -> type[np.int64] | type[np.float64]:
+        """Of the duals, and of sums of costs."""
         return np.int64 if self.array.dtype.kind == "i" else np.float64
 
     @property
@@ -108,6 +109,7 @@ class CostBatch:
 
     @property
     def most_pairs(self) -> int:
+        """Of a problem: the largest of `pairs`."""
         return int(self.pairs.max(initial=0))
 
     def problem(self, number: int) -> Any:

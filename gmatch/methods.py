@@ -58,6 +58,7 @@ class _Speculative(_Method):
 
     @property
     def forest(self) -> ForestKind:
+        """How rows reach columns, and threads that race for one are reconciled."""
         return ForestKind.SPECULATIVE_WITH_ROOTS if self.bfs == "gpubfs-wr" else ForestKind.SPECULATIVE
 
 
@@ -118,10 +119,12 @@ class Claims(_Method):
 
     @property
     def forest(self) -> ForestKind:
+        """How rows reach columns, and threads that race for one are reconciled."""
         return ForestKind.CLAIMED_WITH_ROOTS if self.bfs == "gpubfs-wr" else ForestKind.CLAIMED
 
     @property
     def shortest_only(self) -> bool:
+        """Whether a phase ends with the shortest paths."""
         return self.search == "apsb"
 
 
@@ -148,6 +151,7 @@ class Ordered(_Method):
 
     @property
     def shortest_only(self) -> bool:
+        """Whether a phase ends with the shortest paths."""
         return self.search == "apsb"
 
 

@@ -217,10 +217,12 @@ class Assignment(_MadeLater):
         For ``"partial"``: as many rows and columns as there are pairs, so that every allowed pair lies in one of them:
         no matching is larger (König 1931).
     stats : dict
-        ``method``, ``initial``, ``backend``, ``team`` and ``threads`` say what ran, and where, and ``reason`` why that
-        method. ``start_size`` counts the pairs that the search started from, ``phases`` and ``levels`` its searches and
-        their steps, ``dual_steps`` the changes of duals between them, ``rows_scanned`` and ``edges_inspected`` the rows
-        and entries they read; ``levels_per_phase`` and ``augmentations_per_phase`` are lists. Of `Core`, ``bids``
+        ``method``, ``backend``, ``team`` and ``threads`` say what ran, and where, and ``reason`` why that method.
+        ``initial`` is the start that was asked for, or that suits the method; `JV` and `Core` have their own instead of
+        ``"reduce"``, ``"bids"`` and ``"regret"``. ``start_size`` counts the pairs that the search started from,
+        ``phases`` and ``levels`` its searches and their steps, ``dual_steps`` the changes of duals between them,
+        ``rows_scanned`` and ``edges_inspected`` the rows and entries they read; ``levels_per_phase`` and
+        ``augmentations_per_phase`` are lists. Of `Core`, ``bids``
         counts those of its auctions, ``repricings`` its passes over the matrix, ``dense_searches`` is 1 where it was
         left to the search in the matrix, and on one core of the host ``gave_up`` says why it was left to `JV`.
         ``seconds`` has the time of each step by name.
