@@ -784,6 +784,14 @@ def test_the_classical_start_reads_no_more_than_it_must(device: str) -> None:
     assert stats["rows_scanned"] == 0
 
 
+@pytest.mark.parametrize("method", ["tree", "classical"])
+def test_no_phase_follows_once_all_rows_are_matched(method: str, device: str) -> None:
+    """The duals are the proof, not a search that finds nothing."""
+    cost = np.random.default_rng(0).random((60, 60))
+    found = solve(cost, device, method=method, initial="reduce").stats["augmentations_per_phase"]
+    assert len(found) > 1 and all(found)
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_witness_of_a_square_matrix_has_too_many_rows(order: Any, device: str) -> None:
     """However it lies in memory."""

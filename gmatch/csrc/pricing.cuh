@@ -190,7 +190,9 @@ struct Core {
     least = team.min_group(least);
     minus_worst = team.min_group(minus_worst);
     near = team.min_group(near);
-    if (team.lane() == 0 && least != infinite()) spreads.add_spread(spread_of(-minus_worst - least, near - least));
+    // With so few columns that no stratum has two, `near` is infinite, and less `least` it could overflow.
+    const Dual nearest = near == infinite() ? near : near - least;
+    if (team.lane() == 0 && least != infinite()) spreads.add_spread(spread_of(-minus_worst - least, nearest));
     Vertex best_offers = 0;
     for (const BestTwo& of_stratum : best) {
       best_offers += of_stratum.at_least != NONE && of_stratum.least == least;
