@@ -140,7 +140,8 @@ static Answer solve(const Graph& graph, Start start, bool shortest_only, int thr
 template <class Forest>
 static void check(const Graph& graph, const char* name) {
   const Count size = kuhn(graph);
-  for (const Start start : {Start::none, Start::cheap, Start::shuffled, Start::karp_sipser, Start::automatic}) {
+  for (const Start start :
+       {Start::none, Start::cheap, Start::shuffled, Start::min_degree, Start::karp_sipser, Start::automatic}) {
     for (const bool shortest_only : {false, true}) {
       for (const int threads : {2, 8}) {
         const Count found = solve<Forest>(graph, start, shortest_only, threads).size;
@@ -155,7 +156,7 @@ static void check(const Graph& graph, const char* name) {
 
 // The matching, its proof and the levels of one thread, whoever is first.
 static void check_order(const Graph& graph) {
-  for (const Start start : {Start::none, Start::cheap, Start::shuffled, Start::automatic}) {
+  for (const Start start : {Start::none, Start::cheap, Start::shuffled, Start::min_degree, Start::automatic}) {
     for (const bool shortest_only : {false, true}) {
       const Answer expected = solve<OrderedForest>(graph, start, shortest_only, 1);
       for (const int threads : {2, 3, 8}) {

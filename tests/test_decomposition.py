@@ -224,7 +224,7 @@ def test_input_is_not_changed() -> None:
 def test_every_matching_gives_the_same_blocks(method: object, device: str) -> None:
     graph = sp.random_array((300, 290), density=3 / 290, rng=4, format="csr")
     expected = gmatch.dulmage_mendelsohn(graph)
-    for start in ("cheap", "shuffled", "karp-sipser", "none"):
+    for start in ("cheap", "shuffled", "min-degree", "karp-sipser", "none"):
         form = gmatch.dulmage_mendelsohn(put(graph, device), method=method, initial=start, certify=True)
         assert form.matching.stats["initial"] == start and form.stats["method"] == method.name
         assert parts_of(form) == parts_of(expected) and square_blocks_of(form) == square_blocks_of(expected)

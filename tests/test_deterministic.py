@@ -13,7 +13,7 @@ from oracles import Triple, first_fit, ordered_matching, random_graph
 import gmatch
 
 SEARCHES = ("apfb", "apsb")
-STARTS = ("auto", "cheap", "shuffled", "none")
+STARTS = ("auto", "cheap", "shuffled", "min-degree", "none")
 COUNTERS = (
     "method", "initial", "start_size", "phases", "levels", "edges_inspected", "levels_per_phase",
     "augmentations_per_phase",
@@ -129,7 +129,7 @@ def test_other_methods_are_refused(method: Any) -> None:
 def test_a_start_that_races_is_refused() -> None:
     message = (
         "deterministic=True needs a start that is the same on every run, thread count and device; got 'karp-sipser'; "
-        "use initial='auto', 'cheap', 'shuffled', 'none' or a matching, or deterministic=False"
+        "use initial='auto', 'cheap', 'shuffled', 'min-degree', 'none' or a matching, or deterministic=False"
     )
     with pytest.raises(gmatch.InvalidInput, match=f"^{re.escape(message)}$"):
         gmatch.max_matching(sp.eye_array(2), initial="karp-sipser", deterministic=True)

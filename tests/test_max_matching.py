@@ -15,7 +15,7 @@ from oracles import Triple, first_fit, kuhn, random_graph
 
 import gmatch
 
-STARTS = ("auto", "cheap", "shuffled", "karp-sipser", "none")
+STARTS = ("auto", "cheap", "shuffled", "min-degree", "karp-sipser", "none")
 EMPTY = np.empty(0, np.int32)
 # Random graphs a method; GMATCH_CASES=100000 takes an hour.
 CASES = int(os.environ.get("GMATCH_CASES", 400))
@@ -33,6 +33,10 @@ INSTANCES = {
     "path": (np.array([0, *range(1, 400, 2), 400]), np.repeat(np.arange(200), 2), (201, 200)),
     "star": (np.arange(101), np.full(100, 3), (100, 5)),
 }
+
+
+def triple_of(matrix: Any) -> Triple:
+    return matrix.indptr, matrix.indices, matrix.shape
 
 
 def solve(triple: Triple, device: str, **options: object) -> gmatch.Matching:
@@ -139,7 +143,7 @@ def test_cheap_is_the_sequential_first_fit(threads: int, device: str) -> None:
         assert matching.stats["start_size"] == sum(column >= 0 for column in first_fit(triple))
 
 
-@pytest.mark.parametrize("start", ["cheap", "shuffled"])
+@pytest.mark.parametrize("start", ["cheap", "shuffled", "min-degree"])
 def test_deterministic_starts(start: str) -> None:
     graph = sp.random_array((4000, 4000), density=3 / 4000, rng=5, format="csr")
     sizes = {gmatch.max_matching(graph, initial=start, threads=threads).stats["start_size"] for threads in (1, 2, 3, 8)}
@@ -166,6 +170,28 @@ def test_shuffled_order_mends_drift() -> None:
     assert stats["auto"]["phases"] * 2 < stats["cheap"]["phases"]
     assert stats["auto"]["initial"] == "shuffled"
     assert gmatch.max_matching(mesh, method="claims").stats["initial"] == "cheap"
+
+
+def test_rows_of_few_entries_choose_first(device: str) -> None:
+    """Where degrees are skewed, less than half is missing; `auto` sees it, and is not misled by some long rows."""
+    skewed = gmatch.datasets.kron(12)
+    sizes = {start: solve(triple_of(skewed), device, initial=start, method="claims").stats for start in STARTS}
+    missing = {start: solve(triple_of(skewed), device).size - stats["start_size"] for start, stats in sizes.items()}
+    assert 2 * missing["min-degree"] < min(missing["cheap"], missing["shuffled"])
+    assert sizes["auto"]["initial"] == "min-degree" and missing["auto"] == missing["min-degree"]
+    few_long_rows = sp.vstack([np.ones((2, 1000)), sp.eye_array(1000)], format="csr")
+    assert solve(triple_of(few_long_rows), device, method="claims").stats["initial"] != "min-degree"
+
+
+def test_min_degree_is_the_first_fit_by_degree(device: str) -> None:
+    """Of rows that have one column each or all, those of one keep it, however long the others are."""
+    rng = np.random.default_rng(8)
+    for size in (5, 40, 300):
+        is_long = rng.random(size) < 0.4
+        pattern = sp.csr_array(np.where(is_long[:, None], True, np.eye(size, dtype=bool)))
+        matching = solve(triple_of(pattern), device, initial="min-degree", method="claims")
+        assert matching.stats["start_size"] == matching.size == size
+        assert (np.flatnonzero(~is_long) == host(matching.row_match)[~is_long]).all()
 
 
 def test_auto_on_the_cpu() -> None:

@@ -139,7 +139,7 @@ def test_networkx_errors(top_nodes: list, message: str) -> None:
 OPTIONS = [
     ({"method": "apfc"}, "unknown method 'apfc'; expected one of 'auto', 'apfb', 'apsb', 'claims'"),
     ({"method": 3}, "unknown method 3; expected one of"),
-    ({"initial": "karp"}, "unknown start 'karp'; expected 'none', 'cheap', 'shuffled', 'karp-sipser', 'auto', a Matching, or an array"),
+    ({"initial": "karp"}, "unknown start 'karp'; expected 'none', 'cheap', 'shuffled', 'min-degree', 'karp-sipser', 'auto', a Matching, or an array"),
     ({"initial": ints(0)}, "initial must be a Matching or an integer array of shape (2,), the column of each row or -1; got int32 of shape (1,)"),
     ({"initial": np.array([0.0, np.nan])}, "initial must be a Matching or an integer array of shape (2,)"),
     ({"initial": ints(0, 3)}, "initial must hold columns from 0 to 2, or -1; got 0 to 3"),

@@ -9,7 +9,7 @@
 
 // Numbered as in gmatch/methods.py.
 enum class ForestKind { speculative, speculative_with_roots, claimed, claimed_with_roots, ordered };
-enum class Start { none, cheap, shuffled, karp_sipser, given, automatic, earlier };
+enum class Start { none, cheap, shuffled, min_degree, karp_sipser, given, automatic, earlier };
 
 // Everything a call of match_cardinality works on, but the graph.
 struct Task {
@@ -42,6 +42,30 @@ template <class Edges>
 using FirstFit = CheapMatching<Edges, StoredOrder>;
 template <class Edges>
 using ShuffledFit = CheapMatching<Edges, ShuffledOrder>;
+template <class Edges>
+using MinDegreeFit = CheapMatching<Edges, MinDegreeOrder>;
+
+// Whether a fourth of the entries stand in rows of more than eight times the mean, as in the graphs of a power law. Few very
+// long rows are not many: none counts for more than 64 times the mean.
+template <class Team, class Edges>
+DEVICE bool is_skewed(Team& team, const Edges& edges, Count* entries_of_long_rows) {
+  const Count rows = edges.num_rows, entries = edges.num_edges(), most = 64 * entries / (rows > 0 ? rows : 1);
+  Count in_long_rows = 0;
+  team.each(rows, [&](Count row) {
+    const Count degree = edges.end(static_cast<Vertex>(row)) - edges.begin(static_cast<Vertex>(row));
+    if (degree * 8 > most) in_long_rows += degree < most ? degree : most;
+  });
+  team.add_all(entries_of_long_rows, in_long_rows);
+  team.sync();
+  return 4 * team.read(entries_of_long_rows) > entries;
+}
+
+template <class Fit, class Team, class Edges>
+DEVICE void run_fit(Steps<Team>& steps, const Edges& edges, const Matching& matching, Workspace workspace) {
+  Fit fit{matching, edges};
+  fit.carve(workspace);
+  fit.run(steps);
+}
 
 // The better of two first fits, for the search. Sizes alone mislead: a fit in stored order that is not clearly larger
 // than the shuffled one has drifted, and leaves long ways between free rows and free columns.
@@ -53,15 +77,12 @@ DEVICE Start run_better_fit(Steps<Team>& steps, const Edges& edges, const Matchi
   other.row_match = workspace.take<Vertex>(matching.num_rows);
   other.col_match = workspace.take<Vertex>(matching.num_columns);
 
-  FirstFit<Edges> first_fit{matching, edges};
-  first_fit.carve(workspace);
-  first_fit.run(steps);
+  run_fit<FirstFit<Edges>>(steps, edges, matching, workspace);
   count_free_rows(team, matching, edges, &free_rows[0]);
   team.sync();
   if (free_rows[0] * 100 <= matching.num_rows) return Start::cheap;
 
-  ShuffledFit<Edges> shuffled_fit{other, edges, first_fit.held};
-  shuffled_fit.run(steps);
+  run_fit<ShuffledFit<Edges>>(steps, edges, other, workspace);
   count_free_rows(team, other, edges, &free_rows[1]);
   team.sync();
   if (free_rows[0] * 4 < free_rows[1] * 3) return Start::cheap;
@@ -74,7 +95,10 @@ DEVICE Start run_better_fit(Steps<Team>& steps, const Edges& edges, const Matchi
 template <class Team, class Edges>
 DEVICE Start run_start(Steps<Team>& steps, const Edges& edges, const Task& task) {
   Workspace workspace(task.workspace);
-  switch (task.start) {
+  Count* entries_of_long_rows = &steps.progress.entries_of_long_rows;
+  const bool fewest_first = task.start == Start::automatic && is_skewed(steps.team, edges, entries_of_long_rows);
+  const Start start = fewest_first ? Start::min_degree : task.start;
+  switch (start) {
     case Start::automatic:
       return run_better_fit(steps, edges, task.matching, workspace);
     case Start::none:
@@ -84,18 +108,15 @@ DEVICE Start run_start(Steps<Team>& steps, const Edges& edges, const Task& task)
     case Start::earlier:
       keep_edges(steps.team, task.matching, edges, &task.report->dropped);
       break;
-    case Start::cheap: {
-      FirstFit<Edges> first_fit{task.matching, edges};
-      first_fit.carve(workspace);
-      first_fit.run(steps);
+    case Start::cheap:
+      run_fit<FirstFit<Edges>>(steps, edges, task.matching, workspace);
       break;
-    }
-    case Start::shuffled: {
-      ShuffledFit<Edges> shuffled_fit{task.matching, edges};
-      shuffled_fit.carve(workspace);
-      shuffled_fit.run(steps);
+    case Start::shuffled:
+      run_fit<ShuffledFit<Edges>>(steps, edges, task.matching, workspace);
       break;
-    }
+    case Start::min_degree:
+      run_fit<MinDegreeFit<Edges>>(steps, edges, task.matching, workspace);
+      break;
     case Start::karp_sipser: {
       KarpSipser<Edges> karp_sipser{task.matching, edges};
       karp_sipser.carve(workspace, edges.num_edges());
@@ -103,7 +124,7 @@ DEVICE Start run_start(Steps<Team>& steps, const Edges& edges, const Task& task)
       break;
     }
   }
-  return task.start;
+  return start;
 }
 
 // The start, and what it found. Returns whether to go on: a matching that is given for this very graph must be one of it.

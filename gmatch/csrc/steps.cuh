@@ -14,6 +14,7 @@ struct Progress {
   Vertex num_paths;  // paths that the reverse pass kept
   Vertex num_pieces;  // pieces of long rows made in this phase (claimed trees)
   Count augmented;   // augmentations of all phases
+  Count entries_of_long_rows;  // that a start counts, to see whether degrees are skewed
   Count free_rows[2];  // rows with edges that the first fit, in stored and in shuffled order, left free
 };
 

@@ -93,7 +93,7 @@ static bool is_diagonal(const Graph& graph) {
 }
 
 static std::string match(Random& random, const Graph& graph) {
-  constexpr int STARTS = 7;
+  constexpr int STARTS = 8;
   const auto start = static_cast<Start>(random() % STARTS);
   const bool shortest_only = random() % 2, one_block = random() % 3 == 0;
   const auto launch = draw_launch(random, one_block);
