@@ -45,8 +45,8 @@ alignas(16) char near_memory[MOST_BLOCKS][NEAR_BYTES];
 namespace {
 
 constexpr std::size_t STACK_BYTES = 256 << 10;
-constexpr long long MOST_SWITCHES = 1'000'000'000;  // of a launch; the longest that end take a fifth
-constexpr int STAY_BEHIND = 4096;                 // for so many switches at a time one warp hardly runs
+constexpr long long MOST_SWITCHES = 2'000'000'000;  // of a launch; the longest that was seen to end took half as many
+constexpr int STAY_BEHIND = 4096;  // for so many switches at a time one warp hardly runs
 
 enum class Waiting { no, in_warp, in_block, on_grid, ended };
 constexpr const char* WAITING_NAMES[] = {"can run", "wait in their warp", "wait in their block", "wait for the grid",
@@ -128,7 +128,9 @@ void make_unready(int fiber, Waiting waiting) {
   fibers[fiber].waiting = waiting;
 }
 
-[[noreturn]] void fail_with_states(std::string reason) {
+[[noreturn]] void fail_with_states(const char* what) {
+  is_running = false;  // what a string is made by may be compiled to switch
+  std::string reason = what;
   for (const Waiting waiting :
        {Waiting::no, Waiting::in_warp, Waiting::in_block, Waiting::on_grid, Waiting::ended}) {
     const auto count =

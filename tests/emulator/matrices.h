@@ -346,14 +346,18 @@ std::string judge_matching(const Matrix<Cost>& matrix, const Answer<Dual>& answe
   return pairs == answer.size ? "" : "the report's size is not that of the matching";
 }
 
-// Duals that prove the total. Floats are right up to what roundings make of the largest cost.
+// Duals that prove the total. Floats are right up to what roundings make of the largest cost or dual: duals that are given
+// may lie apart by the spread of the costs times the number of rows.
 template <class Cost, class Dual>
 std::string judge_duals(const Matrix<Cost>& matrix, const Answer<Dual>& answer, WideOf<Cost> least) {
   using Wide = WideOf<Cost>;
   Wide total = 0, proof = 0, rounding = 0;
   if constexpr (!std::is_integral_v<Cost>) {
     const auto range = range_of(matrix);
-    rounding = 1e-13L * std::max(-range.lowest, range.highest);
+    Wide largest = std::max(-range.lowest, range.highest);
+    for (const Dual dual : answer.u) largest = std::max(largest, std::abs(Wide{dual}));
+    for (const Dual dual : answer.v) largest = std::max(largest, std::abs(Wide{dual}));
+    rounding = 1e-13L * largest;
   }
   for (Vertex row = 0; row < matrix.rows; ++row) {
     total += matrix.cost(row, answer.row_match[row]);
