@@ -25,10 +25,10 @@ struct AssignmentTask {
   bool many_paths;
 };
 
-DEVICE ClaimedForest<true> carve_forest(Workspace& workspace, const Matching& matching) {
+DEVICE ClaimedForest<true> carve_forest(Workspace& workspace, const Matching& matching, bool keeps_trees = false) {
   ClaimedForest<true> forest{};
   forest.matching = matching;
-  forest.carve(workspace);
+  forest.carve(workspace, keeps_trees);
   return forest;
 }
 

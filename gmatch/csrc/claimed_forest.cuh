@@ -98,13 +98,16 @@ struct ClaimedForest {
   Piece* pieces;        // [room_for_pieces] of long rows, without the first piece of each
   Count room_for_pieces;
   bool leaves_stragglers;  // see is_spent; WITH_ROOTS
+  Vertex* root_of;      // [num_columns] the root of the tree that a column is in; nullptr unless edges keep trees
   PathEnd* ends;        // [num_columns] free columns that were reached
   Vertex* path_end;     // [num_rows]    WITH_ROOTS: at a root, the end of its tree's path, one of `ends`, or NONE
   Vertex* successor;    // [num_rows]    without: the next column on the path through this row, or NONE
   Vertex* path_roots;   // [num_rows]    without: roots whose path the reverse pass kept
 
-  DEVICE void carve(Workspace& workspace) {
+  // keeps_trees: see plant.
+  DEVICE void carve(Workspace& workspace, bool keeps_trees = false) {
     predecessor = workspace.take<Vertex>(matching.num_columns);
+    if (keeps_trees) root_of = workspace.take<Vertex>(matching.num_columns);
     frontiers.room = matching.num_rows + room_for_pieces;
     frontiers.sprouts = workspace.take<Sprout>(2 * frontiers.room);
     pieces = workspace.take<Piece>(room_for_pieces);
@@ -117,17 +120,26 @@ struct ClaimedForest {
     }
   }
 
-  // Makes every free row that has an edge the root of a tree.
+  // Makes every free row that has an edge the root of a tree. Where the edges are still usable that trees without a path
+  // grew along, they may be kept: all their rows are part of the first frontier, too.
   template <class Team, class Edges>
   DEVICE void plant(const Steps<Team>& steps, const Edges& edges) const {
     if (steps.team.rank() == 0) steps.progress.num_ends = steps.progress.num_paths = steps.progress.num_pieces = 0;
-    steps.team.each(matching.num_columns, [&](Count column) { predecessor[column] = NONE; });
+    steps.team.each(matching.num_columns, [&](Count column) {
+      if (edges.keeps_trees() && is_kept(column)) join(steps, matching.col_match[column], root_of[column]);
+      else predecessor[column] = NONE;
+    });
     steps.team.each(matching.num_rows, [&](Count i) {
       const Vertex row = static_cast<Vertex>(i);
       if (matching.row_match[row] != NONE || !edges.has_edges(row)) return;
       if constexpr (WITH_ROOTS) path_end[row] = NONE;
       join(steps, row, row);
     });
+  }
+
+  // Whether the column is in a tree whose root is free, after the paths of a phase were flipped.
+  DEVICE bool is_kept(Count column) const {
+    return predecessor[column] != NONE && matching.row_match[root_of[column]] == NONE;
   }
 
   template <class Team, class Expand>
@@ -160,7 +172,7 @@ struct ClaimedForest {
   DEVICE ClaimedForest<WITH_ROOTS, NearFrontiers<Team>> part(const Steps<Team>& steps, Frontiers near, PathEnd* near_ends,
                                                              Vertex room_for_ends) const {
     return {matching, predecessor, {near, near_ends, room_for_ends, frontiers, steps}, pieces, room_for_pieces,
-            leaves_stragglers, ends, path_end, successor, path_roots};
+            leaves_stragglers, root_of, ends, path_end, successor, path_roots};
   }
 
   DEVICE Piece piece_of(const Sprout& sprout) const {
@@ -207,6 +219,7 @@ struct ClaimedForest {
   DEVICE bool visit(const Steps<Team>& steps, Vertex anchor, Vertex root, Vertex column, Vertex) const {
     const Vertex mate = matching.col_match[column];  // before the claim, so that both are under way at once
     if (!steps.team.claim(&predecessor[column], NONE, anchor)) return true;
+    if (root_of != nullptr) steps.team.write(&root_of[column], root);
     if (mate == NONE) return end_path(steps, root, column);
     join(steps, mate, root);
     return true;

@@ -67,6 +67,7 @@ struct ClassicalEdges {
   }
 
   DEVICE bool has_edges(Vertex) const { return true; }
+  static constexpr DEVICE bool keeps_trees() { return false; }
 
   // Compresses the rows whose duals the last phase changed; the slacks of the others have not become less.
   template <class Team>

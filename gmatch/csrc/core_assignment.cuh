@@ -230,7 +230,7 @@ template <class Team, class Cost, class Dual>
 DEVICE_APART Team outprice_core(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual margin) {
   Steps<Team> steps(team, *task.progress);
   Workspace workspace(task.workspace);  // as the search left it
-  const auto forest = carve_forest(workspace, task.matching);
+  const auto forest = carve_forest(workspace, task.matching, true);
   auto edges = edges_of<SparseTightEdges<Core<Cost>>>(core, task);
   edges.carve(workspace);
   edges.outprice(steps, forest, margin);

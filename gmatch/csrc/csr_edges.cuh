@@ -14,6 +14,7 @@ struct CsrEdges {
   DEVICE Offset end(Vertex row) const { return offsets[row + 1]; }
   DEVICE Vertex column(Offset edge) const { return static_cast<Vertex>(columns[edge]); }
   DEVICE bool has_edges(Vertex row) const { return begin(row) < end(row); }
+  static constexpr DEVICE bool keeps_trees() { return false; }
   DEVICE Count num_edges() const { return offsets[num_rows]; }
 
   // Where the columns of a row stand in `columns`.

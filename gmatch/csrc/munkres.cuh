@@ -43,6 +43,7 @@ struct SlackEdges {
 
   DEVICE bool in_one_launch() const { return form >= MunkresForm::cooperative; }
   DEVICE bool has_edges(Vertex) const { return true; }
+  static constexpr DEVICE bool keeps_trees() { return false; }
   DEVICE Slack* slack_at(Vertex row, Vertex column) const {
     return slacks + row * static_cast<Count>(costs.num_columns) + column;
   }

@@ -16,6 +16,7 @@ struct Journal {
 // which trees go on growing (grows), and whether a phase is worth going on with (is_spent). The edges say which ones may
 // be used:
 //   has_edges(row)                whether a free row is worth a tree
+//   keeps_trees()                 whether trees that found no path are part of the next phase, see ClaimedForest
 //   begin_phase(steps)            beside the planting of the trees
 //   expand(steps, forest, level, shortest_only)  lets the rows of the frontier reach columns; returns the entries this
 //                                 thread read; may do more levels than one, which rank 0 counts

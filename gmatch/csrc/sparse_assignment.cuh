@@ -77,7 +77,7 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   Count now = team.nanoseconds();
 
   Workspace workspace(task.workspace);
-  const auto forest = carve_forest(workspace, matching);
+  const auto forest = carve_forest(workspace, matching, true);
   auto edges = edges_of<SparseTightEdges<Costs>>(costs, task);
   edges.carve(workspace);
   edges.begin(team);
@@ -141,7 +141,7 @@ DEVICE void assign_stored(Team& team, const Costs& costs, AssignmentTask<typenam
 template <class Costs>
 DEVICE Count search_workspace_size(const Costs& costs) {
   Workspace workspace(nullptr);
-  carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr});
+  carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr}, true);
   SparseTightEdges<Costs> edges{};
   edges.costs = costs;
   edges.carve(workspace);

@@ -13,6 +13,9 @@
 // rows that give the column its distance, bit for bit. Some row in a tree does: follow a final distance back to where it
 // came from, and it came from one that is smaller, or final before it; so back to a root.
 //
+// A tree that found no path stays for the next phase: its edges are tight by then, and all that is in it is at distance
+// zero. So neither distances nor trees begin anew where a phase finds few paths of many.
+//
 // Every cut of the distances is a dual step that keeps slacks from being negative: u + (radius - distance), v - (radius -
 // distance). In a square problem the radius takes in half as many free columns as there are roots; where columns may stay
 // free, their v must stay, and the radius is the distance of the nearest.
@@ -41,7 +44,7 @@ struct SparseTightEdges {
     Dual least_far, farthest;          // distances: the least beyond the reach of this step, the largest of all
     Dual nearest_free, farthest_free;  // of free columns within it
     Count num_free;                    // how many these are
-    Count rows_scanned;                // since the census before
+    Count rows_scanned, roots;         // since the census before
   };
   // A row that lowers columns, and the distance of its own.
   struct alignas(8) NearRow {
@@ -54,7 +57,8 @@ struct SparseTightEdges {
   Dual* u;           // [num_rows]
   Dual* v;           // [num_columns]
   Dual* distance;    // [num_columns] from the nearest root, as far as known; final within the radius
-  Dual* scanned;     // [num_columns] teams that pass: the distance from which its mate last lowered columns
+  Dual* scanned;     // [num_columns] the distance from which its mate last lowered columns; of teams that keep a list
+                     //               only where that was in a tree that was kept
   Vertex* near_rows; // [2][num_rows] others: whose distance fell within the reach, of this round, and of the next
   Vertex* listed;    // [num_columns] others: minus the number of the round that its mate was last listed for
   Census* censuses;  // [3]
@@ -62,10 +66,12 @@ struct SparseTightEdges {
   Dual radius;       // this thread's copies; all agree
   Dual reach;        // distances up to here are lowered further
   Dual step;
-  Vertex num_roots, round, turn;
-  Count dual_steps, rounds;
+  Vertex round, turn;
+  bool has_trees;                    // of an earlier phase
+  Count num_roots, dual_steps, rounds;
   Count rows_scanned, entries_read;  // by this thread
   Count counted;                     // rows of the censuses so far
+  Count roots_seen;                  // by this thread, since the census before
 
   DEVICE void carve(Workspace& workspace) {
     distance = workspace.take<Dual>(costs.num_columns);
@@ -81,12 +87,14 @@ struct SparseTightEdges {
   DEVICE void begin(const Team& team) {
     step = 0;
     round = turn = 0;
-    rounds = 0;
+    rounds = roots_seen = 0;
+    has_trees = false;
     team.each(costs.num_columns, [&](Count column) { listed[column] = 0; });
     if (team.rank() == 0) clear(censuses[0]);
   }
 
   DEVICE bool has_edges(Vertex row) const { return costs.has_edges(row); }
+  DEVICE bool keeps_trees() const { return has_trees; }
 
   template <class Team>
   DEVICE void begin_phase(const Steps<Team>& steps) {
@@ -96,12 +104,15 @@ struct SparseTightEdges {
     if (steps.team.rank() == 0) *nearest_end = costs.infinite();
   }
 
-  // Grows the trees along the edges that give a column its distance. The roots come here first to say where they are.
+  // Grows the trees along the edges that give a column its distance. The first rows come here first to say where they are:
+  // roots, and rows of trees that were kept.
   template <class Team>
   DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex& level, bool) {
     if (radius == UNKNOWN) {
-      num_roots = steps.todo();
-      forest.each_frontier_row(steps, level, [&](Vertex row, Vertex) { lower_columns(steps, forest, {0, row}); });
+      forest.each_frontier_row(steps, level, [&](Vertex row, Vertex) {
+        if (steps.team.lane() == 0) begin_from(steps.team, forest.matching.row_match[row]);
+        lower_columns(steps, forest, {0, row});
+      });
       return 0;
     }
     return expand_rows(steps, forest, level, [&](const auto& near, const auto& near_forest, const Sprout& sprout) {
@@ -134,10 +145,11 @@ struct SparseTightEdges {
   // free column can be reached.
   template <class Team>
   DEVICE bool widen(Steps<Team>& steps, const ClaimedForest<true>& forest) {
-    if (steps.found() > 0 || num_roots == 0) return false;
+    if (steps.found() > 0 || steps.roots() == 0) return false;
     Vertex rounds_before = 0;
     while (true) {
       const Census all = take_census(steps.team, forest);
+      num_roots += all.roots;
       if (rounds_before > 0) fit_step(steps.team, all, rounds_before);
       const bool beyond = all.least_far < costs.infinite();
       if (all.num_free > 0 && (!many_paths || 2 * all.num_free >= num_roots || !beyond)) {
@@ -164,6 +176,7 @@ struct SparseTightEdges {
     steps.team.each(costs.num_columns, [&](Count column) {
       if (distance[column] < radius) v[column] -= radius - distance[column];
     });
+    has_trees = true;
     steps.end();
   }
 
@@ -255,6 +268,15 @@ struct SparseTightEdges {
   template <class Team>
   static constexpr DEVICE bool in_passes() { return Team::PASSES && Costs::FEW_COLUMNS; }
 
+  // A row that is at distance zero, and the column by which it is.
+  template <class Team>
+  DEVICE void begin_from(const Team& team, Vertex column) {
+    roots_seen += column == NONE;
+    if (column == NONE) return;
+    scanned[column] = 0;
+    team.lower(&distance[column], Dual{0});
+  }
+
   // Threads of a team may have lowered it in this round.
   template <class Team>
   DEVICE Dual distance_of(const Team& team, const ClaimedForest<true>& forest, Vertex row) const {
@@ -305,7 +327,9 @@ struct SparseTightEdges {
   DEVICE void list_near(Steps<Team>& steps, const ClaimedForest<true>& forest, Dual before) const {
     steps.team.each(costs.num_columns, [&](Count i) {
       const Vertex column = static_cast<Vertex>(i), mate = forest.matching.col_match[column];
-      if (mate != NONE && distance[column] > before && distance[column] <= reach) list(steps, mate);
+      if (mate != NONE && distance[column] > before && distance[column] <= reach && distance[column] < scanned[column]) {
+        list(steps, mate);
+      }
     });
     steps.end();
   }
@@ -396,7 +420,7 @@ struct SparseTightEdges {
   }
 
   DEVICE void clear(Census& census) const {
-    census = {costs.infinite(), 0, costs.infinite(), 0, 0, 0};
+    census = {costs.infinite(), 0, costs.infinite(), 0, 0, 0, 0};
   }
 
   template <class Team>
@@ -425,6 +449,8 @@ struct SparseTightEdges {
     team.add_all(&all.num_free, here.num_free);
     team.add_all(&all.rows_scanned, rows_scanned - counted);
     counted = rows_scanned;
+    team.add_all(&all.roots, roots_seen);
+    roots_seen = 0;
     turn = (turn + 1) % 3;
     team.sync();
     return all;

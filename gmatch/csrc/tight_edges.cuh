@@ -43,6 +43,7 @@ struct TightEdges {
   }
 
   DEVICE bool has_edges(Vertex) const { return true; }
+  static constexpr DEVICE bool keeps_trees() { return false; }
 
   template <class Team>
   DEVICE void begin_phase(const Steps<Team>& steps) {
