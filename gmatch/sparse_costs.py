@@ -201,11 +201,8 @@ class SparseCosts:
 
     def stored_pairs(self, row_match: Any) -> Any:
         """Of a matching of the problem as the programs read it the pairs that are stored."""
-        row_of = row_of_each_entry(self.indptr, self.entries)
-        stored = np.zeros_like(row_match, np.bool_)
-        stored[row_of[row_match[row_of] == self.indices]] = True
         row_match = row_match.copy()
-        row_match[~stored] = -1
+        row_match[self._find_entries(row_match) < 0] = -1
         return row_match
 
     def triples(self) -> _Arrays:
@@ -239,17 +236,22 @@ class SparseCosts:
 
     def of_pairs(self, row_match: Any, optimal: bool) -> Any:
         """As of `DenseCosts`."""
-        rows = (row_match >= 0).nonzero()[0]
-        return self.data[self.positions(rows, row_match[rows])].astype(self.dtype, copy=False)
+        if optimal and not self.transposed:
+            positions = self._find_entries(row_match)
+        else:
+            rows = (row_match >= 0).nonzero()[0]
+            positions = self.positions(rows, row_match[rows])
+        return self.data[positions].astype(self.dtype, copy=False)
 
     def positions(self, rows: Any, columns: Any) -> Any:
         """Where the pairs of a matching of the matrix as given are in `data`; -1 for pairs that are not stored."""
         ours, others = (columns, rows) if self.transposed else (rows, columns)
-        wanted = _numbered_as(ours, others, min(self.shape))
-        row_of = row_of_each_entry(self.indptr, self.entries)
-        found = (wanted[row_of] == self.indices).nonzero()[0]
-        place = _numbered_as(row_of[found], found, min(self.shape))
-        return place[ours]
+        return self._find_entries(_numbered_as(ours, others, min(self.shape)).astype(np.int32))[ours]
+
+    def _find_entries(self, row_match: Any) -> Any:
+        """The same for each row of the problem as the programs read it."""
+        find_entries = backend_for(None, self.device).find_entries
+        return find_entries(self.indptr, self.indices, max(self.shape), row_match)
 
 
 def is_sparse(cost: Any) -> bool:
@@ -290,7 +292,7 @@ def _compressed(cost: Any) -> tuple[_Matrix, bool]:
     if not data.flags.c_contiguous or not getattr(data.flags, "aligned", True):
         data = data.copy()
     arrays = graph.indptr, graph.indices[: graph.entries], data, graph.shape
-    if backend_for(None, graph.device).has_duplicates(matrix, arrays[0], arrays[1], graph.shape[1]):
+    if backend_for(None, graph.device).has_duplicates(arrays[0], arrays[1], graph.shape[1]):
         arrays = _summed(arrays)
     return arrays, by_columns
 

@@ -65,11 +65,13 @@ class HostMemory:
         )
         stream = SimpleNamespace(ptr=0, synchronize=lambda: None)
         cuda = SimpleNamespace(
-            runtime=runtime, get_current_stream=lambda: stream, alloc_pinned_memory=lambda size: self.allocate(size)
+            runtime=runtime,
+            get_current_stream=lambda: stream,
+            alloc=self.allocate,
+            alloc_pinned_memory=self.allocate,
         )
         self.kept: list[object] = []
-        fake = SimpleNamespace(cuda=cuda, empty=lambda size, dtype: SimpleNamespace(data=self.allocate(size)))
-        monkeypatch.setattr(gpu, "cupy", fake)
+        monkeypatch.setattr(gpu, "cupy", SimpleNamespace(cuda=cuda))
 
     def allocate(self, size: int) -> ctypes.Array:
         class Memory(ctypes.c_char * (size + 1)):
@@ -111,6 +113,17 @@ def test_what_a_launch_counts_is_read(room: int, monkeypatch: pytest.MonkeyPatch
         assert begins == sorted(begins) and (int(launch.workspace) - int(launch.report)) % gpu.ALIGNMENT == 0
         assert int(launch.workspace) + 1000 <= int(launch.report) + len(memory.kept[0])
         memory.kept.clear()
+
+
+def test_words_begin_with_zero_and_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = HostMemory(monkeypatch)
+    for count in (0, 1, 6):
+        words = gpu.Words(count)
+        cells = np.frombuffer((ctypes.c_longlong * (count + gpu.ARRIVALS)).from_address(int(words.begin)), np.int64)
+        assert (cells == 0).all() and words.arrivals == words.begin + 8 * count and words.read() == [0] * count
+        cells[:] = np.arange(count + gpu.ARRIVALS) - 2**40
+        assert words.read() == cells[:count].tolist()
+    memory.kept.clear()
 
 
 def test_only_team_knows_the_machine() -> None:

@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 import gmatch
 from gmatch import InvalidInput, SparseCosts
+from gmatch.backends import backend_for
 
 FORMATS = ("csr", "csc", "coo", "lil", "dok")
 METHODS = {"cpu": ("jv", "tree", "tree-nearest", "auto"), "gpu": ("tree", "tree-nearest", "auto")}
@@ -211,6 +212,24 @@ def test_the_trees_start_from_an_auction(device: str) -> None:
     assert solve(differing[:-10], device, method="tree").stats["bids"] == 0
     constant = planted(n, 8, lambda rng, rows, columns: np.ones(len(rows)))
     assert solve(constant, device, method="tree").stats["bids"] == 0
+
+
+def test_entries_of_pairs_are_found(device: str) -> None:
+    """Also of rows that are not sorted, and of pairs that are not stored."""
+    rng = np.random.default_rng(5)
+    for case in range(60 if device == "cpu" else 12):
+        rows, columns = (int(side) for side in rng.integers(1, 400 if case % 3 else 40, 2))
+        stored = rng.random((rows, columns)) < rng.choice([0.01, 0.2, 1])
+        matrix = sp.csr_array((np.arange(stored.sum(), dtype=np.int64), stored.nonzero()), shape=(rows, columns))
+        if case % 2:
+            matrix.indices = np.concatenate([*(part[::-1] for part in np.split(matrix.indices, matrix.indptr[1:-1]))])
+        costs = SparseCosts(matrix).on(device)
+        pairs = min(rows, columns)
+        mates = rng.permutation(rows)[:pairs], rng.permutation(columns)[:pairs]
+        there = host(costs.positions(*(backend_for(None, device).to_device(side) for side in mates)))
+        assert ((there >= 0) == stored[mates]).all()
+        found = host(costs.data)[there[there >= 0]]
+        assert (found == matrix.toarray()[mates][there >= 0]).all()
 
 
 @pytest.mark.parametrize("unit", [1, 0.25])

@@ -201,10 +201,17 @@ def counters_of(reports: Any) -> dict[str, Any]:
     return counters
 
 
-def has_duplicates(matrix: Any, indptr: Any, indices: Any, columns: int) -> bool:
-    """Whether a row of `matrix`, whose checked arrays these are, has two entries in one column."""
+def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
+    """Whether a row has two entries in one column."""
     found: bool = _native.has_duplicates(indptr, indices, columns)
     return found
+
+
+def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any:
+    """Of each pair the position of its entry; -1 for pairs that are not stored, and rows without one."""
+    positions = np.empty(len(row_match), np.int64)
+    _native.find_entries(indptr, indices, columns, row_match, positions)
+    return positions
 
 
 def assign_sparse(

@@ -1,19 +1,28 @@
 // module_sparse.cpp: sparse assignment on the host, for Python.
-#include "csr_edges.cuh"
 #include "module.hpp"
 #include "sparse_assignment.cuh"
+#include "sparse_rows.cuh"
 #include "sparse_shortest_path.hpp"
 
 namespace {
+
+template <class Offset, class Column>
+CsrEdges<Offset, Column> edges_of(const Array<const Offset>& offsets, const Array<const Column>& columns,
+                                  Vertex num_columns) {
+  return {static_cast<Vertex>(offsets.shape(0)) - 1, num_columns, offsets.data(), columns.data()};
+}
 
 // Whether a row has two entries in one column. The arrays are trusted.
 template <class Offset, class Column>
 bool has_duplicates(Array<const Offset> offsets, Array<const Column> columns, int num_columns) {
   const nb::gil_scoped_release release;
-  const Vertex num_rows = static_cast<Vertex>(offsets.shape(0)) - 1;
-  const CsrEdges<Offset, Column> edges{num_rows, num_columns, offsets.data(), columns.data()};
+  const auto edges = edges_of(offsets, columns, num_columns);
+  HostTeam team(0, 1, nullptr);
+  Count num_unsorted = 0;
+  count_unsorted(team, edges, &num_unsorted);
+  if (num_unsorted == 0) return false;
   std::vector<Vertex> last_row(num_columns, NONE);
-  for (Vertex row = 0; row < num_rows; ++row) {
+  for (Vertex row = 0; row < edges.num_rows; ++row) {
     for (Offset edge = edges.begin(row); edge < edges.end(row); ++edge) {
       Vertex& last = last_row[edges.column(edge)];
       if (last == row) return true;
@@ -21,6 +30,14 @@ bool has_duplicates(Array<const Offset> offsets, Array<const Column> columns, in
     }
   }
   return false;
+}
+
+template <class Offset, class Column>
+void find_entries_of_pairs(Array<const Offset> offsets, Array<const Column> columns, int num_columns,
+                           Array<const Vertex> row_match, Array<Count> positions) {
+  const nb::gil_scoped_release release;
+  HostTeam team(0, 1, nullptr);
+  find_entries(team, edges_of(offsets, columns, num_columns), row_match.data(), positions.data());
 }
 
 template <class Costs, class Offset, class Column, class Cost>
@@ -81,6 +98,8 @@ template <class Offset, class Column>
 void define_sparse_for(nb::module_& m) {
   m.def("has_duplicates", &has_duplicates<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
         "num_columns"_a);
+  m.def("find_entries", &find_entries_of_pairs<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
+        "num_columns"_a, "row_match"_a.noconvert(), "positions"_a.noconvert());
   define_sparse_assignment_for<Offset, Column, std::int32_t>(m);
   define_sparse_assignment_for<Offset, Column, Count>(m);
   define_sparse_assignment_for<Offset, Column, float>(m);
