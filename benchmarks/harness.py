@@ -79,6 +79,13 @@ def equals(expected: float) -> Callable[[float], None]:
     return check
 
 
+def _described(
+    call: tuple[float, Any], describe: Callable[[Any], dict[str, Any]] | None
+) -> tuple[float, dict[str, Any]]:
+    seconds, found = call
+    return seconds, describe(found) if describe else {}
+
+
 def timed(
     instance: str,
     solver: str,
@@ -99,13 +106,15 @@ def timed(
     except Exception as error:
         error.add_note(f"{solver} on {instance}: refused before it was timed")
         raise
-    runs = [first] if first[0] > limit else []
+    # Answers are not kept: the next call may use their memory, as where one takes the place of another.
+    runs = [_described(first, describe)] if first[0] > limit else []
+    del first
     while not runs or len(runs) < repeats and sum(seconds for seconds, _ in runs) <= limit:
-        runs.append(next(calls))
+        runs.append(_described(next(calls), describe))
     runs.sort(key=lambda run: run[0])
     # Of an even number the lower: a call that was made.
-    median, found = runs[(len(runs) - 1) // 2]
-    facts = {**facts, "calls": len(runs), **(describe(found) if describe else {})}
+    median, about = runs[(len(runs) - 1) // 2]
+    facts = {**facts, "calls": len(runs), **about}
     return Timing(instance, solver, median, runs[0][0], runs[-1][0], facts)
 
 

@@ -207,10 +207,9 @@ def match(
         kernel = graph_program(f"match_{team}", (graph.indptr, graph.indices), method.forest, lanes, device)
         blocks, block_size = (1, BLOCK_SIZE) if team == "block" else grid_of(method, kernel, rows, device)
 
-        if row_match is None:
-            row_match = cupy.empty(rows, np.int32)
-        col_match = cupy.empty(columns, np.int32)
-        reached = cupy.empty(columns, np.bool_)
+        row_match, col_match, reached = _arrays(
+            (row_match, rows, np.int32), (None, columns, np.int32), (None, columns, np.bool_)
+        )
         launch = Launch(
             min(rows, columns) + 1, _native.workspace_size(method.forest, start, rows, columns, graph.entries)
         )
@@ -346,7 +345,10 @@ def assign(
     with costs.array.device as device:
         blocks, block_size = _assignment_grid(method, rows * columns, device)
         team = "block" if blocks == 1 else "grid"
-        row_match, col_match, u, v = _solution(rows, columns, dual, row_match, v if has_duals else None)
+        row_match, col_match, u, v = _arrays(
+            (row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual),
+            (v if has_duals else None, columns, dual),
+        )  # fmt: skip
         launch = Launch(
             journal_length(method, rows), _assignment_workspace_size(method, rows, columns, blocks * block_size)
         )
@@ -495,15 +497,14 @@ def _copy_of(address: int, size: int, dtype: Any) -> Any:
     return np.frombuffer(pinned, dtype, size // np.dtype(dtype).itemsize)
 
 
-def _solution(rows: int, columns: int, dual: Any, row_match: Any, v: Any) -> list[Any]:
-    """row_match, col_match, u and v; those not given are new, in one allocation: that is half of the time of four."""
-    arrays = (row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual), (v, columns, dual)
-    sizes = [0 if given is not None else length * np.dtype(dtype).itemsize for given, length, dtype in arrays]
+def _arrays(*wanted: tuple[Any, int, Any]) -> list[Any]:
+    """Vectors, each given or new, of a length and a type; new ones in one allocation, for each may take 100 us."""
+    sizes = [0 if given is not None else length * np.dtype(dtype).itemsize for given, length, dtype in wanted]
     begins = [0, *accumulate(-(-size // ALIGNMENT) * ALIGNMENT for size in sizes)]
-    memory = cupy.cuda.alloc(begins[-1])
+    memory = cupy.cuda.alloc(max(1, begins[-1]))
     return [
         cupy.ndarray((length,), dtype, memory + begin) if given is None else given
-        for (given, length, dtype), begin in zip(arrays, begins, strict=False)
+        for (given, length, dtype), begin in zip(wanted, begins, strict=False)
     ]
 
 
@@ -559,7 +560,10 @@ def assign_sparse(
             **{name: c_type(array) for name, array in types.items()},
         )  # fmt: skip
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
-        row_match, col_match, u, v = _solution(rows, columns, dual, row_match, v if has_duals else None)
+        row_match, col_match, u, v = _arrays(
+            (row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual),
+            (v if has_duals else None, columns, dual),
+        )  # fmt: skip
         launch = Launch(rows + 1, _native.sparse_assignment_workspace_size(rows, columns))
         kernel(
             (blocks,), (GRID_BLOCK_SIZE,),
