@@ -83,26 +83,30 @@ struct NearFrontiers {
   }
 };
 
-// WITH_ROOTS: a tree that has found a path end stops growing there (the early exit of GPUBFS-WR in Deveci et al. 2013); of
-// those that it found at the same time one counts. Without, a tree can find many, and the reverse pass keeps one.
-template <bool WITH_ROOTS, class Lists = Frontiers>
-struct ClaimedForest {
-  static constexpr bool LISTS_FRONTIER = true;              // a step has as many rows to expand as its to-do list says
-  static constexpr bool GROWS_UNEVENLY = true;              // parts of a team may do levels by themselves
-  static constexpr Vertex FEW_ROWS = SHORT_LISTS ? 1 : 64;  // a wide frontier is sixteen times as wide, see is_spent
-
+// The memory of a forest, but for its frontiers.
+struct Trees {
   Matching matching;
   Vertex* predecessor;  // [num_columns] the column before it on its path, or that it comes next to a root: see anchor;
                         //               NONE outside the forest
-  Lists frontiers;
+  Vertex* root_of;      // [num_columns] the root of the tree that a column is in; nullptr unless edges keep trees
   Piece* pieces;        // [room_for_pieces] of long rows, without the first piece of each
   Count room_for_pieces;
   bool leaves_stragglers;  // see is_spent; WITH_ROOTS
-  Vertex* root_of;      // [num_columns] the root of the tree that a column is in; nullptr unless edges keep trees
   PathEnd* ends;        // [num_columns] free columns that were reached
   Vertex* path_end;     // [num_rows]    WITH_ROOTS: at a root, the end of its tree's path, one of `ends`, or NONE
   Vertex* successor;    // [num_rows]    without: the next column on the path through this row, or NONE
   Vertex* path_roots;   // [num_rows]    without: roots whose path the reverse pass kept
+};
+
+// WITH_ROOTS: a tree that has found a path end stops growing there (the early exit of GPUBFS-WR in Deveci et al. 2013); of
+// those that it found at the same time one counts. Without, a tree can find many, and the reverse pass keeps one.
+template <bool WITH_ROOTS, class Lists = Frontiers>
+struct ClaimedForest : Trees {
+  static constexpr bool LISTS_FRONTIER = true;              // a step has as many rows to expand as its to-do list says
+  static constexpr bool GROWS_UNEVENLY = true;              // parts of a team may do levels by themselves
+  static constexpr Vertex FEW_ROWS = SHORT_LISTS ? 1 : 64;  // a wide frontier is sixteen times as wide, see is_spent
+
+  Lists frontiers;
 
   // keeps_trees: see plant.
   DEVICE void carve(Workspace& workspace, bool keeps_trees = false) {
@@ -171,8 +175,7 @@ struct ClaimedForest {
   template <class Team>
   DEVICE ClaimedForest<WITH_ROOTS, NearFrontiers<Team>> part(const Steps<Team>& steps, Frontiers near, PathEnd* near_ends,
                                                              Vertex room_for_ends) const {
-    return {matching, predecessor, {near, near_ends, room_for_ends, frontiers, steps}, pieces, room_for_pieces,
-            leaves_stragglers, root_of, ends, path_end, successor, path_roots};
+    return {static_cast<const Trees&>(*this), {near, near_ends, room_for_ends, frontiers, steps}};
   }
 
   DEVICE Piece piece_of(const Sprout& sprout) const {
