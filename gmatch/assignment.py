@@ -212,8 +212,9 @@ def lap(
     """
     if type(cost) is ndarray and (
         type(initial) is str and initial == "auto" and infeasible == "raise"
-        and not certify and not deterministic and duals is None and cost_limit is None and device is None
-        and threads is None and sizes is None and mask is None
+        and not certify and not deterministic and duals is None and cost_limit is None
+        and (device is None or type(device) is str and device == "cpu")
+        and (threads is None or type(threads) is int and threads == 1) and sizes is None and mask is None
     ):  # fmt: skip
         solvers = SOLVERS_OF_SMALL.get(method if type(method) is str else type(method))
         quick = None if solvers is None else solvers[1 if maximize else 0](cost)

@@ -105,8 +105,9 @@ def max_matching(
     O(rows + columns) memory beside the graph and a byte for 8 entries, and the graph once more for ``"karp-sipser"``.
     """
     if (
-        type(graph) in SMALL_TYPES and type(initial) is str and method == initial == "auto" and not deterministic
-        and device is None and threads is None and not certify
+        type(graph) in SMALL_TYPES and type(method) is type(initial) is str and method == initial == "auto"
+        and (device is None or type(device) is str and device == "cpu")
+        and (threads is None or type(threads) is int and threads == 1) and not deterministic and not certify
     ):  # fmt: skip
         quick = matching_small(graph, _stats)
         if quick is not None:

@@ -117,16 +117,18 @@ match_small = _native.match_small
 def matching_small(graph: Any, make_stats: Callable[..., Any]) -> Matching | None:
     """What `gmatch.max_matching(graph)` returns; None for those that need the long way, or are no graphs."""
     shape, indptr, indices = graph.shape, graph.indptr, graph.indices
-    if len(shape) != 2:
+    if type(indptr) is not ndarray or type(indices) is not ndarray or type(shape) is not tuple or len(shape) != 2:
         return None
-    rows, columns = shape
-    if rows + columns + len(indices) > SMALL_GRAPH or len(indptr) != rows + 1:
+    rows, columns = shape  # which are trusted no more than the arrays: a matrix can be changed
+    if type(rows) is not int or type(columns) is not int or rows < 0 or columns < 0:
+        return None
+    if rows + columns + indices.size > SMALL_GRAPH or indptr.size != rows + 1:
         return None
     fewer = rows if rows < columns else columns
     cells = empty(REPORT_SIZE + (4 * (rows + columns) + 8 * (fewer + 1) + columns) // 8 + 1, int64)
     try:
         found = match_small(indptr, indices, columns, cells)
-    except TypeError:  # of other types than int32, or not in host memory
+    except TypeError:  # of other types than int32
         return None
     if found:
         return Matching.later(_field_of_matching, _pairs_of_matching, (cells, rows, columns, make_stats))

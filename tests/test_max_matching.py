@@ -459,6 +459,34 @@ def test_a_small_graph_that_was_changed_is_refused() -> None:
         gmatch.max_matching(graph)
 
 
+@pytest.mark.parametrize(
+    "field, value, message",
+    [
+        ("_shape", (4, -29), "shape must have from 0"),
+        ("_shape", (-1, 4), "shape must have from 0"),
+        ("_shape", (4, 2**40), "shape must have from 0"),
+        ("_shape", (4, 2.5), "shape must be two whole numbers"),
+        ("_shape", (4, None), "shape must be two whole numbers"),
+        ("_shape", (4,), "expected a matrix with rows and columns; got 1 dim"),
+        ("_shape", None, "or a damaged one"),
+        ("_shape", (5, 4), "indptr must have rows"),
+        ("_shape", (4, 3), "column numbers must be from 0 to 2"),
+        ("indices", None, "indices must be an array of integers"),
+        ("indices", 5, "indices must be an array of integers"),
+        ("indices", np.array(3), "indices must be a one-dimensional array"),
+        ("indices", np.zeros((2, 2), np.int32), "indices must be a one-dimensional array"),
+        ("indptr", None, "indptr must be an array of integers"),
+        ("indptr", np.zeros(3, np.int32), "indptr must have rows"),
+        ("indptr", np.zeros(5), "indptr must be a one-dimensional array of integers; got 1"),
+    ],
+)
+def test_a_damaged_small_matrix_is_refused(field: str, value: Any, message: str) -> None:
+    matrix = sp.csr_array(np.eye(4))
+    setattr(matrix, field, value)
+    with pytest.raises(gmatch.InvalidInput, match=message):
+        gmatch.max_matching(matrix)
+
+
 @pytest.mark.parametrize("columns", [np.ones(2, bool), None, [True] * 3, np.ones(3)], ids=str)
 def test_verify_says_what_is_wrong_with_reached_columns(columns: Any) -> None:
     matrix = sp.csr_array(np.eye(3))

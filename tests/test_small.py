@@ -55,6 +55,25 @@ def test_what_takes_the_long_way(cost: np.ndarray) -> None:
     assert MINIMIZE(cost) is MAXIMIZE(cost) is None
 
 
+@pytest.mark.parametrize("options", [{}, {"device": "cpu"}, {"threads": 1}, {"device": "cpu", "threads": 1}], ids=str)
+def test_what_takes_the_short_way(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (gmatch.assignment, gmatch.matching):
+        monkeypatch.delattr(module, "backend_for")  # which the long way needs
+    assert gmatch.lap(np.eye(4), **options).cost == 0
+    assert gmatch.max_matching(csr_array(np.eye(4)), **options).size == 4
+
+
+@pytest.mark.parametrize("method", ["auto", np.array(["auto", "auto"])], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"threads": True}, {"threads": 1.0}, {"threads": 0}, {"device": "CPU"}, {"device": np.array(["cpu"])}],
+    ids=str,
+)  # fmt: skip
+def test_bad_options_of_small_calls(method: Any, options: dict[str, Any]) -> None:
+    for call, problem in ((gmatch.lap, np.eye(4)), (gmatch.max_matching, csr_array(np.eye(4)))):
+        with pytest.raises(gmatch.InvalidInput, match="must be|unknown method"):
+            call(problem, method=method, **options)
+
+
 def test_forbidden_pairs_need_no_long_way_if_there_is_an_assignment() -> None:
     rng = np.random.default_rng(1)
     kinds = set()

@@ -21,7 +21,7 @@ def backend_for(array: Any, device: str | None) -> ModuleType:
     """The backend of a device; without one, of the device where the array lives."""
     if device is None:
         device = device_of(array)
-    if device not in ("cpu", "gpu"):
+    if not isinstance(device, str) or device not in ("cpu", "gpu"):
         raise InvalidInput(f"device must be 'cpu', 'gpu' or None (where the input lives); got {device!r}")
     backend = _module(device)
     if device == "gpu":
