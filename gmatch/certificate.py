@@ -177,6 +177,8 @@ def _verify_matching(graph: Any, matching: Matching) -> Certificate:
             f"reached_columns must hold {columns} booleans; got {reached.dtype} of shape {reached.shape}"
         )
     size = int((row_match >= 0).sum())
+    if not isinstance(matching.size, int | np.integer):
+        raise CertificateError(f"size must be an integer; got {type(matching.size).__name__}")
     if size != matching.size:
         raise CertificateError(f"the matching says it has {matching.size} edges, but {size} rows are matched")
     entries = problem.indices[: problem.entries]
@@ -227,8 +229,10 @@ def _namespace(array: Any) -> Any:
 
 def _arrays_of(xp: Any, result: Any, *names: str) -> list[Any]:
     for name in names:
-        if not hasattr(getattr(result, name), "dtype"):
-            raise CertificateError(f"{name} must be an array; got {type(getattr(result, name)).__name__}")
+        array = getattr(result, name)
+        if getattr(array, "ndim", 0) != 1 or isinstance(array, np.ma.MaskedArray):
+            raise CertificateError(f"{name} must be a one-dimensional array without a mask; got "
+                                   f"{type(array).__name__} of shape {getattr(array, 'shape', ())}")  # fmt: skip
     return [xp.asarray(getattr(result, name)) for name in names]
 
 
@@ -524,9 +528,12 @@ class _Form(NamedTuple):
 
 def _verify_decomposition(graph: Any, decomposition: Decomposition) -> DecompositionCertificate:
     problem = as_graph(graph)
+    if not isinstance(decomposition.matching, Matching):
+        raise CertificateError(f"matching must be a Matching; got {type(decomposition.matching).__name__}")
     size = _verify_matching(problem, decomposition.matching).size
     on_host = problem.on("cpu")
-    form = _Form(*(np.asarray(cpu.to_device(array)) for array in decomposition))
+    xp = _namespace(problem.indices)
+    form = _Form(*(cpu.to_device(array) for array in _arrays_of(xp, decomposition, *_Form._fields)))
     _check_permutation("row_order", form.row_order, problem.shape[0])
     _check_permutation("col_order", form.col_order, problem.shape[1])
     _check_parts(form, cpu.to_device(decomposition.matching.row_match), size)

@@ -322,7 +322,7 @@ def test_what_is_no_result_is_refused(kind: Any) -> None:
         with pytest.raises(gmatch.InvalidInput, match="expected a Matching, an Assignment"):
             gmatch.verify(problem, nothing)
     found = gmatch.lap(problem)
-    with pytest.raises(gmatch.CertificateError, match="row_match must be an array; got list"):
+    with pytest.raises(gmatch.CertificateError, match="row_match must be a one-dimensional array.*; got list"):
         gmatch.verify(problem, dataclasses.replace(found, row_match=[0, 1, 2]))
     with pytest.raises(gmatch.CertificateError, match="the cover must be"):
         gmatch.verify(problem, dataclasses.replace(found, cover=3))

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import itertools
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -429,7 +430,7 @@ PARTS = "must leave square parts for the 5 pairs of the matching"
         ({"row_order": [0, 2, 1, 5, 3, 4]}, "row 2 must be on the diagonal with its mate, column 3"),
         ({"row_order": [0, 1, 2, 5, 4, 3]}, "row 4 must be on the diagonal with its mate, column -1"),
         ({"col_order": [0, 1, 2, 3, 4, 5]}, "row 0 must be on the diagonal with its mate, column 0"),
-        ({"row_blocks": [[0, 6]]}, f"row_blocks {OFFSETS}"),
+        ({"row_blocks": [[0, 6]]}, "row_blocks must be a one-dimensional array without a mask; got ndarray of shape "),
         ({"row_blocks": []}, f"row_blocks {OFFSETS}"),
         ({"col_blocks": [0.0, 2, 4, 5, 6]}, f"col_blocks {OFFSETS}"),
         ({"row_blocks": [0, 1, 3, 6]}, SQUARE),
@@ -492,3 +493,19 @@ def test_a_matching_that_is_not_maximum_proves_nothing() -> None:
     matching = dataclasses.replace(GOOD.matching, reached_columns=np.zeros(6, bool))
     with pytest.raises(CertificateError, match="is not covered|the cover has"):
         gmatch.verify(GRAPH, dataclasses.replace(GOOD, matching=matching))
+
+
+@pytest.mark.parametrize("field", ["row_order", "col_order", "row_blocks", "col_blocks", "coarse_cols", "coarse_rows"])
+@pytest.mark.parametrize(
+    "value", [None, 3, "abc", [0, 6], np.array(3), np.zeros((2, 2), int), np.ma.zeros(6)], ids=repr
+)
+def test_what_is_no_array_is_refused(field: str, value: Any) -> None:
+    with pytest.raises(CertificateError, match=f"{field} must be a one-dimensional array"):
+        gmatch.verify(GRAPH, dataclasses.replace(GOOD, **{field: value}))
+
+
+def test_what_is_no_matching_is_refused() -> None:
+    with pytest.raises(CertificateError, match="matching must be a Matching; got NoneType"):
+        gmatch.verify(GRAPH, dataclasses.replace(GOOD, matching=None))
+    with pytest.raises(CertificateError, match="size must be an integer; got ndarray"):
+        gmatch.verify(GRAPH, dataclasses.replace(GOOD.matching, size=np.zeros(2)))
