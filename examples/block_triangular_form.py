@@ -14,6 +14,7 @@ Matrices that do not come with gmatch are downloaded once, from https://sparse.t
 from __future__ import annotations
 
 import argparse
+import os
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -61,4 +62,8 @@ def entries_in_blocks(matrix: csr_array, form: gmatch.Decomposition) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+        print(end="", flush=True)
+    except BrokenPipeError:  # `head`, for one, has read enough
+        os._exit(141)

@@ -15,6 +15,7 @@ Without --output it needs no matplotlib. Matrices that do not come with gmatch a
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from pathlib import Path
 
@@ -84,4 +85,8 @@ def draw(matchings: dict[str, dict[str, dict[str, gmatch.Matching]]], output: Pa
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+        print(end="", flush=True)
+    except BrokenPipeError:  # `head`, for one, has read enough
+        os._exit(141)

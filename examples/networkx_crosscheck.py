@@ -12,6 +12,7 @@ Small graphs only: networkx recurses along augmenting paths, and long ones are t
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Hashable, Iterable, Iterator
 
@@ -81,4 +82,9 @@ def covers(graph: nx.Graph, nodes: Iterable[Hashable]) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status = main()
+        print(end="", flush=True)
+    except BrokenPipeError:  # `head`, for one, has read enough
+        os._exit(141)
+    sys.exit(status)

@@ -13,6 +13,7 @@ Matrices that do not come with gmatch are downloaded once, from https://sparse.t
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 import gmatch
@@ -48,4 +49,9 @@ def compare(name: str, published: int | None) -> bool | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status = main()
+        print(end="", flush=True)
+    except BrokenPipeError:  # `head`, for one, has read enough
+        os._exit(141)
+    sys.exit(status)

@@ -7,17 +7,22 @@ for other programs, one JSON object with ``--json``.
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import math
 import os
 import platform
+import shutil
+import stat
 import sys
 import time
+import uuid
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 from zipfile import BadZipFile
 
 import numpy as np
@@ -84,6 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code; ``gmatch --help`` says what it means.
     """
+    _open_closed_streams()
     try:
         arguments = _parser().parse_args(argv)
         code: int = arguments.run(arguments)
@@ -96,21 +102,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _abandon_stdout()
+        _abandon(sys.stdout)
         return READER_GONE
     except OSError as error:
-        _abandon_stdout()
+        _abandon(sys.stdout)
         return _fail(f"{error.filename or 'standard output'}: {error.strerror}", BAD_DATA)
 
 
-def _abandon_stdout() -> None:
-    """The interpreter flushes stdout once more when it ends; that goes nowhere now."""
+def _open_closed_streams() -> None:
+    """Who closed one wants nothing of it. But Python prints to stdout what has no stderr to go to, and the next file
+    that is opened would take the number of the stream."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(nowhere, "r+", encoding="utf-8", closefd=False))
+
+
+def _abandon(stream: IO[str]) -> None:
+    """The interpreter flushes it once more when it ends; that goes nowhere now."""
     with suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"gmatch: error: {_one_line(message)}", file=sys.stderr)
+    try:
+        print(f"gmatch: error: {_one_line(message)}", file=sys.stderr)
+    except OSError:
+        _abandon(sys.stderr)  # the code says it
     return code
 
 
@@ -130,6 +148,10 @@ def _exit_code(error: GmatchError) -> int:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise InvalidInput(f"{message}; see {self.prog} --help")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        sys.stdout.flush()  # the help, while `main` can still say what is wrong
+        super().exit(status, message)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -182,10 +204,12 @@ def _add_assign(commands: Any) -> argparse.ArgumentParser:
 
 def _limit(text: str) -> int | float:
     """Whole numbers as they are: a float does not hold all of those that int64 does."""
-    try:
+    with suppress(ValueError):
         return int(text)
-    except ValueError:
-        return float(text)
+    with suppress(ValueError):
+        if not math.isnan(limit := float(text)):
+            return limit
+    raise argparse.ArgumentTypeError(f"expected a number; got {text!r}")
 
 
 def _add_demo(commands: Any) -> argparse.ArgumentParser:
@@ -283,7 +307,7 @@ def _some(numbers: Any) -> str:
 
 def _read_costs(arguments: argparse.Namespace) -> Any:
     name = arguments.costs
-    if Path(name).is_file():
+    if _is_file(name):
         return read_costs(name)
     if name.startswith("generator:"):
         return generate_costs(name, device=arguments.device)
@@ -477,15 +501,24 @@ def _solve(name: str, graph: BipartiteGraph, arguments: argparse.Namespace) -> A
     return Answer(name, graph, matching, certificate, doubt, _published_rank(name), seconds)
 
 
+def _is_file(name: str) -> bool:
+    """Whether a file is there to be read. What can be read but once is refused: readers go back to the start."""
+    path = Path(name)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        kind = "pipe" if path.is_fifo() else "device or socket"
+        raise DataError(f"expected a regular file at {name}; it is a {kind}; save what it yields, and name that file")
+    return path.is_file()
+
+
 def _read_graph(name: str) -> BipartiteGraph:
-    if Path(name).is_file():
+    if _is_file(name):
         with _waiting(f"reading {name}"):
             return _read_file(name)
     if name.startswith("generator:"):
         with _waiting(f"generating {name}"):
             return as_graph(datasets.generate(name))
     if name.endswith(FILE_ENDINGS):
-        raise DataError(f"expected a file at {name}; there is none")
+        raise DataError(f"expected a file at {name}; there is {'a folder' if Path(name).is_dir() else 'none'}")
     if "/" not in name:
         raise InvalidInput(f"expected a file that exists, Group/Name, or generator:NAME:SIZE; got {name!r}")
     # Shows the progress of a download itself.
@@ -532,25 +565,62 @@ def _check_device(arguments: argparse.Namespace) -> None:
 
 def _check_output(path: Path) -> None:
     """Before any work, whose answer would be lost."""
-    if path.is_dir():
-        raise InvalidInput(f"--output must name a file; {path} is a folder")
-    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        wrong = "cannot be written to" if path.parent.is_dir() else "does not exist"
-        raise InvalidInput(f"--output must name a file in a folder that can be written to; {path.parent} {wrong}")
+    try:
+        there = path.stat()
+    except FileNotFoundError:
+        _check_folder(_target(path).parent)
+        return
+    except OSError as error:
+        raise InvalidInput(f"--output must name a file that can be written to; {path}: {error.strerror}") from None
+    for is_kind, kind in ((stat.S_ISDIR, "folder"), (stat.S_ISSOCK, "socket")):
+        if is_kind(there.st_mode):
+            raise InvalidInput(f"--output must name a file; {path} is a {kind}")
+    if not os.access(path, os.W_OK):
+        raise InvalidInput(f"--output must name a file that can be written to; {path} is write-protected")
+    if stat.S_ISREG(there.st_mode):
+        _check_folder(_target(path).parent)
+        if os.path.samestat(there, os.fstat(1)):
+            raise InvalidInput(f"--output must name another file than standard output goes to; got {path}")
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        wrong = "cannot be written to" if folder.is_dir() else "does not exist"
+        raise InvalidInput(f"--output must name a file in a folder that can be written to; {folder} {wrong}")
 
 
 def _write_arrays(path: Path, result: Matching | Assignment, names: Sequence[str]) -> None:
-    """All of the file or nothing: whoever waits for it never reads half of it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    arrays = {name: cpu.to_device(getattr(result, name)) for name in names}
     try:
-        with partial.open("wb") as file:
-            arrays = {name: getattr(result, name) for name in names}
-            np.savez_compressed(file, **{name: cpu.to_device(array) for name, array in arrays.items()})
-        partial.replace(path)
+        with _output(path) as file:
+            np.savez_compressed(file, **arrays)
     except OSError as error:
         raise DataError(f"could not write {path}: {error.strerror}") from None
+
+
+@contextmanager
+def _output(path: Path) -> Iterator[IO[bytes]]:
+    """All of a file or nothing: whoever waits for it never reads half of it. Pipes and devices are written to."""
+    if path.exists() and not path.is_file():
+        archive = io.BytesIO()  # zipfile asks for positions, and /dev/null is always at 0
+        yield archive
+        path.write_bytes(archive.getbuffer())
+        return
+    target = _target(path)
+    partial = target.with_name(f".{uuid.uuid4()}.partial")  # no longer if the name is long
+    try:
+        with partial.open("xb") as file:
+            if target.exists():
+                shutil.copymode(target, partial)
+            yield file
+        partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _target(path: Path) -> Path:
+    """The file itself, not a link to it."""
+    return Path(os.path.realpath(path))
 
 
 def _summary(answers: Sequence[Answer]) -> dict[str, int]:

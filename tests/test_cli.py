@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import io
 import json
+import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -216,6 +219,73 @@ def test_bad_output_is_found_before_work(run: Run, tmp_path: Path, monkeypatch: 
     assert (code, errors) == (2, f"{expected}{tmp_path} cannot be written to\n")
 
 
+@pytest.mark.usefixtures("no_solver")
+def test_output_that_cannot_be_written_is_found_before_work(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mates").touch()
+    Path("dangling").symlink_to("nowhere/mates")
+    Path("loop").symlink_to("loop")
+    # Root may write to all files.
+    monkeypatch.setattr("os.access", lambda path, _: path != Path("mates"))
+    expected = "gmatch: error: --output must name a file that can be written to; "
+    assert run("match", "HB/ash219", "--output", "mates") == (2, "", f"{expected}mates is write-protected\n")
+    for name, wrong in (("n" * 256, "File name too long"), ("mates/x", "Not a directory"), ("loop", "Too many levels")):
+        code, _, errors = run("match", "HB/ash219", "--output", name)
+        assert code == 2 and errors.startswith(f"{expected}{name}: {wrong}")
+    code, _, errors = run("match", "HB/ash219", "--output", "dangling")
+    assert code == 2 and errors.endswith(f"{tmp_path / 'nowhere'} does not exist\n")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket")
+        code, _, errors = run("match", "HB/ash219", "--output", "socket")
+    assert (code, errors) == (2, "gmatch: error: --output must name a file; socket is a socket\n")
+
+
+def test_output_goes_through_pipes(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:
+        code, _, errors = run("match", "HB/ash219", "--output", path)
+        assert (code, errors) == (0, "") and path.is_fifo()
+        with np.load(io.BytesIO(reader.read())) as mates:
+            assert (mates["row_match"] >= 0).sum() == 85
+
+
+def test_output_goes_through_devices(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def replace(*_: Any) -> None:
+        raise AssertionError("root would lose the device")
+
+    monkeypatch.setattr(Path, "replace", replace)
+    path = tmp_path / "device"
+    for device, expected in (("/dev/null", 0), ("/dev/full", 3)):
+        path.symlink_to(device)
+        code, _, errors = run("match", "HB/ash219", "--output", path)
+        assert code == expected and path.is_symlink() and path.is_char_device()
+        path.unlink()
+    assert errors == f"gmatch: error: could not write {path}: No space left on device\n"
+
+
+def test_output_keeps_links_and_permissions(run: Run, tmp_path: Path) -> None:
+    link, path = tmp_path / "link", tmp_path / "mates"
+    link.symlink_to("mates")
+    for _ in range(2):
+        assert run("match", "HB/ash219", "--output", link)[0] == 0
+        with np.load(path) as mates:
+            assert len(mates["row_match"]) == 219
+        path.write_text("old")
+        path.chmod(0o600)
+    assert run("match", "HB/ash219", "--output", path)[0] == 0
+    assert link.is_symlink() and sorted(tmp_path.iterdir()) == [link, path]
+    assert path.stat().st_mode & 0o777 == 0o600 and path.read_bytes() != b"old"
+
+
+def test_names_of_output_may_be_long(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / ("n" * os.pathconf(tmp_path, "PC_NAME_MAX"))
+    assert run("match", "HB/ash219", "--output", path)[0] == 0
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_output_is_all_or_nothing(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def disk_is_full(file: Any, **_: Any) -> None:
         file.write(b"half")
@@ -386,6 +456,24 @@ def test_a_missing_file_ends_with_3(run: Run, tmp_path: Path) -> None:
     assert run("match", path) == (3, "", f"gmatch: error: expected a file at {path}; there is none\n")
 
 
+@pytest.mark.usefixtures("no_solver")
+@pytest.mark.parametrize("command", ["match", "assign"])
+@pytest.mark.parametrize("name", ["graph.mtx", "63"])
+def test_a_pipe_is_no_file(run: Run, tmp_path: Path, command: str, name: str) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    code, _, errors = run(command, path)
+    assert code == 3 and errors.startswith(f"gmatch: error: expected a regular file at {path}; it is a pipe; ")
+
+
+@pytest.mark.usefixtures("no_solver")
+def test_a_device_or_folder_is_no_file(run: Run, tmp_path: Path) -> None:
+    assert "/dev/null; it is a device or socket; " in run("match", "/dev/null")[2]
+    path = tmp_path / "folder.mtx"
+    path.mkdir()
+    assert run("match", path) == (3, "", f"gmatch: error: expected a file at {path}; there is a folder\n")
+
+
 @pytest.mark.usefixtures("wrong_solver")
 def test_what_is_not_proven_ends_with_1(run: Run, tmp_path: Path) -> None:
     code, output, errors = run("match", "HB/west0067", "--output", tmp_path / "mates.npz")
@@ -464,6 +552,46 @@ def test_a_closed_pipe_ends_quietly() -> None:
     errors = process.stderr.read()
     process.stderr.close()
     assert (process.wait(), errors) == (141, "")
+
+
+@pytest.mark.parametrize("what", ["--help", "--version"])
+def test_help_for_nobody_ends_quietly(what: str) -> None:
+    process = start(what, env={})
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(), errors) == (141, "")
+
+
+def redirected(streams: str, *argv: object) -> tuple[int, str, str]:
+    """Runs a command as a shell does; its exit code, output and errors."""
+    command = [sys.executable, "-X", "dev", "-W", "error", "-m", "gmatch", *map(str, argv)]
+    ended = subprocess.run(["sh", "-c", f'exec "$@" {streams}', "sh", *command], capture_output=True, text=True)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&- >&-", "<&- >&- 2>&-"])
+def test_closed_streams_get_nothing(tmp_path: Path, closed: str) -> None:
+    path = tmp_path / "mates.npz"
+    for _ in range(2):  # a new file, and one that exists
+        assert redirected(closed, "match", "HB/ash219", "--output", path) == (0, "", "")
+    with np.load(path) as mates:
+        assert len(mates["row_match"]) == 219
+    assert redirected(closed, "--help") == (0, "", "")
+
+
+@pytest.mark.parametrize("nowhere", ["2>&-", "2>/dev/full"])
+def test_errors_never_go_to_stdout(nowhere: str) -> None:
+    assert redirected(nowhere, "match", "nope") == (2, "", "")
+    assert redirected(nowhere, "match") == (2, "", "")
+
+
+def test_output_is_not_where_the_facts_go(tmp_path: Path) -> None:
+    path = tmp_path / "mates.npz"
+    code, _, errors = redirected(f">{path}", "match", "HB/ash219", "--output", path)
+    assert (code, path.read_bytes()) == (2, b"")
+    assert errors == f"gmatch: error: --output must name another file than standard output goes to; got {path}\n"
 
 
 def test_an_interrupt_ends_quietly() -> None:

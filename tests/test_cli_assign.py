@@ -109,6 +109,8 @@ def test_limit_and_terminal(
         (["generator:constant:3:1:seed=2"], 2, "expected constant:SIZE[:VALUE]"),
         (["generator:uniform:3", "--method", "apfb"], 2, "unknown method 'apfb'; expected one of 'auto', 'jv', 'core'"),
         (["generator:uniform:3", "--threads", "0"], 2, "threads must be an integer from 1"),
+        (["nope", "--cost-limit", "nan"], 2, "argument --cost-limit: expected a number; got 'nan'; see gmatch assign"),
+        (["nope", "--cost-limit", "abc"], 2, "argument --cost-limit: expected a number; got 'abc'; see gmatch assign"),
         (["generator:uniform:3", "--output", "/nowhere/mates.npz"], 2, "--output must name a file in a folder"),
     ],
 )

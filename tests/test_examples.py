@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,27 @@ def test_a_bad_name_is_an_error_of_one_line(name: str, matrix: str, problem: str
     process = ended(name, matrix)
     assert process.returncode == 2
     assert process.stderr.startswith(f"error: {problem}") and process.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize(
+    ("name", "argv"),
+    [
+        ("block_triangular_form.py", ["HB/west0156"]),
+        ("compare_variants.py", ["HB/impcol_a"]),
+        ("networkx_crosscheck.py", ["--graphs", "1"]),
+        ("structural_rank_suitesparse.py", ["HB/west0067"]),
+    ],
+)
+def test_a_closed_pipe_ends_quietly(name: str, argv: list[str], buffered: bool) -> None:
+    command = [sys.executable, "-W", "error", str(EXAMPLES / name), *argv]
+    environment = os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    with process.stderr as errors:
+        assert errors.read() == ""
+    assert process.wait() == 141
 
 
 def test_a_line_has_the_levels_of_each_phase() -> None:
