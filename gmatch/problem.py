@@ -114,9 +114,9 @@ class BipartiteGraph:
             raise InvalidInput(f"expected a networkx graph and those of its nodes that are rows; got {error}") from None
         if len(row_of) != len(row_nodes):
             raise InvalidInput(f"top_nodes must be distinct nodes; {len(row_nodes) - len(row_of)} are given twice")
-        missing = next((node for node in row_nodes if node not in graph), None)
-        if missing is not None:
-            raise InvalidInput(f"top_nodes must be nodes of the graph; {missing!r} is not")
+        missing = [node for node in row_nodes if node not in graph]
+        if missing:
+            raise InvalidInput(f"top_nodes must be nodes of the graph; {missing[0]!r} is not")
         col_nodes = tuple(node for node in graph if node not in row_of)
         column_of = {node: column for column, node in enumerate(col_nodes)}
         rows, columns = [], []

@@ -126,6 +126,8 @@ def test_networkx() -> None:
     [
         (["a", "a"], "top_nodes must be distinct nodes; 1 are given twice"),
         (["a", "z"], "top_nodes must be nodes of the graph; 'z' is not"),
+        (["a", None], "top_nodes must be nodes of the graph; None is not"),
+        ([None, "z"], "top_nodes must be nodes of the graph; None is not"),
         (["a"], "1 - 'b' joins two bottom nodes; give one whole side"),
         (["a", "b", 1], "'a' - 1 joins two top nodes; give one whole side"),
     ],

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import scipy.sparse
 from ..backends import backend_for
 from ..errors import DataError, InvalidInput
 from .files import read_matrix_market
+from .patterns import checked_number, checked_size, checked_spec, shown
 
 __all__ = [
     "blocks",
@@ -34,9 +37,15 @@ __all__ = [
 
 # What is drawn in 8 bytes an entry, and kept in less, is drawn in parts: a GPU holds 100,000 x 100,000 int32.
 ENTRIES_AT_ONCE = 1 << 30
+# Rows; so large an array NumPy can describe, but no machine can hold it.
+LARGEST_SIZE = 1 << 29
+LARGEST_INTEGER = 2**63 - 1
+LARGEST_FLOAT = sys.float_info.max
+# No random generator draws a normal number that is farther from 0.
+LARGEST_NORMAL = 16
 
 
-def uniform(n: int, factor: float = 1, seed: int = 0, *, dtype: Any = np.int32, device: str = "cpu") -> Any:
+def uniform(n: int, factor: float = 1, seed: int = 0, *, dtype: Any = None, device: str = "cpu") -> Any:
     """Integers drawn evenly from 0 to ``factor * n``: the problems of Date and Nagi (2016) and of Lopes et al.
 
     Parameters
@@ -44,34 +53,53 @@ def uniform(n: int, factor: float = 1, seed: int = 0, *, dtype: Any = np.int32, 
     n : int
         Rows and columns, of this and of all matrices here.
     factor : float
-        The more different values there are, the harder the problem.
+        The more different values there are, the harder the problem; ``factor * n`` must fit into int64.
     seed : int
         The same seed gives the same matrix on the same device.
-    dtype : integer type
+    dtype : type of integers or floats, optional
+        It must hold all values; floats may round them. int32, or int64 where values may be too large for it.
     device : {"cpu", "gpu"}
 
     Returns
     -------
     array, shape (n, n)
         NumPy or CuPy.
+
+    Raises
+    ------
+    InvalidInput
+        A parameter is no number, negative or too large, or `dtype` cannot hold the values. So it is for all
+        matrices here, but that values of `constant` may be negative.
     """
+    n = checked_size("n", n, LARGEST_SIZE)
+    most = checked_number("factor", factor) * n
+    if not 0 <= most <= LARGEST_INTEGER:
+        raise InvalidInput(f"expected factor * n between 0 and 2**63 - 1, got factor {shown(factor)} and n = {n}")
+    highest = int(most)
+    dtype = _integer_type(dtype, 0, highest)
     xp, random = _namespace(device, seed)
     cost = xp.empty((n, n), dtype)
     step = max(1, ENTRIES_AT_ONCE // max(n, 1))
     for first in range(0, n, step):
         rows = cost[first : first + step]
-        rows[...] = random.integers(0, int(factor * n) + 1, rows.shape, dtype=np.int64)
+        rows[...] = random.integers(0, highest + 1, rows.shape, dtype=np.int64)
     return cost
 
 
 def uniform_floats(n: int, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu") -> Any:
-    """Floats drawn evenly from 0 to 1; see `uniform` for the parameters."""
+    """Floats drawn evenly from 0 to 1, float32 or float64; see `uniform` for the parameters."""
+    n = checked_size("n", n, LARGEST_SIZE)
+    dtype = _float_type(dtype, 1)
+    if dtype not in (np.float32, np.float64):
+        raise InvalidInput(f"expected dtype float32 or float64, got {dtype}")
     _, random = _namespace(device, seed)
     return random.random((n, n), dtype=dtype)
 
 
 def geometric(n: int, seed: int = 0, *, squared: bool = False, dtype: Any = np.float64, device: str = "cpu") -> Any:
     """Distances, or squared distances, between two sets of n points drawn evenly from the unit square."""
+    n = checked_size("n", n, LARGEST_SIZE)
+    dtype = _float_type(dtype, 2)
     xp, random = _namespace(device, seed)
     here, there = random.random((2, n, 2))
     cost = sum((here[:, None, axis] - there[None, :, axis]) ** 2 for axis in range(2))
@@ -82,6 +110,9 @@ def low_rank(
     n: int, rank: int = 4, noise: float = 0.01, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu"
 ) -> Any:
     """A product of n x rank and rank x n normal matrices, and normal noise: rows want the same columns."""
+    n, rank = checked_size("n", n, LARGEST_SIZE), checked_size("rank", rank, LARGEST_SIZE)
+    noise = _width("noise", noise)
+    dtype = _float_type(dtype, LARGEST_NORMAL**2 * rank + LARGEST_NORMAL * noise)
     _, random = _namespace(device, seed)
     left, right = random.standard_normal((n, rank)), random.standard_normal((rank, n))
     return (left @ right + noise * random.standard_normal((n, n))).astype(dtype, copy=False)
@@ -89,19 +120,32 @@ def low_rank(
 
 def machol_wien(n: int, *, dtype: Any = np.int64, device: str = "cpu") -> Any:
     """``(i + 1) * (j + 1)``: a hard case for methods that shift duals (Machol and Wien 1976)."""
+    n = checked_size("n", n, LARGEST_SIZE)
+    dtype = _integer_type(dtype, 0, n * n)
     xp, _ = _namespace(device, 0)
     numbers = xp.arange(1, n + 1, dtype=np.int64)
     return (numbers[:, None] * numbers[None, :]).astype(dtype, copy=False)
 
 
-def constant(n: int, value: float = 7, *, dtype: Any = np.int32, device: str = "cpu") -> Any:
-    """All pairs cost the same."""
+def constant(n: int, value: float = 7, *, dtype: Any = None, device: str = "cpu") -> Any:
+    """All pairs cost the same: int32 or int64, whichever holds the value, or float64 if it has a fraction."""
+    n, value = checked_size("n", n, LARGEST_SIZE), checked_number("value", value)
+    if not -LARGEST_FLOAT <= value <= LARGEST_FLOAT:
+        raise InvalidInput(f"expected value to be a finite number, got {shown(value)}")
+    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_INTEGER:
+        value = int(value)
+    if isinstance(value, int):
+        dtype = _integer_type(dtype, value, value)
+    else:
+        dtype = _float_type(np.float64 if dtype is None else dtype, abs(value))
     xp, _ = _namespace(device, 0)
     return xp.full((n, n), value, dtype)
 
 
-def few_values(n: int, values: int = 3, seed: int = 0, *, dtype: Any = np.int32, device: str = "cpu") -> Any:
-    """Integers drawn evenly from a few: ties everywhere."""
+def few_values(n: int, values: int = 3, seed: int = 0, *, dtype: Any = None, device: str = "cpu") -> Any:
+    """Integers drawn evenly from a few, 0 to ``values - 1``: ties everywhere; see `uniform` for `dtype`."""
+    n, values = checked_size("n", n, LARGEST_SIZE), checked_size("values", values, LARGEST_INTEGER, smallest=1)
+    dtype = _integer_type(dtype, 0, values - 1)
     _, random = _namespace(device, seed)
     return random.integers(0, values, (n, n), dtype=np.int64).astype(dtype, copy=False)
 
@@ -111,6 +155,8 @@ def blocks(n: int, block: int = 16, seed: int = 0, *, dtype: Any = np.float64, d
 
     The last block may be smaller. There always is an assignment.
     """
+    n, block = checked_size("n", n, LARGEST_SIZE), checked_size("block", block, LARGEST_INTEGER, smallest=1)
+    dtype = _float_type(dtype, 1)
     xp, random = _namespace(device, seed)
     cost = random.random((n, n))
     number = xp.arange(n) // block
@@ -121,6 +167,8 @@ def blocks(n: int, block: int = 16, seed: int = 0, *, dtype: Any = np.float64, d
 
 def near_ties(n: int, spread: float = 1e-9, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu") -> Any:
     """One of four values each, and even noise of a width that floats just hold: ties, almost."""
+    n, spread = checked_size("n", n, LARGEST_SIZE), _width("spread", spread)
+    dtype = _float_type(dtype, 4 + spread)
     _, random = _namespace(device, seed)
     return (random.integers(1, 5, (n, n)) + spread * random.random((n, n))).astype(dtype, copy=False)
 
@@ -129,7 +177,42 @@ def _namespace(device: str, seed: int) -> tuple[Any, Any]:
     """NumPy or CuPy, and its random numbers."""
     backend = backend_for(None, device)
     xp = np if backend.NAME == "cpu" else backend.cupy
-    return xp, xp.random.default_rng(seed)
+    return xp, xp.random.default_rng(checked_size("seed", seed, LARGEST_INTEGER))
+
+
+def _integer_type(dtype: Any, lowest: int, highest: int) -> np.dtype[Any]:
+    """The type asked for, or the smaller of int32 and int64 that holds the integers from `lowest` to `highest`."""
+    if dtype is None:
+        dtype = np.int32 if -(2**31) <= lowest and highest < 2**31 else np.int64
+    return _checked_type(dtype, "iuf", lowest, highest)
+
+
+def _float_type(dtype: Any, largest: float) -> np.dtype[Any]:
+    return _checked_type(dtype, "f", -largest, largest)
+
+
+def _checked_type(dtype: Any, kinds: str, lowest: float, highest: float) -> np.dtype[Any]:
+    try:
+        checked: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"expected a type of numbers as dtype, got {shown(dtype)}") from None
+    if checked.kind not in kinds or checked.itemsize > 8:
+        expected = "floats" if kinds == "f" else "integers or floats"
+        raise InvalidInput(f"expected a type of {expected} of at most 64 bits as dtype, got {checked}")
+    limits = np.finfo(checked) if checked.kind == "f" else np.iinfo(checked)
+    if not int(limits.min) <= lowest <= highest <= int(limits.max):
+        raise InvalidInput(
+            f"expected a dtype that holds numbers from {shown(lowest)} to {shown(highest)}, {checked} does not; "
+            "give another dtype, or smaller numbers"
+        )
+    return checked
+
+
+def _width(name: str, value: float) -> float:
+    number = checked_number(name, value)
+    if not 0 <= number <= LARGEST_FLOAT:
+        raise InvalidInput(f"expected {name} between 0 and {LARGEST_FLOAT}, got {shown(number)}")
+    return float(number)
 
 
 # Name, and the parameter that may follow the size.
@@ -155,7 +238,7 @@ def generate(spec: str, device: str = "cpu") -> Any:
     InvalidInput
         If there is no such generator, or a part is not a number it takes.
     """
-    name, *parts = spec.removeprefix("generator:").split(":")
+    name, *parts = checked_spec(spec).removeprefix("generator:").split(":")
     if name not in FAMILIES:
         raise InvalidInput(f"unknown generator {name!r}; expected one of {', '.join(FAMILIES)}")
     make, parameter = FAMILIES[name]
@@ -168,11 +251,11 @@ def generate(spec: str, device: str = "cpu") -> Any:
     if len(parts) == 2 and parameter is not None:
         whole = parameter in ("rank", "values", "block")
         options[parameter] = _whole(parts[1], spec) if whole else _number(parts[1], spec)
+    size = _whole(parts[0], spec)
+    backend_for(None, device)  # before the numbers are blamed for every error
     try:
-        return make(_whole(parts[0], spec), **options)
-    except (ValueError, OverflowError) as error:
-        if isinstance(error, InvalidInput):
-            raise
+        return make(size, **options)
+    except InvalidInput as error:
         raise InvalidInput(f"expected numbers that {name} can be made of, got {spec!r}: {error}") from None
 
 
@@ -204,13 +287,12 @@ def _whole(text: str, spec: str) -> int:
 
 
 def _number(text: str, spec: str) -> float:
-    try:
-        number = float(text)
-        if math.isfinite(number):
+    with suppress(ValueError):
+        return int(text)  # floats would round large ones
+    with suppress(ValueError):
+        if math.isfinite(number := float(text)):
             return number
-        raise ValueError
-    except ValueError:
-        raise InvalidInput(f"expected a finite number where {spec!r} has {text!r}") from None
+    raise InvalidInput(f"expected a finite number where {spec!r} has {text!r}")
 
 
 def read(path: str | os.PathLike[str]) -> Any:

@@ -6,10 +6,12 @@ A file may be cut short, damaged, or lie about its size; whatever is wrong with 
 import gzip
 import os
 import tarfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
+from uuid import uuid4
 
 import numpy as np
 from scipy.io import mminfo, mmread
@@ -17,7 +19,7 @@ from scipy.sparse import csr_array, save_npz
 
 from ..errors import DataError
 
-__all__ = ["read_archive", "read_matrix_market", "read_npz", "write_npz"]
+__all__ = ["read_archive", "read_matrix_market", "read_npz", "unfinished", "write_npz"]
 
 LARGEST_INDEX = np.iinfo(np.int32).max
 # Rows and columns cost memory even when they are empty. So many are cheap; more must be backed by the file's length.
@@ -26,6 +28,9 @@ CHEAP_ROWS = 1 << 26
 BYTES_PER_ENTRY = 4
 # Deflate cannot do better.
 LARGEST_COMPRESSION = 1032
+BYTES_AT_A_TIME = 1 << 20
+# Nobody writes to a file for so long without changing it.
+SECONDS_UNTIL_ABANDONED = 24 * 60 * 60
 
 
 def read_matrix_market(path: str | os.PathLike[str]) -> csr_array:
@@ -66,13 +71,16 @@ def read_matrix_market(path: str | os.PathLike[str]) -> csr_array:
 
 def read_archive(path: Path, member: str) -> csr_array:
     """Parse the Matrix Market file `member` of a tar.gz archive; nothing is written to disk."""
-    with _damage_explained(path), tarfile.open(path, "r:gz") as archive:
+    with _damage_explained(path), gzip.open(path) as unzipped, tarfile.open(fileobj=unzipped, mode="r:") as archive:
         found = next((info for info in archive if info.name == member), None)
         if found is None or not found.isfile():
             raise ValueError(f"no regular file {member} in the archive")
         stream = archive.extractfile(found)
         assert stream is not None  # only for what is no file
-        return _parsed(stream, found.size)
+        matrix = _parsed(stream, found.size)
+        while unzipped.read(BYTES_AT_A_TIME):  # only at its end does gzip compare the checksum
+            pass
+        return matrix
 
 
 def read_npz(path: Path) -> csr_array:
@@ -91,13 +99,30 @@ def read_npz(path: Path) -> csr_array:
 
 def write_npz(path: Path, matrix: csr_array) -> None:
     """Write CSR as npz; a reader sees the whole file or none."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with unfinished(path) as part:
         with part.open("wb") as file:
             save_npz(file, matrix, compressed=False)
         part.replace(path)
+
+
+@contextmanager
+def unfinished(path: Path) -> Iterator[Path]:
+    """A name beside `path` that nobody else has; what still has this name in the end, however it comes, is deleted."""
+    _delete_abandoned(path)
+    part = path.with_name(f"{path.name}.{uuid4().hex}.part")
+    try:
+        yield part
     finally:
         part.unlink(missing_ok=True)
+
+
+def _delete_abandoned(path: Path) -> None:
+    """Delete what processes left that were killed while they wrote `path`."""
+    for part in path.parent.glob(f"{path.name}.*.part"):
+        with suppress(OSError):  # another process may be faster
+            # The last change of any kind: of a download, st_mtime is set to the date of the server's file.
+            if time.time() - part.stat().st_ctime > SECONDS_UNTIL_ABANDONED:
+                part.unlink()
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from ..errors import InvalidInput
 from .ladder import layered
 from .meshes import delaunay, mesh_dual, rgg, road
-from .patterns import permute
+from .patterns import checked_spec, permute
 from .random_graphs import erdos_renyi, kron, rmat
 
 __all__ = ["generate"]
@@ -73,7 +73,7 @@ def generate(spec: str) -> csr_array:
     >>> generate("erdos_renyi:4096:6:seed=1:permuted").shape
     (4096, 4096)
     """
-    match = SPEC.fullmatch(str(spec))
+    match = SPEC.fullmatch(checked_spec(spec))
     if match is None or match["name"] not in FAMILIES:
         raise InvalidInput(f"expected {FORM} where NAME is one of {', '.join(FAMILIES)}; got {spec!r}")
     family = FAMILIES[match["name"]]

@@ -1,10 +1,12 @@
 """Matrices by name: bundled with gmatch, cached on this machine, or from the SuiteSparse Matrix Collection."""
 
+import gzip
 import hashlib
 import os
 import re
 import time
 from contextlib import suppress
+from email.utils import formatdate, parsedate_to_datetime
 from pathlib import Path
 
 import requests
@@ -12,7 +14,8 @@ from scipy.sparse import csr_array
 from tqdm import tqdm
 
 from ..errors import DataError, InvalidInput
-from .files import read_archive, read_matrix_market, read_npz, write_npz
+from .files import read_archive, read_matrix_market, read_npz, unfinished, write_npz
+from .patterns import shown
 from .registry import Entry, bundled_file, entry_of
 
 __all__ = ["load"]
@@ -21,6 +24,7 @@ COLLECTION = "https://sparse.tamu.edu/MM"
 # No path can leave the cache folder: both parts begin with a letter or digit.
 NAME = re.compile(r"([A-Za-z0-9][\w.+-]*)/([A-Za-z0-9][\w.+-]*)", re.ASCII)
 ENDINGS = (".npz", ".mtx", ".mtx.gz", ".tar.gz")
+ENDINGS_THAT_GMATCH_WRITES = (".npz", ".tar.gz")
 ATTEMPTS = 3
 SECONDS_BETWEEN_ATTEMPTS = 1.0
 SECONDS_WITHOUT_AN_ANSWER = 30
@@ -53,13 +57,16 @@ def load(name: str) -> csr_array:
     Looked for in this order: among `gmatch.datasets.bundled`; in the cache folder, which is the environment variable
     ``GMATCH_DATA_DIR`` or else the user's cache, as ``Group/Name`` with the ending ``.npz``, ``.mtx``, ``.mtx.gz`` or
     ``.tar.gz`` (of several the newest; you may put files there by hand); at https://sparse.tamu.edu. A download that
-    broke off goes on where it stopped, also in a later call. What was parsed once is kept as ``.npz``.
+    broke off goes on where it stopped, also in a later call, if the server dates the file and still has the same one;
+    else it begins again. What was parsed once is kept as ``.npz``. A ``.npz`` or ``.tar.gz`` that turns out to be
+    damaged is renamed to end in ``.damaged``: the next call does without it. Threads and processes may load the same
+    matrix at the same time; each that finds nothing downloads it for itself.
 
     T. A. Davis, Y. Hu, *The University of Florida Sparse Matrix Collection*, ACM TOMS 38(1), 2011.
     """
-    match = NAME.fullmatch(str(name))
+    match = NAME.fullmatch(name) if isinstance(name, str) else None
     if match is None:
-        raise InvalidInput(f"expected a name of the form Group/Name, such as HB/west0067, got {name!r}")
+        raise InvalidInput(f"expected a name of the form Group/Name, such as HB/west0067, got {shown(name)}")
     entry = entry_of(name)
     if entry is not None and entry.kind == "bundled":
         return _load_bundled(entry)
@@ -68,7 +75,12 @@ def load(name: str) -> csr_array:
     if cached is None:
         cached = _with_ending(base, ".tar.gz")
         _download(f"{COLLECTION}/{name}.tar.gz", cached, None if entry is None else entry.sha256)
-    return _load_cached(cached, base)
+    try:
+        return _load_cached(cached, base)
+    except DataError as error:
+        if cached.name.endswith(ENDINGS_THAT_GMATCH_WRITES) and _is_damage(error.__cause__):
+            _set_aside(cached, error)
+        raise
 
 
 def _load_bundled(entry: Entry) -> csr_array:
@@ -95,9 +107,33 @@ def _load_cached(path: Path, base: Path) -> csr_array:
     return matrix
 
 
+def _is_damage(cause: BaseException | None) -> bool:
+    """Whether a file that cannot be read is to blame, and not the disk, rights or memory."""
+    return isinstance(cause, gzip.BadGzipFile) or not isinstance(cause, OSError | MemoryError)
+
+
+def _set_aside(path: Path, error: DataError) -> None:
+    """Rename a damaged file, which may be the user's, so that it is damaged for one call only."""
+    aside = _with_ending(path, ".damaged")
+    try:
+        path.replace(aside)
+    except OSError:  # a read-only cache: it is for the user to replace the file
+        return
+    cause = error.__cause__
+    raise DataError(
+        f"expected a matrix in {path}, got {type(cause).__name__}: {cause}; it was renamed to {aside.name}; "
+        "call again to load the matrix without it"
+    ) from cause
+
+
 def _newest_file(base: Path) -> Path | None:
-    paths = [_with_ending(base, ending) for ending in ENDINGS]
-    return max((path for path in paths if path.is_file()), key=lambda path: path.stat().st_mtime_ns, default=None)
+    dates = {}
+    for ending in ENDINGS:
+        path = _with_ending(base, ending)
+        with suppress(OSError):  # not there, or set aside in this moment
+            if path.is_file():
+                dates[path] = path.stat().st_mtime_ns
+    return max(dates, key=dates.__getitem__, default=None)
 
 
 def _with_ending(base: Path, ending: str) -> Path:
@@ -127,16 +163,28 @@ def _sha256(path: Path) -> str:
 
 
 def _download(url: str, target: Path, sha256: str | None) -> None:
-    """Download `url`; `target` appears only when it is complete and has the checksum (if there is one)."""
-    part = _with_ending(target, ".part")
+    """Download `url`; `target` appears only when it is complete and has the checksum (if there is one).
+
+    Every call writes to a file of its own. What a broken download leaves is one file for all, taken by renaming it.
+    """
+    left = _with_ending(target, ".part")
     try:
-        part.parent.mkdir(parents=True, exist_ok=True)
-        _fetch(url, part)
-        checksum = _sha256(part)
-        if sha256 not in (None, checksum):
-            part.unlink()
-            raise DataError(f"expected SHA-256 {sha256} of {url}, got {checksum}; try again later, the file is damaged")
-        part.replace(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with unfinished(target) as part:
+            with suppress(FileNotFoundError):
+                left.replace(part)
+            try:
+                _fetch(url, part)
+            except BaseException:
+                with suppress(FileNotFoundError):
+                    part.replace(left)
+                raise
+            checksum = _sha256(part)
+            if sha256 not in (None, checksum):
+                raise DataError(
+                    f"expected SHA-256 {sha256} of {url}, got {checksum}; try again later, the file is damaged"
+                )
+            part.replace(target)
     except DataError:
         raise
     except OSError as error:  # the errors of requests are OSErrors, too
@@ -157,24 +205,62 @@ def _fetch(url: str, part: Path) -> None:
 
 
 def _fetch_rest(url: str, part: Path) -> None:
-    """Append to `part` what is missing, or begin again if the server cannot send a part of a file."""
-    start = part.stat().st_size if part.exists() else 0
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
+    """Append to `part` what is missing, or begin again if the server has another file now or cannot send a part of it.
+
+    A part has the date of the server's file, which stays with it when it is renamed; any other date does no harm.
+    """
+    start, date = _progress(part)
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-", "If-Range": date} if start else {})
     with requests.get(url, headers=headers, stream=True, timeout=SECONDS_WITHOUT_AN_ANSWER) as response:
-        if response.status_code == requests.codes.range_not_satisfiable:
-            part.unlink()  # as long as the file, or longer: nothing tells whether it is the same one
+        is_rest = response.status_code == requests.codes.partial_content
+        too_long = response.status_code == requests.codes.range_not_satisfiable
+        if start and (too_long or is_rest and not _continues(response, start, date)):
+            part.unlink()
             return _fetch_rest(url, part)
         response.raise_for_status()
-        if response.status_code != requests.codes.partial_content:
+        if not is_rest:
             start = 0
         length = start + int(response.headers.get("Content-Length", 0))
-        with (
-            part.open("ab" if start else "wb") as file,
-            tqdm(desc=part.stem, total=length or None, initial=start, unit="B", unit_scale=True, disable=None) as bar,
-        ):
-            for chunk in response.iter_content(BYTES_AT_A_TIME):
-                file.write(chunk)
-                bar.update(len(chunk))
+        try:
+            _write(response, part, start, length)
+        except BaseException:
+            # A server that cut the file out by its date need not repeat the date.
+            _set_date(part, response.headers.get("Last-Modified", date if start else ""))
+            raise
+
+
+def _progress(part: Path) -> tuple[int, str]:
+    """How many bytes are there, and the date of the file that they are from."""
+    if not part.exists():
+        return 0, ""
+    status = part.stat()
+    return status.st_size, formatdate(status.st_mtime, usegmt=True)
+
+
+def _continues(response: requests.Response, start: int, date: str) -> bool:
+    """Whether the server sent what was asked for; not all heed If-Range."""
+    begins_there = response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
+    return begins_there and response.headers.get("Last-Modified", date) == date
+
+
+def _write(response: requests.Response, part: Path, start: int, length: int) -> None:
+    name = response.url.rpartition("/")[2]
+    with (
+        part.open("ab" if start else "wb") as file,
+        tqdm(desc=name, total=length or None, initial=start, unit="B", unit_scale=True, disable=None) as bar,
+    ):
+        for chunk in response.iter_content(BYTES_AT_A_TIME):
+            file.write(chunk)
+            bar.update(len(chunk))
     # Old versions of urllib3 take a connection that was closed early for the end of the file.
     if part.stat().st_size < length:
         raise requests.ConnectionError(f"the connection was closed after {part.stat().st_size} of {length} bytes")
+
+
+def _set_date(part: Path, date: str) -> None:
+    """Date a part, or delete it: without a date nobody knows whether the rest still fits."""
+    try:
+        seconds = parsedate_to_datetime(date).timestamp()
+        os.utime(part, (seconds, seconds))
+    except (ValueError, OverflowError, OSError):
+        part.unlink(missing_ok=True)

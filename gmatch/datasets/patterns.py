@@ -1,20 +1,35 @@
-"""What all generators share: checked sizes, seeds, and patterns built from edges.
+"""What all generators share: checked sizes, numbers and seeds, and patterns built from edges.
 
 While a pattern is built, an edge is one int64 key, row * cols + col: keys sort fast.
 """
 
+import math
 import operator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from ..errors import InvalidInput
+from ..problem import BipartiteGraph
 
-__all__ = ["checked_size", "empty_pattern", "pattern_of_keys", "permute", "random_of", "symmetric_pattern"]
+__all__ = [
+    "checked_number",
+    "checked_size",
+    "checked_spec",
+    "empty_pattern",
+    "pattern_of_keys",
+    "permute",
+    "random_of",
+    "shown",
+    "symmetric_pattern",
+]
 
 LARGEST_SIZE = np.iinfo(np.int32).max
+# Python refuses to read and write integers of more digits, the number of which may be set down to 640.
+LONGEST_SPEC = 500
 
 
 def permute(matrix: Any, seed: int = 0) -> csr_array:
@@ -37,7 +52,7 @@ def permute(matrix: Any, seed: int = 0) -> csr_array:
     Raises
     ------
     InvalidInput
-        `matrix` is not a matrix, or `seed` is not an integer >= 0.
+        `matrix` is not a matrix or is damaged, or `seed` is not an integer >= 0.
 
     Notes
     -----
@@ -45,27 +60,59 @@ def permute(matrix: Any, seed: int = 0) -> csr_array:
     accelerated maximum cardinality matching algorithms for bipartite graphs*, Euro-Par 2013, section 4.
     """
     random = random_of(seed)
+    if issparse(matrix):
+        BipartiteGraph(matrix)  # SciPy reads and writes where the indices say, without a look at them
     try:
         rows, cols = matrix.shape
         natural = csr_array(matrix)
-    except (AttributeError, TypeError, ValueError):
-        raise InvalidInput(f"expected a sparse matrix with rows and columns, got {type(matrix).__name__}") from None
-    shuffled = natural[random.permutation(rows)]
+        shuffled = natural[random.permutation(rows)]
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"expected a sparse matrix with rows and columns, got {type(matrix).__name__}: {error}"
+        ) from None
     new_column = random.permutation(cols).astype(shuffled.indices.dtype)
     permuted = csr_array((shuffled.data, new_column[shuffled.indices], shuffled.indptr), shape=(rows, cols))
     permuted.sort_indices()
     return permuted
 
 
-def checked_size(name: str, value: int, largest: int = LARGEST_SIZE) -> int:
-    """`value` as an int in [0, largest]; otherwise InvalidInput."""
+def checked_size(name: str, value: int, largest: int = LARGEST_SIZE, smallest: int = 0) -> int:
+    """`value` as an int in [smallest, largest]; otherwise InvalidInput."""
     try:
-        size = operator.index(value)
+        size = int(operator.index(value))  # True is 1
     except TypeError:
-        raise InvalidInput(f"expected {name} to be an integer, got {value!r}") from None
-    if not 0 <= size <= largest:
-        raise InvalidInput(f"expected {name} between 0 and {largest}, got {size}")
+        raise InvalidInput(f"expected {name} to be an integer, got {shown(value)}") from None
+    if not smallest <= size <= largest:
+        raise InvalidInput(f"expected {name} between {smallest} and {largest}, got {shown(size)}")
     return size
+
+
+def checked_number(name: str, value: Any) -> float:
+    """`value` as an int or a float, infinite and NaN too; otherwise InvalidInput."""
+    with suppress(TypeError):
+        return int(operator.index(value))
+    try:
+        return math.ldexp(value, 0)  # as float(), but not of text
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"expected {name} to be a number, got {shown(value)}") from None
+
+
+def checked_spec(spec: str) -> str:
+    """The text that specifies a matrix, short enough that every number in it can be read."""
+    if not isinstance(spec, str):
+        raise InvalidInput(f"expected a text of the form NAME:SIZE, got {shown(spec)}")
+    if len(spec) > LONGEST_SPEC:
+        raise InvalidInput(f"expected NAME:SIZE in at most {LONGEST_SPEC} characters, got {len(spec)}: {shown(spec)}")
+    return spec
+
+
+def shown(value: object) -> str:
+    """A value as messages show it: not all of a long one, nor of an integer that Python refuses to write."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "an integer of thousands of digits"
+    return text if len(text) <= LONGEST_SPEC else f"{text[:50]}..."
 
 
 def random_of(seed: int) -> np.random.Generator:

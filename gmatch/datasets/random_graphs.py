@@ -5,7 +5,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..errors import InvalidInput
-from .patterns import checked_size, empty_pattern, pattern_of_keys, random_of, symmetric_pattern
+from .patterns import (
+    LARGEST_SIZE,
+    checked_number,
+    checked_size,
+    empty_pattern,
+    pattern_of_keys,
+    random_of,
+    shown,
+    symmetric_pattern,
+)
 
 __all__ = ["erdos_renyi", "kron", "rmat"]
 
@@ -15,6 +24,8 @@ Edges = tuple[NDArray[np.int32], NDArray[np.int32]]
 INITIATOR = (0.57, 0.19, 0.19)
 # So many edges at a time that the arrays of one step stay in the cache.
 EDGES_AT_A_TIME = 1 << 18
+# More do not fit into any memory.
+MOST_EDGES = 1 << 40
 
 
 def kron(scale: int, edge_factor: int = 48, seed: int = 0) -> csr_array:
@@ -45,7 +56,7 @@ def kron(scale: int, edge_factor: int = 48, seed: int = 0) -> csr_array:
     approach to modeling networks*, JMLR 11, 2010; https://graph500.org.
     """
     vertices = 1 << checked_size("scale", scale, largest=30)
-    edges = checked_size("edge_factor", edge_factor) * vertices
+    edges = checked_size("edge_factor", edge_factor, min(LARGEST_SIZE, MOST_EDGES // vertices)) * vertices
     i, j = _recursive_edges(vertices.bit_length() - 1, edges, random_of(seed))
     return symmetric_pattern(i, j, vertices)
 
@@ -79,7 +90,7 @@ def rmat(n: int, entries: int | None = None, seed: int = 0) -> csr_array:
     mining*, SDM 2004.
     """
     n = checked_size("n", n)
-    drawn = checked_size("entries", 15 * n if entries is None else entries, largest=2**40)
+    drawn = checked_size("entries", 15 * n if entries is None else entries, MOST_EDGES)
     if n == 0:
         return empty_pattern(0, 0)
     i, j = _recursive_edges((n - 1).bit_length(), drawn, random_of(seed))
@@ -107,19 +118,19 @@ def erdos_renyi(n: int, degree: float = 4, seed: int = 0) -> csr_array:
     Raises
     ------
     InvalidInput
-        `n` or `seed` is negative, too large or no integer, or `degree` is out of range.
+        `n` or `seed` is negative, too large or no integer, or `degree` is no number or out of range.
 
     Notes
     -----
     Time O(entries log entries). P. Erdos, A. Renyi, *On random matrices*, 1964; sparse random graphs with few entries
     per row are the hard case for greedy starts and the good case for Karp-Sipser.
     """
-    n = checked_size("n", n)
+    n, degree = checked_size("n", n), checked_number("degree", degree)
     random = random_of(seed)
     if n == 0:
         return empty_pattern(0, 0)
     if not 0 <= degree <= n:
-        raise InvalidInput(f"expected degree between 0 and n = {n}, got {degree!r}")
+        raise InvalidInput(f"expected degree between 0 and n = {n}, got {shown(degree)}")
     # Given their number, independent entries are a uniformly random set of cells.
     entries = int(random.binomial(n * n, degree / n))
     return pattern_of_keys(random.choice(n * n, size=entries, replace=False, shuffle=False), n, n)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array, save_npz
 
 from gmatch.datasets import read_matrix_market
-from gmatch.datasets.files import read_npz, write_npz
+from gmatch.datasets.files import read_npz, unfinished, write_npz
 from gmatch.errors import DataError
 
 GENERAL = b"""%%MatrixMarket matrix coordinate real general
@@ -228,5 +228,24 @@ def test_a_failing_write_leaves_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr("gmatch.datasets.files.save_npz", fail)
     with pytest.raises(OSError, match="disk full"):
+        write_npz(tmp_path / "a.npz", csr_array((2, 2)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_writers_of_one_file_do_not_share_what_is_unfinished(tmp_path):
+    with unfinished(tmp_path / "a.npz") as one, unfinished(tmp_path / "a.npz") as other:
+        assert one != other
+        one.touch()
+        other.touch()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
+    def interrupt(file, *_, **__):
+        file.write(b"PK")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gmatch.datasets.files.save_npz", interrupt)
+    with pytest.raises(KeyboardInterrupt):
         write_npz(tmp_path / "a.npz", csr_array((2, 2)))
     assert list(tmp_path.iterdir()) == []

@@ -1,5 +1,7 @@
 """The generators: shapes, counts, structure, seeds, and the text form of `generate`."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
@@ -11,6 +13,11 @@ from gmatch.errors import InvalidInput
 SYMMETRIC = {"delaunay": delaunay, "rgg": rgg, "mesh_dual": mesh_dual, "road": road}
 DIRECTED = {"rmat": rmat, "erdos_renyi": lambda n, seed=0: erdos_renyi(n, degree=min(4, n), seed=seed)}
 BY_ROWS = SYMMETRIC | DIRECTED
+HUGE = 10**5000  # Python refuses to write it
+
+
+def repr_of(value):
+    return "huge" if value is HUGE else repr(value)
 
 
 def assert_is_pattern(matrix, shape):
@@ -189,6 +196,47 @@ def test_permute_refuses(not_a_matrix):
         permute(not_a_matrix)
 
 
+def damaged(layout, **arrays):
+    matrix = csr_array(np.eye(5)).asformat(layout)
+    for name, array in arrays.items():
+        setattr(matrix, name, array)
+    return matrix
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (
+            damaged("csr", indices=np.array([0, 1, 2, 3, 10**6], np.int32)),
+            "column numbers must be from 0 to 4; entry 4",
+        ),
+        (damaged("csr", indices=np.array([0, 1, 2, 3, -(10**6)], np.int32)), "column numbers must be from 0 to 4"),
+        (damaged("csr", indptr=np.array([0, 1, 2, 10**6, 4, 5], np.int32)), "indptr must not decrease"),
+        (damaged("csr", indptr=np.array([0, 1, 2, 3, 4, 10**6], np.int32)), "indptr promises 1000000 entries"),
+        (damaged("csr", indptr=np.array([-(10**6), 1, 2, 3, 4, 5], np.int32)), "indptr must start with 0"),
+        (damaged("csr", indptr=np.array([0, 5], np.int32)), "indptr must have rows + 1 = 6 offsets"),
+        (damaged("csr", indices=np.arange(5.0)), "indices must be a one-dimensional array of integers"),
+        (damaged("csr", data=np.ones(1)), "expected a sparse matrix with rows and columns, got csr_array: "),
+        (damaged("csr", data=None), "expected a sparse matrix with rows and columns, got csr_array: "),
+        (damaged("csr", data=np.full(5, None)), "expected a sparse matrix with rows and columns, got csr_array: "),
+        (damaged("csc", indices=np.array([0, 1, 2, 3, 10**6], np.int32)), "column numbers must be from 0 to 4"),
+        (damaged("coo", coords=(np.arange(5), np.arange(5) + 10**6)), "column numbers must be from 0 to 4"),
+    ],
+    ids=range(12),
+)
+def test_permute_refuses_damaged_matrices(matrix, message):
+    with pytest.raises(InvalidInput) as error:
+        permute(matrix)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])
+def test_permute_takes_every_layout(layout):
+    matrix = erdos_renyi(40)
+    assert same(permute(matrix.asformat(layout)), permute(matrix))
+    assert same(permute(matrix.toarray()), permute(matrix))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -203,12 +251,44 @@ def test_permute_refuses(not_a_matrix):
         (lambda: delaunay(8, seed=-1), "expected seed between 0 and 9223372036854775807, got -1"),
         (lambda: erdos_renyi(3), "expected degree between 0 and n = 3, got 4"),
         (lambda: erdos_renyi(8, degree=float("nan")), "expected degree between 0 and n = 8, got nan"),
+        (lambda: erdos_renyi(10, "a"), "expected degree to be a number, got 'a'"),
+        (lambda: erdos_renyi(10, "4"), "expected degree to be a number, got '4'"),
+        (lambda: erdos_renyi(10, None), "expected degree to be a number, got None"),
+        (lambda: erdos_renyi(10, 1j), "expected degree to be a number, got 1j"),
+        (lambda: erdos_renyi(10, [4]), "expected degree to be a number, got [4]"),
+        (lambda: erdos_renyi(0, "a"), "expected degree to be a number, got 'a'"),
+        (lambda: erdos_renyi(10, HUGE), "expected degree between 0 and n = 10, got an integer of thousands of digits"),
+        (lambda: erdos_renyi(10, 10**400), f"expected degree between 0 and n = 10, got {10**400}"),
+        (lambda: rgg(HUGE), "expected n between 0 and 2147483647, got an integer of thousands of digits"),
+        (lambda: kron(30, 2**31 - 1), "expected edge_factor between 0 and 1024, got 2147483647"),
     ],
 )
 def test_generators_refuse(call, message):
     with pytest.raises(InvalidInput) as error:
         call()
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("bad", ["a", "3", None, 1j, [3], {}, 2.5, float("nan"), np.arange(2), -1, HUGE], ids=repr_of)
+def test_every_number_is_checked(bad):
+    for generator in (*SYMMETRIC.values(), rmat, erdos_renyi, kron, layered):
+        with pytest.raises(
+            InvalidInput, match="^expected .* to be an integer, got |^expected .* between 0 and .*, got "
+        ):
+            generator(bad)
+    for generator in (*SYMMETRIC.values(), rmat, erdos_renyi, kron, permute):
+        with pytest.raises(InvalidInput, match="^expected seed (to be|between)"):
+            generator(csr_array((5, 5)) if generator is permute else 5, seed=bad)
+    if bad is not None:
+        with pytest.raises(InvalidInput, match="^expected entries (to be|between)"):
+            rmat(5, entries=bad)
+    with pytest.raises(InvalidInput, match="^expected edge_factor (to be|between)"):
+        kron(5, edge_factor=bad)
+
+
+def test_numbers_of_other_libraries():
+    assert same(erdos_renyi(np.int32(10), np.float32(2.5)), erdos_renyi(10, 2.5))
+    assert same(erdos_renyi(10, Fraction(5, 2)), erdos_renyi(10, np.array(2.5)))
 
 
 @pytest.mark.parametrize(
@@ -240,6 +320,14 @@ FORM = (
 )
 
 
+@pytest.mark.parametrize("number", ["size", "parameter", "seed"])
+@pytest.mark.parametrize("family", ["erdos_renyi", "kron", "rmat"])
+def test_numbers_too_long_to_be_read(family, number):
+    parts = {"size": "5", "parameter": "3", "seed": "0"} | {number: "9" * 5000}
+    with pytest.raises(InvalidInput, match="expected NAME:SIZE in at most 500 characters"):
+        generate("{}:{size}:{parameter}:seed={seed}".format(family, **parts))
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
@@ -254,6 +342,16 @@ FORM = (
         ("erdos_renyi:6:1.2.3", "expected degree of type float in 'erdos_renyi:6:1.2.3'"),
         ("erdos_renyi:6:100", "expected degree between 0 and n = 64, got 100.0"),
         ("layered:4:seed=1", "expected no seed, since layered is not random; got 'layered:4:seed=1'"),
+        (17, "expected a text of the form NAME:SIZE, got 17"),
+        (None, "expected a text of the form NAME:SIZE, got None"),
+        (
+            "delaunay:" + "9" * 5000,
+            f"expected NAME:SIZE in at most 500 characters, got 5009: 'delaunay:{'9' * 40}...",
+        ),
+        ("delaunay:" + "9" * 400, f"expected n between 0 and 2147483647, got {'9' * 400}"),
+        ("delaunay:5:seed=" + "9" * 400, f"expected seed between 0 and 9223372036854775807, got {'9' * 400}"),
+        ("rmat:5:" + "9" * 400, f"expected entries between 0 and 1099511627776, got {'9' * 400}"),
+        ("erdos_renyi:5:" + "9" * 400, "expected degree between 0 and n = 32, got inf"),
     ],
 )
 def test_generate_refuses(spec, message):

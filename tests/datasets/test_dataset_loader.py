@@ -7,11 +7,15 @@ import io
 import os
 import tarfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from email.utils import parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gmatch.datasets import files as files_module
 from gmatch.datasets import load, loader
 from gmatch.datasets.registry import Entry, bundled_file, entry_of
 from gmatch.errors import DataError, InvalidInput
@@ -36,6 +40,7 @@ def archive_of(*members):
 
 
 GOOD = archive_of(member("small/small_b.mtx", b"not wanted"), member("small/small.mtx"))
+DATE, LATER = "Wed, 21 Oct 2015 07:28:00 GMT", "Thu, 22 Oct 2015 07:28:00 GMT"
 
 
 class Server(ThreadingHTTPServer):
@@ -46,8 +51,11 @@ class Server(ThreadingHTTPServer):
         self.content = GOOD
         self.path = "/MM/Test/small.tar.gz"
         self.breaks = []
-        self.knows_ranges = True
+        self.date = DATE
+        self.knows_ranges = self.heeds_dates = True
         self.ranges = []  # the Range header of each request, None without one
+        self.content_range = None  # to be sent instead of the right one
+        self.halfway = None  # where answers wait for one another
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -57,13 +65,24 @@ class Handler(BaseHTTPRequestHandler):
         server.ranges.append(header)
         if self.path != server.path:
             return self.send_error(404)
-        start = int(header.removeprefix("bytes=").removesuffix("-")) if header and server.knows_ranges else 0
+        same = not server.heeds_dates or self.headers["If-Range"] in (None, server.date)
+        in_part = header and server.knows_ranges and same
+        start = int(header.removeprefix("bytes=").removesuffix("-")) if in_part else 0
         if start and start >= len(server.content):
             return self.send_error(416)
         rest = server.content[start:]
         self.send_response(206 if start else 200)
+        if server.date:
+            self.send_header("Last-Modified", server.date)
+        if start:
+            here = f"bytes {start}-{len(server.content) - 1}/{len(server.content)}"
+            self.send_header("Content-Range", server.content_range or here)
         self.send_header("Content-Length", str(len(rest)))
         self.end_headers()
+        if server.halfway:
+            self.wfile.write(rest[: len(rest) // 2])
+            server.halfway.wait()
+            rest = rest[len(rest) // 2 :]
         self.wfile.write(rest[: server.breaks.pop(0)] if server.breaks else rest)
 
     def log_message(self, *_):
@@ -99,6 +118,11 @@ def place(folder, ending, content):
     return path
 
 
+def place_part(folder, content, date=DATE):
+    seconds = parsedate_to_datetime(date).timestamp()
+    os.utime(place(folder, ".tar.gz.part", content), (seconds, seconds))
+
+
 def files(folder):
     return sorted(path.name for path in folder.iterdir())
 
@@ -110,6 +134,12 @@ def assert_is_small(matrix):
 
 
 # -- names and the bundle
+
+
+@pytest.mark.parametrize("name", [None, 7, Path("HB/west0067"), 10**5000], ids=["None", "7", "a path", "huge"])
+def test_names_that_are_no_text(name):
+    with pytest.raises(InvalidInput, match="expected a name of the form Group/Name, such as HB/west0067, got "):
+        load(name)
 
 
 @pytest.mark.parametrize(
@@ -198,24 +228,61 @@ def test_a_read_only_cache(folder, monkeypatch):
     assert files(folder) == ["small.mtx"]
 
 
-@pytest.mark.parametrize(
-    ("ending", "content"),
-    [
-        (".npz", b"PK"),
-        (".mtx", TEXT[:-8]),
-        (".mtx.gz", gzip.compress(TEXT)[:-9]),
-        (".tar.gz", GOOD[: len(GOOD) // 2]),
-        (".tar.gz", GOOD[:-30]),
-        (".tar.gz", gzip.compress(b"no archive" * 100)),
-        (".tar.gz", b"<html>try again later</html>"),
-        (".tar.gz", b""),
-    ],
-)
-def test_damaged_files_in_the_cache(folder, ending, content):
+@pytest.mark.parametrize(("ending", "content"), [(".mtx", TEXT[:-8]), (".mtx.gz", gzip.compress(TEXT)[:-9])])
+def test_damaged_files_that_only_a_user_can_have_placed(folder, ending, content):
     path = place(folder, ending, content)
     with pytest.raises(DataError, match=r"expected a matrix in .*small.*replace the file, or delete it if gmatch"):
         load("Test/small")
     assert files(folder) == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("ending", "content"),
+    [
+        (".npz", b"PK"),
+        (".tar.gz", GOOD[: len(GOOD) // 2]),
+        (".tar.gz", GOOD[:-30]),
+        (".tar.gz", GOOD[:-8] + bytes(8)),  # the checksum
+        (".tar.gz", gzip.compress(b"no archive" * 100)),
+        (".tar.gz", b"<html>try again later</html>"),
+        (".tar.gz", b""),
+    ],
+    ids=range(7),
+)
+def test_damaged_files_in_the_cache_are_loaded_again(server, folder, ending, content):
+    for _ in range(2):  # what was set aside does not add up
+        path = place(folder, ending, content)
+        with pytest.raises(DataError, match=r"expected a matrix in .*small.*renamed to .*damaged; call again to load"):
+            load("Test/small")
+        assert files(folder) == [f"{path.name}.damaged"]
+    assert_is_small(load("Test/small"))
+    assert server.ranges == [None]
+    assert files(folder) == sorted([f"{path.name}.damaged", "small.npz", "small.tar.gz"])
+
+
+@pytest.mark.parametrize("error", [MemoryError(), PermissionError("not yours"), OSError(5, "Input/output error")])
+def test_files_that_could_not_be_read_are_not_damaged(folder, monkeypatch, error):
+    def fail(*_):
+        raise error
+
+    place(folder, ".tar.gz", GOOD)
+    with monkeypatch.context() as patches:
+        patches.setattr(files_module, "_parsed", fail)
+        with pytest.raises(DataError, match="expected a matrix in .*small.tar.gz, got .*Error"):
+            load("Test/small")
+    assert files(folder) == ["small.tar.gz"]
+    assert_is_small(load("Test/small"))
+
+
+def test_a_damaged_file_in_a_read_only_cache(folder, monkeypatch):
+    def refuse(*_):
+        raise PermissionError("read-only")
+
+    place(folder, ".tar.gz", b"no archive")
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(DataError, match="expected a matrix in .*small.tar.gz, got .*replace the file, or delete it"):
+        load("Test/small")
+    assert files(folder) == ["small.tar.gz"]
 
 
 # -- archives
@@ -235,10 +302,10 @@ def test_damaged_files_in_the_cache(folder, ending, content):
     ],
 )
 def test_only_the_matrix_itself_is_taken_from_an_archive(folder, tmp_path, bad):
-    path = place(folder, ".tar.gz", archive_of(bad))
+    place(folder, ".tar.gz", archive_of(bad))
     with pytest.raises(DataError, match="no regular file small/small.mtx in the archive"):
         load("Test/small")
-    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [folder / "small.tar.gz.damaged"]
 
 
 def test_other_members_are_ignored(folder, tmp_path):
@@ -285,15 +352,107 @@ def test_a_server_without_ranges_sends_all_again(server, folder):
 
 @pytest.mark.parametrize("surplus", [b"", b"something else"])
 def test_a_left_part_that_is_too_long(server, folder, surplus):
-    place(folder, ".tar.gz.part", GOOD + surplus)
+    place_part(folder, GOOD + surplus)
     assert_is_small(load("Test/small"))
     assert server.ranges == [f"bytes={len(GOOD + surplus)}-", None]
 
 
 def test_a_wrong_part_is_found_out(server, folder):
-    place(folder, ".tar.gz.part", b"x" * 50)
-    with pytest.raises(DataError, match="expected a matrix in .*small.tar.gz"):
+    place_part(folder, b"x" * 50)
+    with pytest.raises(DataError, match="expected a matrix in .*small.tar.gz.*call again"):
         load("Test/small")
+    assert_is_small(load("Test/small"))
+    assert server.ranges == ["bytes=50-", None]
+
+
+def test_a_part_of_an_older_file_is_dropped(server, folder):
+    place_part(folder, b"x" * 50)
+    server.date = LATER
+    assert_is_small(load("Test/small"))
+    assert server.ranges == ["bytes=50-"], "the answer is the whole file"
+    assert files(folder) == ["small.npz", "small.tar.gz"]
+
+
+def test_a_file_that_changes_while_it_is_downloaded(server, folder):
+    server.content = GOOD[:50] + b"x" * 500
+    server.breaks = [70, 10, 10]
+    with pytest.raises(DataError):
+        load("Test/small")
+    server.content, server.date = GOOD, LATER
+    assert_is_small(load("Test/small"))
+
+
+def test_a_part_of_unknown_age_is_not_trusted(server, folder):
+    place(folder, ".tar.gz.part", b"x" * 50)
+    assert_is_small(load("Test/small"))
+    assert (folder / "small.tar.gz").read_bytes() == GOOD
+
+
+@pytest.mark.parametrize(("date", "content_range"), [(LATER, None), (DATE, f"bytes 0-{len(GOOD) - 1}/{len(GOOD)}")])
+def test_a_server_that_sends_the_rest_of_something_else(server, folder, date, content_range):
+    place_part(folder, b"x" * 50)
+    server.heeds_dates, server.date, server.content_range = False, date, content_range
+    assert_is_small(load("Test/small"))
+    assert server.ranges == ["bytes=50-", None]
+
+
+@pytest.mark.parametrize("date", [None, "yesterday"])
+def test_a_server_without_dates_sends_all_again(server, folder, date):
+    server.date, server.breaks = date, [50, 50, 50]
+    with pytest.raises(DataError):
+        load("Test/small")
+    assert files(folder) == [], "nobody would know whether the rest still fits"
+    assert_is_small(load("Test/small"))
+    assert server.ranges == [None] * 4
+
+
+def test_an_interrupted_download_leaves_one_part(server, folder, monkeypatch):
+    class Interrupted(loader.tqdm):
+        def update(self, n):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patches:
+        patches.setattr(loader, "tqdm", Interrupted)
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                load("Test/small")
+            assert files(folder) == ["small.tar.gz.part"]
+    assert_is_small(load("Test/small"))
+    assert server.ranges == [None, "bytes=10-", "bytes=20-", "bytes=30-"]
+    assert files(folder) == ["small.npz", "small.tar.gz"]
+
+
+def test_what_killed_processes_left_is_deleted_in_time(server, folder, monkeypatch):
+    for ending in (".tar.gz.0123.part", ".npz.4567.part"):
+        place(folder, ending, b"x")
+    load("Test/small")
+    assert files(folder) == ["small.npz", "small.npz.4567.part", "small.tar.gz", "small.tar.gz.0123.part"]
+    for ending in (".npz", ".tar.gz"):
+        (folder / f"small{ending}").unlink()
+    monkeypatch.setattr(files_module, "SECONDS_UNTIL_ABANDONED", -1)
+    load("Test/small")
+    assert files(folder) == ["small.npz", "small.tar.gz"]
+
+
+@pytest.mark.parametrize("left", [False, True], ids=["from nothing", "from a part"])
+def test_two_downloads_at_the_same_time(server, folder, left):
+    if left:
+        place_part(folder, GOOD[:50])
+    server.halfway = threading.Barrier(2, timeout=10)
+    with ThreadPoolExecutor(2) as pool:
+        for matrix in pool.map(load, ["Test/small"] * 2):
+            assert_is_small(matrix)
+    assert sorted(server.ranges, key=str) == [None, "bytes=50-" if left else None]
+    assert (folder / "small.tar.gz").read_bytes() == GOOD
+    assert files(folder) == ["small.npz", "small.tar.gz"]
+
+
+def test_a_damaged_download_is_not_kept(server, folder):
+    server.content = b"<html>try again later</html>"
+    with pytest.raises(DataError, match="expected a matrix in .*small.tar.gz, got .*call again"):
+        load("Test/small")
+    server.content = GOOD
+    assert_is_small(load("Test/small"))
 
 
 def entry_with(sha256):
