@@ -4,6 +4,7 @@ from typing import Any
 
 REPORT_FIELDS: tuple[str, ...]
 PROGRESS_SIZE: int
+STRUCT_SIZES: dict[str, int | tuple[int, int]]
 SMALL_COUNTERS: int
 SMALL_SIDE: int
 MOST_REPRICINGS: int

@@ -47,6 +47,20 @@ def test_report_fields_mirror_the_source() -> None:
     assert tuple(declared) == _native.REPORT_FIELDS
 
 
+def test_structs_are_as_large_as_those_of_the_source() -> None:
+    for name, sizes in _native.STRUCT_SIZES.items():
+        layouts = getattr(gpu, name)
+        if isinstance(sizes, tuple):
+            assert (layouts[np.int64].size, layouts[np.float64].size) == sizes
+        else:
+            assert layouts.size == sizes
+
+
+def test_a_struct_is_one_value() -> None:
+    edges = gpu.by_value(gpu.EDGES, 3, 4, 2**40, 2**50)
+    assert edges.shape == () and edges.tobytes() == np.array([3 + (4 << 32), 2**40, 2**50]).tobytes()
+
+
 class HostMemory:
     """In the place of CuPy: its memory is the host's."""
 
@@ -91,27 +105,21 @@ def test_what_a_launch_counts_is_read(room: int, monkeypatch: pytest.MonkeyPatch
     fields = len(_native.REPORT_FIELDS)
     for phases in {0, 1, room - 1, room, room + 7}:
         launch = gpu.Launch(room, 1000)
-        report = np.frombuffer((ctypes.c_longlong * fields).from_address(int(launch.report)), np.int64)
+        levels, augmentations, workspace, progress, begin_of_report = launch.addresses
+        report = np.frombuffer((ctypes.c_longlong * fields).from_address(begin_of_report), np.int64)
         assert (report == 0).all() and launch.read_report() == [0] * fields
         report[:] = np.arange(fields) * 2**40
         report[gpu.PHASES] = phases
-        for side, begin in enumerate((launch.levels, launch.augmentations)):
-            journal = np.frombuffer((ctypes.c_int * room).from_address(int(begin)), np.int32)
+        for side, begin in enumerate((levels, augmentations)):
+            journal = np.frombuffer((ctypes.c_int * room).from_address(begin), np.int32)
             journal[:] = np.arange(room) + 1000 * side
         found, journal = launch.read()
         known = min(phases, room)
         assert found == report.tolist() == launch.read_report()
         assert (journal[:, :known] == np.arange(known) + [[0], [1000]]).all() and journal.shape[1] >= known
-        begins = [
-            launch.report,
-            launch.progress,
-            launch.arrivals,
-            launch.levels,
-            launch.augmentations,
-            launch.workspace,
-        ]
-        assert begins == sorted(begins) and (int(launch.workspace) - int(launch.report)) % gpu.ALIGNMENT == 0
-        assert int(launch.workspace) + 1000 <= int(launch.report) + len(memory.kept[0])
+        begins = [begin_of_report, progress, int(launch.arrivals), levels, augmentations, workspace]
+        assert begins == sorted(begins) and (workspace - begin_of_report) % gpu.ALIGNMENT == 0
+        assert workspace + 1000 <= begin_of_report + len(memory.kept[0])
         memory.kept.clear()
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache, lru_cache
-from itertools import accumulate
 from pathlib import Path
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +56,16 @@ WIDE_BLOCKS_FROM = 1 << 26
 NEAR_MEMORY_LIMIT = 111 << 10
 # Bytes that a copy may pin.
 PINNED_LIMIT = 4 << 20
+# How structs of csrc lie in memory: "i" a Vertex or an enum, "q" a Count, "P" an address, "?" a bool; "0P" fills the
+# last word. Duals, and limits with them, are integers or floats.
+EDGES = Struct("iiPP")
+TASK = Struct("iiPP P PP PPP i?0P")
+ASSIGNMENT_TASK = Struct("iiPP PP PP PPP i??0P")
+SPARSE_COSTS = Struct("iiPPP?0P")
+ENTRIES = Struct("Pqqqq")
+DENSE_COSTS = {np.int64: Struct("iiPqq?q"), np.float64: Struct("iiPqq?d")}
+BATCH = {np.int64: Struct("PqiiiP?q PPPPPPi?0P"), np.float64: Struct("PqiiiP?d PPPPPPi?0P")}
+INFINITE = {np.int64: 2**63 - 1, np.float64: np.inf}  # no limit
 FORESTS = (
     "SpeculativeForest<false>", "SpeculativeForest<true>", "ClaimedForest<false>", "ClaimedForest<true>",
     "OrderedForest",
@@ -182,13 +192,8 @@ def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int
         kernel = graph_program("inspect_grid", (indptr, indices), ForestKind.CLAIMED_WITH_ROOTS, 1, device)
         seen = Words(4)
         blocks = max(1, min(device.attributes["MultiProcessorCount"], len(indices) // BLOCK_SIZE))
-        kernel(
-            (blocks,), (BLOCK_SIZE,),
-            (
-                np.int32(len(indptr) - 1), np.int32(columns), indptr, indices, np.int64(len(indices)), seen.begin,
-                seen.arrivals,
-            ),
-        )  # fmt: skip
+        edges = _edges(indptr, indices, columns)
+        kernel((blocks,), (BLOCK_SIZE,), (edges, np.int64(len(indices)), seen.begin, seen.arrivals))
         falling, first, last, bad = seen.read()
     return falling, first, last, bad
 
@@ -213,16 +218,28 @@ def match(
         launch = Launch(
             min(rows, columns) + 1, _native.workspace_size(method.forest, start, rows, columns, graph.entries)
         )
-        kernel(
-            (blocks,), (block_size,),
-            (
-                np.int32(rows), np.int32(columns), graph.indptr, graph.indices, row_match, col_match, reached,
-                launch.levels, launch.augmentations, launch.workspace, launch.progress, launch.report, np.int32(start),
-                np.int32(method.shortest_only), launch.arrivals,
-            ),
+        task = by_value(
+            TASK, rows, columns, *addresses(row_match, col_match, reached), *launch.addresses, start,
+            method.shortest_only,
         )  # fmt: skip
+        kernel((blocks,), (block_size,), (_edges(graph.indptr, graph.indices, columns), task, launch.arrivals))
         counters = counters_by_name(*launch.read(), team, blocks * block_size)
     return row_match, col_match, reached, counters
+
+
+def by_value(layout: Struct, *members: Any) -> Any:
+    """A struct as an argument of a program: CuPy takes longer for each of its members alone."""
+    return np.ndarray((), f"V{layout.size}", layout.pack(*members))
+
+
+def addresses(*arrays: Any) -> list[int]:
+    """Where the first entries of arrays on a GPU lie."""
+    return [array.data.ptr for array in arrays]
+
+
+def _edges(indptr: Any, indices: Any, columns: int) -> Any:
+    """A `CsrEdges` of csrc."""
+    return by_value(EDGES, len(indptr) - 1, columns, *addresses(indptr, indices))
 
 
 class Words:
@@ -251,9 +268,11 @@ class Launch:
 
     Attributes
     ----------
-    report, progress, arrivals, levels, augmentations, workspace : uint64
-        Addresses: the report, what the steps tell each other, the arrivals at the grid's barrier, the journal of the
-        phases, and the workspace.
+    addresses : tuple of int
+        Of the journal's two arrays, the workspace, what the steps tell each other, and the report: as the members of
+        tasks in csrc.
+    arrivals : uint64
+        Address of the arrivals at the grid's barrier.
     """
 
     def __init__(self, phases: int, workspace_bytes: int) -> None:
@@ -262,13 +281,13 @@ class Launch:
         workspace_begin = -(-(counter_bytes + 8 * phases) // ALIGNMENT) * ALIGNMENT
         self._memory = cupy.cuda.alloc(workspace_begin + workspace_bytes)
         self._memory.memset_async(0, counter_bytes)
-        begin = self._memory.ptr
-        self.report, self.progress = np.uint64(begin), np.uint64(begin + self._report_bytes)
-        self.arrivals = np.uint64(begin + counter_bytes - 8 * ARRIVALS)
-        self.levels, self.augmentations = (
-            np.uint64(begin + counter_bytes), np.uint64(begin + counter_bytes + 4 * phases)
+        self._report = self._memory.ptr
+        self._levels = self._report + counter_bytes
+        self.arrivals = np.uint64(self._levels - 8 * ARRIVALS)
+        self.addresses = (
+            self._levels, self._levels + 4 * phases, self._report + workspace_begin,
+            self._report + self._report_bytes, self._report,
         )  # fmt: skip
-        self.workspace = np.uint64(begin + workspace_begin)
 
     def read_report(self) -> list[int]:
         """Waits for the program."""
@@ -285,10 +304,10 @@ class Launch:
         pinned = cupy.cuda.alloc_pinned_memory(8 * (fields + phases))
         stream, cuda = cupy.cuda.get_current_stream(), cupy.cuda.runtime
         to_host, begin = cuda.memcpyDeviceToHost, pinned.ptr
-        cuda.memcpyAsync(begin, int(self.report), 8 * fields, to_host, stream.ptr)
+        cuda.memcpyAsync(begin, self._report, 8 * fields, to_host, stream.ptr)
         if phases > 0:
             cuda.memcpy2DAsync(
-                begin + 8 * fields, 4 * phases, int(self.levels), 4 * self._phases, 4 * phases, 2, to_host, stream.ptr
+                begin + 8 * fields, 4 * phases, self._levels, 4 * self._phases, 4 * phases, 2, to_host, stream.ptr
             )
         stream.synchronize()
         words = np.frombuffer(pinned, np.int64, fields + phases)
@@ -307,20 +326,17 @@ def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
         kernel = program("inspection.cuh", "inspect_costs_grid", device.id, inspected_cost=c_type(array))
         seen = Words(6)
         blocks = max(1, min(device.attributes["MultiProcessorCount"], array.size // BLOCK_SIZE))
-        row_stride, column_stride = _strides_of(array)
-        kernel(
-            (blocks,), (BLOCK_SIZE,),
-            (array, np.int64(rows), np.int64(columns), row_stride, column_stride, seen.begin, seen.arrivals),
-        )  # fmt: skip
+        entries = by_value(ENTRIES, array.data.ptr, rows, columns, *_strides_of(array))
+        kernel((blocks,), (BLOCK_SIZE,), (entries, seen.begin, seen.arrivals))
         lowest, minus_highest, nans, plus_infs, minus_infs, fractions = seen.read()
     range_of = (_from_order(lowest, array.dtype), _from_order(~minus_highest, array.dtype))
     return *range_of, nans > 0, plus_infs > 0, minus_infs > 0, fractions == 0
 
 
-def _strides_of(array: Any) -> tuple[np.int64, np.int64]:
+def _strides_of(array: Any) -> tuple[int, int]:
     """The strides of a matrix, in entries."""
-    row_stride, column_stride = (np.int64(stride // array.itemsize) for stride in array.strides)
-    return row_stride, column_stride
+    (row_stride, column_stride), size = array.strides, array.itemsize
+    return row_stride // size, column_stride // size
 
 
 def _from_order(place: int, dtype: Any) -> int | float:
@@ -352,24 +368,26 @@ def assign(
         launch = Launch(
             journal_length(method, rows), _assignment_workspace_size(method, rows, columns, blocks * block_size)
         )
-        row_stride, column_stride = _strides_of(costs.array)
-        arguments = (
-            np.int32(rows), np.int32(columns), costs.array, row_stride, column_stride, np.int32(costs.maximize),
-            _limit_of(costs.limit, dual), row_match, col_match, u, v, launch.levels, launch.augmentations,
-            launch.workspace, launch.progress, launch.report, np.int32(start), np.int32(has_duals),
+        many_paths = isinstance(method, Core) or isinstance(method, Tree) and method.paths == "many"
+        task = by_value(
+            ASSIGNMENT_TASK, rows, columns, *addresses(row_match, col_match, u, v), *launch.addresses, start, has_duals,
+            many_paths,
+        )  # fmt: skip
+        problem = by_value(
+            DENSE_COSTS[dual], rows, columns, costs.array.data.ptr, *_strides_of(costs.array), costs.maximize,
+            INFINITE[dual] if costs.limit is None else costs.limit,
         )  # fmt: skip
         if isinstance(method, Munkres):
-            _run_munkres(costs, method, arguments, launch, device)
+            _run_munkres(costs, method, (problem, task), launch, device)
         elif isinstance(method, Core):
             kernel = program("core_assignment.cuh", "assign_core_grid", device.id, core_cost=c_type(costs.array))
-            kernel((blocks,), (block_size,), (*arguments, dual(costs.dual_spread()), launch.arrivals))
+            kernel((blocks,), (block_size,), (problem, task, dual(costs.dual_spread()), launch.arrivals))
         else:
             kernel = program(
                 "assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array),
                 edges=_edges_of(method), block_limit=block_size,
             )  # fmt: skip
-            many_paths = np.int32(isinstance(method, Tree) and method.paths == "many")
-            kernel((blocks,), (block_size,), (*arguments, many_paths, launch.arrivals))
+            kernel((blocks,), (block_size,), (problem, task, launch.arrivals))
         report, journal = launch.read()
         counters = counters_of_assignment(report, journal_of(method, journal), team, blocks * block_size)
     return row_match, col_match, u, v, counters
@@ -399,13 +417,13 @@ def _assignment_workspace_size(method: AssignmentMethod, rows: int, columns: int
     return _native.assignment_workspace_size(rows, columns, threads, isinstance(method, Classical))
 
 
-def _run_munkres(costs: DenseCosts, method: Munkres, arguments: tuple[Any, ...], state: Launch, device: Any) -> None:
+def _run_munkres(costs: DenseCosts, method: Munkres, given: tuple[Any, Any], state: Launch, device: Any) -> None:
     """One launch, or the loop of `run_munkres` in csrc/munkres.cuh with a launch for each line."""
     rows, columns = costs.array.shape
     slacks = cupy.empty(rows * columns, costs.slack_type())
-    infinite = _limit_of(None, costs.dual_type)
+    infinite = INFINITE[costs.dual_type]
     least = cupy.full(1, infinite, costs.dual_type)
-    arguments += (np.int32(method.rung), slacks, least, state.arrivals)
+    arguments = (*given, np.int32(method.rung), slacks, least, state.arrivals)
 
     def launch(name: str) -> None:
         types = {"cost": c_type(costs.array), "slack": c_type(slacks)}
@@ -458,14 +476,14 @@ def assign_batch(
         reports = cupy.empty((problems, len(_native.REPORT_FIELDS)), np.int64)
         taken = cupy.zeros(1, np.int64)
         workspace = cupy.empty(1 if near else blocks * bytes_needed, np.uint8)
+        all_problems = by_value(
+            BATCH[dual], problem_layout.data.ptr, step, problems, rows, columns, batch.array.data.ptr, batch.maximize,
+            INFINITE[dual] if batch.limit is None else batch.limit,
+            *addresses(row_match, col_match, u, v, pair_costs, reports), start,
+            isinstance(method, Tree) and method.paths == "many",
+        )  # fmt: skip
         kernel(
-            (blocks,), (block_size,),
-            (
-                problem_layout, np.int64(step), np.int32(problems), np.int32(rows), np.int32(columns), batch.array,
-                np.int32(batch.maximize), _limit_of(batch.limit, dual), row_match, col_match, u, v,
-                pair_costs, reports, np.int32(start), np.int32(isinstance(method, Tree) and method.paths == "many"),
-                workspace, np.int64(bytes_needed), np.int64(near), taken,
-            ),
+            (blocks,), (block_size,), (all_problems, workspace, np.int64(bytes_needed), np.int64(near), taken),
             shared_mem=near,
         )  # fmt: skip
         counters = counters_of(_on_host(reports))
@@ -499,18 +517,16 @@ def _copy_of(address: int, size: int, dtype: Any) -> Any:
 
 def _arrays(*wanted: tuple[Any, int, Any]) -> list[Any]:
     """Vectors, each given or new, of a length and a type; new ones in one allocation, for each may take 100 us."""
-    sizes = [0 if given is not None else length * np.dtype(dtype).itemsize for given, length, dtype in wanted]
-    begins = [0, *accumulate(-(-size // ALIGNMENT) * ALIGNMENT for size in sizes)]
-    memory = cupy.cuda.alloc(max(1, begins[-1]))
+    begins, end = [], 0
+    for given, length, dtype in wanted:
+        begins.append(end)
+        if given is None:
+            end += -(-length * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
+    memory = cupy.cuda.alloc(max(1, end))
     return [
         cupy.ndarray((length,), dtype, memory + begin) if given is None else given
-        for (given, length, dtype), begin in zip(wanted, begins, strict=False)
+        for (given, length, dtype), begin in zip(wanted, begins, strict=True)
     ]
-
-
-def _limit_of(limit: int | float | None, dual: Any) -> Any:
-    """A limit as the programs take it."""
-    return dual(np.iinfo(dual).max if dual is np.int64 else np.inf) if limit is None else dual(limit)
 
 
 def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
@@ -539,7 +555,7 @@ def _run_over_rows(name: str, indptr: Any, indices: Any, columns: int, *others: 
         )  # fmt: skip
         most = 2 * device.attributes["MultiProcessorCount"]
         blocks = max(1, min(-(-rows * lanes // GRID_BLOCK_SIZE), most))
-        kernel((blocks,), (GRID_BLOCK_SIZE,), (np.int32(rows), np.int32(columns), indptr, indices, *others))
+        kernel((blocks,), (GRID_BLOCK_SIZE,), (_edges(indptr, indices, columns), *others))
 
 
 def assign_sparse(
@@ -565,15 +581,13 @@ def assign_sparse(
             (v if has_duals else None, columns, dual),
         )  # fmt: skip
         launch = Launch(rows + 1, _native.sparse_assignment_workspace_size(rows, columns))
-        kernel(
-            (blocks,), (GRID_BLOCK_SIZE,),
-            (
-                np.int32(rows), np.int32(columns), costs.indptr, costs.indices, costs.data, np.int32(costs.maximize),
-                row_match, col_match, u, v, launch.levels, launch.augmentations, launch.workspace, launch.progress,
-                launch.report, np.int32(start), np.int32(has_duals),
-                np.int32(isinstance(method, Tree) and method.paths == "many"), dual(costs.dual_spread()),
-                launch.arrivals,
-            ),
+        task = by_value(
+            ASSIGNMENT_TASK, rows, columns, *addresses(row_match, col_match, u, v), *launch.addresses, start, has_duals,
+            isinstance(method, Tree) and method.paths == "many",
         )  # fmt: skip
+        problem = by_value(
+            SPARSE_COSTS, rows, columns, *addresses(costs.indptr, costs.indices, costs.data), costs.maximize
+        )
+        kernel((blocks,), (GRID_BLOCK_SIZE,), (problem, task, dual(costs.dual_spread()), launch.arrivals))
         counters = counters_of_assignment(*launch.read(), team, blocks * GRID_BLOCK_SIZE)
     return row_match, col_match, u, v, counters

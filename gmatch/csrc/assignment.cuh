@@ -522,17 +522,13 @@ DEVICE Count assignment_workspace_size(const DenseCosts<Cost>& costs, Count team
 #if defined(PROGRAM) && defined(EDGES)
 using Dual = DenseCosts<COST>::Dual;
 
-#define ASSIGN_PARAMETERS                                                                                             \
-  int num_rows, int num_columns, const COST *costs, Count row_stride, Count column_stride, int maximize, Dual limit,  \
-      Vertex *row_match, Vertex *col_match, Dual *u, Dual *v, Vertex *levels, Vertex *augmentations, char *workspace, \
-      Progress *progress, Report *report, int start, int has_duals, int many_paths, unsigned *arrivals
-#define ASSIGN(Team)                                                                                                  \
-  Team team(arrivals);                                                                                                \
-  assign<EDGES<COST>>(                                                                                                \
-      team, DenseCosts<COST>{num_rows, num_columns, costs, row_stride, column_stride, maximize != 0, limit},          \
-      AssignmentTask<Dual>{{num_rows, num_columns, row_match, col_match}, u, v, {levels, augmentations}, workspace,   \
-                           progress, report, static_cast<AssignmentStart>(start), has_duals != 0, many_paths != 0})
+PROGRAM(assign_grid, BLOCK_LIMIT)(DenseCosts<COST> costs, AssignmentTask<Dual> task, unsigned* arrivals) {
+  GridTeam<32> team(arrivals);
+  assign<EDGES<COST>>(team, costs, task);
+}
 
-PROGRAM(assign_grid, BLOCK_LIMIT)(ASSIGN_PARAMETERS) { ASSIGN(GridTeam<32>); }
-PROGRAM(assign_block, BLOCK_LIMIT)(ASSIGN_PARAMETERS) { ASSIGN(BlockTeam<32>); }
+PROGRAM(assign_block, BLOCK_LIMIT)(DenseCosts<COST> costs, AssignmentTask<Dual> task, unsigned* arrivals) {
+  BlockTeam<32> team(arrivals);
+  assign<EDGES<COST>>(team, costs, task);
+}
 #endif

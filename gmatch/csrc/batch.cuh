@@ -132,20 +132,12 @@ DEVICE Count batch_workspace_size(const DenseCosts<Cost>& costs, Count team_tile
 
 // The GPU's entry point. BATCH_COST is the type of the matrices, BATCH_EDGES the method's.
 #if defined(PROGRAM) && defined(BATCH_COST)
-using Dual = DenseCosts<BATCH_COST>::Dual;
-
 // One block a problem; a block that is done takes the next one.
 PROGRAM(assign_batch, 512)
-(const BatchProblem* problems, Count step, int num_problems, int most_rows, int most_columns, const BATCH_COST* entries,
- int maximize, Dual limit, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v, BATCH_COST* pair_costs, Report* reports,
- int start, int many_paths,
- char* workspace, Count workspace_size, Count near_size, int* next) {
+(Batch<BATCH_COST> batch, char* workspace, Count workspace_size, Count near_size, int* next) {
   BlockTeam<32> team(nullptr);
-  const Batch<BATCH_COST> batch{problems, step, num_problems, most_rows, most_columns, entries, maximize != 0, limit,
-                                row_match, col_match, u, v, pair_costs, reports, static_cast<AssignmentStart>(start),
-                                many_paths != 0};
   char* memory = team.own_memory(workspace, workspace_size, near_size);
-  for (int p = team.next(next); p < num_problems; p = team.next(next)) {
+  for (int p = team.next(next); p < batch.num_problems; p = team.next(next)) {
     assign_problem<BATCH_EDGES<BATCH_COST>>(team, batch, p, memory);
   }
 }

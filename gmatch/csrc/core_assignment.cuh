@@ -479,17 +479,11 @@ DEVICE Count core_workspace_size(const DenseCosts<Cost>& costs, Count team_tile)
 
 // The GPU's entry point. CORE_COST is the type of the matrix.
 #if defined(PROGRAM) && defined(CORE_COST)
+using CoreDual = DenseCosts<CORE_COST>::Dual;
+
 PROGRAM(assign_core_grid, 512)
-(int num_rows, int num_columns, const CORE_COST* costs, Count row_stride, Count column_stride, int maximize,
- DenseCosts<CORE_COST>::Dual limit, Vertex* row_match, Vertex* col_match, DenseCosts<CORE_COST>::Dual* u,
- DenseCosts<CORE_COST>::Dual* v, Vertex* levels, Vertex* augmentations, char* workspace, Progress* progress,
- Report* report, int start, int has_duals, DenseCosts<CORE_COST>::Dual spread, unsigned* arrivals) {
+(DenseCosts<CORE_COST> costs, AssignmentTask<CoreDual> task, CoreDual spread, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  assign_by_core(team, DenseCosts<CORE_COST>{num_rows, num_columns, costs, row_stride, column_stride, maximize != 0, limit},
-                 AssignmentTask<DenseCosts<CORE_COST>::Dual>{{num_rows, num_columns, row_match, col_match}, u, v,
-                                                             {levels, augmentations}, workspace, progress, report,
-                                                             static_cast<AssignmentStart>(start), has_duals != 0,
-                                                             true},
-                 spread);
+  assign_by_core(team, costs, task, spread);
 }
 #endif

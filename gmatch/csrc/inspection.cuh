@@ -43,29 +43,36 @@ struct SeenCosts {
   }
 };
 
-// `num_columns` may be more than a Vertex can be: of sparse costs all entries are one row.
+// A matrix with any strides. Of sparse costs all entries are one row, longer than a Vertex can say.
+template <class Cost>
+struct Entries {
+  const Cost* first;
+  Count num_rows, num_columns;
+  Count row_stride, column_stride;  // in entries
+};
+
 template <class Team, class Cost>
-DEVICE void inspect_costs(Team& team, const Cost* costs, Count num_rows, Count num_columns, Count row_stride,
-                          Count column_stride, CostInspection& inspection) {
+DEVICE void inspect_costs(Team& team, const Entries<Cost>& entries, CostInspection& inspection) {
+  const Count num_rows = entries.num_rows, num_columns = entries.num_columns;
   using Dual = typename DualOf<Cost>::type;
   constexpr int AT_ONCE = Team::AT_ONCE;
   if (team.rank() == 0) inspection = {0x7fffffffffffffff, 0x7fffffffffffffff, 0, 0, 0, 0};
   team.sync();
   SeenCosts seen;
-  if (column_stride == 1 && (num_rows == 1 || row_stride == num_columns)) {
+  if (entries.column_stride == 1 && (num_rows == 1 || entries.row_stride == num_columns)) {
     const Count end = num_rows * num_columns;
     for (Count first = team.rank(); first < end; first += static_cast<Count>(team.size()) * AT_ONCE) {
       Cost entry[AT_ONCE];
       for (int k = 0; k < AT_ONCE; ++k) {
         const Count at = first + static_cast<Count>(team.size()) * k;
-        entry[k] = team.read_once(costs + (at < end ? at : first));  // to see one again changes nothing
+        entry[k] = team.read_once(entries.first + (at < end ? at : first));  // to see one again changes nothing
       }
       for (int k = 0; k < AT_ONCE; ++k) seen.add(static_cast<Dual>(entry[k]));
     }
   } else {
     team.each_group(num_rows, [&](Count row) {
       for (Count column = team.lane(); column < num_columns; column += team.lanes()) {
-        seen.add(static_cast<Dual>(costs[row * row_stride + column * column_stride]));
+        seen.add(static_cast<Dual>(entries.first[row * entries.row_stride + column * entries.column_stride]));
       }
     });
   }
@@ -79,10 +86,8 @@ DEVICE void inspect_costs(Team& team, const Cost* costs, Count num_rows, Count n
 
 // The GPU's entry point. INSPECTED_COST is the type of the matrix.
 #if defined(PROGRAM) && defined(INSPECTED_COST)
-PROGRAM(inspect_costs_grid, 1024)
-(const INSPECTED_COST* costs, Count num_rows, Count num_columns, Count row_stride, Count column_stride,
- CostInspection* inspection, unsigned* arrivals) {
+PROGRAM(inspect_costs_grid, 1024)(Entries<INSPECTED_COST> entries, CostInspection* inspection, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  inspect_costs(team, costs, num_rows, num_columns, row_stride, column_stride, *inspection);
+  inspect_costs(team, entries, *inspection);
 }
 #endif

@@ -339,15 +339,10 @@ DEVICE Count munkres_workspace_size(const DenseCosts<Cost>& costs, Count team_ti
 using Dual = DenseCosts<COST>::Dual;
 
 #define MUNKRES(name, ...)                                                                                            \
-  PROGRAM(name, 1024)(int num_rows, int num_columns, const COST* costs, Count row_stride, Count column_stride,        \
-                      int maximize, Dual limit, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v,               \
-                      Vertex* levels, Vertex* augmentations, char* workspace, Progress* progress, Report* report,     \
-                      int start, int has_duals, int form, SLACK* slacks, Dual* least, unsigned* arrivals) {           \
+  PROGRAM(name, 1024)(DenseCosts<COST> costs, AssignmentTask<Dual> task, int form, SLACK* slacks, Dual* least,        \
+                      unsigned* arrivals) {                                                                           \
     GridTeam<32> team(arrivals);                                                                                      \
-    Munkres<COST, SLACK> munkres{                                                                                     \
-        {num_rows, num_columns, costs, row_stride, column_stride, maximize != 0, limit},                              \
-        {{num_rows, num_columns, row_match, col_match}, u, v, {levels, augmentations}, workspace, progress, report,   \
-         static_cast<AssignmentStart>(start), has_duals != 0, false}};                                                \
+    Munkres<COST, SLACK> munkres{costs, task};                                                                        \
     munkres.set_up(static_cast<MunkresForm>(form), slacks, least);                                                    \
     __VA_ARGS__;                                                                                                      \
   }

@@ -225,23 +225,18 @@ DEVICE Count workspace_size(Start start, Matching matching, Count num_edges) {
 #if defined(PROGRAM) && defined(FOREST)
 using DeviceEdges = CsrEdges<GRAPH_OFFSET, GRAPH_COLUMN>;
 
-#define MATCH_PARAMETERS                                                                                         \
-  int num_rows, int num_columns, const GRAPH_OFFSET *offsets, const GRAPH_COLUMN *columns, Vertex *row_match,                \
-      Vertex *col_match, unsigned char *reached, Vertex *levels, Vertex *augmentations, char *workspace,         \
-      Progress *progress, Report *report, int start, int shortest_only, unsigned *arrivals
-#define MATCH(Team)                                                                                              \
-  Team team(arrivals);                                                                                           \
-  match_cardinality<FOREST>(team, DeviceEdges{num_rows, num_columns, offsets, columns},                          \
-                            Task{{num_rows, num_columns, row_match, col_match}, reached, {levels, augmentations}, \
-                                 workspace, progress, report, static_cast<Start>(start), shortest_only != 0})
-
-PROGRAM(match_grid, 1024)(MATCH_PARAMETERS) { MATCH(GridTeam<ROW_LANES>); }
-PROGRAM(match_block, 1024)(MATCH_PARAMETERS) { MATCH(BlockTeam<ROW_LANES>); }
-
-PROGRAM(inspect_grid, 1024)
-(int num_rows, int num_columns, const GRAPH_OFFSET* offsets, const GRAPH_COLUMN* columns, Count num_entries,
- Inspection* inspection, unsigned* arrivals) {
+PROGRAM(match_grid, 1024)(DeviceEdges edges, Task task, unsigned* arrivals) {
   GridTeam<ROW_LANES> team(arrivals);
-  inspect_graph(team, DeviceEdges{num_rows, num_columns, offsets, columns}, num_entries, *inspection);
+  match_cardinality<FOREST>(team, edges, task);
+}
+
+PROGRAM(match_block, 1024)(DeviceEdges edges, Task task, unsigned* arrivals) {
+  BlockTeam<ROW_LANES> team(arrivals);
+  match_cardinality<FOREST>(team, edges, task);
+}
+
+PROGRAM(inspect_grid, 1024)(DeviceEdges edges, Count num_entries, Inspection* inspection, unsigned* arrivals) {
+  GridTeam<ROW_LANES> team(arrivals);
+  inspect_graph(team, edges, num_entries, *inspection);
 }
 #endif

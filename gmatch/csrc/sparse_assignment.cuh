@@ -162,21 +162,17 @@ DEVICE Count sparse_assignment_workspace_size(const Costs& costs) {
 // that share a row.
 #if defined(PROGRAM) && defined(SPARSE_COST)
 using SparseDeviceCosts = SparseCosts<SPARSE_COST, SPARSE_OFFSET, SPARSE_COLUMN>;
+using SparseDual = SparseDeviceCosts::Dual;
 
-#define ASSIGN_SPARSE_PARAMETERS                                                                                       \
-  int num_rows, int num_columns, const SPARSE_OFFSET *offsets, const SPARSE_COLUMN *columns, const SPARSE_COST *costs, \
-      int maximize, Vertex *row_match, Vertex *col_match, SparseDeviceCosts::Dual *u, SparseDeviceCosts::Dual *v,      \
-      Vertex *levels, Vertex *augmentations, char *workspace, Progress *progress, Report *report, int start,           \
-      int has_duals, int many_paths, SparseDeviceCosts::Dual spread, unsigned *arrivals
-#define ASSIGN_SPARSE(Team)                                                                                      \
-  Team team(arrivals);                                                                                           \
-  assign_stored(team, SparseDeviceCosts{num_rows, num_columns, offsets, columns, costs, maximize != 0},          \
-                AssignmentTask<SparseDeviceCosts::Dual>{{num_rows, num_columns, row_match, col_match}, u, v,     \
-                                                        {levels, augmentations}, workspace, progress, report,    \
-                                                        static_cast<AssignmentStart>(start), has_duals != 0,     \
-                                                        many_paths != 0},                                        \
-                spread)
+PROGRAM(assign_sparse_grid, 512)
+(SparseDeviceCosts costs, AssignmentTask<SparseDual> task, SparseDual spread, unsigned* arrivals) {
+  GridTeam<ROW_LANES> team(arrivals);
+  assign_stored(team, costs, task, spread);
+}
 
-PROGRAM(assign_sparse_grid, 512)(ASSIGN_SPARSE_PARAMETERS) { ASSIGN_SPARSE(GridTeam<ROW_LANES>); }
-PROGRAM(assign_sparse_block, 512)(ASSIGN_SPARSE_PARAMETERS) { ASSIGN_SPARSE(BlockTeam<ROW_LANES>); }
+PROGRAM(assign_sparse_block, 512)
+(SparseDeviceCosts costs, AssignmentTask<SparseDual> task, SparseDual spread, unsigned* arrivals) {
+  BlockTeam<ROW_LANES> team(arrivals);
+  assign_stored(team, costs, task, spread);
+}
 #endif

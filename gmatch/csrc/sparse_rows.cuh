@@ -36,17 +36,14 @@ DEVICE void find_entries(Team& team, const Edges& edges, const Vertex* row_match
 #if defined(PROGRAM) && defined(OFFSET_OF_ROWS)
 using RowsOnDevice = CsrEdges<OFFSET_OF_ROWS, COLUMN_OF_ROWS>;
 
-PROGRAM(count_unsorted_grid, 512)
-(int num_rows, int num_columns, const OFFSET_OF_ROWS* offsets, const COLUMN_OF_ROWS* columns, Count* num_unsorted,
- unsigned* arrivals) {
+PROGRAM(count_unsorted_grid, 512)(RowsOnDevice rows, Count* num_unsorted, unsigned* arrivals) {
   GridTeam<ROW_LANES> team(arrivals);
-  count_unsorted(team, RowsOnDevice{num_rows, num_columns, offsets, columns}, num_unsorted);
+  count_unsorted(team, rows, num_unsorted);
 }
 
 PROGRAM(find_entries_grid, 512)
-(int num_rows, int num_columns, const OFFSET_OF_ROWS* offsets, const COLUMN_OF_ROWS* columns, const Vertex* row_match,
- Count* positions, unsigned* arrivals) {
+(RowsOnDevice rows, const Vertex* row_match, Count* positions, unsigned* arrivals) {
   GridTeam<ROW_LANES> team(arrivals);
-  find_entries(team, RowsOnDevice{num_rows, num_columns, offsets, columns}, row_match, positions);
+  find_entries(team, rows, row_match, positions);
 }
 #endif

@@ -5,6 +5,12 @@
 #include "assignment.cuh"
 
 template <class Cost>
+DenseCosts<Cost> dense_costs(const Matrix<Cost>& matrix) {
+  return {matrix.rows,          matrix.columns,  matrix.first(),        matrix.row_stride,
+          matrix.column_stride, matrix.maximize, matrix.limit_or_none()};
+}
+
+template <class Cost>
 struct Call {
   using Dual = typename DualOf<Cost>::type;
 
@@ -20,6 +26,19 @@ struct Call {
   // For workspace sizes, which Python asks for by shape, whatever the cost.
   DenseCosts<double> shape() const { return {matrix.rows, matrix.columns, nullptr, 0, 0, false, 0}; }
   Count team_tile() const { return static_cast<Count>(launch.blocks) * launch.threads * DEVICE_TILE; }
+
+  AssignmentTask<Dual> task(char* workspace, bool many_paths) {
+    return {{matrix.rows, matrix.columns, answer.row_match.data(), answer.col_match.data()},
+            answer.u.data(),
+            answer.v.data(),
+            {levels.data(), augmentations.data()},
+            workspace,
+            &progress,
+            &report,
+            start,
+            has_duals,
+            many_paths};
+  }
 
   std::string judge() {
     answer.size = report.size;

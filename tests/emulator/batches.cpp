@@ -122,12 +122,13 @@ int main(int argc, char** argv) {
     noise.size = noise.start_size = noise.phases = noise.dual_steps = 77;
     Answers answers{std::vector<Vertex>(rows, 77), std::vector<Vertex>(columns, 77), std::vector<DualOfCost>(rows, 77),
                     std::vector<DualOfCost>(columns, 77), std::vector<Cost>(rows, 77), std::vector<Report>(count, noise)};
-    emulator::launch(launch, [&] {
-      assign_batch(problems.layout.data(), problems.step, count, problems.most_rows, problems.most_columns,
-                   problems.entries.data(), problems.maximize, DenseCosts<Cost>::infinite(), answers.row_match.data(),
-                   answers.col_match.data(), answers.u.data(), answers.v.data(), answers.pair_costs.data(),
-                   answers.reports.data(), start, many_paths, workspace.data(), bytes, is_near ? bytes : 0, &next);
-    });
+    const Batch<Cost> batch{problems.layout.data(),    problems.step,           count,
+                            problems.most_rows,        problems.most_columns,   problems.entries.data(),
+                            problems.maximize,         DenseCosts<Cost>::infinite(),
+                            answers.row_match.data(),  answers.col_match.data(), answers.u.data(),
+                            answers.v.data(),          answers.pair_costs.data(), answers.reports.data(),
+                            static_cast<AssignmentStart>(start), many_paths};
+    emulator::launch(launch, [&] { assign_batch(batch, workspace.data(), bytes, is_near ? bytes : 0, &next); });
     for (int p = 0; p < count; ++p) {
       const std::string wrong = judge(problems, answers, p);
       if (!wrong.empty()) return "problem " + std::to_string(p) + ": " + wrong;

@@ -29,6 +29,7 @@ struct Arrays {
 
   explicit Arrays(const Graph& graph)
       : offsets(graph.offsets.begin(), graph.offsets.end()), columns(graph.indices.begin(), graph.indices.end()) {}
+  DeviceEdges edges(const Graph& graph) const { return {graph.rows, graph.columns, offsets.data(), columns.data()}; }
 };
 
 struct Answer {
@@ -110,11 +111,16 @@ static std::string match(Random& random, const Graph& graph) {
   Progress progress{};
   Report report{};
   const Arrays arrays(graph);
+  const Task task{{graph.rows, graph.columns, answer.row_match.data(), answer.col_match.data()},
+                  answer.reached.data(),
+                  {levels.data(), augmentations.data()},
+                  workspace.data(),
+                  &progress,
+                  &report,
+                  start,
+                  shortest_only};
   emulator::launch(launch, [&] {
-    (one_block ? match_block : match_grid)(
-        graph.rows, graph.columns, arrays.offsets.data(), arrays.columns.data(), answer.row_match.data(),
-        answer.col_match.data(), answer.reached.data(), levels.data(), augmentations.data(), workspace.data(),
-        &progress, &report, static_cast<int>(start), shortest_only, arrivals);
+    (one_block ? match_block : match_grid)(arrays.edges(graph), task, arrivals);
   });
   answer.size = report.size;
   if (start == Start::earlier) {
@@ -143,8 +149,7 @@ static std::string inspect(Random& random, Graph graph) {
   Inspection found{};
   const Arrays arrays(graph);
   emulator::launch(draw_launch(random), [&] {
-    inspect_grid(graph.rows, graph.columns, arrays.offsets.data(), arrays.columns.data(), arrays.columns.size(), &found,
-                 arrivals);
+    inspect_grid(arrays.edges(graph), arrays.columns.size(), &found, arrivals);
   });
   if (found.falling_offsets != falling_offsets) return "an inspection that miscounts offsets";
   if (found.bad_columns != bad_columns) return "an inspection that miscounts columns";

@@ -8,16 +8,9 @@ int main(int argc, char** argv) {
     const int largest = random() % 3 == 0 ? 240 : 40;  // a row of the core has no room for 240 columns
     auto call = draw_call(random, draw_matrix<CORE_COST>(random, largest), STARTS, false, MOST_REPRICINGS + 2);
     const Noise workspace(random, core_workspace_size(call.shape(), call.team_tile()));
-    const auto& matrix = call.matrix;
-    auto& answer = call.answer;
-    const auto spread = dual_spread(matrix);
-    emulator::launch(call.launch, [&] {
-      assign_core_grid(matrix.rows, matrix.columns, matrix.first(), matrix.row_stride, matrix.column_stride,
-                       matrix.maximize, matrix.limit_or_none(), answer.row_match.data(), answer.col_match.data(),
-                       answer.u.data(), answer.v.data(), call.levels.data(), call.augmentations.data(),
-                       workspace.data(), &call.progress, &call.report, static_cast<int>(call.start), call.has_duals,
-                       spread, arrivals);
-    });
+    const auto task = call.task(workspace.data(), true);
+    const auto spread = dual_spread(call.matrix);
+    emulator::launch(call.launch, [&] { assign_core_grid(dense_costs(call.matrix), task, spread, arrivals); });
     return call.judge();
   });
 }

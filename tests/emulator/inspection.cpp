@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     emulator::instance += ": " + matrix.name + ", " + name_of(launch);
     CostInspection found{1, 2, 3, 4, 5, 6};
     emulator::launch(launch, [&] {
-      inspect_costs_grid(matrix.first(), matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride, &found,
+      inspect_costs_grid({matrix.first(), matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride}, &found,
                          arrivals);
     });
     const CostInspection seen = seen_in(matrix);

@@ -48,19 +48,14 @@ int main(int argc, char** argv) {
     emulator::instance += ", form " + std::to_string(static_cast<int>(form));
     auto call = draw_call(random, draw_matrix_with_slacks(random), STARTS);
     const Noise workspace(random, munkres_workspace_size(call.shape(), call.team_tile()));
-    const auto& matrix = call.matrix;
-    auto& answer = call.answer;
-    std::vector<SLACK> slacks(static_cast<std::size_t>(matrix.rows) * matrix.columns);
+    const auto task = call.task(workspace.data(), false);
+    std::vector<SLACK> slacks(static_cast<std::size_t>(call.matrix.rows) * call.matrix.columns);
     DualOfCost least = DenseCosts<COST>::infinite();
     launch_form(form, call, least, [&](auto* program) {
       emulator::Launch launch = call.launch;
       launch.seed = random();
       emulator::launch(launch, [&] {
-        program(matrix.rows, matrix.columns, matrix.first(), matrix.row_stride, matrix.column_stride, matrix.maximize,
-                matrix.limit_or_none(), answer.row_match.data(), answer.col_match.data(), answer.u.data(),
-                answer.v.data(), call.levels.data(), call.augmentations.data(), workspace.data(), &call.progress,
-                &call.report, static_cast<int>(call.start), call.has_duals, static_cast<int>(form), slacks.data(),
-                &least, arrivals);
+        program(dense_costs(call.matrix), task, static_cast<int>(form), slacks.data(), &least, arrivals);
       });
     });
     return call.judge();

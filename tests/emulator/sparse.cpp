@@ -43,18 +43,17 @@ int main(int argc, char** argv) {
     const bool one_block = random() % 3 == 0, many_paths = random() % 2;
     auto call = draw_call(random, draw_sparse_matrix(random), STARTS, one_block);
     const auto& matrix = call.matrix;
-    auto& answer = call.answer;
     if (matrix.rows != matrix.columns) call.has_duals = false;  // as gmatch/backends/gpu.py
     const auto range = range_of(matrix);
     const Rows rows = rows_of(matrix);
     const Noise workspace(random, sparse_assignment_workspace_size(SparseCosts<double, Count, Count>{
                                       matrix.rows, matrix.columns, nullptr, nullptr, nullptr, false}));
+    const SparseDeviceCosts costs{matrix.rows,         matrix.columns,    rows.offsets.data(),
+                                  rows.columns.data(), rows.costs.data(), matrix.maximize};
+    const auto task = call.task(workspace.data(), many_paths);
+    const auto spread = matrix.rows * (range.highest - range.lowest);
     emulator::launch(call.launch, [&] {
-      (one_block ? assign_sparse_block : assign_sparse_grid)(
-          matrix.rows, matrix.columns, rows.offsets.data(), rows.columns.data(), rows.costs.data(), matrix.maximize,
-          answer.row_match.data(), answer.col_match.data(), answer.u.data(), answer.v.data(), call.levels.data(),
-          call.augmentations.data(), workspace.data(), &call.progress, &call.report, static_cast<int>(call.start),
-          call.has_duals, many_paths, matrix.rows * (range.highest - range.lowest), arrivals);
+      (one_block ? assign_sparse_block : assign_sparse_grid)(costs, task, spread, arrivals);
     });
     return call.judge();
   });

@@ -14,14 +14,9 @@ int main(int argc, char** argv) {
     const bool one_block = random() % 3 == 0, many_paths = random() % 2;
     auto call = draw_call(random, draw_matrix<COST>(random, LARGEST), STARTS, one_block);
     const Noise workspace(random, assignment_workspace_size<EDGES<double>>(call.shape(), call.team_tile()));
-    const auto& matrix = call.matrix;
-    auto& answer = call.answer;
+    const auto task = call.task(workspace.data(), many_paths);
     emulator::launch(call.launch, [&] {
-      (one_block ? assign_block : assign_grid)(
-          matrix.rows, matrix.columns, matrix.first(), matrix.row_stride, matrix.column_stride, matrix.maximize,
-          matrix.limit_or_none(), answer.row_match.data(), answer.col_match.data(), answer.u.data(), answer.v.data(),
-          call.levels.data(), call.augmentations.data(), workspace.data(), &call.progress, &call.report,
-          static_cast<int>(call.start), call.has_duals, many_paths, arrivals);
+      (one_block ? assign_block : assign_grid)(dense_costs(call.matrix), task, arrivals);
     });
     return starts_short(call) ? "a start that leaves rows without a column" : call.judge();
   });
