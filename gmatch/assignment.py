@@ -12,10 +12,10 @@ import numpy as np
 from .backends import backend_for
 from .batch import CostBatch, is_batch, solve_batch
 from .certificate import verify
-from .costs import DenseCosts
+from .costs import DenseCosts, as_dense_array, truth_of
 from .errors import Infeasible, InvalidInput
 from .matching import max_matching
-from .methods import JV, Core, Tree, assignment_method_of, batch_method_of, bids_pay
+from .methods import JV, Core, SerialCore, Tree, assignment_method_of, batch_method_of, bids_pay
 from .result import STEPS, Assignment, AssignmentBatch, Status, all_others, witness_of
 from .small import SOLVERS_OF_SMALL
 from .sparse_costs import SparseCosts, costs_of
@@ -142,9 +142,9 @@ def lap(
         and Volgenant's augmenting row reduction, all rows at once). ``"regret"`` matches by Vogel's rule: a column
         goes to the row that would lose most by its second best (Kawtikwar, Cravens and Yang's report). ``"auto"`` is
         ``"bids"`` for ``"tree"`` and ``"classical"`` where few of the costs tie, else ``"reduce"``. ``"jv"`` and
-        ``"core"`` have starts of their own; sparse costs take no bids and no regret. An array holds the column of each
-        row, -1 for a free one; it is checked, never changed, and the method keeps what it can of it. An Assignment
-        also brings its duals.
+        ``"core"`` have starts of their own, which ``stats`` calls ``"reduce"``; sparse costs take no bids and no
+        regret. An array holds the column of each row, -1 for a free one; it is checked, never changed, and the method
+        keeps what it can of it. An Assignment also brings its duals.
     duals : (u, v), arrays of shapes (rows,) and (columns,)
         Duals to start from, such as those of an earlier `Assignment`: after a small change of the costs a small part
         of the work remains. They need not be feasible. Of the minimisation form: those of ``-cost`` when maximizing.
@@ -211,17 +211,20 @@ def lap(
     problem. Parallel Computing 57 (2016).
     """
     if type(cost) is ndarray and (
-        type(initial) is str and initial == "auto" and infeasible == "raise"
-        and not certify and not deterministic and duals is None and cost_limit is None
+        type(initial) is str and initial == "auto" and type(infeasible) is str and infeasible == "raise"
+        and (maximize is False or maximize is True) and certify is False and deterministic is False
+        and duals is None and cost_limit is None
         and (device is None or type(device) is str and device == "cpu")
         and (threads is None or type(threads) is int and threads == 1) and sizes is None and mask is None
     ):  # fmt: skip
         solvers = SOLVERS_OF_SMALL.get(method if type(method) is str else type(method))
-        quick = None if solvers is None else solvers[1 if maximize else 0](cost)
+        quick = None if solvers is None else solvers[maximize](cost)
         if quick is not None:
             return quick
-    if infeasible not in ("raise", "partial"):
+    if not isinstance(infeasible, str) or infeasible not in ("raise", "partial"):
         raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {infeasible!r}")
+    maximize, deterministic = truth_of("maximize", maximize), truth_of("deterministic", deterministic)
+    certify = truth_of("certify", certify)
     if sizes is not None or mask is not None or is_batch(cost):
         batch = cost
         if not isinstance(cost, CostBatch):
@@ -269,7 +272,7 @@ def _lap_of_batch(
         )
     backend = backend_for(None, batch.device if device is None else device)
     chosen, reason = batch_method_of(method, backend.NAME, max(batch.shape[1:]))
-    start = _named_start(initial, bids_pay(chosen))
+    start = _own_start(chosen, _named_start(initial, bids_pay(chosen)))
 
     def solve_alone(number: int) -> Assignment:
         try:
@@ -510,6 +513,13 @@ def _named_start(name: str, by_bids: bool) -> AssignmentStart:
     return AssignmentStart.BIDS if by_bids else AssignmentStart.REDUCE
 
 
+def _own_start(method: AssignmentMethod, named: AssignmentStart) -> AssignmentStart:
+    """What a method starts from that is told a name: some have a start of their own, from minima."""
+    if isinstance(method, JV | SerialCore) or isinstance(method, Core) and named is not AssignmentStart.NONE:
+        return AssignmentStart.REDUCE
+    return named
+
+
 def _start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) -> _Start:
     """The start as a backend takes it: for `costs.array`, with copies of given arrays where the costs live."""
     given = None if isinstance(initial, str) else _checked_assignment(initial, costs)
@@ -522,7 +532,11 @@ def _start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) 
             raise InvalidInput(
                 f"unknown start {initial!r}; expected {', '.join(map(repr, STARTS))}, an Assignment, or an array"
             )
-        return _Start(_named_start(initial, isinstance(costs, DenseCosts) and bids_pay(method, costs)), None, v)
+        if isinstance(costs, DenseCosts):
+            kind = _own_start(method, _named_start(initial, bids_pay(method, costs)))
+        else:
+            kind = _named_start(initial, False)
+        return _Start(kind, None, v)
     row_match, col_match = given
     return _Start(AssignmentStart.GIVEN, col_match if costs.transposed else row_match, v)
 
@@ -544,14 +558,16 @@ def _checked_duals(what: str, duals: Any, costs: Costs) -> Any:
 
 
 def _checked_dual(what: str, name: str, given: Any, length: int, costs: Costs) -> Any:
-    array = given if hasattr(given, "dtype") else np.asarray(given)
+    array = as_dense_array(given, what)
     kinds, expected = ("i", "signed integers") if costs.dual_type is np.int64 else ("if", "real numbers")
-    if array.shape != (length,) or array.dtype.kind not in kinds:
+    # Of an empty list NumPy makes floats.
+    if array.shape != (length,) or length and array.dtype.kind not in kinds:
         raise InvalidInput(
             f"{what} must be {expected} for {costs.dtype} costs, and {name} of shape ({length},); got {array.dtype} of "
             f"shape {array.shape}"
         )
-    dual = backend_for(None, costs.device).to_device(array).astype(costs.dual_type)
+    with np.errstate(over="ignore"):  # of long doubles: they become infinite
+        dual = backend_for(None, costs.device).to_device(array).astype(costs.dual_type)
     infinite = (~np.isfinite(dual)).nonzero()[0]
     if len(infinite):
         vertex = int(infinite[0])
@@ -562,10 +578,8 @@ def _checked_dual(what: str, name: str, given: Any, length: int, costs: Costs) -
 def _checked_assignment(initial: Any, costs: Costs) -> tuple[Any, Any]:
     """Both sides of a given assignment as int32 arrays of our own, where the costs live."""
     rows, columns = costs.shape
-    given = initial.row_match if isinstance(initial, Assignment) else initial
-    if not hasattr(given, "dtype"):
-        given = np.asarray(given)
-    if given.dtype.kind not in "iu" or given.shape != (rows,):
+    given = as_dense_array(initial.row_match if isinstance(initial, Assignment) else initial, "initial")
+    if given.shape != (rows,) or rows and given.dtype.kind not in "iu":
         raise InvalidInput(
             f"initial must be an Assignment or an integer array of shape ({rows},), the column of each row or -1; "
             f"got {given.dtype} of shape {given.shape}"

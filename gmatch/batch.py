@@ -13,10 +13,12 @@ from .costs import (
     DenseCosts,
     as_dense_array,
     limit_of,
+    may_round,
     number_of,
     range_of,
     readable,
     refuse_overflow,
+    truth_of,
     type_with_limit,
 )
 from .errors import InvalidInput
@@ -37,7 +39,8 @@ class CostBatch:
     Parameters
     ----------
     cost : array, shape (problems, rows, columns), or sequence of matrices
-        Entries as for `DenseCosts`. Matrices of a sequence may differ in shape, and are copied into one array.
+        Entries as for `DenseCosts`. Matrices of a sequence may differ in shape and type, and are copied into one
+        array of a type that holds all; integers beyond 2**53 are refused beside floats.
     maximize : bool
     cost_limit : number, optional
         As for `DenseCosts`, for all problems.
@@ -69,7 +72,7 @@ class CostBatch:
         self.array: Any
         self.shapes: Any
         self.shape: tuple[int, int, int] = (0, 0, 0)
-        self.maximize = bool(maximize)
+        self.maximize = truth_of("maximize", maximize)
         self.places: list[tuple[Any, Any]] | None = None
         if isinstance(cost, list | tuple) and not _is_nested_list(cost):
             if sizes is not None or mask is not None:
@@ -173,6 +176,12 @@ class CostBatch:
         sizes = self.shapes.prod(axis=1)
         self._offsets = np.cumsum(sizes) - sizes
         dtype = np.result_type(*(matrix.dtype for matrix in matrices)) if matrices else np.dtype(np.float64)
+        for number, matrix in enumerate(matrices):
+            if may_round(matrix, dtype):
+                raise InvalidInput(
+                    f"problem {number}: integers beyond 2**53 must not be in a batch with floats, whose float64 does "
+                    "not hold them; use cost.astype(np.float64), or solve them apart"
+                )
         flat = [matrix.ravel().astype(dtype, copy=False) for matrix in matrices]
         self.array = _namespace(flat[0]).concatenate(flat) if flat else np.empty(0)
         rows, columns = self.shapes.max(axis=0, initial=0).tolist()
@@ -196,7 +205,7 @@ class CostBatch:
 
     def _apply(self, mask: Any) -> None:
         """Turns a mask into sizes, or takes what it leaves where the padding does not come last."""
-        mask = backend_for(None, "cpu").to_device(as_dense_array(mask))
+        mask = backend_for(None, "cpu").to_device(as_dense_array(mask, "mask"))
         if mask.dtype != np.bool_ or mask.shape != self.shape:
             raise InvalidInput(
                 f"mask must hold booleans, one for each cost, shape {self.shape}; got {mask.dtype} of shape "
@@ -359,7 +368,9 @@ def _checked_sizes(sizes: Any, shape: tuple[int, int, int]) -> Any:
     problems, rows, columns = shape
     if sizes is None:
         return np.full((problems, 2), (rows, columns), np.int64)
-    sizes = backend_for(None, "cpu").to_device(as_dense_array(sizes))
+    if isinstance(sizes, list | tuple) and not sizes:  # NumPy would make floats of one dimension of it
+        sizes = np.empty((0, 2), np.int64)
+    sizes = backend_for(None, "cpu").to_device(as_dense_array(sizes, "sizes"))
     if sizes.dtype.kind not in "iu" or sizes.shape != (problems, 2):
         raise InvalidInput(
             f"sizes must be integers of shape ({problems}, 2), the rows and columns of each problem; got {sizes.dtype} "
@@ -385,17 +396,22 @@ def _matrix_of(matrix: Any, number: int) -> Any:
         raise InvalidInput(f"problem {number}: {error}") from None
 
 
-def _dimensions(cost: Any) -> int:
+def _dimensions(cost: Any, most: int = 4) -> int:
+    """Of an array, or of nested lists, counted up to `most`: they may be deep, or hold themselves."""
     if hasattr(cost, "ndim"):
         return int(cost.ndim)
     if hasattr(cost, "shape"):
         return len(cost.shape)
-    return 1 + max(map(_dimensions, cost), default=0) if isinstance(cost, list | tuple) else 0
+    if not isinstance(cost, list | tuple) or not most:
+        return 0
+    return 1 + max((_dimensions(part, most - 1) for part in cost), default=0)
 
 
 def _is_nested_list(cost: Any) -> bool:
     """Whether plain lists hold plain lists of three dimensions in which all rows are as long: one array."""
     if not all(isinstance(matrix, list | tuple) for matrix in cost) or _dimensions(cost) != 3:
+        return False
+    if not all(isinstance(row, list | tuple) or _dimensions(row) == 1 for matrix in cost for row in matrix):
         return False
     return len({(len(matrix), *{len(row) for row in matrix}) for matrix in cost}) == 1
 

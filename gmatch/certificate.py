@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -13,7 +14,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from .backends import cpu, device_of
 from .batch import CostBatch
-from .costs import DenseCosts, blocks_of
+from .costs import WORKING_TYPES, DenseCosts, as_dense_array, as_matrix, blocks_of, may_round
 from .errors import CertificateError, InvalidInput
 from .problem import as_graph
 from .result import Assignment, AssignmentBatch, Decomposition, Matching, Status, all_others, exact_sum
@@ -105,6 +106,7 @@ def verify(
     Parameters
     ----------
     problem : as for `gmatch.max_matching` or `gmatch.lap`
+        Costs that became those of a wider type in a batch are taken in that type.
     result : Matching, Assignment, AssignmentBatch or Decomposition
         What they returned for the problem. An Assignment knows whether it was to maximize, and its limit.
 
@@ -132,7 +134,7 @@ def verify(
     Duals beyond 8 (rows + columns) times the largest finite cost are refused, as no solver needs them.
     """
     if isinstance(result, AssignmentBatch):
-        return [_verify_assignment(_problem_of(problem, result, k), result[k]) for k in range(len(result))]
+        return [_verify_assignment(cost, result[k]) for k, cost in enumerate(_problems_of(problem, result))]
     if isinstance(result, Assignment):
         from .sparse_certificate import verify_sparse_assignment
         from .sparse_costs import SparseCosts, is_sparse
@@ -149,20 +151,31 @@ def verify(
     )
 
 
-def _problem_of(batch: Any, result: AssignmentBatch, number: int) -> Any:
-    """The matrix of one problem, without its padding."""
-    if isinstance(batch, CostBatch):
-        return batch.costs_of(number)
+def _problems_of(batch: Any, result: AssignmentBatch) -> Iterator[Any]:
+    """The matrix of each problem, without its padding."""
+    if not isinstance(batch, CostBatch | list | tuple):
+        batch = as_dense_array(batch)
+        if batch.ndim != 3:
+            raise InvalidInput(f"expected costs of shape (problems, rows, columns); got {batch.ndim} dimensions")
     if len(batch) != len(result):
         raise InvalidInput(f"expected the costs of {len(result)} problems; got {len(batch)}")
-    matrix = batch[number]
-    if isinstance(matrix, list | tuple):
-        matrix = np.asarray(matrix)
-    if result.places is not None:
-        rows, columns = result.places[number]
-        return matrix[rows][:, columns]
-    rows, columns = result.shapes[number].tolist()
-    return matrix[:rows, :columns]
+    if isinstance(batch, CostBatch):
+        return map(batch.costs_of, range(len(batch)))
+    return (_without_padding(matrix, result, number) for number, matrix in enumerate(batch))
+
+
+def _without_padding(matrix: Any, result: AssignmentBatch, number: int) -> Any:
+    matrix = as_dense_array(matrix)
+    if matrix.ndim != 2:
+        raise InvalidInput(f"problem {number}: expected a matrix of costs; got {matrix.ndim} dimensions")
+    if result.places is None:
+        rows, columns = result.shapes[number].tolist()
+        return matrix[:rows, :columns]
+    shape = result.row_match.shape[1], result.col_match.shape[1]
+    if matrix.shape != shape:
+        raise InvalidInput(f"problem {number}: expected a matrix of shape {shape}; got {matrix.shape}")
+    rows, columns = result.places[number]
+    return matrix[rows][:, columns]
 
 
 def _verify_matching(graph: Any, matching: Matching) -> Certificate:
@@ -228,12 +241,14 @@ def _namespace(array: Any) -> Any:
 
 
 def _arrays_of(xp: Any, result: Any, *names: str) -> list[Any]:
-    for name in names:
-        array = getattr(result, name)
-        if getattr(array, "ndim", 0) != 1 or isinstance(array, np.ma.MaskedArray):
-            raise CertificateError(f"{name} must be a one-dimensional array without a mask; got "
-                                   f"{type(array).__name__} of shape {getattr(array, 'shape', ())}")  # fmt: skip
-    return [xp.asarray(getattr(result, name)) for name in names]
+    return [_vector(xp, name, getattr(result, name)) for name in names]
+
+
+def _vector(xp: Any, name: str, array: Any) -> Any:
+    if getattr(array, "ndim", 0) != 1 or isinstance(array, np.ma.MaskedArray):
+        raise CertificateError(f"{name} must be a one-dimensional array without a mask; got "
+                               f"{type(array).__name__} of shape {getattr(array, 'shape', ())}")  # fmt: skip
+    return xp.asarray(array)
 
 
 def _check_mates(xp: Any, row_match: Any, col_match: Any, shape: tuple[int, int]) -> None:
@@ -255,6 +270,8 @@ def _check_mates(xp: Any, row_match: Any, col_match: Any, shape: tuple[int, int]
 
 
 def _mask(xp: Any, numbers: Any, length: int, side: str) -> Any:
+    if numbers.dtype.kind not in "iu":
+        raise CertificateError(f"the cover's {side} numbers must be integers; got {numbers.dtype}")
     if len(numbers) and not (0 <= int(numbers.min()) and int(numbers.max()) < length):
         raise CertificateError(f"the cover's {side} numbers must be from 0 to {length - 1}")
     mask = xp.zeros(length, np.bool_)
@@ -294,7 +311,7 @@ def _verify_assignment(cost: Any, assignment: Assignment) -> AssignmentCertifica
     row_match, col_match = _arrays_of(xp, assignment, "row_match", "col_match")
     _check_mates(xp, row_match, col_match, costs.shape)
     _check_pairs(xp, costs, row_match, assignment)
-    u, v = _checked_dual(xp, "u", assignment.u, costs), _checked_dual(xp, "v", assignment.v, costs)
+    u, v = _checked_duals(xp, assignment, costs)
     cover = _checked_cover(xp, costs, assignment)
     if costs.transposed:
         row_match, col_match, u, v = col_match, row_match, v, u
@@ -319,9 +336,18 @@ def _certificate(assignment: Assignment, gap: int | float, tolerance: int | floa
 
 def _costs_of(cost: Any, assignment: Assignment) -> DenseCosts:
     if not isinstance(cost, DenseCosts):
-        return DenseCosts(cost, maximize=assignment.maximize, cost_limit=assignment.cost_limit)
+        array = _in_type_of(assignment, as_matrix(cost))
+        return DenseCosts(array, maximize=assignment.maximize, cost_limit=assignment.cost_limit)
     _refuse_costs_of_others(cost, assignment)
     return cost
+
+
+def _in_type_of(assignment: Assignment, array: Any) -> Any:
+    """The costs in the type of the assignment if that is wider, as for a batch of several types; see `CostBatch`."""
+    dtype = getattr(assignment.pair_costs, "dtype", None)
+    if dtype == array.dtype or dtype not in WORKING_TYPES or np.result_type(array.dtype, dtype) != dtype:
+        return array
+    return array if may_round(array, dtype) else array.astype(dtype)
 
 
 def _refuse_costs_of_others(costs: DenseCosts | SparseCosts, assignment: Assignment) -> None:
@@ -336,7 +362,7 @@ def _check_pairs(xp: Any, costs: DenseCosts, row_match: Any, assignment: Assignm
     """That pairs may be made, cost what the assignment says, and are as many as its status says."""
     rows = (row_match >= 0).nonzero()[0]
     entries = costs.matrix[rows, row_match[rows]]
-    claimed = xp.asarray(assignment.pair_costs)
+    (claimed,) = _arrays_of(xp, assignment, "pair_costs")
     if claimed.shape != entries.shape or claimed.dtype != costs.dtype or bool((claimed != entries).any()):
         raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
     values = _minimised(xp, costs, entries)
@@ -358,17 +384,18 @@ def _check_pairs(xp: Any, costs: DenseCosts, row_match: Any, assignment: Assignm
         )
 
 
-def _checked_dual(xp: Any, name: str, given: Any, costs: DenseCosts | SparseCosts) -> Any:
-    dual, length = xp.asarray(given), costs.shape["uv".index(name)]
-    if dual.shape != (length,) or dual.dtype != costs.dual_type:
-        raise CertificateError(
-            f"{name} must hold {length} duals of type {np.dtype(costs.dual_type)}; got {dual.dtype} of shape "
-            f"{dual.shape}"
-        )
-    infinite = (~xp.isfinite(dual)).nonzero()[0]
-    if len(infinite):
-        raise CertificateError(f"{name}[{int(infinite[0])}] is {dual[infinite[0]].item()}, which is no dual")
-    return dual
+def _checked_duals(xp: Any, assignment: Assignment, costs: DenseCosts | SparseCosts) -> list[Any]:
+    duals = _arrays_of(xp, assignment, "u", "v")
+    for name, dual, length in zip("uv", duals, costs.shape, strict=True):
+        if dual.shape != (length,) or dual.dtype != costs.dual_type:
+            raise CertificateError(
+                f"{name} must hold {length} duals of type {np.dtype(costs.dual_type)}; got {dual.dtype} of shape "
+                f"{dual.shape}"
+            )
+        infinite = (~xp.isfinite(dual)).nonzero()[0]
+        if len(infinite):
+            raise CertificateError(f"{name}[{int(infinite[0])}] is {dual[infinite[0]].item()}, which is no dual")
+    return duals
 
 
 def _cover_of(xp: Any, assignment: Assignment, shape: tuple[int, int]) -> tuple[tuple[Any, Any], list[Any]]:
@@ -376,8 +403,9 @@ def _cover_of(xp: Any, assignment: Assignment, shape: tuple[int, int]) -> tuple[
     given: Any = assignment.cover
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise CertificateError(f"the cover must be the numbers of rows and those of columns; got {given!r}")
-    cover = xp.asarray(given[0]), xp.asarray(given[1])
-    in_cover = [_mask(xp, *side) for side in zip(cover, shape, ("row", "column"), strict=True)]
+    sides = "row", "column"
+    cover = tuple(_vector(xp, f"{side}s of the cover", part) for side, part in zip(sides, given, strict=True))
+    in_cover = [_mask(xp, *side) for side in zip(cover, shape, sides, strict=True)]
     if len(cover[0]) + len(cover[1]) != assignment.size:
         raise CertificateError(
             f"the cover has {len(cover[0])} rows and {len(cover[1])} columns, not {assignment.size} vertices: the "
@@ -497,12 +525,17 @@ def _tolerance(costs: DenseCosts | SparseCosts, u: Any, v: Any, pair_costs: Any)
 
 
 def _refuse_large_duals(costs: DenseCosts | SparseCosts, part: Any, base: int | float) -> None:
-    """Integers: slacks must not overflow. Those of a solver cannot, see `DenseCosts`."""
+    """Integers: sums of the costs less `base`, of u less `base` and of v must not overflow.
+
+    Those of a solver do not, see `DenseCosts`: if all u are large, all v are small.
+    """
     if costs.dual_type is not np.int64:
         return
-    u, v = ([int(dual.min()), int(dual.max())] if dual.size else [base, base] for dual in (part.u, part.v))
-    spread = costs.highest - costs.lowest
-    if max(abs(dual - base) for dual in u) + max(map(abs, v)) + spread >= 2**63:
+    u, v = (
+        (min(0, int(dual.min()) - less), max(0, int(dual.max()) - less)) if dual.size else (0, 0)
+        for dual, less in ((part.u, base), (part.v, 0))
+    )
+    if max(-u[0] - v[0], u[1] + v[1]) + costs.highest - costs.lowest >= 2**63:
         raise CertificateError("the duals are too large for costs of this range: their sums could overflow int64")
 
 

@@ -41,6 +41,8 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
         ``"cost matrix is infeasible"``.
     TypeError
         For types that do not convert to float64 safely.
+    InvalidInput
+        A ValueError, where SciPy answers: for floats so large that sums of them could overflow, as `DenseCosts` says.
 
     Notes
     -----
@@ -115,6 +117,8 @@ def min_weight_full_bipartite_matching(
         ``"graph must be sparse"``, ``"graph must be in CSC, CSR, or COO format."``
     ValueError
         ``"no full matching exists"``
+    InvalidInput
+        A ValueError, where SciPy answers: for floats so large that sums of them could overflow, as `SparseCosts` says.
 
     Notes
     -----

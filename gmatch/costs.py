@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from .errors import InvalidInput
 
 MAX_VERTICES = 2**31 - 2
 EXACT_IN_FLOAT64 = 2**53
+# What the programs take for a forbidden pair: no cost, limit or dual may reach it.
+INFINITE_INTEGER = 2**63 - 1
 # Duals, slacks, distances and the marks of the programs stay within so many spreads of the costs: see DenseCosts.
 SPREADS = 32
 # Entries that a check in array code looks at together: few enough to stay in a cache, many enough to hide a launch.
@@ -41,8 +44,8 @@ class DenseCosts:
     cost : array, shape (rows, columns)
         NumPy or CuPy array, anything with ``__cuda_array_interface__``, ``__dlpack__`` or ``__array__`` (so PyTorch
         tensors), or nested lists. In any order and with any strides. int32, int64, float32 and float64 are used as
-        they lie; bool, int8, int16, uint8 and uint16 are copied to int32, uint32 and uint64 (up to 2**63 - 1) to
-        int64, float16 and bfloat16 to float32. +inf forbids a pair, or -inf when maximizing.
+        they lie; bool, int8, int16, uint8 and uint16 are copied to int32, uint32 and uint64 (below 2**63 - 1)
+        to int64, float16 and bfloat16 to float32. +inf forbids a pair, or -inf when maximizing.
     maximize : bool
         Whether the dearest assignment is wanted. Nothing is negated here: the programs do that as they read.
     cost_limit : number, optional
@@ -79,8 +82,8 @@ class DenseCosts:
     ------
     InvalidInput
         If the costs are not a matrix of such numbers, or hold NaN or the infinity that forbids nothing; or if sums of
-        costs could overflow: ``32 * (highest - lowest) + max(-lowest, highest)`` must be below 2**63 for integers, and
-        every answer is then exact; for floats, a like sum that grows with the number of pairs must be finite.
+        costs could overflow: ``32 * (highest - lowest) + max(-lowest, highest)`` must be below 2**63 - 1 for integers,
+        and every answer is then exact; for floats, a like sum that grows with the number of pairs must be finite.
 
     Notes
     -----
@@ -104,11 +107,11 @@ class DenseCosts:
     device: Device
 
     def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None) -> None:
-        array = _matrix(cost)
+        array = as_matrix(cost)
         shape = rows, columns = array.shape
         device = device_of(array)
         dtype = array.dtype
-        maximize = bool(maximize)
+        maximize = truth_of("maximize", maximize)
         lowest, highest, forbids, whole = range_of(array, device, maximize)
         limit = None
         if cost_limit is not None:
@@ -163,14 +166,14 @@ class DenseCosts:
     def fits_core(self) -> bool:
         """Whether duals of a few entries of each row, along a path of all pairs, stay in the range of their type."""
         most = (SPREADS + 8 * len(self.array)) * (self.highest - self.lowest) + max(-self.lowest, self.highest)
-        return most < 2**63 if self.dual_type is np.int64 else math.isfinite(most)
+        return most < INFINITE_INTEGER if self.dual_type is np.int64 else math.isfinite(most)
 
     def dual_spread(self) -> int | float:
         """How far duals of columns may lie apart at the start; in an optimum they need not lie farther apart."""
         spread = self.highest - self.lowest
         if self.dual_type is np.float64:
             return spread * len(self.array) if self.forbids else spread
-        most = (2**63 - 1 - max(-self.lowest, self.highest)) // SPREADS
+        most = (INFINITE_INTEGER - 1 - max(-self.lowest, self.highest)) // SPREADS
         return min(spread, most - int(spread))
 
     def on(self, device: Device) -> DenseCosts:
@@ -239,7 +242,7 @@ def blocks_of(shape: tuple[int, int], device: Device) -> Iterator[slice]:
     return (slice(first, min(first + step, rows)) for first in range(0, rows, step))
 
 
-def _matrix(cost: Any) -> Any:
+def as_matrix(cost: Any) -> Any:
     """A matrix of a type the programs know, as they can read it; its values are not trusted yet."""
     array = as_dense_array(cost)
     if array.ndim != 2:
@@ -260,33 +263,60 @@ def readable(array: Any) -> Any:
     return array
 
 
-def as_dense_array(cost: Any) -> Any:
+def as_dense_array(given: Any, what: str = "cost") -> Any:
     """A NumPy or CuPy array that shares its memory with what was given, if that is an array of any library."""
-    if type(cost) is np.ndarray or device_of(cost) == "gpu":
-        return cost
-    if hasattr(cost, "format") and hasattr(cost, "nnz"):
+    if type(given) is np.ndarray or device_of(given) == "gpu":
+        return given
+    # By its type: a damaged matrix may raise when it is asked.
+    if what == "cost" and hasattr(type(given), "format") and hasattr(type(given), "nnz"):
         raise InvalidInput(
-            f"expected a dense matrix of costs; got a sparse {type(cost).__name__}; make a dense one, with inf (-inf "
+            f"expected a dense matrix of costs; got a sparse {type(given).__name__}; make a dense one, with inf (-inf "
             "when maximizing) for the pairs that are not stored"
         )
-    if isinstance(cost, np.ma.MaskedArray) and np.ma.is_masked(cost):
-        raise InvalidInput(
-            "cost must not be masked; use cost.astype(float).filled(inf) to forbid the masked pairs (-inf to maximize)"
-        )
-    if str(getattr(cost, "dtype", "")) == "torch.bfloat16":
-        cost = cost.float()
+    if _is_masked(given):
+        raise _masked(what)
+    if str(getattr(given, "dtype", "")) == "torch.bfloat16":
+        given = given.float()
     try:
-        if hasattr(cost, "__cuda_array_interface__"):
-            return backend_for(None, "gpu").to_device(cost)
-        if hasattr(cost, "__dlpack_device__") and cost.__dlpack_device__()[0] in DLPACK_CUDA:
-            return backend_for(None, "gpu").cupy.from_dlpack(cost)
-        if hasattr(cost, "__dlpack__") and not hasattr(cost, "__array__"):
-            return np.from_dlpack(cost)
-        return np.asarray(cost)
-    except (TypeError, ValueError, BufferError, RuntimeError) as error:
+        if hasattr(given, "__cuda_array_interface__"):
+            return backend_for(None, "gpu").to_device(given)
+        if hasattr(given, "__dlpack_device__") and given.__dlpack_device__()[0] in DLPACK_CUDA:
+            return backend_for(None, "gpu").cupy.from_dlpack(given)
+        if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
+            return np.from_dlpack(given)
+        return _array_of_lists(given, what) if isinstance(given, list | tuple) else np.asarray(given)
+    except (TypeError, ValueError, BufferError, RuntimeError, np.ma.MAError) as error:
         if isinstance(error, InvalidInput) or type(error).__module__.startswith("gmatch"):
             raise
-        raise InvalidInput(f"cost must be a matrix of numbers; got {type(cost).__name__} ({error})") from None
+        raise InvalidInput(f"{what} must be an array of numbers; got {type(given).__name__} ({error})") from None
+
+
+def _is_masked(given: Any) -> bool:
+    return isinstance(given, np.ma.MaskedArray) and bool(np.ma.is_masked(given))
+
+
+def _masked(what: str) -> InvalidInput:
+    advice = "; use cost.astype(float).filled(inf) to forbid the masked pairs (-inf to maximize)"
+    return InvalidInput(f"{what} must not be masked{advice if what == 'cost' else ''}")
+
+
+def _array_of_lists(given: Any, what: str) -> Any:
+    """What NumPy makes of nested lists; refused where it would drop the masks of rows, or round integers."""
+    array = np.asarray(given)
+    parts = [given]
+    for _ in range(array.ndim - 1):
+        parts = list(chain.from_iterable(part for part in parts if isinstance(part, list | tuple)))
+        if any(map(_is_masked, parts)):
+            raise _masked(what)
+    if array.dtype == np.float64:
+        large = np.isfinite(array) & (abs(array) >= EXACT_IN_FLOAT64)
+        for number in np.array(given, object)[large] if large.any() else ():
+            if isinstance(number, int | np.integer) and (number >= 2**63 or float(number) != int(number)):
+                raise InvalidInput(
+                    f"{what} must not mix {number} with smaller integers or with floats in a list: NumPy makes float64 "
+                    "of all, which may round; give an array, such as np.array(cost, np.float64)"
+                )
+    return array
 
 
 def _widened(array: Any) -> Any:
@@ -304,6 +334,21 @@ def _widened(array: Any) -> Any:
             f"cost must hold integers below 2**63; the largest is {int(array.max())}; use cost.astype(np.float64)"
         )
     return array.astype(wider)
+
+
+def may_round(array: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether an array is of integers that another type may not hold exactly."""
+    if dtype.kind != "f" or array.dtype != np.int64 or not array.size:
+        return False
+    return max(-int(array.min()), int(array.max())) > EXACT_IN_FLOAT64
+
+
+def truth_of(name: str, given: Any) -> bool:
+    """An option as a boolean: any truth, but not that of an array of several."""
+    try:
+        return bool(given)
+    except (TypeError, ValueError, RuntimeError):
+        raise InvalidInput(f"{name} must be True or False; got {type(given).__name__}") from None
 
 
 def _lies_by_columns(array: Any) -> bool:
@@ -331,6 +376,8 @@ def _what_is_wrong(array: Any, device: Device, nan: bool, maximize: bool) -> str
         if len(found[0]):
             entry = rows.start + int(found[0][0]), int(found[1][0])
             break
+    else:
+        return "cost must not be changed by another thread while it is read; it was, so give a copy"
     if nan:
         return f"cost must not hold NaN; entry {entry} does"
     return (
@@ -393,11 +440,11 @@ def type_with_limit(limit: int | float, array: Any, lowest: int | float, highest
 def refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pairs: int) -> None:
     """Raises if sums could leave the range of the duals' type."""
     spread, largest = highest - lowest, max(-lowest, highest)
-    if dtype.kind == "i" and SPREADS * spread + largest >= 2**63:
+    if dtype.kind == "i" and SPREADS * spread + largest >= INFINITE_INTEGER:
         raise InvalidInput(
             f"sums of these costs could overflow int64: {SPREADS} * (highest - lowest) + the largest magnitude must be "
-            f"below 2**63; got {SPREADS} * {spread} + {largest}; use cost.astype(np.float64), or divide by a common "
-            "factor"
+            f"below 2**63 - 1; got {SPREADS} * {spread} + {largest}; use cost.astype(np.float64), or divide by a "
+            "common factor"
         )
     if dtype.kind == "f" and not math.isfinite((SPREADS + 8 * pairs) * spread + pairs * largest):
         raise InvalidInput(

@@ -11,7 +11,7 @@ from .certificate import (
     _arrays_of,
     _certificate,
     _check_mates,
-    _checked_dual,
+    _checked_duals,
     _cover_of,
     _lowered_columns,
     _namespace,
@@ -53,11 +53,14 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCer
     xp = _namespace(costs.data)
     row_match, col_match = _arrays_of(xp, assignment, "row_match", "col_match")
     _check_mates(xp, row_match, col_match, costs.shape)
-    u, v = (_checked_dual(xp, name, getattr(assignment, name), costs) for name in "uv")
+    u, v = _checked_duals(xp, assignment, costs)
     rows, columns, values = costs.triples()
     pair_costs = _checked_pairs(xp, costs, row_match, (rows, columns, values), assignment)
     _check_size(costs, assignment)
     cover = _checked_cover(xp, costs, rows, columns, values, assignment)
+    if costs.limit is not None:
+        # Beyond the limit duals may not go anyway, and differences of dearer costs could overflow.
+        values = xp.minimum(values, costs.limit)
     tolerance = _tolerance(costs, u, v, pair_costs)
     matched = row_match[(row_match >= 0).nonzero()[0]]
     free_cost = costs.limit or 0
@@ -102,7 +105,8 @@ def _checked_pairs(
         if bool(wrong.any()):
             row = int(wrong.nonzero()[0][0])
             raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, which is {what}")
-    claimed, expected = xp.asarray(assignment.pair_costs), entries[(row_match >= 0).nonzero()[0]]
+    (claimed,) = _arrays_of(xp, assignment, "pair_costs")
+    expected = entries[(row_match >= 0).nonzero()[0]]
     if claimed.shape != expected.shape or claimed.dtype != costs.dtype or bool((claimed != expected).any()):
         raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
     return pair_costs

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,8 @@ def test_a_proof() -> None:
         (changed(col_match=[1, 0, 2, 1]), "column 3 is matched with 1, which is matched with 0"),
         (changed(pair_costs=[1, 2]), "pair_costs must hold the entries of the matched pairs, row by row; it does not"),
         (changed(pair_costs=[2, 1, 2]), "pair_costs must hold the entries of the matched pairs, row by row"),
-        (changed(pair_costs=np.array([1.0, 2, 2])), "pair_costs must hold the entries of the matched pairs"),
+        (changed(pair_costs=np.array([1.0, 2, 2])), "u must hold 3 duals of type float64; got int64 of shape (3,)"),
+        (changed(pair_costs=np.array(["1", "2", "2"])), "pair_costs must hold the entries of the matched pairs"),
         (
             changed(row_match=[1, 0, -1], col_match=[1, 0, -1, -1], pair_costs=[1, 2]),
             "the assignment has 2 of 3 pairs, and no cover that proves that there can be no more",
@@ -79,7 +81,9 @@ def test_a_proof() -> None:
             "the duals leave a gap of 1, more than the tolerance 0: the assignment is not proven cheapest",
         ),
         (changed(v=[0, -2, 0, -3]), "the duals leave a gap of 3, more than the tolerance 0"),
-        (changed(u=[2**62, 2, 2], v=[0, -(2**62), 0, 0]), "the duals are too large for costs of this range"),
+        (changed(u=[2**62, 2, 2], v=[0, -(2**62), 0, 0]), "u[0] + v[2] exceeds the cost of that pair by "),
+        (changed(u=[2**62, 2, 2], v=[2**62, 0, 0, 0]), "the duals are too large for costs of this range"),
+        (changed(u=[-(2**62), 2, 2], v=[-(2**62), 0, 0, 0]), "the duals are too large for costs of this range"),
         (changed(u=[-(2**63), 2, 2]), "the duals are too large for costs of this range"),
         (changed(maximize=True), "u[0] + v[3] exceeds the cost of that pair by 12: the duals are not feasible"),
         (
@@ -326,3 +330,66 @@ def test_what_is_no_result_is_refused(kind: Any) -> None:
         gmatch.verify(problem, dataclasses.replace(found, row_match=[0, 1, 2]))
     with pytest.raises(gmatch.CertificateError, match="the cover must be"):
         gmatch.verify(problem, dataclasses.replace(found, cover=3))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_limits_far_from_the_costs(kind: Any, maximize: bool) -> None:
+    """Their duals are as far from 0, on one side or the other."""
+    sign = -1 if maximize else 1
+    for costs in ([[1, 2], [3, 1]], [[1, 2, 3], [3, 1, 2]], [[1, 2], [3, 1], [2, 2]], [[2**63 - 1000, 5]]):
+        for dtype in (np.int32, np.int64):
+            if np.max(costs) > np.iinfo(dtype).max:
+                continue
+            problem = kind(np.array(costs, dtype) * dtype(sign))
+            for limit in (-(2**62) - 1, -(2**62), -(2**63) + 1000):
+                found = gmatch.lap(problem, cost_limit=sign * limit, maximize=maximize, certify=True)
+                assert found.size == 0 and found.status == "limited"
+            if kind is np.asarray:
+                assert gmatch.lap(problem[None], cost_limit=sign * limit, maximize=maximize, certify=True)[0].size == 0
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("offset", [2**62, -(2**62), 2**63 - 1000, 1000 - 2**63])
+def test_costs_far_from_zero_are_proven(kind: Any, offset: int) -> None:
+    for shape in ((3, 3), (2, 4), (4, 2)):
+        cost = offset + np.arange(math.prod(shape)).reshape(shape) % 5
+        for method in ("jv", "tree"):
+            found = gmatch.lap(kind(cost), method=method, certify=True)
+            assert gmatch.verify(kind(cost), found).cost == found.cost
+            wrong = dataclasses.replace(found, u=found.u + 1)
+            with pytest.raises(CertificateError, match="not feasible|too large|must not be above 0"):
+                gmatch.verify(kind(cost), wrong)
+
+
+EMPTY = np.array([], int)
+WRONG_COVERS = {
+    "lists": ([0, 1], []),
+    "nothing": (None, None),
+    "a number": (np.array(0), EMPTY),
+    "booleans": (np.array([True]), EMPTY),
+    "floats": (np.array([0.0]), EMPTY),
+    "two dimensions": (np.array([[0]]), EMPTY),
+    "strings": (EMPTY, np.array(["a"])),
+    "masked": (EMPTY, np.ma.array([0])),
+    "three": (EMPTY, EMPTY, EMPTY),
+}
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("cover", WRONG_COVERS.values(), ids=WRONG_COVERS)
+def test_covers_that_are_none(kind: Any, cover: tuple) -> None:
+    problem = kind(np.array([[1, INF], [2, INF]]))
+    found = gmatch.lap(problem, infeasible="partial", certify=True)
+    with pytest.raises(CertificateError, match="cover"):
+        gmatch.verify(problem, dataclasses.replace(found, cover=cover))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", ["pair_costs", "u", "v", "row_match", "col_match"])
+def test_fields_that_are_no_arrays(kind: Any, name: str) -> None:
+    problem = kind(np.array([[1, 2], [3, 1]]))
+    found = gmatch.lap(problem)
+    for wrong in (getattr(found, name).tolist(), None, [[0], [1, 2]], np.ma.array([1, 1]), np.array(1)):
+        with pytest.raises(CertificateError, match=f"^{name} must be a one-dimensional array without a mask; got "):
+            gmatch.verify(problem, dataclasses.replace(found, **{name: wrong}))

@@ -154,6 +154,9 @@ BAD = {
     "set": (gmatch.CostBatch(ONE), {"maximize": True}, "a CostBatch has its own maximize"),
     "method": (ONE, {"method": "munkres"}, "method 'munkres' solves one problem at a time"),
     "threads": (ONE, {"threads": 0}, "threads must be an integer from 1 to 1024, or None; got 0"),
+    "large integers and floats": (
+        [np.full((1, 1), 0.5, np.float32), np.array([[2**60 + 1, 0]])], {}, r"problem 1: integers beyond 2\*\*53 must"
+    ),
     "int64": (np.full((1, 2, 2), 2**62) * [[[1, -1], [1, 1]]], {}, "could overflow int64"),
 }  # fmt: skip
 
@@ -163,6 +166,55 @@ def test_bad_batches(name: str) -> None:
     cost, options, message = BAD[name]
     with pytest.raises(gmatch.InvalidInput, match=message):
         gmatch.lap(cost, **options)
+
+
+def test_matrices_of_several_types(device: str) -> None:
+    integers = np.array([[1, 2], [3, 1]])
+    for dtypes in (("int64", "int32", "uint8"), ("int64", "float32"), ("int32", "float32"), ("float32", "float64")):
+        for cost_limit in (None, 2):
+            given = [on(integers.astype(dtype), device) for dtype in dtypes]
+            batch = gmatch.lap(given, cost_limit=cost_limit)
+            for matrix, found, proof in zip(given, batch, gmatch.verify(given, batch), strict=True):
+                assert gmatch.verify(matrix, found) == proof and proof.cost == 2
+    assert gmatch.lap([integers * 2**51, integers / 2])[0].pair_costs.tolist() == [2.0**51] * 2
+    wide = gmatch.lap([integers, integers / 2])[0]
+    with pytest.raises(gmatch.CertificateError, match="pair_costs must hold the entries"):
+        gmatch.verify(integers * 2**54, wide)
+    with pytest.raises(gmatch.CertificateError, match="pair_costs must hold the entries"):
+        gmatch.verify(integers, gmatch.lap([integers.astype(np.int32)])[0])
+
+
+def test_no_sizes_for_no_problems() -> None:
+    for sizes in ([], (), np.empty((0, 2), int)):
+        assert len(gmatch.lap(np.empty((0, 2, 3)), sizes=sizes)) == 0
+    with pytest.raises(gmatch.InvalidInput, match=r"sizes must be integers of shape \(2, 2\)"):
+        gmatch.lap(ONE, sizes=[])
+
+
+@pytest.mark.parametrize(
+    "problem, message",
+    [
+        (None, r"expected costs of shape \(problems, rows, columns\); got 0 dimensions"),
+        (np.eye(2), r"expected costs of shape \(problems, rows, columns\); got 2 dimensions"),
+        ([np.eye(2)], "expected the costs of 2 problems; got 1"),
+        (gmatch.CostBatch([np.eye(2)] * 3), "expected the costs of 2 problems; got 3"),
+        ([np.eye(2)[0], np.eye(2)], "problem 0: expected a matrix of costs; got 1 dimensions"),
+        ([np.eye(2), None], "problem 1: expected a matrix of costs; got 0 dimensions"),
+        ([np.eye(2), [[1], [2, 3]]], "cost must be an array of numbers; got list"),
+    ],
+)
+def test_what_no_batch_can_be_verified_for(problem: Any, message: str) -> None:
+    batch = gmatch.lap([np.eye(2)] * 2)
+    with pytest.raises(gmatch.InvalidInput, match=message):
+        gmatch.verify(problem, batch)
+
+
+def test_smaller_matrices_than_a_mask_was_for() -> None:
+    cost, mask = np.random.default_rng(0).random((2, 3, 4)), np.ones((2, 3, 4), bool)
+    mask[:, 0] = False
+    batch = gmatch.lap(cost, mask=mask, certify=True)
+    with pytest.raises(gmatch.InvalidInput, match=r"problem 0: expected a matrix of shape \(3, 4\); got \(2, 2\)"):
+        gmatch.verify(cost[:, :2, :2], batch)
 
 
 def test_methods_of_batches_are_chosen_by_their_columns() -> None:

@@ -16,6 +16,7 @@ import scipy.optimize
 import scipy.sparse as sp
 import scipy.sparse.csgraph
 
+from gmatch import InvalidInput
 from gmatch.compat import linear_sum_assignment, min_weight_full_bipartite_matching
 
 try:
@@ -120,6 +121,16 @@ def test_maximize_is_any_truth(maximize: object) -> None:
 def test_it_does_what_scipy_does(cost: object, maximize: bool) -> None:
     ours = outcome(linear_sum_assignment, cost, maximize)
     assert ours == outcome(scipy.optimize.linear_sum_assignment, cost, maximize)
+
+
+def test_floats_of_which_sums_overflow_are_refused() -> None:
+    cost = [[1e308, -1e308], [-1e308, 1e308]]
+    for function, given in (
+        (linear_sum_assignment, cost),
+        (min_weight_full_bipartite_matching, sp.csr_array(cost)),
+    ):
+        with pytest.raises(InvalidInput, match="could overflow float64"):
+            function(given)
 
 
 def test_arguments_by_name_and_too_many() -> None:

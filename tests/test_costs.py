@@ -3,6 +3,7 @@
 import ctypes
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -155,7 +156,7 @@ def test_arrays_of_other_libraries() -> None:
         ),
         (
             NeedsGrad(),
-            "cost must be a matrix of numbers; got NeedsGrad (Can't call numpy() on Tensor that requires grad. Use "
+            "cost must be an array of numbers; got NeedsGrad (Can't call numpy() on Tensor that requires grad. Use "
             "tensor.detach().numpy() instead.)",
         ),
     ],
@@ -169,8 +170,74 @@ def test_what_is_no_matrix_of_numbers(cost: object, message: str) -> None:
 def test_long_doubles_and_ragged_lists() -> None:
     with pytest.raises(InvalidInput, match=r"got (float|long)\w+; use cost.astype\(np.float64\)$"):
         DenseCosts(np.eye(2).astype(np.longdouble))
-    with pytest.raises(InvalidInput, match="^cost must be a matrix of numbers; got list .*inhomogeneous shape"):
+    with pytest.raises(InvalidInput, match="^cost must be an array of numbers; got list .*inhomogeneous shape"):
         DenseCosts([[1, 2], [3]])
+
+
+@pytest.mark.parametrize(
+    "cost, number",
+    [
+        ([[2**63, 2**53 + 1], [1, 2]], 2**63),
+        ([[2**63, 0]], 2**63),
+        ([[0.5, 2**53 + 1]], 2**53 + 1),
+        (((np.inf, 0.5), (1, -(2**60) - 1)), -(2**60) - 1),
+        ([[np.int64(2**60 + 1), 0.5]], 2**60 + 1),
+        ([np.array([2**60 + 1]), np.array([0.5])], 2**60 + 1),
+    ],
+)
+def test_lists_of_integers_that_numpy_would_round(cost: Any, number: int) -> None:
+    for given in (cost, [cost, cost]):
+        with pytest.raises(InvalidInput, match=rf"cost must not mix {number} with smaller integers or with floats"):
+            gmatch.lap(given)
+
+
+def test_lists_of_large_numbers_that_numpy_holds() -> None:
+    for cost in ([[10**18, 0.5]], [[1e300, 1, np.inf]], [[2**62, 2**62 + 1]], [[2.0**70, 2**60]]):
+        assert DenseCosts(cost).matrix.tolist() == cost
+
+
+def test_masked_rows_in_lists() -> None:
+    masked, plain = np.ma.array([1.0, 2.0], mask=[True, False]), np.ma.array([5.0, 1.0])
+    for cost in ([masked, plain], [[plain, plain], [plain, masked]], [[1.0, 2.0], masked]):
+        with pytest.raises(InvalidInput, match="^cost must not be masked; use "):
+            gmatch.lap(cost)
+    assert gmatch.lap([plain, [0.0, 3.0]]).col_ind.tolist() == [1, 0]
+    with pytest.raises(InvalidInput, match="^cost must be an array of numbers; got list .*masked element"):
+        gmatch.lap([[np.ma.array(3, mask=True), 1]])
+
+
+def test_lists_that_are_deep_or_hold_themselves() -> None:
+    itself: list = []
+    itself.append(itself)
+    deep: list = []
+    for _ in range(10_000):
+        deep = [deep]
+    for cost in (itself, deep, [deep, deep], [[[1], 2]], [[[1], [2]], [3, 4]]):
+        with pytest.raises(InvalidInput, match="must be an array of numbers; got list|expected a matrix of costs"):
+            gmatch.lap(cost)
+
+
+def test_damaged_sparse_matrices_are_known_by_their_type() -> None:
+    damaged = sp.coo_array(np.eye(2))
+    damaged.data = damaged.data[:-1]
+    with pytest.raises(InvalidInput, match="^expected a dense matrix of costs; got a sparse coo_array"):
+        DenseCosts(damaged)
+
+
+@pytest.mark.parametrize("maximize", [np.array([True, False]), sp.eye_array(2)])
+def test_maximize_is_one_truth(maximize: Any) -> None:
+    for make in (DenseCosts, lambda cost, **options: CostBatch(cost[None], **options)):
+        with pytest.raises(InvalidInput, match=f"^maximize must be True or False; got {type(maximize).__name__}$"):
+            make(np.eye(2), maximize=maximize)
+        assert make(np.eye(2), maximize=np.array([1])).maximize is True
+
+
+@pytest.mark.parametrize("wrong", [(1.0, 2.0, True, False, False, False), (1.0, 2.0, False, False, True, False)])
+def test_costs_that_another_thread_changes(wrong: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was seen by the check is not there any more when it is looked for."""
+    monkeypatch.setattr("gmatch.backends.cpu.inspect_costs", lambda array: wrong)
+    with pytest.raises(InvalidInput, match="^cost must not be changed by another thread while it is read; it was, "):
+        DenseCosts(np.ones((2, 2)))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -244,21 +311,45 @@ def test_where_it_lives(device: str) -> None:
 
 class TestOverflow:
     def test_int64(self) -> None:
-        # 32 * spread + magnitude < 2**63
-        most = (2**63 - 1) // 33
+        # 32 * spread + magnitude < 2**63 - 1
+        most = (2**63 - 2) // 33
         assert DenseCosts(np.array([[0, most]])).highest == most
         assert DenseCosts(np.array([[0, -most]]), maximize=True).highest == most
         with pytest.raises(InvalidInput) as caught:
             DenseCosts(np.array([[0, most + 1]]))
         assert str(caught.value) == (
             "sums of these costs could overflow int64: 32 * (highest - lowest) + the largest magnitude must be below "
-            f"2**63; got 32 * {most + 1} + {most + 1}; use cost.astype(np.float64), or divide by a common factor"
+            f"2**63 - 1; got 32 * {most + 1} + {most + 1}; use cost.astype(np.float64), or divide by a common factor"
         )
         # A large magnitude with a small range is no harm, but for the number that has no opposite.
-        assert DenseCosts(np.full((3, 3), 2**63 - 1)).lowest == 2**63 - 1
+        assert DenseCosts(np.full((3, 3), 2**63 - 2)).lowest == 2**63 - 2
         for maximize in (False, True):
             with pytest.raises(InvalidInput, match="could overflow int64"):
                 DenseCosts(np.full((3, 3), -(2**63)), maximize=maximize)
+
+    @pytest.mark.parametrize("method", ["auto", "jv", "core", "tree", "classical", "munkres"])
+    def test_what_programs_take_for_forbidden_is_no_cost(self, method: str, device: str) -> None:
+        if device == "gpu" and method == "jv":
+            return
+        most = 2**63 - 1
+        for cost, maximize in (([[most]], False), ([[-most]], True), (np.array([[most]], np.uint64), False)):
+            for number in (cost, np.array([cost, cost])) if method not in ("core", "munkres") else (cost,):
+                with pytest.raises(
+                    InvalidInput, match=r"could overflow int64.* must be below 2\*\*63 - 1; got 32 \* 0 "
+                ):
+                    gmatch.lap(on(np.asarray(number), device), maximize=maximize, method=method)
+            there = on(np.full((3, 3), 1 - most if maximize else most - 1), device)
+            assert gmatch.lap(there, maximize=maximize, method=method, certify=True).size == 3
+
+    def test_nor_a_limit(self) -> None:
+        for most in (2**63 - 1, 2**63, 2**64):
+            for kind in (np.asarray, sp.csr_array):
+                for limit, maximize in ((-most, False), (most, True)):
+                    with pytest.raises(InvalidInput, match="could overflow int64"):
+                        gmatch.lap(kind(np.ones((2, 2), int)), cost_limit=limit, maximize=maximize)
+        assert DenseCosts(np.ones((2, 2), int), cost_limit=2**63 - 1).limit is None
+        with pytest.raises(InvalidInput, match="could overflow int64"):
+            gmatch.lap(sp.csr_array(np.ones((2, 2), int)), cost_limit=2**63 - 1)
 
     def test_int32_never_overflows(self) -> None:
         cost = np.array([[-(2**31), 2**31 - 1]], np.int32)

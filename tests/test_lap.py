@@ -154,6 +154,16 @@ def test_which_searches_start_from_bids(device: str) -> None:
         assert gmatch.lap(on(rng.random((3, 8, 8)), device), method=method).stats["initial"] == start
 
 
+@pytest.mark.parametrize("initial", ["auto", "reduce", "bids", "regret", "none"])
+@pytest.mark.parametrize("method", ["jv", "core"])
+def test_stats_name_the_start_that_was_made(method: str, initial: str) -> None:
+    cost = np.random.default_rng(5).random((200, 200))
+    assert gmatch.lap(cost, method=method, initial=initial, threads=2).stats["initial"] == (
+        "none" if (method, initial) == ("core", "none") else "reduce"
+    )
+    assert gmatch.lap(cost[None, :9, :9], method="jv", initial=initial, device="cpu").stats["initial"] == "reduce"
+
+
 @pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_no_rows_or_no_columns(shape: tuple, dtype: str, device: str) -> None:
@@ -511,6 +521,7 @@ class TestStarts:
             ([0, 1, -2], "initial must hold columns from 0 to 3, or -1; got -2 to 1"),
             ([1, -1, 1], "initial must be a matching; column 1 is given to more than one row"),
             ([0, 2, 1], "initial must not use forbidden pairs; row 1 has column 2"),
+            (np.ma.array([0, 1, 2], mask=[False, True, False]), "initial must not be masked"),
         ],
     )
     def test_starts_that_are_none(self, initial: object, message: str, device: str) -> None:
@@ -533,12 +544,31 @@ class TestStarts:
                 ([0.0] * 2, [0] * 3),
                 "duals must be signed integers for int64 costs, and u of shape (2,); got float64 of shape (2,)",
             ),
+            (([0, 0], np.ma.array([0] * 3, mask=[True, False, False])), "duals must not be masked"),
         ],
     )
     def test_duals_that_are_none(self, duals: object, message: str) -> None:
         with pytest.raises(gmatch.InvalidInput) as caught:
             gmatch.lap(np.zeros((2, 3), np.int64), duals=duals)
         assert str(caught.value) == message
+
+    def test_ragged_starts(self) -> None:
+        for options in ({"initial": [[0], [1, 2]]}, {"duals": ([[0], [1, 2]], [0, 0])}):
+            with pytest.raises(gmatch.InvalidInput, match="^(initial|duals) must be an array of numbers; got list"):
+                gmatch.lap(np.zeros((2, 2)), **options)
+
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+    def test_empty_lists_for_empty_sides(self, kind: Any) -> None:
+        cost = kind(np.empty((0, 3), int))
+        for initial in ([], ()):
+            assert gmatch.lap(cost, initial=initial).size == 0
+        assert gmatch.lap(cost, duals=([], [0, 0, 0])).size == gmatch.lap(cost.T, duals=([0, 0, 0], ())).size == 0
+
+    @pytest.mark.filterwarnings("error")
+    def test_long_doubles_that_no_float64_holds(self) -> None:
+        large = np.full(2, np.finfo(np.longdouble).max)
+        with pytest.raises(gmatch.InvalidInput, match=r"^duals must be finite; u\[0\] is inf$"):
+            gmatch.lap(np.eye(2), duals=(large, np.zeros(2)))
 
     def test_infinite_duals(self, device: str) -> None:
         with pytest.raises(gmatch.InvalidInput, match=r"^duals must be finite; v\[1\] is nan$"):
@@ -578,6 +608,18 @@ class TestOptions:
         with pytest.raises(gmatch.InvalidInput) as caught:
             gmatch.lap(self.COST, **options)
         assert str(caught.value) == message
+
+    @pytest.mark.parametrize("name", ["maximize", "deterministic", "certify", "infeasible"])
+    @pytest.mark.parametrize("value", [np.array([1, 2]), np.array(["raise", "raise"]), sp.eye_array(2)])
+    def test_options_are_no_arrays(self, name: str, value: Any) -> None:
+        for cost in (self.COST, sp.csr_array(self.COST), self.COST[None]):
+            with pytest.raises(gmatch.InvalidInput, match=f"^{name} must be "):
+                gmatch.lap(cost, **{name: value})
+
+    def test_options_are_any_truth(self) -> None:
+        for yes, no in ((np.True_, np.False_), (1, 0), (np.array(1), np.array(0))):
+            assert gmatch.lap(self.COST, maximize=yes, deterministic=yes, certify=yes).cost == 3.0
+            assert gmatch.lap(self.COST, maximize=no, deterministic=no, certify=no).cost == 0.0
 
     def test_methods_and_threads_that_are_none(self) -> None:
         with pytest.raises(gmatch.InvalidInput, match="^unknown method 'auction'; expected one of 'auto', 'jv', "):
