@@ -108,7 +108,8 @@ def verify(
     problem : as for `gmatch.max_matching` or `gmatch.lap`
         Costs that became those of a wider type in a batch are taken in that type.
     result : Matching, Assignment, AssignmentBatch or Decomposition
-        What they returned for the problem. An Assignment knows whether it was to maximize, and its limit.
+        What they returned for the problem, on either device. An Assignment knows whether it was to maximize, and its
+        limit.
 
     Returns
     -------
@@ -201,7 +202,7 @@ def _verify_matching(graph: Any, matching: Matching) -> Certificate:
         row = int(missing[0])
         raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, but they share no edge")
 
-    cover_rows, cover_columns = (xp.asarray(part) for part in matching.vertex_cover())
+    cover_rows, cover_columns = (_here(xp, part) for part in matching.vertex_cover())
     in_cover_row = _mask(xp, cover_rows, rows, "row")
     in_cover_column = _mask(xp, cover_columns, columns, "column")
     uncovered = (~(in_cover_row[row_of] | in_cover_column[entries])).nonzero()[0]
@@ -248,7 +249,12 @@ def _vector(xp: Any, name: str, array: Any) -> Any:
     if getattr(array, "ndim", 0) != 1 or isinstance(array, np.ma.MaskedArray):
         raise CertificateError(f"{name} must be a one-dimensional array without a mask; got "
                                f"{type(array).__name__} of shape {getattr(array, 'shape', ())}")  # fmt: skip
-    return xp.asarray(array)
+    return _here(xp, array)
+
+
+def _here(xp: Any, array: Any) -> Any:
+    """The array where the problem lives, which may be elsewhere than the result."""
+    return xp.asarray(cpu.to_device(array) if xp is np else array)
 
 
 def _check_mates(xp: Any, row_match: Any, col_match: Any, shape: tuple[int, int]) -> None:

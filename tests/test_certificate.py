@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from assignment_oracles import on
 from conftest import put
 
 import gmatch
@@ -74,6 +75,14 @@ def test_another_graph(device: str) -> None:
     with pytest.raises(CertificateError, match="is not covered"):
         gmatch.verify(other, gmatch.max_matching(graph))
     assert gmatch.verify(graph, gmatch.max_matching(graph)).size == 2
+
+
+def test_a_result_may_live_elsewhere(device: str) -> None:
+    for problem, solve in ((GRAPH, gmatch.max_matching), (np.eye(3), gmatch.lap), (GRAPH, gmatch.dulmage_mendelsohn)):
+        there = put(problem, device) if problem is GRAPH else on(problem, device)
+        assert gmatch.verify(problem, solve(there)) and gmatch.verify(there, solve(problem))
+    sparse = sp.csr_array(np.eye(3))
+    assert gmatch.verify(sparse, gmatch.lap(gmatch.SparseCosts(sparse).on(device)))
 
 
 def test_smaller_matchings_are_never_proven() -> None:
