@@ -260,7 +260,7 @@ def is_batch(cost: Any) -> bool:
     """Whether costs are those of many problems, by what they look like."""
     if isinstance(cost, list | tuple):
         return bool(cost) and (_dimensions(cost[0]) == 2 or _is_nested_list(cost))
-    return isinstance(cost, CostBatch) or getattr(cost, "ndim", 0) == 3
+    return isinstance(cost, CostBatch) or _dimensions(cost) == 3
 
 
 def solve_batch(
@@ -398,6 +398,8 @@ def _matrix_of(matrix: Any, number: int) -> Any:
 
 def _dimensions(cost: Any, most: int = 4) -> int:
     """Of an array, or of nested lists, counted up to `most`: they may be deep, or hold themselves."""
+    if hasattr(type(cost), "nnz"):  # sparse, and perhaps damaged
+        return 2
     if hasattr(cost, "ndim"):
         return int(cost.ndim)
     if hasattr(cost, "shape"):

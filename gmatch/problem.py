@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
 
 from .backends import Device, backend_for, device_of
-from .errors import InvalidInput
+from .errors import GmatchError, InvalidInput
 
 if TYPE_CHECKING:
     import networkx
@@ -168,8 +169,9 @@ def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int]]:
     elif isinstance(graph, BipartiteGraph):
         indptr, indices, shape = graph.indptr, graph.indices, graph.shape
     elif hasattr(graph, "format") and hasattr(graph, "shape"):
-        matrix = _converted(graph)
-        indptr, indices, shape = matrix.indptr, matrix.indices, matrix.shape
+        with damage_refused(graph):
+            matrix = to_csr(graph)
+            indptr, indices, shape = matrix.indptr, matrix.indices, matrix.shape
     else:
         raise InvalidInput(_not_a_graph(graph))
     rows, columns = _shape(shape)
@@ -212,7 +214,7 @@ def _shape(shape: Any) -> tuple[int, int]:
 def _index_array(array: Any, name: str) -> Any:
     """A contiguous one-dimensional int32 or int64 array; the same one if it is that already."""
     if isinstance(array, np.ma.MaskedArray):
-        raise InvalidInput(f"{name} must not be masked; use {name}.compressed() or .filled(...)")
+        raise InvalidInput(f"{name} must not be masked; use its .compressed() or .filled(...)")
     if not isinstance(array, np.ndarray) and device_of(array) == "cpu":
         try:
             array = np.asarray(array) if len(array) else np.empty(0, np.int32)
@@ -231,63 +233,83 @@ def _index_array(array: Any, name: str) -> Any:
     return array
 
 
-def _converted(matrix: Any) -> Any:
-    """A matrix in CSR; whatever a damaged one makes SciPy raise is an error of ours."""
+@contextmanager
+def damage_refused(matrix: Any) -> Iterator[None]:
+    """Whatever a damaged sparse matrix makes SciPy or us raise is an error of ours."""
     try:
-        return _to_csr(matrix)
-    except InvalidInput:
+        yield
+    except GmatchError:
         raise
-    except (TypeError, ValueError, AttributeError, IndexError, OverflowError, ArithmeticError) as error:
+    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
         raise InvalidInput(
             f"expected a sparse matrix; got {type(matrix).__name__}, which is no matrix or a damaged one: "
             f"{type(error).__name__}: {error}"
         ) from error
 
 
-def _to_csr(matrix: Any) -> Any:
-    """A matrix in CSR; what conversions trust is checked first, for they read and write where the indices say."""
+def to_csr(matrix: Any, dtype: Any = None) -> Any:
+    """A matrix in CSR; one of another format is checked first, and its duplicates are summed in the type given."""
     if len(matrix.shape) != 2:
         raise InvalidInput(f"expected a matrix with rows and columns; got {len(matrix.shape)} dimensions")
+    rows, columns = _shape(matrix.shape)
     if matrix.format == "csr":
         return matrix
-    if matrix.format in ("csc", "bsr"):
-        by_columns = matrix.format == "csc"
-        block_rows, block_columns = (1, 1) if by_columns else matrix.blocksize
-        major, minor = matrix.shape[::-1] if by_columns else matrix.shape
-        BipartiteGraph((matrix.indptr, matrix.indices, (major // block_rows, minor // block_columns)))
-        if matrix.format == "bsr" and matrix.data.shape != (len(matrix.indices), block_rows, block_columns):
-            raise InvalidInput(f"BSR data must have shape {(len(matrix.indices), block_rows, block_columns)}; "
-                               f"got {matrix.data.shape}")  # fmt: skip
-        if by_columns and len(matrix.data) != len(matrix.indices):
-            raise InvalidInput(f"CSC data and indices must be equally long; got {len(matrix.data)} and "
-                               f"{len(matrix.indices)}")  # fmt: skip
-        if matrix.format == "bsr" and (matrix.shape[0] % block_rows or matrix.shape[1] % block_columns):
-            raise InvalidInput(
-                f"BSR shape {matrix.shape} must be a multiple of its blocks, {block_rows} x {block_columns}"
-            )
-    elif matrix.format == "coo":
-        _check_coordinates(matrix)
-    elif matrix.format == "lil":
-        _check_lists(matrix)
-    elif matrix.format == "dia" and (matrix.data.ndim != 2 or matrix.offsets.shape != matrix.data.shape[:1]):
-        raise InvalidInput(f"DIA must have a row of data for each offset; got data of shape {matrix.data.shape} and "
-                           f"{len(matrix.offsets)} offsets")  # fmt: skip
-    return matrix.tocsr()
+    if matrix.format in _CHECKS:
+        _CHECKS[matrix.format](matrix, rows, columns)
+    return (matrix if dtype is None else matrix.astype(dtype)).tocsr()
 
 
-def _check_lists(matrix: Any) -> None:
-    rows, data = matrix.rows, matrix.data
-    if not len(rows) == len(data) == matrix.shape[0]:
+def _check_compressed_columns(matrix: Any, rows: int, columns: int) -> None:
+    BipartiteGraph((matrix.indptr, matrix.indices, (columns, rows)))
+    if len(matrix.data) != len(matrix.indices):
         raise InvalidInput(
-            f"LIL must have {matrix.shape[0]} lists of columns and of data; got {len(rows)} and {len(data)}"
+            f"CSC data and indices must be equally long; got {len(matrix.data)} and {len(matrix.indices)}"
         )
-    for row, (columns, values) in enumerate(zip(rows, data, strict=True)):
-        if len(columns) != len(values):
-            raise InvalidInput(f"LIL row {row} has {len(columns)} columns and {len(values)} values")
 
 
-def _check_coordinates(matrix: Any) -> None:
-    for name, numbers, bound in (("row", matrix.row, matrix.shape[0]), ("column", matrix.col, matrix.shape[1])):
+def _check_blocks(matrix: Any, rows: int, columns: int) -> None:
+    block_rows, block_columns = matrix.blocksize
+    BipartiteGraph((matrix.indptr, matrix.indices, (rows // block_rows, columns // block_columns)))
+    expected = len(matrix.indices), block_rows, block_columns
+    if matrix.data.shape != expected:
+        raise InvalidInput(f"BSR data must have shape {expected}; got {matrix.data.shape}")
+    if rows % block_rows or columns % block_columns:
+        raise InvalidInput(
+            f"BSR shape {(rows, columns)} must be a multiple of its blocks, {block_rows} x {block_columns}"
+        )
+
+
+def _check_diagonals(matrix: Any, rows: int, columns: int) -> None:
+    """Offsets outside of the matrix are diagonals without entries, such as `resize` leaves."""
+    offsets, data = matrix.offsets, matrix.data
+    if data.ndim != 2 or offsets.shape != data.shape[:1]:
+        raise InvalidInput(f"DIA must have a row of data for each offset; got data of shape {data.shape} and "
+                           f"{len(offsets)} offsets")  # fmt: skip
+    if _index_array(offsets, "DIA offsets").dtype != offsets.dtype:
+        raise InvalidInput(f"DIA offsets must be int32 or int64; got {offsets.dtype}")
+    # SciPy adds numbers of rows to them, in int32, and counts on the sum for the room it makes.
+    lowest, highest = -MAX_VERTICES, MAX_VERTICES - rows
+    if len(offsets) and not lowest <= int(offsets.min()) <= int(offsets.max()) <= highest:
+        raise InvalidInput(
+            f"DIA offsets must be from {lowest} to {highest} for {rows} rows; got {int(offsets.min())} to "
+            f"{int(offsets.max())}"
+        )
+    if len(np.unique(offsets)) < len(offsets):
+        raise InvalidInput("DIA offsets must be distinct; some are given twice")
+
+
+def _check_lists(matrix: Any, rows: int, columns: int) -> None:
+    lists, data = matrix.rows, matrix.data
+    if not len(lists) == len(data) == rows:
+        raise InvalidInput(f"LIL must have {rows} lists of columns and of data; got {len(lists)} and {len(data)}")
+    for row, (numbers, values) in enumerate(zip(lists, data, strict=True)):
+        if len(numbers) != len(values):
+            raise InvalidInput(f"LIL row {row} has {len(numbers)} columns and {len(values)} values")
+
+
+def _check_coordinates(matrix: Any, rows: int, columns: int) -> None:
+    for name, given, bound in (("row", matrix.row, rows), ("column", matrix.col, columns)):
+        numbers = _index_array(given, f"COO {name} numbers")
         if len(numbers) != len(matrix.data):
             raise InvalidInput(f"COO {name} numbers and data must be equally long; got {len(numbers)} and "
                                f"{len(matrix.data)}")  # fmt: skip
@@ -295,6 +317,16 @@ def _check_coordinates(matrix: Any) -> None:
             raise InvalidInput(
                 f"{name} numbers must be from 0 to {bound - 1}; got {int(numbers.min())} to {int(numbers.max())}"
             )
+
+
+# What conversions trust, for they read and write where it says; SciPy checks dictionaries itself.
+_CHECKS = {
+    "csc": _check_compressed_columns,
+    "bsr": _check_blocks,
+    "coo": _check_coordinates,
+    "dia": _check_diagonals,
+    "lil": _check_lists,
+}
 
 
 def _what_is_wrong(indptr: Any, indices: Any, shape: tuple[int, int]) -> str:

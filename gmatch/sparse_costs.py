@@ -23,7 +23,7 @@ from .costs import (
     type_with_limit,
 )
 from .errors import InvalidInput
-from .problem import BipartiteGraph, _converted
+from .problem import BipartiteGraph, damage_refused, to_csr
 
 # Rows, columns and values of entries; or indptr, indices and data.
 _Arrays = tuple[Any, Any, Any]
@@ -101,7 +101,8 @@ class SparseCosts:
         if not is_sparse(cost):
             raise InvalidInput(f"expected a sparse matrix of costs; got {type(cost).__name__}; use gmatch.DenseCosts")
         maximize = bool(maximize)
-        arrays, by_columns = _compressed(cost)
+        with damage_refused(cost):
+            arrays, by_columns = _compressed(cost)
         shape = arrays[3][::-1] if by_columns else arrays[3]
         device = device_of(arrays[1])
         lowest, highest = _range(arrays, by_columns, device, maximize)
@@ -256,7 +257,8 @@ class SparseCosts:
 
 def is_sparse(cost: Any) -> bool:
     """Whether it is a sparse matrix of SciPy or CuPy."""
-    return hasattr(cost, "format") and hasattr(cost, "nnz") and hasattr(cost, "shape")
+    # Its type is asked for nnz, since a damaged matrix may raise anything when it counts its entries.
+    return hasattr(cost, "format") and hasattr(type(cost), "nnz") and hasattr(cost, "shape")
 
 
 def costs_of(cost: Any, maximize: bool = False, cost_limit: Any = None) -> DenseCosts | SparseCosts:
@@ -276,9 +278,9 @@ def costs_of(cost: Any, maximize: bool = False, cost_limit: Any = None) -> Dense
 def _compressed(cost: Any) -> tuple[_Matrix, bool]:
     """Checked (indptr, indices, data, shape) without duplicates; of the transposed matrix if it comes in CSC."""
     by_columns = cost.format == "csc"
-    matrix = cost if by_columns else _converted(_before_sums(cost))
-    if len(matrix.shape) != 2:
-        raise InvalidInput(f"expected a matrix with rows and columns; got {len(matrix.shape)} dimensions")
+    if isinstance(getattr(cost, "data", None), np.ma.MaskedArray):
+        raise InvalidInput("data must not be masked; leave out the pairs that are not allowed")
+    matrix = cost if by_columns else to_csr(cost, _type_of_sums(cost))
     shape = matrix.shape[::-1] if by_columns else matrix.shape
     graph = BipartiteGraph((matrix.indptr, matrix.indices, shape))
     data = matrix.data
@@ -297,13 +299,12 @@ def _compressed(cost: Any) -> tuple[_Matrix, bool]:
     return arrays, by_columns
 
 
-def _before_sums(cost: Any) -> Any:
-    """In a type that holds the sums of duplicates, which SciPy and CuPy make when they convert."""
+def _type_of_sums(cost: Any) -> Any:
+    """One that holds the sums of duplicates, which SciPy and CuPy make when they convert; None if theirs does."""
     dtype = getattr(cost, "dtype", None)
-    if cost.format == "csr" or dtype in WORKING_TYPES:
-        return cost
-    wider = WIDER_TYPE.get((dtype.kind, dtype.itemsize)) if isinstance(dtype, np.dtype) else None
-    return cost if wider is None else cost.astype(wider)
+    if dtype in WORKING_TYPES or not isinstance(dtype, np.dtype):
+        return None
+    return WIDER_TYPE.get((dtype.kind, dtype.itemsize))
 
 
 def _summed(arrays: _Matrix) -> _Matrix:

@@ -234,6 +234,83 @@ def test_damaged_matrices(make: object, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+def damaged(form: str, **changes: object) -> sp.sparray:
+    """A matrix of 4 x 6 with some of its attributes changed, by functions of what they were or to values."""
+    matrix = sp.csr_array(np.eye(4, 6) + np.eye(4, 6, 2)).asformat(form)
+    matrix = matrix.tobsr((2, 2)) if form == "bsr" else matrix
+    for name, value in changes.items():
+        setattr(matrix, name, value(getattr(matrix, name)) if callable(value) else value)
+    return matrix
+
+
+def masked(array: np.ndarray) -> np.ma.MaskedArray:
+    return np.ma.masked_array(array, mask=np.arange(array.size).reshape(array.shape) == 0)
+
+
+def first_none(lists: np.ndarray) -> np.ndarray:
+    lists = lists.copy()
+    lists[0] = None
+    return lists
+
+
+NO_MATRIX = "which is no matrix or a damaged one"
+DAMAGED = [
+    ("dia", {"offsets": np.array([2**62, -(2**63)])}, "DIA offsets must be from -2147483646 to 2147483642 for 4 rows; got -9223372036854775808 to 4611686018427387904"),
+    ("dia", {"offsets": np.array([2**32, 2**32 + 2])}, "DIA offsets must be from -2147483646 to 2147483642 for 4 rows; got"),
+    ("dia", {"offsets": masked}, "DIA offsets must not be masked"),
+    ("dia", {"offsets": np.array([0.0, 2.0])}, "DIA offsets must be a one-dimensional array of integers"),
+    ("dia", {"offsets": np.array([0, 2], np.int8)}, "DIA offsets must be int32 or int64; got int8"),  # SciPy's sums with rows overflow
+    ("dia", {"offsets": np.array([0, 2], np.uint64)}, "DIA offsets must be int32 or int64; got uint64"),
+    ("dia", {"offsets": ints(2, 2)}, "DIA offsets must be distinct"),
+    ("dia", {"offsets": ints(0, 2)[None]}, "DIA must have a row of data for each offset"),
+    ("dia", {"offsets": [0, 2]}, NO_MATRIX),
+    ("dia", {"offsets": None}, NO_MATRIX),
+    ("dia", {"data": np.empty(0)}, "DIA must have a row of data for each offset"),
+    ("dia", {"_shape": (4,)}, "expected a matrix with rows and columns; got 1 dimensions"),
+    ("dia", {"_shape": ("a", 6)}, "shape must be two whole numbers"),
+    ("dok", {"_shape": (2**31, 2**31)}, "shape must have from 0 to 2147483646 rows and columns"),
+    ("coo", {"_shape": (2**31, 2**31)}, "shape must have from 0 to 2147483646 rows and columns"),
+    ("coo", {"data": lambda data: data[:-1]}, "COO row numbers and data must be equally long; got 8 and 7"),
+    ("coo", {"coords": lambda coords: (coords[0], coords[1][:-1])}, "COO column numbers and data must be equally long; got 7 and 8"),
+    ("coo", {"coords": lambda coords: (coords[0], None)}, "COO column numbers must be an array of integers"),
+    ("coo", {"coords": lambda coords: (masked(coords[0]), coords[1])}, "COO row numbers must not be masked"),
+    ("coo", {"coords": lambda coords: (coords[0] * 1.0, coords[1])}, "COO row numbers must be a one-dimensional array of integers"),
+    ("csr", {"indptr": None}, "indptr must be an array of integers"),
+    ("csr", {"indptr": lambda indptr: indptr[None]}, "indptr must be a one-dimensional array of integers"),
+    ("csc", {"indptr": ints()}, "indptr must have rows + 1 = 7 offsets"),
+    ("csc", {"indices": masked}, "indices must not be masked"),
+    ("bsr", {"data": np.empty(0)}, NO_MATRIX),
+    ("bsr", {"data": np.empty((4, 0, 0))}, NO_MATRIX),
+    ("lil", {"data": first_none}, NO_MATRIX),
+    ("lil", {"rows": None}, NO_MATRIX),
+    ("dok", {"_dict": {(9, 9): 1.0}}, NO_MATRIX),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("solve", [gmatch.max_matching, BipartiteGraph, gmatch.lap, gmatch.SparseCosts])
+@pytest.mark.parametrize(("form", "changes", "message"), DAMAGED)
+def test_damage_is_found_before_scipy_converts(solve: object, form: str, changes: dict, message: str) -> None:
+    matrix = damaged(form, **changes)
+    with pytest.raises(InvalidInput) as caught:
+        solve(matrix)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("solve", [gmatch.max_matching, gmatch.SparseCosts])
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo", "dia", "lil", "dok"])
+@pytest.mark.parametrize("shape", [None, 5, (4, 6, 1), (4, 6.5), (-1, 6)])
+def test_damaged_shapes(solve: object, form: str, shape: object) -> None:
+    with pytest.raises(InvalidInput, match="(a damaged one: TypeError|got 3 dimensions|shape must )"):
+        solve(damaged(form, _shape=shape))
+
+
+def test_diagonals_outside_of_a_resized_matrix_are_none() -> None:
+    matrix = sp.dia_array(np.triu(np.ones((8, 8))))
+    matrix.resize(3, 3)
+    assert matrix.offsets.max() == 7
+    assert gmatch.max_matching(matrix).size == 3 and gmatch.lap(matrix).cost == 3
+
+
 def test_masked_indices_are_refused() -> None:
     masked = np.ma.masked_array([0, 1], mask=[False, True])
     with pytest.raises(InvalidInput, match="indices must not be masked"):

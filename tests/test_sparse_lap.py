@@ -431,6 +431,33 @@ class TestInput:
         with pytest.raises(InvalidInput, match="^cost must hold integers below 2"):
             SparseCosts(sp.csr_array(np.array([[2**63]], np.uint64)))
 
+    @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+    @pytest.mark.parametrize("solve", [gmatch.lap, SparseCosts])
+    def test_data_that_are_no_array(self, solve: Any, form: str) -> None:
+        for data in (None, 5, [1.0, 1.0, 1.0]):
+            damaged = sp.csr_array(np.eye(3)).asformat(form)
+            damaged.data = data
+            with pytest.raises(InvalidInput, match="which is no matrix or a damaged one: (Type|Attribute)Error: "):
+                solve(damaged)
+        damaged.data = np.ma.masked_array(np.ones(3), mask=[True, False, False])
+        with pytest.raises(InvalidInput, match="^data must not be masked; leave out the pairs that are not allowed$"):
+            solve(damaged)
+
+    @pytest.mark.parametrize(
+        "form, name, value, message",
+        [
+            ("lil", "data", np.array([[1] * 1000, [1], [1]], object), "LIL row 0 has 1 columns and 1000 values"),
+            ("dia", "offsets", np.ma.masked_array([0], mask=[True]), "DIA offsets must not be masked"),
+            ("coo", "data", np.ones(2, np.int8), "COO row numbers and data must be equally long; got 3 and 2"),
+            ("bsr", "indptr", np.array([0, 9, 1, 3], np.int32), "indptr must not decrease"),
+        ],
+    )
+    def test_damage_is_found_before_sums_get_a_wider_type(self, form: str, name: str, value: Any, message: str) -> None:
+        damaged = sp.csr_array(np.eye(3, dtype=np.int8)).asformat(form)
+        setattr(damaged, name, value)
+        with pytest.raises(InvalidInput, match=message):
+            SparseCosts(damaged)
+
     @pytest.mark.parametrize("form", ["csr", "csc"])
     @pytest.mark.parametrize(
         "value, maximize, what",
