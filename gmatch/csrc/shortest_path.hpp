@@ -29,19 +29,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "dense_auction.hpp"
-
-// Row scans are compiled for AVX2 as well, and the loader picks (ifunc): that halves their time. Not under
-// ThreadSanitizer, which is not set up yet when the loader picks.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__)
-#define VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define VECTOR_CLONES
-#endif
+#include "matching.cuh"
+#include "row_scan.hpp"
 
 struct ShortestPathCounters {
   Count rows_scanned;   // passes over a row of the matrix
@@ -70,180 +65,6 @@ struct ShortestPathResult {
   bool* in_witness;    // [num_rows]    rows with fewer neighbours than they are; none if every row is matched
 };
 
-// Distances, and what stands for none. FAR is above every distance. A column whose v is MASKED is FAR from every row:
-// so the columns of the tree drop out of the scans without a branch.
-//
-// Integers of b bits, when the costs are of range R (plus the range of v, on a start from duals): as long as a column f
-// is free, v[f] is what it was at the start, and a matched pair (i, j) has v[j] = cost(i, j) - u[i] >= v[f] - R, since
-// u[i] <= cost(i, f) - v[f]. No search goes farther than to f. From this, u, v, distances and offsets stay within 4 R
-// of where the costs are, however many rows there are. So if costs (and v) are within +-2^(b-4) and R <= 2^(b-6), then
-// every distance is below FAR = 2^(b-3), and cost - MASKED - offset is between FAR and 2^(b-1).
-template <class Work>
-struct Distance {
-  static constexpr int BITS = std::numeric_limits<Work>::digits + 1;
-  static constexpr Work FAR = Work{1} << (BITS - 3);
-  static constexpr Work MASKED = -(Work{1} << (BITS - 2));
-  static constexpr Work MAX_COST = Work{1} << (BITS - 4);
-  static constexpr Work MAX_RANGE = Work{1} << (BITS - 6);
-};
-template <>
-struct Distance<double> {
-  static constexpr double FAR = std::numeric_limits<double>::infinity();
-  static constexpr double MASKED = -FAR;
-};
-
-// Passes over one row of costs: all the time goes here. Loops over a fixed number of columns without branches, which
-// compilers turn into vector code; the end of the row goes one by one, where rows are not padded.
-template <class Entry, class Work, bool NEGATED, Vertex LANES_ = std::numeric_limits<Work>::is_integer ? 32 : 16>
-struct RowScan {
-  static constexpr bool IS_NEGATED = NEGATED;
-  static constexpr Work FAR = Distance<Work>::FAR;
-  static constexpr Vertex BLOCK = 128;
-
-  static inline Work cost(Entry entry) {
-    const Work value = static_cast<Work>(entry);
-    return NEGATED ? -value : value;
-  }
-
-  VECTOR_CLONES static void lower_columns(const Entry* __restrict entries, Vertex row, Vertex num_columns,
-                                          Work* __restrict v, Vertex* __restrict least_row) {
-    for (Vertex j = 0; j < num_columns; ++j) {
-      const Work here = cost(entries[j]);
-      const bool lower = here < v[j];
-      v[j] = lower ? here : v[j];
-      least_row[j] = lower ? row : least_row[j];
-    }
-  }
-
-  // The two least of cost - v, and a column that has the least. Each lane keeps the two least of its columns. Minima
-  // and maxima are written so that compilers see them as such: one branch at random costs as much as 50 columns.
-  struct LeastTwo {
-    Work least, second;
-    Vertex column;
-  };
-  static constexpr Vertex LANES = LANES_;
-  VECTOR_CLONES static LeastTwo find_least_two(const Entry* __restrict entries, const Work* __restrict v,
-                                               Vertex num_columns) {
-    Work least[LANES], second[LANES];
-    for (Vertex lane = 0; lane < LANES; ++lane) least[lane] = second[lane] = FAR;
-    const auto add = [&](Vertex lane, Work here) {
-      const Work larger = least[lane] < here ? here : least[lane];
-      least[lane] = here < least[lane] ? here : least[lane];
-      second[lane] = larger < second[lane] ? larger : second[lane];
-    };
-    const Vertex whole = num_columns / LANES * LANES;
-    for (Vertex begin = 0; begin < whole; begin += LANES) {
-      for (Vertex lane = 0; lane < LANES; ++lane) add(lane, cost(entries[begin + lane]) - v[begin + lane]);
-    }
-
-    // The lanes are merged four at a time, then by halves.
-    Work low[4], high[4];
-    const auto merge = [&](Vertex into, Work other_low, Work other_high) {
-      const Work larger = low[into] < other_low ? other_low : low[into];
-      const Work smaller = other_high < high[into] ? other_high : high[into];
-      low[into] = other_low < low[into] ? other_low : low[into];
-      high[into] = larger < smaller ? larger : smaller;
-    };
-    for (Vertex k = 0; k < 4; ++k) {
-      low[k] = least[k];
-      high[k] = second[k];
-    }
-    for (Vertex lane = 4; lane < LANES; lane += 4) {
-      for (Vertex k = 0; k < 4; ++k) merge(k, least[lane + k], second[lane + k]);
-    }
-    for (Vertex half = 2; half > 0; half /= 2) {
-      for (Vertex k = 0; k < half; ++k) merge(k, low[k + half], high[k + half]);
-    }
-
-    // The column is one of those of the lane that has the least.
-    Vertex column = 0;
-    for (Vertex lane = LANES - 1; lane >= 0; --lane) column = least[lane] <= low[0] ? lane : column;
-    Work least_here = FAR;
-    for (Vertex j = column; j < whole; j += LANES) {
-      const Work here = cost(entries[j]) - v[j];
-      column = here < least_here ? j : column;
-      least_here = here < least_here ? here : least_here;
-    }
-    LeastTwo found{low[0], high[0], column};
-    for (Vertex j = whole; j < num_columns; ++j) {
-      const Work here = cost(entries[j]) - v[j];
-      const Work larger = found.least < here ? here : found.least;
-      found.column = here < found.least ? j : found.column;
-      found.least = here < found.least ? here : found.least;
-      found.second = larger < found.second ? larger : found.second;
-    }
-    return found;
-  }
-
-  // A free column with cost - v not above `value`, NONE if there is none.
-  VECTOR_CLONES static Vertex find_free_column(const Entry* __restrict entries, const Work* __restrict v,
-                                               const Vertex* __restrict col_match, Vertex num_columns, Work value) {
-    Vertex begin = 0;
-    for (; begin + BLOCK <= num_columns; begin += BLOCK) {
-      int hits = 0;
-      for (Vertex j = begin; j < begin + BLOCK; ++j) {
-        hits += static_cast<int>(cost(entries[j]) - v[j] <= value) & static_cast<int>(col_match[j] == NONE);
-      }
-      if (hits != 0) break;
-    }
-    for (Vertex j = begin; j < num_columns; ++j) {
-      if (cost(entries[j]) - v[j] <= value && col_match[j] == NONE) return j;
-    }
-    return NONE;
-  }
-
-  // Lowers the distances of the columns to those through `row`: cost - v - offset. Notes the least distance of every
-  // block of columns, and returns the least of all.
-  VECTOR_CLONES static Work relax(const Entry* __restrict entries, const Work* __restrict v, Work offset, Vertex row,
-                                  Vertex num_columns, Work* __restrict distance, Vertex* __restrict predecessor,
-                                  Work* __restrict block_least) {
-    constexpr Vertex LANES = 16;
-    const auto relax_column = [=](Vertex j) {
-      const Work here = cost(entries[j]) - v[j] - offset;
-      const bool nearer = here < distance[j];
-      const Work nearest = nearer ? here : distance[j];
-      distance[j] = nearest;
-      predecessor[j] = nearer ? row : predecessor[j];
-      return nearest;
-    };
-    Work least = FAR;
-    for (Vertex begin = 0; begin < num_columns; begin += BLOCK) {
-      const Vertex end = num_columns - begin < BLOCK ? num_columns : begin + BLOCK;
-      Work lane_least[LANES];
-      for (Vertex lane = 0; lane < LANES; ++lane) lane_least[lane] = FAR;
-      Vertex next = begin;
-      for (; next + LANES <= end; next += LANES) {
-        for (Vertex lane = 0; lane < LANES; ++lane) {
-          const Work nearest = relax_column(next + lane);
-          lane_least[lane] = nearest < lane_least[lane] ? nearest : lane_least[lane];
-        }
-      }
-      Work least_here = least_of<LANES>(lane_least);
-      for (; next < end; ++next) {
-        const Work nearest = relax_column(next);
-        least_here = nearest < least_here ? nearest : least_here;
-      }
-      block_least[begin / BLOCK] = least_here;
-      least = least_here < least ? least_here : least;
-    }
-    return least;
-  }
-
- private:
-  // By halves, in vectors.
-  template <Vertex LANES>
-  static inline Work least_of(const Work* lanes) {
-    Work least[LANES];
-    for (Vertex lane = 0; lane < LANES; ++lane) least[lane] = lanes[lane];
-    for (Vertex half = LANES / 2; half > 0; half /= 2) {
-      for (Vertex lane = 0; lane < half; ++lane) {
-        least[lane] = least[lane + half] < least[lane] ? least[lane + half] : least[lane];
-      }
-    }
-    return least[0];
-  }
-};
-
 // Rows as they lie in memory.
 template <class Cost, class Work_, bool MAXIMIZE>
 struct StoredRows {
@@ -257,51 +78,47 @@ struct StoredRows {
   Work at(Vertex row, Vertex column) const { return Scan::cost(costs.costs[row * costs.row_stride + column]); }
 };
 
-// Rows whose entries are apart in memory, or cost no more than a limit: copied for each scan, one at a time.
+// Rows whose entries are apart in memory, or cost no more than a limit: copied for each scan, a row and the next one apart.
 template <class Cost>
 struct CopiedRows {
   using Entry = typename DenseCosts<Cost>::Dual;
   using Work = Entry;
   using Scan = RowScan<Entry, Work, false>;
   const DenseCosts<Cost>& costs;
-  std::vector<Entry> copy = std::vector<Entry>(costs.num_columns);
+  std::vector<Entry> copies = std::vector<Entry>(2 * width());
 
-  Vertex width() const { return costs.num_columns; }
+  Vertex width() const { return std::max(costs.num_columns, Scan::FEWEST_COLUMNS); }
   const Entry* entries(Vertex row) {
+    Entry* copy = copies.data() + row % 2 * width();
     for (Vertex j = 0; j < costs.num_columns; ++j) copy[j] = costs.at(row, j);
-    return copy.data();
+    return copy;
   }
   Work at(Vertex row, Vertex column) const { return costs.at(row, column); }
 };
 
-// Rows so short that scans would go through most of their columns one by one: copied once, in fewer lanes, up to a whole
-// number of them. What follows the end is no column: its v is MASKED.
+// Rows of fewer columns than scans take at once: copied once. What follows the end is no column: its v is MASKED.
 template <class Cost, class Work_>
 class PaddedRows {
  public:
   using Entry = Work_;
   using Work = Work_;
-  using Scan = RowScan<Work, Work, false, sizeof(Work_) == 4 ? 16 : 4>;
-  static constexpr Vertex FEWEST = sizeof(Work) == 4 ? 12 : 1, MOST = 31;
+  using Scan = RowScan<Work, Work, false>;
 
-  static bool fit(Vertex num_columns) { return FEWEST <= num_columns && num_columns <= MOST; }
-
-  explicit PaddedRows(const DenseCosts<Cost>& costs)
-      : width_((costs.num_columns + Scan::LANES - 1) / Scan::LANES * Scan::LANES) {
+  explicit PaddedRows(const DenseCosts<Cost>& costs) {
     for (Vertex row = 0; row < costs.num_rows; ++row) {
-      Work* copy = entries_ + row * width_;
+      Work* copy = entries_ + row * WIDTH;
       for (Vertex j = 0; j < costs.num_columns; ++j) copy[j] = static_cast<Work>(costs.at(row, j));
-      std::fill(copy + costs.num_columns, copy + width_, Work{0});
+      std::fill(copy + costs.num_columns, copy + WIDTH, Work{0});
     }
   }
 
-  Vertex width() const { return width_; }
-  const Entry* entries(Vertex row) const { return entries_ + row * width_; }
-  Work at(Vertex row, Vertex column) const { return entries_[row * width_ + column]; }
+  Vertex width() const { return WIDTH; }
+  const Entry* entries(Vertex row) const { return entries_ + row * WIDTH; }
+  Work at(Vertex row, Vertex column) const { return entries_[row * WIDTH + column]; }
 
  private:
-  const Vertex width_;
-  Work entries_[MOST * (MOST + 1)];
+  static constexpr Vertex WIDTH = Scan::FEWEST_COLUMNS;
+  Work entries_[(WIDTH - 1) * WIDTH];
 };
 
 template <class Cost, class Rows>
@@ -321,12 +138,14 @@ class ShortestPathSolver {
         col_match_(result.col_match),
         counters_(counters),
         columns_may_stay_free_(num_rows_ < num_columns_),
-        width_(rows_.width()),
-        v_(width_, MASKED),
-        distance_(width_),
-        block_least_(width_ / Scan::BLOCK + 1),
-        predecessor_(width_) {
-    free_rows_.reserve(num_rows_);
+        width_(rows_.width()) {
+    Workspace size(nullptr);
+    carve(size);
+    memory_.reset(new char[size.used()]);
+    Workspace workspace(memory_.get());
+    carve(workspace);
+    std::fill(v_ + num_columns_, v_ + width_, MASKED);
+    std::fill(distance_ + width_, distance_ + num_words() * Scan::WORD, FAR);
   }
 
   // Returns how many rows are matched.
@@ -336,12 +155,12 @@ class ShortestPathSolver {
     } else if (columns_may_stay_free_) {
       start_from_zero();
     } else {
-      const std::vector<Vertex> shares = reduce_columns();
-      transfer_reduction(shares);
+      reduce_columns();
+      transfer_reduction();
     }
     match_free_rows();
     if (!unmatchable_rows_.empty() && options_.partial) spare_rows();
-    write_duals();
+    write_solution();
     mark_witness();
     return static_cast<Vertex>(num_rows_ - std::count(row_match_, row_match_ + num_rows_, NONE));
   }
@@ -350,6 +169,8 @@ class ShortestPathSolver {
   using Work = typename Rows::Work;
   using Entry = typename Rows::Entry;
   using Scan = typename Rows::Scan;
+  using Index = typename Scan::Index;
+  using Word = typename Scan::Word;
   static constexpr Work FAR = Distance<Work>::FAR;
   static constexpr Work MASKED = Distance<Work>::MASKED;
 
@@ -371,18 +192,43 @@ class ShortestPathSolver {
     Work distance;
   };
 
+  // An array of at most as many items as it was carved for.
+  template <class Item>
+  struct List {
+    Item* items;
+    std::size_t size;
+
+    Item* begin() const { return items; }
+    Item* end() const { return items + size; }
+    void push(const Item& item) { items[size++] = item; }
+  };
+
+  Vertex num_words() const { return (width_ + Scan::WORD - 1) / Scan::WORD; }
+  void carve(Workspace& workspace) {
+    v_ = workspace.take<Work>(width_);
+    distance_ = workspace.take<Work>(Count{num_words()} * Scan::WORD);
+    block_least_ = workspace.take<Work>(width_ / Scan::BLOCK + 1);
+    predecessor_ = workspace.take<Index>(width_);
+    is_free_ = workspace.take<Word>(num_words());
+    shares_ = workspace.take<Vertex>(num_rows_);
+    tree_.items = workspace.take<Branch>(num_rows_);
+    free_rows_.items = workspace.take<Vertex>(num_rows_);
+  }
+
   const Entry* scan(Vertex row) {
     ++counters_.rows_scanned;
     counters_.entries_read += num_columns_;
     return rows_.entries(row);
   }
   typename Scan::LeastTwo find_least_two(const Entry* entries) const {
-    return Scan::find_least_two(entries, v_.data(), width_);
+    return Scan::find_least_two(entries, v_, width_);
   }
   void match(Vertex row, Vertex column) {
     row_match_[row] = column;
     col_match_[column] = row;
+    take(column);
   }
+  void take(Vertex column) { is_free_[column / Scan::WORD] &= ~(Word{1} << column % Scan::WORD); }
   void lower(Vertex column, Work amount) {
     v_[column] -= amount;
     ++counters_.dual_updates;
@@ -391,14 +237,15 @@ class ShortestPathSolver {
   void clear_matching() {
     std::fill_n(row_match_, num_rows_, NONE);
     std::fill_n(col_match_, num_columns_, NONE);
-    free_rows_.clear();
+    std::fill_n(is_free_, num_words(), ~Word{0});
+    free_rows_.size = 0;
     unmatchable_rows_.clear();
   }
 
   void start_from_zero() {
     clear_matching();
-    std::fill_n(v_.begin(), num_columns_, Work{0});
-    for (Vertex row = 0; row < num_rows_; ++row) free_rows_.push_back(row);
+    std::fill_n(v_, num_columns_, Work{0});
+    for (Vertex row = 0; row < num_rows_; ++row) free_rows_.push(row);
   }
 
   // Every row takes its best column, if that is free.
@@ -409,7 +256,7 @@ class ShortestPathSolver {
       if (found.least < FAR && col_match_[found.column] == NONE) {
         match(row, found.column);
       } else {
-        free_rows_.push_back(row);
+        free_rows_.push(row);
       }
     }
   }
@@ -432,35 +279,36 @@ class ShortestPathSolver {
     }
   }
 
-  // Returns for each row how many columns have their minimum in it.
-  std::vector<Vertex> reduce_columns() {
+  // Counts for each row how many columns have their minimum in it.
+  void reduce_columns() {
     clear_matching();
-    std::fill_n(v_.begin(), num_columns_, FAR);
-    std::fill(predecessor_.begin(), predecessor_.end(), NONE);
-    for (Vertex row = 0; row < num_rows_; ++row) {
-      Scan::lower_columns(scan(row), row, width_, v_.data(), predecessor_.data());
+    std::fill_n(v_, num_columns_, FAR);
+    std::fill_n(predecessor_, width_, Index{NONE});
+    for (Vertex row = 0; row < num_rows_; row += 2) {
+      const Entry* entries = scan(row);
+      const Entry* next_entries = row + 1 < num_rows_ ? scan(row + 1) : entries;
+      Scan::lower_columns(entries, next_entries, row, width_, v_, predecessor_);
     }
-    std::vector<Vertex> shares(num_rows_, 0);
+    std::fill_n(shares_, num_rows_, 0);
     for (Vertex j = num_columns_ - 1; j >= 0; --j) {
-      const Vertex row = predecessor_[j];
+      const Vertex row = static_cast<Vertex>(predecessor_[j]);
       if (row == NONE) {
         v_[j] = 0;  // forbidden for all rows
-      } else if (++shares[row] == 1) {
+      } else if (++shares_[row] == 1) {
         match(row, j);
       }
     }
-    return shares;
   }
 
   // A row with the minima of many columns could do without its own; then there is nothing to transfer. Where few rows are
   // free, the bids and paths that it shortens are fewer than its scans.
-  void transfer_reduction(const std::vector<Vertex>& shares) {
+  void transfer_reduction() {
     for (Vertex row = 0; row < num_rows_; ++row) {
-      if (shares[row] == 0) free_rows_.push_back(row);
+      if (shares_[row] == 0) free_rows_.push(row);
     }
-    if (free_rows_.size() * ROWS_TO_TRANSFER <= static_cast<std::size_t>(num_rows_)) return;
+    if (free_rows_.size * ROWS_TO_TRANSFER <= static_cast<std::size_t>(num_rows_)) return;
     for (Vertex row = 0; row < num_rows_; ++row) {
-      if (shares[row] != 1) continue;
+      if (shares_[row] != 1) continue;
       const auto found = find_least_two(scan(row));
       if (found.second < FAR) lower(row_match_[row], found.second - found.least);
     }
@@ -468,11 +316,10 @@ class ShortestPathSolver {
 
   void match_free_rows() {
     for (int sweep = 0; sweep < SWEEPS; ++sweep) reduce_augmenting_rows();
-    const std::size_t rows = free_rows_.size();
+    const std::size_t rows = free_rows_.size;
     const Count scanned_before = counters_.rows_scanned;
-    while (!free_rows_.empty() && (unmatchable_rows_.empty() || options_.partial)) {
-      const Vertex row = free_rows_.back();
-      free_rows_.pop_back();
+    while (free_rows_.size > 0 && (unmatchable_rows_.empty() || options_.partial)) {
+      const Vertex row = free_rows_.items[--free_rows_.size];
       if (!augment(row, FAR)) unmatchable_rows_.push_back(row);
       if (may_hold_auction() && takes_long(rows, counters_.rows_scanned - scanned_before)) {
         start_from_auction();
@@ -485,7 +332,7 @@ class ShortestPathSolver {
   // an auction, which scans each row thirty to a hundred times, at half the time a scan. They begin short and become longer.
   bool takes_long(std::size_t rows, Count scans) const {
     const bool has_many = rows > static_cast<std::size_t>(num_rows_) / 2;
-    const auto left = static_cast<Count>(free_rows_.size()), done = static_cast<Count>(rows) - left;
+    const auto left = static_cast<Count>(free_rows_.size), done = static_cast<Count>(rows) - left;
     const Count enough = has_many ? 1 : 8, much = has_many ? 10 : 100;
     return scans >= enough * num_rows_ && scans * left >= much * num_rows_ * done;
   }
@@ -512,14 +359,14 @@ class ShortestPathSolver {
   // next. Without a difference it turns a row out only if all its best columns are taken, and that row waits for the
   // next sweep: else the two could go on for ever.
   void reduce_augmenting_rows() {
-    const std::size_t end = free_rows_.size();
+    const std::size_t end = free_rows_.size;
     std::size_t next = 0, kept = 0;  // free_rows_ has the rows that wait at [0, kept), those to do at [next, end)
     for (Count bids = bids_per_row() * num_rows_; next < end && bids > 0; --bids) {
-      const Vertex row = free_rows_[next++];
+      const Vertex row = free_rows_.items[next++];
       const Entry* entries = scan(row);
       const auto found = find_least_two(entries);
       if (!(found.least < FAR)) {
-        free_rows_[kept++] = row;
+        free_rows_.items[kept++] = row;
         continue;
       }
       Vertex column = found.column;
@@ -527,16 +374,16 @@ class ShortestPathSolver {
       if (bid) {
         lower(column, found.second - found.least);
       } else if (col_match_[column] != NONE) {
-        const Vertex other = Scan::find_free_column(entries, v_.data(), col_match_, num_columns_, found.least);
+        const Vertex other = Scan::find_free_column(entries, v_, is_free_, width_, found.least);
         if (other != NONE) column = other;
       }
       const Vertex turned_out = col_match_[column];
       match(row, column);
       if (turned_out == NONE) continue;
       row_match_[turned_out] = NONE;
-      free_rows_[bid ? --next : kept++] = turned_out;
+      free_rows_.items[bid ? --next : kept++] = turned_out;
     }
-    free_rows_.erase(free_rows_.begin() + kept, free_rows_.begin() + next);
+    free_rows_.size = std::copy(free_rows_.items + next, free_rows_.end(), free_rows_.items + kept) - free_rows_.items;
   }
 
   // Matches one more row, and keeps all matched columns matched. Or lets a row of the tree stay free at `price`, if no
@@ -559,15 +406,15 @@ class ShortestPathSolver {
   // Dijkstra's method. The distance of a column counts u of the root in, so that u is never needed. Returns the free
   // column at the end of the shortest path, NONE if sparing a row costs less. level_ is its length.
   Vertex grow_tree(Vertex root, Work price) {
-    tree_.clear();
+    tree_.size = 0;
     spared_row_ = root;
     Work spared_distance = price;
-    std::fill(distance_.begin(), distance_.end(), FAR);
-    Work least = relax(root, Work{0});
+    Work least = Scan::relax_first(scan(root), v_, root, width_, distance_, predecessor_,
+                                   block_least_);
     level_ = std::min(least, price);
     std::size_t scanned = 0;
     while (true) {
-      if (least <= level_ || scanned == tree_.size()) {
+      if (least <= level_ || scanned == tree_.size) {
         const Work next_level = std::max(least, level_);  // rounding must not turn Dijkstra back
         if (!(next_level < spared_distance)) {
           level_ = std::max(level_, spared_distance);
@@ -577,7 +424,7 @@ class ShortestPathSolver {
         const Vertex end = collect_nearest();
         if (end != NONE) return end;
       }
-      const Branch branch = tree_[scanned++];
+      const Branch branch = tree_.items[scanned++];
       const Vertex row = col_match_[branch.column];
       const Work offset = rows_.at(row, branch.column) - branch.v - branch.distance;
       if (price < FAR && price - offset < spared_distance) {
@@ -589,21 +436,25 @@ class ShortestPathSolver {
   }
 
   Work relax(Vertex row, Work offset) {
-    return Scan::relax(scan(row), v_.data(), offset, row, width_, distance_.data(), predecessor_.data(),
-                       block_least_.data());
+    return Scan::relax(scan(row), v_, offset, row, width_, distance_, predecessor_,
+                       block_least_);
   }
 
   // Moves all columns up to level_ into the tree, or returns the first free one.
   Vertex collect_nearest() {
     for (Vertex begin = 0; begin < num_columns_; begin += Scan::BLOCK) {
       if (block_least_[begin / Scan::BLOCK] > level_) continue;
-      const Vertex end = std::min(num_columns_, begin + Scan::BLOCK);
-      for (Vertex j = begin; j < end; ++j) {
-        if (distance_[j] > level_) continue;
-        if (col_match_[j] == NONE) return j;
-        tree_.push_back({j, v_[j], level_});
-        distance_[j] = FAR;
-        v_[j] = MASKED;
+      const Vertex end = std::min(width_, begin + Scan::BLOCK);
+      for (Vertex first = begin; first < end; first += Scan::WORD) {
+        Word nearest = Scan::find_nearest(distance_ + first, level_);
+        const Word free_ones = nearest & is_free_[first / Scan::WORD];
+        if (free_ones != 0) return first + Scan::first_of(free_ones);
+        for (; nearest != 0; nearest &= nearest - 1) {
+          const Vertex j = first + Scan::first_of(nearest);
+          tree_.push({j, v_[j], level_});
+          distance_[j] = FAR;
+          v_[j] = MASKED;
+        }
       }
     }
     return NONE;
@@ -611,8 +462,9 @@ class ShortestPathSolver {
 
   // From its last column up to the root.
   void flip_path(Vertex column) {
+    take(column);
     while (column != NONE) {
-      const Vertex row = predecessor_[column];
+      const Vertex row = static_cast<Vertex>(predecessor_[column]);
       col_match_[column] = row;
       column = std::exchange(row_match_[row], column);
     }
@@ -640,7 +492,7 @@ class ShortestPathSolver {
     }
   }
 
-  void write_duals() {
+  void write_solution() {
     for (Vertex j = 0; j < num_columns_; ++j) result_.v[j] = static_cast<Dual>(v_[j]);
     for (Vertex row = 0; row < num_rows_; ++row) {
       const Vertex column = row_match_[row];
@@ -652,7 +504,7 @@ class ShortestPathSolver {
   void mark_witness() {
     std::fill_n(result_.in_witness, num_rows_, false);
     if (unmatchable_rows_.empty()) return;
-    std::fill(predecessor_.begin(), predecessor_.end(), NONE);
+    std::fill_n(predecessor_, width_, Index{NONE});
     std::vector<Vertex> reached = unmatchable_rows_;
     for (const Vertex row : reached) result_.in_witness[row] = true;
     while (!reached.empty()) {
@@ -681,12 +533,15 @@ class ShortestPathSolver {
   ShortestPathCounters& counters_;
   bool columns_may_stay_free_;
   const Vertex width_;                    // columns that scans read: num_columns, or some more
-  std::vector<Work> v_;                   // [width]
-  std::vector<Work> distance_;            // [width] FAR in the tree
-  std::vector<Work> block_least_;         // [width / BLOCK + 1] the least distance of each block of columns
-  std::vector<Vertex> predecessor_;       // [width] the row before it on the shortest path
-  std::vector<Branch> tree_;              // [num_rows at most] in order of distance
-  std::vector<Vertex> free_rows_;         // [num_rows at most] rows to match
+  std::unique_ptr<char[]> memory_;        // of all that follows, but for the last
+  Work* v_;                               // [width]
+  Work* distance_;                        // [whole words] FAR in the tree, and beyond the end
+  Work* block_least_;                     // [width / BLOCK + 1] the least distance of each block of columns
+  Index* predecessor_;                    // [width] the row before it on the shortest path
+  Word* is_free_;                         // [width / WORD + 1] a bit for each column
+  Vertex* shares_;                        // [num_rows] how many columns have their minimum in it
+  List<Branch> tree_{};                   // [num_rows at most] in order of distance
+  List<Vertex> free_rows_{};              // [num_rows at most] rows to match
   std::vector<Vertex> unmatchable_rows_;  // [num_rows at most]
   Work level_{};                          // distance up to which the tree has grown
   bool auction_was_held_ = false;
@@ -704,7 +559,9 @@ Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
   using Dual = typename DenseCosts<Cost>::Dual;
   const auto solve = [&](auto maximize, auto zero) {
     using Padded = PaddedRows<Cost, decltype(zero)>;
-    if (Padded::fit(costs.num_columns)) return ShortestPathSolver<Cost, Padded>(costs, options, result, counters).solve();
+    if (costs.num_columns < Padded::Scan::FEWEST_COLUMNS) {
+      return ShortestPathSolver<Cost, Padded>(costs, options, result, counters).solve();
+    }
     using Rows = StoredRows<Cost, decltype(zero), decltype(maximize)::value>;
     return ShortestPathSolver<Cost, Rows>(costs, options, result, counters).solve();
   };

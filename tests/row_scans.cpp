@@ -1,0 +1,183 @@
+// row_scans.cpp: passes over rows of costs, in registers of every width that this processor has, beside plain loops.
+// Rows end where their memory ends.
+//
+//   g++ -std=c++17 -O1 -g -fsanitize=address -I gmatch/csrc tests/row_scans.cpp -o row_scans && ./row_scans
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+#include "row_scan.hpp"
+
+static void expect(bool holds, const char* what, Vertex num_columns, int bytes) {
+  if (holds) return;
+  std::printf("%s: wrong for %d columns, in registers of %d bytes\n", what, num_columns, bytes);
+  std::exit(1);
+}
+
+template <class Pass, class... Arguments>
+static auto run_in(int bytes, Arguments... arguments) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (bytes == 64) return run_in_64_bytes<Pass>(arguments...);
+  if (bytes == 32) return run_in_32_bytes<Pass>(arguments...);
+#endif
+  return Pass::template run<16>(arguments...);
+}
+
+static std::vector<int> widths() {
+  std::vector<int> found{16};
+#if defined(__x86_64__) && defined(__GNUC__)
+  for (const int bytes : {32, 64}) {
+    if (bytes <= WIDEST_LANES) found.push_back(bytes);
+  }
+#endif
+  return found;
+}
+
+// A row of a matrix with the state of a search, all of few values, so that they tie.
+template <class Entry, class Work, bool NEGATED>
+struct Row {
+  using Scan = RowScan<Entry, Work, NEGATED>;
+  using Index = typename Scan::Index;
+  using Word = typename Scan::Word;
+
+  Vertex size;
+  std::unique_ptr<Entry[]> entries, next;
+  std::vector<Work> v, distance;
+  std::vector<Index> predecessor;
+  std::vector<Word> is_free;
+
+  Row(std::mt19937& random, Vertex num_columns)
+      : size(num_columns),
+        entries(new Entry[num_columns]),
+        next(new Entry[num_columns]),
+        v(num_columns),
+        distance((num_columns + Scan::WORD - 1) / Scan::WORD * Scan::WORD, Scan::FAR),
+        predecessor(num_columns),
+        is_free(distance.size() / Scan::WORD, 0) {
+    const unsigned values = random() % 2 ? 3 : 1000;
+    for (Vertex j = 0; j < size; ++j) {
+      entries[j] = static_cast<Entry>(random() % values);
+      next[j] = static_cast<Entry>(random() % values);
+      if constexpr (!std::numeric_limits<Entry>::is_integer) {
+        if (random() % 5 == 0) entries[j] = static_cast<Entry>(NEGATED ? -INFINITE : INFINITE);
+      }
+      v[j] = random() % 4 == 0 ? Distance<Work>::MASKED : static_cast<Work>(random() % values);
+      distance[j] = random() % 4 == 0 ? Scan::FAR : static_cast<Work>(random() % values);
+      predecessor[j] = static_cast<Index>(random() % 50);
+      if (random() % 3 == 0) is_free[j / Scan::WORD] |= Word{1} << j % Scan::WORD;
+    }
+  }
+  Work cost(Vertex j) const { return Scan::cost(entries[j]); }
+
+ private:
+  static constexpr double INFINITE = std::numeric_limits<double>::infinity();
+};
+
+template <class Entry, class Work, bool NEGATED>
+static void check_passes(std::mt19937& random, Vertex num_columns, int bytes) {
+  using Scan = RowScan<Entry, Work, NEGATED>;
+  using Index = typename Scan::Index;
+  using Word = typename Scan::Word;
+  const Row<Entry, Work, NEGATED> row(random, num_columns);
+  const Entry* const entries = row.entries.get();
+  const Entry* const next_entries = row.next.get();
+  const auto must = [&](bool holds, const char* what) { expect(holds, what, num_columns, bytes); };
+
+  const auto found = run_in<typename Scan::FindLeastTwo>(bytes, entries, row.v.data(), num_columns);
+  Work least = Scan::FAR, second = Scan::FAR;
+  Vertex column = NONE;
+  for (Vertex j = 0; j < num_columns; ++j) {
+    const Work here = row.cost(j) - row.v[j];
+    if (here < least) {
+      second = least;
+      least = here;
+      column = j;
+    } else if (here < second) {
+      second = here;
+    }
+  }
+  must(found.least == least && found.second == second && (column == NONE || found.column == column), "find_least_two");
+
+  for (const Work value : {Work{-5}, Work{0}, Work{2}, Work{500}}) {
+    Vertex free_column = NONE;
+    for (Vertex j = num_columns - 1; j >= 0; --j) {
+      const bool is_free = row.is_free[j / Scan::WORD] >> j % Scan::WORD & 1;
+      if (is_free && row.cost(j) - row.v[j] <= value) free_column = j;
+    }
+    const Vertex found_free = run_in<typename Scan::FindFreeColumn>(bytes, entries, row.v.data(), row.is_free.data(),
+                                                                    num_columns, value);
+    must(found_free == free_column, "find_free_column");
+    for (std::size_t word = 0; word < row.is_free.size(); ++word) {
+      const Work* distance = row.distance.data() + word * Scan::WORD;
+      Word near = 0;
+      for (Vertex k = 0; k < Scan::WORD; ++k) near |= static_cast<Word>(distance[k] <= value) << k;
+      must(run_in<typename Scan::FindNearest>(bytes, distance, value) == near, "find_nearest");
+      if (near != 0) must((near & -near) == Word{1} << Scan::first_of(near), "first_of");
+    }
+  }
+
+  const Work offset = static_cast<Work>(random() % 7) - 3;
+  std::vector<Work> distance = row.distance, first_distance = row.distance, block_least(num_columns / Scan::BLOCK + 1);
+  std::vector<Index> predecessor = row.predecessor, first_predecessor = row.predecessor;
+  const Work nearest = run_in<typename Scan::Relax>(bytes, entries, row.v.data(), offset, Vertex{77}, num_columns,
+                                                    distance.data(), predecessor.data(), block_least.data());
+  std::vector<Work> blocks(block_least.size(), Scan::FAR);
+  Work all = Scan::FAR;
+  for (Vertex j = 0; j < num_columns; ++j) {
+    const Work here = row.cost(j) - row.v[j] - offset, before = row.distance[j];
+    must(distance[j] == (here < before ? here : before), "relax, distance");
+    must(predecessor[j] == (here < before ? Index{77} : row.predecessor[j]), "relax, predecessor");
+    blocks[j / Scan::BLOCK] = std::min(blocks[j / Scan::BLOCK], distance[j]);
+    all = std::min(all, distance[j]);
+  }
+  must(nearest == all, "relax, least");
+  for (Vertex block = 0; block * Scan::BLOCK < num_columns; ++block) {
+    must(block_least[block] == blocks[block], "relax, blocks");
+  }
+
+  const Work first =
+      run_in<typename Scan::RelaxFirst>(bytes, entries, row.v.data(), Vertex{78}, num_columns, first_distance.data(),
+                                        first_predecessor.data(), block_least.data());
+  all = Scan::FAR;
+  for (Vertex j = 0; j < num_columns; ++j) {
+    must(first_distance[j] == row.cost(j) - row.v[j] && first_predecessor[j] == 78, "relax_first");
+    all = std::min(all, first_distance[j]);
+  }
+  must(first == all, "relax_first, least");
+
+  std::vector<Work> v = row.v;
+  std::vector<Index> least_row = row.predecessor;
+  run_in<typename Scan::LowerColumns>(bytes, entries, next_entries, Vertex{90}, num_columns, v.data(), least_row.data());
+  for (Vertex j = 0; j < num_columns; ++j) {
+    const Work here = row.cost(j), next = Scan::cost(row.next[j]);
+    const Work lower = next < here ? next : here;
+    must(v[j] == std::min(row.v[j], lower), "lower_columns");
+    must(least_row[j] == (lower < row.v[j] ? next < here ? 91 : 90 : row.predecessor[j]), "lower_columns, row");
+  }
+}
+
+template <class Entry, class Work>
+static int check(std::mt19937& random) {
+  int rows = 0;
+  for (const int bytes : widths()) {
+    for (Vertex num_columns = std::max<Vertex>(bytes, SHORTEST_ROW) / sizeof(Work); num_columns < 300; ++num_columns) {
+      check_passes<Entry, Work, false>(random, num_columns, bytes);
+      check_passes<Entry, Work, true>(random, num_columns, bytes);
+      rows += 2;
+    }
+  }
+  return rows;
+}
+
+int main() {
+  std::mt19937 random(1);
+  int rows = check<double, double>(random) + check<float, double>(random);
+  rows += check<std::int32_t, std::int32_t>(random) + check<Count, Count>(random) + check<std::int32_t, double>(random);
+  std::printf("%d rows in registers of up to %d bytes, every pass right\n", rows, widths().back());
+}
