@@ -17,7 +17,7 @@ from .errors import Infeasible, InvalidInput
 from .matching import max_matching
 from .methods import JV, Core, SerialCore, Tree, assignment_method_of, batch_method_of, bids_pay
 from .result import STEPS, Assignment, AssignmentBatch, Status, all_others, witness_of
-from .small import SOLVERS_OF_SMALL
+from .small import SOLVERS_OF_SMALL, small_first
 from .sparse_costs import SparseCosts, costs_of
 from .ties import Names, settle_ties
 
@@ -103,6 +103,7 @@ def lap(cost: _Problem, **options: Unpack[_Options]) -> Assignment: ...
 def lap(cost: _Problems, **options: Unpack[_Options]) -> AssignmentBatch: ...
 @overload
 def lap(cost: Any, *, sizes: Any = None, mask: Any = None, **options: Unpack[_Options]) -> Any: ...
+@small_first
 def lap(
     cost: Any,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -38,18 +38,19 @@ def _pair_indices(cells: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     return ndarray(pairs, int64, cells, PAIRS), ndarray(pairs, int64, cells, PAIRS + 8 * pairs)
 
 
-def _pairs(cells: Any, shape: tuple[int, int], dtype: Any) -> tuple[Any, Any]:
-    rows, columns = _pair_indices(cells, shape)
-    return rows.copy(), columns.astype(int32)
+def _pairs(cells: Any, rows: int, columns: int, type_of_costs: str) -> tuple[Any, Any]:
+    """The same, with the columns as numbers of 32 bits, at the end of the cells."""
+    pairs = rows if rows < columns else columns
+    return ndarray(pairs, int64, cells, PAIRS), ndarray(pairs, int32, cells, len(cells) - 4 * pairs)
 
 
-def _field(name: str, cells: Any, shape: tuple[int, int], dtype: Any, *, reason: str) -> Any:
+def _field(name: str, cells: Any, rows: int, columns: int, type_of_costs: str, *, reason: str) -> Any:
     """A field of an Assignment that has no default, from the cells."""
     if name == "status":
         return Status.OPTIMAL
     if name == "stats":
         return _stats(cells, reason)
-    rows, columns = shape
+    dtype = np.dtype(type_of_costs)
     pairs = min(rows, columns)
     pair_costs = PAIRS + 16 * pairs
     u = pair_costs + 8 * pairs
@@ -105,6 +106,21 @@ SOLVERS_OF_SMALL: dict[str | type, tuple[Callable[[npt.NDArray[Any]], Assignment
     "auto": lap_small, "jv": jv_small, JV: jv_small,
 }  # fmt: skip
 """By the method, if it is a string, or by its type."""
+
+
+def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
+    """`lap`, but small costs without any option take the short way at once: to look at each option takes longer."""
+    lap_of_small = lap_small[False]
+
+    @wraps(lap)
+    def lap_small_first(cost: Any, **options: Any) -> Any:
+        if not options and type(cost) is ndarray:
+            quick = lap_of_small(cost)
+            if quick is not None:
+                return quick
+        return lap(cost, **options)
+
+    return lap_small_first
 
 
 # Of graphs that `matching_small` may take; and how many rows, columns and entries they may have in all.

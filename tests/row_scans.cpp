@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "row_scan.hpp"
+#include "core_shortest_path.hpp"
 
 static void expect(bool holds, const char* what, Vertex num_columns, int bytes) {
   if (holds) return;
@@ -118,7 +118,7 @@ static void check_passes(std::mt19937& random, Vertex num_columns, int bytes) {
       Word near = 0;
       for (Vertex k = 0; k < Scan::WORD; ++k) near |= static_cast<Word>(distance[k] <= value) << k;
       must(run_in<typename Scan::FindNearest>(bytes, distance, value) == near, "find_nearest");
-      if (near != 0) must((near & -near) == Word{1} << Scan::first_of(near), "first_of");
+      if (near != 0) must((near & -near) == Word{1} << first_bit(near), "first_bit");
     }
   }
 
@@ -162,6 +162,31 @@ static void check_passes(std::mt19937& random, Vertex num_columns, int bytes) {
   }
 }
 
+template <class Entry, class Work, bool NEGATED, bool PRICED>
+static void check_pricing(std::mt19937& random, Vertex num_columns, int bytes) {
+  using Scan = PricingScan<Entry, Work, NEGATED, PRICED>;
+  const Row<Entry, Work, NEGATED> row(random, num_columns);
+  const Entry* const entries = row.entries.get();
+  const auto must = [&](bool holds, const char* what) { expect(holds, what, num_columns, bytes); };
+  const auto reduced = [&](Vertex j) { return PRICED ? row.cost(j) - row.v[j] : row.cost(j); };
+
+  std::vector<Work> minima(Scan::MINIMA), expected(Scan::MINIMA, Scan::FAR);
+  run_in<typename Scan::FindMinima>(bytes, entries, row.v.data(), num_columns, minima.data());
+  for (Vertex j = 0; j < num_columns / Scan::MINIMA * Scan::MINIMA; ++j) {
+    expected[j % Scan::MINIMA] = std::min(expected[j % Scan::MINIMA], reduced(j));
+  }
+  must(minima == expected, "find_minima");
+
+  const Vertex words = num_columns / Scan::WORD, first = words == 0 ? 0 : static_cast<Vertex>(random() % words);
+  std::vector<Vertex> list(num_columns), listed;
+  for (Vertex i = 0; i < words * Scan::WORD; ++i) {
+    const Vertex j = (first * Scan::WORD + i) % (words * Scan::WORD);
+    if (reduced(j) <= Work{1}) listed.push_back(j);
+  }
+  list.resize(run_in<typename Scan::ListLeast>(bytes, entries, row.v.data(), words, first, Work{1}, list.data()));
+  must(list == listed, "list_least");
+}
+
 template <class Entry, class Work>
 static int check(std::mt19937& random) {
   int rows = 0;
@@ -169,6 +194,8 @@ static int check(std::mt19937& random) {
     for (Vertex num_columns = std::max<Vertex>(bytes, SHORTEST_ROW) / sizeof(Work); num_columns < 300; ++num_columns) {
       check_passes<Entry, Work, false>(random, num_columns, bytes);
       check_passes<Entry, Work, true>(random, num_columns, bytes);
+      check_pricing<Entry, Work, false, true>(random, num_columns, bytes);
+      check_pricing<Entry, Work, true, false>(random, num_columns, bytes);
       rows += 2;
     }
   }

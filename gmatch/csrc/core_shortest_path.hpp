@@ -19,61 +19,72 @@
 #include "steps.cuh"
 #include "sparse_shortest_path.hpp"
 
-// Passes over a row that pick its least entries. Each lane keeps the least of its columns: all that are not above the
-// so manieth of these minima are picked, some more than there are lanes to it.
-template <class Entry, class Work, bool NEGATED, bool PRICED, Vertex LANES_ = 32>
+// Passes over a row that pick its least entries: all that are not above the so manieth of a few minima, each of every
+// MINIMA-th column, some more than the minima to it.
+template <class Entry, class Work, bool NEGATED, bool PRICED>
 struct PricingScan {
-  static constexpr Vertex LANES = LANES_, BLOCK = 32;
+  static constexpr Vertex MINIMA = 32, WORD = 8 * sizeof(Work);
   static constexpr Work FAR = std::numeric_limits<Work>::has_infinity ? std::numeric_limits<Work>::infinity()
                                                                       : std::numeric_limits<Work>::max();
 
-  static inline Work reduced(Entry entry, const Work* v, Vertex column) {
-    const Work cost = NEGATED ? -static_cast<Work>(entry) : static_cast<Work>(entry);
-    return PRICED ? cost - v[column] : cost;
+  static void find_minima(const Entry* entries, const Work* v, Vertex num_columns, Work* minima) {
+    run_in_lanes<FindMinima>(num_columns * sizeof(Work), entries, v, num_columns, minima);
+    const Vertex whole = num_columns / MINIMA * MINIMA;
+    for (Vertex j = whole; j < num_columns; ++j) minima[j - whole] = std::min(minima[j - whole], reduced<1>(entries, v, j));
   }
 
-  VECTOR_CLONES static void find_minima(const Entry* __restrict entries, const Work* __restrict v, Vertex num_columns,
-                                        Work* __restrict minima) {
-    Work least[LANES];
-    for (Vertex lane = 0; lane < LANES; ++lane) least[lane] = FAR;
-    const Vertex whole = num_columns / LANES * LANES;
-    for (Vertex begin = 0; begin < whole; begin += LANES) {
-      for (Vertex lane = 0; lane < LANES; ++lane) {
-        const Work here = reduced(entries[begin + lane], v, begin + lane);
-        least[lane] = here < least[lane] ? here : least[lane];
-      }
-    }
-    for (Vertex lane = 0; lane < num_columns - whole; ++lane) {
-      const Work here = reduced(entries[whole + lane], v, whole + lane);
-      least[lane] = here < least[lane] ? here : least[lane];
-    }
-    for (Vertex lane = 0; lane < LANES; ++lane) minima[lane] = least[lane];
-  }
-
-  // How many columns of a block are not above `most`.
-  VECTOR_CLONES static int count(const Entry* __restrict entries, const Work* __restrict v, Vertex begin, Work most) {
-    int hits = 0;
-    for (Vertex j = begin; j < begin + BLOCK; ++j) hits += reduced(entries[j], v, j) <= most;
-    return hits;
-  }
-
-  // Lists the columns with cost - v not above `most`, from the block `first` on, and around. Returns how many they are;
-  // there is room for one more. Without a branch that could go either way.
+  // Lists the columns with cost - v not above `most`, from the word `first` on, and around. Returns how many they are;
+  // there is room for one more.
   static Vertex list_least(const Entry* entries, const Work* v, Vertex num_columns, Vertex first, Work most, Vertex* list) {
-    const Vertex blocks = num_columns / BLOCK;
-    Vertex size = 0;
-    const auto list_columns = [&](Vertex begin, Vertex end) {
-      for (Vertex j = begin; j < end; ++j) {
-        list[size] = j;
-        size += reduced(entries[j], v, j) <= most;
-      }
-    };
-    for (Vertex i = 0; i < blocks; ++i) {
-      const Vertex begin = (first + i < blocks ? first + i : first + i - blocks) * BLOCK;
-      if (count(entries, v, begin, most) > 0) list_columns(begin, begin + BLOCK);
+    Vertex size = run_in_lanes<ListLeast>(num_columns * sizeof(Work), entries, v, num_columns / WORD, first, most, list);
+    for (Vertex j = num_columns / WORD * WORD; j < num_columns; ++j) {
+      list[size] = j;
+      size += reduced<1>(entries, v, j) <= most;
     }
-    list_columns(blocks * BLOCK, num_columns);
     return size;
+  }
+
+  // The passes, each for registers of any width.
+  struct FindMinima {
+    template <int BYTES>
+    static ALWAYS_INLINE void run(const Entry* entries, const Work* v, Vertex num_columns, Work* minima) {
+      constexpr int LANES = BYTES / sizeof(Work), REGISTERS = MINIMA / LANES;
+      Lanes<Work, LANES> least[REGISTERS];
+      for (int k = 0; k < REGISTERS; ++k) least[k] = all<Work, LANES>(FAR);
+      for (Vertex j = 0; j + MINIMA <= num_columns; j += MINIMA) {
+        for (int k = 0; k < REGISTERS; ++k) least[k] = lesser(least[k], reduced<LANES>(entries, v, j + k * LANES));
+      }
+      for (int k = 0; k < REGISTERS; ++k) store(minima + k * LANES, least[k]);
+    }
+  };
+
+  struct ListLeast {
+    template <int BYTES>
+    static ALWAYS_INLINE Vertex run(const Entry* entries, const Work* v, Vertex num_words, Vertex first, Work most,
+                                    Vertex* list) {
+      constexpr int LANES = BYTES / sizeof(Work);
+      using Word = WordLike<Work>;
+      Vertex size = 0;
+      for (Vertex i = 0; i < num_words; ++i) {
+        const Vertex begin = (first + i < num_words ? first + i : first + i - num_words) * WORD;
+        Lanes<Word, LANES> hits = all<Word, LANES>(0);
+        for (int k = 0; k < WORD; k += LANES) {
+          const Lanes<IndexLike<Work>, LANES> hit = reduced<LANES>(entries, v, begin + k) <= most;
+          hits |= bits_of<Word, LANES>(hit, k);
+        }
+        for (Word word = any_of<LANES>(hits); word != 0; word &= word - 1) list[size++] = begin + first_bit(word);
+      }
+      return size;
+    }
+  };
+
+ private:
+  template <int LANES>
+  static ALWAYS_INLINE Lanes<Work, LANES> reduced(const Entry* entries, const Work* v, Vertex column) {
+    Lanes<Work, LANES> cost = load_as<Work, LANES>(entries + column);
+    if (NEGATED) cost = -cost;
+    if constexpr (PRICED) return cost - load<Work, LANES>(v + column);
+    else return cost;
   }
 };
 
@@ -93,7 +104,7 @@ class PricedRows {
         v_(costs.num_columns),
         about_(costs.num_rows),
         pile_(costs) {
-    pile_.columns.reserve(static_cast<std::size_t>(num_rows) * 2 * Scan<Dual, true>::LANES);
+    pile_.columns.reserve(static_cast<std::size_t>(num_rows) * 2 * Scan<Dual, true>::MINIMA);
     pile_.costs.reserve(pile_.columns.capacity());
   }
 
@@ -152,8 +163,8 @@ class PricedRows {
 
  private:
   using Entry = typename Rows::Entry;
-  template <class Work, bool PRICED, Vertex LANES = 32>
-  using Scan = PricingScan<Entry, Work, Rows::Scan::IS_NEGATED, PRICED, LANES>;
+  template <class Work, bool PRICED>
+  using Scan = PricingScan<Entry, Work, Rows::Scan::IS_NEGATED, PRICED>;
 
   static constexpr Vertex SAMPLE = 64;     // rows that tell how many ties there are
   static constexpr Vertex FEW_MATCHED = 8;
@@ -164,8 +175,9 @@ class PricedRows {
     Vertex minima, chosen, room;
   };
   static constexpr int WHOLE = 5;
+  static constexpr Vertex MOST_MINIMA = 256;
   static constexpr Depth DEPTHS[WHOLE] = {
-      {32, 15, 48}, {32, 25, 128}, {32, 31, 512}, {256, 200, 1024}, {256, 250, 2048}};
+      {32, 15, 48}, {32, 25, 128}, {32, 31, 512}, {MOST_MINIMA, 200, 1024}, {MOST_MINIMA, 250, 2048}};
 
   // Where the entries of a row are, in room for so many, and what is not among them.
   struct About {
@@ -255,8 +267,8 @@ class PricedRows {
 
     About& about = about_[row];
     const Work most = about.depth < WHOLE ? find_most<Work, PRICED>(entries, v, DEPTHS[about.depth]) : FAR<Work>;
-    const unsigned blocks = num_columns / Scan<Work, PRICED>::BLOCK + 1;
-    const Vertex size = Scan<Work, PRICED>::list_least(entries, v, num_columns, static_cast<Vertex>(scattered(row) % blocks),
+    const unsigned words = num_columns / Scan<Work, PRICED>::WORD + 1;
+    const Vertex size = Scan<Work, PRICED>::list_least(entries, v, num_columns, static_cast<Vertex>(scattered(row) % words),
                                                        std::min(most, std::numeric_limits<Work>::max()), pile.picked.data());
     about.bound = above(most);
     const Vertex room = about.depth < WHOLE ? std::min(DEPTHS[about.depth].room, num_columns) : num_columns;
@@ -282,9 +294,13 @@ class PricedRows {
 
   template <class Work, bool PRICED>
   Work find_most(const Entry* entries, const Work* v, const Depth& depth) const {
-    Work minima[256];
-    if (depth.minima == 32) Scan<Work, PRICED>::find_minima(entries, v, num_columns, minima);
-    else Scan<Work, PRICED, 256>::find_minima(entries, v, num_columns, minima);
+    Work minima[MOST_MINIMA];
+    const Vertex parts = depth.minima / Scan<Work, PRICED>::MINIMA;
+    for (Vertex part = 0; part < parts; ++part) {
+      const Vertex begin = num_columns / parts * part, end = part + 1 < parts ? num_columns / parts * (part + 1) : num_columns;
+      Scan<Work, PRICED>::find_minima(entries + begin, v + (PRICED ? begin : 0), end - begin,
+                                      minima + part * Scan<Work, PRICED>::MINIMA);
+    }
     std::nth_element(minima, minima + depth.chosen, minima + depth.minima);
     return minima[depth.chosen];
   }

@@ -99,6 +99,17 @@ ALWAYS_INLINE auto any_of(const Vector& bits) {
   if constexpr (HALF == 0) return bits[0];
   else return any_of<COUNT, HALF / 2>(bits | swapped<HALF, COUNT>(bits));
 }
+// A bit for each of the columns of a word. Lane by lane the bits of hits differ, so that words are put together once they are whole.
+template <class T>
+using WordLike = std::make_unsigned_t<IndexLike<T>>;
+template <class Word, int COUNT, class Hits>
+ALWAYS_INLINE Lanes<Word, COUNT> bits_of(const Hits& hits, int first) {
+  using Words = Lanes<Word, COUNT>;
+  return (Words)hits & ((all<Word, COUNT>(1) << numbered<Word, COUNT>()) << first);
+}
+inline int first_bit(unsigned word) { return __builtin_ctz(word); }
+inline int first_bit(unsigned long long word) { return __builtin_ctzll(word); }
+
 // The two least of all, where each lane has its two least.
 template <int COUNT, int HALF = COUNT / 2, class Vector>
 ALWAYS_INLINE void merge_least_two(Vector& least, Vector& second) {

@@ -237,7 +237,7 @@ void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count col
 
 // What a small call leaves in one piece of memory, cells of 8 bytes, so that it costs no more than it must; Python takes it
 // apart when it is asked for: these counters; the rows, the columns and the costs of the pairs, in the order of the rows; u, v,
-// row_match and col_match.
+// row_match and col_match; and at the very end the columns of the pairs again, in half a cell each.
 enum SmallCounter { small_augmentations, small_rows_scanned, small_dual_updates, small_entries_read, small_ns, SMALL_COUNTERS };
 
 // A small matrix where it lies; rows first, strides in entries.
@@ -249,8 +249,8 @@ struct SmallMatrix {
 
   Vertex fewer() const { return std::min(shape[0], shape[1]); }
   Vertex more() const { return std::max(shape[0], shape[1]); }
-  // A pair is three cells, rows and columns have a dual each, and half a cell for their mates.
-  Count cells() const { return SMALL_COUNTERS + 3 * fewer() + (fewer() + more()) * 3 / 2 + 1; }
+  // A pair is three cells and a half, rows and columns have a dual each, and half a cell for their mates.
+  Count bytes() const { return 8 * (SMALL_COUNTERS + 3 * fewer() + fewer() + more()) + 4 * (fewer() + more() + fewer()); }
 };
 
 // What a small call is asked for.
@@ -288,6 +288,7 @@ bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* c
   Dual* v = u + rows;
   Vertex* row_match = reinterpret_cast<Vertex*>(v + columns);
   Vertex* col_match = row_match + rows;
+  Vertex* pair_columns_32 = col_match + columns;
   bool in_witness[SMALL_SIDE];
   ShortestPathCounters counted{};
   const ShortestPathResult<Dual> result = transposed
@@ -301,7 +302,7 @@ bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* c
     const Vertex column = row_match[row];
     if (column == NONE) continue;
     *pair_rows++ = row;
-    *pair_columns++ = column;
+    *pair_columns++ = *pair_columns_32++ = column;
     *pair_costs++ = static_cast<Dual>(given.entries[row * given.stride[0] + column * given.stride[1]]);
   }
   cells[small_augmentations] = counted.augmentations;
@@ -332,6 +333,7 @@ class ArrayMemory {
   // Its type in the letters of Python's struct, or zero for one that is not of one letter: of another order of bytes, too.
   char type() const { return view_.format[0] != 0 && view_.format[1] == 0 ? view_.format[0] : '\0'; }
   Py_ssize_t entry_size() const { return view_.itemsize; }
+  Py_ssize_t length(int dimension) const { return view_.shape[dimension]; }
   template <class Cost>
   SmallMatrix<Cost> matrix() const {
     return {static_cast<const Cost*>(view_.buf),
@@ -351,7 +353,7 @@ class ArrayMemory {
 
 template <class Cost>
 nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call) {
-  nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, 8 * given.cells()));
+  nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, given.bytes()));
   if (!cells.is_valid()) throw nb::python_error();
   auto* first = reinterpret_cast<Count*>(PyByteArray_AsString(cells.ptr()));
   std::optional<nb::gil_scoped_release> others_may_run;
@@ -363,8 +365,7 @@ nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call) {
 
 // The cells of a matrix of costs, as a bytearray. None: costs that are large, of another type, equal, though they may not be, or
 // need a second look, or have no assignment.
-nb::object assign_small_for(nb::handle costs, const SmallCall& call) {
-  const ArrayMemory memory(costs);
+nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call) {
   if (!memory.is_small_matrix()) return nb::none();
   const char type = memory.type();
   if (type == 'd') return cells_of(memory.matrix<double>(), call);
@@ -374,23 +375,21 @@ nb::object assign_small_for(nb::handle costs, const SmallCall& call) {
   return cells_of(memory.matrix<Count>(), call);
 }
 nb::object assign_small(nb::handle costs, bool maximize, bool may_be_equal) {
-  return assign_small_for(costs, {maximize, may_be_equal});
+  return assign_small_for(ArrayMemory(costs), {maximize, may_be_equal});
 }
 
 // A result of Python's type `kind` that makes its fields later, see gmatch/result.py.
 nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize, nb::handle costs) {
-  static PyObject* const shape_name = PyUnicode_InternFromString("shape");
-  static PyObject* const type_name = PyUnicode_InternFromString("dtype");
   static PyObject* const later_name = PyUnicode_InternFromString("_later");
   static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
-  nb::object cells = assign_small_for(costs, {maximize, true});
+  const ArrayMemory memory(costs);
+  nb::object cells = assign_small_for(memory, {maximize, true});
   if (cells.is_none()) return cells;
-  const nb::object shape = nb::steal(PyObject_GetAttr(costs.ptr(), shape_name));
-  const nb::object type = nb::steal(PyObject_GetAttr(costs.ptr(), type_name));
-  if (!shape.is_valid() || !type.is_valid()) throw nb::python_error();
+  const char type[] = {memory.type(), 0};
   nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
   if (!result.is_valid()) throw nb::python_error();
-  const nb::tuple later = nb::make_tuple(make_field, make_pairs, nb::make_tuple(cells, shape, type));
+  const nb::tuple later =
+      nb::make_tuple(make_field, make_pairs, nb::make_tuple(cells, memory.length(0), memory.length(1), type));
   // The type is frozen for all others. It minimizes by default.
   bool is_set = PyObject_GenericSetAttr(result.ptr(), later_name, later.ptr()) == 0;
   if (maximize) is_set = is_set && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) == 0;

@@ -37,8 +37,8 @@ struct RowScan {
   static constexpr Vertex BLOCK = 128;
   // Of every row, at least; and what the number of distances is a multiple of.
   static constexpr Vertex FEWEST_COLUMNS = SHORTEST_ROW / sizeof(Work), WORD = 8 * sizeof(Work);
-  using Index = IndexLike<Work>;             // of rows, beside numbers for columns
-  using Word = std::make_unsigned_t<Index>;  // a bit for each of WORD columns that follow one another
+  using Index = IndexLike<Work>;  // of rows, beside numbers for columns
+  using Word = WordLike<Work>;    // a bit for each of WORD columns that follow one another
 
   static ALWAYS_INLINE Work cost(Entry entry) {
     const Work value = static_cast<Work>(entry);
@@ -82,9 +82,6 @@ struct RowScan {
   // Which distances of a word's columns are not above `level`.
   static Word find_nearest(const Work* distance, Work level) {
     return run_in_lanes<FindNearest>(SHORTEST_ROW, distance, level);
-  }
-  static Vertex first_of(Word columns) {
-    return sizeof(Word) == 8 ? __builtin_ctzll(columns) : __builtin_ctz(static_cast<unsigned>(columns));
   }
 
   // The passes, each for registers of any width.
@@ -145,10 +142,10 @@ struct RowScan {
         for (Vertex j = begin; j < begin + WORD && j < num_columns; j += LANES) {
           const Vertex at = j + LANES <= num_columns ? j : num_columns - LANES;
           const Indices<BYTES> hit = reduced<BYTES>(entries + at, v + at) <= value;
-          hits |= bits_of<BYTES>(hit, j - begin) >> (j - at);
+          hits |= bits_of<Word, LANES>(hit, j - begin) >> (j - at);
         }
         const Word found = any_of<LANES>(hits) & free_here;
-        if (found != 0) return begin + first_of(found);
+        if (found != 0) return begin + first_bit(found);
       }
       return NONE;
     }
@@ -175,7 +172,8 @@ struct RowScan {
       constexpr int LANES = COUNT<BYTES>;
       Lanes<Word, LANES> hits = all<Word, LANES>(0);
       for (int k = 0; k < WORD; k += LANES) {
-        hits |= bits_of<BYTES>(load<Work, LANES>(distance + k) <= level, k);
+        const Indices<BYTES> hit = load<Work, LANES>(distance + k) <= level;
+        hits |= bits_of<Word, LANES>(hit, k);
       }
       return any_of<LANES>(hits);
     }
@@ -208,15 +206,6 @@ struct RowScan {
     for (; j + LANES <= end; j += LANES) visit(j, std::integral_constant<int, BYTES>{});
     if constexpr (BYTES > 16) each<BYTES / 2>(j, end, visit);
     else if constexpr (LANES > 1) each<sizeof(Work)>(j, end, visit);
-  }
-
-  // Lane by lane the bits differ, so that the lanes of a word can be put together at its end.
-  template <int BYTES>
-  static ALWAYS_INLINE Lanes<Word, COUNT<BYTES>> bits_of(const Indices<BYTES>& hits, int shift) {
-    constexpr int LANES = COUNT<BYTES>;
-    using Words = Lanes<Word, LANES>;
-    const Words bit = all<Word, LANES>(1) << numbered<Word, LANES>();
-    return (Words)hits & (bit << shift);
   }
 
   template <int BYTES, bool FIRST>

@@ -448,9 +448,9 @@ class ShortestPathSolver {
       for (Vertex first = begin; first < end; first += Scan::WORD) {
         Word nearest = Scan::find_nearest(distance_ + first, level_);
         const Word free_ones = nearest & is_free_[first / Scan::WORD];
-        if (free_ones != 0) return first + Scan::first_of(free_ones);
+        if (free_ones != 0) return first + first_bit(free_ones);
         for (; nearest != 0; nearest &= nearest - 1) {
-          const Vertex j = first + Scan::first_of(nearest);
+          const Vertex j = first + first_bit(nearest);
           tree_.push({j, v_[j], level_});
           distance_[j] = FAR;
           v_[j] = MASKED;
