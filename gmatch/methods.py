@@ -423,7 +423,7 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
 
 # On one core of the host rows that are shorter are read as a whole in less time than some of their entries are picked.
 # Integers of 32 bits are compared twice as many at a time; and where they tie, searches are short.
-FEW_ROWS_ON_CPU = {"f": 1100, "i": 1500}
+FEW_ROWS_ON_CPU = {"f": 1000, "i": 1500}
 FEW_ROWS_WITH_TIES_ON_CPU = 2500
 FEW_ROWS_REASON = "few rows: on one core shortest augmenting paths do least work"
 

@@ -174,10 +174,9 @@ class ShortestPathSolver {
   static constexpr Work FAR = Distance<Work>::FAR;
   static constexpr Work MASKED = Distance<Work>::MASKED;
 
-  // Floats can bid for ever, by less and less: a sweep of the augmenting row reduction ends after so many bids for each
-  // row. So many cost less than the paths that they save, which are longer in large problems.
-  static constexpr int SWEEPS = 2;
-  Count bids_per_row() const { return num_columns_ < 150 ? 1 : 3; }
+  // Floats can bid for ever, by less and less: the augmenting row reduction ends after so many bids for each row. So many cost
+  // less than the paths that they save, which are longer in large problems; a second sweep, as in the paper, does not.
+  Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
   // A start from duals gives them up after so many rounds.
   static constexpr int MAX_ROUNDS = 8;
   // Of so few rows the searches are short.
@@ -315,7 +314,7 @@ class ShortestPathSolver {
   }
 
   void match_free_rows() {
-    for (int sweep = 0; sweep < SWEEPS; ++sweep) reduce_augmenting_rows();
+    reduce_augmenting_rows();
     const std::size_t rows = free_rows_.size;
     const Count scanned_before = counters_.rows_scanned;
     while (free_rows_.size > 0 && (unmatchable_rows_.empty() || options_.partial)) {
@@ -323,7 +322,7 @@ class ShortestPathSolver {
       if (!augment(row, FAR)) unmatchable_rows_.push_back(row);
       if (may_hold_auction() && takes_long(rows, counters_.rows_scanned - scanned_before)) {
         start_from_auction();
-        for (int sweep = 0; sweep < SWEEPS; ++sweep) reduce_augmenting_rows();
+        reduce_augmenting_rows();
       }
     }
   }
@@ -355,9 +354,9 @@ class ShortestPathSolver {
     take_best_columns();
   }
 
-  // One sweep. A row bids as much as its best column is better than its second best, and the row that it turns out bids
-  // next. Without a difference it turns a row out only if all its best columns are taken, and that row waits for the
-  // next sweep: else the two could go on for ever.
+  // A row bids as much as its best column is better than its second best, and the row that it turns out bids next. Without a
+  // difference it turns a row out only if all its best columns are taken, and that row stays free: else the two could go on for
+  // ever.
   void reduce_augmenting_rows() {
     const std::size_t end = free_rows_.size;
     std::size_t next = 0, kept = 0;  // free_rows_ has the rows that wait at [0, kept), those to do at [next, end)
