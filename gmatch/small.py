@@ -125,7 +125,7 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
 
 # Of graphs that `matching_small` may take; and how many rows, columns and entries they may have in all.
 SMALL_TYPES = frozenset((csr_array, csr_matrix, BipartiteGraph))
-SMALL_GRAPH = 1 << 14
+SMALL_GRAPH = 1 << 16
 REPORT_SIZE, SIZE = len(_native.REPORT_FIELDS), _native.REPORT_FIELDS.index("size")
 match_small = _native.match_small
 
