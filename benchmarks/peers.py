@@ -113,9 +113,9 @@ def _ortools(matrix: np.ndarray) -> Solve:
     """Its graph of all pairs is part of the work: it takes no matrix."""
     from ortools.graph.python.linear_sum_assignment import SimpleLinearSumAssignment
 
-    whole = matrix.astype(np.int64)
-    if not (whole == matrix).all():
+    if not (np.isfinite(matrix).all() and (np.trunc(matrix) == matrix).all()):
         raise TypeError("OR-Tools takes whole numbers only")
+    whole = matrix.astype(np.int64)
     left, right = (numbers.ravel().astype(np.int32) for numbers in np.indices(whole.shape))
 
     def solve() -> float:

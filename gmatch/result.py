@@ -15,11 +15,13 @@ from .errors import InvalidInput
 
 # Of `stats["seconds"]`.
 STEPS = ("start", "search", "augment", "price")
-new = object.__new__
+new, set_attribute = object.__new__, object.__setattr__
 
 
 class _MadeLater:
     """A result whose fields can be made when they are asked for: small calls are made by thousands."""
+
+    _later = None  # what they are made of: see `later`
 
     @classmethod
     def later(
@@ -27,16 +29,14 @@ class _MadeLater:
     ) -> Self:
         """The result whose fields are make_field(name, *arguments), and whose pairs are make_pairs(*arguments)."""
         result = new(cls)
-        result.__dict__["_later"] = make_field, make_pairs, arguments
+        set_attribute(result, "_later", (make_field, make_pairs, arguments))
         return result
 
     def __getattr__(self, name: str) -> Any:
-        kind, found = type(self), self.__dict__
-        if name in kind.__dataclass_fields__:  # type: ignore[attr-defined]
-            later = found.get("_later")
-            if later is not None:
-                make_field, _, arguments = later
-                return found.setdefault(name, make_field(name, *arguments))  # another thread may do the same
+        kind, later = type(self), self._later
+        if later is not None and name in kind.__dataclass_fields__:
+            make_field, _, arguments = later
+            return self.__dict__.setdefault(name, make_field(name, *arguments))  # another thread may do the same
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise AttributeError(f"{article} {kind.__name__} has no {name!r}")
 
@@ -44,9 +44,8 @@ class _MadeLater:
         return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
 
     def __iter__(self) -> Iterator[Any]:
-        later = self.__dict__.get("_later")
-        if later is not None:
-            _, make_pairs, arguments = later
+        if self._later is not None:
+            _, make_pairs, arguments = self._later
             return iter(make_pairs(*arguments))
         return iter((self.row_ind, self.col_ind))
 

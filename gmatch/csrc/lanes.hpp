@@ -53,6 +53,7 @@ ALWAYS_INLINE Lanes<T, COUNT> load_as(const From* from) {
   else if constexpr (COUNT == 1) return static_cast<T>(*from);
   else return __builtin_convertvector(load<From, COUNT>(from), Lanes<T, COUNT>);
 }
+// Of a constant. Other numbers are written beside lanes as they are, or added to Lanes{}: GCC fills these lane by lane here.
 template <class T, int COUNT>
 ALWAYS_INLINE Lanes<T, COUNT> all(T number) {
   return Lanes<T, COUNT>{} + number;
