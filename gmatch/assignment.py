@@ -17,7 +17,7 @@ from .errors import Infeasible, InvalidInput
 from .matching import max_matching
 from .methods import JV, Core, SerialCore, Tree, assignment_method_of, batch_method_of, bids_pay
 from .result import STEPS, Assignment, AssignmentBatch, Status, all_others, witness_of
-from .small import SOLVERS_OF_SMALL, small_first
+from .small import small_first
 from .sparse_costs import SparseCosts, costs_of
 from .ties import Names, settle_ties
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 # What a backend's `assign` returns: row_match, col_match, u, v, counters.
 _Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
 Costs = DenseCosts | SparseCosts
-ndarray = np.ndarray
 
 
 class AssignmentStart(IntEnum):
@@ -211,17 +210,6 @@ def lap(
     Electron. Syst. 52 (2016). K. Date, R. Nagi: GPU-accelerated Hungarian algorithms for the linear assignment
     problem. Parallel Computing 57 (2016).
     """
-    if type(cost) is ndarray and (
-        type(initial) is str and initial == "auto" and type(infeasible) is str and infeasible == "raise"
-        and (maximize is False or maximize is True) and certify is False and deterministic is False
-        and duals is None and cost_limit is None
-        and (device is None or type(device) is str and device == "cpu")
-        and (threads is None or type(threads) is int and threads == 1) and sizes is None and mask is None
-    ):  # fmt: skip
-        solvers = SOLVERS_OF_SMALL.get(method if type(method) is str else type(method))
-        quick = None if solvers is None else solvers[maximize](cost)
-        if quick is not None:
-            return quick
     if not isinstance(infeasible, str) or infeasible not in ("raise", "partial"):
         raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {infeasible!r}")
     maximize, deterministic = truth_of("maximize", maximize), truth_of("deterministic", deterministic)

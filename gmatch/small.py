@@ -39,7 +39,7 @@ def _pair_indices(cells: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def _pairs(cells: Any, rows: int, columns: int, type_of_costs: str) -> tuple[Any, Any]:
-    """The same, with the columns as numbers of 32 bits, at the end of the cells."""
+    """The same, with the columns as numbers of 32 bits, from the end of the cells. Unpacked again, the same memory."""
     pairs = rows if rows < columns else columns
     return ndarray(pairs, int64, cells, PAIRS), ndarray(pairs, int32, cells, len(cells) - 4 * pairs)
 
@@ -107,20 +107,42 @@ SOLVERS_OF_SMALL: dict[str | type, tuple[Callable[[npt.NDArray[Any]], Assignment
 }  # fmt: skip
 """By the method, if it is a string, or by its type."""
 
+TAKEN_BY_SMALL: dict[str, tuple[Any, ...]] = {
+    "initial": ("auto",), "infeasible": ("raise",), "device": (None, "cpu"), "threads": (None, 1),
+    "deterministic": (False,), "certify": (False,), "duals": (None,), "cost_limit": (None,), "sizes": (None,),
+    "mask": (None,),
+}  # fmt: skip
+"""Options of `lap`, but for `maximize` and `method`, and what they are where small costs take the short way: just these
+objects, for what is equal to them may be an array, or not allowed."""
+
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
-    """`lap`, but small costs without any option take the short way at once: to look at each option takes longer."""
+    """`lap`, but for small costs the short way; at once where no option is given, for to look at each takes longer."""
     lap_of_small = lap_small[False]
 
     @wraps(lap)
     def lap_small_first(cost: Any, **options: Any) -> Any:
-        if not options and type(cost) is ndarray:
-            quick = lap_of_small(cost)
+        if type(cost) is ndarray:
+            solver = _solver_for(options) if options else lap_of_small
+            quick = None if solver is None else solver(cost)
             if quick is not None:
                 return quick
         return lap(cost, **options)
 
     return lap_small_first
+
+
+def _solver_for(options: dict[str, Any]) -> Callable[[npt.NDArray[Any]], Assignment | None] | None:
+    """That of small costs with these options of `lap`, if there is one; `lap` says what is wrong with them."""
+    maximize, method = options.get("maximize", False), options.get("method", "auto")
+    if maximize is not False and maximize is not True:
+        return None
+    for name, option in options.items():
+        if name != "maximize" and name != "method":
+            if all(option is not taken for taken in TAKEN_BY_SMALL.get(name, ())):
+                return None
+    solvers = SOLVERS_OF_SMALL.get(method if type(method) is str else type(method))
+    return None if solvers is None else solvers[maximize]
 
 
 # Of graphs that `matching_small` may take; and how many rows, columns and entries they may have in all.

@@ -21,7 +21,7 @@ static void expect(bool holds, const char* what, Vertex num_columns, int bytes) 
 }
 
 template <class Pass, class... Arguments>
-static auto run_in(int bytes, Arguments... arguments) {
+static auto run_in([[maybe_unused]] int bytes, Arguments... arguments) {
 #if defined(__x86_64__) && defined(__GNUC__)
   if (bytes == 64) return run_in_64_bytes<Pass>(arguments...);
   if (bytes == 32) return run_in_32_bytes<Pass>(arguments...);

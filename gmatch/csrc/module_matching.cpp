@@ -1,6 +1,5 @@
 // module_matching.cpp: maximum cardinality matching on host threads, for Python.
 #include <algorithm>
-#include <optional>
 
 #include "mixed.hpp"
 #include "module.hpp"
@@ -73,19 +72,14 @@ nb::tuple match_mixed(Array<const Offset> offsets, Array<const Column> columns, 
                   [&](HostTeam& team) { match_in_turns(team, call.edges, call.task, proven); });
 }
 
-// Rows and entries of a graph that other Python threads wait for.
-constexpr std::size_t VERY_SMALL_GRAPH = 1 << 12;
-
 // A small graph by `Mixed`, from the first fit, on this thread: inspects it, and leaves all that it found in an array of
 // 8-byte cells, which Python takes apart when it is asked for: the report, then as integers of 32 bits row_match,
 // col_match, and the levels and the augmentations of each phase, then a byte for each column that was reached. Returns
-// false if that is no graph.
+// false if that is no graph. Other Python threads wait: none may change the arrays after they have been inspected.
 bool match_small(Array<const std::int32_t> offsets, Array<const std::int32_t> columns, int num_columns,
                  Array<Count> cells) {
   const Vertex num_rows = static_cast<Vertex>(offsets.shape(0)) - 1;
   const CsrEdges<std::int32_t, std::int32_t> edges{num_rows, num_columns, offsets.data(), columns.data()};
-  std::optional<nb::gil_scoped_release> others_may_run;
-  if (columns.shape(0) + offsets.shape(0) > VERY_SMALL_GRAPH) others_may_run.emplace();
   HostTeam team(0, 1, nullptr);
   Inspection seen{};
   inspect_graph(team, edges, static_cast<Count>(columns.shape(0)), seen);

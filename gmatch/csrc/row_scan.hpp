@@ -1,7 +1,7 @@
 // row_scan.hpp: passes over one row of dense costs, on one core of the host: where the serial methods spend their time.
 //
-// A row has as many columns as a register has lanes, or more. What is left of it after whole registers is the last register
-// of the row, of which the columns that were there already do not count, or change nothing the second time.
+// A row has as many columns as a register has lanes, or more. What is left of it after whole registers is read with the last
+// register of the row, of which the columns that were there already do not count; passes that write, see `each`.
 #pragma once
 #include <cstddef>
 #include <limits>
@@ -49,7 +49,7 @@ struct RowScan {
   static void lower_columns(const Entry* entries, const Entry* next_entries, Vertex row, Vertex num_columns, Work* v,
                             Index* least_row) {
     // Nothing is put together at the end: the widest registers pay from a fourth of the length on.
-    run_in_lanes<LowerColumns>(4 * num_columns * sizeof(Work), entries, next_entries, row, num_columns, v, least_row);
+    run_in_lanes<LowerColumns>(sizeof(Work) * 4 * num_columns, entries, next_entries, row, num_columns, v, least_row);
   }
 
   // The two least of cost - v, and the first column that has the least.
@@ -58,24 +58,24 @@ struct RowScan {
     Vertex column;
   };
   static LeastTwo find_least_two(const Entry* entries, const Work* v, Vertex num_columns) {
-    return run_in_lanes<FindLeastTwo>(num_columns * sizeof(Work), entries, v, num_columns);
+    return run_in_lanes<FindLeastTwo>(sizeof(Work) * num_columns, entries, v, num_columns);
   }
 
   // The first free column with cost - v not above `value`, NONE if there is none.
   static Vertex find_free_column(const Entry* entries, const Work* v, const Word* is_free, Vertex num_columns, Work value) {
-    return run_in_lanes<FindFreeColumn>(num_columns * sizeof(Work), entries, v, is_free, num_columns, value);
+    return run_in_lanes<FindFreeColumn>(sizeof(Work) * num_columns, entries, v, is_free, num_columns, value);
   }
 
   // Lowers the distances of the columns to those through `row`, cost - v - offset. Notes the least distance of every
   // block of columns, and returns the least of all. The first row of a tree sets them all.
   static Work relax(const Entry* entries, const Work* v, Work offset, Vertex row, Vertex num_columns, Work* distance,
                     Index* predecessor, Work* block_least) {
-    return run_in_lanes<Relax>(num_columns * sizeof(Work), entries, v, offset, row, num_columns, distance, predecessor,
+    return run_in_lanes<Relax>(sizeof(Work) * num_columns, entries, v, offset, row, num_columns, distance, predecessor,
                                block_least);
   }
   static Work relax_first(const Entry* entries, const Work* v, Vertex row, Vertex num_columns, Work* distance,
                           Index* predecessor, Work* block_least) {
-    return run_in_lanes<RelaxFirst>(num_columns * sizeof(Work), entries, v, row, num_columns, distance, predecessor,
+    return run_in_lanes<RelaxFirst>(sizeof(Work) * num_columns, entries, v, row, num_columns, distance, predecessor,
                                     block_least);
   }
 
