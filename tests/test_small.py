@@ -1,6 +1,7 @@
 """Small calls take a short way; they must not differ from long ones."""
 
 import copy
+import inspect
 import pickle
 import threading
 from collections.abc import Callable
@@ -63,6 +64,22 @@ def test_what_takes_the_short_way(options: dict[str, Any], monkeypatch: pytest.M
     assert gmatch.max_matching(csr_array(np.eye(4)), **options).size == 4
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"maximize": False}, {"method": "jv"}, {"method": gmatch.JV(), "threads": 1}, {"duals": None, "mask": None}],
+    ids=str,
+)  # fmt: skip
+def test_options_of_lap_that_go_the_short_way(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(gmatch.assignment, "backend_for")
+    assert gmatch.lap(np.eye(4), **options).cost == 0
+
+
+def test_lap_shows_its_options_and_refuses_others() -> None:
+    assert {"maximize", "method", "cost_limit", "mask"} < set(inspect.signature(gmatch.lap).parameters)
+    with pytest.raises(TypeError, match="lap.. got an unexpected keyword argument 'minimize'"):
+        gmatch.lap(np.eye(4), minimize=True)  # type: ignore[call-overload]
+
+
 @pytest.mark.parametrize("method", ["auto", np.array(["auto", "auto"])], ids=str)
 @pytest.mark.parametrize(
     "options", [{"threads": True}, {"threads": 1.0}, {"threads": 0}, {"device": "CPU"}, {"device": np.array(["cpu"])}],
@@ -112,8 +129,10 @@ def test_an_assignment_made_later_behaves() -> None:
     assert assignment.row_match.tolist() == expected and gmatch.verify(cost, assignment)
     with pytest.raises(AttributeError, match="an Assignment has no 'mates'"):
         _ = assignment.mates
-    row_ind, col_ind = gmatch.lap(cost)
+    row_ind, col_ind = assignment = gmatch.lap(cost)
     assert col_ind.tolist() == expected and row_ind.tolist() == list(range(5))
+    row_ind[:] = col_ind[:] = -1  # which the fields do not share
+    assert assignment.row_match.tolist() == expected and gmatch.verify(cost, assignment)
 
 
 @pytest.mark.parametrize("result", [lambda: gmatch.lap(np.eye(6)), lambda: gmatch.max_matching(csr_array(np.eye(6)))])
