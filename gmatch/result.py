@@ -192,6 +192,7 @@ class Assignment(_MadeLater):
     """A cheapest assignment, and its proof. Unpacks as ``row_ind, col_ind = assignment``, as SciPy's result does.
 
     All arrays live where the costs live: NumPy for NumPy, CuPy for CuPy and for other arrays on a GPU.
+    Unpacked again, an assignment gives arrays in the same memory.
 
     Attributes
     ----------

@@ -76,7 +76,7 @@ def test_who_begins_in_turns() -> None:
     alone = [permute(delaunay(1 << 15), seed=1), permute(rgg(1 << 16), seed=1), erdos_renyi(1 << 13, 40)]
     alone.append(datasets.load("Barabasi/NotreDame_www"))
     trial = [erdos_renyi(4096), erdos_renyi(1 << 16)]
-    never = [delaunay(4096), rgg(1 << 14), permute(delaunay(1 << 17), seed=1)]
+    never = [delaunay(4096), rgg(1 << 14), permute(delaunay(1 << 17), seed=1), erdos_renyi(300_000)]
     for graphs, expected in ((alone, "alone"), (trial, "trial"), (never, "never")):
         for graph in graphs:
             for threads in (1, 3):

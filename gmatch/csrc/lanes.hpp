@@ -100,7 +100,9 @@ ALWAYS_INLINE auto any_of(const Vector& bits) {
   if constexpr (HALF == 0) return bits[0];
   else return any_of<COUNT, HALF / 2>(bits | swapped<HALF, COUNT>(bits));
 }
-// A bit for each of the columns of a word. Lane by lane the bits of hits differ, so that words are put together once they are whole.
+
+// A bit for each of the columns of a word. Lane by lane the bits of hits differ, so that the lanes are put together only once a
+// word is whole.
 template <class T>
 using WordLike = std::make_unsigned_t<IndexLike<T>>;
 template <class Word, int COUNT, class Hits>
