@@ -96,8 +96,11 @@ DEVICE void reduce_rows(const Team& team, const Edges& edges) {
 }
 template <class Team, class Cost>
 DEVICE void reduce_rows(const Team& team, const TightEdges<Cost>& edges) {
-  if constexpr (Team::STREAMS) reduce_rows_together(team, edges);
-  else reduce_each_row(team, edges);
+  if constexpr (Team::STREAMS) {
+    // A group for each row, if there are so many, has it sooner than a fourth of them have four.
+    if (edges.costs.num_rows > team.size() / team.lanes()) return reduce_rows_together(team, edges);
+  }
+  reduce_each_row(team, edges);
 }
 
 // The largest v for the u there are; for square problems, where every column will be matched.
@@ -114,28 +117,6 @@ DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>& forest
   steps.end();
 }
 
-// Whether the row got one of the columns that its lanes found tight. One lane claims at a time: a column that is given back
-// may have been passed by rows that are left without one.
-template <class Team>
-DEVICE bool take_column(const Team& team, const Matching& matching, Vertex row, Vertex first, bool* is_tight) {
-  const Vertex lanes = team.lanes(), turn = (team.lane() + row) % lanes;
-  const auto next_free = [&]() -> Vertex {
-    for (int q = 0; q < Team::AT_ONCE; ++q) {
-      const Vertex column = first + q * lanes;
-      if (is_tight[q] && team.read(&matching.col_match[column]) == NONE) return column;
-      is_tight[q] = false;
-    }
-    return NONE;
-  };
-  while (true) {
-    const Vertex column = next_free(), place = column == NONE ? lanes : turn, least = team.min_group(place);
-    if (least == lanes) return false;
-    const bool takes = place == least && team.claim(&matching.col_match[column], NONE, row);
-    if (takes) matching.row_match[row] = column;
-    if (team.min_group(takes ? 0 : 1) == 0) return true;
-  }
-}
-
 // Every row that is asked for, and has none, takes a tight column that nobody has.
 template <class Team, class Cost, class IsWanted>
 DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const TightEdges<Cost>& edges,
@@ -150,13 +131,14 @@ DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const 
     Vertex chunk = row % chunks;
     for (Vertex k = 0; k < chunks; ++k, chunk = chunk + 1 < chunks ? chunk + 1 : 0) {
       const Vertex first = chunk * width + team.lane();
-      bool is_tight[Team::AT_ONCE];
+      Vertex tight[Team::AT_ONCE];
       for (int q = 0; q < Team::AT_ONCE; ++q) {
         const Vertex column = first + q * team.lanes();
         const Vertex safe = column < costs.num_columns ? column : 0;
-        is_tight[q] = safe == column && !(edges.slack(costs.at(row, safe), u_of_row, edges.v[safe]) > 0);
+        const bool is_tight = safe == column && !(edges.slack(costs.at(row, safe), u_of_row, edges.v[safe]) > 0);
+        tight[q] = is_tight ? column : NONE;
       }
-      if (take_column(team, matching, row, first, is_tight)) break;
+      if (take_column(team, matching, row, tight)) break;
     }
   });
 }

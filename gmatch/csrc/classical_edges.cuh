@@ -162,7 +162,7 @@ struct ClassicalEdges {
   };
   template <class Team>
   DEVICE EntryAndDual with_dual(const Team& team, Vertex row, Vertex column, const Dual* dual) const {
-    return {team.read_once(costs.place(row, column)), team.read(dual)};
+    return {team.read_once(costs.place(row, column)), team.read_once(dual)};
   }
 
   static DEVICE Dual slack(Dual cost, Dual u_of_row, Dual v_of_column) {

@@ -17,8 +17,8 @@ struct RowPass {
   // use(first_row) for every Team::ROWS_AT_ONCE rows: read together, so that v is read once for all of them.
   template <class Team, class Use>
   DEVICE void each_few_rows(const Team& team, Use use) const {
-    team.each_group((costs.num_rows + Team::ROWS_AT_ONCE - 1) / Team::ROWS_AT_ONCE,
-                    [&](Count i) { use(static_cast<Vertex>(i) * Team::ROWS_AT_ONCE); });
+    team.each_group_apart((costs.num_rows + Team::ROWS_AT_ONCE - 1) / Team::ROWS_AT_ONCE,
+                          [&](Count i) { use(static_cast<Vertex>(i) * Team::ROWS_AT_ONCE); });
   }
 
   // visit(r, s, column, cost - v) for the rows first_row + r and the columns of the strata of this lane, numbered s, where

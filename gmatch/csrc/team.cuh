@@ -17,6 +17,7 @@
 //   each(n, f)                 f(i) for all i in [0, n), one thread for each i
 //   each_in_turn(n, f)         the same, a thread has i that follow one another
 //   each_group(n, f)           the same, one lane group for each i: all its lanes call f(i)
+//   each_group_apart(n, f)     as each_group, for i that may be fewer than groups: neighbours go to blocks that differ
 //   each_tile(n, f)            as each_group, for few and heavy i
 //   each_chosen<Note>(n, choose, f)  f(i, note) as each_group, for those i for which choose(i, note) is true; one thread
 //                              asks for each i, and what it notes reaches its group
@@ -160,6 +161,11 @@ class [[nodiscard]] DeviceTeam {
   template <class Body>
   DEVICE void each_group(Count n, Body body) const {
     for (Count i = rank() / lanes(); i < n; i += size() / lanes()) body(i);
+  }
+  template <class Body>
+  DEVICE void each_group_apart(Count n, Body body) const {
+    const int in_block = threadIdx.x / lanes(), groups = size() / lanes();
+    for (Count i = in_block * parts() + part_number(); i < n; i += groups) body(i);
   }
   // Neighbours go to one group, which asks all of them in one read of memory.
   template <class Note, class Choose, class Body>
@@ -476,6 +482,8 @@ class [[nodiscard]] HostTeam {
   void each_in_turn(Count n, Body body) const { each(n, body); }
   template <class Body>
   void each_group(Count n, Body body) const { each(n, body); }
+  template <class Body>
+  void each_group_apart(Count n, Body body) const { each_group(n, body); }
   template <class Note, class Choose, class Body>
   void each_chosen(Count n, Choose choose, Body body) const {
     each(n, [&](Count i) {

@@ -5,6 +5,27 @@
 #pragma once
 #include "near_levels.cuh"
 
+// Whether the row got one of the columns that its lanes hold, or NONE. One lane claims at a time: a column that is given
+// back may have been passed by rows that are left without one.
+template <int N, class Team>
+DEVICE bool take_column(const Team& team, const Matching& matching, Vertex row, Vertex (&columns)[N]) {
+  const Vertex lanes = team.lanes(), turn = (team.lane() + row) % lanes;
+  const auto next_free = [&]() -> Vertex {
+    for (Vertex& column : columns) {
+      if (column != NONE && team.read(&matching.col_match[column]) == NONE) return column;
+      column = NONE;
+    }
+    return NONE;
+  };
+  while (true) {
+    const Vertex column = next_free(), place = column == NONE ? lanes : turn, least = team.min_group(place);
+    if (least == lanes) return false;
+    const bool takes = place == least && team.claim(&matching.col_match[column], NONE, row);
+    if (takes) matching.row_match[row] = column;
+    if (team.min_group(takes ? 0 : 1) == 0) return true;
+  }
+}
+
 struct TightLists {
   static constexpr Vertex CAPACITY = SHORT_LISTS ? 3 : 32;  // a row with more is read in the matrix itself: O(rows) memory
   static constexpr Vertex CHUNK = SHORT_LISTS ? 16 : 1024;  // columns of a row that a lane group reads at once
@@ -77,14 +98,12 @@ struct TightLists {
   // Every row takes a column of its list that nobody has.
   template <class Team>
   DEVICE void match_pairs(const Team& team, const Matching& matching) const {
-    team.each(num_rows, [&](Count row) {
-      const Vertex* listed = columns + row * CAPACITY;
-      const Vertex size = is_whole(static_cast<Vertex>(row)) ? sizes[row] : CAPACITY;
-      for (Vertex i = 0; i < size; ++i) {
-        if (team.read(&matching.col_match[listed[i]]) != NONE) continue;
-        if (!team.claim(&matching.col_match[listed[i]], NONE, static_cast<Vertex>(row))) continue;
-        matching.row_match[row] = listed[i];
-        break;
+    team.each_group(num_rows, [&](Count i) {
+      const Vertex row = static_cast<Vertex>(i), size = is_whole(row) ? sizes[row] : CAPACITY;
+      const Vertex* listed = columns + i * CAPACITY;
+      for (Vertex first = 0; first < size; first += team.lanes()) {
+        Vertex mine[] = {first + team.lane() < size ? listed[first + team.lane()] : NONE};
+        if (take_column(team, matching, row, mine)) break;
       }
     });
   }
