@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from .methods import AssignmentMethod
 
-# What a backend's `assign` returns: row_match, col_match, u, v, counters.
+# What a backend's `assign` returns: row_match, col_match, u, v, counters. Among the latter are `size`, and from a GPU
+# `entries` of dense costs: that of each pair, in the order of the rows of `costs.array`, if all have one.
 _Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
 Costs = DenseCosts | SparseCosts
 
@@ -367,6 +368,7 @@ def _run(
         row_match, counters, now = solution[0], solution[4], perf_counter_ns()
         complete = counters["size"] == len(row_match)
         counters["rows_with_choice"] = settle_ties(costs, solution, names, lap) if complete else 0
+        counters.pop("entries", None)  # the pairs may be others now
         counters["ties_ns"] = perf_counter_ns() - now
     return solution
 
@@ -382,6 +384,9 @@ def _result(
 ) -> Assignment:
     """The solution for the matrix as it was given, where it lives."""
     row_match, col_match, u, v, counters = solution
+    entries = counters.pop("entries", None)
+    if costs.transposed or status is not Status.OPTIMAL or backend.NAME != costs.device:
+        entries = None
     if backend.NAME != costs.device:
         back = backend_for(None, costs.device).to_device
         row_match, col_match, u, v = back(row_match), back(col_match), back(u), back(v)
@@ -397,7 +402,10 @@ def _result(
         "seconds": {step: counters.pop(f"{step}_ns", 0) / 1e9 for step in (*STEPS, "ties")},
         **counters,
     }
-    pair_costs = costs.of_pairs(row_match, status is Status.OPTIMAL)
+    if entries is None:
+        pair_costs = costs.of_pairs(row_match, status is Status.OPTIMAL)
+    else:
+        pair_costs = entries.astype(costs.dtype, copy=False)
     return Assignment(row_match, col_match, u, v, pair_costs, status, costs.maximize, costs.cost_limit, cover, stats)
 
 

@@ -294,6 +294,23 @@ def test_results_live_where_the_costs_live(device: str) -> None:
         assert assignment.stats["backend"] == device
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"maximize": True}, {"deterministic": True}, {"cost_limit": 3.5}, {"cost_limit": 0.5}, {"device": "cpu"}],
+    ids=repr,
+)
+def test_pair_costs_are_the_entries_of_the_pairs(options: dict[str, Any], device: str) -> None:
+    rng = np.random.default_rng(0)
+    for shape in ((40, 40), (40, 60), (60, 40)):
+        for layout in "CF":
+            array = rng.integers(0, 5, shape).astype(np.int32, order=layout)
+            cost = on(array, device)
+            assignment = gmatch.lap(cost, **options, certify=True)
+            rows, columns = map(host, assignment)
+            assert host(assignment.pair_costs).tolist() == array[rows, columns].tolist()
+            assert type(assignment.pair_costs) is type(cost) and assignment.pair_costs.dtype == np.int32
+
+
 def test_moving_costs_to_a_device_and_results_back(device: str) -> None:
     cost = np.random.default_rng(0).random((30, 20))
     cost[3:, :12] = np.inf

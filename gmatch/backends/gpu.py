@@ -174,7 +174,7 @@ def arange(length: int) -> Any:
 
 
 def entry_of_each_row(matrix: Any, columns: Any) -> Any:
-    """`matrix[arange(len(columns)), columns]`, in one launch."""
+    """`matrix[arange(len(columns)), columns]`, in one launch; of a row with column -1 any entry."""
     with matrix.device:
         return _entry_of_row()(matrix, columns)
 
@@ -182,7 +182,10 @@ def entry_of_each_row(matrix: Any, columns: Any) -> Any:
 @cache
 def _entry_of_row() -> Any:
     return cupy.ElementwiseKernel(
-        "raw T matrix, int32 column", "T entry", "ptrdiff_t place[] = {i, column}; entry = matrix[place]", "of_row"
+        "raw T matrix, int32 column",
+        "T entry",
+        "ptrdiff_t place[] = {i, column < 0 ? 0 : column}; entry = matrix[place]",
+        "of_row",
     )
 
 
@@ -212,17 +215,15 @@ def match(
         kernel = graph_program(f"match_{team}", (graph.indptr, graph.indices), method.forest, lanes, device)
         blocks, block_size = (1, BLOCK_SIZE) if team == "block" else grid_of(method, kernel, rows, device)
 
-        row_match, col_match, reached = _arrays(
-            (row_match, rows, np.int32), (None, columns, np.int32), (None, columns, np.bool_)
-        )
+        vectors = Vectors((row_match, rows, np.int32), (None, columns, np.int32), (None, columns, np.bool_))
         launch = Launch(
             min(rows, columns) + 1, _native.workspace_size(method.forest, start, rows, columns, graph.entries)
         )
         task = by_value(
-            TASK, rows, columns, *addresses(row_match, col_match, reached), *launch.addresses, start,
-            method.shortest_only,
+            TASK, rows, columns, *vectors.addresses, *launch.addresses, start, method.shortest_only,
         )  # fmt: skip
         kernel((blocks,), (block_size,), (_edges(graph.indptr, graph.indices, columns), task, launch.arrivals))
+        row_match, col_match, reached = vectors.arrays()
         counters = counters_by_name(*launch.read(), team, blocks * block_size)
     return row_match, col_match, reached, counters
 
@@ -361,7 +362,7 @@ def assign(
     with costs.array.device as device:
         blocks, block_size = _assignment_grid(method, rows * columns, device)
         team = "block" if blocks == 1 else "grid"
-        row_match, col_match, u, v = _arrays(
+        vectors = Vectors(
             (row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual),
             (v if has_duals else None, columns, dual),
         )  # fmt: skip
@@ -370,7 +371,7 @@ def assign(
         )
         many_paths = isinstance(method, Core) or isinstance(method, Tree) and method.paths == "many"
         task = by_value(
-            ASSIGNMENT_TASK, rows, columns, *addresses(row_match, col_match, u, v), *launch.addresses, start, has_duals,
+            ASSIGNMENT_TASK, rows, columns, *vectors.addresses, *launch.addresses, start, has_duals,
             many_paths,
         )  # fmt: skip
         problem = by_value(
@@ -388,9 +389,11 @@ def assign(
                 edges=_edges_of(method), block_limit=block_size,
             )  # fmt: skip
             kernel((blocks,), (block_size,), (problem, task, launch.arrivals))
+        row_match, col_match, u, v = vectors.arrays()
+        entries = entry_of_each_row(costs.array, row_match)
         report, journal = launch.read()
         counters = counters_of_assignment(report, journal_of(method, journal), team, blocks * block_size)
-    return row_match, col_match, u, v, counters
+    return row_match, col_match, u, v, counters | {"entries": entries}
 
 
 def _assignment_grid(method: AssignmentMethod, entries: int, device: Any) -> tuple[int, int]:
@@ -515,18 +518,32 @@ def _copy_of(address: int, size: int, dtype: Any) -> Any:
     return np.frombuffer(pinned, dtype, size // np.dtype(dtype).itemsize)
 
 
-def _arrays(*wanted: tuple[Any, int, Any]) -> list[Any]:
-    """Vectors, each given or new, of a length and a type; new ones in one allocation, for each may take 100 us."""
-    begins, end = [], 0
-    for given, length, dtype in wanted:
-        begins.append(end)
-        if given is None:
-            end += -(-length * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
-    memory = cupy.cuda.alloc(max(1, end))
-    return [
-        cupy.ndarray((length,), dtype, memory + begin) if given is None else given
-        for (given, length, dtype), begin in zip(wanted, begins, strict=True)
-    ]
+class Vectors:
+    """Vectors, each given or new, of a length and a type; new ones in one allocation, for each may take 100 us.
+
+    Attributes
+    ----------
+    addresses : list of int
+    """
+
+    def __init__(self, *wanted: tuple[Any, int, Any]) -> None:
+        self._wanted, self._begins, end = wanted, [], 0
+        for given, length, dtype in wanted:
+            self._begins.append(end)
+            if given is None:
+                end += -(-length * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
+        self._memory = cupy.cuda.alloc(max(1, end))
+        self.addresses = [
+            self._memory.ptr + begin if given is None else given.data.ptr
+            for (given, _, _), begin in zip(wanted, self._begins, strict=True)
+        ]
+
+    def arrays(self) -> list[Any]:
+        """Best made while a program runs that fills them, for that takes as long as to start one."""
+        return [
+            cupy.ndarray((length,), dtype, self._memory + begin) if given is None else given
+            for (given, length, dtype), begin in zip(self._wanted, self._begins, strict=True)
+        ]
 
 
 def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
@@ -576,18 +593,19 @@ def assign_sparse(
             **{name: c_type(array) for name, array in types.items()},
         )  # fmt: skip
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
-        row_match, col_match, u, v = _arrays(
+        vectors = Vectors(
             (row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual),
             (v if has_duals else None, columns, dual),
         )  # fmt: skip
         launch = Launch(rows + 1, _native.sparse_assignment_workspace_size(rows, columns))
         task = by_value(
-            ASSIGNMENT_TASK, rows, columns, *addresses(row_match, col_match, u, v), *launch.addresses, start, has_duals,
+            ASSIGNMENT_TASK, rows, columns, *vectors.addresses, *launch.addresses, start, has_duals,
             isinstance(method, Tree) and method.paths == "many",
         )  # fmt: skip
         problem = by_value(
             SPARSE_COSTS, rows, columns, *addresses(costs.indptr, costs.indices, costs.data), costs.maximize
         )
         kernel((blocks,), (GRID_BLOCK_SIZE,), (problem, task, dual(costs.dual_spread()), launch.arrivals))
+        row_match, col_match, u, v = vectors.arrays()
         counters = counters_of_assignment(*launch.read(), team, blocks * GRID_BLOCK_SIZE)
     return row_match, col_match, u, v, counters
