@@ -57,9 +57,9 @@ struct Row {
         entries(new Entry[num_columns]),
         next(new Entry[num_columns]),
         v(num_columns),
-        distance((num_columns + Scan::WORD - 1) / Scan::WORD * Scan::WORD, Scan::FAR),
+        distance(num_columns),
         predecessor(num_columns),
-        is_free(distance.size() / Scan::WORD, 0) {
+        is_free((num_columns + Scan::WORD - 1) / Scan::WORD, 0) {
     const unsigned values = random() % 2 ? 3 : 1000;
     for (Vertex j = 0; j < size; ++j) {
       entries[j] = static_cast<Entry>(random() % values);
@@ -115,9 +115,10 @@ static void check_passes(std::mt19937& random, Vertex num_columns, int bytes) {
     must(found_free == free_column, "find_free_column");
     for (std::size_t word = 0; word < row.is_free.size(); ++word) {
       const Work* distance = row.distance.data() + word * Scan::WORD;
+      const Vertex left = num_columns - static_cast<Vertex>(word) * Scan::WORD;
       Word near = 0;
-      for (Vertex k = 0; k < Scan::WORD; ++k) near |= static_cast<Word>(distance[k] <= value) << k;
-      must(run_in<typename Scan::FindNearest>(bytes, distance, value) == near, "find_nearest");
+      for (Vertex k = 0; k < std::min(left, Scan::WORD); ++k) near |= static_cast<Word>(distance[k] <= value) << k;
+      must(run_in<typename Scan::FindNearest>(bytes, distance, left, value) == near, "find_nearest");
       if (near != 0) must((near & -near) == Word{1} << first_bit(near), "first_bit");
     }
   }

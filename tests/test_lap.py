@@ -803,6 +803,23 @@ def test_no_auction_of_integers_without_room_for_its_duals(factor: int, dtype: s
     assert assignment.stats["rows_scanned"] > 80 * 300
 
 
+@pytest.mark.parametrize("spread", [2**26, 2**26 + 1])
+@pytest.mark.parametrize("highest", [2**28, 2**28 + 1, -(2**28) + 2**26, -(2**28) + 2**26 - 1, 2**62])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (20, 33), (33, 20), (70, 70)])
+def test_integers_of_64_bits_that_just_fit_into_fewer(spread: int, highest: int, shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    below = rng.integers(0, spread, shape, endpoint=True)
+    below.flat[0], below.flat[-1] = spread, 0
+    wide = np.zeros((2 * shape[0], 3 * shape[1]), np.int64)
+    for maximize in (False, True):
+        rows, columns = linear_sum_assignment(below, maximize=not maximize)
+        expected = min(shape) * highest - int(below[rows, columns].sum())
+        wide[::2, ::3] = highest - below
+        for cost in (highest - below, np.asfortranarray(highest - below), wide[::2, ::3]):
+            for options in ({}, {"threads": 1, "initial": "none"}):
+                assert gmatch.lap(cost, method="jv", maximize=maximize, certify=True, **options).cost == expected
+
+
 def test_an_auction_of_floats_of_many_magnitudes() -> None:
     """No epsilon suits all rows; or one entry has many places, and duals are large."""
     exponents = np.random.default_rng(1).uniform(-100, 100, (200, 1))

@@ -35,7 +35,7 @@ struct RowScan {
   static constexpr bool IS_NEGATED = NEGATED;
   static constexpr Work FAR = Distance<Work>::FAR;
   static constexpr Vertex BLOCK = 128;
-  // Of every row, at least; and what the number of distances is a multiple of.
+  // Of every row, at least; and of a word, at most.
   static constexpr Vertex FEWEST_COLUMNS = SHORTEST_ROW / sizeof(Work), WORD = 8 * sizeof(Work);
   using Index = IndexLike<Work>;  // of rows, beside numbers for columns
   using Word = WordLike<Work>;    // a bit for each of WORD columns that follow one another
@@ -79,9 +79,9 @@ struct RowScan {
                                     block_least);
   }
 
-  // Which distances of a word's columns are not above `level`.
-  static Word find_nearest(const Work* distance, Work level) {
-    return run_in_lanes<FindNearest>(SHORTEST_ROW, distance, level);
+  // Which distances are not above `level`, of the columns of a word; num_columns of them are left, or more.
+  static Word find_nearest(const Work* distance, Vertex num_columns, Work level) {
+    return run_in_lanes<FindNearest>(SHORTEST_ROW, distance, num_columns, level);
   }
 
   // The passes, each for registers of any width.
@@ -168,14 +168,30 @@ struct RowScan {
 
   struct FindNearest {
     template <int BYTES>
-    static ALWAYS_INLINE Word run(const Work* distance, Work level) {
+    static ALWAYS_INLINE Word run(const Work* distance, Vertex num_columns, Work level) {
       constexpr int LANES = COUNT<BYTES>;
       Lanes<Word, LANES> hits = all<Word, LANES>(0);
-      for (int k = 0; k < WORD; k += LANES) {
+      const auto add = [&](Vertex k) __attribute__((always_inline)) {
         const Indices<BYTES> hit = load<Work, LANES>(distance + k) <= level;
         hits |= bits_of<Word, LANES>(hit, k);
+      };
+      if (num_columns >= WORD) {
+        for (Vertex k = 0; k < WORD; k += LANES) add(k);
+        return any_of<LANES>(hits);
       }
-      return any_of<LANES>(hits);
+      Word of_rest = 0;
+      each<BYTES>(0, num_columns, [&](Vertex k, auto bytes) __attribute__((always_inline)) {
+        constexpr int HERE = decltype(bytes)::value, LANES_HERE = COUNT<HERE>;
+        if constexpr (HERE == BYTES) {
+          add(k);
+        } else if constexpr (LANES_HERE > 1) {
+          const Indices<HERE> hit = load<Work, LANES_HERE>(distance + k) <= level;
+          of_rest |= any_of<LANES_HERE>(bits_of<Word, LANES_HERE>(hit, k));
+        } else {
+          of_rest |= static_cast<Word>(distance[k] <= level) << k;
+        }
+      });
+      return any_of<LANES>(hits) | of_rest;
     }
   };
 

@@ -145,7 +145,6 @@ class ShortestPathSolver {
     Workspace workspace(memory_.get());
     carve(workspace);
     std::fill(v_ + num_columns_, v_ + width_, MASKED);
-    std::fill(distance_ + width_, distance_ + num_words() * Scan::WORD, FAR);
   }
 
   // Returns how many rows are matched.
@@ -205,7 +204,7 @@ class ShortestPathSolver {
   Count num_words() const { return (Count{width_} + Scan::WORD - 1) / Scan::WORD; }
   void carve(Workspace& workspace) {
     v_ = workspace.take<Work>(width_);
-    distance_ = workspace.take<Work>(num_words() * Scan::WORD);
+    distance_ = workspace.take<Work>(width_);
     block_least_ = workspace.take<Work>(width_ / Scan::BLOCK + 1);
     predecessor_ = workspace.take<Index>(width_);
     is_free_ = workspace.take<Word>(num_words());
@@ -424,7 +423,7 @@ class ShortestPathSolver {
         const Vertex end = collect_nearest();
         if (end != NONE) return end;
       }
-      const Branch branch = tree_.items[scanned++];
+      const Branch& branch = tree_.items[scanned++];  // a copy would be read in one piece, and wait for what was just written
       const Vertex row = col_match_[branch.column];
       const Work offset = rows_.at(row, branch.column) - branch.v - branch.distance;
       if (price < FAR && price - offset < spared_distance) {
@@ -446,7 +445,7 @@ class ShortestPathSolver {
       if (block_least_[begin / Scan::BLOCK] > level_) continue;
       const Vertex end = std::min(width_, begin + Scan::BLOCK);
       for (Vertex first = begin; first < end; first += Scan::WORD) {
-        Word nearest = Scan::find_nearest(distance_ + first, level_);
+        Word nearest = Scan::find_nearest(distance_ + first, end - first, level_);
         const Word free_ones = nearest & is_free_[first / Scan::WORD];
         if (free_ones != 0) return first + first_bit(free_ones);
         for (; nearest != 0; nearest &= nearest - 1) {
@@ -535,7 +534,7 @@ class ShortestPathSolver {
   const Vertex width_;                    // columns that scans read: num_columns, or some more
   std::unique_ptr<char[]> memory_;        // of what `carve` lists
   Work* v_;                               // [width]
-  Work* distance_;                        // [whole words] FAR in the tree, and beyond the end
+  Work* distance_;                        // [width] FAR in the tree
   Work* block_least_;                     // [width / BLOCK + 1] the least distance of each block of columns
   Index* predecessor_;                    // [width] the row before it on the shortest path
   Word* is_free_;                         // [whole words] a bit for each column
@@ -549,14 +548,46 @@ class ShortestPathSolver {
   Work price_{};                          // of leaving a row free
 };
 
+// Whether costs of so few bits as Work has, and all that follows from them, are numbers of that type: see Distance.
+template <class Work, class Dual>
+bool is_enough(const ShortestPathOptions<Dual>& options) {
+  using Limits = Distance<Work>;
+  return -Limits::MAX_COST <= options.least_cost && options.greatest_cost <= Limits::MAX_COST &&
+         options.greatest_cost - options.least_cost <= Limits::MAX_RANGE && !options.start_from_duals;
+}
+
+// The entries of all rows, one after the other, as narrower integers.
+inline void copy_entries(const DenseCosts<long long>& costs, int* to) {
+  for (Vertex row = 0; row < costs.num_rows; ++row, to += costs.num_columns) {
+    const long long* const entries = costs.place(row, 0);
+    if (costs.column_stride == 1) {
+      for (Vertex j = 0; j < costs.num_columns; ++j) to[j] = static_cast<int>(entries[j]);
+    } else {
+      for (Vertex j = 0; j < costs.num_columns; ++j) to[j] = static_cast<int>(entries[j * costs.column_stride]);
+    }
+  }
+}
+
 // Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
-// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row.
+// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, and up to 16 MB for a copy of integers.
 template <class Cost>
 Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
                                const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
                                const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
                                ShortestPathCounters& counters) {
   using Dual = typename DenseCosts<Cost>::Dual;
+  if constexpr (std::is_same_v<Cost, long long>) {
+    // Scans read each entry many times: those that fit are copied to half of the bits, where the copy is small.
+    constexpr Count MOST_COPIED = 1 << 22;
+    const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
+    if (entries <= MOST_COPIED && costs.limit == costs.infinite() && is_enough<int>(options)) {
+      const std::unique_ptr<int[]> copies(new int[entries]);
+      copy_entries(costs, copies.get());
+      const DenseCosts<int> narrow{costs.num_rows, costs.num_columns, copies.get(), costs.num_columns,
+                                   1,              costs.maximize,    costs.limit};
+      return solve_by_shortest_paths(narrow, options, result, counters);
+    }
+  }
   const auto solve = [&](auto maximize, auto zero) {
     using Padded = PaddedRows<Cost, decltype(zero)>;
     if (costs.num_columns < Padded::Scan::FEWEST_COLUMNS) {
@@ -570,9 +601,7 @@ Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
   }
   if constexpr (std::numeric_limits<Cost>::is_integer && sizeof(Cost) < sizeof(Dual)) {
     // Where costs are small, work in as many bits as they have: twice as many fit into a vector.
-    using Narrow = Distance<Cost>;
-    if (-Narrow::MAX_COST <= options.least_cost && options.greatest_cost <= Narrow::MAX_COST &&
-        options.greatest_cost - options.least_cost <= Narrow::MAX_RANGE && !options.start_from_duals) {
+    if (is_enough<Cost>(options)) {
       return costs.maximize ? solve(std::true_type{}, Cost{}) : solve(std::false_type{}, Cost{});
     }
   }
