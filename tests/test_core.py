@@ -103,6 +103,15 @@ def test_a_core_is_given_up_at_its_start_where_it_pairs_too_few_rows() -> None:
     assert stats["gave_up"] and stats["start_size"] > 1000 and stats["repricings"] < 1500
 
 
+def test_points_in_a_small_matrix_are_searched_there() -> None:
+    """They leave a tenth of the rows at the start; even costs do not, and a larger matrix is in no cache."""
+    points = families.geometric(1000)
+    stats = gmatch.lap(points, method="core", threads=1, certify=True).stats
+    assert stats["gave_up"] and 850 < stats["start_size"] < 920
+    for cost in families.uniform_floats(1000), families.geometric(1400), points[:900]:
+        assert not gmatch.lap(cost, method="core", threads=1, certify=True).stats["gave_up"]
+
+
 def test_a_sample_is_not_misled_by_ties() -> None:
     """Rows and columns whose best entries are all zero do not want each other more than others of theirs."""
     for seed in range(3):
