@@ -348,9 +348,9 @@ class JV(_Method):
 
     Column reduction, reduction transfer, augmenting row reduction, Dijkstra. Serial, on the CPU. Where Dijkstra's
     searches turn out to take long, as for costs (i + 1) (j + 1), all begins anew from the prices of an auction
-    (Bertsekas 1988). O(n**2 m) work at worst, O(n + m) memory beside the costs, and up to 16 MB for a copy of int64
-    costs that are small. For sparse costs Dijkstra has a heap and starts from many rows at once; where all columns are
-    to be matched and few costs tie, from an auction at once.
+    (Bertsekas 1988). O(n**2 m) work at worst, O(n + m) memory beside the costs, and up to 16 MB for a copy of whole
+    costs in 32 bits. For sparse costs Dijkstra has a heap and starts from many rows at once; where all columns are to
+    be matched and few costs tie, from an auction at once.
     """
 
 

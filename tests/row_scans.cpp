@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <random>
@@ -188,6 +189,26 @@ static void check_pricing(std::mt19937& random, Vertex num_columns, int bytes) {
   must(list == listed, "list_least");
 }
 
+// Whole numbers, and at times one that is not, or is none of 32 bits.
+template <class Entry>
+static void check_copy(std::mt19937& random, Vertex num_columns, int bytes) {
+  std::unique_ptr<Entry[]> entries(new Entry[num_columns]);
+  for (Vertex j = 0; j < num_columns; ++j) entries[j] = static_cast<Entry>(static_cast<int>(random() % (1u << 24)) - (1 << 23));
+  bool is_whole = true;
+  if constexpr (!std::numeric_limits<Entry>::is_integer) {
+    const Entry others[] = {Entry(0.5), Entry(-1e300 * 1e300), Entry(1e300 * 1e300), Entry(1u << 31), Entry(-0.0)};
+    const unsigned which = random() % 10;
+    if (which < std::size(others)) entries[random() % num_columns] = others[which];
+    is_whole = which >= 4;
+  }
+  std::unique_ptr<int[]> copy(new int[num_columns]);
+  const bool found = run_in<typename WholeScan<Entry>::Copy>(bytes, entries.get(), num_columns, copy.get());
+  expect(found == is_whole, "copy, whether all is whole", num_columns, bytes);
+  for (Vertex j = 0; found && j < num_columns; ++j) {
+    expect(static_cast<Entry>(copy[j]) == entries[j], "copy", num_columns, bytes);
+  }
+}
+
 template <class Entry, class Work>
 static int check(std::mt19937& random) {
   int rows = 0;
@@ -207,5 +228,14 @@ int main() {
   std::mt19937 random(1);
   int rows = check<double, double>(random) + check<float, double>(random);
   rows += check<std::int32_t, std::int32_t>(random) + check<Count, Count>(random) + check<std::int32_t, double>(random);
+  for (const int bytes : widths()) {
+    for (Vertex num_columns = 1; num_columns < 100; ++num_columns) {
+      for (int times = 0; times < 10; ++times) {
+        check_copy<double>(random, num_columns, bytes);
+        check_copy<float>(random, num_columns, bytes);
+        check_copy<Count>(random, num_columns, bytes);
+      }
+    }
+  }
   std::printf("%d rows in registers of up to %d bytes, every pass right\n", rows, widths().back());
 }

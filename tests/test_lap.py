@@ -816,8 +816,23 @@ def test_integers_of_64_bits_that_just_fit_into_fewer(spread: int, highest: int,
         expected = min(shape) * highest - int(below[rows, columns].sum())
         wide[::2, ::3] = highest - below
         for cost in (highest - below, np.asfortranarray(highest - below), wide[::2, ::3]):
-            for options in ({}, {"threads": 1, "initial": "none"}):
-                assert gmatch.lap(cost, method="jv", maximize=maximize, certify=True, **options).cost == expected
+            for costs in (cost, cost.astype(float)) if abs(expected) < 2**53 else (cost,):
+                for options in ({}, {"threads": 1, "initial": "none"}):
+                    assert gmatch.lap(costs, method="jv", maximize=maximize, certify=True, **options).cost == expected
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("last", [0.0, -0.0, 0.5, 2.0**31, -(2.0**40), np.inf])
+def test_floats_that_are_whole_but_for_the_last(dtype: str, last: float) -> None:
+    rng = np.random.default_rng(0)
+    for shape in ((1, 2), (9, 9), (40, 60), (60, 40), (90, 90)):
+        cost = rng.integers(0, 30, shape).astype(dtype)
+        cost[-1, -1] = last
+        for maximize in (False, True):
+            signed = -cost if maximize else cost
+            assignment = gmatch.lap(signed, maximize=maximize, certify=True)
+            assert assignment.cost == signed[linear_sum_assignment(signed, maximize)].sum(dtype=float)
+            assert assignment.u.dtype == assignment.v.dtype == np.float64
 
 
 def test_an_auction_of_floats_of_many_magnitudes() -> None:

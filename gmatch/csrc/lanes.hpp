@@ -47,11 +47,15 @@ ALWAYS_INLINE void store(T* to, const Vector& lanes) {
   __builtin_memcpy(to, &lanes, sizeof lanes);
 }
 // As numbers of another type.
+template <class T, int COUNT, class Vector>
+ALWAYS_INLINE Lanes<T, COUNT> as_numbers(const Vector& lanes) {
+  if constexpr (COUNT == 1) return static_cast<T>(lanes);
+  else return __builtin_convertvector(lanes, Lanes<T, COUNT>);
+}
 template <class T, int COUNT, class From>
 ALWAYS_INLINE Lanes<T, COUNT> load_as(const From* from) {
   if constexpr (std::is_same_v<T, From>) return load<T, COUNT>(from);
-  else if constexpr (COUNT == 1) return static_cast<T>(*from);
-  else return __builtin_convertvector(load<From, COUNT>(from), Lanes<T, COUNT>);
+  else return as_numbers<T, COUNT>(load<From, COUNT>(from));
 }
 // Of a constant. Other numbers are written beside lanes as they are, or added to Lanes{}: GCC fills these lane by lane here.
 template <class T, int COUNT>

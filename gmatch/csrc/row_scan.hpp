@@ -254,3 +254,45 @@ struct RowScan {
     return least;
   }
 };
+
+// A pass that copies a row to integers of 32 bits.
+template <class Entry>
+struct WholeScan {
+  static constexpr int MOST = 1 << 30;
+
+  // Whether all of it is whole, and of floats within MOST of zero; integers must be.
+  static bool copy(const Entry* entries, Vertex num_columns, int* to) {
+    return run_in_lanes<Copy>(SHORTEST_ROW, entries, num_columns, to);
+  }
+
+  struct Copy {
+    template <int BYTES>
+    static ALWAYS_INLINE bool run(const Entry* entries, Vertex num_columns, int* to) {
+      constexpr int LANES = BYTES / sizeof(Entry);
+      using Index = IndexLike<Entry>;
+      Lanes<Index, LANES> others = all<Index, LANES>(0);
+      Vertex j = 0;
+      for (; j + LANES <= num_columns; j += LANES) others |= copy_lanes<LANES>(entries + j, to + j);
+      bool is_whole = any_of<LANES>(others) == 0;
+      for (; j < num_columns; ++j) is_whole &= copy_lanes<1>(entries + j, to + j) == 0;
+      return is_whole;
+    }
+  };
+
+ private:
+  // Returns 0 for those that are whole.
+  template <int LANES>
+  static ALWAYS_INLINE Lanes<IndexLike<Entry>, LANES> copy_lanes(const Entry* entries, int* to) {
+    const Lanes<Entry, LANES> entry = load<Entry, LANES>(entries);
+    if constexpr (std::numeric_limits<Entry>::is_integer) {
+      store(to, as_numbers<int, LANES>(entry));
+      return all<IndexLike<Entry>, LANES>(0);
+    } else {
+      const Lanes<Entry, LANES> zero = all<Entry, LANES>(0), most = all<Entry, LANES>(MOST);
+      const Lanes<Entry, LANES> near = entry < -most ? zero : entry > most ? zero : entry;  // no others have an integer
+      const Lanes<int, LANES> whole = as_numbers<int, LANES>(near);
+      store(to, whole);
+      return (Lanes<IndexLike<Entry>, LANES>)(as_numbers<Entry, LANES>(whole) != entry);
+    }
+  }
+};

@@ -47,7 +47,8 @@ struct ShortestPathCounters {
 
 template <class Dual>
 struct ShortestPathOptions {
-  // Integers only: no pair costs less, none costs more. Distance says what is allowed; sums are the caller's to check.
+  // No pair costs less; none that is not forbidden costs more. Of integers Distance says what is allowed; sums are the
+  // caller's to check.
   Dual least_cost;
   Dual greatest_cost;
   bool start_from_duals;  // from the v that is passed in, any finite numbers, instead of the column reduction
@@ -556,36 +557,69 @@ bool is_enough(const ShortestPathOptions<Dual>& options) {
          options.greatest_cost - options.least_cost <= Limits::MAX_RANGE && !options.start_from_duals;
 }
 
-// The entries of all rows, one after the other, as narrower integers.
-inline void copy_entries(const DenseCosts<long long>& costs, int* to) {
+// Copies all entries, row by row; or returns false where one is no whole number of few bits.
+template <class Cost>
+bool copy_whole(const DenseCosts<Cost>& costs, int* to) {
+  std::vector<Cost> apart(costs.column_stride == 1 ? 0 : costs.num_columns);
   for (Vertex row = 0; row < costs.num_rows; ++row, to += costs.num_columns) {
-    const long long* const entries = costs.place(row, 0);
-    if (costs.column_stride == 1) {
-      for (Vertex j = 0; j < costs.num_columns; ++j) to[j] = static_cast<int>(entries[j]);
-    } else {
-      for (Vertex j = 0; j < costs.num_columns; ++j) to[j] = static_cast<int>(entries[j * costs.column_stride]);
+    const Cost* entries = costs.place(row, 0);
+    if (costs.column_stride != 1) {
+      for (Vertex j = 0; j < costs.num_columns; ++j) apart[j] = entries[j * costs.column_stride];
+      entries = apart.data();
     }
+    if (!WholeScan<Cost>::copy(entries, costs.num_columns, to)) return false;
+  }
+  return true;
+}
+
+// Whether it is worth to look at all entries. Most costs that are not all whole begin with one that is not.
+template <class Cost>
+bool begins_whole(const DenseCosts<Cost>& costs) {
+  return costs.num_rows > 0 && costs.entry(0, 0) == std::floor(costs.entry(0, 0));
+}
+
+template <class Cost>
+Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
+                               const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
+                               const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
+                               ShortestPathCounters& counters);
+
+// As solve_by_shortest_paths, by `copies` of all entries.
+template <class Cost, class Dual>
+Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const ShortestPathOptions<Dual>& options,
+                    const ShortestPathResult<Dual>& result, ShortestPathCounters& counters) {
+  const DenseCosts<int> narrow{costs.num_rows, costs.num_columns, copies, costs.num_columns, 1, costs.maximize,
+                               DenseCosts<int>::infinite()};
+  const ShortestPathOptions<Count> narrow_options{static_cast<Count>(options.least_cost),
+                                                  static_cast<Count>(options.greatest_cost), false, options.partial};
+  if constexpr (std::is_same_v<Dual, Count>) {
+    return solve_by_shortest_paths(narrow, narrow_options, result, counters);
+  } else {
+    const std::unique_ptr<Count[]> duals(new Count[Count{costs.num_rows} + costs.num_columns]);
+    Count *const u = duals.get(), *const v = u + costs.num_rows;
+    const Vertex size = solve_by_shortest_paths(
+        narrow, narrow_options, {u, v, result.row_match, result.col_match, result.in_witness}, counters);
+    std::copy_n(u, costs.num_rows, result.u);
+    std::copy_n(v, costs.num_columns, result.v);
+    return size;
   }
 }
 
 // Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
-// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, and up to 16 MB for a copy of integers.
+// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, and up to 16 MB for a copy of whole numbers.
 template <class Cost>
 Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
                                const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
                                const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
                                ShortestPathCounters& counters) {
   using Dual = typename DenseCosts<Cost>::Dual;
-  if constexpr (std::is_same_v<Cost, long long>) {
-    // Scans read each entry many times: those that fit are copied to half of the bits, where the copy is small.
+  if constexpr (!std::is_same_v<Cost, int>) {
+    // Scans read each entry many times, of 32 bits twice as many at once: those that fit are copied, where the copy is small.
     constexpr Count MOST_COPIED = 1 << 22;
     const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
-    if (entries <= MOST_COPIED && costs.limit == costs.infinite() && is_enough<int>(options)) {
+    if (entries <= MOST_COPIED && costs.limit == costs.infinite() && is_enough<int>(options) && begins_whole(costs)) {
       const std::unique_ptr<int[]> copies(new int[entries]);
-      copy_entries(costs, copies.get());
-      const DenseCosts<int> narrow{costs.num_rows, costs.num_columns, copies.get(), costs.num_columns,
-                                   1,              costs.maximize,    costs.limit};
-      return solve_by_shortest_paths(narrow, options, result, counters);
+      if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), options, result, counters);
     }
   }
   const auto solve = [&](auto maximize, auto zero) {
