@@ -103,13 +103,20 @@ def test_a_core_is_given_up_at_its_start_where_it_pairs_too_few_rows() -> None:
     assert stats["gave_up"] and stats["start_size"] > 1000 and stats["repricings"] < 1500
 
 
-def test_points_in_a_small_matrix_are_searched_there() -> None:
-    """They leave a tenth of the rows at the start; even costs do not, and a larger matrix is in no cache."""
-    points = families.geometric(1000)
-    stats = gmatch.lap(points, method="core", threads=1, certify=True).stats
-    assert stats["gave_up"] and 850 < stats["start_size"] < 920
-    for cost in families.uniform_floats(1000), families.geometric(1400), points[:900]:
-        assert not gmatch.lap(cost, method="core", threads=1, certify=True).stats["gave_up"]
+@pytest.mark.parametrize("offset", [1e3, -1e3, 1e6, -1e6, 1e9])
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+def test_costs_that_lie_far_from_zero(offset: float, dtype: type) -> None:
+    """Duals of columns begin at zero in a core, however far from there the costs lie."""
+    for name in ("geometric", "uniform"):
+        cost = (1000 * (families.geometric(N) if name == "geometric" else families.uniform_floats(N)) + offset).astype(
+            dtype
+        )
+        for maximize in (False, True):
+            given = -cost if maximize else cost
+            assignment = gmatch.lap(given, method="core", threads=1, maximize=maximize, certify=True)
+            rows, columns = linear_sum_assignment(given, maximize)
+            assert assignment.cost == pytest.approx(given[rows, columns].sum(dtype=float), rel=1e-12)
+            assert not assignment.stats["gave_up"] or name == "geometric"
 
 
 def test_a_sample_is_not_misled_by_ties() -> None:

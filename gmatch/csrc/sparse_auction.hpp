@@ -75,9 +75,10 @@ class SparseAuction {
     (void)row;
   }
 
-  // In an optimum they need not lie farther apart than that, and sums with farther ones could overflow.
+  // In an optimum they need not lie farther apart than that, and sums with farther ones could overflow. None rises above where
+  // it began: near the least cost, or at 0, wherever costs are.
   std::vector<Dual> duals() const {
-    const double least = lowest_ - (highest_ - lowest_) * costs_.num_rows;
+    const double began = KnowsAll<Costs>::value ? lowest_ : 0, least = began - (highest_ - lowest_) * costs_.num_rows;
     std::vector<Dual> v(v_.size());
     std::transform(v_.begin(), v_.end(), v.begin(), [=](double v) {
       return static_cast<Dual>(rounded_down(std::max(v, least), places_));
