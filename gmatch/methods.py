@@ -300,9 +300,9 @@ class Core(_Method):
 
     On one thread of the host the core is solved by shortest paths, as `JV` solves sparse costs, and a row is priced
     again when a search comes as far as what it left out (Volgenant 1996), so that the end of the search is the proof.
-    Where rows tie too much or want the same columns, rows and columns want each other, scales of rows differ, searches
-    want to know too much, or are many in a small matrix, ``stats["gave_up"]`` says so, and `JV` goes on. At most about
-    as much memory again as the costs take, and 3 KB a row.
+    Where rows tie too much or want the same columns, rows and columns want each other, scales of rows differ, or
+    searches want to know too much, ``stats["gave_up"]`` says so, and `JV` goes on. At most about as much memory again
+    as the costs take, and 3 KB a row.
     """
 
 

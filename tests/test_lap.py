@@ -803,7 +803,7 @@ def test_no_auction_of_integers_without_room_for_its_duals(factor: int, dtype: s
     assert assignment.stats["rows_scanned"] > 80 * 300
 
 
-@pytest.mark.parametrize("spread", [2**26, 2**26 + 1])
+@pytest.mark.parametrize("spread", [2**25, 2**25 + 1, 2**26, 2**26 + 1])
 @pytest.mark.parametrize("highest", [2**28, 2**28 + 1, -(2**28) + 2**26, -(2**28) + 2**26 - 1, 2**62])
 @pytest.mark.parametrize("shape", [(1, 1), (7, 7), (20, 33), (33, 20), (70, 70)])
 def test_integers_of_64_bits_that_just_fit_into_fewer(spread: int, highest: int, shape: tuple[int, int]) -> None:
@@ -833,6 +833,14 @@ def test_floats_that_are_whole_but_for_the_last(dtype: str, last: float) -> None
             assignment = gmatch.lap(signed, maximize=maximize, certify=True)
             assert assignment.cost == signed[linear_sum_assignment(signed, maximize)].sum(dtype=float)
             assert assignment.u.dtype == assignment.v.dtype == np.float64
+
+
+@pytest.mark.parametrize("factor", [2**24 // 90000, 2**25 // 90000, 2**25 // 90000 + 1, 2**26 // 90000])
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_an_auction_of_whole_costs_that_fit_into_fewer_bits(factor: int, dtype: str) -> None:
+    assignment = gmatch.lap((ALIKE * factor).astype(dtype), method="jv", certify=True)
+    assert assignment.cost == int((np.arange(1, 301) * np.arange(300, 0, -1)).sum()) * factor
+    assert assignment.stats["rows_scanned"] < 80 * 300
 
 
 def test_an_auction_of_floats_of_many_magnitudes() -> None:

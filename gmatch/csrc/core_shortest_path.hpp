@@ -142,10 +142,7 @@ class PricedRows {
   // the pairs and more, numbers and points of clusters, which come to know too much, with less.
   void note_start(Count start_size) {
     Count enough = FEW_MATCHED + num_rows / 16;
-    if (num_rows == num_columns) {
-      enough = std::max<Count>(enough, num_rows / 16 * 13);
-      if (num_rows >= ASKED_FOR && num_rows <= SMALL) enough = std::max<Count>(enough, num_rows - num_rows / LEFT);
-    }
+    if (num_rows == num_columns) enough = std::max<Count>(enough, num_rows / 16 * 13);
     gives_up_ |= start_size < enough;
   }
 
@@ -171,11 +168,6 @@ class PricedRows {
 
   static constexpr Vertex SAMPLE = 64;     // rows that tell how many ties there are
   static constexpr Vertex FEW_MATCHED = 8;
-  // Of so few rows, points in the plane, which leave more than one in so many at the start, are searched sooner in the matrix,
-  // which a cache holds. Of fewer, a core is only searched if it is asked for.
-  static constexpr Vertex ASKED_FOR = 1000;
-  static constexpr Vertex SMALL = std::numeric_limits<Dual>::is_integer ? 1800 : 1300;
-  static constexpr Vertex LEFT = std::numeric_limits<Dual>::is_integer ? 28 : 11;
   static constexpr int TIMES = 6;          // that a row is priced before it is priced deeper
   // A row of this depth is known up to the so manieth of so many minima, and of ties not more than there is room for;
   // a deeper one is known whole.

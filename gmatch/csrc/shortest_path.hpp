@@ -615,9 +615,12 @@ Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
   using Dual = typename DenseCosts<Cost>::Dual;
   if constexpr (!std::is_same_v<Cost, int>) {
     // Scans read each entry many times, of 32 bits twice as many at once: those that fit are copied, where the copy is small.
+    // With room for an auction, which these would have in 64.
     constexpr Count MOST_COPIED = 1 << 22;
     const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
-    if (entries <= MOST_COPIED && costs.limit == costs.infinite() && is_enough<int>(options) && begins_whole(costs)) {
+    const bool has_room = options.greatest_cost - options.least_cost <= Distance<int>::MAX_RANGE / 2;
+    if (entries <= MOST_COPIED && costs.limit == costs.infinite() && is_enough<int>(options) && has_room &&
+        begins_whole(costs)) {
       const std::unique_ptr<int[]> copies(new int[entries]);
       if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), options, result, counters);
     }
