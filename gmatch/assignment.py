@@ -195,9 +195,10 @@ def lap(
 
     Notes
     -----
-    O(pairs**2 * max(rows, columns)) work at worst, and O(rows + columns) memory beside the costs. An infeasible problem
-    needs its allowed pairs as a graph too: up to 8 bytes for each, and for ``"partial"`` a copy of the costs. Sparse
-    costs take O(pairs * (entries + columns * log(columns))) work at worst, mostly far less.
+    O(pairs**2 * max(rows, columns)) work at worst, and O(rows + columns) memory beside the costs, but for up to 16 MB
+    that `JV` may copy whole costs to. An infeasible problem needs its allowed pairs as a graph too: up to 8 bytes for
+    each, and for ``"partial"`` a copy of the costs. Sparse costs take O(pairs * (entries + columns * log(columns)))
+    work at worst, mostly far less.
 
     The problems of a batch are independent: one thread solves one on the CPU (not by ``"munkres"``), one block of
     threads on a GPU (by ``"tree"`` or ``"classical"``), all in one launch. They start from nothing given.
