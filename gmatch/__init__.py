@@ -24,7 +24,7 @@ from .methods import (
     Tree,
 )
 from .problem import BipartiteGraph
-from .result import Assignment, AssignmentBatch, Decomposition, Matching, Status
+from .result import Assignment, AssignmentBatch, Decomposition, ExactDuals, Matching, Status, Tier
 from .sparse_costs import SparseCosts
 
 __version__ = "0.1.0"
@@ -46,6 +46,7 @@ __all__ = [
     "CostBatch",
     "DataError",
     "Decomposition",
+    "ExactDuals",
     "DecompositionCertificate",
     "DenseCosts",
     "GmatchError",
@@ -60,6 +61,7 @@ __all__ = [
     "PothenFan",
     "SparseCosts",
     "Status",
+    "Tier",
     "Tree",
     "block_triangular_form",
     "compat",

@@ -16,9 +16,10 @@ from .costs import DenseCosts, as_dense_array, truth_of
 from .errors import Infeasible, InvalidInput
 from .matching import max_matching
 from .methods import JV, Core, SerialCore, Tree, assignment_method_of, batch_method_of, bids_pay
-from .result import STEPS, Assignment, AssignmentBatch, Status, all_others, witness_of
+from .result import STEPS, Assignment, AssignmentBatch, ExactDuals, Status, Tier, all_others, witness_of
 from .small import small_first
 from .sparse_costs import SparseCosts, costs_of
+from .tiers import duals_hide_costs, solve_by_tiers, split_costs, splits_into_fitting
 from .ties import Names, settle_ties
 
 if TYPE_CHECKING:
@@ -203,7 +204,11 @@ def lap(
     The problems of a batch are independent: one thread solves one on the CPU (not by ``"munkres"``), one block of
     threads on a GPU (by ``"tree"`` or ``"classical"``), all in one launch. They start from nothing given.
 
-    Integers are exact. Floats have duals in float64, and are optimal up to a rounding that `verify` states.
+    Integers are exact. Floats have duals in float64, and are optimal up to a rounding that `verify` states. To forbid a
+    pair use inf. A big number in its place, such as 1e18, is an ordinary cost: where some rows must use it, the problem
+    is solved once more in parts, the big number first, so that it does not round what the other pairs cost away (see
+    `ExactDuals`). That takes up to three times as long, and two copies of the costs. It needs a number more than
+    32 (rows + 1) times as large as the ordinary costs; the rounding by a smaller one is part of what `verify` states.
 
     References
     ----------
@@ -230,7 +235,7 @@ def lap(
     start = _start_of(initial, duals, costs, chosen)
     if dense is None:
         _refuse_dense_options(chosen, start.kind)
-    elif isinstance(chosen, Core) and not dense.fits_core():
+    elif isinstance(chosen, Core) and not dense.fits_core() and splits_into_fitting(dense) is None:
         raise InvalidInput(
             "method 'core' needs room for duals along a path of all pairs, (32 + 8 * pairs) * (highest - lowest); "
             "these costs lie too far apart for it; use 'auto' or 'tree'"
@@ -336,6 +341,7 @@ def _solve_with_ways_out(
     problem = costs.with_ways_out()
     row_match = row_match if row_match is None else problem.stored_pairs(row_match)
     row_match, col_match, u, v, counters = _run(backend, problem, method, start, row_match, v, threads, names)
+    counters.pop("exact", None)  # the duals of ways out, which are none of the result, are part of that proof
     out = row_match >= columns
     row_match[out] = -1
     return (row_match, col_match[:columns], u.clip(None, costs.limit), v[:columns], counters), (
@@ -363,14 +369,35 @@ def _run(
     names: Names | None,
 ) -> _Solution:
     """What the method finds; with names, the assignment that they decide on."""
-    assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
-    solution: _Solution = assign(costs, method, start, row_match, v, threads)
-    if names is not None:
-        row_match, counters, now = solution[0], solution[4], perf_counter_ns()
-        complete = counters["size"] == len(row_match)
-        counters["rows_with_choice"] = settle_ties(costs, solution, names, lap) if complete else 0
+
+    def run(costs: Costs) -> _Solution:
+        assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
+        fits = not isinstance(method, Core) or isinstance(costs, SparseCosts) or costs.fits_core()
+        found: _Solution = assign(costs, method if fits else Tree(), AssignmentStart.REDUCE, None, None, threads)
+        return found
+
+    def settle(costs: Costs, solution: _Solution) -> int:
+        assert names is not None
+        counters, now = solution[4], perf_counter_ns()
+        complete = counters["size"] == len(solution[0])
+        with_choice = settle_ties(costs, solution, names, lap) if complete else 0
         counters.pop("entries", None)  # the pairs may be others now
         counters["ties_ns"] = perf_counter_ns() - now
+        return with_choice
+
+    settle_if_asked = None if names is None else settle
+    if costs.overflows or isinstance(method, Core) and isinstance(costs, DenseCosts) and not costs.fits_core():
+        split = split_costs(costs)
+        assert split is not None, "costs that do not fit and cannot be split are refused"
+        return solve_by_tiers(costs, split, run, settle_if_asked)
+    assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
+    solution: _Solution = assign(costs, method, start, row_match, v, threads)
+    if solution[4]["size"] == min(costs.shape) and duals_hide_costs(costs, solution):
+        split = split_costs(costs, solution)
+        if split is not None:
+            return solve_by_tiers(costs, split, run, settle_if_asked)
+    if settle_if_asked is not None:
+        solution[4]["rows_with_choice"] = settle_if_asked(costs, solution)
     return solution
 
 
@@ -385,15 +412,19 @@ def _result(
 ) -> Assignment:
     """The solution for the matrix as it was given, where it lives."""
     row_match, col_match, u, v, counters = solution
-    entries = counters.pop("entries", None)
+    entries, exact = counters.pop("entries", None), counters.pop("exact", None)
+    if exact is not None:
+        entries = None
     if costs.transposed or status is not Status.OPTIMAL or backend.NAME != costs.device:
         entries = None
     if backend.NAME != costs.device:
         back = backend_for(None, costs.device).to_device
         row_match, col_match, u, v = back(row_match), back(col_match), back(u), back(v)
         cover = cover and (back(cover[0]), back(cover[1]))
+        exact = exact and exact.moved(back)
     if costs.transposed:
         row_match, col_match, u, v = col_match, row_match, v, u
+        exact = exact and exact.turned()
         cover = cover and cover[::-1]
     del counters["size"]
     stats = {
@@ -407,7 +438,9 @@ def _result(
         pair_costs = costs.of_pairs(row_match, status is Status.OPTIMAL)
     else:
         pair_costs = entries.astype(costs.dtype, copy=False)
-    return Assignment(row_match, col_match, u, v, pair_costs, status, costs.maximize, costs.cost_limit, cover, stats)
+    return Assignment(
+        row_match, col_match, u, v, pair_costs, status, costs.maximize, costs.cost_limit, cover, stats, exact
+    )
 
 
 def _nothing(costs: Costs) -> _Solution:
@@ -477,20 +510,36 @@ def _cheapest_of_largest(
     rows, columns = sorted(costs.shape)
     for array, value in ((row_match, -1), (col_match, -1), (u, 0), (v, 0)):
         array.fill(value)
+    counters.pop("exact", None)
     other_rows, other_columns = all_others(cover[0], rows), all_others(cover[1], columns)
-    for part_rows, part_columns in ((cover[0], other_columns), (other_rows, cover[1])):
+    exact = ExactDuals((), u.copy(), v.copy())
+    for number, (part_rows, part_columns) in enumerate(((cover[0], other_columns), (other_rows, cover[1]))):
         if not (len(part_rows) and len(part_columns)):
             continue
         part = costs.part(part_rows, part_columns)
         part_names = names and names.part(part_rows, part_columns)
         *found, more = _run(backend, part, method, AssignmentStart.REDUCE, None, None, threads, part_names)
-        mates, _, row_duals, column_duals = found if len(part_rows) <= len(part_columns) else _swapped(found)
+        of_part = more.pop("exact", ExactDuals((), found[2], found[3]))
+        swapped = len(part_rows) > len(part_columns)
+        exact = _with_part(exact, of_part.turned() if swapped else of_part, part_rows, part_columns, number)
+        mates, _, row_duals, column_duals = _swapped(found) if swapped else found
         matched = (mates >= 0).nonzero()[0]
         row_match[part_rows[matched]] = part_columns[mates[matched]]
         col_match[part_columns[mates[matched]]] = part_rows[matched]
         u[part_rows], v[part_columns] = row_duals, column_duals
         counters = _sum(counters, more)
-    return row_match, col_match, u, v, counters
+    return row_match, col_match, u, v, counters | ({"exact": exact} if exact.tiers else {})
+
+
+def _with_part(whole: ExactDuals, part: ExactDuals, rows: Any, columns: Any, number: int) -> ExactDuals:
+    """The duals of a part among those of all rows and columns."""
+    whole.u[rows], whole.v[columns] = part.u, part.v
+    tiers = list(whole.tiers)
+    for tier in part.tiers:
+        row_tiers, column_tiers = np.zeros_like(whole.u, np.int64), np.zeros_like(whole.v, np.int64)
+        row_tiers[rows], column_tiers[columns] = tier.rows, tier.columns
+        tiers.append(Tier(tier.value, row_tiers, column_tiers, number))
+    return ExactDuals(tuple(tiers), whole.u, whole.v)
 
 
 def _swapped(found: list[Any]) -> list[Any]:
@@ -500,7 +549,9 @@ def _swapped(found: list[Any]) -> list[Any]:
 
 def _sum(counters: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """What two runs counted together."""
-    added = {name: value + more[name] for name, value in counters.items() if isinstance(value, int | list)}
+    added = {
+        name: value + more.get(name, type(value)()) for name, value in counters.items() if isinstance(value, int | list)
+    }
     return counters | added | {"threads": max(counters["threads"], more["threads"])}
 
 

@@ -83,6 +83,7 @@ class CostBatch:
         self.dtype = self.array.dtype
         self.device: Device = device_of(self.array)
         self._given = self.array
+        self.overflows = False
         self.lowest, self.highest, self.forbids = self._range()
         self.cost_limit = None if cost_limit is None else number_of(cost_limit, self.dtype, self.maximize)
         self.limit = limit_of(self.cost_limit, self.maximize, self.highest, self.forbids)
@@ -91,7 +92,19 @@ class CostBatch:
             self.lowest = min(self.lowest, self.limit)
             self.highest = self.limit if self.forbids else min(self.highest, self.limit)
         if self.array.dtype != np.int32 or self.limit is not None:
+            self._refuse_overflow()
+
+    def _refuse_overflow(self) -> None:
+        """Raises if sums could overflow, unless each problem can be solved by itself: see `DenseCosts`."""
+        try:
             refuse_overflow(self.lowest, self.highest, self.array.dtype, self.most_pairs)
+        except InvalidInput as error:
+            try:
+                for number in range(len(self)):
+                    self.costs_of(number)
+            except InvalidInput:
+                raise error from None
+            self.overflows = True
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -256,6 +269,10 @@ class CostBatch:
         return array.reshape(1, -1)
 
 
+# As in csrc/magnitudes.hpp, and in tiers.py.
+HIDES, HIDDEN_SHARE, LARGE_ON_GPU = 512, 8, 2.0**20
+
+
 def is_batch(cost: Any) -> bool:
     """Whether costs are those of many problems, by what they look like."""
     if isinstance(cost, list | tuple):
@@ -278,18 +295,20 @@ def solve_batch(
     `settle(costs, found)` settles the ties of a problem; None if they may be left as they are.
     """
     there = batch.on(device)
-    solution: _Solution = backend_for(None, device).assign_batch(there, method, start, threads)
+    backend = backend_for(None, device)
+    solution: _Solution = _unsolved(there) if batch.overflows else backend.assign_batch(there, method, start, threads)
     counters = solution[5]
-    if settle is not None:
+    alone = (counters["size"] < batch.pairs) | _duals_hide_costs(batch, solution)
+    if settle is not None and not batch.overflows:
         counters["rows_with_choice"] = _settle_ties(batch, device, solution, settle)
     limited = _drop_dear_pairs(there, solution) if batch.limit is not None else np.zeros(len(batch), np.bool_)
     arrays = list(solution[:5])
     back = backend_for(None, batch.device).to_device
     if device != batch.device:
         arrays = [back(array) for array in arrays]
-    short = (counters.pop("size") < batch.pairs).nonzero()[0]
-    partial = {int(number): solve_alone(int(number)) for number in short}
-    for number, assignment in partial.items():
+    del counters["size"]
+    apart = {int(number): solve_alone(int(number)) for number in alone.nonzero()[0]}
+    for number, assignment in apart.items():
         parts = (assignment.row_match, assignment.col_match, assignment.u, assignment.v)
         for array, part in zip(arrays, parts, strict=False):
             array[number, : len(part)] = part
@@ -298,8 +317,8 @@ def solve_batch(
     status = [Status.OPTIMAL] * len(batch)
     for number in limited.nonzero()[0].tolist():
         status[number] = Status.LIMITED
-    for number in partial:
-        status[number] = Status.PARTIAL
+    for number, assignment in apart.items():
+        status[number] = assignment.status
     seconds = {step: counters.pop(f"{step}_ns") / 1e9 for step in STEPS}
     stats = {"method": method.name, "initial": start.label, "backend": device, "seconds": seconds, **counters}
     if batch.places is not None:
@@ -307,9 +326,36 @@ def solve_batch(
     row_match, col_match, u, v, pair_costs = arrays
     return AssignmentBatch(
         row_match, col_match, u, v, pair_costs.astype(batch.dtype, copy=False), tuple(status), batch.shapes,
-        batch.places, {number: assignment.cover for number, assignment in partial.items()}, batch.maximize,
-        batch.cost_limit, stats,
+        batch.places, {number: one.cover for number, one in apart.items() if one.cover is not None}, batch.maximize,
+        batch.cost_limit, stats, {number: one.exact for number, one in apart.items() if one.exact is not None},
     )  # fmt: skip
+
+
+def _unsolved(batch: CostBatch) -> _Solution:
+    """The solution of a batch whose problems are solved one by one, before they are."""
+    xp = _namespace(batch.array)
+    problems, rows, columns = batch.shape
+    mates = (xp.full((problems, length), -1, np.int32) for length in (rows, columns))
+    duals = (xp.zeros((problems, length), batch.dual_type) for length in (rows, columns))
+    names = ("size", "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")
+    counters = {name: np.zeros(problems, np.int64) for name in (*names, *(f"{step}_ns" for step in STEPS))}
+    pair_costs = xp.zeros((problems, rows), batch.array.dtype)
+    return *mates, *duals, pair_costs, counters | {"team": "none", "threads": 0}
+
+
+def _duals_hide_costs(batch: CostBatch, solution: _Solution) -> Any:
+    """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/magnitudes.hpp."""
+    if batch.dual_type is np.int64 or batch.device == "gpu" and max(-batch.lowest, batch.highest) < LARGE_ON_GPU:
+        return np.zeros(len(batch), np.bool_)
+    _, _, u, v, pair_costs, _ = solution
+    largest = np.maximum(abs(u).max(axis=1, initial=0), abs(v).max(axis=1, initial=0))
+    magnitudes = abs(pair_costs)
+    to_host = backend_for(None, "cpu").to_device
+    pairs = _namespace(u).asarray(np.maximum(batch.pairs, 1))
+    hidden = (magnitudes < (largest / (HIDES * (pairs + 1)))[:, None]) & (magnitudes > 0)
+    greatest = magnitudes >= max(-batch.lowest, batch.highest) / 2
+    few, many = hidden.sum(axis=1), greatest.sum(axis=1)
+    return to_host((few * HIDDEN_SHARE > pairs) | (few > 0) & (many * 2 >= pairs))
 
 
 def _settle_ties(

@@ -14,10 +14,11 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from .backends import cpu, device_of
 from .batch import CostBatch
-from .costs import WORKING_TYPES, DenseCosts, as_dense_array, as_matrix, blocks_of, may_round
+from .costs import WORKING_TYPES, DenseCosts, as_dense_array, as_matrix, blocks_of, may_round, minimised
 from .errors import CertificateError, InvalidInput
+from .exact_certificate import TieredPart, check_exact, gap_in_tiers, part_of
 from .problem import as_graph
-from .result import Assignment, AssignmentBatch, Decomposition, Matching, Status, all_others, exact_sum
+from .result import Assignment, AssignmentBatch, Decomposition, ExactDuals, Matching, Status, all_others, exact_sum
 
 if TYPE_CHECKING:
     from .sparse_costs import SparseCosts
@@ -133,6 +134,9 @@ def verify(
     where eps is 2**-52 and scale the largest magnitude of a dual or a matched cost: solvers make a dual in a number of
     steps, each rounded to eps / 2 of that magnitude, and the sum of min(rows, columns) of these roundings remains.
     Duals beyond 8 (rows + columns) times the largest finite cost are refused, as no solver needs them.
+
+    Where an assignment has `exact` duals, scale is the largest magnitude of their rests and of the rests of the matched
+    costs: of what ordinary pairs cost, without the big number that stands for "not". All else is proven in integers.
     """
     if isinstance(result, AssignmentBatch):
         return [_verify_assignment(cost, result[k]) for k, cost in enumerate(_problems_of(problem, result))]
@@ -322,12 +326,67 @@ def _verify_assignment(cost: Any, assignment: Assignment) -> AssignmentCertifica
     if costs.transposed:
         row_match, col_match, u, v = col_match, row_match, v, u
     pair_costs = _pair_costs(xp, costs, row_match)
+    if assignment.exact is not None:
+        return _verify_in_tiers(xp, costs, assignment, cover, col_match, pair_costs)
+    if costs.overflows:
+        raise CertificateError("sums of these costs could overflow: only exact duals, in tiers, prove an assignment")
     tolerance = _tolerance(costs, u, v, pair_costs)
     if cover is None:
         parts = [_Part(costs.array, ALL, ALL, u, v, pair_costs, costs.transposed)]
     else:
         parts = _parts_of(costs, cover, u, v, pair_costs, col_match)
     return _certificate(assignment, sum(_gap(xp, costs, part, tolerance) for part in parts), tolerance)
+
+
+def _verify_in_tiers(
+    xp: Any, costs: DenseCosts, assignment: Assignment, cover: Any, col_match: Any, pair_costs: Any
+) -> AssignmentCertificate:
+    """By exact duals; `col_match` is that of `costs.array`."""
+    exact = exact_duals_here(xp, assignment, costs)
+    exact = exact.turned() if costs.transposed else exact
+    entries, every = costs.array, xp.arange
+    rows, columns = (every(length) for length in entries.shape)
+
+    def part(entries: Any, rows: Any, columns: Any, exact: ExactDuals, pair_costs: Any) -> TieredPart:
+        def blocks() -> Iterator[tuple[Any, Any, Any]]:
+            for some in blocks_of((len(rows), len(columns)), costs.device):
+                values = minimised(entries[rows[some]][:, columns], costs.dual_type, costs.maximize, costs.limit)
+                yield values, every(len(rows))[some][:, None], every(len(columns))[None]
+
+        return TieredPart(blocks, pair_costs, exact)
+
+    if cover is None:
+        parts = [part(entries, rows, columns, exact, pair_costs)]
+    else:
+        other_rows, other_columns = all_others(cover[0], len(rows)), all_others(cover[1], len(columns))
+        one = part_of(exact, 0, cover[0], other_columns)
+        two = part_of(exact, 1, other_rows, cover[1]).turned()
+        parts = [
+            part(entries, cover[0], other_columns, one, pair_costs[cover[0]]),
+            part(entries.T, cover[1], other_rows, two, pair_costs[col_match[cover[1]]]),
+        ]
+    return certificate_in_tiers(xp, assignment, parts, sum(costs.shape))
+
+
+def certificate_in_tiers(
+    xp: Any, assignment: Assignment, parts: list[TieredPart], vertices: int
+) -> AssignmentCertificate:
+    gaps = [gap_in_tiers(xp, part, vertices) for part in parts if len(part.pair_costs)]
+    return _certificate(assignment, sum(gap for gap, _ in gaps), sum(tolerance for _, tolerance in gaps))
+
+
+def exact_duals_here(xp: Any, assignment: Assignment, costs: DenseCosts | SparseCosts) -> ExactDuals:
+    """The exact duals where the costs live, of the right types and lengths."""
+    for name, array, length, dtype in check_exact(assignment.exact, costs.shape, costs.dual_type):
+        array = _vector(xp, name, array)
+        if array.shape != (length,) or array.dtype != dtype:
+            raise CertificateError(
+                f"{name} must hold {length} numbers of type {np.dtype(dtype)}; got {array.dtype} of shape {array.shape}"
+            )
+        if not bool(xp.isfinite(array).all()):
+            raise CertificateError(f"{name} must be finite")
+    assert assignment.exact is not None
+    return assignment.exact.moved(lambda array: _here(xp, array))
 
 
 def _certificate(assignment: Assignment, gap: int | float, tolerance: int | float) -> AssignmentCertificate:
@@ -506,8 +565,7 @@ def _slack(xp: Any, costs: DenseCosts, part: _Part, rows: slice, v: Any, base: i
 
 def _minimised(xp: Any, costs: DenseCosts, entries: Any) -> Any:
     """A copy of some entries as costs of the minimisation form, in the type of their sums."""
-    values = entries.astype(costs.dual_type)
-    return xp.negative(values, out=values) if costs.maximize else values
+    return minimised(entries, costs.dual_type, costs.maximize, None)
 
 
 def _pair_costs(xp: Any, costs: DenseCosts, row_match: Any) -> Any:

@@ -75,6 +75,8 @@ class DenseCosts:
         Whether there are forbidden pairs. With a limit they are only dear.
     whole : bool
         Whether the finite costs are known to be whole numbers: integers, and on a GPU floats that have no fractions.
+    overflows : bool
+        Whether sums of the costs could overflow, and `gmatch.lap` splits them: see `gmatch.ExactDuals`.
     device : {"cpu", "gpu"}
         Where the array lives.
 
@@ -83,7 +85,9 @@ class DenseCosts:
     InvalidInput
         If the costs are not a matrix of such numbers, or hold NaN or the infinity that forbids nothing; or if sums of
         costs could overflow: ``32 * (highest - lowest) + max(-lowest, highest)`` must be below 2**63 - 1 for integers,
-        and every answer is then exact; for floats, a like sum that grows with the number of pairs must be finite.
+        and every answer is then exact; for floats, a like sum that grows with the number of pairs must be finite. Costs
+        beyond that are taken where they are multiples of a big number and small rests, as integers near 2**63 that
+        differ by little are, or ``sys.maxsize`` for "not" among small ones: see `gmatch.ExactDuals`.
 
     Notes
     -----
@@ -104,6 +108,7 @@ class DenseCosts:
     highest: int | float
     forbids: bool
     whole: bool
+    overflows: bool
     device: Device
 
     def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None) -> None:
@@ -120,14 +125,25 @@ class DenseCosts:
         if limit is not None:
             array = type_with_limit(limit, array, lowest, highest)
             lowest, highest = min(lowest, limit), limit if forbids else min(highest, limit)
-        if array.dtype != np.int32 or limit is not None:
-            refuse_overflow(lowest, highest, array.dtype, min(array.shape))
         transposed = rows > columns or rows == columns and _lies_by_columns(array)
         vars(self).update(
             array=array.T if transposed else array, transposed=transposed, shape=shape, dtype=dtype, maximize=maximize,
             cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids, whole=whole,
-            device=device,
+            device=device, overflows=False,
         )  # fmt: skip
+        if array.dtype != np.int32 or limit is not None:
+            self._refuse_overflow()
+
+    def _refuse_overflow(self) -> None:
+        """Raises if sums could leave the range of the duals' type, and splitting the costs does not help."""
+        try:
+            refuse_overflow(self.lowest, self.highest, self.array.dtype, min(self.shape))
+        except InvalidInput:
+            from .tiers import splits_into_fitting
+
+            if splits_into_fitting(self) is None:
+                raise
+            vars(self).update(overflows=True)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a DenseCosts is frozen; make a new one instead of setting {name}")
@@ -183,7 +199,9 @@ class DenseCosts:
     def part(self, rows: Any, columns: Any) -> DenseCosts:
         """A copy of some rows and columns of `array`; rows are turned into columns if they are more."""
         array = self.array[rows][:, columns]
-        return self._with(array if len(rows) <= len(columns) else array.T, self.device)
+        part = self._with(array if len(rows) <= len(columns) else array.T, self.device)
+        vars(part).update(shape=part.array.shape, transposed=False)
+        return part
 
     def _with(self, array: Any, device: Device) -> DenseCosts:
         other = object.__new__(DenseCosts)
@@ -193,6 +211,25 @@ class DenseCosts:
     def row_blocks(self) -> Iterator[slice]:
         """Slices of the rows of `array` that are checked together."""
         return blocks_of(self.array.shape, self.device)
+
+    def minimised(self) -> Any:
+        """A copy of `array` as costs of the minimisation form, cut off at the limit, in the type of their sums."""
+        return minimised(self.array, self.dual_type, self.maximize, self.limit)
+
+    def places(self) -> tuple[Any, Any]:
+        """Rows and columns of the entries of `array`, which broadcast to its shape."""
+        arange = backend_for(None, self.device).arange
+        return arange(len(self.array))[:, None], arange(self.array.shape[1])[None]
+
+    def of_each_row(self, row_match: Any) -> Any:
+        """The entry of `array` that each row is matched with."""
+        return self.array[backend_for(None, self.device).arange(len(row_match)), row_match]
+
+    def with_entries(self, entries: Any, allowed: Any, never: int | float) -> DenseCosts:
+        """Costs of the same pairs: some entries, and `never` for pairs that are not allowed."""
+        entries = entries.copy()
+        entries[~allowed] = never
+        return DenseCosts(entries)
 
     def is_allowed(self, entries: Any) -> Any:
         """Which of some entries do not forbid their pair, as booleans; with a limit none does."""
@@ -221,6 +258,19 @@ class DenseCosts:
             places = (row_match >= 0).nonzero()[0]
             entries = self.matrix[places, row_match[places]]
         return entries.astype(self.dtype, copy=False)
+
+
+def minimised(entries: Any, dtype: Any, maximize: bool, limit: int | float | None) -> Any:
+    """A copy of some entries as costs of the minimisation form, cut off at a limit, in another type.
+
+    Of integers -2**63 becomes 1 - 2**63, since int64 does not hold its negation.
+    """
+    values = entries.astype(dtype)
+    if dtype is np.int64 and entries.dtype == np.int64:
+        values = values.clip(1 - 2**63, None)
+    if maximize:
+        values = -values
+    return values if limit is None else values.clip(None, limit)
 
 
 def as_costs(cost: Any, maximize: bool = False, cost_limit: Any = None) -> DenseCosts:
@@ -443,8 +493,8 @@ def refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[A
     if dtype.kind == "i" and SPREADS * spread + largest >= INFINITE_INTEGER:
         raise InvalidInput(
             f"sums of these costs could overflow int64: {SPREADS} * (highest - lowest) + the largest magnitude must be "
-            f"below 2**63 - 1; got {SPREADS} * {spread} + {largest}; use cost.astype(np.float64), or divide by a "
-            "common factor"
+            f"below 2**63 - 1; got {SPREADS} * {spread} + {largest}; divide by a common factor, or, if the differences "
+            "that float64 rounds away do not matter (beyond 2**53), use cost.astype(np.float64)"
         )
     if dtype.kind == "f" and not math.isfinite((SPREADS + 8 * pairs) * spread + pairs * largest):
         raise InvalidInput(

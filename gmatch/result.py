@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self, overload
 
@@ -187,6 +188,84 @@ class Status(StrEnum):
     """Fewer pairs: forbidden pairs allow no more. The cheapest among the largest matchings."""
 
 
+@dataclass(frozen=True, eq=False)
+class Tier:
+    """What duals are whole multiples of, where costs have several magnitudes: see `ExactDuals`.
+
+    Attributes
+    ----------
+    value : int or float
+        The least of the big numbers.
+    rows, columns : int64 arrays, shapes (rows,) and (columns,)
+        How many times the dual of each row and column has the value.
+    part : int
+        With a cover: 0 for the part of the cover's rows, 1 for the part of the cover's columns, which have tiers of
+        their own.
+    """
+
+    value: int | float
+    rows: Any
+    columns: Any
+    part: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class ExactDuals:
+    """Duals that one number cannot hold, since a big one would round a small one away.
+
+    The dual of row i is ``sum(tier.value * tier.rows[i] for tier in tiers) + u[i]``, and so for columns. The entry of
+    each pair is a multiple of the first value and a rest, the rest a multiple of the second value and a rest, and so
+    on; see `gmatch.verify` for what follows.
+
+    Attributes
+    ----------
+    tiers : tuple of Tier
+        The largest value first.
+    u, v : int64 or float64 arrays, shapes (rows,) and (columns,)
+        The rests of the duals.
+    """
+
+    tiers: tuple[Tier, ...]
+    u: Any
+    v: Any
+
+    def nearest_u(self) -> Any:
+        """The duals of the rows, each rounded to one number."""
+        return _nearest(self.u, [(tier.value, tier.rows) for tier in self.tiers])
+
+    def nearest_v(self) -> Any:
+        """The duals of the columns, each rounded to one number."""
+        return _nearest(self.v, [(tier.value, tier.columns) for tier in self.tiers])
+
+    def turned(self) -> ExactDuals:
+        """Rows and columns in each other's place."""
+        tiers = tuple(Tier(tier.value, tier.columns, tier.rows, tier.part) for tier in self.tiers)
+        return ExactDuals(tiers, self.v, self.u)
+
+    def moved(self, to_device: Callable[[Any], Any]) -> ExactDuals:
+        """On another device."""
+        tiers = tuple(Tier(tier.value, to_device(tier.rows), to_device(tier.columns), tier.part) for tier in self.tiers)
+        return ExactDuals(tiers, to_device(self.u), to_device(self.v))
+
+
+def _nearest(rests: Any, multiples: list[tuple[int | float, Any]]) -> Any:
+    """The sums, in the type of the rests: integers out of its range become the nearest in it."""
+    if rests.dtype.kind == "f":
+        total = rests
+        for value, times in reversed(multiples):
+            with np.errstate(over="ignore"):
+                total = total + times * value
+        largest = np.finfo(np.float64).max
+        return total.clip(-largest, largest)
+    columns = [rests.tolist(), *(times.tolist() for _, times in multiples)]
+    values = [1, *(value for value, _ in multiples)]
+    sums = [sum(v * t for v, t in zip(values, some, strict=True)) for some in zip(*columns, strict=True)]
+    nearest = np.empty_like(rests)
+    for place, number in enumerate(sums):
+        nearest[place] = min(max(number, -(2**63)), 2**63 - 1)
+    return nearest
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Assignment(_MadeLater):
     """A cheapest assignment, and its proof. Unpacks as ``row_ind, col_ind = assignment``, as SciPy's result does.
@@ -216,6 +295,9 @@ class Assignment(_MadeLater):
     cover : (integer array, integer array) or None
         For ``"partial"``: as many rows and columns as there are pairs, so that every allowed pair lies in one of them:
         no matching is larger (König 1931).
+    exact : ExactDuals or None
+        The duals in parts, where costs have several magnitudes and one number cannot hold a dual: a big number stands
+        for "not" and is used, or integers are so large that their sums could overflow. Then u and v are rounded.
     stats : dict
         ``method``, ``backend``, ``team`` and ``threads`` say what ran, and where, and ``reason`` why that method.
         ``initial`` is the start that was asked for, or that suits the method; `JV` and `Core` have their own instead of
@@ -237,6 +319,7 @@ class Assignment(_MadeLater):
     cost_limit: int | float | None = None
     cover: tuple[Any, Any] | None = None
     stats: dict[str, Any] = field(default_factory=dict)
+    exact: ExactDuals | None = None
 
     @property
     def size(self) -> int:
@@ -297,6 +380,8 @@ class AssignmentBatch(Sequence[Assignment]):
         The rows and columns of each problem that count, where a mask left out others than the last ones.
     covers : dict
         `Assignment.cover` of the problems that are ``"partial"``.
+    exact : dict
+        `Assignment.exact` of the problems that have such duals.
     maximize : bool
     cost_limit : int or float or None
     stats : dict
@@ -315,6 +400,7 @@ class AssignmentBatch(Sequence[Assignment]):
     maximize: bool = False
     cost_limit: int | float | None = None
     stats: dict[str, Any] = field(default_factory=dict)
+    exact: dict[int, Any] = field(default_factory=dict)
 
     @cached_property
     def cost(self) -> Any:
@@ -363,7 +449,7 @@ class AssignmentBatch(Sequence[Assignment]):
         return Assignment(
             row_match, col_match[columns], self.u[number][rows], self.v[number][columns],
             self.pair_costs[number][rows][row_match >= 0], self.status[number], self.maximize, self.cost_limit,
-            self.covers.get(number), stats,
+            self.covers.get(number), stats, self.exact.get(number),
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -383,7 +469,18 @@ def _renumbered(match: Any, places: Any) -> Any:
 
 def exact_sum(values: Any) -> int | float:
     """The sum of an array as a Python int, or as the float nearest to it."""
-    return math.fsum(values.tolist()) if values.dtype.kind == "f" else sum(values.tolist())
+    numbers = values.tolist()
+    if values.dtype.kind != "f":
+        whole: int = sum(numbers)
+        return whole
+    try:
+        return math.fsum(numbers)
+    except OverflowError:  # even where others make up for it
+        total = sum(map(Fraction, numbers))
+        try:
+            return float(total)
+        except OverflowError:
+            return math.inf if total > 0 else -math.inf
 
 
 def witness_of(cover: tuple[Any, Any], shape: tuple[int, int]) -> tuple[Any, Any]:

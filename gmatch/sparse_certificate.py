@@ -18,9 +18,12 @@ from .certificate import (
     _refuse_costs_of_others,
     _refuse_large_duals,
     _tolerance,
+    certificate_in_tiers,
+    exact_duals_here,
 )
 from .errors import CertificateError
-from .result import Assignment, Status, all_others, exact_sum
+from .exact_certificate import TieredPart, part_of
+from .result import Assignment, ExactDuals, Status, all_others, exact_sum
 from .sparse_costs import SparseCosts
 
 
@@ -61,6 +64,10 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCer
     if costs.limit is not None:
         # Beyond the limit duals may not go anyway, and differences of dearer costs could overflow.
         values = xp.minimum(values, costs.limit)
+    if assignment.exact is not None:
+        return _verify_in_tiers(xp, costs, assignment, cover, row_match, col_match, pair_costs)
+    if costs.overflows:
+        raise CertificateError("sums of these costs could overflow: only exact duals, in tiers, prove an assignment")
     tolerance = _tolerance(costs, u, v, pair_costs)
     matched = row_match[(row_match >= 0).nonzero()[0]]
     free_cost = costs.limit or 0
@@ -78,6 +85,49 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCer
         ]
     gap = sum((_gap(xp, costs, part, tolerance) for part in parts), start=costs.dual_type(0).item())
     return _certificate(assignment, gap, tolerance)
+
+
+def _verify_in_tiers(
+    xp: Any, costs: SparseCosts, assignment: Assignment, cover: Any, row_match: Any, col_match: Any, pair_costs: Any
+) -> AssignmentCertificate:
+    """By exact duals, in rows and columns as given; `pair_costs` are those of the rows."""
+    exact = exact_duals_here(xp, assignment, costs)
+    rows, columns, values = costs.triples()
+    column_costs = xp.zeros(len(col_match), costs.dual_type)
+    matched = (col_match >= 0).nonzero()[0]
+    column_costs[matched] = pair_costs[col_match[matched]]
+
+    def part(
+        sides: tuple[Any, Any], of: tuple[Any, Any], match: Any, costs_of_rows: Any, exact: ExactDuals
+    ) -> TieredPart:
+        places = []
+        for numbers, length in zip(of, (len(match), len(row_match) + len(col_match) - len(match)), strict=True):
+            place = xp.full(length, -1, np.int64)
+            place[numbers] = xp.arange(len(numbers))
+            places.append(place)
+        row_of, column_of = places[0][sides[0]], places[1][sides[1]]
+        kept = ((row_of >= 0) & (column_of >= 0)).nonzero()[0]
+        block = values[kept], row_of[kept], column_of[kept]
+        return TieredPart(lambda: iter([block]), costs_of_rows[of[0]], exact)
+
+    whole = xp.arange(len(row_match)), xp.arange(len(col_match))
+    if cover is None:
+        if (row_match < 0).any() and (col_match < 0).any():
+            raise CertificateError("exact duals do not prove that rows stay free")
+        if len(row_match) <= len(col_match):
+            parts = [part((rows, columns), whole, row_match, pair_costs, exact)]
+        else:
+            parts = [part((columns, rows), whole[::-1], col_match, column_costs, exact.turned())]
+    else:
+        ours = costs.transposed
+        others = all_others(cover[1], len(col_match)), all_others(cover[0], len(row_match))
+        one = part_of(exact, int(ours), cover[0], others[0])
+        two = part_of(exact, int(not ours), others[1], cover[1]).turned()
+        parts = [
+            part((rows, columns), (cover[0], others[0]), row_match, pair_costs, one),
+            part((columns, rows), (cover[1], others[1]), col_match, column_costs, two),
+        ]
+    return certificate_in_tiers(xp, assignment, parts, sum(costs.shape))
 
 
 def _costs_of(cost: Any, assignment: Assignment) -> SparseCosts:

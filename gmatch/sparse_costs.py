@@ -19,6 +19,7 @@ from .costs import (
     _widened,
     as_costs,
     limit_of,
+    minimised,
     number_of,
     type_with_limit,
 )
@@ -95,6 +96,7 @@ class SparseCosts:
     lowest: int | float
     highest: int | float
     forbids: bool
+    overflows: bool
     device: Device
 
     def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None) -> None:
@@ -116,15 +118,22 @@ class SparseCosts:
             data = _type_with_entry(cost_limit, type_with_limit(limit, arrays[2], lowest, highest))
             arrays = *arrays[:2], data, arrays[3]
             lowest, highest = min(lowest, limit), limit
-        _refuse_overflow(lowest, highest, arrays[2].dtype, min(shape))
         transposed = by_columns if shape[0] == shape[1] else shape[0] > shape[1]
         if transposed != by_columns:
             arrays = _swapped(arrays)
         vars(self).update(
             dtype=dtype, maximize=maximize, cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest,
-            forbids=True,
+            forbids=True, overflows=False,
         )  # fmt: skip
         self._set(arrays[:3], transposed, shape, device)
+        try:
+            _refuse_overflow(lowest, highest, arrays[2].dtype, min(shape))
+        except InvalidInput:
+            from .tiers import splits_into_fitting
+
+            if splits_into_fitting(self) is None:
+                raise
+            vars(self).update(overflows=True)
 
     def _set(self, arrays: _Arrays, transposed: bool, shape: tuple[int, int], device: Device) -> None:
         indptr, indices, data = arrays
@@ -212,9 +221,35 @@ class SparseCosts:
         Forbidden ones are infinite.
         """
         rows, columns = row_of_each_entry(self.indptr, self.entries), self.indices
-        values = self.data.astype(self.dual_type)
-        values = -values if self.maximize else values
+        values = minimised(self.data, self.dual_type, self.maximize, None)
         return (columns, rows, values) if self.transposed else (rows, columns, values)
+
+    def minimised(self) -> Any:
+        """As of `DenseCosts`, of the stored entries."""
+        return minimised(self.data, self.dual_type, self.maximize, self.limit)
+
+    def places(self) -> tuple[Any, Any]:
+        """Rows and columns of the stored entries, as the programs read them."""
+        return row_of_each_entry(self.indptr, self.entries), self.indices
+
+    def of_each_row(self, row_match: Any) -> Any:
+        """The entry that each row of the problem as the programs read it is matched with."""
+        return self.data[self._find_entries(row_match)]
+
+    def with_entries(self, entries: Any, allowed: Any, never: int | float) -> SparseCosts:
+        """Costs of the pairs that are allowed; the others are not stored."""
+        rows, columns = sorted(self.shape)
+        kept = allowed.nonzero()[0]
+        row_of, column_of = self.places()
+        data = entries[kept]
+        arrays = _from_triples((row_of[kept], column_of[kept], data), rows)
+        other = self._with(arrays, False, (rows, columns), self.device)
+        largest = (data.min().item(), data.max().item()) if len(data) else (0, 0)
+        vars(other).update(
+            dtype=data.dtype, maximize=False, cost_limit=None, limit=None, lowest=largest[0], highest=largest[1],
+            overflows=False,
+        )  # fmt: skip
+        return other
 
     def is_allowed(self, entries: Any) -> Any:
         """Which of some entries do not forbid their pair, as booleans."""
@@ -425,8 +460,9 @@ def _refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[
     if dtype.kind == "i" and spreads * spread + largest >= 2**63 - 1:
         raise InvalidInput(
             f"sums of these costs could overflow int64: ({SPREADS} + 8 * pairs) * (highest - lowest) + the largest "
-            f"magnitude must be below 2**63 - 1; got ({SPREADS} + 8 * {pairs}) * {spread} + {largest}; use "
-            "cost.astype(np.float64), or divide by a common factor"
+            f"magnitude must be below 2**63 - 1; got ({SPREADS} + 8 * {pairs}) * {spread} + {largest}; divide by "
+            "a common factor, or, if the differences that float64 rounds away do not matter (beyond 2**53), use "
+            "cost.astype(np.float64)"
         )
     if dtype.kind == "f" and not math.isfinite(spreads * spread + pairs * largest):
         raise InvalidInput(

@@ -124,7 +124,7 @@ def test_it_does_what_scipy_does(cost: object, maximize: bool) -> None:
 
 
 def test_floats_of_which_sums_overflow_are_refused() -> None:
-    cost = [[1e308, -1e308], [-1e308, 1e308]]
+    cost = [[1e308, -1e308, 0.618e308], [-1e308, 1e308, 1.0]]
     for function, given in (
         (linear_sum_assignment, cost),
         (min_weight_full_bipartite_matching, sp.csr_array(cost)),

@@ -477,16 +477,18 @@ class TestInput:
     def test_overflow(self) -> None:
         most = (2**63 - 2) // (33 + 8 * 2)
         assert SparseCosts(sp.csr_array(np.array([[0, most], [most, 1]]) + 0)).highest == most
-        matrix = sp.csr_array(([0, most + 1], ([0, 1], [0, 1])), shape=(2, 2))
+        assert SparseCosts(sp.csr_array(([0, most + 1], ([0, 1], [0, 1])), shape=(2, 2))).overflows
+        between = int(0.618 * most)
+        matrix = sp.csr_array(([0, most + 1, between], ([0, 1, 0], [0, 1, 1])), shape=(2, 2))
         with pytest.raises(InvalidInput) as caught:
             SparseCosts(matrix)
         assert str(caught.value) == (
             "sums of these costs could overflow int64: (32 + 8 * pairs) * (highest - lowest) + the largest magnitude "
-            f"must be below 2**63 - 1; got (32 + 8 * 2) * {most + 1} + {most + 1}; use cost.astype(np.float64), or "
-            "divide by a common factor"
+            f"must be below 2**63 - 1; got (32 + 8 * 2) * {most + 1} + {most + 1}; divide by a common factor, or, if "
+            "the differences that float64 rounds away do not matter (beyond 2**53), use cost.astype(np.float64)"
         )
         with pytest.raises(InvalidInput, match="^sums of these costs could overflow float64: highest - lowest is "):
-            SparseCosts(sp.csr_array(np.array([[-1e308, 1e308]])))
+            SparseCosts(sp.csr_array(np.array([[-1e308, 1e308, 0.618e308]])))
 
 
 class TestStarts:

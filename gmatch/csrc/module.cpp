@@ -6,6 +6,7 @@
 #include "sparse_costs.cuh"
 
 NB_MODULE(_native, m) {
+  define_magnitudes(m);
   define_matching(m);
   define_search(m);
   define_shortest_paths(m);

@@ -24,6 +24,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 // The parts. Each is compiled by itself, which takes a while, so side by side.
+void define_magnitudes(nb::module_& m);       // of duals and costs
 void define_matching(nb::module_& m);         // maximum cardinality
 void define_search(nb::module_& m);           // dense assignment by the search
 void define_shortest_paths(nb::module_& m);   // dense assignment by serial shortest paths, small problems, batches

@@ -10,6 +10,7 @@
 
 #include "batch.cuh"
 #include "core_shortest_path.hpp"
+#include "magnitudes.hpp"
 #include "module.hpp"
 #include "shortest_path.hpp"
 
@@ -266,6 +267,16 @@ bool is_plain(const CostRange<Cost>& range, const SmallCall& call) {
   return !is_refused && range.lowest >= -FAR && range.highest <= FAR && (call.may_be_equal || range.lowest != range.highest);
 }
 
+// Whether the duals need the second look of gmatch/tiers.py.
+template <class Cost, class Dual>
+bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, Dual lowest, Dual highest) {
+  const double largest =
+      std::max(largest_magnitude(result.u, costs.num_rows), largest_magnitude(result.v, costs.num_columns));
+  return duals_hide_costs(costs.num_rows, largest, lowest, highest, [&](Vertex row) {
+    return costs.costs[row * costs.row_stride + result.row_match[row] * costs.column_stride];
+  });
+}
+
 // Fills the cells; false for costs that need a second look, or have no assignment; and for equal ones, unless they may be that.
 template <class Cost>
 bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells) {
@@ -298,6 +309,11 @@ bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* c
   const Vertex matched = solve_by_shortest_paths(
       costs, {call.maximize ? -highest : lowest, call.maximize ? -lowest : highest, false, false}, result, counted);
   if (matched < fewer) return false;
+  if constexpr (std::is_floating_point_v<Cost>) {
+    if (hides_costs(costs, result, call.maximize ? -highest : lowest, call.maximize ? -lowest : highest)) {
+      return false;
+    }
+  }
   for (Vertex row = 0; row < rows; ++row) {
     const Vertex column = row_match[row];
     if (column == NONE) continue;

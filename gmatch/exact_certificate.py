@@ -1,0 +1,133 @@
+"""The proof of an assignment whose duals are held in parts, checked in plain array code: see `gmatch.verify`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .errors import CertificateError
+from .result import ExactDuals, exact_sum
+
+
+class TieredPart(NamedTuple):
+    """A problem of its own, whose rows are all matched with some of its columns; no more rows than columns."""
+
+    blocks: Any  # () -> iterator of (costs, rows, columns): costs in the minimisation form, and numbers that broadcast
+    pair_costs: Any  # of each row; with a limit that of free ones
+    exact: ExactDuals  # of this part
+
+
+def gap_in_tiers(xp: Any, part: TieredPart, vertices: int) -> tuple[int | float, int | float]:
+    """What the pairs cost beyond the bound that the duals prove, and what that may be.
+
+    Pairs are looked at tier by tier. A pair whose tier is above that of its duals has at least one value of slack. That
+    is more than all that follows, as is checked, so only pairs of equal tiers are looked at further. In each tier the
+    pairs add up to the duals exactly, so no assignment has less of it. Where columns may stay free, a column whose dual
+    is below 0 in a tier is used by all assignments that have as little of it.
+    """
+    tiers, u, v = part.exact.tiers, part.exact.u, part.exact.v
+    must = _check_tiers(xp, part)
+    lowered_v = v if len(u) == len(v) else xp.where(must, v, xp.minimum(v, 0))
+    pair_rests = part.pair_costs
+    for tier in tiers:
+        pair_rests = _divided(xp, pair_rests, tier.value)[1]
+    tolerance = _tolerance(u, v, pair_rests, vertices)
+    if not exact_sum(v - lowered_v) <= tolerance:
+        raise CertificateError("duals of columns that may stay free must not be above 0; some are")
+    whole = u.dtype.kind == "i"
+    least = xp.full(len(u), 2**62 if whole else math.inf, u.dtype)
+    largest = [0.0] * len(tiers)
+    for costs, rows, columns in part.blocks():
+        rests = costs
+        equal = rests != math.inf
+        rests = xp.where(equal, rests, 0)
+        for number, tier in enumerate(tiers):
+            times, rests = _divided(xp, rests, tier.value)
+            above = times - tier.rows[rows] - tier.columns[columns]
+            if bool((equal & (above < 0)).any()):
+                raise CertificateError("the duals of a pair are in a higher tier than its cost: they are not feasible")
+            largest[number] = max(largest[number], float(abs(xp.where(equal, rests, 0)).max()) if rests.size else 0.0)
+            equal &= above == 0
+            rests = xp.where(equal, rests, 0)
+        slack = xp.where(equal, rests - lowered_v[columns], least.max() if whole else math.inf)
+        if slack.ndim == 2:
+            least[rows[:, 0]] = xp.minimum(least[rows[:, 0]], slack.min(axis=1))
+        else:
+            xp.minimum.at(least, rows, slack)
+    _check_values(part, largest)
+    lowered_u = xp.minimum(u, least)
+    if not exact_sum(u - lowered_u) <= tolerance:
+        row = int((u - lowered_u).argmax())
+        raise CertificateError(f"the duals of a pair of row {row} exceed its cost: they are not feasible")
+    return exact_sum(np.concatenate([pair_rests - lowered_u, -lowered_v])), tolerance
+
+
+def _check_tiers(xp: Any, part: TieredPart) -> Any:
+    """That the pairs have the tiers of their duals in sum; which columns all must use that are as good."""
+    rests, must = part.pair_costs, xp.zeros(len(part.exact.v), np.bool_)
+    for tier in part.exact.tiers:
+        times, rests = _divided(xp, rests, tier.value)
+        if int(times.sum()) != int(tier.rows.sum()) + int(tier.columns.sum()):
+            raise CertificateError(
+                "the pairs do not have the tiers of their duals: the assignment is not proven optimal"
+            )
+        if len(tier.rows) < len(tier.columns):
+            if bool((~must & (tier.columns > 0)).any()):
+                raise CertificateError("columns that may stay free must have duals of tier 0 or less")
+            must |= tier.columns < 0
+    return must
+
+
+def _check_values(part: TieredPart, largest: list[float]) -> None:
+    """That no value is outweighed by what follows: rests along all pairs, and lower duals."""
+    lower = sum(float(abs(dual).max()) for dual in (part.exact.u, part.exact.v) if dual.size)
+    for tier, rest in zip(reversed(part.exact.tiers), reversed(largest), strict=True):
+        if not float(tier.value) > max(2 * (len(part.exact.u) + 1) * rest, 2 * (rest + lower)):
+            raise CertificateError(f"the value of a tier, {tier.value}, is outweighed by the rests below it")
+        lower += float(tier.value) * sum(float(abs(side).max()) for side in (tier.rows, tier.columns) if side.size)
+
+
+def _divided(xp: Any, costs: Any, value: int | float) -> tuple[Any, Any]:
+    """The nearest multiple and the rest of finite costs, both exact."""
+    if not value > 0:
+        raise CertificateError(f"the value of a tier must be above 0; got {value}")
+    if costs.dtype.kind == "i":
+        times = costs // value
+        rests = costs - times * value
+        up = rests > value // 2
+        return times + up, rests - xp.where(up, value, 0)
+    rests = xp.fmod(costs, value)  # exact, as the next line is (Sterbenz)
+    rests = xp.where(rests > value / 2, rests - value, xp.where(rests < -value / 2, rests + value, rests))
+    times = xp.rint(costs / value - rests / value)
+    if bool((abs(times) >= 2.0**53).any()):
+        raise CertificateError(f"the value of a tier, {value}, is too small for these costs")
+    return times.astype(np.int64), rests
+
+
+def _tolerance(u: Any, v: Any, pair_rests: Any, vertices: int) -> int | float:
+    if u.dtype.kind == "i":
+        return 0
+    scale = max((float(abs(values).max()) for values in (u, v, pair_rests) if values.size), default=0.0)
+    return 64 * 2.0**-52 * vertices * scale
+
+
+def part_of(exact: ExactDuals, number: int, rows: Any, columns: Any) -> ExactDuals:
+    """The duals of some rows and columns, with the tiers of their part."""
+    tiers = tuple(
+        type(tier)(tier.value, tier.rows[rows], tier.columns[columns]) for tier in exact.tiers if tier.part == number
+    )
+    return ExactDuals(tiers, exact.u[rows], exact.v[columns])
+
+
+def check_exact(exact: Any, shape: tuple[int, int], dual_type: Any) -> Iterator[tuple[str, Any, int, Any]]:
+    """The arrays that exact duals consist of: name, array, length, type."""
+    if not isinstance(exact, ExactDuals) or not isinstance(exact.tiers, tuple):
+        raise CertificateError(f"exact must be ExactDuals or None; got {type(exact).__name__}")
+    yield "exact.u", exact.u, shape[0], dual_type
+    yield "exact.v", exact.v, shape[1], dual_type
+    for tier in exact.tiers:
+        yield "the tiers of rows", tier.rows, shape[0], np.int64
+        yield "the tiers of columns", tier.columns, shape[1], np.int64

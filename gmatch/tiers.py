@@ -1,0 +1,245 @@
+"""Costs of several magnitudes, such as a big number that stands for "not" among ordinary costs, solved exactly.
+
+Where a few rows must use the big number, duals are as large as it, and rounding hides the ordinary costs in them. So
+each cost is split into a whole multiple of the big number, its *tier*, and an exact rest:
+
+    cost = value * tier + rest,    with value > 8 * (rows + 1) * |rest| for all pairs.
+
+No sum of rests outweighs one tier more. So the cheapest assignment is the one of least rest among those of least tier.
+`lap` finds the least tier first, in integers, whose duals say exactly which pairs such an assignment may use. Then it
+finds the least rest of these pairs. Rests may be split again. The duals are held in the same parts, so that none is
+lost in another, and prove all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _native
+from .backends import backend_for, device_of
+from .costs import INFINITE_INTEGER, SPREADS, DenseCosts
+from .result import ExactDuals, Tier
+from .sparse_costs import SparseCosts
+
+Costs = DenseCosts | SparseCosts
+_Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
+
+# How far a value must exceed the rests of a row: their differences, twice, and duals, which grow with the reward of
+# columns that must be used, up to four times the rests of a row.
+ROOM = 32
+# Integers of tiers are multiplied by the number of rows, and must stay in 64 bits.
+MOST_TIERS = 2**20
+# On a GPU the duals of smaller costs are not looked at: that would take as long as a small problem does.
+LARGE_ON_GPU = 2.0**20
+# A column that must be used is worth this many rests at first, and this many times more each time that one stays free.
+REWARD, MORE_REWARD = 8, 16
+
+
+class Split(NamedTuple):
+    """Costs as ``value * tiers + rests``."""
+
+    value: int | float
+    tiers: Any  # int64, one for each cost
+    rests: Any  # int64 or float64
+    most: int | float  # the largest magnitude of a rest
+
+
+def duals_hide_costs(costs: Costs, solution: _Solution) -> bool:
+    """Whether duals are so large that rounding hides what pairs cost; see csrc/magnitudes.hpp."""
+    row_match, _, u, v, _ = solution
+    if costs.dual_type is np.int64:
+        return False
+    if costs.device == "cpu" and isinstance(costs, DenseCosts):
+        return _native.duals_hide_costs(costs.array, row_match, u, v, costs.lowest, costs.highest)
+    if costs.device == "gpu" and max(-costs.lowest, costs.highest) < LARGE_ON_GPU:
+        return False
+    to_host = backend_for(None, "cpu").to_device
+    pair_costs = to_host(costs.of_each_row(row_match).astype(np.float64))
+    return _native.duals_hide_costs_of_pairs(pair_costs, to_host(u), to_host(v), costs.lowest, costs.highest)
+
+
+def split_costs(costs: Costs, solution: _Solution | None = None) -> Split | None:
+    """The costs in tiers; None where their magnitudes lie too close together, or where the solution is exact anyway."""
+    values = costs.minimised()
+    allowed = abs(values) != math.inf
+    if solution is not None and _is_exact(costs, values, solution):
+        return None
+    return _split(values, allowed, min(costs.shape))
+
+
+def _is_exact(costs: Costs, values: Any, solution: _Solution) -> bool:
+    """Whether all costs are multiples of a number that the rounding of the duals does not reach: then none is lost."""
+    xp = _namespace(values)
+    magnitudes = abs(values[(values != 0) & (abs(values) != math.inf)])
+    if not magnitudes.size:
+        return True
+    largest = max(float(abs(dual).max()) for dual in solution[2:4])
+    mantissa, exponent = xp.frexp(magnitudes)
+    whole = xp.ldexp(mantissa, 53).astype(np.int64)
+    lowest_bit = xp.frexp((whole & -whole).astype(np.float64))[1] - 1
+    unit = int((exponent + lowest_bit).min()) - 53
+    return 64 * 2.0**-52 * sum(costs.shape) * largest < 2.0**unit
+
+
+def _split(values: Any, allowed: Any, rows: int) -> Split | None:
+    """By the first value that leaves room: magnitudes have a gap below it, or are none below it."""
+    xp = _namespace(values)
+    magnitudes = abs(values[allowed])
+    magnitudes = magnitudes[magnitudes > 0]
+    if not magnitudes.size:
+        return None
+    found = xp.frexp(magnitudes.astype(np.float64))[1]
+    lowest = int(found.min())
+    exponents = (xp.bincount((found - lowest).ravel()).nonzero()[0] + lowest).tolist()[::-1]
+    gap = math.log2(ROOM * (rows + 1)) - 1
+    for upper, lower in zip(exponents, [*exponents[1:], -math.inf], strict=True):
+        if upper - lower > gap:
+            value = magnitudes[found >= upper].min().item()
+            split = _split_by(xp, xp.where(allowed, values, 0), value)
+            if split is not None and value > ROOM * (rows + 1) * (split.most or values.dtype.kind == "i"):
+                return split
+    return None
+
+
+def _split_by(xp: Any, values: Any, value: int | float) -> Split | None:
+    """The nearest multiples of the value, and the rests: the remainder of a division is exact, of floats too."""
+    if float(abs(values).max()) / value > MOST_TIERS:
+        return None
+    rests = xp.fmod(values, value)
+    half = value / 2 if values.dtype.kind == "f" else value // 2
+    up, down = rests > half, rests < -half
+    tiers = xp.rint(values.astype(np.float64) / value - rests.astype(np.float64) / value).astype(np.int64)
+    rests[up] -= value
+    rests[down] += value
+    tiers += up
+    tiers -= down
+    return Split(value, tiers, rests, abs(rests).max().item())
+
+
+def solve_by_tiers(
+    costs: Costs, split: Split, run: Callable[[Costs], _Solution], settle: Callable[[Costs, _Solution], int] | None
+) -> _Solution:
+    """The cheapest assignment by the least tier, then the least rest, which may be split again.
+
+    `run` solves costs, `settle` the ties among its solutions. Where forbidden pairs leave no way, rows stay free.
+    """
+    values = costs.minimised()
+    xp = _namespace(values)
+    row_of, column_of = costs.places()
+    rows, columns = sorted(costs.shape)
+    allowed, must = abs(values) != math.inf, xp.zeros(columns, np.bool_)
+    tiers: list[Tier] = []
+    counters: dict[str, Any] = {}
+    next_split: Split | None = split
+    while next_split is not None:
+        value, numbers, rests, most = next_split
+        problem, found, reward = _least(costs, numbers, max(int(abs(numbers).max()), 1), allowed, must, run, False)
+        counters = _sum(counters, found[4]) if counters else found[4]
+        if counters["size"] < rows:
+            return *found[:2], found[2].astype(costs.dual_type), found[3].astype(costs.dual_type), counters
+        y, z = found[2], found[3] + xp.where(must, reward, 0)
+        tiers.append(Tier(value, y, z))
+        allowed &= numbers == y[row_of] + z[column_of]
+        must |= (z < 0) & (rows < columns)
+        next_split = None
+        if _fit(costs, most, rows):
+            least = 1 if costs.dual_type is np.int64 else value / (ROOM * (rows + 1))
+            problem, found, reward = _least(costs, rests, most or least, allowed, must, run, settle is not None)
+            counters = _sum(counters, found[4])
+            if duals_hide_costs(problem, found) and not _is_exact(problem, problem.minimised(), found):
+                next_split = _split(rests, allowed, rows)
+        else:
+            next_split = _split(rests, allowed, rows)
+    if settle is not None:
+        counters["rows_with_choice"] = settle(problem, found)
+    row_match, col_match, u, v, _ = found
+    exact = ExactDuals(tuple(tiers), u, v + xp.where(must, reward, 0))
+    return row_match, col_match, exact.nearest_u(), exact.nearest_v(), counters | {"exact": exact}
+
+
+def splits_into_fitting(costs: Costs) -> Split | None:
+    """The first split of costs whose sums overflow, if rests that do not overflow come of it."""
+    if costs.limit is not None:
+        return None
+    values = costs.minimised()
+    allowed, rows = abs(values) != math.inf, min(costs.shape)
+    first = split = _split(values, allowed, rows)
+    while split is not None and not _fit(costs, split.most, rows):
+        split = _split(split.rests, allowed, rows)
+    return None if split is None else first
+
+
+def _fit(costs: Costs, most: int | float, rows: int) -> bool:
+    """Whether sums of rests, and of the number that stands for "not" among integers, are in range."""
+    if costs.dual_type is np.float64:
+        return math.isfinite((SPREADS + ROOM * rows) * 4.0 * most)
+    return _never(most, rows) * 2 * (SPREADS + ROOM * rows) < INFINITE_INTEGER
+
+
+def _never(most: int | float, rows: int) -> int | float:
+    """An integer that no assignment uses which can do without it."""
+    return 2 * (rows + 1) * most + 1
+
+
+def _least(
+    costs: Costs,
+    entries: Any,
+    most: int | float,
+    allowed: Any,
+    must: Any,
+    run: Callable[[Costs], _Solution],
+    strictly: bool,
+) -> tuple[Costs, _Solution, int | float]:
+    """The assignment of least entries along allowed pairs that uses all columns that must be used; and their reward.
+
+    The reward, which their entries are less by, is as small as will do: it costs floats some bits. Strictly: so large
+    that no assignment which leaves a column out is as good.
+    """
+    xp, whole = _namespace(entries), entries.dtype.kind == "i"
+    column_of = costs.places()[1]
+    rows = min(costs.shape)
+    enough = 2 * (rows + 1) * most
+    reward: int | float = 0
+    if strictly and bool(must.any()):
+        reward = enough if whole else 2.0 ** math.ceil(math.log2(enough))
+    while True:
+        never = _never(most + reward, rows) if whole else math.inf
+        less = entries - xp.where(must, reward, 0).astype(entries.dtype)[column_of] if reward else entries
+        problem = costs.with_entries(less, allowed, never)
+        solution = run(problem)
+        if whole:
+            _drop(problem, solution, never)
+        free = must & (solution[1] < 0)
+        if solution[4]["size"] < rows or not bool(free.any()):
+            return problem, solution, reward
+        reward = min(max(REWARD * most, MORE_REWARD * reward), enough)
+        reward = reward if whole else 2.0 ** math.ceil(math.log2(reward))
+
+
+def _drop(problem: Costs, solution: _Solution, never: int | float) -> None:
+    """Frees pairs that stand for "not": there is no way."""
+    row_match, col_match, _, _, counters = solution
+    if isinstance(problem, SparseCosts):
+        return
+    rows = (row_match >= 0).nonzero()[0]
+    wrong = rows[problem.array[rows, row_match[rows]] == never]
+    col_match[row_match[wrong]] = -1
+    row_match[wrong] = -1
+    counters["size"] -= len(wrong)
+
+
+def _sum(counters: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """What two runs counted together; the size is that of the second."""
+    added = {
+        name: value + more.get(name, type(value)()) for name, value in counters.items() if isinstance(value, int | list)
+    }
+    threads = max(counters["threads"], more["threads"])
+    return counters | added | {"threads": threads, "size": more["size"], "start_size": more["start_size"]}
+
+
+def _namespace(array: Any) -> Any:
+    return np if device_of(array) == "cpu" else backend_for(None, "gpu").cupy

@@ -1,0 +1,191 @@
+"""Costs of several magnitudes: a big number that stands for "not" and has to be used, and integers near 2**63."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+
+import gmatch
+
+BIG = [1e6, 1e9, 1e12, 1e15, 1e18, 1e100, float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)]
+METHODS = ["auto", "jv", "core", "tree", "classical", "munkres"]
+
+
+def with_forbidden(rng: np.random.Generator, largest: int = 24) -> tuple[Any, Any]:
+    """Whole costs, and the pairs that a big number stands for: some rows and columns have no other."""
+    rows, columns = rng.integers(1, largest, 2)
+    if rng.random() < 0.5:
+        columns = rows
+    forbidden = rng.random((rows, columns)) < rng.choice([0.3, 0.6, 0.9])
+    forbidden[rng.permutation(rows)[: rng.integers(0, rows // 2 + 1)]] = True
+    forbidden[:, rng.permutation(columns)[: rng.integers(0, columns // 4 + 1)]] = True
+    return rng.integers(0, 2**20, (rows, columns)), forbidden
+
+
+def sparse_of(cost: Any) -> Any:
+    """Every pair is stored, zeros too."""
+    rows, columns = cost.shape
+    return sp.csr_array((cost.ravel(), np.tile(np.arange(columns), rows), np.arange(rows + 1) * columns), cost.shape)
+
+
+def best_whole(whole: Any, forbidden: Any) -> tuple[int, int]:
+    """How many pairs must be forbidden ones, and what the others cost, in integers that do not overflow."""
+    weights = np.where(forbidden, (len(whole) + 1) << 21, whole)
+    pairs = linear_sum_assignment(weights)
+    return int(forbidden[pairs].sum()), int(whole[pairs][~forbidden[pairs]].sum())
+
+
+def ways(cost: Any, maximize: bool, methods: list[str] = METHODS) -> dict[str, Any]:
+    """Assignments of the costs by all ways there are, each proven."""
+    options = [{"method": method} for method in methods] + [{"deterministic": True}, {"threads": 2, "method": "tree"}]
+    found = {str(some): gmatch.lap(cost, maximize=maximize, certify=True, **some) for some in options}
+    for method in ("jv", "tree"):
+        found[f"sparse {method}"] = gmatch.lap(sparse_of(cost), maximize=maximize, method=method, certify=True)
+    batch = gmatch.lap(cost[None], maximize=maximize)
+    gmatch.verify(cost[None], batch)
+    return found | {"batch": batch[0]}
+
+
+@pytest.mark.parametrize("big", BIG)
+def test_a_big_number_that_has_to_be_used(big: float) -> None:
+    rng = np.random.default_rng(int(math.log2(big)))
+    for case in range(12):
+        whole, forbidden = with_forbidden(rng)
+        dtype = np.float32 if case % 4 == 0 and big < 3.5e38 else np.float64
+        cost = np.where(forbidden, big, whole / 2.0**20).astype(dtype)
+        maximize = case % 3 == 0
+        right = best_whole(whole, forbidden)
+        for name, assignment in ways(-cost if maximize else cost, maximize).items():
+            pairs = tuple(assignment)
+            others = ~forbidden[pairs]
+            assert (int((~others).sum()), int(whole[pairs][others].sum())) == right, (case, name)
+
+
+def test_costs_with_all_bits() -> None:
+    """The answer is the exact optimum, by fractions, of costs that are no multiples of anything."""
+    rng = np.random.default_rng(5)
+    for case in range(20):
+        size = int(rng.integers(3, 7))
+        cost = rng.random((size, size + case % 2))
+        cost[rng.random(cost.shape) < 0.5] = 1e17
+        cost[0] = 1e17
+        exact = [[int(Fraction(entry) * 2**60) for entry in row] for row in cost.tolist()]
+        assignment = gmatch.lap(cost, certify=True)
+        found = sum(exact[i][j] for i, j in zip(*assignment, strict=True))
+        assert found == least_by_trying(exact)
+
+
+def least_by_trying(cost: list[list[int]], used: int = 0, row: int = 0) -> int:
+    if row == len(cost):
+        return 0
+    return min(
+        entry + least_by_trying(cost, used | 1 << column, row + 1)
+        for column, entry in enumerate(cost[row])
+        if not used >> column & 1
+    )
+
+
+@pytest.mark.parametrize("big", [2**63 - 1, 2**62, 10**17])
+def test_an_integer_that_stands_for_not(big: int) -> None:
+    rng = np.random.default_rng(big % 97)
+    for case in range(12):
+        whole, forbidden = with_forbidden(rng)
+        cost, maximize = np.where(forbidden, big, whole), case % 3 == 0
+        if maximize:  # -2**63 as often as its neighbour
+            cost = -cost - (1 if big == 2**63 - 1 and case % 2 else 0)
+        right = best_whole(whole, forbidden)
+        for name, assignment in ways(cost, maximize).items():
+            pairs = tuple(assignment)
+            others = ~forbidden[pairs]
+            assert (int((~others).sum()), int(whole[pairs][others].sum())) == right, (case, name)
+            assert assignment.cost == sum(cost[pairs].tolist())
+        pairs = gmatch.compat.linear_sum_assignment(cost, maximize)
+        assert int(whole[pairs][~forbidden[pairs]].sum()) == right[1]
+
+
+def test_integers_that_differ_by_little() -> None:
+    rng = np.random.default_rng(2)
+    for case in range(20):
+        profit = rng.integers(0, 1000, rng.integers(1, 20, 2))
+        right = int(profit[linear_sum_assignment(profit, True)].sum())
+        for cost, maximize in ((2**63 - 1 - profit, False), (profit - (2**63 - 1), True)):
+            for name, assignment in ways(cost, maximize).items():
+                assert int(profit[tuple(assignment)].sum()) == right, (case, name)
+
+
+def test_two_big_numbers() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        whole, forbidden = with_forbidden(rng)
+        worse = forbidden & (rng.random(forbidden.shape) < 0.5)
+        cost = np.where(worse, 1e24, np.where(forbidden, 1e12, whole / 2.0**20))
+        weights = np.where(worse, 1 << 52, np.where(forbidden, 1 << 26, whole))
+        right = weights[linear_sum_assignment(weights)].sum()
+        for name, assignment in ways(cost, False).items():
+            assert weights[tuple(assignment)].sum() == right, name
+
+
+def test_forbidden_pairs_beside_a_big_number() -> None:
+    rng = np.random.default_rng(4)
+    for case in range(30):
+        whole, forbidden = with_forbidden(rng, 12)
+        never = rng.random(forbidden.shape) < 0.6
+        cost = np.where(never, np.inf, np.where(forbidden, 1e18, whole / 2.0**20))
+        exact = np.where(never, np.inf, np.where(forbidden, float(1 << 30), whole))
+        right = gmatch.lap(exact, infeasible="partial")
+        for options in ({}, {"deterministic": True}):
+            for given in (cost, sparse_of(cost)):
+                assignment = gmatch.lap(given, infeasible="partial", certify=True, **options)
+                assert assignment.status == right.status
+                assert exact[tuple(assignment)].sum() == right.cost, (case, options)
+
+
+class TestProof:
+    cost = np.array([[1e18, 1e18, 1e18], [0.25, 0.5, 1e18], [0.5, 0.25, 1e18]])
+
+    def test_what_it_holds(self) -> None:
+        assignment = gmatch.lap(self.cost)
+        assert assignment.exact is not None
+        certificate = gmatch.verify(self.cost, assignment)
+        assert certificate.gap <= certificate.tolerance < 1e-12
+
+    def test_a_worse_assignment_is_refused(self) -> None:
+        assignment = gmatch.lap(self.cost)
+        swapped = np.array([2, 1, 0], np.int32)
+        worse = gmatch.Assignment(
+            swapped, swapped, assignment.u, assignment.v, self.cost[[0, 1, 2], swapped], assignment.status,
+            exact=assignment.exact,
+        )  # fmt: skip
+        with pytest.raises(gmatch.CertificateError):
+            gmatch.verify(self.cost, worse)
+
+    @pytest.mark.parametrize("what", ["value", "rows", "columns", "u", "v"])
+    def test_wrong_duals_are_refused(self, what: str) -> None:
+        assignment = gmatch.lap(self.cost)
+        assert assignment.exact is not None
+        (tier,), u, v = assignment.exact.tiers, assignment.exact.u.copy(), assignment.exact.v.copy()
+        rows, columns, value = tier.rows.copy(), tier.columns.copy(), tier.value
+        if what == "value":
+            value /= 1e18
+        for name, array in (("rows", rows), ("columns", columns), ("u", u), ("v", v)):
+            array += name == what
+        exact = gmatch.ExactDuals((gmatch.Tier(value, rows, columns),), u, v)
+        wrong = gmatch.Assignment(
+            assignment.row_match, assignment.col_match, assignment.u, assignment.v, assignment.pair_costs,
+            assignment.status, exact=exact,
+        )  # fmt: skip
+        with pytest.raises(gmatch.CertificateError):
+            gmatch.verify(self.cost, wrong)
+
+
+def test_ordinary_costs_have_no_tiers() -> None:
+    rng = np.random.default_rng(6)
+    for size in (5, 50, 600, 1200):
+        for cost in (rng.random((size, size)), rng.lognormal(0, 2, (size, size)), rng.integers(0, 2, (size, size)) / 2):
+            assert gmatch.lap(cost).exact is None
