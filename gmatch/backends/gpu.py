@@ -100,13 +100,23 @@ def devices() -> list[str]:
     return [cupy.cuda.runtime.getDeviceProperties(device)["name"].decode() for device in range(count)]
 
 
+def hash_of_files(folder: Path) -> str:
+    """Changes with the name, the place and the content of every file below a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
+
+
 @cache
 def source_hash() -> str:
-    """CuPy's kernel cache does not see included files; this in the options makes a change of them a new kernel."""
-    digest = hashlib.sha256()
-    for path in sorted(CSRC.glob("*.cuh")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    """CuPy's kernel cache does not see included files; this in the options makes a change of them a new kernel.
+
+    All files count, for any of them may be included.
+    """
+    return hash_of_files(CSRC)
 
 
 @cache
