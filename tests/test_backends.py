@@ -166,13 +166,13 @@ class HostMemory:
         return memory
 
 
+@pytest.mark.parametrize("fields", [len(_native.REPORT_FIELDS), _native.CORE_REPORT_SIZE])
 @pytest.mark.parametrize("room", [1, 63, 64, 65, 200])
-def test_what_a_launch_counts_is_read(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_launch_counts_is_read(room: int, fields: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Munkres' forms of many launches count more phases than the journal has room for."""
     memory = HostMemory(monkeypatch)
-    fields = len(_native.REPORT_FIELDS)
     for phases in {0, 1, room - 1, room, room + 7}:
-        launch = gpu.Launch(room, 1000)
+        launch = gpu.Launch(room, 1000, fields)
         levels, augmentations, workspace, progress, begin_of_report = launch.addresses
         report = np.frombuffer((ctypes.c_longlong * fields).from_address(begin_of_report), np.int64)
         assert (report == 0).all() and launch.read_report() == [0] * fields

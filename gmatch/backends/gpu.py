@@ -286,8 +286,8 @@ class Launch:
         Address of the arrivals at the grid's barrier.
     """
 
-    def __init__(self, phases: int, workspace_bytes: int) -> None:
-        self._report_bytes, self._phases = 8 * len(_native.REPORT_FIELDS), phases
+    def __init__(self, phases: int, workspace_bytes: int, report_size: int = len(_native.REPORT_FIELDS)) -> None:
+        self._report_bytes, self._phases = 8 * report_size, phases
         counter_bytes = self._report_bytes + _native.PROGRESS_SIZE + 8 * ARRIVALS
         workspace_begin = -(-(counter_bytes + 8 * phases) // ALIGNMENT) * ALIGNMENT
         self._memory = cupy.cuda.alloc(workspace_begin + workspace_bytes)
@@ -377,8 +377,9 @@ def assign(
             (v if has_duals else None, columns, dual),
         )  # fmt: skip
         launch = Launch(
-            journal_length(method, rows), _assignment_workspace_size(method, rows, columns, blocks * block_size)
-        )
+            journal_length(method, rows), _assignment_workspace_size(method, rows, columns, blocks * block_size),
+            _native.CORE_REPORT_SIZE if isinstance(method, Core) else len(_native.REPORT_FIELDS),
+        )  # fmt: skip
         many_paths = isinstance(method, Core) or isinstance(method, Tree) and method.paths == "many"
         task = by_value(
             ASSIGNMENT_TASK, rows, columns, *vectors.addresses, *launch.addresses, start, has_duals,
