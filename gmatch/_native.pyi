@@ -8,6 +8,8 @@ STRUCT_SIZES: dict[str, int | tuple[int, int]]
 SMALL_COUNTERS: int
 SMALL_SIDE: int
 MOST_REPRICINGS: int
+CORE_STEPS: str
+CORE_REPORT_SIZE: int
 
 def match(
     offsets: Any,

@@ -305,8 +305,9 @@ class Assignment(_MadeLater):
         ``phases`` and ``levels`` its searches and their steps, ``dual_steps`` the changes of duals between them,
         ``rows_scanned`` and ``edges_inspected`` the rows and entries they read; ``levels_per_phase`` and
         ``augmentations_per_phase`` are lists. Of `Core`, ``bids`` counts those of its auctions, ``repricings`` its
-        passes over the matrix, ``dense_searches`` is 1 where it was left to the search in the matrix, and on one core
-        of the host ``gave_up`` says why it was left to `JV`. ``seconds`` has the time of each step by name.
+        passes over the matrix, ``dense_searches`` is 1 where it was left to the search in the matrix, on one core of
+        the host ``gave_up`` says why it was left to `JV`, and ``trace`` lists the steps that it took by name.
+        ``seconds`` has the time of each step by name.
     """
 
     row_match: Any

@@ -247,19 +247,19 @@ static Count cost_by_core(const Costs& costs, AssignmentStart start, int threads
   std::vector<Count> u(costs.num_rows), v(costs.num_columns);
   std::vector<char> workspace(core_workspace_size(costs, static_cast<Count>(threads) * HostTeam::TILE));
   Progress progress{};
-  Report report{};
+  CoreReport report{};
   const AssignmentTask<Count> task{{costs.num_rows, costs.num_columns, row_match.data(), col_match.data()},
                                    u.data(),
                                    v.data(),
                                    {levels.data(), augmentations.data()},
                                    workspace.data(),
                                    &progress,
-                                   &report,
+                                   &report.counters,
                                    start,
                                    false,
                                    true};
   run_team<Team>(threads, [&](Team& team) { assign_by_core(team, costs, task, Count{1} << 40); });
-  return report.size == costs.num_rows ? total(costs, row_match) : -1;
+  return report.counters.size == costs.num_rows ? total(costs, row_match) : -1;
 }
 
 static Count cost_by_priced_rows(const Costs& costs, int threads) {

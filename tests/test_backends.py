@@ -1,9 +1,11 @@
 """The seam between Python and the programs."""
 
 import ctypes
+import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,6 +32,72 @@ def test_numbers_mirror_the_source() -> None:
     assert len(gpu.FORESTS) == len(ForestKind)
     starts = ", ".join(start.name.lower() for start in AssignmentStart)
     assert f"enum class AssignmentStart {{ {starts} }};" in (CSRC / "assignment.cuh").read_text()
+
+
+def copy_of_sources(folder: Path) -> Path:
+    """With a header in a folder of a folder, too."""
+    copy = folder / "csrc"
+    shutil.copytree(CSRC, copy)
+    (copy / "search" / "deep").mkdir(parents=True)
+    (copy / "search" / "deep" / "steps.cuh").write_text("// the name of another file, elsewhere\n")
+    return copy
+
+
+def test_each_file_below_csrc_is_in_the_hash(tmp_path: Path) -> None:
+    """CuPy would else serve kernels of sources that are no longer there."""
+    copy = copy_of_sources(tmp_path)
+    before = gpu.hash_of_files(copy)
+    files = [path for path in copy.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} >= {".cuh", ".hpp", ".cpp"} and len(files) > len(list(CSRC.glob("*.cuh")))
+    hashes = [before]
+    for path in files:
+        content = path.read_bytes()
+        path.write_bytes(content + b"\n")
+        hashes.append(gpu.hash_of_files(copy))
+        path.write_bytes(content)
+        renamed = path.rename(path.with_name(f"other_{path.name}"))
+        hashes.append(gpu.hash_of_files(copy))
+        moved = (
+            renamed.rename(copy / "search" / path.name) if path.parent == copy else renamed.rename(copy / "moved.cuh")
+        )
+        hashes.append(gpu.hash_of_files(copy))
+        moved.rename(path)
+        path.unlink()
+        hashes.append(gpu.hash_of_files(copy))
+        path.write_bytes(content)
+    assert gpu.hash_of_files(copy) == before and len(set(hashes)) == len(hashes)
+
+
+def test_the_hash_knows_names_from_contents_and_not_where_the_folder_is(tmp_path: Path) -> None:
+    hashes = set()
+    for number, files in enumerate(({"a": "b", "c": ""}, {"a": "", "c": "b"}, {"a": "bc"}, {"ab": "c"}, {"a/b": "c"})):
+        for folder in (tmp_path / f"{number}", tmp_path / f"{number}-again"):
+            for name, content in files.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text(content)
+            hashes.add(gpu.hash_of_files(folder))
+    assert len(hashes) == 5
+
+
+def test_programs_are_compiled_with_the_hash_and_from_the_root_of_the_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[tuple[str, ...]] = []
+
+    def compile_module(code: str, options: tuple[str, ...], **others: object) -> SimpleNamespace:
+        compiled.append(options)
+        return SimpleNamespace(get_function=lambda name: name)
+
+    monkeypatch.setattr(gpu, "cupy", SimpleNamespace(RawModule=compile_module))
+    copy = copy_of_sources(tmp_path)
+    monkeypatch.setattr(gpu, "CSRC", copy)
+    for change in ("", "// changed\n"):
+        (copy / "search" / "deep" / "steps.cuh").write_text(change)
+        gpu.source_hash.cache_clear()
+        assert gpu.program.__wrapped__("search/deep/steps.cuh", "entry", 0, cost="int") == "entry"
+        assert f"-I{copy}" in compiled[-1] and f"-DSOURCE_{gpu.hash_of_files(copy)}" in compiled[-1]
+    assert compiled[0] != compiled[1]
+    gpu.source_hash.cache_clear()
 
 
 @pytest.mark.parametrize("method", [gmatch.PothenFan(), gmatch.Mixed()])
@@ -98,13 +166,13 @@ class HostMemory:
         return memory
 
 
+@pytest.mark.parametrize("fields", [len(_native.REPORT_FIELDS), _native.CORE_REPORT_SIZE])
 @pytest.mark.parametrize("room", [1, 63, 64, 65, 200])
-def test_what_a_launch_counts_is_read(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_launch_counts_is_read(room: int, fields: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Munkres' forms of many launches count more phases than the journal has room for."""
     memory = HostMemory(monkeypatch)
-    fields = len(_native.REPORT_FIELDS)
     for phases in {0, 1, room - 1, room, room + 7}:
-        launch = gpu.Launch(room, 1000)
+        launch = gpu.Launch(room, 1000, fields)
         levels, augmentations, workspace, progress, begin_of_report = launch.addresses
         report = np.frombuffer((ctypes.c_longlong * fields).from_address(begin_of_report), np.int64)
         assert (report == 0).all() and launch.read_report() == [0] * fields
@@ -135,7 +203,9 @@ def test_words_begin_with_zero_and_are_read(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_only_team_knows_the_machine() -> None:
-    for path in CSRC.glob("*.cuh"):
+    programs = list(CSRC.rglob("*.cuh"))
+    assert "team.cuh" in {path.name for path in programs} and len(programs) > 1
+    for path in programs:
         if path.name != "team.cuh":
             text = path.read_text()
             for word in ("threadIdx", "blockIdx", "__shfl", "__CUDA", "atomicAdd", "std::"):

@@ -1,12 +1,18 @@
 """The core on one core of the host: costs of which few entries matter, of which many do, and of which all do."""
 
+import re
+
 import numpy as np
 import pytest
-from assignment_oracles import DTYPES
+from assignment_oracles import DTYPES, on
 from scipy.optimize import linear_sum_assignment
 
 import gmatch
+from gmatch import _native
+from gmatch.assignment import AssignmentStart
+from gmatch.backends import cpu
 from gmatch.datasets import costs as families
+from gmatch.methods import SerialCore
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -232,3 +238,115 @@ def test_costs_that_rounding_makes_alike(cost: np.ndarray) -> None:
     assignment = gmatch.lap(cost, method=gmatch.Core(), threads=2, certify=True)
     row_ind, col_ind = linear_sum_assignment(cost - cost.min())
     assert assignment.cost == cost[row_ind, col_ind].sum(dtype=assignment.u.dtype)
+
+
+# The steps of one thread: of the host's own core, and of the program that runs on a GPU and on several threads.
+TRACES = {
+    "uniform": ("sample price auction learn search learn", "price sample auction hold refine search reprice"),
+    "wide": ("price search", "price auction hold refine search reprice"),
+    "near ties": (
+        "sample price auction learn search",
+        "price sample auction learn learn hold refine search reprice",
+    ),
+    "geometric": (
+        "sample price auction learn search learn",
+        "price sample auction hold bid_again refine search reprice",
+    ),
+    "geometric, wide": (
+        "price search learn",
+        "price auction hold refine search reprice search reprice search reprice",
+    ),
+    "constant": ("sample search_matrix", "price sample search_matrix"),
+    "constant, wide": ("price search_matrix", "price search_matrix"),
+    "the same few columns": (
+        "sample price auction learn search_matrix",
+        "price sample auction auction_matrix rebuild search reprice",
+    ),
+    "the same few columns, wide": (
+        "price search learn search_matrix",
+        "price auction hold refine search outprice reprice search reprice search reprice",
+    ),
+    "rows of many scales": (
+        "sample search_matrix",
+        "price sample auction hold bid_again refine search reprice bid_again search reprice",
+    ),
+    "allowed above a diagonal": (
+        "sample price auction learn search learn search_matrix",
+        "price sample auction learn hold refine auction_matrix rebuild search reprice",
+    ),
+    "Machol-Wien": ("sample search_matrix", "price sample auction auction_matrix rebuild search reprice"),
+}
+# What may follow what. A search of the core is repriced, unless the matrix is searched next.
+STEPS_OF_SERIAL_CORE = re.compile("(sample ?)?(price ?)?(auction ?)?(learn ?)?(search ?)?(learn ?)?(search_matrix ?)?")
+STEPS_OF_PROGRAM = re.compile(
+    "price ?(sample ?)?"
+    "(auction ?(learn ?)*(hold ?(bid_again ?)?refine ?)?(auction_matrix ?rebuild ?)?)?"
+    "(search ?(outprice ?)?reprice ?(rebuild ?)?(bid_again ?)?)*(search ?)?"
+    "((bound ?|auction_matrix ?)?search_matrix ?)?"
+)
+
+
+def trace_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> list[str]:
+    """Of assign_by_core, which `lap` calls with one thread never."""
+    dual = np.float64 if cost.dtype.kind == "f" else np.int64
+    (rows, columns), finite = cost.shape, cost[np.isfinite(cost)]
+    row_match, col_match = np.full(rows, -1, np.int32), np.empty(columns, np.int32)
+    u, v = np.empty(rows, dual), np.zeros(columns, dual)
+    levels, augmentations = np.empty((2, cpu.journal_length(gmatch.Core(), rows)), np.int32)
+    spread = (finite.max() - finite.min()).item() * (rows if dual is np.float64 else 1)
+    report = _native.assign_by_core(
+        cost, False, None, row_match, col_match, u, v, levels, augmentations, start, False, spread, threads
+    )
+    assert len(report) == _native.CORE_REPORT_SIZE
+    found = cost[np.arange(rows), row_match].sum(dtype=np.float64)
+    assert found == pytest.approx(cost[linear_sum_assignment(cost)].sum(dtype=np.float64), rel=1e-12)
+    return cpu.steps_by_name(report[len(_native.REPORT_FIELDS) :])
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_traces_of_one_thread(name: str) -> None:
+    cost = (FEW | MORE | ALL)[name]
+    of_host, of_program = TRACES[name]
+    assert " ".join(gmatch.lap(cost, method="core", threads=1).stats["trace"]) == of_host
+    assert " ".join(trace_of_program(cost, 1, AssignmentStart.REDUCE)) == of_program
+
+
+@pytest.mark.parametrize("name", FEW | MORE | ALL)
+def test_traces_of_many_threads_and_of_the_gpu(name: str, device: str) -> None:
+    """Races decide how often there is something to reprice, but not what follows what."""
+    cost = (FEW | MORE | ALL)[name]
+    for threads in (2, 5) if device == "cpu" else (None,):
+        stats = gmatch.lap(on(cost, device), method=gmatch.Core(), threads=threads, certify=True).stats
+        trace = stats["trace"]
+        assert STEPS_OF_PROGRAM.fullmatch(" ".join(trace)), trace
+        assert trace.count("reprice") == stats["repricings"] > 0 or trace[-1] == "search_matrix"
+        assert trace.count("search_matrix") == stats["dense_searches"]
+        assert trace[-1] in ("reprice", "search_matrix")
+        assert stats["bids"] == 0 or {"auction", "auction_matrix", "bid_again"} & set(trace)
+        if device == "cpu":
+            serial = gmatch.lap(cost, method=SerialCore(), threads=threads).stats
+            assert STEPS_OF_SERIAL_CORE.fullmatch(" ".join(serial["trace"])), serial["trace"]
+            assert (serial["trace"][-1] == "search_matrix") == serial["gave_up"]
+            assert ("learn" in serial["trace"]) == (serial["repricings"] > 0)
+
+
+def test_traces_from_what_is_given() -> None:
+    cost = FEW["uniform"]
+    first = gmatch.lap(cost, method=gmatch.Core(), threads=2)
+    again = gmatch.lap(cost, method=gmatch.Core(), threads=2, initial=first)
+    assert again.stats["trace"] == ["price", "search", "reprice"]
+    assert trace_of_program(cost, 1, AssignmentStart.NONE)[:2] == ["price", "search"]
+
+
+def test_a_trace_of_two_problems_has_both() -> None:
+    """The cheapest of the largest matchings is found in two parts, after the whole."""
+    cost = np.where(np.arange(N) < 200, np.random.default_rng(0).random((N, N)), np.inf)
+    for threads in (1, 2):
+        method = gmatch.Core()
+        trace = gmatch.lap(cost, method=method, threads=threads, infeasible="partial", certify=True).stats["trace"]
+        assert trace.count("price") == 2
+
+
+def test_other_methods_have_no_trace() -> None:
+    assert "trace" not in gmatch.lap(FEW["uniform"], method="jv").stats
+    assert "trace" not in gmatch.lap(FEW["uniform"], method="tree", threads=2).stats

@@ -24,6 +24,7 @@ MAX_THREADS = 1024
 ENTRIES_PER_THREAD = 1 << 24
 # Of a matrix that is read once, from one end to the other.
 COSTS_PER_THREAD = 1 << 20
+CORE_STEPS = _native.CORE_STEPS.split(", ")
 
 
 def available_threads() -> int:
@@ -102,10 +103,16 @@ def counters_by_name(report: Any, journal: Any, team: str, threads: int) -> dict
 
 
 def counters_of_assignment(report: Any, journal: Any, team: str, threads: int) -> dict[str, Any]:
-    """As `counters_by_name`, without what only the programs of maximum cardinality count."""
-    counters = counters_by_name(report, journal, team, threads)
+    """As `counters_by_name`, without what only the programs of maximum cardinality count; core's report has a trace."""
+    fields = len(_native.REPORT_FIELDS)
+    counters = counters_by_name(report[:fields], journal, team, threads)
     del counters["start"], counters["dropped"]
-    return counters
+    return counters if len(report) == fields else counters | {"trace": steps_by_name(report[fields:])}
+
+
+def steps_by_name(trace: Any) -> list[str]:
+    """The steps in a `CoreTrace` of csrc: their number, and then each."""
+    return [CORE_STEPS[step] for step in trace[1 : 1 + trace[0]]]
 
 
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
@@ -136,6 +143,7 @@ def assign(
         else:
             team_size = reading_threads(threads, costs.array.size)
             counters = dict(_native.assign_core_jv(*arrays, team_size))
+            counters["trace"] = steps_by_name(counters["trace"])
         return row_match, col_match, u, v, counters | {"team": "host", "threads": team_size}
     levels, augmentations = journal = np.empty((2, journal_length(method, rows)), np.int32)
     try:

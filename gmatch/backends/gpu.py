@@ -100,13 +100,23 @@ def devices() -> list[str]:
     return [cupy.cuda.runtime.getDeviceProperties(device)["name"].decode() for device in range(count)]
 
 
+def hash_of_files(folder: Path) -> str:
+    """Changes with the name, the place and the content of every file below a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
+
+
 @cache
 def source_hash() -> str:
-    """CuPy's kernel cache does not see included files; this in the options makes a change of them a new kernel."""
-    digest = hashlib.sha256()
-    for path in sorted(CSRC.glob("*.cuh")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    """CuPy's kernel cache does not see included files; this in the options makes a change of them a new kernel.
+
+    All files count, for any of them may be included.
+    """
+    return hash_of_files(CSRC)
 
 
 @cache
@@ -276,8 +286,8 @@ class Launch:
         Address of the arrivals at the grid's barrier.
     """
 
-    def __init__(self, phases: int, workspace_bytes: int) -> None:
-        self._report_bytes, self._phases = 8 * len(_native.REPORT_FIELDS), phases
+    def __init__(self, phases: int, workspace_bytes: int, report_size: int = len(_native.REPORT_FIELDS)) -> None:
+        self._report_bytes, self._phases = 8 * report_size, phases
         counter_bytes = self._report_bytes + _native.PROGRESS_SIZE + 8 * ARRIVALS
         workspace_begin = -(-(counter_bytes + 8 * phases) // ALIGNMENT) * ALIGNMENT
         self._memory = cupy.cuda.alloc(workspace_begin + workspace_bytes)
@@ -367,8 +377,9 @@ def assign(
             (v if has_duals else None, columns, dual),
         )  # fmt: skip
         launch = Launch(
-            journal_length(method, rows), _assignment_workspace_size(method, rows, columns, blocks * block_size)
-        )
+            journal_length(method, rows), _assignment_workspace_size(method, rows, columns, blocks * block_size),
+            _native.CORE_REPORT_SIZE if isinstance(method, Core) else len(_native.REPORT_FIELDS),
+        )  # fmt: skip
         many_paths = isinstance(method, Core) or isinstance(method, Tree) and method.paths == "many"
         task = by_value(
             ASSIGNMENT_TASK, rows, columns, *vectors.addresses, *launch.addresses, start, has_duals,

@@ -14,6 +14,7 @@
 //
 // Whatever the first two leave, the answer is exact: it is the search's, with duals that hold for all of the matrix.
 #pragma once
+#include "core_trace.cuh"
 #include "free_columns.cuh"
 #include "sparse_assignment.cuh"
 
@@ -41,6 +42,22 @@ constexpr Vertex LONGER_CHAINS = 4;
 constexpr Vertex ROWS_OF_A_SAMPLE = 128, MOST_MUTUAL = 104;
 // Bids of a chain in the whole matrix.
 constexpr Vertex MOST_DENSE_BIDS = 256;
+
+// The start, then for each repricing a search and bids or a price for those that it left, and then the dense search.
+static_assert(6 + MOST_LESSONS + 2 + 3 * MOST_REPRICINGS + MOST_REBUILDS + 2 <= CoreTrace::ROOM);
+
+// What the program reports. Its task knows the first member only, so that the trace takes no register from the steps.
+struct CoreReport {
+  Report counters;
+  CoreTrace trace;
+};
+
+// Each step notes itself first, except two: the small functions of `reprice` and `bound` would then take 8 bytes more stack
+// of all the program.
+template <class Team, class Dual>
+DEVICE void note(const Team& team, const AssignmentTask<Dual>& task, CoreStep step) {
+  if (team.rank() == 0) reinterpret_cast<CoreReport*>(task.report)->trace.add(step);
+}
 
 template <class Team, class Cost>
 DEVICE void count_free_rows(Team& team, const Core<Cost>& core, const Matching& matching) {
@@ -164,6 +181,7 @@ DEVICE void learn_of_columns(Team& team, const Core<Cost>& core, const Assignmen
   const Dual more = static_cast<Dual>(core.totals->spreads.typical() / PARTS_OF_A_SPREAD);
   price_free_columns(team, core, task.matching, columns);
   for (int lesson = 0; lesson < MOST_LESSONS && leaves_more(core, ROWS_OF_A_LACK); ++lesson) {
+    note(team, task, CoreStep::learn);
     raise_columns(team, columns, more);
     team = hold_against_matrix(team, core, task.v);
     const bool learnt = core.totals->added > 0;
@@ -182,6 +200,7 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
   Count now = team.nanoseconds();
   if (!task.has_duals) team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
   team.sync();
+  note(team, task, CoreStep::price);
   core.build(team, task.v);
   if (team.rank() == 0) task.report->price_ns += lap(team, now);
   if (task.start == AssignmentStart::given) return team;
@@ -189,8 +208,12 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
     team.each(core.num_rows, [&](Count row) { task.matching.row_match[row] = NONE; });
     return team;
   }
-  if (core.num_rows == core.num_columns) count_mutual_rows(team, core);
+  if (core.num_rows == core.num_columns) {
+    note(team, task, CoreStep::sample);
+    count_mutual_rows(team, core);
+  }
   if (needs_no_auction(core)) return team;
+  note(team, task, CoreStep::auction);
   auto auction = auction_of(core, task, spread);
   auction.carve(workspace);
   if (!auction.run(team, LONGER_CHAINS)) {
@@ -201,8 +224,13 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
   if (*lacked_columns) learn_of_columns(team, core, task, auction);
   if (!leaves_more(core, ROWS_MISLED)) {
     // The auction's prices tell most of what the core lacks. Where it learnt of columns, they are no longer in its words.
+    note(team, task, CoreStep::hold);
     team = hold_against_matrix(team, core, task.v);
-    if (core.totals->added > 0 && !*lacked_columns) auction.run_again(team);
+    if (core.totals->added > 0 && !*lacked_columns) {
+      note(team, task, CoreStep::bid_again);
+      auction.run_again(team);
+    }
+    note(team, task, CoreStep::refine);
     refine_and_count(team, core, core, task);
   }
   if (team.rank() == 0) {
@@ -215,6 +243,7 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
 // Step 3, from row_match and v.
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team search_core(Team team, Core<Cost> core, AssignmentTask<Dual> task) {
+  note(team, task, CoreStep::search);
   if (team.rank() == 0) {
     *task.progress = Progress{};
     task.report->start_size = 0;
@@ -228,6 +257,7 @@ DEVICE_APART Team search_core(Team team, Core<Cost> core, AssignmentTask<Dual> t
 // After a search that left rows free: others than the core's entries become better for them, and for all that they reach.
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team outprice_core(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual margin) {
+  note(team, task, CoreStep::outprice);
   Steps<Team> steps(team, *task.progress);
   Workspace workspace(task.workspace);  // as the search left it
   const auto forest = carve_forest(workspace, task.matching, true);
@@ -243,6 +273,7 @@ DEVICE_APART Team reprice_core(Team team, Core<Cost> core, AssignmentTask<Dual> 
   Count now = team.nanoseconds();
   team = hold_against_matrix(team, core, task.v);
   if (team.rank() == 0) {
+    note(team, task, CoreStep::reprice);
     ++task.report->repricings;
     task.report->price_ns += lap(team, now);
   }
@@ -252,6 +283,7 @@ DEVICE_APART Team reprice_core(Team team, Core<Cost> core, AssignmentTask<Dual> 
 // Step 1 again, from v and what is matched.
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team rebuild_core(Team team, Core<Cost> core, AssignmentTask<Dual> task) {
+  note(team, task, CoreStep::rebuild);
   Count now = team.nanoseconds();
   team.sync();  // others may still read what the core told
   core.build(team, task.v);
@@ -265,6 +297,7 @@ DEVICE_APART Team rebuild_core(Team team, Core<Cost> core, AssignmentTask<Dual> 
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, int first_epsilon,
                             Workspace workspace) {
+  note(team, task, CoreStep::bid_again);
   Count now = team.nanoseconds();
   auto auction = auction_of(core, task, spread);
   auction.carve(workspace);
@@ -284,6 +317,7 @@ DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> tas
 // or the search, misled the duals.
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team bid_in_matrix(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
+  note(team, task, CoreStep::auction_matrix);
   Count now = team.nanoseconds();
   Spreads<Dual>* spreads = &core.totals->spreads;
   measure_spreads(team, core.dense, spreads);
@@ -315,6 +349,7 @@ DEVICE_APART Team bound_duals(Team team, Core<Cost> core, AssignmentTask<Dual> t
 
 template <class Team, class Cost, class Dual>
 DEVICE_APART Team search_matrix(Team team, Core<Cost> core, AssignmentTask<Dual> task) {
+  note(team, task, CoreStep::search_matrix);
   if (team.rank() == 0) {
     ++task.report->dense_searches;
     *task.progress = Progress{};
@@ -431,14 +466,14 @@ class AssignmentByCore {
   // Before step 5.
   template <class Team>
   DEVICE void bound_or_bid(Team& team) {
-    if (!is_square_) {
-      team = bound_duals(team, core_, from_duals_, spread_);
-    } else if (was_misled_) {
-      team = bound_duals(team, core_, from_duals_, 2 * spread_);  // what is free after an auction may lie above zero
-    } else {
+    if (is_square_ && !was_misled_) {
       team = bid_in_matrix(team, core_, from_duals_, spread_, workspace_);
       if (made_few_tight(core_)) starts_from_minima_ = true;
+      return;
     }
+    note(team, task_, CoreStep::bound);
+    // What is free after an auction may lie above zero.
+    team = bound_duals(team, core_, from_duals_, is_square_ ? 2 * spread_ : spread_);
   }
 
   DEVICE const AssignmentTask<Dual>& next_search() const { return starts_from_minima_ ? from_minima_ : from_duals_; }

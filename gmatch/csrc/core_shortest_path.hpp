@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "core_sample.hpp"
+#include "core_trace.cuh"
 #include "shortest_path.hpp"
 #include "steps.cuh"
 #include "sparse_shortest_path.hpp"
@@ -96,11 +97,12 @@ class PricedRows {
 
   const Vertex num_rows, num_columns;
 
-  PricedRows(const DenseCosts<Cost>& costs, int threads, ShortestPathCounters& counters)
+  PricedRows(const DenseCosts<Cost>& costs, int threads, ShortestPathCounters& counters, CoreTrace& trace)
       : num_rows(costs.num_rows),
         num_columns(costs.num_columns),
         threads_(std::min<Vertex>(threads, costs.num_rows)),
         counters_(counters),
+        trace_(trace),
         v_(costs.num_columns),
         about_(costs.num_rows),
         pile_(costs) {
@@ -111,6 +113,7 @@ class PricedRows {
   // All rows, by the v that are set; the threads share them out. Gives up where most rows have more ties than there is
   // room for: then all searches are short, and a part of the ties makes them longer.
   void price() {
+    trace_.add(CoreStep::price);
     const HostTeam clock(0, 1, nullptr);
     Count now = clock.nanoseconds();
     pile_.columns.clear();
@@ -124,6 +127,7 @@ class PricedRows {
 
   // Prices a row again, by the v of now; deeper, if it was tried or if that does not raise its bound.
   void learn(Vertex row) {
+    if (!trace_.ends_with(CoreStep::learn)) trace_.add(CoreStep::learn);
     ++times_learned_;
     About& about = about_[row];
     const Dual before = about.bound;
@@ -144,7 +148,10 @@ class PricedRows {
     Count enough = FEW_MATCHED + num_rows / 16;
     if (num_rows == num_columns) enough = std::max<Count>(enough, num_rows / 16 * 13);
     gives_up_ |= start_size < enough;
+    if (!gives_up_) trace_.add(CoreStep::search);
   }
+
+  void note_auction() { trace_.add(CoreStep::auction); }
 
   bool gives_up() const { return gives_up_; }
   Count times_learned() const { return times_learned_; }
@@ -333,6 +340,7 @@ class PricedRows {
 
   const int threads_;
   ShortestPathCounters& counters_;
+  CoreTrace& trace_;
   std::vector<Dual> v_;       // [num_columns]
   std::vector<About> about_;  // [num_rows]
   Pile pile_;
@@ -345,6 +353,7 @@ struct CoreCounters {
   SparseShortestPathCounters sparse;  // along the core
   Count times_learned;                // rows that were priced again
   Count price_ns;                     // of pricing all rows
+  CoreTrace trace;                    // "learn" stands for all rows that are priced again one after the other
 };
 
 // Matches all rows at the least cost, by the core. Returns how many are matched: fewer than there are if that cannot be,
@@ -356,9 +365,12 @@ Vertex solve_by_core(const DenseCosts<Cost>& costs, bool has_duals, int threads,
   using Dual = typename DenseCosts<Cost>::Dual;
   const auto solve = [&](auto rows) {
     const bool is_square = costs.num_rows == costs.num_columns;
-    if (is_square && !has_duals && !CoreSample<Cost, decltype(rows)>(costs, counters.dense).speaks_for_core()) return NONE;
+    if (is_square && !has_duals) {
+      counters.trace.add(CoreStep::sample);
+      if (!CoreSample<Cost, decltype(rows)>(costs, counters.dense).speaks_for_core()) return NONE;
+    }
     using Costs = PricedRows<Cost, decltype(rows)>;
-    Costs core(costs, threads, counters.dense);
+    Costs core(costs, threads, counters.dense, counters.trace);
     SparseShortestPathSolver<Costs> solver(core, counters.sparse);
     const Vertex size = solver.solve(has_duals, result.row_match, result.col_match, result.u, result.v);
     counters.times_learned = core.times_learned();

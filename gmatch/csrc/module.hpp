@@ -6,12 +6,14 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #if __has_include(<sys/mman.h>)
@@ -85,12 +87,15 @@ void run_on_host(int size, const Program& program) {
   for (std::thread& thread : others) thread.join();
 }
 
-inline nb::tuple to_tuple(const Report& report) {
-  nb::list fields;
-  for (const Count* field = &report.start; field != &report.start + sizeof(Report) / sizeof(Count); ++field) {
-    fields.append(*field);
-  }
-  return nb::tuple(fields);
+// A struct of Counts and nothing else.
+template <class Counts>
+nb::tuple to_tuple(const Counts& counts) {
+  static_assert(std::is_trivially_copyable_v<Counts> && sizeof(Counts) % sizeof(Count) == 0);
+  Count words[sizeof(Counts) / sizeof(Count)];
+  std::memcpy(words, &counts, sizeof(Counts));
+  nb::list list;
+  for (const Count word : words) list.append(word);
+  return nb::tuple(list);
 }
 
 struct FreeMemory {

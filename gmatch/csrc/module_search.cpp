@@ -28,8 +28,11 @@ nb::tuple assign_core(CostMatrix<Cost> costs, bool maximize, nb::handle limit, A
                       int start, bool has_duals, typename DenseCosts<Cost>::Dual spread, int threads) {
   const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
   AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, true);
-  return call.run(core_workspace_size(problem, team_tile(threads)), threads,
-                  [&](HostTeam& team) { assign_by_core(team, problem, call.task, spread); });
+  CoreReport report{};
+  call.task.report = &report.counters;
+  call.run(core_workspace_size(problem, team_tile(threads)), threads,
+           [&](HostTeam& team) { assign_by_core(team, problem, call.task, spread); });
+  return to_tuple(report);
 }
 
 template <class Cost, class Slack>
@@ -110,4 +113,6 @@ void define_search(nb::module_& m) {
   m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
         "classical"_a);
   m.attr("MOST_REPRICINGS") = MOST_REPRICINGS;
+  m.attr("CORE_STEPS") = CORE_STEPS;
+  m.attr("CORE_REPORT_SIZE") = sizeof(CoreReport) / sizeof(Count);
 }

@@ -87,6 +87,7 @@ nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
     size = solve_by_core(problem, has_duals, threads, result, counted);
     gave_up = size == NONE;
     if (gave_up) {
+      counted.trace.add(CoreStep::search_matrix);
       const bool from_duals = has_duals || counted.sparse.augmentations > 0;
       size = solve_serially(problem, {least_cost, greatest_cost, from_duals, false}, result, counted.dense);
     }
@@ -100,6 +101,7 @@ nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
   report["price_ns"] = counted.price_ns;
   report["search_ns"] = nb::cast<Count>(report["search_ns"]) - counted.price_ns;
   report["gave_up"] = gave_up;
+  report["trace"] = to_tuple(counted.trace);
   return report;
 }
 

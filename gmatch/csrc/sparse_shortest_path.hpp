@@ -129,7 +129,9 @@ class SparseShortestPathSolver {
   // Costs that know a part start at v = 0: their bounds hold for as long as no v rises.
   void start_from_nothing() {
     if constexpr (!KnowsAll<Costs>::value) costs_.price();
-    if (gives_up() || columns_may_stay_free_ || start_from_auction()) return;
+    if (gives_up() || columns_may_stay_free_) return;
+    if constexpr (!KnowsAll<Costs>::value) costs_.note_auction();
+    if (start_from_auction()) return;
     if constexpr (KnowsAll<Costs>::value) reduce_columns();
   }
 
