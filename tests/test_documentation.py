@@ -84,7 +84,19 @@ def test_a_command_of_gmatch_is_one(command: str, rest: str) -> None:
     assert cli._parser().parse_args([command, *shlex.split(rest)])
 
 
-@pytest.mark.parametrize(("script", "rest"), commands(r"(?:python )?benchmarks/(\w+)\.py (.+)"))
+def measurements() -> list[tuple[str, str]]:
+    """The commands of the page of timings, which names a script once, and then only options."""
+    script, found = "", []
+    for span in re.findall(r"`([^`]+)`", TEXTS["docs/benchmarks.md"]):
+        named = re.match(r"benchmarks/(\w+)\.py", span)
+        if named and named[1] in BENCHMARKS:
+            script = named[1]
+        if span.startswith("--"):
+            found.append((script, " ".join(span.split())))
+    return found
+
+
+@pytest.mark.parametrize(("script", "rest"), commands(r"(?:python )?benchmarks/(\w+)\.py (.+)") + measurements())
 def test_a_command_of_a_benchmark_is_one(
     script: str, rest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,7 +118,7 @@ def test_files_exist(page: str) -> None:
 
 def test_commands_are_found() -> None:
     assert len(commands(r"python -m gmatch (\w+)(.*)")) >= 6
-    assert len(commands(r"(?:python )?benchmarks/(\w+)\.py (.+)")) >= 9
+    assert len(commands(r"(?:python )?benchmarks/(\w+)\.py (.+)")) >= 9 and len(measurements()) >= 7
 
 
 @EVERY_PAGE
