@@ -347,9 +347,29 @@ def test_demo_prints_a_table_on_a_terminal(run: Run) -> None:
     lines = [" ".join(line.split()) for line in output.splitlines()]
     assert code == 0 and "\t" not in output
     assert lines[0].startswith("costs type pairs cost gap method")
-    assert any(line.startswith("graph rows columns entries size published proof") for line in lines)
-    assert any(line.startswith("HB/west0067 67 67 294 67 67 67 + 0") for line in lines)
+    assert any(line.startswith("graph rows columns entries size proof ms") for line in lines)
+    assert any(line.startswith("HB/west0067 67 67 294 67 67 + 0 ") for line in lines)
     assert lines[-1] == "4 matrices, 4 proven, 3 of 3 agree with the published structural rank"
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize("milliseconds", ["0.01", "10000.00"])  # at most: a GPU's programs are compiled first
+def test_the_tables_of_the_demo_fit_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch, milliseconds: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(cli, "_milliseconds", lambda _: milliseconds)
+    lines = run("demo")[1].splitlines()
+    assert max(map(len, lines)) <= 80
+    names = [entry.name for entry in gmatch.datasets.bundled()]
+    first_cells = [line.split(" ")[0] for line in lines[:-2]]
+    assert first_cells == ["costs", *cli.DEMO_COSTS, "", "graph", *names]  # none is folded
+
+
+@pytest.mark.usefixtures("few_bundled")
+def test_a_pipe_has_no_width(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    assignments, matrices = run("demo")[1].split("\n\n")
+    assert {line.count("\t") for line in assignments.splitlines()} == {7}
+    assert {line.count("\t") for line in matrices.splitlines()[:-2]} == {9}
 
 
 def test_info(run: Run) -> None:
