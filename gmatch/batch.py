@@ -345,10 +345,15 @@ def _unsolved(batch: CostBatch) -> _Solution:
 
 def _duals_hide_costs(batch: CostBatch, solution: _Solution) -> Any:
     """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/magnitudes.hpp."""
-    if batch.dual_type is np.int64 or batch.device == "gpu" and max(-batch.lowest, batch.highest) < LARGE_ON_GPU:
+    if (
+        not batch.array.size
+        or batch.dual_type is np.int64
+        or batch.device == "gpu"
+        and max(-batch.lowest, batch.highest) < LARGE_ON_GPU
+    ):
         return np.zeros(len(batch), np.bool_)
     _, _, u, v, pair_costs, _ = solution
-    largest = np.maximum(abs(u).max(axis=1, initial=0), abs(v).max(axis=1, initial=0))
+    largest = np.maximum(abs(u).max(axis=1), abs(v).max(axis=1))
     magnitudes = abs(pair_costs)
     to_host = backend_for(None, "cpu").to_device
     pairs = _namespace(u).asarray(np.maximum(batch.pairs, 1))
