@@ -114,6 +114,11 @@ class Worker:
         self._wait()
         return (time.perf_counter() - begin) / (loops * len(problems))
 
+    def loops(self, seconds: float) -> int:
+        """How many loops take so long, after the first one, which warms up."""
+        self.time(1)
+        return max(1, math.ceil(seconds / (len(self.problems) * self.time(1))))
+
     def _wait(self) -> None:
         if self.device == "gpu":
             import cupy

@@ -5,8 +5,8 @@
     python benchmarks/weigh.py --sources OLD/gmatch/csrc --output OLD.json
     python benchmarks/weigh.py --compare OLD.json NEW.json           # what became heavier
 
-nvcc compiles each program as it runs, at full optimization, and ptxas says what each function takes. Spills are those
-of an entry point and of the functions that it calls, in bytes of code, however often it runs. Seconds are those of a
+nvcc compiles each program as fully optimized as NVRTC does, and ptxas says what each function takes. Spills are
+counted for an entry point and the functions that it calls, in bytes, however often they run. Seconds are those of a
 processor, so that others that work on the machine do not count.
 
 --compare lists the programs that changed. Its exit status is 1 if one gained stack or more than 16 bytes of spills, or

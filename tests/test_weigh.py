@@ -132,7 +132,7 @@ def test_a_program_that_does_not_compile_is_no_silence(
 
 
 def test_all_programs_that_ci_compiles_are_weighed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for lanes and blocks, which only CI chooses as it likes, and for words that fill its lines."""
+    """Except for lanes and blocks, which CI chooses as it likes, and for words that fill its lines."""
     calls = tmp_path / "calls"
     # One write a call, for two run at a time: the file's text and the definitions.
     script = f"""line=
