@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from .backends import backend_for
-from .errors import InvalidInput
+from .errors import GmatchError, InvalidInput
 
 EXACT_IN_FLOAT64 = 2**53
 LIBRARIES = frozenset(("torch", "pandas", "polars", "xarray", "sparse", "networkx"))
@@ -50,8 +50,20 @@ def unwrapped(given: Any) -> Any:
 
 def as_sparse(given: Any) -> Any:
     """A sparse matrix of torch or of sparse as one of SciPy, or in CSR on a GPU; all else itself."""
-    if type(given) is np.ndarray:
+    if type(given) is np.ndarray or scipy.sparse.issparse(given):
         return given
+    try:
+        return _as_sparse(given)
+    except (GmatchError, MemoryError):
+        raise
+    except Exception as error:
+        raise InvalidInput(
+            f"expected a matrix; got {type(given).__name__}, which is no matrix or a damaged one: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _as_sparse(given: Any) -> Any:
     inner = unwrapped(given)
     library = library_of(inner)
     if library == "torch" and "sparse" in str(getattr(inner, "layout", "")):

@@ -186,8 +186,8 @@ def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int]]:
     elif isinstance(graph, BipartiteGraph):
         indptr, indices, shape = graph.indptr, graph.indices, graph.shape
     else:
+        matrix = as_sparse(graph)
         with damage_refused(graph):
-            matrix = as_sparse(graph)
             if not (hasattr(matrix, "format") and hasattr(matrix, "shape")):
                 raise InvalidInput(_not_a_graph(graph))
             matrix = to_csr(matrix)

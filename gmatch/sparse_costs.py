@@ -116,9 +116,7 @@ class SparseCosts:
     device: Device
 
     def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> None:
-        given = cost
-        with damage_refused(given):
-            cost = as_sparse(given)
+        given, cost = cost, as_sparse(cost)
         if not is_sparse(cost):
             raise InvalidInput(
                 f"expected a sparse matrix of costs; got {type(given).__name__}"
@@ -335,20 +333,16 @@ class SparseCosts:
 def is_sparse(cost: Any) -> bool:
     """Whether it is a sparse matrix of SciPy or CuPy."""
     # Its type is asked for nnz, since a damaged matrix may raise anything when it counts its entries.
-    return hasattr(cost, "format") and hasattr(type(cost), "nnz") and hasattr(cost, "shape")
+    return hasattr(type(cost), "nnz") and hasattr(cost, "format") and hasattr(cost, "shape")
 
 
 def costs_of(
     cost: Any, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False
 ) -> DenseCosts | SparseCosts:
     """The costs themselves, or what `SparseCosts` makes of a sparse matrix, `DenseCosts` of all else."""
-    if type(cost) is np.ndarray:
-        return as_costs(cost, maximize, cost_limit, forbid_nan)
     if not isinstance(cost, SparseCosts):
-        with damage_refused(cost):
-            matrix = as_sparse(cost)
-            sparse = is_sparse(matrix)
-        if sparse:
+        matrix = as_sparse(cost)
+        if is_sparse(matrix):
             return SparseCosts(matrix, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
         return as_costs(cost, maximize, cost_limit, forbid_nan)
     if maximize and not cost.maximize or cost_limit is not None:

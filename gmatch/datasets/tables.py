@@ -55,8 +55,8 @@ def read_table(content: bytes, name: str, labels: Labels = "auto", forbid_nan: b
 
     Cells are separated by tabs, semicolons, commas or blanks: the first of these that is in every line, outside of
     quotes. Where commas separate no cells they may be decimal commas. Or OR-Library's format: n, and n * n numbers,
-    with line ends anywhere. Lines that begin with ``#`` and a blank are comments. Separators that end every line are left out, and
-    so are lines without numbers before and after the table.
+    with line ends anywhere. Lines that begin with ``#`` and a blank are comments. Separators that end every line are
+    left out, and so are lines of empty cells before and after the table.
 
     Parameters
     ----------
