@@ -24,7 +24,6 @@ LABELS: tuple[str, ...] = get_args(Labels)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
-PLAIN = re.compile(r"[\s\d.,;eE+-]*", re.ASCII)
 FRACTION = re.compile("[.eE]")
 MISSING = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "none"))
 SEPARATORS = "\t;,"
@@ -159,9 +158,7 @@ def _or_library(lines: Sequence[str], labels: Labels) -> Any:
 
 
 def _plain_numbers(lines: Sequence[str], separator: str) -> Any:
-    """What NumPy reads of a matrix with nothing but numbers; None if there is anything else."""
-    if not all(map(PLAIN.fullmatch, lines)):
-        return None
+    """What NumPy reads of a matrix with nothing but numbers; None if there is anything else, or a doubt."""
     if separator != "," and any("," in line for line in lines):
         if any("." in line for line in lines):
             return None
@@ -172,8 +169,9 @@ def _plain_numbers(lines: Sequence[str], separator: str) -> Any:
         costs = np.loadtxt(lines, dtype, comments=None, delimiter=None if separator == " " else separator, ndmin=2)
     except (ValueError, OverflowError):
         return None
-    may_round = dtype is np.float64 and bool((abs(costs) >= EXACT_IN_FLOAT64).any())
-    return None if may_round else costs
+    # Whole numbers that float64 may round, and NaN, are looked at cell by cell.
+    certain = dtype is np.int64 or bool((np.isinf(costs) | (abs(costs) < EXACT_IN_FLOAT64)).all())
+    return costs if certain else None
 
 
 def _careful(lines: Sequence[str], separator: str, labels: Labels, forbid_nan: bool) -> Table:
@@ -285,6 +283,11 @@ def _refuse_ragged(records: list[_Record], header: list[str] | None, columns: in
 
 def _numbers_of(records: list[_Record], first: int, separator: str, forbid_nan: bool) -> Any:
     """The costs in the cells from `first` on: int64 if all are whole, else float64."""
+    lines = ["\t".join(cells[first:]) for _, cells in records]
+    if separator != "," or not any("," in line for line in lines):
+        costs = _plain_numbers(lines, "\t")
+        if costs is not None and costs.shape == (len(records), len(records[0].cells) - first):
+            return costs
     commas = separator != "," and not any("." in cell for _, cells in records for cell in cells[first:])
     rows = [
         [_number(cell, line, column, commas, forbid_nan) for column, cell in enumerate(cells[first:], first + 1)]
