@@ -8,6 +8,7 @@ from .costs import DenseCosts
 from .decomposition import block_triangular_form, dulmage_mendelsohn
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
 from .matching import max_matching, structural_rank
+from .max_weight import max_weight_matching
 from .methods import (
     APFB,
     ASSIGNMENT_METHODS,
@@ -69,6 +70,7 @@ __all__ = [
     "dulmage_mendelsohn",
     "lap",
     "max_matching",
+    "max_weight_matching",
     "structural_rank",
     "verify",
 ]

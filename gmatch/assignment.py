@@ -85,6 +85,7 @@ class _Options(TypedDict, total=False):
     initial: Any
     duals: tuple[Any, Any] | None
     cost_limit: Any
+    forbid_nan: bool
     infeasible: str
     deterministic: bool
     device: str | None
@@ -113,6 +114,7 @@ def lap(
     initial: Any = "auto",
     duals: tuple[Any, Any] | None = None,
     cost_limit: Any = None,
+    forbid_nan: bool = False,
     infeasible: str = "raise",
     deterministic: bool = False,
     device: str | None = None,
@@ -126,10 +128,12 @@ def lap(
     Parameters
     ----------
     cost : array or sparse matrix, shape (rows, columns); array, shape (problems, rows, columns); sequence of matrices
-        NumPy or CuPy array, PyTorch tensor or another array, or nested lists; see `DenseCosts` for types and ranges.
-        Of a sparse matrix of SciPy or CuPy the stored entries, explicit zeros too, are the only allowed pairs, and
-        duplicates are summed; see `SparseCosts`. Never changed. min(rows, columns) pairs are made. +inf forbids a pair
-        (-inf when maximizing).
+        NumPy or CuPy array, PyTorch tensor or another array, DataFrame, or nested lists; see `DenseCosts` for types
+        and ranges. Of a sparse matrix of SciPy, CuPy or PyTorch the stored entries, explicit zeros too, are the only
+        allowed pairs, and duplicates are summed; see `SparseCosts`. Never changed. min(rows, columns) pairs are made.
+        +inf forbids a pair (-inf when maximizing). A large number does not: where too few other pairs are allowed, it
+        is used as any cost is, and the exact sums that it enters need more digits. For the weights of a networkx graph
+        see `SparseCosts.from_networkx`.
     maximize : bool
         Find the dearest assignment instead.
     method : str or method object
@@ -153,7 +157,10 @@ def lap(
         Signed integers for integer costs.
     cost_limit : number, optional
         A pair dearer than this is never made (when maximizing: a pair worth less), and rows and columns may stay free
-        instead, at half the limit each. Forbidden pairs are only dear ones then: never infeasible.
+        instead, at half the limit each. Forbidden pairs are only dear ones then: never infeasible. With
+        ``maximize=True`` and ``cost_limit=0`` the answer is a maximum weight matching: `gmatch.max_weight_matching`.
+    forbid_nan : bool
+        NaN forbids its pair, as the infinity does; otherwise NaN is refused. Costs with NaN are copied.
     infeasible : {"raise", "partial"}
         When forbidden pairs leave no way to make min(rows, columns) pairs: raise `Infeasible`, which says why, or
         return the cheapest among the largest matchings.
@@ -224,11 +231,13 @@ def lap(
     if sizes is not None or mask is not None or is_batch(cost):
         batch = cost
         if not isinstance(cost, CostBatch):
-            batch = CostBatch(cost, maximize=maximize, cost_limit=cost_limit, sizes=sizes, mask=mask)
+            batch = CostBatch(
+                cost, maximize=maximize, cost_limit=cost_limit, sizes=sizes, mask=mask, forbid_nan=forbid_nan
+            )
         elif maximize and not cost.maximize or not all(option is None for option in (cost_limit, sizes, mask)):
             raise InvalidInput("a CostBatch has its own maximize, cost_limit, sizes and mask; give them to CostBatch")
         return _lap_of_batch(batch, method, initial, duals, infeasible, deterministic, device, threads, certify)
-    costs = costs_of(cost, maximize, cost_limit)
+    costs = costs_of(cost, maximize, cost_limit, forbid_nan)
     backend = backend_for(None, costs.device if device is None else device)
     dense = costs if isinstance(costs, DenseCosts) else None
     chosen, reason = assignment_method_of(method, backend.NAME, dense)
@@ -438,9 +447,11 @@ def _result(
         pair_costs = costs.of_pairs(row_match, status is Status.OPTIMAL)
     else:
         pair_costs = entries.astype(costs.dtype, copy=False)
+    nodes = (costs.row_nodes, costs.col_nodes) if isinstance(costs, SparseCosts) else (None, None)
     return Assignment(
-        row_match, col_match, u, v, pair_costs, status, costs.maximize, costs.cost_limit, cover, stats, exact
-    )
+        row_match, col_match, u, v, pair_costs, status, costs.maximize, costs.cost_limit, cover, stats, exact,
+        costs.forbid_nan, *nodes,
+    )  # fmt: skip
 
 
 def _nothing(costs: Costs) -> _Solution:

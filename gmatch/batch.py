@@ -20,6 +20,7 @@ from .costs import (
     refuse_overflow,
     truth_of,
     type_with_limit,
+    without_nan,
 )
 from .errors import InvalidInput
 from .result import STEPS, Assignment, AssignmentBatch, Status
@@ -48,6 +49,8 @@ class CostBatch:
         How many rows and columns of each matrix of an array count; what lies beyond is padding, and never read.
     mask : bool array, shape (problems, rows, columns), optional
         The same for padding at any place: False for rows and columns that do not count.
+    forbid_nan : bool
+        Whether NaN forbids its pair; otherwise it is refused. Makes a copy if there is any.
 
     Attributes
     ----------
@@ -57,7 +60,7 @@ class CostBatch:
         The problems, and the most rows and columns that one has.
     shapes : int64 array on the host, shape (problems, 2)
         Rows and columns of each problem.
-    dtype, maximize, cost_limit, limit, lowest, highest, forbids, device
+    dtype, maximize, cost_limit, limit, lowest, highest, forbids, forbid_nan, device
         As for `DenseCosts`, over all problems.
 
     Raises
@@ -67,7 +70,14 @@ class CostBatch:
     """
 
     def __init__(
-        self, cost: Any, *, maximize: bool = False, cost_limit: Any = None, sizes: Any = None, mask: Any = None
+        self,
+        cost: Any,
+        *,
+        maximize: bool = False,
+        cost_limit: Any = None,
+        sizes: Any = None,
+        mask: Any = None,
+        forbid_nan: bool = False,
     ) -> None:
         self.array: Any
         self.shapes: Any
@@ -80,6 +90,9 @@ class CostBatch:
             self._pack([_matrix_of(matrix, number) for number, matrix in enumerate(cost)])
         else:
             self._take(cost, sizes, mask)
+        self.forbid_nan = False
+        if truth_of("forbid_nan", forbid_nan):
+            self.array, self.forbid_nan = without_nan(self.array, self.maximize)
         self.dtype = self.array.dtype
         self.device: Device = device_of(self.array)
         self._given = self.array
@@ -207,7 +220,7 @@ class CostBatch:
             raise InvalidInput(f"expected costs of shape (problems, rows, columns); got {array.ndim} dimensions")
         if max(array.shape) > MAX_VERTICES:
             raise InvalidInput(f"cost must have at most {MAX_VERTICES} rows and columns; got {array.shape}")
-        self.array = array = readable(array)
+        self.array = array = readable(array, cost)
         self.shape = array.shape
         if sizes is not None and mask is not None:
             raise InvalidInput("give sizes or mask, not both")
@@ -328,6 +341,7 @@ def solve_batch(
         row_match, col_match, u, v, pair_costs.astype(batch.dtype, copy=False), tuple(status), batch.shapes,
         batch.places, {number: one.cover for number, one in apart.items() if one.cover is not None}, batch.maximize,
         batch.cost_limit, stats, {number: one.exact for number, one in apart.items() if one.exact is not None},
+        batch.forbid_nan,
     )  # fmt: skip
 
 
@@ -442,19 +456,24 @@ def _matrix_of(matrix: Any, number: int) -> Any:
         array = as_dense_array(matrix)
         if array.ndim != 2:
             raise InvalidInput(f"expected a matrix of costs; got {array.ndim} dimensions")
-        return readable(array)
+        return readable(array, matrix)
     except InvalidInput as error:
-        raise InvalidInput(f"problem {number}: {error}") from None
+        raise InvalidInput(f"problem {number}: {error}") from error.__cause__
 
 
 def _dimensions(cost: Any, most: int = 4) -> int:
     """Of an array, or of nested lists, counted up to `most`: they may be deep, or hold themselves."""
     if hasattr(type(cost), "nnz"):  # sparse, and perhaps damaged
         return 2
-    if hasattr(cost, "ndim"):
-        return int(cost.ndim)
-    if hasattr(cost, "shape"):
-        return len(cost.shape)
+    try:
+        if hasattr(cost, "ndim"):
+            return int(cost.ndim)
+        if hasattr(cost, "shape"):
+            return len(cost.shape)
+    except MemoryError:
+        raise
+    except Exception:  # of a user's class: whoever makes an array of it says what is wrong
+        return 0
     if not isinstance(cost, list | tuple) or not most:
         return 0
     return 1 + max((_dimensions(part, most - 1) for part in cost), default=0)

@@ -17,6 +17,7 @@ from .batch import CostBatch
 from .costs import WORKING_TYPES, DenseCosts, as_dense_array, as_matrix, blocks_of, may_round, minimised
 from .errors import CertificateError, InvalidInput
 from .exact_certificate import TieredPart, check_exact, gap_in_tiers, part_of
+from .foreign import as_sparse
 from .problem import as_graph
 from .result import Assignment, AssignmentBatch, Decomposition, ExactDuals, Matching, Status, all_others, exact_sum
 
@@ -109,8 +110,8 @@ def verify(
     problem : as for `gmatch.max_matching` or `gmatch.lap`
         Costs that became those of a wider type in a batch are taken in that type.
     result : Matching, Assignment, AssignmentBatch or Decomposition
-        What they returned for the problem, on either device. An Assignment knows whether it was to maximize, and its
-        limit.
+        What they returned for the problem, on either device. An Assignment knows whether it was to maximize, its
+        limit, and whether NaN forbade pairs.
 
     Returns
     -------
@@ -144,6 +145,7 @@ def verify(
         from .sparse_certificate import verify_sparse_assignment
         from .sparse_costs import SparseCosts, is_sparse
 
+        problem = as_sparse(problem)
         sparse = isinstance(problem, SparseCosts) or is_sparse(problem)
         return verify_sparse_assignment(problem, result) if sparse else _verify_assignment(problem, result)
     if isinstance(result, Decomposition):
@@ -402,7 +404,9 @@ def _certificate(assignment: Assignment, gap: int | float, tolerance: int | floa
 def _costs_of(cost: Any, assignment: Assignment) -> DenseCosts:
     if not isinstance(cost, DenseCosts):
         array = _in_type_of(assignment, as_matrix(cost))
-        return DenseCosts(array, maximize=assignment.maximize, cost_limit=assignment.cost_limit)
+        return DenseCosts(
+            array, maximize=assignment.maximize, cost_limit=assignment.cost_limit, forbid_nan=assignment.forbid_nan
+        )
     _refuse_costs_of_others(cost, assignment)
     return cost
 

@@ -38,8 +38,10 @@ from .backends import backend_for, cpu, gpu
 from .certificate import AssignmentCertificate, Certificate, verify
 from .costs import DenseCosts
 from .datasets.costs import generate as generate_costs
-from .datasets.costs import read as read_costs
+from .datasets.costs import read_labelled
 from .datasets.loader import cache_folder
+from .datasets.tables import LABELS
+from .datasets.tables import Table as CostTable
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
 from .matching import STARTS, max_matching, refuse_racing_start
 from .methods import ASSIGNMENT_METHODS, METHODS, assignment_method_of, method_of
@@ -65,8 +67,12 @@ GRAPH_HELP = """\
 a file (.mtx, .mtx.gz, or .npz as scipy.sparse.save_npz writes it), a matrix of the SuiteSparse collection as
 Group/Name, or generator:NAME:SIZE, such as generator:delaunay:17; a file that exists wins"""
 COSTS_HELP = """\
-a file (.npy, .npz, .csv, .mtx, .mtx.gz; pairs that a sparse .mtx or .npz does not store are forbidden), or
-generator:NAME:SIZE[:PARAMETER][:seed=S], such as generator:uniform:4096:10; a file that exists wins"""
+a file (.npy, .npz, .mtx, .mtx.gz; pairs that a sparse .mtx or .npz does not store are forbidden; else text, plain or
+gzipped, such as .csv, .tsv or .txt: cells between commas, semicolons, tabs or spaces, with or without names of rows and
+columns, or OR-Library's format), - for text on standard input, or generator:NAME:SIZE[:PARAMETER][:seed=S], such as
+generator:uniform:4096:10; a file that exists wins"""
+LABELS_HELP = """\
+what has names in text: rows in its first column, columns in its first line (default: what holds no numbers)"""
 SHOWN = 8  # vertices of a witness
 # The demo's table has no room for these in 80 columns. Its last line counts who agrees with what is published.
 NOT_ON_A_TERMINAL = {"published", "phases", "levels"}
@@ -190,6 +196,10 @@ def _add_assign(commands: Any) -> argparse.ArgumentParser:
     command.add_argument("costs", metavar="COSTS", help=COSTS_HELP)
     command.add_argument("--maximize", action="store_true", help="the dearest assignment instead")
     command.add_argument("--cost-limit", type=_limit, metavar="C", help="never make a pair dearer than this")
+    command.add_argument("--labels", choices=LABELS, default="auto", help=LABELS_HELP)
+    command.add_argument(
+        "--forbid-nan", action="store_true", help="empty cells, NA and NaN forbid their pairs; inf always does"
+    )
     command.add_argument(
         "--partial", action="store_true", help="if there is no assignment, the cheapest of the largest"
     )
@@ -198,7 +208,10 @@ def _add_assign(commands: Any) -> argparse.ArgumentParser:
     )
     _add_solver_options(command, "auto, jv, tree, or a full name as gmatch info lists them")
     command.add_argument(
-        "--output", type=Path, metavar="FILE.npz", help="write row_match, col_match, u and v to this file"
+        "--output",
+        type=Path,
+        metavar="FILE.npz",
+        help="write row_match, col_match, u, v, and the names as row_labels and col_labels, to this file",
     )
     command.set_defaults(run=run_assign)
     return command
@@ -270,18 +283,44 @@ def run_assign(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         _check_output(arguments.output)
     with _waiting(f"reading {arguments.costs}"):
-        costs = costs_of(_read_costs(arguments), arguments.maximize, arguments.cost_limit)
+        table = _read_costs(arguments)
+        costs = _costs_of(table, arguments)
     with _waiting(f"assigning {arguments.costs}"):
         start = time.perf_counter()
         assignment = _assign(costs, arguments)
         seconds = time.perf_counter() - start
         certificate = verify(costs, assignment)
     if arguments.output is not None:
-        _write_arrays(arguments.output, assignment, ("row_match", "col_match", "u", "v"))
+        labels = {"row_labels": table.row_labels, "col_labels": table.col_labels}
+        names = {name: np.array(texts, np.str_) for name, texts in labels.items() if texts is not None}
+        _write_arrays(arguments.output, assignment, ("row_match", "col_match", "u", "v"), names)
     facts = _assignment_facts(arguments.costs, costs, assignment, certificate, seconds)
-    table = {name.replace("_", " "): _number(value) for name, value in facts.items() if not name.endswith("seconds")}
-    _print_facts(facts, arguments.json, table | {"time": f"{_milliseconds(seconds)} ms"})
+    shown = {name.replace("_", " "): _number(value) for name, value in facts.items() if not name.endswith("seconds")}
+    pairs = _named_pairs(table, assignment)
+    if arguments.json and pairs:
+        facts["assignment"] = [dict(zip(("row", "column", "cost"), pair, strict=True)) for pair in pairs]
+    _print_facts(facts, arguments.json, shown | {"time": f"{_milliseconds(seconds)} ms"})
+    if not arguments.json:
+        _print_pairs(pairs)
     return 0
+
+
+def _costs_of(table: CostTable, arguments: argparse.Namespace) -> DenseCosts | SparseCosts:
+    try:
+        return costs_of(table.costs, arguments.maximize, arguments.cost_limit, arguments.forbid_nan)
+    except InvalidInput as error:
+        raise InvalidInput(str(error).replace("forbid_nan=True", "--forbid-nan")) from error
+
+
+def _named_pairs(table: CostTable, assignment: Assignment) -> list[tuple[Any, ...]]:
+    """Row, column and cost of each pair, by the names in the file; none if it has no names."""
+    if table.row_labels is None and table.col_labels is None:
+        return []
+    sides = [assignment.row_ind.tolist(), assignment.col_ind.tolist()]
+    for side, labels in enumerate((table.row_labels, table.col_labels)):
+        if labels is not None:
+            sides[side] = [labels[number] for number in sides[side]]
+    return list(zip(*sides, assignment.pair_costs.tolist(), strict=True))
 
 
 def _assign(costs: DenseCosts | SparseCosts, arguments: argparse.Namespace) -> Assignment:
@@ -307,12 +346,14 @@ def _some(numbers: Any) -> str:
     return shown if len(numbers) <= SHOWN else f"{shown}, ... ({len(numbers)} of them)"
 
 
-def _read_costs(arguments: argparse.Namespace) -> Any:
-    name = arguments.costs
+def _read_costs(arguments: argparse.Namespace) -> CostTable:
+    name, options = arguments.costs, (arguments.labels, arguments.forbid_nan)
+    if name == "-":
+        return read_labelled("standard input", *options, sys.stdin.buffer.read())
     if _is_file(name):
-        return read_costs(name)
+        return read_labelled(name, *options)
     if name.startswith("generator:"):
-        return generate_costs(name, device=arguments.device)
+        return CostTable(generate_costs(name, device=arguments.device))
     raise InvalidInput(f"expected a file that exists, or generator:NAME:SIZE; got {name!r}")
 
 
@@ -591,8 +632,10 @@ def _check_folder(folder: Path) -> None:
         raise InvalidInput(f"--output must name a file in a folder that can be written to; {folder} {wrong}")
 
 
-def _write_arrays(path: Path, result: Matching | Assignment, names: Sequence[str]) -> None:
-    arrays = {name: cpu.to_device(getattr(result, name)) for name in names}
+def _write_arrays(
+    path: Path, result: Matching | Assignment, names: Sequence[str], more: Mapping[str, Any] | None = None
+) -> None:
+    arrays = {name: cpu.to_device(getattr(result, name)) for name in names} | dict(more or {})
     try:
         with _output(path) as file:
             np.savez_compressed(file, **arrays)
@@ -658,6 +701,19 @@ def _print_facts(facts: Facts, as_json: bool, table: Mapping[str, str]) -> None:
     else:
         for name, value in facts.items():
             print(name, _plain(value), sep="\t")
+
+
+def _print_pairs(pairs: Sequence[tuple[Any, ...]]) -> None:
+    if not _on_terminal():
+        for pair in pairs:
+            print("pair", *map(_plain, pair), sep="\t")
+    elif pairs:
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        for column in ("row", "column", "cost"):
+            table.add_column(column, justify="right" if column == "cost" else "left", overflow="fold")
+        for pair in pairs:
+            table.add_row(*(Text(_number(value)) for value in pair))
+        Console().print(table)
 
 
 def _print_table(table: Mapping[str, str]) -> None:

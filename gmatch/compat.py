@@ -1,4 +1,10 @@
-"""Functions with the names, arguments, results and errors of other libraries."""
+"""Functions with the names, arguments, results and errors of other libraries.
+
+A maximum weight matching, as ``networkx.max_weight_matching`` finds it, is `gmatch.max_weight_matching`: it takes
+bipartite networkx graphs, and matrices. ``networkx.bipartite.minimum_weight_full_matching`` is `gmatch.lap` of
+`gmatch.SparseCosts.from_networkx`, and ``hopcroft_karp_matching`` is `gmatch.max_matching` of
+`gmatch.BipartiteGraph.from_networkx`.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +110,8 @@ def min_weight_full_bipartite_matching(
     biadjacency : sparse array or matrix in CSR, CSC or COO format
         Stored entries are edges, but zeros are removed with a warning, and +inf (-inf when maximizing) without one.
     maximize : bool
-        Find the matching of the largest weight instead.
+        Find the full matching of the largest weight instead. For the largest weight of all matchings, of any number
+        of pairs, see `gmatch.max_weight_matching`.
 
     Returns
     -------

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from .backends import Device, backend_for, device_of
-from .errors import InvalidInput
+from .errors import GmatchError, InvalidInput
+from .foreign import EXACT_IN_FLOAT64, array_of_frame, as_sparse, is_frame, library_of, unwrapped, way_in
 
 MAX_VERTICES = 2**31 - 2
-EXACT_IN_FLOAT64 = 2**53
 # What the programs take for a forbidden pair: no cost, limit or dual may reach it.
 INFINITE_INTEGER = 2**63 - 1
 # Duals, slacks, distances and the marks of the programs stay within so many spreads of the costs: see DenseCosts.
@@ -23,6 +23,9 @@ SPREADS = 32
 ENTRIES_PER_BLOCK = {"cpu": 1 << 17, "gpu": 1 << 22}
 # DLPack's numbers for memory that a CUDA device reads: its own, and managed.
 DLPACK_CUDA = (2, 13)
+
+# The end of a message.
+WAY_OUT_OF_NAN = "; if NaN is for a pair that is not allowed, use forbid_nan=True"
 
 # The types the programs are compiled for, and the narrowest of them that holds the values of another type.
 WORKING_TYPES = frozenset(np.dtype(name) for name in ("int32", "int64", "float32", "float64"))
@@ -51,6 +54,8 @@ class DenseCosts:
     cost_limit : number, optional
         A pair dearer than this is never made (when maximizing: a pair worth less); see `gmatch.lap`. A limit that is
         not whole makes a float64 copy of integer costs.
+    forbid_nan : bool
+        Whether NaN forbids its pair; otherwise it is refused. Makes a copy if there is any.
 
     Attributes
     ----------
@@ -73,6 +78,8 @@ class DenseCosts:
         The range of the finite costs of the minimisation form, after the cut; both 0 if there are none.
     forbids : bool
         Whether there are forbidden pairs. With a limit they are only dear.
+    forbid_nan : bool
+        Whether there were NaN, which forbid their pairs; in `array` they are infinite.
     whole : bool
         Whether the finite costs are known to be whole numbers: integers, and on a GPU floats that have no fractions.
     overflows : bool
@@ -107,16 +114,20 @@ class DenseCosts:
     lowest: int | float
     highest: int | float
     forbids: bool
+    forbid_nan: bool
     whole: bool
     overflows: bool
     device: Device
 
-    def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None) -> None:
+    def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> None:
         array = as_matrix(cost)
         shape = rows, columns = array.shape
         device = device_of(array)
         dtype = array.dtype
         maximize = truth_of("maximize", maximize)
+        has_nan = False
+        if truth_of("forbid_nan", forbid_nan):
+            array, has_nan = without_nan(array, maximize)
         lowest, highest, forbids, whole = range_of(array, device, maximize)
         limit = None
         if cost_limit is not None:
@@ -128,8 +139,8 @@ class DenseCosts:
         transposed = rows > columns or rows == columns and _lies_by_columns(array)
         vars(self).update(
             array=array.T if transposed else array, transposed=transposed, shape=shape, dtype=dtype, maximize=maximize,
-            cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids, whole=whole,
-            device=device, overflows=False,
+            cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids,
+            forbid_nan=has_nan, whole=whole, device=device, overflows=False,
         )  # fmt: skip
         if array.dtype != np.int32 or limit is not None:
             self._refuse_overflow()
@@ -273,10 +284,10 @@ def minimised(entries: Any, dtype: Any, maximize: bool, limit: int | float | Non
     return values if limit is None else values.clip(None, limit)
 
 
-def as_costs(cost: Any, maximize: bool = False, cost_limit: Any = None) -> DenseCosts:
+def as_costs(cost: Any, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> DenseCosts:
     """The costs themselves, or what `DenseCosts` makes of them."""
     if not isinstance(cost, DenseCosts):
-        return DenseCosts(cost, maximize=maximize, cost_limit=cost_limit)
+        return DenseCosts(cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
     if maximize and not cost.maximize or cost_limit is not None:
         raise InvalidInput(
             "a DenseCosts has its own maximize and cost_limit; give them to DenseCosts(cost, maximize=..., "
@@ -298,47 +309,84 @@ def as_matrix(cost: Any) -> Any:
     if array.ndim != 2:
         raise InvalidInput(
             f"expected a matrix of costs, with rows and columns; got {type(cost).__name__} of {array.ndim} dimensions"
+            f"{way_in(cost)}"
         )
     if max(array.shape) > MAX_VERTICES:
         raise InvalidInput(f"cost must have at most {MAX_VERTICES} rows and columns; got {array.shape}")
-    return readable(array)
+    return readable(array, cost)
 
 
-def readable(array: Any) -> Any:
-    """The array in a type and with strides that the programs can read; a copy only if it has others."""
+def readable(array: Any, given: Any = None) -> Any:
+    """The array in a type and with strides that the programs can read; a copy only if it has others.
+
+    `given` is what the array was made of, for the advice of a message.
+    """
     if array.dtype not in WORKING_TYPES:
-        array = _widened(array)
+        array = _widened(array, given)
     if any(stride % array.itemsize for stride in array.strides) or not getattr(array.flags, "aligned", True):
         array = array.copy()
     return array
+
+
+def without_nan(array: Any, maximize: bool) -> tuple[Any, bool]:
+    """The array with the infinity that forbids a pair in place of NaN, and whether there was any: then it is a copy."""
+    is_nan = array != array if array.dtype.kind == "f" else np.False_
+    if not bool(is_nan.any()):
+        return array, False
+    array = array.copy(order="K")
+    array[is_nan] = -math.inf if maximize else math.inf
+    return array, True
 
 
 def as_dense_array(given: Any, what: str = "cost") -> Any:
     """A NumPy or CuPy array that shares its memory with what was given, if that is an array of any library."""
     if type(given) is np.ndarray or device_of(given) == "gpu":
         return given
-    # By its type: a damaged matrix may raise when it is asked.
-    if what == "cost" and hasattr(type(given), "format") and hasattr(type(given), "nnz"):
+    try:
+        return _array_of(given, what)
+    except (GmatchError, MemoryError):
+        raise
+    except Exception as error:  # whatever the methods of a user's class raise
+        raise InvalidInput(
+            f"{what} must be an array of numbers; got {type(given).__name__} ({_words_of(error)}){way_in(given, what)}"
+        ) from error
+
+
+def _words_of(error: Exception) -> str:
+    """What an error says; its type, too, where NumPy and PyTorch do not raise that for an array they refuse."""
+    known = TypeError, ValueError, BufferError, RuntimeError, np.ma.MAError
+    return str(error) if isinstance(error, known) and str(error) else f"{type(error).__name__}: {error}"
+
+
+def _array_of(given: Any, what: str) -> Any:
+    if what == "cost" and _is_sparse(given):
         raise InvalidInput(
             f"expected a dense matrix of costs; got a sparse {type(given).__name__}; make a dense one, with inf (-inf "
             "when maximizing) for the pairs that are not stored"
         )
     if _is_masked(given):
         raise _masked(what)
+    given = unwrapped(given)
+    if isinstance(given, list | tuple):
+        return _array_of_lists(given, what)
+    if library_of(given) == "networkx":
+        raise InvalidInput(f"{what} must be an array of numbers; got a networkx {type(given).__name__}{way_in(given)}")
+    if is_frame(given):
+        return array_of_frame(given)
     if str(getattr(given, "dtype", "")) == "torch.bfloat16":
         given = given.float()
-    try:
-        if hasattr(given, "__cuda_array_interface__"):
-            return backend_for(None, "gpu").to_device(given)
-        if hasattr(given, "__dlpack_device__") and given.__dlpack_device__()[0] in DLPACK_CUDA:
-            return backend_for(None, "gpu").cupy.from_dlpack(given)
-        if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
-            return np.from_dlpack(given)
-        return _array_of_lists(given, what) if isinstance(given, list | tuple) else np.asarray(given)
-    except (TypeError, ValueError, BufferError, RuntimeError, np.ma.MAError) as error:
-        if isinstance(error, InvalidInput) or type(error).__module__.startswith("gmatch"):
-            raise
-        raise InvalidInput(f"{what} must be an array of numbers; got {type(given).__name__} ({error})") from None
+    if hasattr(given, "__cuda_array_interface__"):
+        return backend_for(None, "gpu").to_device(given)
+    if hasattr(given, "__dlpack_device__") and given.__dlpack_device__()[0] in DLPACK_CUDA:
+        return backend_for(None, "gpu").cupy.from_dlpack(given)
+    if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
+        return np.from_dlpack(given)
+    return np.asarray(given)
+
+
+def _is_sparse(given: Any) -> bool:
+    # By its type: a damaged matrix may raise when it is asked.
+    return hasattr(type(given), "format") and hasattr(type(given), "nnz") or as_sparse(given) is not given
 
 
 def _is_masked(given: Any) -> bool:
@@ -369,21 +417,35 @@ def _array_of_lists(given: Any, what: str) -> Any:
     return array
 
 
-def _widened(array: Any) -> Any:
+def _widened(array: Any, given: Any = None) -> Any:
     """A copy in the type of the programs that holds every value."""
     dtype = array.dtype
     wider = np.float32 if dtype.name == "bfloat16" else WIDER_TYPE.get((dtype.kind, dtype.itemsize))
     if wider is None:
-        advice = "; use cost.astype(np.float64)" if dtype.kind in "fO" else ""
         raise InvalidInput(
             f"cost must hold real numbers: bool, int8 to int64, uint8 to uint64, or float16 to float64; got {dtype}"
-            f"{advice}"
+            f"{way_in(given) or _way_to_floats(array, given)}"
         )
     if dtype.kind == "u" and dtype.itemsize == 8 and array.size and int(array.max()) >= 2**63:
         raise InvalidInput(
             f"cost must hold integers below 2**63; the largest is {int(array.max())}; use cost.astype(np.float64)"
         )
     return array.astype(wider)
+
+
+def _way_to_floats(array: Any, given: Any) -> str:
+    """How to make floats of what is no number for NumPy, as the end of a message."""
+    if array.dtype.kind not in "fO":
+        return ""
+    library = library_of(given)
+    if library == "polars":
+        return "; use cost.cast(polars.Float64)"
+    if library == "pandas":
+        return "; use cost.convert_dtypes(), or cost.astype(float)"
+    makes = "np.array(cost, np.float64)" if isinstance(given, list | tuple) else "cost.astype(np.float64)"
+    if array.dtype.kind == "O" and any(entry is None for entry in array.flat):
+        return f"; use {makes}, which makes NaN of None, and forbid_nan=True if None is for a pair that is not allowed"
+    return f"; use {makes}"
 
 
 def may_round(array: Any, dtype: np.dtype[Any]) -> bool:
@@ -397,8 +459,10 @@ def truth_of(name: str, given: Any) -> bool:
     """An option as a boolean: any truth, but not that of an array of several."""
     try:
         return bool(given)
-    except (TypeError, ValueError, RuntimeError):
-        raise InvalidInput(f"{name} must be True or False; got {type(given).__name__}") from None
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise InvalidInput(f"{name} must be True or False; got {type(given).__name__}") from error
 
 
 def _lies_by_columns(array: Any) -> bool:
@@ -429,7 +493,7 @@ def _what_is_wrong(array: Any, device: Device, nan: bool, maximize: bool) -> str
     else:
         return "cost must not be changed by another thread while it is read; it was, so give a copy"
     if nan:
-        return f"cost must not hold NaN; entry {entry} does"
+        return f"cost must not hold NaN; entry {entry} does{WAY_OUT_OF_NAN}"
     return (
         f"cost must not hold {refused:+} when {'maximizing' if maximize else 'minimizing'} ({-refused:+} forbids a "
         f"pair); entry {entry} does"

@@ -51,8 +51,9 @@ def max_matching(
     Parameters
     ----------
     graph : scipy.sparse array or matrix, cupyx.scipy.sparse matrix, (indptr, indices, shape), or BipartiteGraph
-        Rows and columns are the two sides; every stored entry is an edge, also when its value is zero
-        (``A.eliminate_zeros()`` on a copy drops those). See `BipartiteGraph`, which also takes networkx graphs.
+        Or a sparse tensor of torch, or an array of PyData's sparse. Rows and columns are the two sides; every stored
+        entry is an edge, also when its value is zero (``A.eliminate_zeros()`` on a copy drops those). See
+        `BipartiteGraph`, which also takes networkx graphs.
     method : str or method object
         ``"auto"``: `Mixed` on the CPU, `Claims` on a GPU. Or a system of the literature: ``"apfb"``, ``"apsb"`` (Deveci
         et al. 2013), ``"claims"`` (Date and Nagi 2016), ``"pothen-fan"`` (Pothen and Fan 1990; serial, on the CPU). Or
@@ -196,8 +197,10 @@ def _given_matching(initial: Any, problem: BipartiteGraph) -> Any:
     if not isinstance(given, np.ndarray) and device_of(given) == "cpu":
         try:
             given = np.asarray(given if len(given) else np.empty(0, np.int32))
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"initial must be a Matching or an array of integers; got {error}") from None
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever the methods of a user's class raise
+            raise InvalidInput(f"initial must be a Matching or an array of integers; got {error}") from error
     if given.dtype.kind != "i" or given.shape != (rows,):
         raise InvalidInput(
             f"initial must be a Matching or an integer array of shape ({rows},), the column of each row or -1; "

@@ -11,6 +11,7 @@ import scipy.sparse
 
 from .backends import Device, backend_for, device_of
 from .errors import GmatchError, InvalidInput
+from .foreign import as_sparse, is_frame, library_of
 
 if TYPE_CHECKING:
     import networkx
@@ -27,8 +28,9 @@ class BipartiteGraph:
     Parameters
     ----------
     graph : scipy.sparse array or matrix, cupyx.scipy.sparse matrix, or (indptr, indices, shape)
-        Rows and columns may differ in number, and be none. Entries may be unsorted and duplicate. Index arrays may be
-        any integers; int32 and int64 are used as they are. Formats other than CSR are converted.
+        Also a sparse tensor of torch or an array of PyData's sparse. Rows and columns may differ in number, and be
+        none. Entries may be unsorted and duplicate. Index arrays may be any integers; int32 and
+        int64 are used as they are. Formats other than CSR are converted.
 
     Attributes
     ----------
@@ -107,30 +109,7 @@ class BipartiteGraph:
         InvalidInput
             If a top node is not in the graph or is given twice, or if an edge joins two nodes of one side.
         """
-        try:
-            row_nodes = tuple(top_nodes)
-            row_of = {node: row for row, node in enumerate(row_nodes)}
-            edges = graph.edges()
-        except (TypeError, AttributeError) as error:
-            raise InvalidInput(f"expected a networkx graph and those of its nodes that are rows; got {error}") from None
-        if len(row_of) != len(row_nodes):
-            raise InvalidInput(f"top_nodes must be distinct nodes; {len(row_nodes) - len(row_of)} are given twice")
-        missing = [node for node in row_nodes if node not in graph]
-        if missing:
-            raise InvalidInput(f"top_nodes must be nodes of the graph; {missing[0]!r} is not")
-        col_nodes = tuple(node for node in graph if node not in row_of)
-        column_of = {node: column for column, node in enumerate(col_nodes)}
-        rows, columns = [], []
-        for node, other in edges:
-            if (node in row_of) == (other in row_of):
-                side = "top" if node in row_of else "bottom"
-                raise InvalidInput(
-                    f"expected edges between top_nodes and the other nodes; {node!r} - {other!r} joins two {side} "
-                    "nodes; give one whole side of the bipartition as top_nodes"
-                )
-            top, bottom = (node, other) if node in row_of else (other, node)
-            rows.append(row_of[top])
-            columns.append(column_of[bottom])
+        row_nodes, col_nodes, rows, columns, _ = sides_of(graph, top_nodes)
         shape = len(row_nodes), len(col_nodes)
         made = cls(scipy.sparse.coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=shape))
         object.__setattr__(made, "row_nodes", row_nodes)
@@ -146,6 +125,44 @@ class BipartiteGraph:
             to_device(self.indptr), to_device(self.indices), self.shape, self.entries, device,
             self.row_nodes, self.col_nodes,
         )  # fmt: skip
+
+
+Nodes = tuple[Hashable, ...]
+
+
+def sides_of(
+    graph: networkx.Graph[Any], top_nodes: Iterable[Hashable], weight: Any = None
+) -> tuple[Nodes, Nodes, list[int], list[int], list[Any]]:
+    """Of a networkx graph the top nodes and the others, and of its edges the rows, the columns and the weights.
+
+    An edge weighs 1 where it has no weight, and where none is asked for.
+    """
+    try:
+        row_nodes = tuple(top_nodes)
+        row_of = {node: row for row, node in enumerate(row_nodes)}
+        edges = graph.edges(data=weight, default=1) if weight is not None else ((*edge, 1) for edge in graph.edges())
+    except (TypeError, AttributeError) as error:
+        raise InvalidInput(f"expected a networkx graph and those of its nodes that are rows; got {error}") from None
+    if len(row_of) != len(row_nodes):
+        raise InvalidInput(f"top_nodes must be distinct nodes; {len(row_nodes) - len(row_of)} are given twice")
+    missing = [node for node in row_nodes if node not in graph]
+    if missing:
+        raise InvalidInput(f"top_nodes must be nodes of the graph; {missing[0]!r} is not")
+    col_nodes = tuple(node for node in graph if node not in row_of)
+    column_of = {node: column for column, node in enumerate(col_nodes)}
+    rows, columns, weights = [], [], []
+    for node, other, value in edges:
+        if (node in row_of) == (other in row_of):
+            side = "top" if node in row_of else "bottom"
+            raise InvalidInput(
+                f"expected edges between top_nodes and the other nodes; {node!r} - {other!r} joins two {side} "
+                "nodes; give one whole side of the bipartition as top_nodes"
+            )
+        top, bottom = (node, other) if node in row_of else (other, node)
+        rows.append(row_of[top])
+        columns.append(column_of[bottom])
+        weights.append(value)
+    return row_nodes, col_nodes, rows, columns, weights
 
 
 def _restored(*values: Any) -> BipartiteGraph:
@@ -168,12 +185,13 @@ def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int]]:
         indptr, indices, shape = graph
     elif isinstance(graph, BipartiteGraph):
         indptr, indices, shape = graph.indptr, graph.indices, graph.shape
-    elif hasattr(graph, "format") and hasattr(graph, "shape"):
-        with damage_refused(graph):
-            matrix = to_csr(graph)
-            indptr, indices, shape = matrix.indptr, matrix.indices, matrix.shape
     else:
-        raise InvalidInput(_not_a_graph(graph))
+        matrix = as_sparse(graph)
+        with damage_refused(graph):
+            if not (hasattr(matrix, "format") and hasattr(matrix, "shape")):
+                raise InvalidInput(_not_a_graph(graph))
+            matrix = to_csr(matrix)
+            indptr, indices, shape = matrix.indptr, matrix.indices, matrix.shape
     rows, columns = _shape(shape)
     indptr, indices = _index_array(indptr, "indptr"), _index_array(indices, "indices")
     if device_of(indptr) != device_of(indices):
@@ -188,13 +206,21 @@ def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int]]:
 
 def _not_a_graph(graph: Any) -> str:
     kind = type(graph).__module__.partition(".")[0]
-    expected = "expected a sparse matrix, a triple (indptr, indices, shape) or a BipartiteGraph"
-    came = f"got {type(graph).__name__}"
-    if kind == "networkx":
-        return f"{expected}; {came}; use gmatch.BipartiteGraph.from_networkx(graph, top_nodes)"
+    message = (
+        "expected a sparse matrix, a triple (indptr, indices, shape) or a BipartiteGraph; got " + type(graph).__name__
+    )
+    if library_of(graph) == "networkx":
+        return f"{message}; use gmatch.BipartiteGraph.from_networkx(graph, top_nodes)"
     if kind in ("numpy", "cupy") and hasattr(graph, "ndim"):
-        return f"{expected}; {came}; if its nonzero values are the edges, use scipy.sparse.csr_array(matrix)"
-    return f"{expected}; {came}"
+        return f"{message}; if its nonzero values are the edges, use scipy.sparse.csr_array(matrix)"
+    if is_frame(graph):
+        zeros = (
+            "graph.to_numpy(float, na_value=0)" if library_of(graph) == "pandas" else "graph.fill_null(0).to_numpy()"
+        )
+        return f"{message}; if its nonzero values are the edges, use scipy.sparse.csr_array({zeros})"
+    if isinstance(graph, list) or hasattr(graph, "__array__"):
+        return f"{message}; if its nonzero values are the edges, use scipy.sparse.csr_array(numpy.asarray(graph))"
+    return message
 
 
 def _shape(shape: Any) -> tuple[int, int]:
@@ -218,8 +244,10 @@ def _index_array(array: Any, name: str) -> Any:
     if not isinstance(array, np.ndarray) and device_of(array) == "cpu":
         try:
             array = np.asarray(array) if len(array) else np.empty(0, np.int32)
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"{name} must be an array of integers; got {type(array).__name__} ({error})") from None
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever the methods of a user's class raise
+            raise InvalidInput(f"{name} must be an array of integers; got {type(array).__name__} ({error})") from error
     dtype = array.dtype
     if array.ndim != 1 or dtype.kind not in "iu":
         raise InvalidInput(
@@ -238,9 +266,9 @@ def damage_refused(matrix: Any) -> Iterator[None]:
     """Whatever a damaged sparse matrix makes SciPy or us raise is an error of ours."""
     try:
         yield
-    except GmatchError:
+    except (GmatchError, MemoryError):
         raise
-    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
+    except Exception as error:
         raise InvalidInput(
             f"expected a sparse matrix; got {type(matrix).__name__}, which is no matrix or a damaged one: "
             f"{type(error).__name__}: {error}"

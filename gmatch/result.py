@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -308,6 +308,10 @@ class Assignment(_MadeLater):
         passes over the matrix, ``dense_searches`` is 1 where it was left to the search in the matrix, on one core of
         the host ``gave_up`` says why it was left to `JV`, and ``trace`` lists the steps that it took by name.
         ``seconds`` has the time of each step by name.
+    forbid_nan : bool
+        Whether some costs were NaN, which forbade their pairs.
+    row_nodes, col_nodes : tuple or None
+        The nodes that rows and columns stand for, if the costs came from a networkx graph.
     """
 
     row_match: Any
@@ -321,11 +325,22 @@ class Assignment(_MadeLater):
     cover: tuple[Any, Any] | None = None
     stats: dict[str, Any] = field(default_factory=dict)
     exact: ExactDuals | None = None
+    forbid_nan: bool = False
+    row_nodes: tuple[Hashable, ...] | None = None
+    col_nodes: tuple[Hashable, ...] | None = None
 
     @property
     def size(self) -> int:
         """How many pairs are matched."""
         return len(self.pair_costs)
+
+    @property
+    def pairs(self) -> list[tuple[Any, Any]]:
+        """The matched pairs, in the order of `row_ind`: of nodes if the costs came from a graph, else of numbers."""
+        rows, columns = self.row_ind.tolist(), self.col_ind.tolist()
+        if self.row_nodes is not None and self.col_nodes is not None:
+            rows, columns = [self.row_nodes[row] for row in rows], [self.col_nodes[column] for column in columns]
+        return list(zip(rows, columns, strict=True))
 
     @cached_property
     def cost(self) -> int | float:
@@ -387,6 +402,8 @@ class AssignmentBatch(Sequence[Assignment]):
     cost_limit : int or float or None
     stats : dict
         As in `Assignment`, with an array on the host for each counter, a number for each problem; no lists by phase.
+    forbid_nan : bool
+        Whether some costs of the batch were NaN.
     """
 
     row_match: Any
@@ -402,6 +419,7 @@ class AssignmentBatch(Sequence[Assignment]):
     cost_limit: int | float | None = None
     stats: dict[str, Any] = field(default_factory=dict)
     exact: dict[int, Any] = field(default_factory=dict)
+    forbid_nan: bool = False
 
     @cached_property
     def cost(self) -> Any:
@@ -450,7 +468,7 @@ class AssignmentBatch(Sequence[Assignment]):
         return Assignment(
             row_match, col_match[columns], self.u[number][rows], self.v[number][columns],
             self.pair_costs[number][rows][row_match >= 0], self.status[number], self.maximize, self.cost_limit,
-            self.covers.get(number), stats, self.exact.get(number),
+            self.covers.get(number), stats, self.exact.get(number), self.forbid_nan,
         )  # fmt: skip
 
     def __repr__(self) -> str:

@@ -110,7 +110,7 @@ SOLVERS_OF_SMALL: dict[str | type, tuple[Callable[[npt.NDArray[Any]], Assignment
 TAKEN_BY_SMALL: dict[str, tuple[Any, ...]] = {
     "initial": ("auto",), "infeasible": ("raise",), "device": (None, "cpu"), "threads": (None, 1),
     "deterministic": (False,), "certify": (False,), "duals": (None,), "cost_limit": (None,), "sizes": (None,),
-    "mask": (None,),
+    "mask": (None,), "forbid_nan": (False, True),
 }  # fmt: skip
 """Options of `lap`, but for `maximize` and `method`, and what they are where small costs take the short way: just these
 objects, for what is equal to them may be an array, or not allowed."""

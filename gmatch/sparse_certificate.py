@@ -132,7 +132,9 @@ def _verify_in_tiers(
 
 def _costs_of(cost: Any, assignment: Assignment) -> SparseCosts:
     if not isinstance(cost, SparseCosts):
-        return SparseCosts(cost, maximize=assignment.maximize, cost_limit=assignment.cost_limit)
+        return SparseCosts(
+            cost, maximize=assignment.maximize, cost_limit=assignment.cost_limit, forbid_nan=assignment.forbid_nan
+        )
     _refuse_costs_of_others(cost, assignment)
     return cost
 

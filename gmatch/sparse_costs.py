@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
@@ -13,18 +14,26 @@ from .certificate import row_of_each_entry
 from .costs import (
     MAX_VERTICES,
     SPREADS,
+    WAY_OUT_OF_NAN,
     WIDER_TYPE,
     WORKING_TYPES,
     DenseCosts,
     _widened,
     as_costs,
+    as_dense_array,
     limit_of,
     minimised,
     number_of,
+    truth_of,
     type_with_limit,
+    without_nan,
 )
 from .errors import InvalidInput
-from .problem import BipartiteGraph, damage_refused, to_csr
+from .foreign import as_sparse, way_in
+from .problem import BipartiteGraph, damage_refused, sides_of, to_csr
+
+if TYPE_CHECKING:
+    import networkx
 
 # Rows, columns and values of entries; or indptr, indices and data.
 _Arrays = tuple[Any, Any, Any]
@@ -39,7 +48,7 @@ class SparseCosts:
 
     Parameters
     ----------
-    cost : scipy.sparse array or matrix, or cupyx.scipy.sparse matrix
+    cost : scipy.sparse array or matrix, cupyx.scipy.sparse matrix, sparse torch tensor, or array of PyData's sparse
         In any format. Every stored entry is an allowed pair, explicit zeros too; +inf forbids its pair, or -inf when
         maximizing. Duplicates stand for their sum, as everywhere in SciPy. CSR is used as it lies, and CSC where there
         are not fewer columns than rows to match; other formats, and CSR with more rows than columns, are converted.
@@ -50,6 +59,8 @@ class SparseCosts:
     cost_limit : number, optional
         A pair dearer than this is never made, as for `DenseCosts`; rows and columns may stay free instead, so that
         there always is an assignment. See `gmatch.lap`.
+    forbid_nan : bool
+        Whether NaN forbids its pair; otherwise it is refused.
 
     Attributes
     ----------
@@ -71,6 +82,10 @@ class SparseCosts:
         The range of the finite costs of the minimisation form, cut off at the limit; both 0 if there are none.
     forbids : bool
         Whether there may be forbidden pairs: True.
+    forbid_nan : bool
+        Whether there were NaN, which forbid their pairs; in `data` they are infinite.
+    row_nodes, col_nodes : tuple or None
+        The nodes that rows and columns as given stand for, if the costs came from networkx.
     device : {"cpu", "gpu"}
         Where the arrays live.
 
@@ -97,16 +112,26 @@ class SparseCosts:
     highest: int | float
     forbids: bool
     overflows: bool
+    forbid_nan: bool
+    row_nodes: tuple[Hashable, ...] | None = None
+    col_nodes: tuple[Hashable, ...] | None = None
     device: Device
 
-    def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None) -> None:
+    def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> None:
+        given, cost = cost, as_sparse(cost)
         if not is_sparse(cost):
-            raise InvalidInput(f"expected a sparse matrix of costs; got {type(cost).__name__}; use gmatch.DenseCosts")
-        maximize = bool(maximize)
+            raise InvalidInput(
+                f"expected a sparse matrix of costs; got {type(given).__name__}"
+                f"{way_in(given) or '; use gmatch.DenseCosts'}"
+            )
+        maximize, has_nan = truth_of("maximize", maximize), False
         with damage_refused(cost):
             arrays, by_columns = _compressed(cost)
         shape = arrays[3][::-1] if by_columns else arrays[3]
         device = device_of(arrays[1])
+        if truth_of("forbid_nan", forbid_nan):
+            data, has_nan = without_nan(arrays[2], maximize)
+            arrays = *arrays[:2], data, arrays[3]
         lowest, highest = _range(arrays, by_columns, device, maximize)
         dtype, limit = arrays[2].dtype, None
         if cost_limit is not None:
@@ -123,7 +148,7 @@ class SparseCosts:
             arrays = _swapped(arrays)
         vars(self).update(
             dtype=dtype, maximize=maximize, cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest,
-            forbids=True, overflows=False,
+            forbids=True, overflows=False, forbid_nan=has_nan,
         )  # fmt: skip
         self._set(arrays[:3], transposed, shape, device)
         try:
@@ -156,6 +181,56 @@ class SparseCosts:
             f"<SparseCosts of {rows} rows, {columns} columns and {self.entries} entries, {self.dtype}, "
             f"{wanted}{limit}, on the {self.device}>"
         )
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: networkx.Graph[Any],
+        top_nodes: Iterable[Hashable],
+        weight: Hashable | None = "weight",
+        *,
+        maximize: bool = False,
+        cost_limit: Any = None,
+        forbid_nan: bool = False,
+    ) -> SparseCosts:
+        """The weights of a networkx graph, whose rows are `top_nodes`, and whose columns are the other nodes.
+
+        Edges are the only allowed pairs. `lap` of it is networkx's ``minimum_weight_full_matching``; for a maximum
+        weight matching see `gmatch.max_weight_matching`. The answer's `Assignment.pairs` are pairs of nodes.
+
+        Parameters
+        ----------
+        graph : networkx.Graph
+            A directed graph is taken as undirected.
+        top_nodes : iterable of nodes
+            One side of the bipartition, in the order of the rows.
+        weight : key of edge data, or None
+            What an edge costs, 1 where it has no such data. None: each costs 1.
+        maximize, cost_limit, forbid_nan
+            As for `SparseCosts`.
+
+        Raises
+        ------
+        InvalidInput
+            If a top node is not in the graph or is given twice, if an edge joins two nodes of one side, if two edges
+            join the same nodes, or if a weight is no real number.
+        """
+        row_nodes, col_nodes, rows, columns, weights = sides_of(graph, top_nodes, weight)
+        shape = len(row_nodes), len(col_nodes)
+        numbers = _weights_of(weights, lambda edge: f"{row_nodes[rows[edge]]!r} - {col_nodes[columns[edge]]!r}")
+        places = np.array(rows, np.int64) * max(shape[1], 1) + np.array(columns, np.int64)
+        order = places.argsort(kind="stable")
+        twice = order[1:][places[order[1:]] == places[order[:-1]]]
+        if len(twice):
+            edge = int(twice[0])
+            raise InvalidInput(
+                f"expected one edge between two nodes; there are more between {row_nodes[rows[edge]]!r} and "
+                f"{col_nodes[columns[edge]]!r}; make a networkx.Graph that has the one that counts"
+            )
+        matrix = scipy.sparse.coo_array((numbers, (rows, columns)), shape=shape)
+        made = cls(matrix, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
+        vars(made).update(row_nodes=row_nodes, col_nodes=col_nodes)
+        return made
 
     @property
     def dual_type(self) -> type[np.int64] | type[np.float64]:
@@ -293,21 +368,34 @@ class SparseCosts:
 def is_sparse(cost: Any) -> bool:
     """Whether it is a sparse matrix of SciPy or CuPy."""
     # Its type is asked for nnz, since a damaged matrix may raise anything when it counts its entries.
-    return hasattr(cost, "format") and hasattr(type(cost), "nnz") and hasattr(cost, "shape")
+    return hasattr(type(cost), "nnz") and hasattr(cost, "format") and hasattr(cost, "shape")
 
 
-def costs_of(cost: Any, maximize: bool = False, cost_limit: Any = None) -> DenseCosts | SparseCosts:
+def costs_of(
+    cost: Any, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False
+) -> DenseCosts | SparseCosts:
     """The costs themselves, or what `SparseCosts` makes of a sparse matrix, `DenseCosts` of all else."""
-    if not isinstance(cost, SparseCosts) and not is_sparse(cost):
-        return as_costs(cost, maximize, cost_limit)
     if not isinstance(cost, SparseCosts):
-        return SparseCosts(cost, maximize=maximize, cost_limit=cost_limit)
+        matrix = as_sparse(cost)
+        if is_sparse(matrix):
+            return SparseCosts(matrix, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
+        return as_costs(cost, maximize, cost_limit, forbid_nan)
     if maximize and not cost.maximize or cost_limit is not None:
         raise InvalidInput(
             "a SparseCosts has its own maximize and cost_limit; give them to SparseCosts(cost, maximize=..., "
             "cost_limit=...) instead"
         )
     return cost
+
+
+def _weights_of(weights: list[Any], name_of: Callable[[int], str]) -> Any:
+    """The weights of edges as an array of numbers that rounds no integer."""
+    for edge, weight in enumerate(weights):
+        if not isinstance(weight, int | float | np.integer | np.floating | np.bool_):
+            raise InvalidInput(
+                f"weights must be real numbers; that of the edge {name_of(edge)} is {weight!r}; use int or float"
+            )
+    return as_dense_array(weights, "weights") if weights else np.empty(0, np.int64)
 
 
 def _compressed(cost: Any) -> tuple[_Matrix, bool]:
@@ -443,7 +531,7 @@ def _range(arrays: _Matrix, by_columns: bool, device: Device, maximize: bool) ->
         row = int((indptr[1:] <= position).sum())
         entry = (int(indices[position]), row) if by_columns else (row, int(indices[position]))
         if has_nan:
-            raise InvalidInput(f"cost must not hold NaN; entry {entry} does")
+            raise InvalidInput(f"cost must not hold NaN; entry {entry} does{WAY_OUT_OF_NAN}")
         raise InvalidInput(
             f"cost must not hold {refused:+} when {'maximizing' if maximize else 'minimizing'} ({-refused:+} forbids a "
             f"pair); entry {entry} does"

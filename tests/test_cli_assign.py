@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 from pathlib import Path
 
@@ -120,7 +122,7 @@ def test_bad_arguments(capsys: pytest.CaptureFixture[str], argv: list[str], code
     assert error.startswith(f"gmatch: error: {message}")
 
 
-@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"\x93NUMPY\x01\x00v\x00{'descr'"])
+@pytest.mark.parametrize("content", [b"", b"a,b\n1,c\n", b"\x93NUMPY\x01\x00v\x00{'descr'"])
 @pytest.mark.parametrize("ending", [".npy", ".npz", ".csv"])
 def test_bad_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes, ending: str) -> None:
     path = tmp_path / f"costs{ending}"
@@ -187,3 +189,96 @@ def test_the_witness_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path
     np.save(tmp_path / "costs.npy", np.array([[np.inf, 1], [np.inf, 2]]))
     code, _, error = assign(capsys, tmp_path / "costs.npy")
     assert code == 1 and "rows 0, 1 may only be matched with columns 1; use --partial" in error
+
+
+LABELLED = "name;x;y;z\na;4;1,5;3\nb;2;0;5\nc;3;2;2\n"
+
+
+def test_names_are_kept_in_every_output(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path, output = tmp_path / "costs.csv", tmp_path / "mates.npz"
+    path.write_text(LABELLED)
+    pairs = [("a", "y", 1.5), ("b", "x", 2.0), ("c", "z", 2.0)]
+    code, text, _ = assign(capsys, path, "--output", output)
+    assert code == 0 and "cost\t5.5\n" in text
+    assert [line for line in text.splitlines() if line.startswith("pair\t")] == [
+        f"pair\t{row}\t{column}\t{cost}" for row, column, cost in pairs
+    ]
+    with np.load(output) as arrays:
+        assert arrays["row_labels"].tolist() == ["a", "b", "c"] and arrays["col_labels"].tolist() == ["x", "y", "z"]
+        assert arrays["row_match"].tolist() == [1, 0, 2]
+    facts = json.loads(assign(capsys, path, "--json")[1])
+    assert [tuple(pair.values()) for pair in facts["assignment"]] == pairs
+    assert list(facts["assignment"][0]) == ["row", "column", "cost"]
+    monkeypatch.setattr(cli, "_on_terminal", lambda: True)
+    words = [line.split() for line in assign(capsys, path)[1].splitlines()]
+    assert ["a", "y", "1.5"] in words and ["c", "z", "2.0"] in words
+
+
+def test_names_of_one_side(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "costs.tsv"
+    path.write_text("x\ty\n4\t1\n2\t0\n7\t7\n")
+    facts = json.loads(assign(capsys, path, "--json", "--maximize")[1])
+    assert facts["assignment"] == [{"row": 0, "column": "x", "cost": 4}, {"row": 2, "column": "y", "cost": 7}]
+    assert "assignment" not in json.loads(assign(capsys, path, "--json", "--labels", "none")[1] or "{}")
+
+
+def test_labels_that_are_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text("id,x,y,z\n1,4,1,3\n2,2,0,5\n3,3,2,2\n")
+    code, _, error = assign(capsys, path)
+    assert code == 3 and "use --labels both if that numbers the rows" in error
+    facts = json.loads(assign(capsys, path, "--json", "--labels", "both")[1])
+    assert facts["cost"] == 5 and facts["assignment"][0] == {"row": "1", "column": "y", "cost": 1}
+    assert json.loads(assign(capsys, path, "--json", "--labels", "columns")[1])["columns"] == 4
+
+
+def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    array = io.BytesIO()
+    np.save(array, COSTS)
+    for content in (
+        b"4 1 3\n2 0 5\n3 2 2\n",
+        b"3\n4 1 3 2 0\n5 3 2 2\n",
+        gzip.compress(b"4,1,3\n2,0,5\n3,2,2"),
+        array.getvalue(),
+    ):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        code, output, _ = assign(capsys, "-", "--json")
+        assert code == 0 and json.loads(output)["cost"] == 5
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"4,x\n1,2")))
+    code, _, error = assign(capsys, "-")
+    assert code == 3 and "expected a matrix of costs in standard input: expected a number in line 1, column 2" in error
+
+
+def test_empty_cells(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text("4,1,\n2,,5\n3,2,2\n")
+    code, _, error = assign(capsys, path)
+    assert code == 3 and "line 1, column 3 is empty; write inf" in error and "--forbid-nan" in error
+    for options, cost in (((), 5), (("--maximize",), 11), (("--cost-limit", 1.5), 1)):
+        facts = json.loads(assign(capsys, path, "--forbid-nan", "--json", *options)[1])
+        assert facts["cost"] == cost and facts["rows"] == facts["columns"] == 3
+    np.save(tmp_path / "costs.npy", [[1, np.nan], [2, 3]])
+    code, _, error = assign(capsys, tmp_path / "costs.npy")
+    assert code == 2 and error.endswith(
+        "entry (0, 1) does; if NaN is for a pair that is not allowed, use --forbid-nan\n"
+    )
+    assert json.loads(assign(capsys, tmp_path / "costs.npy", "--forbid-nan", "--json")[1])["cost"] == 4
+
+
+@pytest.mark.parametrize("ending", [".NPY", ".NPZ", ".CSV", ".MTX", ".TSV", ".txt", ".dat", "", ".csv.GZ", ".MTX.GZ"])
+def test_endings_of_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, ending: str) -> None:
+    path, content = tmp_path / f"costs{ending}", io.BytesIO()
+    kind = ending.lower().removesuffix(".gz")
+    if kind == ".npy":
+        np.save(content, COSTS)
+    elif kind == ".npz":
+        np.savez(content, costs=COSTS)
+    elif kind == ".mtx":
+        scipy.io.mmwrite(content, COSTS)
+    else:
+        np.savetxt(content, COSTS, delimiter="\t")
+    path.write_bytes(gzip.compress(content.getvalue()) if ending.endswith("GZ") else content.getvalue())
+    code, output, _ = assign(capsys, path, "--json")
+    assert code == 0 and json.loads(output)["cost"] == 5.0

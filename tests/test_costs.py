@@ -256,7 +256,9 @@ def test_values_that_are_no_costs(dtype: str, value: float, maximize: bool, what
             cost = np.ones(shape, dtype)
             cost[entry] = value
             cost[-1, -1] = value
-            with pytest.raises(InvalidInput, match=rf"^cost must not hold {what}; entry {re.escape(str(entry))} does$"):
+            advice = "; if NaN is for a pair that is not allowed, use forbid_nan=True" if what == "NaN" else ""
+            message = rf"^cost must not hold {what}; entry {re.escape(str(entry))} does{advice}$"
+            with pytest.raises(InvalidInput, match=message):
                 DenseCosts(on(cost, device), maximize=maximize)
 
 

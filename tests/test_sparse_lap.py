@@ -469,8 +469,9 @@ class TestInput:
     )
     def test_values_that_are_no_costs(self, value: float, maximize: bool, what: str, form: str) -> None:
         cost = np.array([[1, 0, 2], [0, 0, value], [5, 6, 0.0]])
+        advice = "; if NaN is for a pair that is not allowed, use forbid_nan=True" if what == "NaN" else ""
         with pytest.raises(
-            InvalidInput, match=f"^cost must not hold {re.escape(what)}; entry {re.escape('(1, 2)')} does$"
+            InvalidInput, match=f"^cost must not hold {re.escape(what)}; entry {re.escape('(1, 2)')} does{advice}$"
         ):
             SparseCosts(sp.csr_array(cost).asformat(form), maximize=maximize)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
-import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse
 
 from ..backends import backend_for
 from ..errors import DataError, InvalidInput
-from .files import read_matrix_market
+from .files import layout_of, read_matrix_market
 from .patterns import checked_number, checked_size, checked_spec, shown
+from .tables import Labels, Table, read_table
 
 __all__ = [
     "blocks",
@@ -39,6 +39,7 @@ __all__ = [
 ENTRIES_AT_ONCE = 1 << 30
 # Rows; so large an array NumPy can describe, but no machine can hold it.
 LARGEST_SIZE = 1 << 29
+TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_FLOAT = sys.float_info.max
 # No random generator draws a normal number that is farther from 0.
@@ -259,22 +260,13 @@ def generate(spec: str, device: str = "cpu") -> Any:
         raise InvalidInput(f"expected numbers that {name} can be made of, got {spec!r}: {error}") from None
 
 
-def _read_csv(path: Path) -> Any:
-    text = path.read_text()
-    if not text.strip():
-        raise ValueError("it is empty")
-    # Not by trying: NumPy cuts off the fractions of what is to be whole.
-    is_whole = re.fullmatch(r"[\s\d,+-]*", text) is not None
-    return np.loadtxt(text.splitlines(), np.int64 if is_whole else np.float64, delimiter=",", ndmin=2)
-
-
-def _read_numpy(path: Path) -> Any:
-    with path.open("rb") as file:
-        loaded = np.load(file, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
+def _read_numpy(source: Path | io.BytesIO) -> Any:
+    loaded = np.load(source, allow_pickle=False)
+    if isinstance(loaded, np.ndarray):
+        return loaded
+    with loaded:
         if "format" in loaded.files:
-            return scipy.sparse.load_npz(path)
+            return scipy.sparse.load_npz(source)
         if len(loaded.files) != 1:
             raise ValueError(f"it has {len(loaded.files)} arrays, not one: {', '.join(loaded.files)}")
         return loaded[loaded.files[0]]
@@ -295,27 +287,50 @@ def _number(text: str, spec: str) -> float:
     raise InvalidInput(f"expected a finite number where {spec!r} has {text!r}")
 
 
-def read(path: str | os.PathLike[str]) -> Any:
-    """Read a matrix of costs: ``.npy``, ``.npz``, ``.csv``, ``.mtx`` or ``.mtx.gz``.
+def read(path: str | os.PathLike[str], *, labels: Labels = "auto", forbid_nan: bool = False) -> Any:
+    """Read a matrix of costs: ``.npy``, ``.npz``, ``.mtx`` or ``.mtx.gz``; else text, such as ``.csv`` or ``.txt``.
 
-    Of a ``.npz`` file its only array, or the sparse matrix that `scipy.sparse.save_npz` wrote. Of a ``.csv`` file
-    int64 if all numbers are whole, else float64. Of a ``.mtx`` file in coordinate format that does not store all pairs
-    a sparse array is made: the others are forbidden.
+    Of a ``.npz`` file its only array, or the sparse matrix that `scipy.sparse.save_npz` wrote. Of text, plain or
+    gzipped, int64 if all numbers are whole, else float64; names of rows and columns are left out. Of a ``.mtx`` file in
+    coordinate format that does not store all pairs a sparse array is made: the others are forbidden.
+
+    Parameters
+    ----------
+    path : str or path
+    labels : {"auto", "none", "rows", "columns", "both"}
+        What has names in text: rows in the first column, columns in the first line.
+    forbid_nan : bool
+        Whether text may have empty cells, NaN, NA and null; they become NaN.
 
     Raises
     ------
     DataError
         The file is missing, unreadable, or holds no matrix of numbers.
     """
-    path = Path(path)
-    if path.name.endswith((".mtx", ".mtx.gz")):
+    return read_labelled(path, labels, forbid_nan).costs
+
+
+def read_labelled(
+    path: str | os.PathLike[str], labels: Labels = "auto", forbid_nan: bool = False, content: bytes | None = None
+) -> Table:
+    """As `read`, with the names of rows and columns that text may have; see `read_table`.
+
+    `content` is what the file holds, if it is not to be opened.
+    """
+    name = str(path).lower()
+    if content is None and name.endswith((".mtx", ".mtx.gz")):
         stored = read_matrix_market(path)
-        is_dense = scipy.io.mminfo(path)[3] == "array"  # whose zeros are costs
-        return stored.toarray() if is_dense or stored.nnz == math.prod(stored.shape) else stored
+        is_dense = layout_of(Path(path)) == "array"  # whose zeros are costs
+        return Table(stored.toarray() if is_dense or stored.nnz == math.prod(stored.shape) else stored)
     try:
-        return _read_csv(path) if path.suffix == ".csv" else _read_numpy(path)
+        if content is None and name.endswith((".npy", ".npz")):
+            return Table(_read_numpy(Path(path)))
+        content = Path(path).read_bytes() if content is None else content
+        if content.startswith(b"\x93NUMPY") and not name.endswith(TEXT_ENDINGS):
+            return Table(_read_numpy(io.BytesIO(content)))
     except Exception as error:  # NumPy and zipfile raise a dozen kinds of errors
         raise DataError(
             f"expected a matrix of costs in {path}, got {type(error).__name__}: {error}; "
-            "write it with numpy.save, or as numbers with commas"
+            "write it with numpy.save, or as text"
         ) from error
+    return read_table(content, str(path), labels, forbid_nan)

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, save_npz
 
 from ..errors import DataError
 
-__all__ = ["read_archive", "read_matrix_market", "read_npz", "unfinished", "write_npz"]
+__all__ = ["layout_of", "read_archive", "read_matrix_market", "read_npz", "unfinished", "write_npz"]
 
 LARGEST_INDEX = np.iinfo(np.int32).max
 # Rows and columns cost memory even when they are empty. So many are cheap; more must be backed by the file's length.
@@ -58,15 +58,22 @@ def read_matrix_market(path: str | os.PathLike[str]) -> csr_array:
     initial design*, NISTIR 5935, 1996.
     """
     path = Path(path)
-    if path.suffix == ".npz":
+    if path.suffix.lower() == ".npz":
         return read_npz(path)
     with _damage_explained(path):
         length = path.stat().st_size
-        if path.suffix == ".gz":
+        if path.suffix.lower() == ".gz":
             with gzip.open(path) as stream:
                 return _parsed(cast(IO[bytes], stream), length * LARGEST_COMPRESSION)
         with path.open("rb") as stream:
             return _parsed(stream, length)
+
+
+def layout_of(path: Path) -> str:
+    """Whether a Matrix Market file lists an ``"array"`` or entries of a ``"coordinate"`` format."""
+    with _damage_explained(path), gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+        layout: str = mminfo(cast(IO[bytes], _PlainText(cast(IO[bytes], stream))))[3]
+        return layout
 
 
 def read_archive(path: Path, member: str) -> csr_array:
