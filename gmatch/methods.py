@@ -427,11 +427,13 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
 FEW_ROWS_ON_CPU = {"f": 1000, "i": 1500}
 FEW_ROWS_WITH_TIES_ON_CPU = 2500
 FEW_ROWS_REASON = "few rows: on one core shortest augmenting paths do least work"
+SPARSE_REASON = "on one core shortest augmenting paths do least work"
+LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
 
 
 def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
-        return _JV, "on one core shortest augmenting paths do least work"
+        return _JV, SPARSE_REASON
     if min(costs.shape) < FEW_ROWS_ON_CPU[costs.array.dtype.kind]:
         return _JV, FEW_ROWS_REASON
     if costs.values_per_row() <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
