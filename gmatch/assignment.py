@@ -239,7 +239,7 @@ def lap(
         result = _solve(costs, backend, chosen, start, infeasible, deterministic, threads)
     else:
         result = _result(costs, _nothing(costs), Status.OPTIMAL, None, backend, chosen, start)
-    result.stats["reason"] = reason
+    result.stats.setdefault("reason", reason)  # some backends know better
     if certify:
         verify(costs, result)
     return result
@@ -500,7 +500,9 @@ def _swapped(found: list[Any]) -> list[Any]:
 
 def _sum(counters: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """What two runs counted together."""
-    added = {name: value + more[name] for name, value in counters.items() if isinstance(value, int | list)}
+    added = {
+        name: value + more.get(name, type(value)()) for name, value in counters.items() if isinstance(value, int | list)
+    }
     return counters | added | {"threads": max(counters["threads"], more["threads"])}
 
 

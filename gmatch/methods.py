@@ -354,6 +354,14 @@ class JV(_Method):
     """
 
 
+class SparseJV(JV):
+    """The method as ``"auto"`` runs it for sparse costs on the host: where many of the pairs are stored, in a dense matrix."""
+
+    @cached_property
+    def name(self) -> str:
+        return "jv"
+
+
 AssignmentMethod = Core | Tree | Classical | Munkres | JV
 
 ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (
@@ -362,7 +370,8 @@ ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (
 """Every method of assignment with every choice of its options."""
 
 # Made once: so are their names.
-_JV, _CORE, _SERIAL_CORE, _TREE, _CLASSICAL = JV(), Core(), SerialCore(), Tree(), Classical()
+_JV, _SPARSE_JV, _TREE, _CLASSICAL = JV(), SparseJV(), Tree(), Classical()
+_CORE, _SERIAL_CORE = Core(), SerialCore()
 
 _ASSIGNMENT_BY_NAME: dict[str, AssignmentMethod] = {
     "jv": _JV,
@@ -433,7 +442,7 @@ LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
 
 def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
-        return _JV, SPARSE_REASON
+        return _SPARSE_JV, SPARSE_REASON
     if min(costs.shape) < FEW_ROWS_ON_CPU[costs.array.dtype.kind]:
         return _JV, FEW_ROWS_REASON
     if costs.values_per_row() <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:

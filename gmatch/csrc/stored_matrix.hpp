@@ -19,10 +19,10 @@ inline T read_once(const T* from) {
 enum class Found { NO_MATRIX, UNSORTED, IN_ORDER };
 
 // Lines are the rows, or the columns, of a matrix; places are the others. As compressed lines, or as coordinates.
-template <class Cost, class Index>
+template <class Cost, class Index, class Offset = Index>
 struct StoredMatrix {
   Vertex num_lines, num_places;
-  const Index* offsets;  // [num_lines + 1] or nullptr: then these are coordinates
+  const Offset* offsets;  // [num_lines + 1] or nullptr: then these are coordinates
   const Index* lines;    // [length] of coordinates
   const Index* places;   // [length]
   Count stride;          // of lines and places: coordinates may lie side by side
@@ -95,8 +95,8 @@ struct StoredMatrix {
 
 // Writes the whole matrix, `missing` for the pairs that are not stored: line by line, or place by place if it is `turned`. Of
 // duplicates any one is written.
-template <class Cost, class Index, class Entry>
-Found lay_out(const StoredMatrix<Cost, Index>& stored, bool turned, Entry missing, Entry* to) {
+template <class Cost, class Index, class Offset, class Entry>
+Found lay_out(const StoredMatrix<Cost, Index, Offset>& stored, bool turned, Entry missing, Entry* to) {
   const auto nothing = [](Vertex) {};
   if (turned) {
     std::fill_n(to, Count{stored.num_lines} * stored.num_places, missing);
