@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from .methods import AssignmentMethod
 
-# What a backend's `assign` returns: row_match, col_match, u, v, counters. Among the latter are `size`, and from a GPU
-# `entries` of dense costs: that of each pair, in the order of the rows of `costs.array`, if all have one.
+# What a backend's `assign` returns: row_match, col_match, u, v, counters. Among the latter are `size`, and `entries` of
+# dense costs, from a GPU and where sparse ones were laid out: that of each pair, in the order of the rows, if all have one.
 _Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
 Costs = DenseCosts | SparseCosts
 

@@ -267,4 +267,6 @@ def _assign_laid_out(
     v = None if v is None else v.astype(costs.dual_type, copy=False)
     row_match, col_match, u, v, counters = assign(costs, method, start, row_match, v, threads)
     u, v = (dual.astype(dual_type, copy=False) for dual in (u, v))
+    if counters["size"] == len(row_match):
+        counters["entries"] = entry_of_each_row(costs.array, row_match)
     return row_match, col_match, u, v, counters | {"method": method.name, "reason": f"{LAID_OUT}; {reason}"}

@@ -778,10 +778,11 @@ nb::tuple inspect_costs(CostMatrix<Cost> costs, int threads) {
     const nb::gil_scoped_release release;
     // Along the rows as they lie in memory; a matrix in one piece is one long row, cut into pieces that are worth a call.
     constexpr Count PIECE = 1 << 16;
-    const bool by_columns = std::abs(costs.stride(0)) < std::abs(costs.stride(1));
+    // A row that NumPy made of a list has no stride.
+    const bool by_columns = costs.shape(0) > 1 && std::abs(costs.stride(0)) < std::abs(costs.stride(1));
     const int row = by_columns ? 1 : 0, column = 1 - row;
     Count rows = costs.shape(row), columns = costs.shape(column), row_stride = costs.stride(row), last = columns;
-    if (costs.stride(column) == 1 && row_stride == columns) {
+    if (costs.stride(column) == 1 && (rows == 1 || row_stride == columns)) {
       const Count entries = rows * columns;
       columns = row_stride = PIECE;
       rows = (entries + PIECE - 1) / PIECE;
