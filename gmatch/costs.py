@@ -186,7 +186,9 @@ class DenseCosts:
         return self._with(array if len(rows) <= len(columns) else array.T, self.device)
 
     @classmethod
-    def of_checked(cls, array: Any, maximize: bool, lowest: int | float, highest: int | float, whole: bool) -> DenseCosts:
+    def of_checked(
+        cls, array: Any, maximize: bool, lowest: int | float, highest: int | float, whole: bool
+    ) -> DenseCosts:
         """Costs on the host that need no check, with rows for the side with fewer vertices; any may be forbidden."""
         made = object.__new__(cls)
         vars(made).update(

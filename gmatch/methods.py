@@ -350,12 +350,12 @@ class JV(_Method):
     searches turn out to take long, as for costs (i + 1) (j + 1), all begins anew from the prices of an auction
     (Bertsekas 1988). O(n**2 m) work at worst, O(n + m) memory beside the costs, and up to 16 MB for a copy of whole
     costs in 32 bits. For sparse costs Dijkstra has a heap and starts from many rows at once; where all columns are to
-    be matched and few costs tie, from an auction at once.
+    be matched and few costs tie, from an auction at once; ``"auto"`` solves them as dense costs where that is faster.
     """
 
 
 class SparseJV(JV):
-    """The method as ``"auto"`` runs it for sparse costs on the host: where many of the pairs are stored, in a dense matrix."""
+    """The method as ``"auto"`` runs it for sparse costs on the host: in a dense matrix where that is faster."""
 
     @cached_property
     def name(self) -> str:

@@ -102,14 +102,17 @@ lap_small, jv_small = (
 """What `gmatch.lap(cost)` and `gmatch.lap(cost, method="jv")` return, minimizing and maximizing.
 None for costs that need the long way: large, of other types, or extreme."""
 
+
 def _sparse_solver(storage: int, maximize: bool) -> Callable[[Any], Assignment | None]:
-    reasons = SPARSE_REASON, f"{LAID_OUT}; {FEW_ROWS_REASON}"
-    make_fields = (partial(_field, reason=reason) for reason in reasons)
-    return partial(_native.lap_small_sparse, Assignment, *make_fields, _pairs, ndarray, storage, maximize)
+    make_field = partial(_field, reason=SPARSE_REASON)
+    make_field_of_laid_out = partial(_field, reason=f"{LAID_OUT}; {FEW_ROWS_REASON}")
+    return partial(
+        _native.lap_small_sparse, Assignment, make_field, make_field_of_laid_out, _pairs, ndarray, storage, maximize
+    )
 
 
 # By the type of a sparse matrix; numbered as `Storage` in csrc/module_shortest_paths.cpp.
-lap_small_sparse = {
+lap_small_sparse: dict[type, tuple[Callable[[Any], Assignment | None], ...]] = {
     kind: tuple(_sparse_solver(storage, maximize) for maximize in (False, True))
     for storage, kinds in enumerate(((csr_array, csr_matrix), (csc_array, csc_matrix), (coo_array, coo_matrix)))
     for kind in kinds
@@ -138,17 +141,13 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
     def lap_small_first(cost: Any, **options: Any) -> Any:
         if type(cost) is ndarray:
             solver = _solver_for(options, SOLVERS_OF_SMALL) if options else lap_of_small
-            quick = None if solver is None else solver(cost)
-            if quick is not None:
-                return quick
+        elif type(cost) in lap_small_sparse:
+            solvers = lap_small_sparse[type(cost)]
+            solver = _solver_for(options, {"auto": solvers}) if options else solvers[False]
         else:
-            solvers = lap_small_sparse.get(type(cost))
-            if solvers is not None:
-                solver = _solver_for(options, {"auto": solvers}) if options else solvers[False]
-                quick = None if solver is None else solver(cost)
-                if quick is not None:
-                    return quick
-        return lap(cost, **options)
+            return lap(cost, **options)
+        quick = None if solver is None else solver(cost)
+        return lap(cost, **options) if quick is None else quick
 
     return lap_small_first
 

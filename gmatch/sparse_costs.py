@@ -219,7 +219,9 @@ class SparseCosts:
             matrix = np.empty((rows, columns), dtype)
             missing = 0 if dtype.kind == "i" else -math.inf if self.maximize else math.inf
             if not _native.lay_out_sparse(*arrays, matrix, missing):
-                raise InvalidInput("cost must not be changed by another thread while it is read; it was, so give a copy")
+                raise InvalidInput(
+                    "cost must not be changed by another thread while it is read; it was, so give a copy"
+                )
         return DenseCosts.of_checked(matrix, self.maximize, self.lowest, self.highest, whole)
 
     def stored_pairs(self, row_match: Any) -> Any:
