@@ -393,6 +393,8 @@ def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: i
         return _TREE, "a batch of small problems"
     if _is_auto(method) and device == "gpu":
         return _CLASSICAL, "a batch of problems of many columns"
+    if _is_auto(method):
+        return _JV, ONE_CORE_REASON
     return assignment_method_of(method, device)
 
 
@@ -436,13 +438,13 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
 FEW_ROWS_ON_CPU = {"f": 1000, "i": 1500}
 FEW_ROWS_WITH_TIES_ON_CPU = 2500
 FEW_ROWS_REASON = "few rows: on one core shortest augmenting paths do least work"
-SPARSE_REASON = "on one core shortest augmenting paths do least work"
+ONE_CORE_REASON = "on one core shortest augmenting paths do least work"
 LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
 
 
 def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
-        return _SPARSE_JV, SPARSE_REASON
+        return _SPARSE_JV, ONE_CORE_REASON
     if min(costs.shape) < FEW_ROWS_ON_CPU[costs.array.dtype.kind]:
         return _JV, FEW_ROWS_REASON
     if costs.values_per_row() <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:

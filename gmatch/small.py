@@ -13,7 +13,7 @@ from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array
 from . import _native
 from .backends.cpu import counters_by_name
 from .errors import InvalidInput
-from .methods import FEW_ROWS_REASON, JV, LAID_OUT, SPARSE_REASON
+from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problem import BipartiteGraph
 from .result import Assignment, Matching, Status
 
@@ -104,7 +104,7 @@ None for costs that need the long way: large, of other types, or extreme."""
 
 
 def _sparse_solver(storage: int, maximize: bool) -> Callable[[Any], Assignment | None]:
-    make_field = partial(_field, reason=SPARSE_REASON)
+    make_field = partial(_field, reason=ONE_CORE_REASON)
     make_field_of_laid_out = partial(_field, reason=f"{LAID_OUT}; {FEW_ROWS_REASON}")
     return partial(
         _native.lap_small_sparse, Assignment, make_field, make_field_of_laid_out, _pairs, ndarray, storage, maximize

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 import gmatch
 from gmatch import InvalidInput, SparseCosts, _native
-from gmatch.methods import LAID_OUT, SPARSE_REASON
+from gmatch.methods import LAID_OUT, ONE_CORE_REASON
 from gmatch.small import lap_small_sparse
 
 KINDS = (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.coo_matrix)
@@ -76,12 +76,14 @@ def test_as_the_long_way(kind: Any, dtype: str) -> None:
         row_ind, col_ind = short(matrix, maximize)
         assert stored[row_ind, col_ind].all() and (quick.pair_costs == cost[row_ind, col_ind]).all()
         assert (quick.row_match[row_ind] == col_ind).all() and (quick.col_match[col_ind] == row_ind).all()
+        if shape[0] == shape[1] and dtype in ("int32", "int64"):
+            assert quick.v.max() == 0
         assert set(quick.stats) == set(alone.stats)
         reasons.add(quick.stats["reason"])
         forbidden = -np.inf if maximize else np.inf
         dense = gmatch.lap(np.where(stored, cost, forbidden), maximize=maximize)
         assert np.isclose(dense.cost, quick.cost, rtol=1e-12)
-    assert SPARSE_REASON in reasons and any(reason.startswith(LAID_OUT) for reason in reasons)
+    assert ONE_CORE_REASON in reasons and any(reason.startswith(LAID_OUT) for reason in reasons)
 
 
 def test_beside_scipy_and_networkx() -> None:
@@ -236,7 +238,7 @@ def test_integers_that_float64_does_not_hold_are_exact(size: int) -> None:
     apart = matrix.copy()
     apart.data = apart.data * 2**40 + apart.data % 2
     assert short(moved).cost == short(matrix).cost + size * (2**53 + 1)
-    assert short(moved).stats["reason"] == SPARSE_REASON
+    assert short(moved).stats["reason"] == ONE_CORE_REASON
     assert short(apart).cost == gmatch.lap(apart, method="tree").cost
     assert gmatch.verify(moved, short(moved)).gap == gmatch.verify(apart, short(apart)).gap == 0
     full = sp.csr_array(cost + 2**53 + 1)
@@ -279,6 +281,7 @@ def test_larger_ones_are_laid_out(shape: tuple[int, int], dtype: str, density: f
     for name in FIELDS:
         assert getattr(found, name).dtype == getattr(alone, name).dtype
     if np.dtype(dtype).kind == "i":
+        assert shape[0] != shape[1] or found.v.max() == 0
         assert found.cost == alone.cost and gmatch.verify(matrix, found).gap == 0
     again = gmatch.lap(matrix, initial=found)
     assert again.cost == found.cost and again.stats["reason"].startswith(LAID_OUT)

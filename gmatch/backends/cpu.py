@@ -267,6 +267,9 @@ def _assign_laid_out(
     v = None if v is None else v.astype(costs.dual_type, copy=False)
     row_match, col_match, u, v, counters = assign(costs, method, start, row_match, v, threads)
     u, v = (dual.astype(dual_type, copy=False) for dual in (u, v))
+    if dual_type is np.int64 and len(u) == len(v):  # so that v are at most 0, as sparse methods leave them
+        most = v.max()
+        u, v = u + most, v - most
     if counters["size"] == len(row_match):
         counters["entries"] = entry_of_each_row(costs.array, row_match)
     return row_match, col_match, u, v, counters | {"method": method.name, "reason": f"{LAID_OUT}; {reason}"}

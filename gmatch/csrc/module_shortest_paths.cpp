@@ -534,6 +534,7 @@ class SmallSparseSolver {
     const CostRange<Entry> same{static_cast<Entry>(range.lowest), static_cast<Entry>(range.highest), false, false, false};
     if (!solve_plain(matrix, same, call_.maximize, cells_)) return false;
     if constexpr (!std::is_same_v<Dual, typename DenseCosts<Entry>::Dual>) make_integers();
+    if (IS_INTEGER && call_.rows == call_.columns) lower_column_duals();
     return true;
   }
 
@@ -544,6 +545,14 @@ class SmallSparseSolver {
       const Count whole = static_cast<Count>(*number);
       std::memcpy(number, &whole, sizeof whole);
     }
+  }
+
+  // So that v are at most 0, as sparse_shortest_path.hpp leaves them.
+  void lower_column_duals() const {
+    const SmallCells<Dual> found(cells_, call_.rows, call_.columns);
+    const Dual most = *std::max_element(found.v, found.v + call_.columns);
+    for (Vertex j = 0; j < call_.columns; ++j) found.v[j] -= most;
+    for (Vertex row = 0; row < call_.rows; ++row) found.u[row] += most;
   }
 
   template <class Entry, class Index>
