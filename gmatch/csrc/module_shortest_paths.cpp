@@ -558,7 +558,9 @@ class SmallSparseSolver {
   template <class Entry, class Index>
   bool solve_laid_out(const StoredMatrix<Cost, Index>& stored, bool turned, const CostRange<Cost>& range) const {
     Entry missing = 0;
-    if constexpr (!std::numeric_limits<Entry>::is_integer) missing = (call_.maximize ? -1 : 1) * std::numeric_limits<Entry>::infinity();
+    if constexpr (!std::numeric_limits<Entry>::is_integer) {
+      missing = (call_.maximize ? -1 : 1) * std::numeric_limits<Entry>::infinity();
+    }
     const auto memory = in_large_pages(Count{call_.rows} * call_.columns * sizeof(Entry));
     auto* const entries = reinterpret_cast<Entry*>(memory.get());
     const Found laid_out = lay_out(stored, turned, missing, entries);
@@ -582,7 +584,8 @@ class SmallSparseSolver {
     const HostTeam clock(0, 1, nullptr);
     Count now = clock.nanoseconds();
     using Costs = const SparseCosts<Cost, Vertex, Vertex>;
-    Costs costs{lines.num_lines, lines.num_places, lines.offsets.data(), lines.places.data(), lines.entries.data(), call_.maximize};
+    Costs costs{lines.num_lines,      lines.num_places,     lines.offsets.data(),
+                lines.places.data(), lines.entries.data(), call_.maximize};
     const bool transposed = call_.lines_are_columns != turned;
     SmallCells<Dual> found(cells_, call_.rows, call_.columns);
     const ShortestPathResult<Dual> result = found.result(transposed, nullptr);
@@ -621,9 +624,11 @@ SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCa
   const ArrayMemory &first = memory.first, &second = memory.second, &data = memory.data;
   const Py_ssize_t length = std::min(second.length(0), data.length(0));
   if (data.stride() != 1 || first.stride() != (compressed ? 1 : second.stride())) return SmallSolution::NONE_FOUND;
-  if (compressed ? first.length(0) != lines + 1 : first.length(0) != length || std::max(second.length(0), data.length(0)) != length)
-    return SmallSolution::NONE_FOUND;
-  StoredMatrix<Cost, Index> stored{lines, places, nullptr, nullptr, second.data<Index>(), second.stride(), data.data<Cost>(), length};
+  const bool fits = compressed ? first.length(0) == lines + 1
+                               : first.length(0) == length && std::max(second.length(0), data.length(0)) == length;
+  if (!fits) return SmallSolution::NONE_FOUND;
+  StoredMatrix<Cost, Index> stored{lines,           places,          nullptr,           nullptr, second.data<Index>(),
+                                   second.stride(), data.data<Cost>(), length};
   (compressed ? stored.offsets : stored.lines) = first.data<Index>();
   std::optional<nb::gil_scoped_release> others_may_run;
   if (std::min(lines, places) > VERY_SMALL_SIDE) others_may_run.emplace();
@@ -671,9 +676,11 @@ bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
 // Its arrays must be of `array_type`: other types may hide something.
 nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, nb::handle make_pairs,
                             nb::handle array_type, int storage, bool maximize, nb::handle costs) {
-  static PyObject *const shape_name = PyUnicode_InternFromString("shape"), *const data_name = PyUnicode_InternFromString("data"),
-                  *const coords_name = PyUnicode_InternFromString("coords"), *const indptr_name = PyUnicode_InternFromString("indptr"),
-                  *const indices_name = PyUnicode_InternFromString("indices");
+  static PyObject* const shape_name = PyUnicode_InternFromString("shape");
+  static PyObject* const data_name = PyUnicode_InternFromString("data");
+  static PyObject* const coords_name = PyUnicode_InternFromString("coords");
+  static PyObject* const indptr_name = PyUnicode_InternFromString("indptr");
+  static PyObject* const indices_name = PyUnicode_InternFromString("indices");
   const bool compressed = storage != static_cast<int>(Storage::COORDINATES);
   SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::COLUMNS), maximize};
   if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();

@@ -80,7 +80,8 @@ bool lies_dense(Array<const Offset> offsets, Array<const Column> columns, Array<
   return stored_matrix(offsets, columns, costs, num_columns).is_dense();
 }
 
-// Writes all pairs to a dense matrix, `missing` for those that are not stored. False if the arrays are no such matrix any more.
+// Writes all pairs to a dense matrix, `missing` for the pairs that are not stored. False if the arrays are no such matrix any
+// more.
 template <class Offset, class Column, class Cost, class Entry>
 bool lay_out_sparse(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
                     nb::ndarray<Entry, nb::ndim<2>, nb::c_contig, nb::device::cpu> to, Entry missing) {

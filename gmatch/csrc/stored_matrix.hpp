@@ -106,7 +106,8 @@ Found lay_out(const StoredMatrix<Cost, Index, Offset>& stored, bool turned, Entr
   }
   const Count places = stored.num_places;
   const auto put = [=](Vertex line, Vertex place, Cost entry) { to[line * places + place] = static_cast<Entry>(entry); };
-  if (stored.offsets != nullptr) return stored.visit_all([=](Vertex line) { std::fill_n(to + line * places, places, missing); }, put);
+  const auto fill = [=](Vertex line) { std::fill_n(to + line * places, places, missing); };
+  if (stored.offsets != nullptr) return stored.visit_all(fill, put);
   std::fill_n(to, stored.num_lines * places, missing);
   return stored.visit_all(nothing, put);
 }
@@ -175,7 +176,8 @@ struct OwnLines {
 // at once, so that it pays to look at some that are not stored: of a small square problem at all of them. Where columns may stay
 // free, a sparse search looks at little.
 inline bool is_best_laid_out(Count rows, Count columns, Count entries) {
-  constexpr Count FEW_PAIRS = 1 << 11, FEW_PAIRS_OF_SQUARE = 1 << 17, MANY_PAIRS = 1 << 25, FOR_EACH = 24, FOR_EACH_OF_MANY = 4;
+  constexpr Count FEW_PAIRS = 1 << 11, FEW_PAIRS_OF_SQUARE = 1 << 17, MANY_PAIRS = 1 << 25;
+  constexpr Count FOR_EACH = 24, FOR_EACH_OF_MANY = 4;
   const Count pairs = rows * columns;
   return pairs <= (rows == columns ? FEW_PAIRS_OF_SQUARE : FEW_PAIRS) ||
          pairs <= (pairs <= MANY_PAIRS ? FOR_EACH : FOR_EACH_OF_MANY) * entries;
