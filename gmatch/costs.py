@@ -214,6 +214,18 @@ class DenseCosts:
         vars(part).update(shape=part.array.shape, transposed=False)
         return part
 
+    @classmethod
+    def of_checked(
+        cls, array: Any, maximize: bool, lowest: int | float, highest: int | float, whole: bool
+    ) -> DenseCosts:
+        """Costs on the host that need no check, with rows for the side with fewer vertices; any may be forbidden."""
+        made = object.__new__(cls)
+        vars(made).update(
+            array=array, transposed=False, shape=array.shape, dtype=array.dtype, maximize=maximize, cost_limit=None,
+            limit=None, lowest=lowest, highest=highest, forbids=True, whole=whole, device="cpu",
+        )  # fmt: skip
+        return made
+
     def _with(self, array: Any, device: Device) -> DenseCosts:
         other = object.__new__(DenseCosts)
         vars(other).update(vars(self), array=array, device=device)

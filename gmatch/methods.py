@@ -350,8 +350,16 @@ class JV(_Method):
     searches turn out to take long, as for costs (i + 1) (j + 1), all begins anew from the prices of an auction
     (Bertsekas 1988). O(n**2 m) work at worst, O(n + m) memory beside the costs, and up to 16 MB for a copy of whole
     costs in 32 bits. For sparse costs Dijkstra has a heap and starts from many rows at once; where all columns are to
-    be matched and few costs tie, from an auction at once.
+    be matched and few costs tie, from an auction at once; ``"auto"`` solves them as dense costs where that is faster.
     """
+
+
+class SparseJV(JV):
+    """The method as ``"auto"`` runs it for sparse costs on the host: in a dense matrix where that is faster."""
+
+    @cached_property
+    def name(self) -> str:
+        return "jv"
 
 
 AssignmentMethod = Core | Tree | Classical | Munkres | JV
@@ -362,7 +370,8 @@ ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (
 """Every method of assignment with every choice of its options."""
 
 # Made once: so are their names.
-_JV, _CORE, _SERIAL_CORE, _TREE, _CLASSICAL = JV(), Core(), SerialCore(), Tree(), Classical()
+_JV, _SPARSE_JV, _TREE, _CLASSICAL = JV(), SparseJV(), Tree(), Classical()
+_CORE, _SERIAL_CORE = Core(), SerialCore()
 
 _ASSIGNMENT_BY_NAME: dict[str, AssignmentMethod] = {
     "jv": _JV,
@@ -384,6 +393,8 @@ def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: i
         return _TREE, "a batch of small problems"
     if _is_auto(method) and device == "gpu":
         return _CLASSICAL, "a batch of problems of many columns"
+    if _is_auto(method):
+        return _JV, ONE_CORE_REASON
     return assignment_method_of(method, device)
 
 
@@ -427,11 +438,13 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
 FEW_ROWS_ON_CPU = {"f": 1000, "i": 1500}
 FEW_ROWS_WITH_TIES_ON_CPU = 2500
 FEW_ROWS_REASON = "few rows: on one core shortest augmenting paths do least work"
+ONE_CORE_REASON = "on one core shortest augmenting paths do least work"
+LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
 
 
 def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
-        return _JV, "on one core shortest augmenting paths do least work"
+        return _SPARSE_JV, ONE_CORE_REASON
     if min(costs.shape) < FEW_ROWS_ON_CPU[costs.array.dtype.kind]:
         return _JV, FEW_ROWS_REASON
     if costs.values_per_row() <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:

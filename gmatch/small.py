@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array, csr_matrix
 
 from . import _native
 from .backends.cpu import counters_by_name
 from .errors import InvalidInput
-from .methods import FEW_ROWS_REASON, JV
+from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problem import BipartiteGraph
 from .result import Assignment, Matching, Status
 
@@ -72,7 +72,7 @@ def _field(name: str, cells: Any, rows: int, columns: int, type_of_costs: str, *
 
 def _stats(cells: Any, reason: str) -> dict[str, Any]:
     counters = ndarray(SMALL_COUNTERS, int64, cells)
-    augmentations, rows_scanned, dual_updates, entries_read, nanoseconds = counters.tolist()
+    augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size = counters.tolist()
     return {
         "method": "jv",
         "reason": reason,
@@ -81,7 +81,7 @@ def _stats(cells: Any, reason: str) -> dict[str, Any]:
         "team": "host",
         "threads": 1,
         "seconds": {"start": 0.0, "search": nanoseconds / 1e9, "augment": 0.0, "price": 0.0, "ties": 0.0},
-        "start_size": 0,
+        "start_size": start_size,
         "phases": augmentations,
         "levels": rows_scanned,
         "dual_steps": dual_updates,
@@ -101,6 +101,23 @@ lap_small, jv_small = (
 )
 """What `gmatch.lap(cost)` and `gmatch.lap(cost, method="jv")` return, minimizing and maximizing.
 None for costs that need the long way: large, of other types, or extreme."""
+
+
+def _sparse_solver(storage: int, maximize: bool) -> Callable[[Any], Assignment | None]:
+    make_field = partial(_field, reason=ONE_CORE_REASON)
+    make_field_of_laid_out = partial(_field, reason=f"{LAID_OUT}; {FEW_ROWS_REASON}")
+    return partial(
+        _native.lap_small_sparse, Assignment, make_field, make_field_of_laid_out, _pairs, ndarray, storage, maximize
+    )
+
+
+# By the type of a sparse matrix; numbered as `Storage` in csrc/module_shortest_paths.cpp.
+lap_small_sparse: dict[type, tuple[Callable[[Any], Assignment | None], ...]] = {
+    kind: tuple(_sparse_solver(storage, maximize) for maximize in (False, True))
+    for storage, kinds in enumerate(((csr_array, csr_matrix), (csc_array, csc_matrix), (coo_array, coo_matrix)))
+    for kind in kinds
+}
+"""The same as `lap_small`, of sparse matrices."""
 
 SOLVERS_OF_SMALL: dict[str | type, tuple[Callable[[npt.NDArray[Any]], Assignment | None], ...]] = {
     "auto": lap_small, "jv": jv_small, JV: jv_small,
@@ -123,16 +140,21 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(lap)
     def lap_small_first(cost: Any, **options: Any) -> Any:
         if type(cost) is ndarray:
-            solver = _solver_for(options) if options else lap_of_small
-            quick = None if solver is None else solver(cost)
-            if quick is not None:
-                return quick
-        return lap(cost, **options)
+            solver = _solver_for(options, SOLVERS_OF_SMALL) if options else lap_of_small
+        elif type(cost) in lap_small_sparse:
+            solvers = lap_small_sparse[type(cost)]
+            solver = _solver_for(options, {"auto": solvers}) if options else solvers[False]
+        else:
+            return lap(cost, **options)
+        quick = None if solver is None else solver(cost)
+        return lap(cost, **options) if quick is None else quick
 
     return lap_small_first
 
 
-def _solver_for(options: dict[str, Any]) -> Callable[[npt.NDArray[Any]], Assignment | None] | None:
+def _solver_for(
+    options: dict[str, Any], by_method: dict[Any, tuple[Callable[[Any], Assignment | None], ...]]
+) -> Callable[[Any], Assignment | None] | None:
     """That of small costs with these options of `lap`, if there is one; `lap` says what is wrong with them."""
     maximize, method = options.get("maximize", False), options.get("method", "auto")
     if maximize is not False and maximize is not True:
@@ -141,7 +163,7 @@ def _solver_for(options: dict[str, Any]) -> Callable[[npt.NDArray[Any]], Assignm
         if name != "maximize" and name != "method":
             if all(option is not taken for taken in TAKEN_BY_SMALL.get(name, ())):
                 return None
-    solvers = SOLVERS_OF_SMALL.get(method if type(method) is str else type(method))
+    solvers = by_method.get(method if type(method) is str else type(method))
     return None if solvers is None else solvers[maximize]
 
 

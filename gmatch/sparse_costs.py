@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 
+from . import _native
 from .backends import Device, backend_for, device_of
 from .certificate import row_of_each_entry
 from .costs import (
+    EXACT_IN_FLOAT64,
     MAX_VERTICES,
     SPREADS,
     WAY_OUT_OF_NAN,
@@ -284,6 +286,28 @@ class SparseCosts:
         vars(other).update(cost_limit=None, limit=None, dtype=self.data.dtype)
         return other
 
+    def laid_out(self) -> DenseCosts | None:
+        """The problem as the programs read it as a dense one, on the host; None where that is slower, or not exact."""
+        rows, columns = sorted(self.shape)
+        if not _native.is_best_laid_out(rows, columns, self.entries):
+            return None
+        arrays = self.indptr, self.indices, self.data
+        dtype, whole, has_all = self.data.dtype, self.data.dtype.kind == "i", self.entries == rows * columns
+        if whole and not has_all:  # only floats have a number for pairs that are not stored
+            if _largest_sum(self.lowest, self.highest, rows) >= EXACT_IN_FLOAT64:
+                return None
+            dtype = np.dtype(np.float64)
+        if has_all and _native.lies_dense(*arrays, columns):
+            matrix = self.data.reshape(rows, columns)
+        else:
+            matrix = np.empty((rows, columns), dtype)
+            missing = 0 if dtype.kind == "i" else -math.inf if self.maximize else math.inf
+            if not _native.lay_out_sparse(*arrays, matrix, missing):
+                raise InvalidInput(
+                    "cost must not be changed by another thread while it is read; it was, so give a copy"
+                )
+        return DenseCosts.of_checked(matrix, self.maximize, self.lowest, self.highest, whole)
+
     def stored_pairs(self, row_match: Any) -> Any:
         """Of a matching of the problem as the programs read it the pairs that are stored."""
         row_match = row_match.copy()
@@ -541,11 +565,16 @@ def _range(arrays: _Matrix, by_columns: bool, device: Device, maximize: bool) ->
     return (-highest, -lowest) if maximize else (lowest, highest)
 
 
+def _largest_sum(lowest: int | float, highest: int | float, pairs: int) -> int | float:
+    """More than any sum along a path of all pairs."""
+    return (SPREADS + 8 * pairs) * (highest - lowest) + max(-lowest, highest)
+
+
 def _refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pairs: int) -> None:
     """Raises if sums along a path of all pairs could leave the range of the duals' type."""
     spread, largest = highest - lowest, max(-lowest, highest)
     spreads = SPREADS + 8 * pairs
-    if dtype.kind == "i" and spreads * spread + largest >= 2**63 - 1:
+    if dtype.kind == "i" and _largest_sum(lowest, highest, pairs) >= 2**63 - 1:
         raise InvalidInput(
             f"sums of these costs could overflow int64: ({SPREADS} + 8 * pairs) * (highest - lowest) + the largest "
             f"magnitude must be below 2**63 - 1; got ({SPREADS} + 8 * {pairs}) * {spread} + {largest}; divide by "

@@ -140,6 +140,7 @@ def solve_by_tiers(
         problem, found, reward = _least(costs, numbers, max(int(abs(numbers).max()), 1), allowed, must, run, False)
         counters = _sum(counters, found[4]) if counters else found[4]
         if counters["size"] < rows:
+            counters.pop("entries", None)
             return *found[:2], found[2].astype(costs.dual_type), found[3].astype(costs.dual_type), counters
         y, z = found[2], found[3] + xp.where(must, reward, 0)
         tiers.append(Tier(value, y, z))
@@ -156,6 +157,7 @@ def solve_by_tiers(
             next_split = _split(rests, allowed, rows)
     if settle is not None:
         counters["rows_with_choice"] = settle(problem, found)
+    counters.pop("entries", None)  # they are rests
     row_match, col_match, u, v, _ = found
     exact = ExactDuals(tuple(tiers), u, v + xp.where(must, reward, 0))
     return row_match, col_match, exact.nearest_u(), exact.nearest_v(), counters | {"exact": exact}

@@ -9,7 +9,19 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Classical, Core, Mixed, Munkres, PothenFan, SerialCore, Tree
+from ..methods import (
+    JV,
+    LAID_OUT,
+    Classical,
+    Core,
+    Mixed,
+    Munkres,
+    PothenFan,
+    SerialCore,
+    SparseJV,
+    Tree,
+    assignment_method_of,
+)
 
 if TYPE_CHECKING:
     from ..batch import CostBatch
@@ -226,6 +238,9 @@ def assign_sparse(
     costs: SparseCosts, method: AssignmentMethod, start: int, row_match: Any, v: Any, threads: int | None
 ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
     """As `assign`, for sparse costs."""
+    laid_out = costs.laid_out() if isinstance(method, SparseJV) else None
+    if laid_out is not None:
+        return _assign_laid_out(laid_out, costs.dual_type, start, row_match, v, threads)
     rows, columns = sorted(costs.shape)
     has_duals = v is not None and rows == columns
     row_match = np.full(rows, -1, np.int32) if row_match is None else row_match
@@ -249,3 +264,20 @@ def assign_sparse(
         raise BackendUnavailable(str(error)) from None
     counters = counters_of_assignment(report, journal, "host", team_size)
     return row_match, col_match, u, v, counters
+
+
+def _assign_laid_out(
+    costs: DenseCosts, dual_type: type, start: int, row_match: Any, v: Any, threads: int | None
+) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    """Solves sparse costs as dense ones; the counters say by which method, and why."""
+    thread_count(threads, 0)
+    method, reason = assignment_method_of("auto", NAME, costs)
+    v = None if v is None else v.astype(costs.dual_type, copy=False)
+    row_match, col_match, u, v, counters = assign(costs, method, start, row_match, v, threads)
+    u, v = (dual.astype(dual_type, copy=False) for dual in (u, v))
+    if dual_type is np.int64 and len(u) == len(v):  # so that v are at most 0, as sparse methods leave them
+        most = v.max()
+        u, v = u + most, v - most
+    if counters["size"] == len(row_match):
+        counters["entries"] = entry_of_each_row(costs.array, row_match)
+    return row_match, col_match, u, v, counters | {"method": method.name, "reason": f"{LAID_OUT}; {reason}"}

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <exception>
 #include <limits>
 #include <optional>
@@ -13,6 +14,9 @@
 #include "magnitudes.hpp"
 #include "module.hpp"
 #include "shortest_path.hpp"
+#include "sparse_costs.cuh"
+#include "sparse_shortest_path.hpp"
+#include "stored_matrix.hpp"
 
 namespace {
 
@@ -107,6 +111,8 @@ nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
 
 // Rows or columns of a small problem, whichever are fewer, at most; and of one that other Python threads wait for.
 constexpr Vertex SMALL_SIDE = 512, VERY_SMALL_SIDE = 64;
+// The same of a sparse one.
+constexpr Vertex SMALL_SPARSE_SIDE = 999, MOST_SMALL_SIDE = SMALL_SPARSE_SIDE;
 
 // The range of the finite entries of a matrix, and what else it holds.
 template <class Cost>
@@ -241,7 +247,9 @@ void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count col
 // What a small call leaves in one piece of memory, cells of 8 bytes, so that it costs no more than it must; Python takes it
 // apart when it is asked for: these counters; the rows, the columns and the costs of the pairs, in the order of the rows; u, v,
 // row_match and col_match; and at the very end the columns of the pairs again, in half a cell each.
-enum SmallCounter { small_augmentations, small_rows_scanned, small_dual_updates, small_entries_read, small_ns, SMALL_COUNTERS };
+enum SmallCounter {
+  small_augmentations, small_rows_scanned, small_dual_updates, small_entries_read, small_ns, small_start_size, SMALL_COUNTERS
+};
 
 // A small matrix where it lies; rows first, strides in entries.
 template <class Cost>
@@ -252,8 +260,6 @@ struct SmallMatrix {
 
   Vertex fewer() const { return std::min(shape[0], shape[1]); }
   Vertex more() const { return std::max(shape[0], shape[1]); }
-  // A pair is three cells and a half, rows and columns have a dual each, and half a cell for their mates.
-  Count bytes() const { return 8 * (SMALL_COUNTERS + 3 * fewer() + fewer() + more()) + 4 * (fewer() + more() + fewer()); }
 };
 
 // What a small call is asked for.
@@ -279,56 +285,95 @@ bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& 
   });
 }
 
-// Fills the cells; false for costs that need a second look, or have no assignment; and for equal ones, unless they may be that.
+// Where in the cells a small call leaves what it finds.
+template <class Dual>
+struct SmallCells {
+  Count* counters;
+  Count *pair_rows, *pair_columns;
+  Dual *pair_costs, *u, *v;
+  Vertex *row_match, *col_match, *pair_columns_32;
+
+  SmallCells(Count* cells, Vertex rows, Vertex columns) : counters(cells) {
+    const Vertex fewer = std::min(rows, columns);
+    pair_rows = cells + SMALL_COUNTERS;
+    pair_columns = pair_rows + fewer;
+    pair_costs = reinterpret_cast<Dual*>(pair_columns + fewer);
+    u = pair_costs + fewer;
+    v = u + rows;
+    row_match = reinterpret_cast<Vertex*>(v + columns);
+    col_match = row_match + rows;
+    pair_columns_32 = col_match + columns;
+  }
+
+  // What a solver writes, for which columns are rows if the problem is transposed.
+  ShortestPathResult<Dual> result(bool transposed, bool* in_witness) const {
+    if (transposed) return {v, u, col_match, row_match, in_witness};
+    return {u, v, row_match, col_match, in_witness};
+  }
+
+  // The pairs in the order of the rows. entry(row, column) is that of a pair.
+  template <class EntryOf>
+  void note_pairs(Vertex rows, const EntryOf& entry) {
+    Count* to = pair_rows;
+    for (Vertex row = 0; row < rows; ++row) {
+      const Vertex column = row_match[row];
+      if (column == NONE) continue;
+      const Count k = to - pair_rows;
+      *to++ = row;
+      pair_columns[k] = pair_columns_32[k] = column;
+      pair_costs[k] = static_cast<Dual>(entry(row, column));
+    }
+  }
+
+  template <class Counters>
+  void note_counters(const Counters& counted, Count start_size, Count ns) {
+    counters[small_augmentations] = counted.augmentations;
+    counters[small_rows_scanned] = counted.rows_scanned;
+    counters[small_dual_updates] = counted.dual_updates;
+    counters[small_entries_read] = counted.entries_read;
+    counters[small_ns] = ns;
+    counters[small_start_size] = start_size;
+  }
+};
+
+// Fills the cells; false if there is no assignment, or if the duals need a second look, which those
+// of exact costs, such as integers, do not. The costs are plain.
 template <class Cost>
-bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells) {
+bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, bool maximize, bool exact, Count* cells) {
   using Dual = typename DenseCosts<Cost>::Dual;
   const auto [rows, columns] = given.shape;
-  CostRange<Cost> range = empty_range<Cost>();
-  add_rows(range, given.entries, rows, columns, given.stride[0], given.stride[1]);
-  if (!is_plain(range, call)) return false;
-
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
   const bool transposed = rows > columns || (rows == columns && std::abs(given.stride[0]) < std::abs(given.stride[1]));
   const Vertex fewer = given.fewer();
   const DenseCosts<Cost> costs{fewer, given.more(), given.entries, given.stride[transposed], given.stride[!transposed],
-                               call.maximize, DenseCosts<Cost>::infinite()};
-  Count* pair_rows = cells + SMALL_COUNTERS;
-  Count* pair_columns = pair_rows + fewer;
-  Dual* pair_costs = reinterpret_cast<Dual*>(pair_columns + fewer);
-  Dual* u = pair_costs + fewer;
-  Dual* v = u + rows;
-  Vertex* row_match = reinterpret_cast<Vertex*>(v + columns);
-  Vertex* col_match = row_match + rows;
-  Vertex* pair_columns_32 = col_match + columns;
-  bool in_witness[SMALL_SIDE];
+                               maximize, DenseCosts<Cost>::infinite()};
+  SmallCells<Dual> found(cells, rows, columns);
+  bool in_witness[MOST_SMALL_SIDE];
   ShortestPathCounters counted{};
-  const ShortestPathResult<Dual> result = transposed
-                                              ? ShortestPathResult<Dual>{v, u, col_match, row_match, in_witness}
-                                              : ShortestPathResult<Dual>{u, v, row_match, col_match, in_witness};
   const Dual lowest = static_cast<Dual>(range.lowest), highest = static_cast<Dual>(range.highest);
-  const Vertex matched = solve_by_shortest_paths(
-      costs, {call.maximize ? -highest : lowest, call.maximize ? -lowest : highest, false, false}, result, counted);
+  const Vertex matched =
+      solve_by_shortest_paths(costs, {maximize ? -highest : lowest, maximize ? -lowest : highest, false, false},
+                              found.result(transposed, in_witness), counted);
   if (matched < fewer) return false;
   if constexpr (std::is_floating_point_v<Cost>) {
-    if (hides_costs(costs, result, call.maximize ? -highest : lowest, call.maximize ? -lowest : highest)) {
+    if (!exact && hides_costs(costs, found.result(transposed, in_witness), maximize ? -highest : lowest, maximize ? -lowest : highest)) {
       return false;
     }
   }
-  for (Vertex row = 0; row < rows; ++row) {
-    const Vertex column = row_match[row];
-    if (column == NONE) continue;
-    *pair_rows++ = row;
-    *pair_columns++ = *pair_columns_32++ = column;
-    *pair_costs++ = static_cast<Dual>(given.entries[row * given.stride[0] + column * given.stride[1]]);
-  }
-  cells[small_augmentations] = counted.augmentations;
-  cells[small_rows_scanned] = counted.rows_scanned;
-  cells[small_dual_updates] = counted.dual_updates;
-  cells[small_entries_read] = counted.entries_read;
-  cells[small_ns] = lap(clock, now);
+  found.note_pairs(rows, [&](Vertex row, Vertex column) {
+    return given.entries[row * given.stride[0] + column * given.stride[1]];
+  });
+  found.note_counters(counted, 0, lap(clock, now));
   return true;
+}
+
+// The same of any costs; false also for those that need a second look, and for equal ones, unless they may be that.
+template <class Cost>
+bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells) {
+  CostRange<Cost> range = empty_range<Cost>();
+  add_rows(range, given.entries, given.shape[0], given.shape[1], given.stride[0], given.stride[1]);
+  return is_plain(range, call) && solve_plain(given, range, call.maximize, false, cells);
 }
 
 // The memory of a NumPy array, by Python's own protocol: small calls have no time for nanobind's arrays.
@@ -348,6 +393,15 @@ class ArrayMemory {
     const Py_ssize_t fewer = std::min(view_.shape[0], view_.shape[1]), more = std::max(view_.shape[0], view_.shape[1]);
     return fewer > 0 && fewer <= SMALL_SIDE && fewer + more <= 4 * SMALL_SIDE && view_.itemsize > 0 && lies_on_entries();
   }
+  bool is_list() const {
+    if (!is_there_ || view_.ndim != 1 || view_.itemsize <= 0) return false;
+    const auto address = static_cast<Py_ssize_t>(reinterpret_cast<std::uintptr_t>(view_.buf));
+    return (address | view_.strides[0]) % view_.itemsize == 0;
+  }
+  // Of a list, in entries.
+  Py_ssize_t stride() const { return view_.strides[0] / view_.itemsize; }
+  template <class T>
+  const T* data() const { return static_cast<const T*>(view_.buf); }
   // Its type in the letters of Python's struct, or zero for one that is not of one letter: of another order of bytes, too.
   char type() const { return view_.format[0] != 0 && view_.format[1] == 0 ? view_.format[0] : '\0'; }
   Py_ssize_t entry_size() const { return view_.itemsize; }
@@ -369,19 +423,28 @@ class ArrayMemory {
   const bool is_there_;
 };
 
+// The cells of a matrix, as a bytearray. A pair is three cells and a half, rows and columns have a dual each, and half a cell
+// for their mates.
+nb::object new_cells(Count rows, Count columns) {
+  const Count pairs = std::min(rows, columns), vertices = rows + columns;
+  nb::object cells = nb::steal(
+      PyByteArray_FromStringAndSize(nullptr, 8 * (SMALL_COUNTERS + 3 * pairs + vertices) + 4 * (vertices + pairs)));
+  if (!cells.is_valid()) throw nb::python_error();
+  return cells;
+}
+Count* first_of(nb::handle cells) { return reinterpret_cast<Count*>(PyByteArray_AsString(cells.ptr())); }
+
 template <class Cost>
 nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call) {
-  nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, given.bytes()));
-  if (!cells.is_valid()) throw nb::python_error();
-  auto* first = reinterpret_cast<Count*>(PyByteArray_AsString(cells.ptr()));
+  nb::object cells = new_cells(given.shape[0], given.shape[1]);
   std::optional<nb::gil_scoped_release> others_may_run;
   if (given.fewer() > VERY_SMALL_SIDE) others_may_run.emplace();
-  const bool solved = solve_small(given, call, first);
+  const bool solved = solve_small(given, call, first_of(cells));
   others_may_run.reset();
   return solved ? cells : nb::none();
 }
 
-// The cells of a matrix of costs, as a bytearray. None: costs that are large, of another type, equal, though they may not be, or
+// The cells of a matrix of costs. None: costs that are large, of another type, equal, though they may not be, or
 // need a second look, or have no assignment.
 nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call) {
   if (!memory.is_small_matrix()) return nb::none();
@@ -397,22 +460,278 @@ nb::object assign_small(nb::handle costs, bool maximize, bool may_be_equal) {
 }
 
 // A result of Python's type `kind` that makes its fields later, see gmatch/result.py.
-nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize, nb::handle costs) {
+nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize,
+                        const nb::tuple& arguments) {
   static PyObject* const later_name = PyUnicode_InternFromString("_later");
   static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
-  const ArrayMemory memory(costs);
-  nb::object cells = assign_small_for(memory, {maximize, true});
-  if (cells.is_none()) return cells;
-  const char type[] = {memory.type(), 0};
   nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
   if (!result.is_valid()) throw nb::python_error();
-  const nb::tuple later =
-      nb::make_tuple(make_field, make_pairs, nb::make_tuple(cells, memory.length(0), memory.length(1), type));
+  const nb::tuple later = nb::make_tuple(make_field, make_pairs, arguments);
   // The type is frozen for all others. It minimizes by default.
   bool is_set = PyObject_GenericSetAttr(result.ptr(), later_name, later.ptr()) == 0;
   if (maximize) is_set = is_set && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) == 0;
   if (!is_set) throw nb::python_error();
   return result;
+}
+
+nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize, nb::handle costs) {
+  const ArrayMemory memory(costs);
+  nb::object cells = assign_small_for(memory, {maximize, true});
+  if (cells.is_none()) return cells;
+  const char type[] = {memory.type(), 0};
+  return later_result(kind, make_field, make_pairs, maximize,
+                      nb::make_tuple(cells, memory.length(0), memory.length(1), type));
+}
+
+// How a sparse matrix is stored, by the number that gmatch/small.py gives it.
+enum class Storage { ROWS, COLUMNS, COORDINATES };
+
+// A small sparse problem, and what is asked for.
+struct SmallSparseCall {
+  Vertex rows, columns;
+  bool lines_are_columns, maximize;
+};
+
+// What solved it: nothing, the sparse method, or the dense one.
+enum class SmallSolution { NONE_FOUND, SPARSE, LAID_OUT };
+
+// Whether integers of this range, and sums along a path of all pairs, stay below a bound.
+template <class Cost>
+bool sums_stay_below(double bound, const CostRange<Cost>& range, Vertex pairs) {
+  const double lowest = static_cast<double>(range.lowest), highest = static_cast<double>(range.highest);
+  return (32 + 8.0 * pairs) * (highest - lowest) + std::max(-lowest, highest) < bound;
+}
+
+// Each solver fills the cells; false for what needs the long way, which says what is wrong with it, if anything is.
+template <class Cost>
+class SmallSparseSolver {
+ public:
+  SmallSparseSolver(const SmallSparseCall& call, Count* cells)
+      : call_(call), cells_(cells), fewer_(std::min(call.rows, call.columns)) {}
+
+  template <class Index>
+  SmallSolution solve(StoredMatrix<Cost, Index> stored) const {
+    const Count pairs = Count{call_.rows} * call_.columns;
+    if (stored.offsets != nullptr) {
+      const Count length = read_once(stored.offsets + stored.num_lines);
+      if (length > stored.length) return SmallSolution::NONE_FOUND;
+      stored.length = length;
+    }
+    if (stored.length < fewer_ || stored.length > pairs) return SmallSolution::NONE_FOUND;
+    CostRange<Cost> range = empty_range<Cost>();
+    add_row(range, stored.entries, stored.length, 1);
+    if (!is_plain_here(range)) return SmallSolution::NONE_FOUND;
+
+    const bool has_all = stored.length == pairs, turned = stored.num_lines > stored.num_places;
+    const bool fits = has_all || !IS_INTEGER || sums_stay_below(0x1p53, range, fewer_);
+    if (!fits || !is_best_laid_out(call_.rows, call_.columns, stored.length)) {
+      return solve_sparse(stored, turned) ? SmallSolution::SPARSE : SmallSolution::NONE_FOUND;
+    }
+    const bool solved = has_all && !turned && stored.is_dense() ? solve_dense(stored.entries, false, range)
+                        : has_all                               ? solve_laid_out<Cost>(stored, turned, range)
+                                                                : solve_laid_out<Marked>(stored, turned, range);
+    return solved ? SmallSolution::LAID_OUT : SmallSolution::NONE_FOUND;
+  }
+
+ private:
+  using Dual = typename DenseCosts<Cost>::Dual;
+  static constexpr bool IS_INTEGER = std::numeric_limits<Cost>::is_integer;
+  // Entries of a type that marks pairs that are not stored.
+  using Marked = std::conditional_t<IS_INTEGER, double, Cost>;
+
+  bool is_plain_here(const CostRange<Cost>& range) const {
+    return is_plain(range, {call_.maximize, true}) && (!IS_INTEGER || sums_stay_below(0x1p62, range, fewer_));
+  }
+
+  // `entries` are those of all pairs, line by line of the matrix as it is stored, or place by place if it is turned.
+  template <class Entry>
+  bool solve_dense(const Entry* entries, bool turned, const CostRange<Cost>& range) const {
+    const bool by_columns = call_.lines_are_columns != turned;
+    const SmallMatrix<Entry> matrix{entries,
+                                    {call_.rows, call_.columns},
+                                    {by_columns ? 1 : call_.columns, by_columns ? call_.rows : 1}};
+    const CostRange<Entry> same{static_cast<Entry>(range.lowest), static_cast<Entry>(range.highest), false, false, false};
+    if (!solve_plain(matrix, same, call_.maximize, IS_INTEGER, cells_)) return false;
+    if constexpr (!std::is_same_v<Dual, typename DenseCosts<Entry>::Dual>) make_integers();
+    if (IS_INTEGER && call_.rows == call_.columns) lower_column_duals();
+    return true;
+  }
+
+  // What was found in doubles.
+  void make_integers() const {
+    const SmallCells<double> found(cells_, call_.rows, call_.columns);
+    for (double* number = found.pair_costs; number != found.v + call_.columns; ++number) {
+      const Count whole = static_cast<Count>(*number);
+      std::memcpy(number, &whole, sizeof whole);
+    }
+  }
+
+  // So that v are at most 0, as sparse_shortest_path.hpp leaves them.
+  void lower_column_duals() const {
+    const SmallCells<Dual> found(cells_, call_.rows, call_.columns);
+    const Dual most = *std::max_element(found.v, found.v + call_.columns);
+    for (Vertex j = 0; j < call_.columns; ++j) found.v[j] -= most;
+    for (Vertex row = 0; row < call_.rows; ++row) found.u[row] += most;
+  }
+
+  template <class Entry, class Index>
+  bool solve_laid_out(const StoredMatrix<Cost, Index>& stored, bool turned, const CostRange<Cost>& range) const {
+    Entry missing = 0;
+    if constexpr (!std::numeric_limits<Entry>::is_integer) {
+      missing = (call_.maximize ? -1 : 1) * std::numeric_limits<Entry>::infinity();
+    }
+    const auto memory = in_large_pages(Count{call_.rows} * call_.columns * sizeof(Entry));
+    auto* const entries = reinterpret_cast<Entry*>(memory.get());
+    const Found laid_out = lay_out(stored, turned, missing, entries);
+    if (laid_out == Found::NO_MATRIX) return false;
+    if (laid_out == Found::UNSORTED) {
+      OwnLines<Cost> lines;
+      if (!lines.copy(stored, turned)) return false;
+      lay_out(lines.stored(), false, missing, entries);
+    }
+    return solve_dense<Entry>(entries, turned, range);
+  }
+
+  template <class Index>
+  bool solve_sparse(const StoredMatrix<Cost, Index>& stored, bool turned) const {
+    OwnLines<Cost> lines;
+    if (!lines.copy(stored, turned)) return false;
+    CostRange<Cost> range = empty_range<Cost>();
+    add_row(range, lines.entries.data(), static_cast<Count>(lines.entries.size()), 1);
+    if (!is_plain_here(range)) return false;
+
+    const HostTeam clock(0, 1, nullptr);
+    Count now = clock.nanoseconds();
+    using Costs = const SparseCosts<Cost, Vertex, Vertex>;
+    Costs costs{lines.num_lines,      lines.num_places,     lines.offsets.data(),
+                lines.places.data(), lines.entries.data(), call_.maximize};
+    const bool transposed = call_.lines_are_columns != turned;
+    SmallCells<Dual> found(cells_, call_.rows, call_.columns);
+    const ShortestPathResult<Dual> result = found.result(transposed, nullptr);
+    SparseShortestPathCounters counted{};
+    SparseShortestPathSolver<Costs> solver(costs, counted);
+    if (solver.solve(false, result.row_match, result.col_match, result.u, result.v) < fewer_) return false;
+    if constexpr (!IS_INTEGER) {
+      const double lowest = call_.maximize ? -range.highest : range.lowest, highest = call_.maximize ? -range.lowest : range.highest;
+      const double largest =
+          std::max(largest_magnitude(result.u, lines.num_lines), largest_magnitude(result.v, lines.num_places));
+      const auto cost_of = [&](Vertex row) { return lines.entry(row, result.row_match[row]); };
+      if (duals_hide_costs(lines.num_lines, largest, lowest, highest, cost_of)) return false;
+    }
+    found.note_pairs(call_.rows, [&](Vertex row, Vertex column) {
+      return transposed ? lines.entry(column, row) : lines.entry(row, column);
+    });
+    found.note_counters(counted, counted.start_size, lap(clock, now));
+    return true;
+  }
+
+  const SmallSparseCall& call_;
+  Count* const cells_;
+  const Vertex fewer_;
+};
+
+// The arrays of a sparse matrix, in the order of its constructor.
+struct SparseMemory {
+  const ArrayMemory first, second, data;
+
+  bool is_list() const { return first.is_list() && second.is_list() && data.is_list(); }
+  bool has_indices_of(Py_ssize_t size) const {
+    const auto is_index = [=](const ArrayMemory& memory) {
+      const char type = memory.type();
+      return (type == 'i' || type == 'l' || type == 'q') && memory.entry_size() == size;
+    };
+    return is_index(first) && is_index(second);
+  }
+};
+
+template <class Cost, class Index>
+SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCall& call, bool compressed, Count* cells) {
+  const auto [lines, places] = call.lines_are_columns ? std::pair(call.columns, call.rows) : std::pair(call.rows, call.columns);
+  const ArrayMemory &first = memory.first, &second = memory.second, &data = memory.data;
+  const Py_ssize_t length = std::min(second.length(0), data.length(0));
+  if (data.stride() != 1 || first.stride() != (compressed ? 1 : second.stride())) return SmallSolution::NONE_FOUND;
+  const bool fits = compressed ? first.length(0) == lines + 1
+                               : first.length(0) == length && std::max(second.length(0), data.length(0)) == length;
+  if (!fits) return SmallSolution::NONE_FOUND;
+  StoredMatrix<Cost, Index> stored{lines,           places,          nullptr,           nullptr, second.data<Index>(),
+                                   second.stride(), data.data<Cost>(), length};
+  (compressed ? stored.offsets : stored.lines) = first.data<Index>();
+  std::optional<nb::gil_scoped_release> others_may_run;
+  if (std::min(lines, places) > VERY_SMALL_SIDE) others_may_run.emplace();
+  return SmallSparseSolver<Cost>(call, cells).solve(stored);
+}
+
+template <class Cost>
+SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCall& call, bool compressed, Count* cells) {
+  if (memory.has_indices_of(4)) return solve_small_sparse<Cost, std::int32_t>(memory, call, compressed, cells);
+  if (memory.has_indices_of(8)) return solve_small_sparse<Cost, Count>(memory, call, compressed, cells);
+  return SmallSolution::NONE_FOUND;
+}
+
+SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCall& call, bool compressed, Count* cells) {
+  const char type = memory.data.type();
+  if (type == 'd') return solve_small_sparse<double>(memory, call, compressed, cells);
+  if (type == 'f') return solve_small_sparse<float>(memory, call, compressed, cells);
+  if (type != 'i' && type != 'l' && type != 'q') return SmallSolution::NONE_FOUND;
+  if (memory.data.entry_size() == 4) return solve_small_sparse<std::int32_t>(memory, call, compressed, cells);
+  return solve_small_sparse<Count>(memory, call, compressed, cells);
+}
+
+// An attribute of a Python object, which can be anything; not valid if there is none.
+nb::object attribute(nb::handle object, PyObject* name) {
+  nb::object found = nb::steal(PyObject_GetAttr(object.ptr(), name));
+  if (!found.is_valid()) PyErr_Clear();
+  return found;
+}
+
+bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
+  if (!shape.is_valid() || !PyTuple_Check(shape.ptr()) || PyTuple_Size(shape.ptr()) != 2) return false;
+  Vertex* const to[] = {rows, columns};
+  for (int side = 0; side < 2; ++side) {
+    PyObject* const given = PyTuple_GetItem(shape.ptr(), side);
+    if (!PyLong_Check(given)) return false;
+    const long long length = PyLong_AsLongLong(given);
+    if (length == -1) PyErr_Clear();
+    if (length < 1 || length > 4 * SMALL_SPARSE_SIDE) return false;
+    *to[side] = static_cast<Vertex>(length);
+  }
+  return std::min(*rows, *columns) <= SMALL_SPARSE_SIDE;
+}
+
+// As lap_small, for a sparse matrix of SciPy; its fields are made otherwise if it was laid out.
+// Its arrays must be of `array_type`: other types may hide something.
+nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, nb::handle make_pairs,
+                            nb::handle array_type, int storage, bool maximize, nb::handle costs) {
+  static PyObject* const shape_name = PyUnicode_InternFromString("shape");
+  static PyObject* const data_name = PyUnicode_InternFromString("data");
+  static PyObject* const coords_name = PyUnicode_InternFromString("coords");
+  static PyObject* const indptr_name = PyUnicode_InternFromString("indptr");
+  static PyObject* const indices_name = PyUnicode_InternFromString("indices");
+  const bool compressed = storage != static_cast<int>(Storage::COORDINATES);
+  SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::COLUMNS), maximize};
+  if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
+  nb::object first, second;
+  if (compressed) {
+    first = attribute(costs, indptr_name);
+    second = attribute(costs, indices_name);
+  } else {
+    const nb::object coords = attribute(costs, coords_name);
+    if (!coords.is_valid() || !PyTuple_Check(coords.ptr()) || PyTuple_Size(coords.ptr()) != 2) return nb::none();
+    first = nb::borrow(PyTuple_GetItem(coords.ptr(), 0));
+    second = nb::borrow(PyTuple_GetItem(coords.ptr(), 1));
+  }
+  const nb::object data = attribute(costs, data_name);
+  for (const nb::object& array : {first, second, data}) {
+    if (!array.is_valid() || (PyObject*)Py_TYPE(array.ptr()) != array_type.ptr()) return nb::none();
+  }
+  const SparseMemory memory{ArrayMemory(first), ArrayMemory(second), ArrayMemory(data)};
+  if (!memory.is_list()) return nb::none();
+  const nb::object cells = new_cells(call.rows, call.columns);
+  const SmallSolution solved = solve_small_sparse(memory, call, compressed, first_of(cells));
+  if (solved == SmallSolution::NONE_FOUND) return nb::none();
+  const char type[] = {memory.data.type(), 0};
+  return later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field, make_pairs, maximize,
+                      nb::make_tuple(cells, call.rows, call.columns, type));
 }
 
 // Independent problems, each by one thread: the threads take the next one in turn.
@@ -501,10 +820,11 @@ nb::tuple inspect_costs(CostMatrix<Cost> costs, int threads) {
     const nb::gil_scoped_release release;
     // Along the rows as they lie in memory; a matrix in one piece is one long row, cut into pieces that are worth a call.
     constexpr Count PIECE = 1 << 16;
-    const bool by_columns = std::abs(costs.stride(0)) < std::abs(costs.stride(1));
+    // A row that NumPy made of a list has no stride.
+    const bool by_columns = costs.shape(0) > 1 && std::abs(costs.stride(0)) < std::abs(costs.stride(1));
     const int row = by_columns ? 1 : 0, column = 1 - row;
     Count rows = costs.shape(row), columns = costs.shape(column), row_stride = costs.stride(row), last = columns;
-    if (costs.stride(column) == 1 && row_stride == columns) {
+    if (costs.stride(column) == 1 && (rows == 1 || row_stride == columns)) {
       const Count entries = rows * columns;
       columns = row_stride = PIECE;
       rows = (entries + PIECE - 1) / PIECE;
@@ -552,6 +872,8 @@ void define_shortest_paths(nb::module_& m) {
   define_shortest_paths_for<double>(m);
   m.def("assign_small", &assign_small, "costs"_a, "maximize"_a, "may_be_equal"_a);
   m.def("lap_small", &lap_small, "kind"_a, "make_field"_a, "make_pairs"_a, "maximize"_a, "costs"_a);
+  m.def("lap_small_sparse", &lap_small_sparse, "kind"_a, "make_field"_a, "make_field_of_laid_out"_a, "make_pairs"_a, "array_type"_a, "storage"_a,
+        "maximize"_a, "costs"_a);
   m.attr("SMALL_COUNTERS") = static_cast<int>(SMALL_COUNTERS);
   m.attr("SMALL_SIDE") = SMALL_SIDE;
 }

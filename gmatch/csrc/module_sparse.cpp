@@ -3,6 +3,7 @@
 #include "sparse_assignment.cuh"
 #include "sparse_rows.cuh"
 #include "sparse_shortest_path.hpp"
+#include "stored_matrix.hpp"
 
 namespace {
 
@@ -66,6 +67,31 @@ nb::dict assign_sparse_jv(Array<const Offset> offsets, Array<const Column> colum
 }
 
 template <class Offset, class Column, class Cost>
+StoredMatrix<Cost, Column, Offset> stored_matrix(const Array<const Offset>& offsets, const Array<const Column>& columns,
+                                                 const Array<const Cost>& costs, int num_columns) {
+  const Count length = std::min(columns.shape(0), costs.shape(0));
+  return {static_cast<Vertex>(offsets.shape(0)) - 1, num_columns, offsets.data(), nullptr, columns.data(), 1, costs.data(), length};
+}
+
+// Whether the entries lie in memory as those of a dense matrix do.
+template <class Offset, class Column, class Cost>
+bool lies_dense(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs, int num_columns) {
+  const nb::gil_scoped_release release;
+  return stored_matrix(offsets, columns, costs, num_columns).is_dense();
+}
+
+// Writes all pairs to a dense matrix, `missing` for the pairs that are not stored. False if the arrays are no such matrix any
+// more.
+template <class Offset, class Column, class Cost, class Entry>
+bool lay_out_sparse(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
+                    nb::ndarray<Entry, nb::ndim<2>, nb::c_contig, nb::device::cpu> to, Entry missing) {
+  if (to.shape(0) + 1 != offsets.shape(0)) return false;
+  const nb::gil_scoped_release release;
+  const auto stored = stored_matrix(offsets, columns, costs, static_cast<int>(to.shape(1)));
+  return lay_out(stored, false, missing, to.data()) != Found::NO_MATRIX;
+}
+
+template <class Offset, class Column, class Cost>
 nb::tuple assign_sparse_tree(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
                              bool maximize, Array<Vertex> row_match, Array<Vertex> col_match,
                              Array<typename DualOf<Cost>::type> u, Array<typename DualOf<Cost>::type> v,
@@ -83,8 +109,18 @@ Count gpu_sparse_assignment_workspace_size(int num_rows, int num_columns) {
                                                                             nullptr, false});
 }
 
+template <class Offset, class Column, class Cost, class Entry>
+void define_lay_out_for(nb::module_& m) {
+  m.def("lay_out_sparse", &lay_out_sparse<Offset, Column, Cost, Entry>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
+        "costs"_a.noconvert(), "to"_a.noconvert(), "missing"_a);
+}
+
 template <class Offset, class Column, class Cost>
 void define_sparse_assignment_for(nb::module_& m) {
+  m.def("lies_dense", &lies_dense<Offset, Column, Cost>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
+        "costs"_a.noconvert(), "num_columns"_a);
+  define_lay_out_for<Offset, Column, Cost, Cost>(m);
+  if constexpr (std::numeric_limits<Cost>::is_integer) define_lay_out_for<Offset, Column, Cost, double>(m);
   m.def("assign_sparse_jv", &assign_sparse_jv<Offset, Column, Cost>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
         "costs"_a.noconvert(), "maximize"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(),
         "v"_a.noconvert(), "has_duals"_a);
@@ -112,5 +148,6 @@ void define_sparse_assignment(nb::module_& m) {
   define_sparse_for<std::int32_t, std::int32_t>(m);
   define_sparse_for<std::int64_t, std::int32_t>(m);
   define_sparse_for<std::int64_t, std::int64_t>(m);
+  m.def("is_best_laid_out", &is_best_laid_out, "rows"_a, "columns"_a, "entries"_a);
   m.def("sparse_assignment_workspace_size", &gpu_sparse_assignment_workspace_size, "num_rows"_a, "num_columns"_a);
 }
