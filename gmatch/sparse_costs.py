@@ -13,7 +13,6 @@ from . import _native
 from .backends import Device, backend_for, device_of
 from .certificate import row_of_each_entry
 from .costs import (
-    EXACT_IN_FLOAT64,
     MAX_VERTICES,
     SPREADS,
     WAY_OUT_OF_NAN,
@@ -31,7 +30,7 @@ from .costs import (
     without_nan,
 )
 from .errors import InvalidInput
-from .foreign import as_sparse, way_in
+from .foreign import EXACT_IN_FLOAT64, as_sparse, way_in
 from .problem import BipartiteGraph, damage_refused, sides_of, to_csr
 
 if TYPE_CHECKING:
