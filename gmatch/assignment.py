@@ -400,8 +400,10 @@ def _run(
     settle_if_asked = None if names is None else settle
     if costs.overflows or isinstance(method, Core) and isinstance(costs, DenseCosts) and not costs.fits_core():
         split = split_costs(costs)
-        assert split is not None, "costs that do not fit and cannot be split are refused"
-        return solve_by_tiers(costs, split, run, settle_if_asked)
+        assert split is not None or not costs.overflows, "costs that overflow and cannot be split are refused"
+        if split is not None:
+            return solve_by_tiers(costs, split, run, settle_if_asked)
+        method = Tree()  # of a part, for the whole can be split
     assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
     solution: _Solution = assign(costs, method, start, row_match, v, threads)
     if solution[4]["size"] == min(costs.shape) and duals_hide_costs(costs, solution):
@@ -542,7 +544,8 @@ def _cheapest_of_largest(
         col_match[part_columns[mates[matched]]] = part_rows[matched]
         u[part_rows], v[part_columns] = row_duals, column_duals
         counters = _sum(counters, more)
-    return row_match, col_match, u, v, counters | ({"exact": exact} if exact.tiers else {})
+    in_parts = bool(exact.tiers) or costs.overflows
+    return row_match, col_match, u, v, counters | ({"exact": exact} if in_parts else {})
 
 
 def _with_part(whole: ExactDuals, part: ExactDuals, rows: Any, columns: Any, number: int) -> ExactDuals:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _native
 from .backends import Device, backend_for, device_of
 from .costs import (
+    LARGE_ON_GPU,
     MAX_VERTICES,
     DenseCosts,
     as_dense_array,
@@ -282,10 +284,6 @@ class CostBatch:
         return array.reshape(1, -1)
 
 
-# As in csrc/magnitudes.hpp, and in tiers.py.
-HIDES, HIDDEN_SHARE, LARGE_ON_GPU = 512, 8, 2.0**20
-
-
 def is_batch(cost: Any) -> bool:
     """Whether costs are those of many problems, by what they look like."""
     if isinstance(cost, list | tuple):
@@ -359,22 +357,14 @@ def _unsolved(batch: CostBatch) -> _Solution:
 
 def _duals_hide_costs(batch: CostBatch, solution: _Solution) -> Any:
     """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/magnitudes.hpp."""
-    if (
-        not batch.array.size
-        or batch.dual_type is np.int64
-        or batch.device == "gpu"
-        and max(-batch.lowest, batch.highest) < LARGE_ON_GPU
-    ):
-        return np.zeros(len(batch), np.bool_)
-    _, _, u, v, pair_costs, _ = solution
-    largest = np.maximum(abs(u).max(axis=1), abs(v).max(axis=1))
-    magnitudes = abs(pair_costs)
-    to_host = backend_for(None, "cpu").to_device
-    pairs = _namespace(u).asarray(np.maximum(batch.pairs, 1))
-    hidden = (magnitudes < (largest / (HIDES * (pairs + 1)))[:, None]) & (magnitudes > 0)
-    greatest = magnitudes >= max(-batch.lowest, batch.highest) / 2
-    few, many = hidden.sum(axis=1), greatest.sum(axis=1)
-    return to_host((few * HIDDEN_SHARE > pairs) | (few > 0) & (many * 2 >= pairs))
+    hide = np.zeros(len(batch), np.bool_)
+    is_small = batch.device == "gpu" and max(-batch.lowest, batch.highest) < LARGE_ON_GPU
+    if batch.dual_type is np.float64 and not is_small:
+        to_host = backend_for(None, "cpu").to_device
+        row_match, _, u, v, pair_costs = map(to_host, solution[:5])
+        pair_costs = pair_costs.astype(np.float64, copy=False)
+        _native.duals_hide_costs_of_batch(row_match, u, v, pair_costs, batch.lowest, batch.highest, hide)
+    return hide
 
 
 def _settle_ties(

@@ -23,6 +23,8 @@ SPREADS = 32
 ENTRIES_PER_BLOCK = {"cpu": 1 << 17, "gpu": 1 << 22}
 # DLPack's numbers for memory that a CUDA device reads: its own, and managed.
 DLPACK_CUDA = (2, 13)
+# On a GPU the duals of smaller costs are not looked at for what they hide: that would take as long as a small problem.
+LARGE_ON_GPU = 2.0**20
 
 # The end of a message.
 WAY_OUT_OF_NAN = "; if NaN is for a pair that is not allowed, use forbid_nan=True"
@@ -208,11 +210,9 @@ class DenseCosts:
         return self if device == self.device else self._with(backend_for(None, device).to_device(self.array), device)
 
     def part(self, rows: Any, columns: Any) -> DenseCosts:
-        """A copy of some rows and columns of `array`; rows are turned into columns if they are more."""
+        """A copy of some rows and columns of `array` without its limit; the fewer become its rows."""
         array = self.array[rows][:, columns]
-        part = self._with(array if len(rows) <= len(columns) else array.T, self.device)
-        vars(part).update(shape=part.array.shape, transposed=False)
-        return part
+        return DenseCosts((array if len(rows) <= len(columns) else array.T).copy(order="C"), maximize=self.maximize)
 
     @classmethod
     def of_checked(

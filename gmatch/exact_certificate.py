@@ -37,8 +37,8 @@ def gap_in_tiers(xp: Any, part: TieredPart, vertices: int) -> tuple[int | float,
     tolerance = _tolerance(u, v, pair_rests, vertices)
     if not exact_sum(v - lowered_v) <= tolerance:
         raise CertificateError("duals of columns that may stay free must not be above 0; some are")
-    whole = u.dtype.kind == "i"
-    least = xp.full(len(u), 2**62 if whole else math.inf, u.dtype)
+    far = 2**63 - 1 if u.dtype.kind == "i" else math.inf
+    least = xp.full(len(u), far, u.dtype)
     largest = [0.0] * len(tiers)
     for costs, rows, columns in part.blocks():
         rests = costs
@@ -52,7 +52,8 @@ def gap_in_tiers(xp: Any, part: TieredPart, vertices: int) -> tuple[int | float,
             largest[number] = max(largest[number], float(abs(xp.where(equal, rests, 0)).max()) if rests.size else 0.0)
             equal &= above == 0
             rests = xp.where(equal, rests, 0)
-        slack = xp.where(equal, rests - lowered_v[columns], least.max() if whole else math.inf)
+        _refuse_overflow(rests, u, v)
+        slack = xp.where(equal, rests - lowered_v[columns], far)
         if slack.ndim == 2:
             least[rows[:, 0]] = xp.minimum(least[rows[:, 0]], slack.min(axis=1))
         else:
@@ -88,6 +89,14 @@ def _check_values(part: TieredPart, largest: list[float]) -> None:
         if not float(tier.value) > max(2 * (len(part.exact.u) + 1) * rest, 2 * (rest + lower)):
             raise CertificateError(f"the value of a tier, {tier.value}, is outweighed by the rests below it")
         lower += float(tier.value) * sum(float(abs(side).max()) for side in (tier.rows, tier.columns) if side.size)
+
+
+def _refuse_overflow(rests: Any, u: Any, v: Any) -> None:
+    """Integers: differences of these must stay in 64 bits, as those of a solver's duals do."""
+    if u.dtype.kind == "i":
+        magnitudes = (max(-int(some.min()), int(some.max())) for some in (rests, u, v) if some.size)
+        if sum(magnitudes) >= 2**63 - 1:
+            raise CertificateError("the duals are too large for costs of this range: their sums could overflow int64")
 
 
 def _divided(xp: Any, costs: Any, value: int | float) -> tuple[Any, Any]:

@@ -152,8 +152,13 @@ class SparseCosts:
             forbids=True, overflows=False, forbid_nan=has_nan,
         )  # fmt: skip
         self._set(arrays[:3], transposed, shape, device)
+        self._refuse_overflow()
+
+    def _refuse_overflow(self) -> None:
+        """As of `DenseCosts`."""
+        vars(self).update(overflows=False)
         try:
-            _refuse_overflow(lowest, highest, arrays[2].dtype, min(shape))
+            _refuse_overflow(self.lowest, self.highest, self.data.dtype, min(self.shape))
         except InvalidInput:
             from .tiers import splits_into_fitting
 
@@ -261,7 +266,13 @@ class SparseCosts:
         shape = len(rows), len(columns)
         if shape[0] > shape[1]:
             triple, shape = (triple[1], triple[0], triple[2]), shape[::-1]
-        return self._with(_from_triples(triple, shape[0]), False, shape, self.device)
+        part = self._with(_from_triples(triple, shape[0]), False, shape, self.device)
+        finite = part.minimised()
+        finite = finite[abs(finite) != math.inf]
+        lowest, highest = (finite.min().item(), finite.max().item()) if finite.size else (0, 0)
+        vars(part).update(lowest=lowest, highest=highest)
+        part._refuse_overflow()
+        return part
 
     def _with(self, arrays: _Arrays, transposed: bool, shape: tuple[int, int], device: Device) -> SparseCosts:
         other = object.__new__(SparseCosts)

@@ -3,7 +3,7 @@
 Where a few rows must use the big number, duals are as large as it, and rounding hides the ordinary costs in them. So
 each cost is split into a whole multiple of the big number, its *tier*, and an exact rest:
 
-    cost = value * tier + rest,    with value > 8 * (rows + 1) * |rest| for all pairs.
+    cost = value * tier + rest,    with value > 32 * (rows + 1) * |rest| for all pairs.
 
 No sum of rests outweighs one tier more. So the cheapest assignment is the one of least rest among those of least tier.
 `lap` finds the least tier first, in integers, whose duals say exactly which pairs such an assignment may use. Then it
@@ -21,7 +21,8 @@ import numpy as np
 
 from . import _native
 from .backends import backend_for, device_of
-from .costs import INFINITE_INTEGER, SPREADS, DenseCosts
+from .costs import INFINITE_INTEGER, LARGE_ON_GPU, SPREADS, DenseCosts
+from .errors import InvalidInput
 from .result import ExactDuals, Tier
 from .sparse_costs import SparseCosts
 
@@ -33,8 +34,6 @@ _Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
 ROOM = 32
 # Integers of tiers are multiplied by the number of rows, and must stay in 64 bits.
 MOST_TIERS = 2**20
-# On a GPU the duals of smaller costs are not looked at: that would take as long as a small problem does.
-LARGE_ON_GPU = 2.0**20
 # A column that must be used is worth this many rests at first, and this many times more each time that one stays free.
 REWARD, MORE_REWARD = 8, 16
 
@@ -136,7 +135,7 @@ def solve_by_tiers(
     counters: dict[str, Any] = {}
     next_split: Split | None = split
     while next_split is not None:
-        value, numbers, rests, most = next_split
+        value, numbers, rests, _ = next_split
         problem, found, reward = _least(costs, numbers, max(int(abs(numbers).max()), 1), allowed, must, run, False)
         counters = _sum(counters, found[4]) if counters else found[4]
         if counters["size"] < rows:
@@ -146,6 +145,7 @@ def solve_by_tiers(
         tiers.append(Tier(value, y, z))
         allowed &= numbers == y[row_of] + z[column_of]
         must |= (z < 0) & (rows < columns)
+        most = abs(rests[allowed]).max().item()  # of the others it does not matter
         next_split = None
         if _fit(costs, most, rows):
             least = 1 if costs.dual_type is np.int64 else value / (ROOM * (rows + 1))
@@ -155,6 +155,11 @@ def solve_by_tiers(
                 next_split = _split(rests, allowed, rows)
         else:
             next_split = _split(rests, allowed, rows)
+            if next_split is None:
+                raise InvalidInput(
+                    f"sums of these costs could overflow: the pairs that a cheapest assignment may use differ by up to "
+                    f"{2 * most}; divide by a common factor"
+                )
     if settle is not None:
         counters["rows_with_choice"] = settle(problem, found)
     counters.pop("entries", None)  # they are rests

@@ -146,6 +146,28 @@ def test_forbidden_pairs_beside_a_big_number() -> None:
                 assert exact[tuple(assignment)].sum() == right.cost, (case, options)
 
 
+@pytest.mark.parametrize("options", [{}, {"method": "core"}, {"deterministic": True}], ids=str)
+@pytest.mark.parametrize("where", [0, 1, 2])
+def test_one_part_of_a_partial_assignment_has_the_big_number(where: int, options: dict[str, Any]) -> None:
+    """Rows 0 and 1 share a column, the others have five to themselves: each part is solved by itself."""
+    cost = np.full((5, 6), np.inf)
+    cost[:2, 0] = 1.37, 2.91
+    cost[2:, 1:] = np.random.default_rng(where).random((3, 5))
+    has_big = np.isfinite(cost) & (np.arange(5) // 2 == where)[:, None]
+    big, small = np.where(has_big, 1.7e308, cost), np.where(has_big, 1000.0, cost)
+    right = gmatch.lap(small, infeasible="partial")
+    assignment = gmatch.lap(big, infeasible="partial", certify=True, **options)
+    assert assignment.status == "partial" and small[tuple(assignment)].sum() == right.cost
+    if "method" not in options:
+        rows, columns = np.isfinite(cost).nonzero()
+        entries = [
+            2**63 - 1 if has_big[place] else int(cost[place] * 2**20) for place in zip(rows, columns, strict=True)
+        ]
+        stored = sp.csr_array((np.array(entries), (rows, columns)), shape=cost.shape)
+        found = gmatch.lap(stored, infeasible="partial", certify=True, **options)
+        assert small[tuple(found)].sum() == pytest.approx(right.cost, abs=1e-5)
+
+
 class TestProof:
     cost = np.array([[1e18, 1e18, 1e18], [0.25, 0.5, 1e18], [0.5, 0.25, 1e18]])
 

@@ -4,6 +4,9 @@
 
 namespace {
 
+template <class T>
+using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
 // The matrix is as it was solved: every row has its pair.
 template <class Cost>
 bool duals_hide_costs_of_matrix(nb::ndarray<const Cost, nb::ndim<2>, nb::device::cpu> costs, Array<const Vertex> row_match,
@@ -24,6 +27,22 @@ bool duals_hide_costs_of_pairs(Array<const double> pair_costs, Array<const doubl
                           [&](Vertex row) { return pair_costs.data()[row]; });
 }
 
+// For each problem of a batch, whose arrays have padding: free rows are not looked at.
+void duals_hide_costs_of_batch(Matrix<const Vertex> row_match, Matrix<const double> u, Matrix<const double> v,
+                               Matrix<const double> pair_costs, double lowest, double highest, Array<bool> hide) {
+  const auto rows = static_cast<Vertex>(u.shape(1)), columns = static_cast<Vertex>(v.shape(1));
+  std::vector<double> costs(rows);
+  for (std::size_t p = 0; p < u.shape(0); ++p) {
+    const double largest =
+        std::max(largest_magnitude(u.data() + p * rows, rows), largest_magnitude(v.data() + p * columns, columns));
+    Vertex pairs = 0;
+    for (Vertex row = 0; row < rows; ++row) {
+      if (row_match.data()[p * rows + row] != NONE) costs[pairs++] = pair_costs.data()[p * rows + row];
+    }
+    hide.data()[p] = duals_hide_costs(pairs, largest, lowest, highest, [&](Vertex pair) { return costs[pair]; });
+  }
+}
+
 }  // namespace
 
 void define_magnitudes(nb::module_& m) {
@@ -31,6 +50,8 @@ void define_magnitudes(nb::module_& m) {
         "u"_a.noconvert(), "v"_a.noconvert(), "lowest"_a, "highest"_a);
   m.def("duals_hide_costs", &duals_hide_costs_of_matrix<double>, "costs"_a.noconvert(), "row_match"_a.noconvert(),
         "u"_a.noconvert(), "v"_a.noconvert(), "lowest"_a, "highest"_a);
+  m.def("duals_hide_costs_of_batch", &duals_hide_costs_of_batch, "row_match"_a.noconvert(), "u"_a.noconvert(),
+        "v"_a.noconvert(), "pair_costs"_a.noconvert(), "lowest"_a, "highest"_a, "hide"_a.noconvert());
   m.def("duals_hide_costs_of_pairs", &duals_hide_costs_of_pairs, "pair_costs"_a.noconvert(), "u"_a.noconvert(),
         "v"_a.noconvert(), "lowest"_a, "highest"_a);
 }
