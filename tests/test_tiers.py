@@ -168,6 +168,13 @@ def test_one_part_of_a_partial_assignment_has_the_big_number(where: int, options
         assert small[tuple(found)].sum() == pytest.approx(right.cost, abs=1e-5)
 
 
+def assigned(cost: Any, row_match: Any, u: Any, v: Any, exact: Any) -> gmatch.Assignment:
+    """What somebody says is an optimal assignment of a square matrix."""
+    col_match = row_match.argsort().astype(np.int32)
+    pair_costs = cost[np.arange(len(cost)), row_match]
+    return gmatch.Assignment(row_match, col_match, u, v, pair_costs, gmatch.Status.OPTIMAL, exact=exact)
+
+
 class TestProof:
     cost = np.array([[1e18, 1e18, 1e18], [0.25, 0.5, 1e18], [0.5, 0.25, 1e18]])
 
@@ -186,6 +193,29 @@ class TestProof:
         )  # fmt: skip
         with pytest.raises(gmatch.CertificateError):
             gmatch.verify(self.cost, worse)
+
+    def test_more_pairs_of_the_big_number_are_refused(self) -> None:
+        assignment = gmatch.lap(self.cost)
+        more = np.array([0, 2, 1], np.int32)  # its rests are less
+        with pytest.raises(gmatch.CertificateError, match="do not have the tiers of their duals"):
+            gmatch.verify(self.cost, assigned(self.cost, more, assignment.u, assignment.v, assignment.exact))
+
+    def test_duals_above_the_tier_of_a_pair_are_refused(self) -> None:
+        assignment = gmatch.lap(self.cost)
+        assert assignment.exact is not None
+        (tier,) = assignment.exact.tiers
+        rows, columns = tier.rows + [0, 1, 0], tier.columns - [1, 0, 0]  # their sum is as before
+        exact = gmatch.ExactDuals((gmatch.Tier(tier.value, rows, columns),), assignment.exact.u, assignment.exact.v)
+        with pytest.raises(gmatch.CertificateError, match="higher tier"):
+            gmatch.verify(self.cost, assigned(self.cost, assignment.row_match, assignment.u, assignment.v, exact))
+
+    def test_a_value_that_rests_outweigh_is_refused(self) -> None:
+        """The diagonal has the least tier, 0, but the pairs beside it cost less: -0.35 instead of 1.35."""
+        cost = np.array([[0.45, -0.45, 5], [5, 0.45, -0.45], [0.55, 5, 0.45]])
+        u, v = np.array([0.45, 1.35, 2.25]), np.array([0, -0.9, -1.8])
+        tier = gmatch.Tier(1.0, np.zeros(3, np.int64), np.zeros(3, np.int64))
+        with pytest.raises(gmatch.CertificateError, match="outweighed"):
+            gmatch.verify(cost, assigned(cost, np.arange(3, dtype=np.int32), u, v, gmatch.ExactDuals((tier,), u, v)))
 
     @pytest.mark.parametrize("what", ["value", "rows", "columns", "u", "v"])
     def test_wrong_duals_are_refused(self, what: str) -> None:
