@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
@@ -14,12 +15,13 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from .backends import cpu, device_of
 from .batch import CostBatch
-from .costs import WORKING_TYPES, DenseCosts, as_dense_array, as_matrix, blocks_of, may_round, minimised
+from .costs import WORKING_TYPES, DenseCosts, as_dense_array, as_matrix, blocks_of, may_round, minimised, truth_of
 from .errors import CertificateError, InvalidInput
-from .exact_certificate import TieredPart, check_exact, gap_in_tiers, part_of
+from .exact_certificate import TieredPart, check_exact, gap_in_tiers, ordinary_costs, part_of
 from .foreign import as_sparse
 from .problem import as_graph
 from .result import Assignment, AssignmentBatch, Decomposition, ExactDuals, Matching, Status, all_others, exact_sum
+from .strict_certificate import STRICT, exact_gap, float_above
 
 if TYPE_CHECKING:
     from .sparse_costs import SparseCosts
@@ -78,15 +80,15 @@ class DecompositionCertificate:
 
 
 @overload
-def verify(problem: Any, result: Matching) -> Certificate: ...
+def verify(problem: Any, result: Matching, *, strict: bool = ...) -> Certificate: ...
 @overload
-def verify(problem: Any, result: Assignment) -> AssignmentCertificate: ...
+def verify(problem: Any, result: Assignment, *, strict: bool = ...) -> AssignmentCertificate: ...
 @overload
-def verify(problem: Any, result: AssignmentBatch) -> list[AssignmentCertificate]: ...
+def verify(problem: Any, result: AssignmentBatch, *, strict: bool = ...) -> list[AssignmentCertificate]: ...
 @overload
-def verify(problem: Any, result: Decomposition) -> DecompositionCertificate: ...
+def verify(problem: Any, result: Decomposition, *, strict: bool = ...) -> DecompositionCertificate: ...
 def verify(
-    problem: Any, result: Matching | Assignment | AssignmentBatch | Decomposition
+    problem: Any, result: Matching | Assignment | AssignmentBatch | Decomposition, *, strict: bool = False
 ) -> Certificate | AssignmentCertificate | list[AssignmentCertificate] | DecompositionCertificate:
     """Proves that a matching is largest, an assignment cheapest, or a decomposition block triangular and finest.
 
@@ -112,6 +114,9 @@ def verify(
     result : Matching, Assignment, AssignmentBatch or Decomposition
         What they returned for the problem, on either device. An Assignment knows whether it was to maximize, its
         limit, and whether NaN forbade pairs.
+    strict : bool
+        Find the gap of an assignment of floats in exact arithmetic, and hold it against a few roundings of what its
+        pairs cost. All else is proven exactly anyway.
 
     Returns
     -------
@@ -138,16 +143,26 @@ def verify(
 
     Where an assignment has `exact` duals, scale is the largest magnitude of their rests and of the rests of the matched
     costs: of what ordinary pairs cost, without the big number that stands for "not". All else is proven in integers.
+
+    A strict proof does not depend on the size of the duals. Its gap is the difference between what the pairs cost and
+    what the cheapest assignment costs, both exact sums of the costs as given: 0 if none is cheaper. It must be within
+
+        4 * eps * (the sum of what the pairs cost, each without its sign and without big numbers),
+
+    so the last digits of a sum of the pairs' costs, in floats, say more than the gap. Cheaper assignments are sought
+    along the pairs whose slack is 0 but for rounding (Moore 1959: negative cycles, by labels in the order of a queue).
+    That takes O(entries) time where few pairs have so little slack, but more where most do.
     """
+    strict = truth_of("strict", strict)
     if isinstance(result, AssignmentBatch):
-        return [_verify_assignment(cost, result[k]) for k, cost in enumerate(_problems_of(problem, result))]
+        return [_verify_assignment(cost, result[k], strict) for k, cost in enumerate(_problems_of(problem, result))]
     if isinstance(result, Assignment):
         from .sparse_certificate import verify_sparse_assignment
         from .sparse_costs import SparseCosts, is_sparse
 
         problem = as_sparse(problem)
         sparse = isinstance(problem, SparseCosts) or is_sparse(problem)
-        return verify_sparse_assignment(problem, result) if sparse else _verify_assignment(problem, result)
+        return (verify_sparse_assignment if sparse else _verify_assignment)(problem, result, strict)
     if isinstance(result, Decomposition):
         return _verify_decomposition(problem, result)
     if isinstance(result, Matching):
@@ -317,7 +332,7 @@ class _Part(NamedTuple):
         return column if isinstance(self.columns, slice) else int(self.columns[column])
 
 
-def _verify_assignment(cost: Any, assignment: Assignment) -> AssignmentCertificate:
+def _verify_assignment(cost: Any, assignment: Assignment, strict: bool) -> AssignmentCertificate:
     costs = _costs_of(cost, assignment)
     xp = _namespace(costs.array)
     row_match, col_match = _arrays_of(xp, assignment, "row_match", "col_match")
@@ -325,49 +340,80 @@ def _verify_assignment(cost: Any, assignment: Assignment) -> AssignmentCertifica
     _check_pairs(xp, costs, row_match, assignment)
     u, v = _checked_duals(xp, assignment, costs)
     cover = _checked_cover(xp, costs, assignment)
+    exact = exact_duals_here(xp, assignment, costs)
+    duals = exact or ExactDuals((), u, v)
     if costs.transposed:
         row_match, col_match, u, v = col_match, row_match, v, u
     pair_costs = _pair_costs(xp, costs, row_match)
-    if assignment.exact is not None:
-        return _verify_in_tiers(xp, costs, assignment, cover, col_match, pair_costs)
+    if exact is not None or strict:
+        parts_in_tiers = _tiered_parts(costs, duals, cover, (row_match, col_match), pair_costs)
+    if exact is not None:
+        certificate = certificate_in_tiers(xp, assignment, parts_in_tiers, sum(costs.shape))
+    else:
+        _refuse_overflow(costs)
+        tolerance = _tolerance(costs, u, v, pair_costs)
+        if cover is None:
+            parts = [_Part(costs.array, ALL, ALL, u, v, pair_costs, costs.transposed)]
+        else:
+            parts = _parts_of(costs, cover, u, v, pair_costs, col_match)
+        certificate = _certificate(assignment, sum(_gap(xp, costs, part, tolerance) for part in parts), tolerance)
+    if strict and costs.dual_type is np.float64:
+        return strict_certificate(xp, assignment, parts_in_tiers, costs.limit)
+    return certificate
+
+
+def _refuse_overflow(costs: DenseCosts | SparseCosts) -> None:
     if costs.overflows:
         raise CertificateError("sums of these costs could overflow: only exact duals, in tiers, prove an assignment")
-    tolerance = _tolerance(costs, u, v, pair_costs)
-    if cover is None:
-        parts = [_Part(costs.array, ALL, ALL, u, v, pair_costs, costs.transposed)]
-    else:
-        parts = _parts_of(costs, cover, u, v, pair_costs, col_match)
-    return _certificate(assignment, sum(_gap(xp, costs, part, tolerance) for part in parts), tolerance)
 
 
-def _verify_in_tiers(
-    xp: Any, costs: DenseCosts, assignment: Assignment, cover: Any, col_match: Any, pair_costs: Any
-) -> AssignmentCertificate:
-    """By exact duals; `col_match` is that of `costs.array`."""
-    exact = exact_duals_here(xp, assignment, costs)
+def _tiered_parts(costs: DenseCosts, exact: ExactDuals, cover: Any, matches: Any, pair_costs: Any) -> list[TieredPart]:
+    """The problem, or its two parts if there is a cover; `matches` and `pair_costs` are those of `costs.array`."""
     exact = exact.turned() if costs.transposed else exact
-    entries, every = costs.array, xp.arange
-    rows, columns = (every(length) for length in entries.shape)
-
-    def part(entries: Any, rows: Any, columns: Any, exact: ExactDuals, pair_costs: Any) -> TieredPart:
-        def blocks() -> Iterator[tuple[Any, Any, Any]]:
-            for some in blocks_of((len(rows), len(columns)), costs.device):
-                values = minimised(entries[rows[some]][:, columns], costs.dual_type, costs.maximize, costs.limit)
-                yield values, every(len(rows))[some][:, None], every(len(columns))[None]
-
-        return TieredPart(blocks, pair_costs, exact)
-
+    every = _namespace(costs.array).arange
+    rows, columns = (every(length) for length in costs.array.shape)
     if cover is None:
-        parts = [part(entries, rows, columns, exact, pair_costs)]
-    else:
-        other_rows, other_columns = all_others(cover[0], len(rows)), all_others(cover[1], len(columns))
-        one = part_of(exact, 0, cover[0], other_columns)
-        two = part_of(exact, 1, other_rows, cover[1]).turned()
-        parts = [
-            part(entries, cover[0], other_columns, one, pair_costs[cover[0]]),
-            part(entries.T, cover[1], other_rows, two, pair_costs[col_match[cover[1]]]),
-        ]
-    return certificate_in_tiers(xp, assignment, parts, sum(costs.shape))
+        return [_tiered_part(costs, False, rows, columns, exact, matches[0], pair_costs)]
+    other_rows, other_columns = all_others(cover[0], len(rows)), all_others(cover[1], len(columns))
+    one = part_of(exact, 0, cover[0], other_columns)
+    two = part_of(exact, 1, other_rows, cover[1]).turned()
+    costs_of_columns = pair_costs[matches[1][cover[1]]]
+    return [
+        _tiered_part(costs, False, cover[0], other_columns, one, matches[0][cover[0]], pair_costs[cover[0]]),
+        _tiered_part(costs, True, cover[1], other_rows, two, matches[1][cover[1]], costs_of_columns),
+    ]
+
+
+def _tiered_part(
+    costs: DenseCosts, turned: bool, rows: Any, columns: Any, exact: ExactDuals, mates: Any, pair_costs: Any
+) -> TieredPart:
+    """Some rows and columns of `costs.array`, or of its transpose."""
+    every = _namespace(rows).arange
+    entries = costs.array.T if turned else costs.array
+
+    def blocks() -> Iterator[tuple[Any, Any, Any]]:
+        for some in blocks_of((len(rows), len(columns)), costs.device):
+            values = minimised(entries[rows[some]][:, columns], costs.dual_type, costs.maximize, costs.limit)
+            yield values, every(len(rows))[some][:, None], every(len(columns))[None]
+
+    return TieredPart(blocks, pair_costs, mates_among(mates, columns, entries.shape[1]), exact)
+
+
+def mates_among(mates: Any, columns: Any, length: int) -> Any:
+    """The places that columns of a matrix with so many have among some of them; -1 for free rows."""
+    place = np.full_like(columns, -1, shape=length + 1)
+    place[columns] = _namespace(columns).arange(len(columns))
+    return place[mates]
+
+
+def strict_certificate(
+    xp: Any, assignment: Assignment, parts: list[TieredPart], limit: float | None
+) -> AssignmentCertificate:
+    """With the gap in exact arithmetic, held against a rounding of what the pairs cost."""
+    parts = [part for part in parts if len(part.pair_costs)]
+    gap = sum((exact_gap(xp, part, limit) for part in parts), Fraction(0))
+    ordinary = exact_sum(np.concatenate([abs(ordinary_costs(xp, part)) for part in parts])) if parts else 0.0
+    return _certificate(assignment, float_above(gap), STRICT * 2.0**-52 * ordinary)
 
 
 def certificate_in_tiers(
@@ -377,8 +423,10 @@ def certificate_in_tiers(
     return _certificate(assignment, sum(gap for gap, _ in gaps), sum(tolerance for _, tolerance in gaps))
 
 
-def exact_duals_here(xp: Any, assignment: Assignment, costs: DenseCosts | SparseCosts) -> ExactDuals:
-    """The exact duals where the costs live, of the right types and lengths."""
+def exact_duals_here(xp: Any, assignment: Assignment, costs: DenseCosts | SparseCosts) -> ExactDuals | None:
+    """The exact duals, if there are some, where the costs live, of the right types and lengths."""
+    if assignment.exact is None:
+        return None
     for name, array, length, dtype in check_exact(assignment.exact, costs.shape, costs.dual_type):
         array = _vector(xp, name, array)
         if array.shape != (length,) or array.dtype != dtype:
@@ -387,7 +435,6 @@ def exact_duals_here(xp: Any, assignment: Assignment, costs: DenseCosts | Sparse
             )
         if not bool(xp.isfinite(array).all()):
             raise CertificateError(f"{name} must be finite")
-    assert assignment.exact is not None
     return assignment.exact.moved(lambda array: _here(xp, array))
 
 

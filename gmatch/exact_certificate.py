@@ -17,6 +17,7 @@ class TieredPart(NamedTuple):
 
     blocks: Any  # () -> iterator of (costs, rows, columns): costs in the minimisation form, and numbers that broadcast
     pair_costs: Any  # of each row; with a limit that of free ones
+    mates: Any  # the column of each row; -1 for free ones
     exact: ExactDuals  # of this part
 
 
@@ -31,9 +32,7 @@ def gap_in_tiers(xp: Any, part: TieredPart, vertices: int) -> tuple[int | float,
     tiers, u, v = part.exact.tiers, part.exact.u, part.exact.v
     must = _check_tiers(xp, part)
     lowered_v = v if len(u) == len(v) else xp.where(must, v, xp.minimum(v, 0))
-    pair_rests = part.pair_costs
-    for tier in tiers:
-        pair_rests = _divided(xp, pair_rests, tier.value)[1]
+    pair_rests = ordinary_costs(xp, part)
     tolerance = _tolerance(u, v, pair_rests, vertices)
     if not exact_sum(v - lowered_v) <= tolerance:
         raise CertificateError("duals of columns that may stay free must not be above 0; some are")
@@ -64,6 +63,14 @@ def gap_in_tiers(xp: Any, part: TieredPart, vertices: int) -> tuple[int | float,
         row = int((u - lowered_u).argmax())
         raise CertificateError(f"the duals of a pair of row {row} exceed its cost: they are not feasible")
     return exact_sum(np.concatenate([pair_rests - lowered_u, -lowered_v])), tolerance
+
+
+def ordinary_costs(xp: Any, part: TieredPart) -> Any:
+    """What each row costs beside multiples of the values of tiers."""
+    rests = part.pair_costs
+    for tier in part.exact.tiers:
+        rests = _divided(xp, rests, tier.value)[1]
+    return rests
 
 
 def _check_tiers(xp: Any, part: TieredPart) -> Any:

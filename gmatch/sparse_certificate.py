@@ -17,9 +17,12 @@ from .certificate import (
     _namespace,
     _refuse_costs_of_others,
     _refuse_large_duals,
+    _refuse_overflow,
     _tolerance,
     certificate_in_tiers,
     exact_duals_here,
+    mates_among,
+    strict_certificate,
 )
 from .errors import CertificateError
 from .exact_certificate import TieredPart, part_of
@@ -50,7 +53,7 @@ class _Part(NamedTuple):
         return int(self.column_names[column])
 
 
-def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCertificate:
+def verify_sparse_assignment(cost: Any, assignment: Assignment, strict: bool) -> AssignmentCertificate:
     """As `gmatch.verify`; O(rows + columns + entries) time and memory."""
     costs = _costs_of(cost, assignment)
     xp = _namespace(costs.data)
@@ -61,21 +64,41 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCer
     pair_costs = _checked_pairs(xp, costs, row_match, (rows, columns, values), assignment)
     _check_size(costs, assignment)
     cover = _checked_cover(xp, costs, rows, columns, values, assignment)
+    exact = exact_duals_here(xp, assignment, costs)
+    free_cost = costs.limit or 0
+    matched = (row_match >= 0).nonzero()[0]
+    column_costs = xp.full(costs.shape[1], free_cost, costs.dual_type)
+    column_costs[row_match[matched]] = pair_costs[matched]
+    pair_costs[row_match < 0] = free_cost
+    if exact is not None or strict:
+        duals = exact or ExactDuals((), u, v)
+        parts_in_tiers = _tiered_parts(costs, duals, cover, (row_match, col_match), (pair_costs, column_costs))
+    if exact is not None:
+        if costs.limit is not None:
+            raise CertificateError("exact duals do not prove that rows and columns may stay free at half the limit")
+        certificate = certificate_in_tiers(xp, assignment, parts_in_tiers, sum(costs.shape))
+    else:
+        _refuse_overflow(costs)
+        certificate = _plain_certificate(
+            xp, costs, assignment, cover, (rows, columns, values), (pair_costs, column_costs)
+        )
+    if strict and costs.dual_type is np.float64:
+        return strict_certificate(xp, assignment, parts_in_tiers, costs.limit)
+    return certificate
+
+
+def _plain_certificate(
+    xp: Any, costs: SparseCosts, assignment: Assignment, cover: Any, triples: Any, both_costs: Any
+) -> AssignmentCertificate:
+    """By duals in one number each; `both_costs` are what each row and each column costs."""
+    rows, columns, values = triples
     if costs.limit is not None:
         # Beyond the limit duals may not go anyway, and differences of dearer costs could overflow.
         values = xp.minimum(values, costs.limit)
-    if assignment.exact is not None:
-        return _verify_in_tiers(xp, costs, assignment, cover, row_match, col_match, pair_costs)
-    if costs.overflows:
-        raise CertificateError("sums of these costs could overflow: only exact duals, in tiers, prove an assignment")
-    tolerance = _tolerance(costs, u, v, pair_costs)
-    matched = row_match[(row_match >= 0).nonzero()[0]]
-    free_cost = costs.limit or 0
-    column_costs = xp.full(costs.shape[1], free_cost, costs.dual_type)
-    column_costs[matched] = pair_costs[(row_match >= 0).nonzero()[0]]
-    pair_costs[row_match < 0] = free_cost
-    whole = _Part(rows, columns, values, u, v, pair_costs, xp.arange(len(u)), xp.arange(len(v)), False)
-    swapped = _Part(columns, rows, values, v, u, column_costs, whole.column_names, whole.row_names, True)
+    u, v = _checked_duals(xp, assignment, costs)
+    tolerance = _tolerance(costs, u, v, both_costs[0])
+    whole = _Part(rows, columns, values, u, v, both_costs[0], xp.arange(len(u)), xp.arange(len(v)), False)
+    swapped = _Part(columns, rows, values, v, u, both_costs[1], whole.column_names, whole.row_names, True)
     if cover is None:
         parts = [swapped if costs.shape[0] > costs.shape[1] else whole]
     else:
@@ -87,47 +110,40 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment) -> AssignmentCer
     return _certificate(assignment, gap, tolerance)
 
 
-def _verify_in_tiers(
-    xp: Any, costs: SparseCosts, assignment: Assignment, cover: Any, row_match: Any, col_match: Any, pair_costs: Any
-) -> AssignmentCertificate:
-    """By exact duals, in rows and columns as given; `pair_costs` are those of the rows."""
-    exact = exact_duals_here(xp, assignment, costs)
-    rows, columns, values = costs.triples()
-    column_costs = xp.zeros(len(col_match), costs.dual_type)
-    matched = (col_match >= 0).nonzero()[0]
-    column_costs[matched] = pair_costs[col_match[matched]]
+def _tiered_parts(costs: SparseCosts, exact: ExactDuals, cover: Any, matches: Any, both_costs: Any) -> list[TieredPart]:
+    """The problem, or its two parts if there is a cover, in rows and columns as given.
 
-    def part(
-        sides: tuple[Any, Any], of: tuple[Any, Any], match: Any, costs_of_rows: Any, exact: ExactDuals
-    ) -> TieredPart:
-        places = []
-        for numbers, length in zip(of, (len(match), len(row_match) + len(col_match) - len(match)), strict=True):
-            place = xp.full(length, -1, np.int64)
-            place[numbers] = xp.arange(len(numbers))
-            places.append(place)
-        row_of, column_of = places[0][sides[0]], places[1][sides[1]]
-        kept = ((row_of >= 0) & (column_of >= 0)).nonzero()[0]
-        block = values[kept], row_of[kept], column_of[kept]
-        return TieredPart(lambda: iter([block]), costs_of_rows[of[0]], exact)
-
-    whole = xp.arange(len(row_match)), xp.arange(len(col_match))
+    `matches` are those of rows and of columns, `both_costs` what each row and each column costs.
+    """
+    every = _namespace(costs.data).arange
+    rows, columns = (every(length) for length in costs.shape)
     if cover is None:
-        if (row_match < 0).any() and (col_match < 0).any():
-            raise CertificateError("exact duals do not prove that rows stay free")
-        if len(row_match) <= len(col_match):
-            parts = [part((rows, columns), whole, row_match, pair_costs, exact)]
-        else:
-            parts = [part((columns, rows), whole[::-1], col_match, column_costs, exact.turned())]
-    else:
-        ours = costs.transposed
-        others = all_others(cover[1], len(col_match)), all_others(cover[0], len(row_match))
-        one = part_of(exact, int(ours), cover[0], others[0])
-        two = part_of(exact, int(not ours), others[1], cover[1]).turned()
-        parts = [
-            part((rows, columns), (cover[0], others[0]), row_match, pair_costs, one),
-            part((columns, rows), (cover[1], others[1]), col_match, column_costs, two),
-        ]
-    return certificate_in_tiers(xp, assignment, parts, sum(costs.shape))
+        by_columns = len(rows) > len(columns)
+        sides = (columns, rows) if by_columns else (rows, columns)
+        return [_tiered_part(costs, by_columns, *sides, exact.turned() if by_columns else exact, matches, both_costs)]
+    others = all_others(cover[1], len(columns)), all_others(cover[0], len(rows))
+    ours = costs.transposed
+    one = part_of(exact, int(ours), cover[0], others[0])
+    two = part_of(exact, int(not ours), others[1], cover[1]).turned()
+    return [
+        _tiered_part(costs, False, cover[0], others[0], one, matches, both_costs),
+        _tiered_part(costs, True, cover[1], others[1], two, matches, both_costs),
+    ]
+
+
+def _tiered_part(
+    costs: SparseCosts, by_columns: bool, rows: Any, columns: Any, exact: ExactDuals, matches: Any, both_costs: Any
+) -> TieredPart:
+    """Some rows and columns of the matrix as given; by columns: of its transpose."""
+    *sides, values = costs.triples()
+    shape = costs.shape
+    if by_columns:
+        sides, shape = sides[::-1], shape[::-1]
+    row_of, column_of = (mates_among(*some) for some in zip(sides, (rows, columns), shape, strict=True))
+    kept = ((row_of >= 0) & (column_of >= 0)).nonzero()[0]
+    block = values[kept], row_of[kept], column_of[kept]
+    mates = mates_among(matches[by_columns][rows], columns, shape[1])
+    return TieredPart(lambda: iter([block]), both_costs[by_columns][rows], mates, exact)
 
 
 def _costs_of(cost: Any, assignment: Assignment) -> SparseCosts:
