@@ -28,7 +28,8 @@ from tempfile import TemporaryFile
 from typing import Any, Protocol
 
 import gmatch
-from gmatch.backends import cpu, gpu
+from gmatch import cuda
+from gmatch.backends import cpu
 
 # Seconds that a side process may take to start, and to load and convert a problem.
 PREPARATION = 120
@@ -357,7 +358,7 @@ def exit_status(timings: list[Timing]) -> int:
 
 
 def machine_of(device: str) -> dict[str, Any]:
-    name = gpu.devices()[0] if device == "gpu" else f"{cpu.available_threads()} CPU threads"
+    name = cuda.devices()[0] if device == "gpu" else f"{cpu.available_threads()} CPU threads"
     return {"device": name, "gmatch": gmatch.__version__, "load": os.getloadavg()}
 
 
@@ -489,7 +490,7 @@ def parsed(parser: argparse.ArgumentParser, argv: Sequence[str] | None, fact: st
         if read:
             load_all(read, fact)
         elif device == "gpu":
-            gpu.require()
+            cuda.require()
         if output and not read:
             check_output(output)
             if resume and output.exists():

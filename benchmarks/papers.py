@@ -58,6 +58,7 @@ from harness import (
 from layouts import BATCHES, STUDIES
 
 import gmatch
+from gmatch import cuda
 from gmatch.assignment import STARTS
 from gmatch.backends import gpu
 from gmatch.datasets import costs
@@ -100,7 +101,7 @@ class Instance:
             for number in range(self.count)
         ]
         # The function of whichever array it is given: NumPy's or CuPy's.
-        stack = np.stack if device == "cpu" else gpu.cupy.stack
+        stack = np.stack if device == "cpu" else cuda.cupy().stack
         return stack(matrices)
 
 

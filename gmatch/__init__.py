@@ -3,7 +3,7 @@
 from . import compat, datasets
 from .assignment import lap
 from .batch import CostBatch
-from .certificate import AssignmentCertificate, Certificate, DecompositionCertificate, verify
+from .certificate import verify
 from .costs import DenseCosts
 from .decomposition import block_triangular_form, dulmage_mendelsohn
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
@@ -25,7 +25,18 @@ from .methods import (
     Tree,
 )
 from .problem import BipartiteGraph
-from .result import Assignment, AssignmentBatch, Decomposition, ExactDuals, Matching, Status, Tier
+from .result import (
+    Assignment,
+    AssignmentBatch,
+    AssignmentCertificate,
+    Certificate,
+    Decomposition,
+    DecompositionCertificate,
+    ExactDuals,
+    Matching,
+    Status,
+    Tier,
+)
 from .sparse_costs import SparseCosts
 
 __version__ = "0.1.0"

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, Unpack, 
 
 import numpy as np
 
+from .arrays import all_others, as_dense_array, mover_to, truth_of
 from .backends import backend_for
 from .batch import CostBatch, is_batch, solve_batch
 from .certificate import verify
-from .costs import DenseCosts, as_dense_array, truth_of
+from .costs import DenseCosts
 from .errors import Infeasible, InvalidInput
 from .matching import max_matching
 from .methods import JV, Core, SerialCore, Tree, assignment_method_of, batch_method_of, bids_pay
-from .result import STEPS, Assignment, AssignmentBatch, ExactDuals, Status, Tier, all_others, witness_of
+from .result import STEPS, Assignment, AssignmentBatch, ExactDuals, Status, Tier, witness_of
 from .small import small_first
 from .sparse_costs import SparseCosts, costs_of
 from .tiers import duals_hide_costs, solve_by_tiers, split_costs, splits_into_fitting
@@ -312,7 +313,7 @@ def _solve(
     on_device = costs.on(backend.NAME)
     row_match, v = start.row_match, start.v
     if on_device is not costs:
-        row_match, v = (array if array is None else backend.to_device(array) for array in (row_match, v))
+        row_match, v = (array if array is None else mover_to(backend.NAME)(array) for array in (row_match, v))
     names = Names.of(costs.shape, costs.transposed) if deterministic else None
     if isinstance(on_device, SparseCosts) and on_device.limit is not None:
         solution, status = _solve_with_ways_out(on_device, backend, method, start.kind, row_match, v, threads, names)
@@ -432,7 +433,7 @@ def _result(
     if costs.transposed or status is not Status.OPTIMAL or backend.NAME != costs.device:
         entries = None
     if backend.NAME != costs.device:
-        back = backend_for(None, costs.device).to_device
+        back = mover_to(costs.device)
         row_match, col_match, u, v = back(row_match), back(col_match), back(u), back(v)
         cover = cover and (back(cover[0]), back(cover[1]))
         exact = exact and exact.moved(back)
@@ -462,7 +463,7 @@ def _result(
 def _nothing(costs: Costs) -> _Solution:
     """The solution of a problem without pairs."""
     rows, columns = sorted(costs.shape)
-    to_device = backend_for(None, costs.device).to_device
+    to_device = mover_to(costs.device)
     row_match, col_match = (to_device(np.full(length, -1, np.int32)) for length in (rows, columns))
     u, v = (to_device(np.zeros(length, costs.dual_type)) for length in (rows, columns))
     counts = ("size", "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")
@@ -494,7 +495,7 @@ def _cover_of_allowed_pairs(costs: Costs, threads: int | None) -> tuple[Any, Any
 
 def _infeasible(costs: Costs, cover: tuple[Any, Any]) -> Infeasible:
     """The error, with the witness in rows and columns as given."""
-    back = backend_for(None, costs.device).to_device
+    back = mover_to(costs.device)
     size = len(cover[0]) + len(cover[1])
     rows, columns = map(back, witness_of(cover[::-1] if costs.transposed else cover, costs.shape))
     sides = f"{len(rows)} rows", f"{len(columns)} columns"
@@ -633,7 +634,7 @@ def _checked_dual(what: str, name: str, given: Any, length: int, costs: Costs) -
             f"shape {array.shape}"
         )
     with np.errstate(over="ignore"):  # of long doubles: they become infinite
-        dual = backend_for(None, costs.device).to_device(array).astype(costs.dual_type)
+        dual = mover_to(costs.device)(array).astype(costs.dual_type)
     infinite = (~np.isfinite(dual)).nonzero()[0]
     if len(infinite):
         vertex = int(infinite[0])
@@ -650,7 +651,7 @@ def _checked_assignment(initial: Any, costs: Costs) -> tuple[Any, Any]:
             f"initial must be an Assignment or an integer array of shape ({rows},), the column of each row or -1; "
             f"got {given.dtype} of shape {given.shape}"
         )
-    to_device = backend_for(None, costs.device).to_device
+    to_device = mover_to(costs.device)
     given = to_device(given)
     if rows and not (-1 <= int(given.min()) and int(given.max()) < columns):
         raise InvalidInput(

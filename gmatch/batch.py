@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _native
-from .backends import Device, backend_for, device_of
+from .arrays import Device, as_dense_array, device_of, mover_to, namespace, to_host, truth_of
+from .backends import backend_for
 from .costs import (
     LARGE_ON_GPU,
     MAX_VERTICES,
     DenseCosts,
-    as_dense_array,
     limit_of,
-    may_round,
     number_of,
     range_of,
-    readable,
     refuse_overflow,
-    truth_of,
     type_with_limit,
     without_nan,
 )
 from .errors import InvalidInput
 from .result import STEPS, Assignment, AssignmentBatch, Status
+from .types import may_round, readable
 
 if TYPE_CHECKING:
     from .methods import AssignmentMethod
@@ -161,7 +159,7 @@ class CostBatch:
         if device == self.device:
             return self
         other = object.__new__(CostBatch)
-        vars(other).update(vars(self), array=backend_for(None, device).to_device(self.array), device=device)
+        vars(other).update(vars(self), array=mover_to(device)(self.array), device=device)
         return other
 
     def layout(self) -> Any:
@@ -211,7 +209,7 @@ class CostBatch:
                     "not hold them; use cost.astype(np.float64), or solve them apart"
                 )
         flat = [matrix.ravel().astype(dtype, copy=False) for matrix in matrices]
-        self.array = _namespace(flat[0]).concatenate(flat) if flat else np.empty(0)
+        self.array = namespace(flat[0]).concatenate(flat) if flat else np.empty(0)
         rows, columns = self.shapes.max(axis=0, initial=0).tolist()
         self.shape = (len(matrices), rows, columns)
 
@@ -233,7 +231,7 @@ class CostBatch:
 
     def _apply(self, mask: Any) -> None:
         """Turns a mask into sizes, or takes what it leaves where the padding does not come last."""
-        mask = backend_for(None, "cpu").to_device(as_dense_array(mask, "mask"))
+        mask = to_host(as_dense_array(mask, "mask"))
         if mask.dtype != np.bool_ or mask.shape != self.shape:
             raise InvalidInput(
                 f"mask must hold booleans, one for each cost, shape {self.shape}; got {mask.dtype} of shape "
@@ -274,7 +272,7 @@ class CostBatch:
         array = self.array
         if array.ndim == 3:
             _, rows, columns = self.shape
-            xp = _namespace(array)
+            xp = namespace(array)
             if (self.shapes == (rows, columns)).all():
                 array = array.transpose(sorted(range(3), key=lambda axis: -abs(array.strides[axis])))
             else:
@@ -314,7 +312,7 @@ def solve_batch(
         counters["rows_with_choice"] = _settle_ties(batch, device, solution, settle)
     limited = _drop_dear_pairs(there, solution) if batch.limit is not None else np.zeros(len(batch), np.bool_)
     arrays = list(solution[:5])
-    back = backend_for(None, batch.device).to_device
+    back = mover_to(batch.device)
     if device != batch.device:
         arrays = [back(array) for array in arrays]
     del counters["size"]
@@ -345,7 +343,7 @@ def solve_batch(
 
 def _unsolved(batch: CostBatch) -> _Solution:
     """The solution of a batch whose problems are solved one by one, before they are."""
-    xp = _namespace(batch.array)
+    xp = namespace(batch.array)
     problems, rows, columns = batch.shape
     mates = (xp.full((problems, length), -1, np.int32) for length in (rows, columns))
     duals = (xp.zeros((problems, length), batch.dual_type) for length in (rows, columns))
@@ -360,7 +358,6 @@ def _duals_hide_costs(batch: CostBatch, solution: _Solution) -> Any:
     hide = np.zeros(len(batch), np.bool_)
     is_small = batch.device == "gpu" and max(-batch.lowest, batch.highest) < LARGE_ON_GPU
     if batch.dual_type is np.float64 and not is_small:
-        to_host = backend_for(None, "cpu").to_device
         row_match, _, u, v, pair_costs = map(to_host, solution[:5])
         pair_costs = pair_costs.astype(np.float64, copy=False)
         _native.duals_hide_costs_of_batch(row_match, u, v, pair_costs, batch.lowest, batch.highest, hide)
@@ -398,13 +395,13 @@ def _drop_dear_pairs(batch: CostBatch, solution: _Solution) -> Any:
     col_match[numbers, row_match[numbers, rows]] = -1
     row_match[numbers, rows] = -1
     pair_costs[numbers, rows] = 0
-    return backend_for(None, "cpu").to_device(dear.any(axis=1))
+    return to_host(dear.any(axis=1))
 
 
 def _in_place(batch: CostBatch, arrays: list[Any]) -> list[Any]:
     """Results for the matrices as given, from those for the rows and columns that a mask left."""
     problems, rows, columns = batch.shape
-    xp = _namespace(arrays[0])
+    xp = namespace(arrays[0])
     moved = [
         xp.full((problems, length), fill, array.dtype)
         for array, length, fill in zip(arrays, (rows, columns, rows, columns, rows), (-1, -1, 0, 0, 0), strict=True)
@@ -425,7 +422,7 @@ def _checked_sizes(sizes: Any, shape: tuple[int, int, int]) -> Any:
         return np.full((problems, 2), (rows, columns), np.int64)
     if isinstance(sizes, list | tuple) and not sizes:  # NumPy would make floats of one dimension of it
         sizes = np.empty((0, 2), np.int64)
-    sizes = backend_for(None, "cpu").to_device(as_dense_array(sizes, "sizes"))
+    sizes = to_host(as_dense_array(sizes, "sizes"))
     if sizes.dtype.kind not in "iu" or sizes.shape != (problems, 2):
         raise InvalidInput(
             f"sizes must be integers of shape ({problems}, 2), the rows and columns of each problem; got {sizes.dtype} "
@@ -476,7 +473,3 @@ def _is_nested_list(cost: Any) -> bool:
     if not all(isinstance(row, list | tuple) or _dimensions(row) == 1 for matrix in cost for row in matrix):
         return False
     return len({(len(matrix), *{len(row) for row in matrix}) for matrix in cost}) == 1
-
-
-def _namespace(array: Any) -> Any:
-    return np if device_of(array) == "cpu" else backend_for(None, "gpu").cupy

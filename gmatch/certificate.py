@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -13,70 +11,38 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from .backends import cpu, device_of
+from .arrays import (
+    all_others,
+    as_dense_array,
+    exact_sum,
+    namespace,
+    row_of_each_entry,
+    rows_without_their_edge,
+    to_host,
+    truth_of,
+)
 from .batch import CostBatch
-from .costs import WORKING_TYPES, DenseCosts, as_dense_array, as_matrix, blocks_of, may_round, minimised, truth_of
+from .costs import DenseCosts, as_matrix, blocks_of, minimised
 from .errors import CertificateError, InvalidInput
 from .exact_certificate import TieredPart, check_exact, gap_in_tiers, ordinary_costs, part_of
 from .foreign import as_sparse
 from .problem import as_graph
-from .result import Assignment, AssignmentBatch, Decomposition, ExactDuals, Matching, Status, all_others, exact_sum
+from .result import (
+    Assignment,
+    AssignmentBatch,
+    AssignmentCertificate,
+    Certificate,
+    Decomposition,
+    DecompositionCertificate,
+    ExactDuals,
+    Matching,
+    Status,
+)
 from .strict_certificate import STRICT, exact_gap, float_above
+from .types import WORKING_TYPES, may_round
 
 if TYPE_CHECKING:
     from .sparse_costs import SparseCosts
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What `verify` proved.
-
-    Attributes
-    ----------
-    size : int
-        Edges in the matching, which is also the number of vertices in the cover.
-    cover_rows, cover_columns : int
-        How many rows and columns the cover has.
-    """
-
-    size: int
-    cover_rows: int
-    cover_columns: int
-
-
-@dataclass(frozen=True)
-class AssignmentCertificate:
-    """What `verify` proved: no assignment costs less than `cost - gap` (more than `cost + gap`, when maximizing).
-
-    Attributes
-    ----------
-    cost : int or float
-        Of the assignment.
-    gap : int or float
-        By how much another assignment could be better at most, as the duals prove; 0 for integers.
-    tolerance : int or float
-        What `gap` may be: 0 for integers. For floats it allows for the rounding of the duals.
-    """
-
-    cost: int | float
-    gap: int | float
-    tolerance: int | float
-
-
-@dataclass(frozen=True)
-class DecompositionCertificate:
-    """What `verify` proved: the form is block upper triangular, and no block can be split.
-
-    Attributes
-    ----------
-    structural_rank : int
-        Edges in the matching on the diagonals.
-    blocks : int
-        Blocks of the fine decomposition.
-    """
-
-    structural_rank: int
-    blocks: int
 
 
 @overload
@@ -202,7 +168,7 @@ def _without_padding(matrix: Any, result: AssignmentBatch, number: int) -> Any:
 
 def _verify_matching(graph: Any, matching: Matching) -> Certificate:
     problem = as_graph(graph)
-    xp = _namespace(problem.indices)
+    xp = namespace(problem.indices)
     rows, columns = problem.shape
     row_match, col_match = _arrays_of(xp, matching, "row_match", "col_match")
     _check_mates(xp, row_match, col_match, problem.shape)
@@ -241,27 +207,6 @@ def _verify_matching(graph: Any, matching: Matching) -> Certificate:
     return Certificate(size, len(cover_rows), len(cover_columns))
 
 
-def rows_without_their_edge(row_match: Any, row_of: Any, entries: Any) -> Any:
-    """The matched rows that have no entry in the column of their mate."""
-    joined = row_match < 0
-    joined[row_of[row_match[row_of] == entries]] = True
-    return (~joined).nonzero()[0]
-
-
-def row_of_each_entry(indptr: Any, entries: int) -> Any:
-    """The row of every stored entry, shape (entries,)."""
-    xp = _namespace(indptr)
-    rows = len(indptr) - 1
-    if xp is np:
-        return np.repeat(np.arange(rows, dtype=np.int32), np.diff(indptr))
-    return xp.searchsorted(indptr, xp.arange(entries, dtype=indptr.dtype), side="right").astype(np.int32) - 1
-
-
-def _namespace(array: Any) -> Any:
-    """NumPy, or the CuPy that made the array."""
-    return np if device_of(array) == "cpu" else sys.modules["cupy"]
-
-
 def _arrays_of(xp: Any, result: Any, *names: str) -> list[Any]:
     return [_vector(xp, name, getattr(result, name)) for name in names]
 
@@ -275,7 +220,7 @@ def _vector(xp: Any, name: str, array: Any) -> Any:
 
 def _here(xp: Any, array: Any) -> Any:
     """The array where the problem lives, which may be elsewhere than the result."""
-    return xp.asarray(cpu.to_device(array) if xp is np else array)
+    return xp.asarray(to_host(array) if xp is np else array)
 
 
 def _check_mates(xp: Any, row_match: Any, col_match: Any, shape: tuple[int, int]) -> None:
@@ -334,7 +279,7 @@ class _Part(NamedTuple):
 
 def _verify_assignment(cost: Any, assignment: Assignment, strict: bool) -> AssignmentCertificate:
     costs = _costs_of(cost, assignment)
-    xp = _namespace(costs.array)
+    xp = namespace(costs.array)
     row_match, col_match = _arrays_of(xp, assignment, "row_match", "col_match")
     _check_mates(xp, row_match, col_match, costs.shape)
     _check_pairs(xp, costs, row_match, assignment)
@@ -370,7 +315,7 @@ def _refuse_overflow(costs: DenseCosts | SparseCosts) -> None:
 def _tiered_parts(costs: DenseCosts, exact: ExactDuals, cover: Any, matches: Any, pair_costs: Any) -> list[TieredPart]:
     """The problem, or its two parts if there is a cover; `matches` and `pair_costs` are those of `costs.array`."""
     exact = exact.turned() if costs.transposed else exact
-    every = _namespace(costs.array).arange
+    every = namespace(costs.array).arange
     rows, columns = (every(length) for length in costs.array.shape)
     if cover is None:
         return [_tiered_part(costs, False, rows, columns, exact, matches[0], pair_costs)]
@@ -388,7 +333,7 @@ def _tiered_part(
     costs: DenseCosts, turned: bool, rows: Any, columns: Any, exact: ExactDuals, mates: Any, pair_costs: Any
 ) -> TieredPart:
     """Some rows and columns of `costs.array`, or of its transpose."""
-    every = _namespace(rows).arange
+    every = namespace(rows).arange
     entries = costs.array.T if turned else costs.array
 
     def blocks() -> Iterator[tuple[Any, Any, Any]]:
@@ -402,7 +347,7 @@ def _tiered_part(
 def mates_among(mates: Any, columns: Any, length: int) -> Any:
     """The places that columns of a matrix with so many have among some of them; -1 for free rows."""
     place = np.full_like(columns, -1, shape=length + 1)
-    place[columns] = _namespace(columns).arange(len(columns))
+    place[columns] = namespace(columns).arange(len(columns))
     return place[mates]
 
 
@@ -680,11 +625,11 @@ def _verify_decomposition(graph: Any, decomposition: Decomposition) -> Decomposi
         raise CertificateError(f"matching must be a Matching; got {type(decomposition.matching).__name__}")
     size = _verify_matching(problem, decomposition.matching).size
     on_host = problem.on("cpu")
-    xp = _namespace(problem.indices)
-    form = _Form(*(cpu.to_device(array) for array in _arrays_of(xp, decomposition, *_Form._fields)))
+    xp = namespace(problem.indices)
+    form = _Form(*(to_host(array) for array in _arrays_of(xp, decomposition, *_Form._fields)))
     _check_permutation("row_order", form.row_order, problem.shape[0])
     _check_permutation("col_order", form.col_order, problem.shape[1])
-    _check_parts(form, cpu.to_device(decomposition.matching.row_match), size)
+    _check_parts(form, to_host(decomposition.matching.row_match), size)
     _check_square_blocks(form)
     row_of = row_of_each_entry(on_host.indptr, on_host.entries)
     column_of = on_host.indices[: on_host.entries]

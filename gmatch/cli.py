@@ -32,10 +32,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from . import __version__, datasets
+from . import __version__, cuda, datasets
+from .arrays import to_host
 from .assignment import lap
-from .backends import backend_for, cpu, gpu
-from .certificate import AssignmentCertificate, Certificate, verify
+from .backends import backend_for, cpu
+from .certificate import verify
 from .costs import DenseCosts
 from .datasets.costs import generate as generate_costs
 from .datasets.costs import read_labelled
@@ -46,7 +47,7 @@ from .errors import BackendUnavailable, CertificateError, DataError, GmatchError
 from .matching import STARTS, max_matching, refuse_racing_start
 from .methods import ASSIGNMENT_METHODS, METHODS, assignment_method_of, method_of
 from .problem import BipartiteGraph, as_graph
-from .result import Assignment, Matching
+from .result import Assignment, AssignmentCertificate, Certificate, Matching
 from .sparse_costs import SparseCosts, costs_of
 
 Facts = dict[str, Any]
@@ -440,7 +441,7 @@ def run_info(arguments: argparse.Namespace) -> int:
 def _gpu_facts() -> Facts:
     """The GPUs, or why there are none to use."""
     try:
-        gpus, problem = gpu.devices(), None
+        gpus, problem = cuda.devices(), None
     except BackendUnavailable as error:
         gpus, problem = [], str(error)
     return {"cupy": getattr(sys.modules.get("cupy"), "__version__", None), "gpus": gpus, "gpu_problem": problem}
@@ -635,7 +636,7 @@ def _check_folder(folder: Path) -> None:
 def _write_arrays(
     path: Path, result: Matching | Assignment, names: Sequence[str], more: Mapping[str, Any] | None = None
 ) -> None:
-    arrays = {name: cpu.to_device(getattr(result, name)) for name in names} | dict(more or {})
+    arrays = {name: to_host(getattr(result, name)) for name in names} | dict(more or {})
     try:
         with _output(path) as file:
             np.savez_compressed(file, **arrays)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from .backends import Device, backend_for, device_of
-from .errors import GmatchError, InvalidInput
-from .foreign import EXACT_IN_FLOAT64, array_of_frame, as_sparse, is_frame, library_of, unwrapped, way_in
+from .arrays import Device, as_dense_array, device_of, entry_of_each_row, mover_to, namespace, truth_of
+from .backends import backend_for
+from .errors import InvalidInput
+from .foreign import EXACT_IN_FLOAT64, way_in
+from .types import readable
 
 MAX_VERTICES = 2**31 - 2
 # What the programs take for a forbidden pair: no cost, limit or dual may reach it.
@@ -21,21 +22,11 @@ INFINITE_INTEGER = 2**63 - 1
 SPREADS = 32
 # Entries that a check in array code looks at together: few enough to stay in a cache, many enough to hide a launch.
 ENTRIES_PER_BLOCK = {"cpu": 1 << 17, "gpu": 1 << 22}
-# DLPack's numbers for memory that a CUDA device reads: its own, and managed.
-DLPACK_CUDA = (2, 13)
 # On a GPU the duals of smaller costs are not looked at for what they hide: that would take as long as a small problem.
 LARGE_ON_GPU = 2.0**20
 
 # The end of a message.
 WAY_OUT_OF_NAN = "; if NaN is for a pair that is not allowed, use forbid_nan=True"
-
-# The types the programs are compiled for, and the narrowest of them that holds the values of another type.
-WORKING_TYPES = frozenset(np.dtype(name) for name in ("int32", "int64", "float32", "float64"))
-WIDER_TYPE = {
-    ("b", 1): np.int32, ("i", 1): np.int32, ("i", 2): np.int32, ("i", 4): np.int32, ("i", 8): np.int64,
-    ("u", 1): np.int32, ("u", 2): np.int32, ("u", 4): np.int64, ("u", 8): np.int64,
-    ("f", 2): np.float32, ("f", 4): np.float32, ("f", 8): np.float64,
-}  # fmt: skip
 
 
 class DenseCosts:
@@ -207,7 +198,7 @@ class DenseCosts:
 
     def on(self, device: Device) -> DenseCosts:
         """These costs on a device; themselves if they are there."""
-        return self if device == self.device else self._with(backend_for(None, device).to_device(self.array), device)
+        return self if device == self.device else self._with(mover_to(device)(self.array), device)
 
     def part(self, rows: Any, columns: Any) -> DenseCosts:
         """A copy of some rows and columns of `array` without its limit; the fewer become its rows."""
@@ -241,12 +232,12 @@ class DenseCosts:
 
     def places(self) -> tuple[Any, Any]:
         """Rows and columns of the entries of `array`, which broadcast to its shape."""
-        arange = backend_for(None, self.device).arange
+        arange = namespace(self.array).arange
         return arange(len(self.array))[:, None], arange(self.array.shape[1])[None]
 
     def of_each_row(self, row_match: Any) -> Any:
         """The entry of `array` that each row is matched with."""
-        return self.array[backend_for(None, self.device).arange(len(row_match)), row_match]
+        return entry_of_each_row(self.array, row_match)
 
     def with_entries(self, entries: Any, allowed: Any, never: int | float) -> DenseCosts:
         """Costs of the same pairs: some entries, and `never` for pairs that are not allowed."""
@@ -276,7 +267,7 @@ class DenseCosts:
         """The entries of the pairs of a matching of `matrix`, in the order of its rows; an optimal one makes all."""
         rows, columns = self.shape
         if optimal and rows <= columns:
-            entries = backend_for(None, self.device).entry_of_each_row(self.matrix, row_match)
+            entries = entry_of_each_row(self.matrix, row_match)
         else:
             places = (row_match >= 0).nonzero()[0]
             entries = self.matrix[places, row_match[places]]
@@ -328,18 +319,6 @@ def as_matrix(cost: Any) -> Any:
     return readable(array, cost)
 
 
-def readable(array: Any, given: Any = None) -> Any:
-    """The array in a type and with strides that the programs can read; a copy only if it has others.
-
-    `given` is what the array was made of, for the advice of a message.
-    """
-    if array.dtype not in WORKING_TYPES:
-        array = _widened(array, given)
-    if any(stride % array.itemsize for stride in array.strides) or not getattr(array.flags, "aligned", True):
-        array = array.copy()
-    return array
-
-
 def without_nan(array: Any, maximize: bool) -> tuple[Any, bool]:
     """The array with the infinity that forbids a pair in place of NaN, and whether there was any: then it is a copy."""
     is_nan = array != array if array.dtype.kind == "f" else np.False_
@@ -348,133 +327,6 @@ def without_nan(array: Any, maximize: bool) -> tuple[Any, bool]:
     array = array.copy(order="K")
     array[is_nan] = -math.inf if maximize else math.inf
     return array, True
-
-
-def as_dense_array(given: Any, what: str = "cost") -> Any:
-    """A NumPy or CuPy array that shares its memory with what was given, if that is an array of any library."""
-    if type(given) is np.ndarray or device_of(given) == "gpu":
-        return given
-    try:
-        return _array_of(given, what)
-    except (GmatchError, MemoryError):
-        raise
-    except Exception as error:  # whatever the methods of a user's class raise
-        raise InvalidInput(
-            f"{what} must be an array of numbers; got {type(given).__name__} ({_words_of(error)}){way_in(given, what)}"
-        ) from error
-
-
-def _words_of(error: Exception) -> str:
-    """What an error says; its type, too, where NumPy and PyTorch do not raise that for an array they refuse."""
-    known = TypeError, ValueError, BufferError, RuntimeError, np.ma.MAError
-    return str(error) if isinstance(error, known) and str(error) else f"{type(error).__name__}: {error}"
-
-
-def _array_of(given: Any, what: str) -> Any:
-    if what == "cost" and _is_sparse(given):
-        raise InvalidInput(
-            f"expected a dense matrix of costs; got a sparse {type(given).__name__}; make a dense one, with inf (-inf "
-            "when maximizing) for the pairs that are not stored"
-        )
-    if _is_masked(given):
-        raise _masked(what)
-    given = unwrapped(given)
-    if isinstance(given, list | tuple):
-        return _array_of_lists(given, what)
-    if library_of(given) == "networkx":
-        raise InvalidInput(f"{what} must be an array of numbers; got a networkx {type(given).__name__}{way_in(given)}")
-    if is_frame(given):
-        return array_of_frame(given)
-    if str(getattr(given, "dtype", "")) == "torch.bfloat16":
-        given = given.float()
-    if hasattr(given, "__cuda_array_interface__"):
-        return backend_for(None, "gpu").to_device(given)
-    if hasattr(given, "__dlpack_device__") and given.__dlpack_device__()[0] in DLPACK_CUDA:
-        return backend_for(None, "gpu").cupy.from_dlpack(given)
-    if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
-        return np.from_dlpack(given)
-    return np.asarray(given)
-
-
-def _is_sparse(given: Any) -> bool:
-    # By its type: a damaged matrix may raise when it is asked.
-    return hasattr(type(given), "format") and hasattr(type(given), "nnz") or as_sparse(given) is not given
-
-
-def _is_masked(given: Any) -> bool:
-    return isinstance(given, np.ma.MaskedArray) and bool(np.ma.is_masked(given))
-
-
-def _masked(what: str) -> InvalidInput:
-    advice = "; use cost.astype(float).filled(inf) to forbid the masked pairs (-inf to maximize)"
-    return InvalidInput(f"{what} must not be masked{advice if what == 'cost' else ''}")
-
-
-def _array_of_lists(given: Any, what: str) -> Any:
-    """What NumPy makes of nested lists; refused where it would drop the masks of rows, or round integers."""
-    array = np.asarray(given)
-    parts = [given]
-    for _ in range(array.ndim - 1):
-        parts = list(chain.from_iterable(part for part in parts if isinstance(part, list | tuple)))
-        if any(map(_is_masked, parts)):
-            raise _masked(what)
-    if array.dtype == np.float64:
-        large = np.isfinite(array) & (abs(array) >= EXACT_IN_FLOAT64)
-        for number in np.array(given, object)[large] if large.any() else ():
-            if isinstance(number, int | np.integer) and (number >= 2**63 or float(number) != int(number)):
-                raise InvalidInput(
-                    f"{what} must not mix {number} with smaller integers or with floats in a list: NumPy makes float64 "
-                    "of all, which may round; give an array, such as np.array(cost, np.float64)"
-                )
-    return array
-
-
-def _widened(array: Any, given: Any = None) -> Any:
-    """A copy in the type of the programs that holds every value."""
-    dtype = array.dtype
-    wider = np.float32 if dtype.name == "bfloat16" else WIDER_TYPE.get((dtype.kind, dtype.itemsize))
-    if wider is None:
-        raise InvalidInput(
-            f"cost must hold real numbers: bool, int8 to int64, uint8 to uint64, or float16 to float64; got {dtype}"
-            f"{way_in(given) or _way_to_floats(array, given)}"
-        )
-    if dtype.kind == "u" and dtype.itemsize == 8 and array.size and int(array.max()) >= 2**63:
-        raise InvalidInput(
-            f"cost must hold integers below 2**63; the largest is {int(array.max())}; use cost.astype(np.float64)"
-        )
-    return array.astype(wider)
-
-
-def _way_to_floats(array: Any, given: Any) -> str:
-    """How to make floats of what is no number for NumPy, as the end of a message."""
-    if array.dtype.kind not in "fO":
-        return ""
-    library = library_of(given)
-    if library == "polars":
-        return "; use cost.cast(polars.Float64)"
-    if library == "pandas":
-        return "; use cost.convert_dtypes(), or cost.astype(float)"
-    makes = "np.array(cost, np.float64)" if isinstance(given, list | tuple) else "cost.astype(np.float64)"
-    if array.dtype.kind == "O" and any(entry is None for entry in array.flat):
-        return f"; use {makes}, which makes NaN of None, and forbid_nan=True if None is for a pair that is not allowed"
-    return f"; use {makes}"
-
-
-def may_round(array: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether an array is of integers that another type may not hold exactly."""
-    if dtype.kind != "f" or array.dtype != np.int64 or not array.size:
-        return False
-    return max(-int(array.min()), int(array.max())) > EXACT_IN_FLOAT64
-
-
-def truth_of(name: str, given: Any) -> bool:
-    """An option as a boolean: any truth, but not that of an array of several."""
-    try:
-        return bool(given)
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise InvalidInput(f"{name} must be True or False; got {type(given).__name__}") from error
 
 
 def _lies_by_columns(array: Any) -> bool:

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .backends import backend_for, cpu
-from .certificate import row_of_each_entry, verify
+from .arrays import mover_to, row_of_each_entry, to_host
+from .backends import cpu
+from .certificate import verify
 from .errors import Infeasible, InvalidInput
 from .matching import max_matching
 from .methods import Method
@@ -96,8 +97,8 @@ def dulmage_mendelsohn(
     )
     matched = time.perf_counter()
     on_host = problem.on("cpu")
-    row_match, col_match = cpu.to_device(matching.row_match), cpu.to_device(matching.col_match)
-    vertical_columns = cpu.to_device(matching.reached_columns)
+    row_match, col_match = to_host(matching.row_match), to_host(matching.col_match)
+    vertical_columns = to_host(matching.reached_columns)
     options = {
         "method": method,
         "device": matching.stats["backend"],
@@ -114,7 +115,7 @@ def dulmage_mendelsohn(
         "blocks": cpu.NAME,
         "seconds": {"matching": matched - began, "coarse": parted - matched, "fine": ended - parted},
     }
-    back = backend_for(None, problem.device).to_device
+    back = mover_to(problem.device)
     p, q, r, s, cc, rr = map(back, arrays)
     result = Decomposition(p, q, r, s, cc, rr, matching, stats)
     if certify:
@@ -189,7 +190,7 @@ def _rows_reached_from_free_columns(
     if size == columns:
         return np.zeros(rows, np.bool_)
     matching = max_matching(_transposed(graph), initial=col_match, **options)
-    reached: Array = cpu.to_device(matching.reached_columns)
+    reached: Array = to_host(matching.reached_columns)
     return reached
 
 

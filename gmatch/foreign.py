@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from .backends import backend_for
+from . import cuda
 from .errors import GmatchError, InvalidInput
 
 EXACT_IN_FLOAT64 = 2**53
@@ -82,7 +82,7 @@ def _of_torch(tensor: Any) -> Any:
     shape, layout = tuple(tensor.shape), str(tensor.layout)
     if tensor.is_cuda:
         tensor = tensor if layout == "torch.sparse_csr" else tensor.to_sparse_csr()
-        from_dlpack = backend_for(None, "gpu").cupy.from_dlpack
+        from_dlpack = cuda.cupy().from_dlpack
         indptr, indices = from_dlpack(tensor.crow_indices()), from_dlpack(tensor.col_indices())
         return CompressedRows(indptr, indices, from_dlpack(_as_numbers(tensor.values())), shape)
     if layout == "torch.sparse_coo":

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .backends import backend_for, device_of
-from .certificate import row_of_each_entry, rows_without_their_edge, verify
+from .arrays import device_of, mover_to, row_of_each_entry, rows_without_their_edge
+from .backends import backend_for
+from .certificate import verify
 from .errors import InvalidInput
 from .methods import Method, Mixed, PothenFan, method_of
 from .problem import MAX_VERTICES, BipartiteGraph, as_graph
@@ -124,12 +125,12 @@ def max_matching(
     if start is Start.AUTO and isinstance(chosen, PothenFan | Mixed):
         start = Start.CHEAP  # depth-first searches mend a first fit that drifted
     on_device = problem.on(backend.NAME)
-    row_match = None if given is None else backend.to_device(_as_int32(given))
+    row_match = None if given is None else mover_to(backend.NAME)(_as_int32(given))
     row_match, col_match, reached, counters = backend.match(on_device, chosen, start, row_match, threads)
     if start is Start.GIVEN and counters["dropped"]:
         raise InvalidInput(_what_is_wrong(given, problem))
     if on_device is not problem:
-        back = backend_for(None, problem.device).to_device
+        back = mover_to(problem.device)
         row_match, col_match, reached = back(row_match), back(col_match), back(reached)
     stats = _stats(counters, chosen.name, backend.NAME)
     result = Matching(counters["size"], row_match, col_match, reached, stats)
@@ -217,7 +218,7 @@ def _as_int32(given: Any) -> Any:
 def _what_is_wrong(given: Any, problem: BipartiteGraph) -> str:
     """Names the first pair of a given matching that is wrong."""
     columns = problem.shape[1]
-    given = backend_for(None, problem.device).to_device(given).astype(np.int64)
+    given = mover_to(problem.device)(given).astype(np.int64)
     lowest, highest = int(given.min()), int(given.max())
     if not -1 <= lowest <= highest < columns:
         return f"initial must hold columns from 0 to {columns - 1}, or -1; got {lowest} to {highest}"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 
-from .backends import Device, backend_for, device_of
+from .arrays import Device, device_of, mover_to
+from .backends import backend_for
 from .errors import GmatchError, InvalidInput
 from .foreign import as_sparse, is_frame, library_of
 
@@ -120,7 +121,7 @@ class BipartiteGraph:
         """This graph on a device; itself if it is there."""
         if device == self.device:
             return self
-        to_device = backend_for(None, device).to_device
+        to_device = mover_to(device)
         return _restored(
             to_device(self.indptr), to_device(self.indices), self.shape, self.entries, device,
             self.row_nodes, self.col_nodes,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self, overload
 
 import numpy as np
 
+from .arrays import all_others, exact_sum
 from .errors import InvalidInput
 
 # Of `stats["seconds"]`.
@@ -486,22 +485,6 @@ def _renumbered(match: Any, places: Any) -> Any:
     return numbers[match]
 
 
-def exact_sum(values: Any) -> int | float:
-    """The sum of an array as a Python int, or as the float nearest to it."""
-    numbers = values.tolist()
-    if values.dtype.kind != "f":
-        whole: int = sum(numbers)
-        return whole
-    try:
-        return math.fsum(numbers)
-    except OverflowError:  # even where others make up for it
-        total = sum(map(Fraction, numbers))
-        try:
-            return float(total)
-        except OverflowError:
-            return math.inf if total > 0 else -math.inf
-
-
 def witness_of(cover: tuple[Any, Any], shape: tuple[int, int]) -> tuple[Any, Any]:
     """Rows and columns that prove, by a cover smaller than both sides, that a pair is missing: see `Infeasible`."""
     cover_rows, cover_columns = cover
@@ -510,8 +493,53 @@ def witness_of(cover: tuple[Any, Any], shape: tuple[int, int]) -> tuple[Any, Any
     return cover_rows, all_others(cover_columns, shape[1])
 
 
-def all_others(numbers: Any, length: int) -> Any:
-    """The vertices of a side of some length that are not among `numbers`, increasing."""
-    others = np.ones_like(numbers, dtype=np.bool_, shape=length)
-    others[numbers] = False
-    return others.nonzero()[0]
+@dataclass(frozen=True)
+class Certificate:
+    """What `verify` proved.
+
+    Attributes
+    ----------
+    size : int
+        Edges in the matching, which is also the number of vertices in the cover.
+    cover_rows, cover_columns : int
+        How many rows and columns the cover has.
+    """
+
+    size: int
+    cover_rows: int
+    cover_columns: int
+
+
+@dataclass(frozen=True)
+class AssignmentCertificate:
+    """What `verify` proved: no assignment costs less than `cost - gap` (more than `cost + gap`, when maximizing).
+
+    Attributes
+    ----------
+    cost : int or float
+        Of the assignment.
+    gap : int or float
+        By how much another assignment could be better at most, as the duals prove; 0 for integers.
+    tolerance : int or float
+        What `gap` may be: 0 for integers. For floats it allows for the rounding of the duals.
+    """
+
+    cost: int | float
+    gap: int | float
+    tolerance: int | float
+
+
+@dataclass(frozen=True)
+class DecompositionCertificate:
+    """What `verify` proved: the form is block upper triangular, and no block can be split.
+
+    Attributes
+    ----------
+    structural_rank : int
+        Edges in the matching on the diagonals.
+    blocks : int
+        Blocks of the fine decomposition.
+    """
+
+    structural_rank: int
+    blocks: int

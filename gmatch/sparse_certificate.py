@@ -6,15 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .arrays import all_others, exact_sum, namespace
 from .certificate import (
-    AssignmentCertificate,
     _arrays_of,
     _certificate,
     _check_mates,
     _checked_duals,
     _cover_of,
     _lowered_columns,
-    _namespace,
     _refuse_costs_of_others,
     _refuse_large_duals,
     _refuse_overflow,
@@ -26,7 +25,7 @@ from .certificate import (
 )
 from .errors import CertificateError
 from .exact_certificate import TieredPart, part_of
-from .result import Assignment, ExactDuals, Status, all_others, exact_sum
+from .result import Assignment, AssignmentCertificate, ExactDuals, Status
 from .sparse_costs import SparseCosts
 
 
@@ -56,7 +55,7 @@ class _Part(NamedTuple):
 def verify_sparse_assignment(cost: Any, assignment: Assignment, strict: bool) -> AssignmentCertificate:
     """As `gmatch.verify`; O(rows + columns + entries) time and memory."""
     costs = _costs_of(cost, assignment)
-    xp = _namespace(costs.data)
+    xp = namespace(costs.data)
     row_match, col_match = _arrays_of(xp, assignment, "row_match", "col_match")
     _check_mates(xp, row_match, col_match, costs.shape)
     u, v = _checked_duals(xp, assignment, costs)
@@ -115,7 +114,7 @@ def _tiered_parts(costs: SparseCosts, exact: ExactDuals, cover: Any, matches: An
 
     `matches` are those of rows and of columns, `both_costs` what each row and each column costs.
     """
-    every = _namespace(costs.data).arange
+    every = namespace(costs.data).arange
     rows, columns = (every(length) for length in costs.shape)
     if cover is None:
         by_columns = len(rows) > len(columns)

@@ -10,28 +10,24 @@ import numpy as np
 import scipy.sparse
 
 from . import _native
-from .backends import Device, backend_for, device_of
-from .certificate import row_of_each_entry
+from .arrays import Device, as_dense_array, device_of, mover_to, namespace, row_of_each_entry, truth_of
+from .backends import backend_for
 from .costs import (
     MAX_VERTICES,
     SPREADS,
     WAY_OUT_OF_NAN,
-    WIDER_TYPE,
-    WORKING_TYPES,
     DenseCosts,
-    _widened,
     as_costs,
-    as_dense_array,
     limit_of,
     minimised,
     number_of,
-    truth_of,
     type_with_limit,
     without_nan,
 )
 from .errors import InvalidInput
 from .foreign import EXACT_IN_FLOAT64, as_sparse, way_in
 from .problem import BipartiteGraph, damage_refused, sides_of, to_csr
+from .types import WIDER_TYPE, WORKING_TYPES, widened
 
 if TYPE_CHECKING:
     import networkx
@@ -251,7 +247,7 @@ class SparseCosts:
         """These costs on a device; themselves if they are there."""
         if device == self.device:
             return self
-        to_device = backend_for(None, device).to_device
+        to_device = mover_to(device)
         arrays = to_device(self.indptr), to_device(self.indices), to_device(self.data)
         return self._with(arrays, self.transposed, self.shape, device)
 
@@ -447,7 +443,7 @@ def _compressed(cost: Any) -> tuple[_Matrix, bool]:
         )
     data = data[: graph.entries]
     if data.dtype not in WORKING_TYPES:
-        data = _widened(data)
+        data = widened(data)
     if not data.flags.c_contiguous or not getattr(data.flags, "aligned", True):
         data = data.copy()
     arrays = graph.indptr, graph.indices[: graph.entries], data, graph.shape
@@ -509,7 +505,7 @@ def _add_at(sums: Any, group: Any, values: Any) -> None:
         with np.errstate(invalid="ignore", over="ignore"):  # the range is looked at later
             np.add.at(sums, group, values)
     else:
-        backend_for(sums, None).cupy.add.at(sums, group, values)
+        namespace(sums).add.at(sums, group, values)
 
 
 def _swapped(arrays: _Matrix) -> _Matrix:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .backends import cpu
+from .arrays import to_host
 from .exact_certificate import TieredPart
 
 EPSILON = 2.0**-52
@@ -68,7 +68,7 @@ class _ExactPart:
 
     def __init__(self, xp: Any, part: TieredPart, limit: float | None) -> None:
         self.xp, self.part, self.limit = xp, part, limit
-        self.pair_costs = to_units(cpu.to_device(part.pair_costs))
+        self.pair_costs = to_units(to_host(part.pair_costs))
         self.v = self._column_duals()
         # Floats are looked at by this much smaller: duals are up to a cost for each row, and their sums stay in range.
         self.shrink = 2.0 ** -(4 + len(self.v).bit_length())
@@ -80,7 +80,7 @@ class _ExactPart:
         return float(Fraction(units, 1 << BITS) * Fraction(self.shrink))
 
     def _column_duals(self) -> list[int]:
-        exact = self.part.exact.moved(cpu.to_device)
+        exact = self.part.exact.moved(to_host)
         duals = to_units(exact.v)
         for tier in exact.tiers:
             (value,) = to_units([tier.value])
@@ -118,7 +118,7 @@ class _ExactPart:
             # This v, that of the least and the two differences are rounded; what is shrunk below 2**-1022, too.
             rounding = 4 * EPSILON * (abs(small) + abs(v) + abs(u)) + 8 * LEAST_FLOAT
             places = (listed & (reduced <= u + rounding + reach)).nonzero()
-            found = [cpu.to_device(xp.broadcast_to(some, costs.shape)[places]) for some in (rows, columns, costs)]
+            found = [to_host(xp.broadcast_to(some, costs.shape)[places]) for some in (rows, columns, costs)]
             yield from zip(found[0].tolist(), found[1].tolist(), to_units(found[2]), strict=True)
 
     def _improvement(self, least: list[int], low: int) -> int:
@@ -140,7 +140,7 @@ class _ExactPart:
 
     def _mates(self) -> tuple[list[tuple[int, int]], set[int]]:
         """Column and cost of each row, and the free columns; rows that pay the limit are given some column each."""
-        columns = cpu.to_device(self.part.mates).tolist()
+        columns = to_host(self.part.mates).tolist()
         free = set(range(len(self.v))).difference(columns)
         mates = []
         for column, cost in zip(columns, self.pair_costs, strict=True):

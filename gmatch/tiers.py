@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _native
-from .backends import backend_for, device_of
+from .arrays import namespace, to_host
 from .costs import INFINITE_INTEGER, LARGE_ON_GPU, SPREADS, DenseCosts
 from .errors import InvalidInput
 from .result import ExactDuals, Tier
@@ -56,7 +56,6 @@ def duals_hide_costs(costs: Costs, solution: _Solution) -> bool:
         return _native.duals_hide_costs(costs.array, row_match, u, v, costs.lowest, costs.highest)
     if costs.device == "gpu" and max(-costs.lowest, costs.highest) < LARGE_ON_GPU:
         return False
-    to_host = backend_for(None, "cpu").to_device
     pair_costs = to_host(costs.of_each_row(row_match).astype(np.float64))
     return _native.duals_hide_costs_of_pairs(pair_costs, to_host(u), to_host(v), costs.lowest, costs.highest)
 
@@ -72,7 +71,7 @@ def split_costs(costs: Costs, solution: _Solution | None = None) -> Split | None
 
 def _is_exact(costs: Costs, values: Any, solution: _Solution) -> bool:
     """Whether all costs are multiples of a number that the rounding of the duals does not reach: then none is lost."""
-    xp = _namespace(values)
+    xp = namespace(values)
     magnitudes = abs(values[(values != 0) & (abs(values) != math.inf)])
     if not magnitudes.size:
         return True
@@ -86,7 +85,7 @@ def _is_exact(costs: Costs, values: Any, solution: _Solution) -> bool:
 
 def _split(values: Any, allowed: Any, rows: int) -> Split | None:
     """By the first value that leaves room: magnitudes have a gap below it, or are none below it."""
-    xp = _namespace(values)
+    xp = namespace(values)
     magnitudes = abs(values[allowed])
     magnitudes = magnitudes[magnitudes > 0]
     if not magnitudes.size:
@@ -127,7 +126,7 @@ def solve_by_tiers(
     `run` solves costs, `settle` the ties among its solutions. Where forbidden pairs leave no way, rows stay free.
     """
     values = costs.minimised()
-    xp = _namespace(values)
+    xp = namespace(values)
     row_of, column_of = costs.places()
     rows, columns = sorted(costs.shape)
     allowed, must = abs(values) != math.inf, xp.zeros(columns, np.bool_)
@@ -206,7 +205,7 @@ def _least(
     The reward, which their entries are less by, is as small as will do: it costs floats some bits. Strictly: so large
     that no assignment which leaves a column out is as good.
     """
-    xp, whole = _namespace(entries), entries.dtype.kind == "i"
+    xp, whole = namespace(entries), entries.dtype.kind == "i"
     column_of = costs.places()[1]
     rows = min(costs.shape)
     enough = 2 * (rows + 1) * most
@@ -246,7 +245,3 @@ def _sum(counters: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     }
     threads = max(counters["threads"], more["threads"])
     return counters | added | {"threads": threads, "size": more["size"], "start_size": more["start_size"]}
-
-
-def _namespace(array: Any) -> Any:
-    return np if device_of(array) == "cpu" else backend_for(None, "gpu").cupy

@@ -26,8 +26,7 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
-from .backends import backend_for, device_of
-from .certificate import row_of_each_entry
+from .arrays import mover_to, namespace, row_of_each_entry, to_host
 from .costs import SPREADS, DenseCosts
 from .errors import InvalidInput
 
@@ -60,13 +59,12 @@ class Names:
 
     def part(self, rows: Any, columns: Any) -> Names:
         """For some rows and columns of that matrix, the fewer of which become rows."""
-        to_host = backend_for(None, "cpu").to_device
         sides = self.rows[to_host(rows)], self.columns[to_host(columns)]
         return Names(*(sides if len(rows) <= len(columns) else sides[::-1]))
 
     def marks(self, rows: Any, columns: Any, turn: int) -> Any:
         """Marks of pairs, of MARK_BITS bits, by SplitMix64 (Steele, Lea, Flood 2014)."""
-        xp = _namespace(rows)
+        xp = namespace(rows)
         last = len(self.columns) - 1
         mixed = (xp.asarray(self.rows)[rows] + xp.asarray(self.columns)[xp.minimum(columns, last)]).astype(np.uint64)
         mixed += np.uint64((turn + 1) * 0x9E3779B97F4A7C15 % 2**64)
@@ -130,10 +128,10 @@ def settle_ties(
         if not choice.exact:
             _find_exact_optimum(choice, u, v, solve)
         _decide_by_marks(choice, names, first_turn, solve)
-    chosen = backend_for(None, costs.device).to_device(choice.row_match.astype(np.int32))
+    chosen = mover_to(costs.device)(choice.row_match.astype(np.int32))
     col_match.fill(-1)
     row_match[:] = chosen
-    col_match[chosen] = _namespace(chosen).arange(len(chosen), dtype=np.int32)
+    col_match[chosen] = namespace(chosen).arange(len(chosen), dtype=np.int32)
     return with_choice
 
 
@@ -154,7 +152,6 @@ def _tight_pairs(
         pairs = _pairs_within(costs, u, v, reach, most_to_list)
     if pairs is None:
         return None
-    to_host = backend_for(None, "cpu").to_device
     rows, columns, values = map(to_host, pairs[:3])
     row_match, u, v = to_host(row_match).astype(np.int64), to_host(u), to_host(v)
     may_leave = (-v <= reach) & (len(u) < len(v))
@@ -171,7 +168,7 @@ def _lost_by_rounding(costs: DenseCosts | SparseCosts, row_match: Any, u: Any, v
     """What slacks of an assignment may sum up to, and slacks beside it be wrong by in all; 0 of integers."""
     if costs.dual_type is np.int64:
         return 0
-    xp = _namespace(u)
+    xp = namespace(u)
     lost = xp.abs((_costs_of_assignment(costs, row_match) - u) - v[row_match]).sum()
     if len(u) < len(v):
         lost += xp.abs(v[_free_columns(xp, row_match, len(v))]).sum() + xp.maximum(v, 0).sum()
@@ -192,7 +189,7 @@ def _pairs_within(
 
     None if they are too many.
     """
-    xp = _namespace(u)
+    xp = namespace(u)
     rows, columns, values, below, found = [], [], [], 0.0, 0
     for entries, row_of, column_of in _blocks(costs):
         slack = (entries - u[row_of]) - v[column_of]
@@ -210,7 +207,7 @@ def _pairs_within(
 def _blocks(costs: DenseCosts | SparseCosts) -> Iterator[tuple[Any, Any, Any]]:
     """Costs of the minimisation form, some at a time, with their rows and their columns."""
     if isinstance(costs, DenseCosts):
-        xp = _namespace(costs.array)
+        xp = namespace(costs.array)
         row_of, column_of = (xp.arange(length) for length in costs.array.shape)
         for rows in costs.row_blocks():
             yield _minimised(costs, costs.array[rows]), row_of[rows, None], column_of[None]
@@ -226,7 +223,7 @@ def _minimised(costs: DenseCosts | SparseCosts, entries: Any) -> Any:
 
 
 def _costs_of_assignment(costs: DenseCosts | SparseCosts, row_match: Any) -> Any:
-    rows = backend_for(None, costs.device).arange(len(row_match))
+    rows = namespace(row_match).arange(len(row_match))
     if isinstance(costs, DenseCosts):
         return _minimised(costs, costs.array[rows, row_match])
     row_of = row_of_each_entry(costs.indptr, costs.entries)
@@ -261,7 +258,7 @@ def _free_columns_are_free(xp: Any, row_match: Any, v: Any) -> bool:
 
 def _marked(costs: DenseCosts, row_match: Any, u: Any, v: Any, names: Names) -> DenseCosts | None:
     """Marks for costs, where pairs are tight, and no way elsewhere; None if the duals are not exactly optimal."""
-    xp = _namespace(u)
+    xp = namespace(u)
     length, width = costs.array.shape
     mark, square = 1 << MARK_BITS, length == width
     reward = xp.where((v == 0) | square, 0, 2 * mark * (length + 1))  # for a column that must not stay free
@@ -285,7 +282,6 @@ def _find_exact_optimum(choice: _Choice, u: Any, v: Any, solve: Callable[[Any], 
     An optimum for the highest bits of the slacks leaves slacks that are small but for their lowest bits, and bounds
     those of the pairs that are left; so there is room for lower bits the next time.
     """
-    to_host = backend_for(None, "cpu").to_device
     u, v = to_host(u), to_host(v)
     costs, row_duals, column_duals = _as_integers(choice.costs, u, v)
     choice.costs = costs - row_duals[choice.rows] - column_duals[choice.columns]  # from here on: exact slacks
@@ -373,7 +369,3 @@ def _as_integers(*arrays: Any) -> list[Any]:
         (whole.astype(object) << np.maximum(e - unit, 0).astype(object)) >> np.maximum(unit - e, 0).astype(object)
         for e, whole in zip(exponents, wholes, strict=True)
     ]
-
-
-def _namespace(array: Any) -> Any:
-    return np if device_of(array) == "cpu" else backend_for(None, "gpu").cupy

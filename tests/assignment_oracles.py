@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import gmatch
-from gmatch.backends import backend_for
+from gmatch.arrays import mover_to
 
 DTYPES = (
     "int32",
@@ -34,7 +34,7 @@ STARTS = ("auto", "reduce", "bids", "regret", "none")
 
 def on(array: np.ndarray, device: str) -> Any:
     """The array on a device: a CuPy array on a GPU."""
-    return backend_for(None, device).to_device(array)
+    return mover_to(device)(array)
 
 
 @cache

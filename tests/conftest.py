@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import gmatch
-from gmatch.backends import gpu
+from gmatch import cuda
 
 
 def gpu_is_there() -> bool:
     try:
-        gpu.require()
+        cuda.require()
     except gmatch.BackendUnavailable:
         return False
     return True

@@ -25,7 +25,7 @@ import small
 from harness import Allowance, SideProcess, Timing, clocked, equals, timed, timed_peer
 
 import gmatch
-from gmatch import plot
+from gmatch import cuda, plot
 from gmatch.backends import gpu
 
 TINY = ["--sizes", "16", "24", "--repeats", "1"]
@@ -520,12 +520,12 @@ def test_a_gpu_that_is_not_there(
     def require() -> None:
         raise gmatch.BackendUnavailable("device='gpu' needs CuPy")
 
-    monkeypatch.setattr(gpu, "require", require)
+    monkeypatch.setattr(cuda, "require", require)
     assert "error: device='gpu' needs CuPy" in problem_of(main, ["--device", "gpu"], capsys)
 
 
 def test_a_gpu_takes_no_threads(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "require", lambda: None)
+    monkeypatch.setattr(cuda, "require", lambda: None)
     problem = problem_of(cardinality.main, ["--device", "gpu", "--threads", "2"], capsys)
     assert "--threads is for --device cpu" in problem
 

@@ -19,8 +19,7 @@ import pytest
 import scipy.sparse
 
 import gmatch
-from gmatch import cli
-from gmatch.backends import gpu
+from gmatch import cli, cuda
 
 SMALL = ("Grund/b1_ss", "HB/ash219", "HB/west0067", "Pajek/GD96_d")
 FACTS = {
@@ -393,7 +392,7 @@ def test_info_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_info_says_why_there_is_no_gpu(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "cupy", None)
+    monkeypatch.setattr(cuda, "module", lambda: None)
     facts = json.loads(run("info", "--json")[1])
     assert facts["gpus"] == [] and "CuPy" in facts["gpu_problem"]
 
@@ -434,7 +433,7 @@ def test_bad_arguments_end_with_2(run: Run, argv: list[str], message: str) -> No
 
 
 def test_threads_are_not_for_gpus(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "require", lambda: None)
+    monkeypatch.setattr(cuda, "require", lambda: None)
     code, _, errors = run("match", "HB/west0067", "--device", "gpu", "--threads", 2)
     assert (code, errors) == (2, "gmatch: error: --threads is for --device cpu; a GPU sizes its own grid\n")
 
@@ -530,7 +529,7 @@ def test_a_table_shows_that_it_disagrees(run: Run) -> None:
 
 @pytest.mark.parametrize("command", [["match", "HB/west0067"], ["demo"]])
 def test_no_gpu_ends_with_4(run: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
-    monkeypatch.setattr(gpu, "cupy", None)
+    monkeypatch.setattr(cuda, "module", lambda: None)
     code, output, errors = run(*command, "--device", "gpu")
     assert (code, output) == (4, "")
     assert errors.startswith("gmatch: error: device='gpu' needs CuPy") and errors.count("\n") == 1

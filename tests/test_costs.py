@@ -454,9 +454,9 @@ def test_an_error_of_ours_is_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> Non
     class OnGpu:
         __cuda_array_interface__: dict = {}
 
-    def no_gpu(array: object, device: object) -> None:
+    def no_gpu() -> None:
         raise gmatch.BackendUnavailable("no GPU")
 
-    monkeypatch.setattr("gmatch.costs.backend_for", no_gpu)
+    monkeypatch.setattr("gmatch.cuda.require", no_gpu)
     with pytest.raises(gmatch.BackendUnavailable, match="^no GPU$"):
         DenseCosts(OnGpu())

@@ -21,8 +21,7 @@ import scipy.sparse.csgraph
 import small
 
 import gmatch
-from gmatch import cli
-from gmatch.backends import gpu
+from gmatch import cli, cuda
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -104,7 +103,7 @@ def test_a_command_of_a_benchmark_is_one(
     needed: nothing runs."""
     shutil.copy(ROOT / "benchmarks" / "results" / "papers_h200.json", tmp_path / "papers.json")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(gpu, "require", lambda: None)
+    monkeypatch.setattr(cuda, "require", lambda: None)
     assert BENCHMARKS[script].arguments(shlex.split(rest.replace("PATH", sys.executable)))
 
 

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 import gmatch
 from gmatch import InvalidInput, SparseCosts
-from gmatch.backends import backend_for
+from gmatch.arrays import mover_to
 
 FORMATS = ("csr", "csc", "coo", "lil", "dok")
 METHODS = {"cpu": ("jv", "tree", "tree-nearest", "auto"), "gpu": ("tree", "tree-nearest", "auto")}
@@ -226,7 +226,7 @@ def test_entries_of_pairs_are_found(device: str) -> None:
         costs = SparseCosts(matrix).on(device)
         pairs = min(rows, columns)
         mates = rng.permutation(rows)[:pairs], rng.permutation(columns)[:pairs]
-        there = host(costs.positions(*(backend_for(None, device).to_device(side) for side in mates)))
+        there = host(costs.positions(*(mover_to(device)(side) for side in mates)))
         assert ((there >= 0) == stored[mates]).all()
         found = host(costs.data)[there[there >= 0]]
         assert (found == matrix.toarray()[mates][there >= 0]).all()

@@ -5,16 +5,11 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
+from .. import cuda
+from ..arrays import Device, device_of
 from ..errors import InvalidInput
-
-Device = Literal["cpu", "gpu"]
-
-
-def device_of(array: Any) -> Device:
-    """Where an array lives. CuPy is not imported to find out."""
-    return "gpu" if type(array).__module__.partition(".")[0] == "cupy" else "cpu"
 
 
 def backend_for(array: Any, device: str | None) -> ModuleType:
@@ -25,7 +20,7 @@ def backend_for(array: Any, device: str | None) -> ModuleType:
         raise InvalidInput(f"device must be 'cpu', 'gpu' or None (where the input lives); got {device!r}")
     backend = _module(device)
     if device == "gpu":
-        backend.require()
+        cuda.require()
     return backend
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native
+from ..arrays import entry_of_each_row
 from ..errors import BackendUnavailable, InvalidInput
 from ..methods import (
     JV,
@@ -62,22 +63,10 @@ def reading_threads(threads: int | None, costs: int) -> int:
     return thread_count(threads, 0)
 
 
-def arange(length: int) -> Any:
-    return np.arange(length)
-
-
-def entry_of_each_row(matrix: Any, columns: Any) -> Any:
-    return matrix[arange(len(columns)), columns]
-
-
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
     """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
     seen: tuple[int, int, int, int] = _native.inspect(indptr, indices, columns, thread_count(None, len(indices)))
     return seen
-
-
-def to_device(array: Any) -> Any:
-    return array.get() if hasattr(array, "get") else array
 
 
 def match(

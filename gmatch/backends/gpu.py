@@ -1,4 +1,4 @@
-"""Programs on a GPU: compiled by NVRTC through CuPy, one cooperative launch each. The only file that imports CuPy."""
+"""Programs on a GPU: compiled by NVRTC through CuPy, one cooperative launch each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _native
-from ..errors import BackendUnavailable, InvalidInput
+from .. import _native, cuda
+from ..arrays import entry_of_each_row
+from ..errors import InvalidInput
 from ..methods import JV, Claims, Classical, Core, ForestKind, Mixed, Munkres, PothenFan, Tree
 from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
 
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
     from ..problem import BipartiteGraph
     from ..sparse_costs import SparseCosts
 
-try:
-    import cupy
-except ImportError:
-    cupy = None
+cupy: Any = cuda.module()
 
 NAME = "gpu"
 CSRC = Path(__file__).parent.parent / "csrc"
@@ -70,34 +68,6 @@ FORESTS = (
     "SpeculativeForest<false>", "SpeculativeForest<true>", "ClaimedForest<false>", "ClaimedForest<true>",
     "OrderedForest",
 )  # fmt: skip
-
-
-def require() -> None:
-    """Raises `BackendUnavailable` unless CuPy and a GPU are there."""
-    if cupy is None:
-        raise BackendUnavailable(
-            "device='gpu' needs CuPy, which is not installed; pip install 'gmatch[gpu]' (or the cupy wheel for your "
-            "CUDA version), or use device='cpu'"
-        )
-    _require_device(cupy)
-
-
-@cache
-def _require_device(cupy: Any) -> None:
-    """Once there is a GPU, it is not asked for again."""
-    try:
-        count = cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise BackendUnavailable(f"device='gpu' needs a CUDA GPU, but CUDA said: {error}; use device='cpu'") from None
-    if count == 0:
-        raise BackendUnavailable("device='gpu' needs a CUDA GPU, and there is none; use device='cpu'")
-
-
-def devices() -> list[str]:
-    """The names of the GPUs."""
-    require()
-    count = cupy.cuda.runtime.getDeviceCount()
-    return [cupy.cuda.runtime.getDeviceProperties(device)["name"].decode() for device in range(count)]
 
 
 def hash_of_files(folder: Path) -> str:
@@ -173,30 +143,6 @@ def lanes_for(entries: int, rows: int) -> int:
     """Threads that share a row, by the mean degree."""
     degree = entries / max(1, rows)
     return 32 if degree > 12 else 8 if degree > 4 else 4
-
-
-def to_device(array: Any) -> Any:
-    return cupy.asarray(array)
-
-
-def arange(length: int) -> Any:
-    return cupy.arange(length)
-
-
-def entry_of_each_row(matrix: Any, columns: Any) -> Any:
-    """`matrix[arange(len(columns)), columns]`, in one launch; of a row with column -1 any entry."""
-    with matrix.device:
-        return _entry_of_row()(matrix, columns)
-
-
-@cache
-def _entry_of_row() -> Any:
-    return cupy.ElementwiseKernel(
-        "raw T matrix, int32 column",
-        "T entry",
-        "ptrdiff_t place[] = {i, column < 0 ? 0 : column}; entry = matrix[place]",
-        "of_row",
-    )
 
 
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:

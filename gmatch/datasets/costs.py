@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from .. import cuda
 from ..backends import backend_for
 from ..errors import DataError, InvalidInput
 from .files import layout_of, read_matrix_market
@@ -176,8 +177,7 @@ def near_ties(n: int, spread: float = 1e-9, seed: int = 0, *, dtype: Any = np.fl
 
 def _namespace(device: str, seed: int) -> tuple[Any, Any]:
     """NumPy or CuPy, and its random numbers."""
-    backend = backend_for(None, device)
-    xp = np if backend.NAME == "cpu" else backend.cupy
+    xp = np if backend_for(None, device).NAME == "cpu" else cuda.cupy()
     return xp, xp.random.default_rng(checked_size("seed", seed, LARGEST_INTEGER))
 
 

@@ -1,0 +1,179 @@
+"""Arrays of NumPy and CuPy: where they live, what they are made of, and small things that array code does with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+
+from . import cuda
+from .errors import GmatchError, InvalidInput
+from .foreign import EXACT_IN_FLOAT64, array_of_frame, as_sparse, is_frame, library_of, unwrapped, way_in
+
+Device = Literal["cpu", "gpu"]
+
+
+def device_of(array: Any) -> Device:
+    """Where an array lives. CuPy is not imported to find out."""
+    return "gpu" if type(array).__module__.partition(".")[0] == "cupy" else "cpu"
+
+
+def to_host(array: Any) -> Any:
+    """An array on the host; itself if it is there."""
+    return array.get() if hasattr(array, "get") else array
+
+
+def mover_to(device: Device) -> Callable[[Any], Any]:
+    """What makes an array one on a device; itself if it is there."""
+    if device == "cpu":
+        return to_host
+    asarray: Callable[[Any], Any] = cuda.cupy().asarray
+    return asarray
+
+
+def entry_of_each_row(matrix: Any, columns: Any) -> Any:
+    """The entry of each row in its column; of a row with column -1 any entry."""
+    if device_of(matrix) == "gpu":
+        return cuda.entry_of_each_row(matrix, columns)
+    return matrix[np.arange(len(columns)), columns]
+
+
+# DLPack's numbers for memory that a CUDA device reads: its own, and managed.
+DLPACK_CUDA = (2, 13)
+
+
+def as_dense_array(given: Any, what: str = "cost") -> Any:
+    """A NumPy or CuPy array that shares its memory with what was given, if that is an array of any library."""
+    if type(given) is np.ndarray or device_of(given) == "gpu":
+        return given
+    try:
+        return _array_of(given, what)
+    except (GmatchError, MemoryError):
+        raise
+    except Exception as error:  # whatever the methods of a user's class raise
+        raise InvalidInput(
+            f"{what} must be an array of numbers; got {type(given).__name__} ({_words_of(error)}){way_in(given, what)}"
+        ) from error
+
+
+def _words_of(error: Exception) -> str:
+    """What an error says; its type, too, where NumPy and PyTorch do not raise that for an array they refuse."""
+    known = TypeError, ValueError, BufferError, RuntimeError, np.ma.MAError
+    return str(error) if isinstance(error, known) and str(error) else f"{type(error).__name__}: {error}"
+
+
+def _array_of(given: Any, what: str) -> Any:
+    if what == "cost" and _is_sparse(given):
+        raise InvalidInput(
+            f"expected a dense matrix of costs; got a sparse {type(given).__name__}; make a dense one, with inf (-inf "
+            "when maximizing) for the pairs that are not stored"
+        )
+    if _is_masked(given):
+        raise _masked(what)
+    given = unwrapped(given)
+    if isinstance(given, list | tuple):
+        return _array_of_lists(given, what)
+    if library_of(given) == "networkx":
+        raise InvalidInput(f"{what} must be an array of numbers; got a networkx {type(given).__name__}{way_in(given)}")
+    if is_frame(given):
+        return array_of_frame(given)
+    if str(getattr(given, "dtype", "")) == "torch.bfloat16":
+        given = given.float()
+    if hasattr(given, "__cuda_array_interface__"):
+        return cuda.cupy().asarray(given)
+    if hasattr(given, "__dlpack_device__") and given.__dlpack_device__()[0] in DLPACK_CUDA:
+        return cuda.cupy().from_dlpack(given)
+    if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
+        return np.from_dlpack(given)
+    return np.asarray(given)
+
+
+def _is_sparse(given: Any) -> bool:
+    # By its type: a damaged matrix may raise when it is asked.
+    return hasattr(type(given), "format") and hasattr(type(given), "nnz") or as_sparse(given) is not given
+
+
+def _is_masked(given: Any) -> bool:
+    return isinstance(given, np.ma.MaskedArray) and bool(np.ma.is_masked(given))
+
+
+def _masked(what: str) -> InvalidInput:
+    advice = "; use cost.astype(float).filled(inf) to forbid the masked pairs (-inf to maximize)"
+    return InvalidInput(f"{what} must not be masked{advice if what == 'cost' else ''}")
+
+
+def _array_of_lists(given: Any, what: str) -> Any:
+    """What NumPy makes of nested lists; refused where it would drop the masks of rows, or round integers."""
+    array = np.asarray(given)
+    parts = [given]
+    for _ in range(array.ndim - 1):
+        parts = list(chain.from_iterable(part for part in parts if isinstance(part, list | tuple)))
+        if any(map(_is_masked, parts)):
+            raise _masked(what)
+    if array.dtype == np.float64:
+        large = np.isfinite(array) & (abs(array) >= EXACT_IN_FLOAT64)
+        for number in np.array(given, object)[large] if large.any() else ():
+            if isinstance(number, int | np.integer) and (number >= 2**63 or float(number) != int(number)):
+                raise InvalidInput(
+                    f"{what} must not mix {number} with smaller integers or with floats in a list: NumPy makes float64 "
+                    "of all, which may round; give an array, such as np.array(cost, np.float64)"
+                )
+    return array
+
+
+def truth_of(name: str, given: Any) -> bool:
+    """An option as a boolean: any truth, but not that of an array of several."""
+    try:
+        return bool(given)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise InvalidInput(f"{name} must be True or False; got {type(given).__name__}") from error
+
+
+def rows_without_their_edge(row_match: Any, row_of: Any, entries: Any) -> Any:
+    """The matched rows that have no entry in the column of their mate."""
+    joined = row_match < 0
+    joined[row_of[row_match[row_of] == entries]] = True
+    return (~joined).nonzero()[0]
+
+
+def row_of_each_entry(indptr: Any, entries: int) -> Any:
+    """The row of every stored entry, shape (entries,)."""
+    xp = namespace(indptr)
+    rows = len(indptr) - 1
+    if xp is np:
+        return np.repeat(np.arange(rows, dtype=np.int32), np.diff(indptr))
+    return xp.searchsorted(indptr, xp.arange(entries, dtype=indptr.dtype), side="right").astype(np.int32) - 1
+
+
+def namespace(array: Any) -> Any:
+    """NumPy, or the CuPy that made the array."""
+    return np if device_of(array) == "cpu" else cuda.module()
+
+
+def exact_sum(values: Any) -> int | float:
+    """The sum of an array as a Python int, or as the float nearest to it."""
+    numbers = values.tolist()
+    if values.dtype.kind != "f":
+        whole: int = sum(numbers)
+        return whole
+    try:
+        return math.fsum(numbers)
+    except OverflowError:  # even where others make up for it
+        total = sum(map(Fraction, numbers))
+        try:
+            return float(total)
+        except OverflowError:
+            return math.inf if total > 0 else -math.inf
+
+
+def all_others(numbers: Any, length: int) -> Any:
+    """The vertices of a side of some length that are not among `numbers`, increasing."""
+    others = np.ones_like(numbers, dtype=np.bool_, shape=length)
+    others[numbers] = False
+    return others.nonzero()[0]

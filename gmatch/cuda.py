@@ -1,0 +1,67 @@
+"""CuPy: imported when it is first needed, and only here."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from .errors import BackendUnavailable
+
+
+@cache
+def module() -> Any:
+    """CuPy, or None where it is not installed."""
+    try:
+        import cupy
+    except ImportError:
+        return None
+    return cupy
+
+
+def cupy() -> Any:
+    """CuPy, once it is known that there is a GPU; raises `BackendUnavailable` otherwise."""
+    require()
+    return module()
+
+
+def require() -> None:
+    """Raises `BackendUnavailable` unless CuPy and a GPU are there."""
+    if module() is None:
+        raise BackendUnavailable(
+            "device='gpu' needs CuPy, which is not installed; pip install 'gmatch[gpu]' (or the cupy wheel for your "
+            "CUDA version), or use device='cpu'"
+        )
+    _require_device(module())
+
+
+@cache
+def _require_device(cupy: Any) -> None:
+    """Once there is a GPU, it is not asked for again."""
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise BackendUnavailable(f"device='gpu' needs a CUDA GPU, but CUDA said: {error}; use device='cpu'") from None
+    if count == 0:
+        raise BackendUnavailable("device='gpu' needs a CUDA GPU, and there is none; use device='cpu'")
+
+
+def devices() -> list[str]:
+    """The names of the GPUs."""
+    runtime = cupy().cuda.runtime
+    return [runtime.getDeviceProperties(device)["name"].decode() for device in range(runtime.getDeviceCount())]
+
+
+def entry_of_each_row(matrix: Any, columns: Any) -> Any:
+    """`matrix[arange(len(columns)), columns]`, in one launch; of a row with column -1 any entry."""
+    with matrix.device:
+        return _entry_of_row()(matrix, columns)
+
+
+@cache
+def _entry_of_row() -> Any:
+    return cupy().ElementwiseKernel(
+        "raw T matrix, int32 column",
+        "T entry",
+        "ptrdiff_t place[] = {i, column < 0 ? 0 : column}; entry = matrix[place]",
+        "of_row",
+    )
