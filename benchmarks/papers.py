@@ -59,7 +59,7 @@ from layouts import BATCHES, STUDIES
 
 import gmatch
 from gmatch import cuda
-from gmatch.assignment import STARTS
+from gmatch.assignment.lap import STARTS
 from gmatch.backends import gpu
 from gmatch.datasets import costs
 

@@ -1,14 +1,14 @@
 """gmatch: exact bipartite matching with proofs, on GPUs and CPUs."""
 
+import sys
+from importlib import import_module
+
 from . import compat, datasets
-from .assignment import lap
-from .batch import CostBatch
-from .certificate import verify
-from .costs import DenseCosts
-from .decomposition import block_triangular_form, dulmage_mendelsohn
+from .assignment.lap import lap
+from .assignment.max_weight import max_weight_matching
+from .cardinality.decomposition import block_triangular_form, dulmage_mendelsohn
+from .cardinality.matching import max_matching, structural_rank
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
-from .matching import max_matching, structural_rank
-from .max_weight import max_weight_matching
 from .methods import (
     APFB,
     ASSIGNMENT_METHODS,
@@ -24,7 +24,11 @@ from .methods import (
     PothenFan,
     Tree,
 )
-from .problem import BipartiteGraph
+from .problems.batch import CostBatch
+from .problems.dense import DenseCosts
+from .problems.graph import BipartiteGraph
+from .problems.sparse import SparseCosts
+from .proof.verify import verify
 from .result import (
     Assignment,
     AssignmentBatch,
@@ -37,9 +41,21 @@ from .result import (
     Status,
     Tier,
 )
-from .sparse_costs import SparseCosts
 
 __version__ = "0.1.0"
+
+# Modules that moved stay importable by their old names for one release.
+for _old, _new in {
+    "batch": "problems.batch",
+    "certificate": "proof.verify",
+    "costs": "problems.dense",
+    "decomposition": "cardinality.decomposition",
+    "matching": "cardinality.matching",
+    "problem": "problems.graph",
+    "sparse_costs": "problems.sparse",
+    "ties": "assignment.ties",
+}.items():
+    globals()[_old] = sys.modules[f"{__name__}.{_old}"] = import_module(f"{__name__}.{_new}")
 
 __all__ = [
     "APFB",

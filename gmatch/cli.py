@@ -34,21 +34,21 @@ from rich.text import Text
 
 from . import __version__, cuda, datasets
 from .arrays import to_host
-from .assignment import lap
+from .assignment.lap import lap
 from .backends import backend_for, cpu
-from .certificate import verify
-from .costs import DenseCosts
+from .cardinality.matching import STARTS, max_matching, refuse_racing_start
 from .datasets.costs import generate as generate_costs
 from .datasets.costs import read_labelled
 from .datasets.loader import cache_folder
 from .datasets.tables import LABELS
 from .datasets.tables import Table as CostTable
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
-from .matching import STARTS, max_matching, refuse_racing_start
 from .methods import ASSIGNMENT_METHODS, METHODS, assignment_method_of, method_of
-from .problem import BipartiteGraph, as_graph
+from .problems.dense import DenseCosts
+from .problems.graph import BipartiteGraph, as_graph
+from .problems.sparse import SparseCosts, costs_of
+from .proof.verify import verify
 from .result import Assignment, AssignmentCertificate, Certificate, Matching
-from .sparse_costs import SparseCosts, costs_of
 
 Facts = dict[str, Any]
 

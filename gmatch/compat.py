@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from .assignment import lap
-from .costs import DenseCosts
+from .assignment.lap import lap
 from .errors import Infeasible, InvalidInput
+from .problems.dense import DenseCosts
+from .problems.sparse import SparseCosts
 from .small import pairs_small
-from .sparse_costs import SparseCosts
 
 FLOAT64 = np.dtype(np.float64)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 from .errors import InvalidInput
 
 if TYPE_CHECKING:
-    from .costs import DenseCosts
+    from .problems.dense import DenseCosts
 
 Bfs = Literal["gpubfs", "gpubfs-wr"]
 Threads = Literal["ct", "mt"]

@@ -14,7 +14,7 @@ from . import _native
 from .backends.cpu import counters_by_name
 from .errors import InvalidInput
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
-from .problem import BipartiteGraph
+from .problems.graph import BipartiteGraph
 from .result import Assignment, Matching, Status
 
 SMALL_COUNTERS = _native.SMALL_COUNTERS

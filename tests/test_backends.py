@@ -15,9 +15,9 @@ from conftest import GPU
 
 import gmatch
 from gmatch import _native, cuda
-from gmatch.assignment import AssignmentStart
+from gmatch.assignment.lap import AssignmentStart
 from gmatch.backends import cpu, gpu
-from gmatch.matching import Start
+from gmatch.cardinality.matching import Start
 from gmatch.methods import ForestKind
 
 CSRC = gpu.CSRC

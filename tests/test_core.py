@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 import gmatch
 from gmatch import _native
-from gmatch.assignment import AssignmentStart
+from gmatch.assignment.lap import AssignmentStart
 from gmatch.backends import cpu
 from gmatch.datasets import costs as families
 from gmatch.methods import SerialCore

@@ -668,7 +668,7 @@ class TestOptions:
 
     def test_certify(self, monkeypatch: pytest.MonkeyPatch) -> None:
         seen = []
-        monkeypatch.setattr("gmatch.assignment.verify", lambda *arguments: seen.append(arguments))
+        monkeypatch.setattr("gmatch.assignment.lap.verify", lambda *arguments: seen.append(arguments))
         gmatch.lap(self.COST)
         assert not seen
         assignment = gmatch.lap(self.COST, certify=True)

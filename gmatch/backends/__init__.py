@@ -1,4 +1,4 @@
-"""Where a program runs. A backend takes arrays that it trusts; `gmatch.problem` has checked them."""
+"""Where a program runs. A backend takes arrays that it trusts; `gmatch.problems` has checked them."""
 
 from __future__ import annotations
 

@@ -25,11 +25,11 @@ from ..methods import (
 )
 
 if TYPE_CHECKING:
-    from ..batch import CostBatch
-    from ..costs import DenseCosts
     from ..methods import AssignmentMethod, Method
-    from ..problem import BipartiteGraph
-    from ..sparse_costs import SparseCosts
+    from ..problems.batch import CostBatch
+    from ..problems.dense import DenseCosts
+    from ..problems.graph import BipartiteGraph
+    from ..problems.sparse import SparseCosts
 
 NAME = "cpu"
 MAX_THREADS = 1024

@@ -17,11 +17,11 @@ from ..methods import JV, Claims, Classical, Core, ForestKind, Mixed, Munkres, P
 from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
 
 if TYPE_CHECKING:
-    from ..batch import CostBatch
-    from ..costs import DenseCosts
     from ..methods import AssignmentMethod, Method
-    from ..problem import BipartiteGraph
-    from ..sparse_costs import SparseCosts
+    from ..problems.batch import CostBatch
+    from ..problems.dense import DenseCosts
+    from ..problems.graph import BipartiteGraph
+    from ..problems.sparse import SparseCosts
 
 cupy: Any = cuda.module()
 

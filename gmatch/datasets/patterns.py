@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from ..errors import InvalidInput
-from ..problem import BipartiteGraph
+from ..problems.graph import BipartiteGraph
 
 __all__ = [
     "checked_number",

@@ -214,7 +214,7 @@ Matrix<Cost> draw_any_matrix(Random& random, int largest) {
   return matrix;
 }
 
-// What gmatch/costs.py and gmatch/sparse_costs.py say of a matrix.
+// What gmatch/problems/dense.py and gmatch/problems/sparse.py say of a matrix.
 
 template <class Cost>
 struct Range {

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _native
-from .arrays import Device, as_dense_array, device_of, mover_to, namespace, to_host, truth_of
-from .backends import backend_for
-from .costs import (
+from .. import _native
+from ..arrays import Device, as_dense_array, device_of, mover_to, namespace, to_host, truth_of
+from ..backends import backend_for
+from ..errors import InvalidInput
+from ..result import STEPS, Assignment, AssignmentBatch, Status
+from ..types import may_round, readable
+from .dense import (
     LARGE_ON_GPU,
     MAX_VERTICES,
     DenseCosts,
@@ -21,12 +24,9 @@ from .costs import (
     type_with_limit,
     without_nan,
 )
-from .errors import InvalidInput
-from .result import STEPS, Assignment, AssignmentBatch, Status
-from .types import may_round, readable
 
 if TYPE_CHECKING:
-    from .methods import AssignmentMethod
+    from ..methods import AssignmentMethod
 
 
 # What a backend's `assign_batch` returns: row_match, col_match, u, v and pair_costs, with a row for each problem,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from .assignment import lap
-from .errors import InvalidInput
-from .foreign import library_of
-from .sparse_costs import SparseCosts
+from ..errors import InvalidInput
+from ..foreign import library_of
+from ..problems.sparse import SparseCosts
+from .lap import lap
 
 if TYPE_CHECKING:
     import networkx
 
-    from .methods import AssignmentMethod
-    from .result import Assignment
+    from ..methods import AssignmentMethod
+    from ..result import Assignment
 
 
 class _Options(TypedDict, total=False):

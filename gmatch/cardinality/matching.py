@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of, mover_to, row_of_each_entry, rows_without_their_edge
-from .backends import backend_for
-from .certificate import verify
-from .errors import InvalidInput
-from .methods import Method, Mixed, PothenFan, method_of
-from .problem import MAX_VERTICES, BipartiteGraph, as_graph
-from .result import Matching
-from .small import SMALL_TYPES, matching_small
+from ..arrays import device_of, mover_to, row_of_each_entry, rows_without_their_edge
+from ..backends import backend_for
+from ..errors import InvalidInput
+from ..methods import Method, Mixed, PothenFan, method_of
+from ..problems.graph import MAX_VERTICES, BipartiteGraph, as_graph
+from ..proof.verify import verify
+from ..result import Matching
+from ..small import SMALL_TYPES, matching_small
 
 
 class Start(IntEnum):

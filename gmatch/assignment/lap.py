@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, Unpack, 
 
 import numpy as np
 
-from .arrays import all_others, as_dense_array, mover_to, truth_of
-from .backends import backend_for
-from .batch import CostBatch, is_batch, solve_batch
-from .certificate import verify
-from .costs import DenseCosts
-from .errors import Infeasible, InvalidInput
-from .matching import max_matching
-from .methods import JV, Core, SerialCore, Tree, assignment_method_of, batch_method_of, bids_pay
-from .result import STEPS, Assignment, AssignmentBatch, ExactDuals, Status, Tier, witness_of
-from .small import small_first
-from .sparse_costs import SparseCosts, costs_of
+from ..arrays import all_others, as_dense_array, mover_to, truth_of
+from ..backends import backend_for
+from ..cardinality.matching import max_matching
+from ..errors import Infeasible, InvalidInput
+from ..methods import JV, Core, SerialCore, Tree, assignment_method_of, batch_method_of, bids_pay
+from ..problems.batch import CostBatch, is_batch, solve_batch
+from ..problems.dense import DenseCosts
+from ..problems.sparse import SparseCosts, costs_of
+from ..proof.verify import verify
+from ..result import STEPS, Assignment, AssignmentBatch, ExactDuals, Status, Tier, witness_of
+from ..small import small_first
 from .tiers import duals_hide_costs, solve_by_tiers, split_costs, splits_into_fitting
 from .ties import Names, settle_ties
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .methods import AssignmentMethod
+    from ..methods import AssignmentMethod
 
 # What a backend's `assign` returns: row_match, col_match, u, v, counters. Among the latter are `size`, and, of dense
 # costs from a GPU and of sparse ones that were laid out, `entries`: that of each pair, in the order of the rows of the

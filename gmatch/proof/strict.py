@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import to_host
-from .exact_certificate import TieredPart
+from ..arrays import to_host
+from .tiers import TieredPart
 
 EPSILON = 2.0**-52
 LEAST_FLOAT = 2.0**-1074

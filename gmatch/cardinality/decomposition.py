@@ -15,14 +15,14 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .arrays import mover_to, row_of_each_entry, to_host
-from .backends import cpu
-from .certificate import verify
-from .errors import Infeasible, InvalidInput
+from ..arrays import mover_to, row_of_each_entry, to_host
+from ..backends import cpu
+from ..errors import Infeasible, InvalidInput
+from ..methods import Method
+from ..problems.graph import BipartiteGraph, as_graph
+from ..proof.verify import verify
+from ..result import Decomposition
 from .matching import max_matching
-from .methods import Method
-from .problem import BipartiteGraph, as_graph
-from .result import Decomposition
 
 Array = npt.NDArray[Any]
 

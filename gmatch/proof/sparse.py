@@ -6,8 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import all_others, exact_sum, namespace
-from .certificate import (
+from ..arrays import all_others, exact_sum, namespace
+from ..errors import CertificateError
+from ..problems.sparse import SparseCosts
+from ..result import Assignment, AssignmentCertificate, ExactDuals, Status
+from .tiers import TieredPart, part_of
+from .verify import (
     _arrays_of,
     _certificate,
     _check_mates,
@@ -23,10 +27,6 @@ from .certificate import (
     mates_among,
     strict_certificate,
 )
-from .errors import CertificateError
-from .exact_certificate import TieredPart, part_of
-from .result import Assignment, AssignmentCertificate, ExactDuals, Status
-from .sparse_costs import SparseCosts
 
 
 class _Part(NamedTuple):

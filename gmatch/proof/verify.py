@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from .arrays import (
+from ..arrays import (
     all_others,
     as_dense_array,
     exact_sum,
@@ -21,13 +21,12 @@ from .arrays import (
     to_host,
     truth_of,
 )
-from .batch import CostBatch
-from .costs import DenseCosts, as_matrix, blocks_of, minimised
-from .errors import CertificateError, InvalidInput
-from .exact_certificate import TieredPart, check_exact, gap_in_tiers, ordinary_costs, part_of
-from .foreign import as_sparse
-from .problem import as_graph
-from .result import (
+from ..errors import CertificateError, InvalidInput
+from ..foreign import as_sparse
+from ..problems.batch import CostBatch
+from ..problems.dense import DenseCosts, as_matrix, blocks_of, minimised
+from ..problems.graph import as_graph
+from ..result import (
     Assignment,
     AssignmentBatch,
     AssignmentCertificate,
@@ -38,11 +37,12 @@ from .result import (
     Matching,
     Status,
 )
-from .strict_certificate import STRICT, exact_gap, float_above
-from .types import WORKING_TYPES, may_round
+from ..types import WORKING_TYPES, may_round
+from .strict import STRICT, exact_gap, float_above
+from .tiers import TieredPart, check_exact, gap_in_tiers, ordinary_costs, part_of
 
 if TYPE_CHECKING:
-    from .sparse_costs import SparseCosts
+    from ..problems.sparse import SparseCosts
 
 
 @overload
@@ -123,8 +123,8 @@ def verify(
     if isinstance(result, AssignmentBatch):
         return [_verify_assignment(cost, result[k], strict) for k, cost in enumerate(_problems_of(problem, result))]
     if isinstance(result, Assignment):
-        from .sparse_certificate import verify_sparse_assignment
-        from .sparse_costs import SparseCosts, is_sparse
+        from ..problems.sparse import SparseCosts, is_sparse
+        from .sparse import verify_sparse_assignment
 
         problem = as_sparse(problem)
         sparse = isinstance(problem, SparseCosts) or is_sparse(problem)

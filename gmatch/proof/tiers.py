@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import exact_sum
-from .errors import CertificateError
-from .result import ExactDuals
+from ..arrays import exact_sum
+from ..errors import CertificateError
+from ..result import ExactDuals
 
 
 class TieredPart(NamedTuple):

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _native
-from .arrays import namespace, to_host
-from .costs import INFINITE_INTEGER, LARGE_ON_GPU, SPREADS, DenseCosts
-from .errors import InvalidInput
-from .result import ExactDuals, Tier
-from .sparse_costs import SparseCosts
+from .. import _native
+from ..arrays import namespace, to_host
+from ..errors import InvalidInput
+from ..problems.dense import INFINITE_INTEGER, LARGE_ON_GPU, SPREADS, DenseCosts
+from ..problems.sparse import SparseCosts
+from ..result import ExactDuals, Tier
 
 Costs = DenseCosts | SparseCosts
 _Solution = tuple[Any, Any, Any, Any, dict[str, Any]]

@@ -26,13 +26,13 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
-from .arrays import mover_to, namespace, row_of_each_entry, to_host
-from .costs import SPREADS, DenseCosts
-from .errors import InvalidInput
+from ..arrays import mover_to, namespace, row_of_each_entry, to_host
+from ..errors import InvalidInput
+from ..problems.dense import SPREADS, DenseCosts
 
 if TYPE_CHECKING:
-    from .result import Assignment
-    from .sparse_costs import SparseCosts
+    from ..problems.sparse import SparseCosts
+    from ..result import Assignment
 
 MARK_BITS = 20
 # More pairs than these, and than this share of a matrix, are marked where they lie in it, not listed.

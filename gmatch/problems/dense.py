@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Device, as_dense_array, device_of, entry_of_each_row, mover_to, namespace, truth_of
-from .backends import backend_for
-from .errors import InvalidInput
-from .foreign import EXACT_IN_FLOAT64, way_in
-from .types import readable
+from ..arrays import Device, as_dense_array, device_of, entry_of_each_row, mover_to, namespace, truth_of
+from ..backends import backend_for
+from ..errors import InvalidInput
+from ..foreign import EXACT_IN_FLOAT64, way_in
+from ..types import readable
 
 MAX_VERTICES = 2**31 - 2
 # What the programs take for a forbidden pair: no cost, limit or dual may reach it.
@@ -143,7 +143,7 @@ class DenseCosts:
         try:
             refuse_overflow(self.lowest, self.highest, self.array.dtype, min(self.shape))
         except InvalidInput:
-            from .tiers import splits_into_fitting
+            from ..assignment.tiers import splits_into_fitting
 
             if splits_into_fitting(self) is None:
                 raise

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 
-from .arrays import Device, device_of, mover_to
-from .backends import backend_for
-from .errors import GmatchError, InvalidInput
-from .foreign import as_sparse, is_frame, library_of
+from ..arrays import Device, device_of, mover_to
+from ..backends import backend_for
+from ..errors import GmatchError, InvalidInput
+from ..foreign import as_sparse, is_frame, library_of
 
 if TYPE_CHECKING:
     import networkx

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 
-from . import _native
-from .arrays import Device, as_dense_array, device_of, mover_to, namespace, row_of_each_entry, truth_of
-from .backends import backend_for
-from .costs import (
+from .. import _native
+from ..arrays import Device, as_dense_array, device_of, mover_to, namespace, row_of_each_entry, truth_of
+from ..backends import backend_for
+from ..errors import InvalidInput
+from ..foreign import EXACT_IN_FLOAT64, as_sparse, way_in
+from ..types import WIDER_TYPE, WORKING_TYPES, widened
+from .dense import (
     MAX_VERTICES,
     SPREADS,
     WAY_OUT_OF_NAN,
@@ -24,10 +27,7 @@ from .costs import (
     type_with_limit,
     without_nan,
 )
-from .errors import InvalidInput
-from .foreign import EXACT_IN_FLOAT64, as_sparse, way_in
-from .problem import BipartiteGraph, damage_refused, sides_of, to_csr
-from .types import WIDER_TYPE, WORKING_TYPES, widened
+from .graph import BipartiteGraph, damage_refused, sides_of, to_csr
 
 if TYPE_CHECKING:
     import networkx
@@ -156,7 +156,7 @@ class SparseCosts:
         try:
             _refuse_overflow(self.lowest, self.highest, self.data.dtype, min(self.shape))
         except InvalidInput:
-            from .tiers import splits_into_fitting
+            from ..assignment.tiers import splits_into_fitting
 
             if splits_into_fitting(self) is None:
                 raise

@@ -1,0 +1,1 @@
+"""Linear assignment: `gmatch.lap`, and what it is made of."""

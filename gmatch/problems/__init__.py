@@ -1,0 +1,1 @@
+"""What is to be solved: checked once, then frozen."""

@@ -1,0 +1,1 @@
+"""Proofs of results, which share no code with backends and solvers."""
