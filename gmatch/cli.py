@@ -44,9 +44,10 @@ from .datasets.tables import LABELS
 from .datasets.tables import Table as CostTable
 from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
 from .methods import ASSIGNMENT_METHODS, METHODS, assignment_method_of, method_of
+from .problems.costs import costs_of
 from .problems.dense import DenseCosts
 from .problems.graph import BipartiteGraph, as_graph
-from .problems.sparse import SparseCosts, costs_of
+from .problems.sparse import SparseCosts
 from .proof.verify import verify
 from .result import Assignment, AssignmentCertificate, Certificate, Matching
 

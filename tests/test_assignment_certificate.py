@@ -234,7 +234,7 @@ def test_the_tolerance_cannot_be_bought_with_large_duals() -> None:
 @pytest.mark.parametrize("entries", [1, 7, 100])
 def test_blocks(entries: int, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the size of the blocks, the last entry counts."""
-    monkeypatch.setattr("gmatch.problems.dense.ENTRIES_PER_BLOCK", {"cpu": entries, "gpu": entries})
+    monkeypatch.setattr("gmatch.problems.limits.ENTRIES_PER_BLOCK", {"cpu": entries, "gpu": entries})
     rng = np.random.default_rng(0)
     for shape in ((9, 9), (7, 11), (11, 7)):
         cost = rng.integers(0, 100, shape)

@@ -13,7 +13,7 @@ from conftest import host
 
 import gmatch
 from gmatch import CostBatch, DenseCosts, InvalidInput
-from gmatch.problems.dense import blocks_of
+from gmatch.problems.limits import blocks_of
 
 INF = math.inf
 

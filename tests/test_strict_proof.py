@@ -100,7 +100,7 @@ def test_a_dearer_assignment_within_the_rounding_of_its_duals_is_refused() -> No
 
 
 def test_blocks_and_devices(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gmatch.problems.dense.ENTRIES_PER_BLOCK", {"cpu": 7, "gpu": 7})
+    monkeypatch.setattr("gmatch.problems.limits.ENTRIES_PER_BLOCK", {"cpu": 7, "gpu": 7})
     rng = np.random.default_rng(4)
     cost = rng.random((9, 7)) + 0.1
     cost[rng.random(cost.shape) < 0.7] = 1e3

@@ -15,12 +15,14 @@ from ..cardinality.matching import max_matching
 from ..errors import Infeasible, InvalidInput
 from ..methods import JV, Core, SerialCore, Tree, assignment_method_of, batch_method_of, bids_pay
 from ..problems.batch import CostBatch, is_batch, solve_batch
+from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
-from ..problems.sparse import SparseCosts, costs_of
+from ..problems.sparse import SparseCosts
+from ..problems.splits import splits_into_fitting
 from ..proof.verify import verify
 from ..result import STEPS, Assignment, AssignmentBatch, ExactDuals, Status, Tier, witness_of
 from ..small import small_first
-from .tiers import duals_hide_costs, solve_by_tiers, split_costs, splits_into_fitting
+from .tiers import duals_hide_costs, solve_by_tiers, split_costs
 from .ties import Names, settle_ties
 
 if TYPE_CHECKING:

@@ -15,36 +15,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import _native
 from ..arrays import namespace, to_host
 from ..errors import InvalidInput
-from ..problems.dense import INFINITE_INTEGER, LARGE_ON_GPU, SPREADS, DenseCosts
+from ..problems.dense import DenseCosts
+from ..problems.limits import LARGE_ON_GPU
 from ..problems.sparse import SparseCosts
+from ..problems.splits import ROOM, Split, fit, never_used, split_values
 from ..result import ExactDuals, Tier
 
 Costs = DenseCosts | SparseCosts
 _Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
 
-# How far a value must exceed the rests of a row: their differences, twice, and duals, which grow with the reward of
-# columns that must be used, up to four times the rests of a row.
-ROOM = 32
-# Integers of tiers are multiplied by the number of rows, and must stay in 64 bits.
-MOST_TIERS = 2**20
 # A column that must be used is worth this many rests at first, and this many times more each time that one stays free.
 REWARD, MORE_REWARD = 8, 16
-
-
-class Split(NamedTuple):
-    """Costs as ``value * tiers + rests``."""
-
-    value: int | float
-    tiers: Any  # int64, one for each cost
-    rests: Any  # int64 or float64
-    most: int | float  # the largest magnitude of a rest
 
 
 def duals_hide_costs(costs: Costs, solution: _Solution) -> bool:
@@ -66,7 +54,7 @@ def split_costs(costs: Costs, solution: _Solution | None = None) -> Split | None
     allowed = abs(values) != math.inf
     if solution is not None and _is_exact(costs, values, solution):
         return None
-    return _split(values, allowed, min(costs.shape))
+    return split_values(values, allowed, min(costs.shape))
 
 
 def _is_exact(costs: Costs, values: Any, solution: _Solution) -> bool:
@@ -81,41 +69,6 @@ def _is_exact(costs: Costs, values: Any, solution: _Solution) -> bool:
     lowest_bit = xp.frexp((whole & -whole).astype(np.float64))[1] - 1
     unit = int((exponent + lowest_bit).min()) - 53
     return 64 * 2.0**-52 * sum(costs.shape) * largest < 2.0**unit
-
-
-def _split(values: Any, allowed: Any, rows: int) -> Split | None:
-    """By the first value that leaves room: magnitudes have a gap below it, or are none below it."""
-    xp = namespace(values)
-    magnitudes = abs(values[allowed])
-    magnitudes = magnitudes[magnitudes > 0]
-    if not magnitudes.size:
-        return None
-    found = xp.frexp(magnitudes.astype(np.float64))[1]
-    lowest = int(found.min())
-    exponents = (xp.bincount((found - lowest).ravel()).nonzero()[0] + lowest).tolist()[::-1]
-    gap = math.log2(ROOM * (rows + 1)) - 1
-    for upper, lower in zip(exponents, [*exponents[1:], -math.inf], strict=True):
-        if upper - lower > gap:
-            value = magnitudes[found >= upper].min().item()
-            split = _split_by(xp, xp.where(allowed, values, 0), value)
-            if split is not None and value > ROOM * (rows + 1) * (split.most or values.dtype.kind == "i"):
-                return split
-    return None
-
-
-def _split_by(xp: Any, values: Any, value: int | float) -> Split | None:
-    """The nearest multiples of the value, and the rests: the remainder of a division is exact, of floats too."""
-    if float(abs(values).max()) / value > MOST_TIERS:
-        return None
-    rests = xp.fmod(values, value)
-    half = value / 2 if values.dtype.kind == "f" else value // 2
-    up, down = rests > half, rests < -half
-    tiers = xp.rint(values.astype(np.float64) / value - rests.astype(np.float64) / value).astype(np.int64)
-    rests[up] -= value
-    rests[down] += value
-    tiers += up
-    tiers -= down
-    return Split(value, tiers, rests, abs(rests).max().item())
 
 
 def solve_by_tiers(
@@ -146,14 +99,14 @@ def solve_by_tiers(
         must |= (z < 0) & (rows < columns)
         most = abs(rests[allowed]).max().item()  # of the others it does not matter
         next_split = None
-        if _fit(costs, most, rows):
+        if fit(costs, most, rows):
             least = 1 if costs.dual_type is np.int64 else value / (ROOM * (rows + 1))
             problem, found, reward = _least(costs, rests, most or least, allowed, must, run, settle is not None)
             counters = _sum(counters, found[4])
             if duals_hide_costs(problem, found) and not _is_exact(problem, problem.minimised(), found):
-                next_split = _split(rests, allowed, rows)
+                next_split = split_values(rests, allowed, rows)
         else:
-            next_split = _split(rests, allowed, rows)
+            next_split = split_values(rests, allowed, rows)
             if next_split is None:
                 raise InvalidInput(
                     f"sums of these costs could overflow: the pairs that a cheapest assignment may use differ by up to "
@@ -165,30 +118,6 @@ def solve_by_tiers(
     row_match, col_match, u, v, _ = found
     exact = ExactDuals(tuple(tiers), u, v + xp.where(must, reward, 0))
     return row_match, col_match, exact.nearest_u(), exact.nearest_v(), counters | {"exact": exact}
-
-
-def splits_into_fitting(costs: Costs) -> Split | None:
-    """The first split of costs whose sums overflow, if rests that do not overflow come of it."""
-    if costs.limit is not None:
-        return None
-    values = costs.minimised()
-    allowed, rows = abs(values) != math.inf, min(costs.shape)
-    first = split = _split(values, allowed, rows)
-    while split is not None and not _fit(costs, split.most, rows):
-        split = _split(split.rests, allowed, rows)
-    return None if split is None else first
-
-
-def _fit(costs: Costs, most: int | float, rows: int) -> bool:
-    """Whether sums of rests, and of the number that stands for "not" among integers, are in range."""
-    if costs.dual_type is np.float64:
-        return math.isfinite((SPREADS + ROOM * rows) * 4.0 * most)
-    return _never(most, rows) * 2 * (SPREADS + ROOM * rows) < INFINITE_INTEGER
-
-
-def _never(most: int | float, rows: int) -> int | float:
-    """An integer that no assignment uses which can do without it."""
-    return 2 * (rows + 1) * most + 1
 
 
 def _least(
@@ -213,7 +142,7 @@ def _least(
     if strictly and bool(must.any()):
         reward = enough if whole else 2.0 ** math.ceil(math.log2(enough))
     while True:
-        never = _never(most + reward, rows) if whole else math.inf
+        never = never_used(most + reward, rows) if whole else math.inf
         less = entries - xp.where(must, reward, 0).astype(entries.dtype)[column_of] if reward else entries
         problem = costs.with_entries(less, allowed, never)
         solution = run(problem)

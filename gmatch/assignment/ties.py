@@ -28,7 +28,8 @@ from scipy.sparse.csgraph import connected_components
 
 from ..arrays import mover_to, namespace, row_of_each_entry, to_host
 from ..errors import InvalidInput
-from ..problems.dense import SPREADS, DenseCosts
+from ..problems.dense import DenseCosts
+from ..problems.limits import SPREADS
 
 if TYPE_CHECKING:
     from ..problems.sparse import SparseCosts

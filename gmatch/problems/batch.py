@@ -13,10 +13,10 @@ from ..backends import backend_for
 from ..errors import InvalidInput
 from ..result import STEPS, Assignment, AssignmentBatch, Status
 from ..types import may_round, readable
-from .dense import (
+from .dense import DenseCosts
+from .limits import (
     LARGE_ON_GPU,
     MAX_VERTICES,
-    DenseCosts,
     limit_of,
     number_of,
     range_of,

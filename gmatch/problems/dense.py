@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Device, as_dense_array, device_of, entry_of_each_row, mover_to, namespace, truth_of
-from ..backends import backend_for
 from ..errors import InvalidInput
-from ..foreign import EXACT_IN_FLOAT64, way_in
+from ..foreign import way_in
 from ..types import readable
-
-MAX_VERTICES = 2**31 - 2
-# What the programs take for a forbidden pair: no cost, limit or dual may reach it.
-INFINITE_INTEGER = 2**63 - 1
-# Duals, slacks, distances and the marks of the programs stay within so many spreads of the costs: see DenseCosts.
-SPREADS = 32
-# Entries that a check in array code looks at together: few enough to stay in a cache, many enough to hide a launch.
-ENTRIES_PER_BLOCK = {"cpu": 1 << 17, "gpu": 1 << 22}
-# On a GPU the duals of smaller costs are not looked at for what they hide: that would take as long as a small problem.
-LARGE_ON_GPU = 2.0**20
-
-# The end of a message.
-WAY_OUT_OF_NAN = "; if NaN is for a pair that is not allowed, use forbid_nan=True"
+from .limits import (
+    INFINITE_INTEGER,
+    MAX_VERTICES,
+    SPREADS,
+    blocks_of,
+    limit_of,
+    minimised,
+    number_of,
+    range_of,
+    refuse_overflow,
+    type_with_limit,
+    without_nan,
+)
+from .splits import splits_into_fitting
 
 
 class DenseCosts:
@@ -143,8 +142,6 @@ class DenseCosts:
         try:
             refuse_overflow(self.lowest, self.highest, self.array.dtype, min(self.shape))
         except InvalidInput:
-            from ..assignment.tiers import splits_into_fitting
-
             if splits_into_fitting(self) is None:
                 raise
             vars(self).update(overflows=True)
@@ -274,38 +271,6 @@ class DenseCosts:
         return entries.astype(self.dtype, copy=False)
 
 
-def minimised(entries: Any, dtype: Any, maximize: bool, limit: int | float | None) -> Any:
-    """A copy of some entries as costs of the minimisation form, cut off at a limit, in another type.
-
-    Of integers -2**63 becomes 1 - 2**63, since int64 does not hold its negation.
-    """
-    values = entries.astype(dtype)
-    if dtype is np.int64 and entries.dtype == np.int64:
-        values = values.clip(1 - 2**63, None)
-    if maximize:
-        values = -values
-    return values if limit is None else values.clip(None, limit)
-
-
-def as_costs(cost: Any, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> DenseCosts:
-    """The costs themselves, or what `DenseCosts` makes of them."""
-    if not isinstance(cost, DenseCosts):
-        return DenseCosts(cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
-    if maximize and not cost.maximize or cost_limit is not None:
-        raise InvalidInput(
-            "a DenseCosts has its own maximize and cost_limit; give them to DenseCosts(cost, maximize=..., "
-            "cost_limit=...) instead"
-        )
-    return cost
-
-
-def blocks_of(shape: tuple[int, int], device: Device) -> Iterator[slice]:
-    """Slices of the rows of a matrix, each of a bounded number of entries, or one row."""
-    rows, columns = shape
-    step = max(1, ENTRIES_PER_BLOCK[device] // max(columns, 1))
-    return (slice(first, min(first + step, rows)) for first in range(0, rows, step))
-
-
 def as_matrix(cost: Any) -> Any:
     """A matrix of a type the programs know, as they can read it; its values are not trusted yet."""
     array = as_dense_array(cost)
@@ -319,113 +284,6 @@ def as_matrix(cost: Any) -> Any:
     return readable(array, cost)
 
 
-def without_nan(array: Any, maximize: bool) -> tuple[Any, bool]:
-    """The array with the infinity that forbids a pair in place of NaN, and whether there was any: then it is a copy."""
-    is_nan = array != array if array.dtype.kind == "f" else np.False_
-    if not bool(is_nan.any()):
-        return array, False
-    array = array.copy(order="K")
-    array[is_nan] = -math.inf if maximize else math.inf
-    return array, True
-
-
 def _lies_by_columns(array: Any) -> bool:
     row_stride, column_stride = array.strides
     return bool(abs(row_stride) < abs(column_stride))
-
-
-def range_of(array: Any, device: Device, maximize: bool) -> tuple[int | float, int | float, bool, bool]:
-    """The range of the finite costs of the minimisation form, whether pairs are forbidden, whether all are whole."""
-    if not array.size:
-        return 0, 0, False, True
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = backend_for(None, device).inspect_costs(array)
-    if has_nan or (has_plus_inf if maximize else has_minus_inf):
-        raise InvalidInput(_what_is_wrong(array, device, has_nan, maximize))
-    if lowest > highest:
-        return 0.0, 0.0, True, True
-    return (-highest, -lowest, has_minus_inf, whole) if maximize else (lowest, highest, has_plus_inf, whole)
-
-
-def _what_is_wrong(array: Any, device: Device, nan: bool, maximize: bool) -> str:
-    """Names the first entry that is no cost."""
-    refused = math.inf if maximize else -math.inf
-    for rows in blocks_of(array.shape, device):
-        found = ((array[rows] != array[rows]) if nan else (array[rows] == refused)).nonzero()
-        if len(found[0]):
-            entry = rows.start + int(found[0][0]), int(found[1][0])
-            break
-    else:
-        return "cost must not be changed by another thread while it is read; it was, so give a copy"
-    if nan:
-        return f"cost must not hold NaN; entry {entry} does{WAY_OUT_OF_NAN}"
-    return (
-        f"cost must not hold {refused:+} when {'maximizing' if maximize else 'minimizing'} ({-refused:+} forbids a "
-        f"pair); entry {entry} does"
-    )
-
-
-def number_of(cost_limit: Any, dtype: np.dtype[Any], maximize: bool) -> int | float | None:
-    """The limit as a Python number: an int for integer costs if it is whole. None if it is no limit at all."""
-    try:
-        if isinstance(cost_limit, str | bytes):
-            raise TypeError
-        value = _whole_or_float(cost_limit) if dtype.kind == "i" else float(cost_limit)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInput(f"cost_limit must be a number; got {cost_limit!r}") from None
-    if isinstance(value, float):
-        if value == (-math.inf if maximize else math.inf):
-            return None
-        if not math.isfinite(value):
-            raise InvalidInput(f"cost_limit must be finite; got {value}")
-        if dtype.kind == "i" and value.is_integer():
-            return int(value)
-    return value
-
-
-def _whole_or_float(number: Any) -> int | float:
-    try:
-        return operator.index(number)
-    except TypeError:
-        return float(number)
-
-
-def limit_of(cost_limit: int | float | None, maximize: bool, highest: int | float, forbids: bool) -> int | float | None:
-    """The limit of the minimisation form; None if no cost is above."""
-    if cost_limit is None:
-        return None
-    limit = -cost_limit if maximize else cost_limit
-    return limit if limit < highest or forbids else None
-
-
-def type_with_limit(limit: int | float, array: Any, lowest: int | float, highest: int | float) -> Any:
-    """The costs in a type that also holds the limit."""
-    if array.dtype.kind == "i" and highest >= 2**63:
-        raise InvalidInput(
-            "cost must not hold -2**63 when maximizing, for int64 does not hold what such a pair costs, 2**63; use "
-            "cost.astype(np.float64)"
-        )
-    if array.dtype.kind == "f" or isinstance(limit, int):
-        return array
-    largest = max(abs(lowest), abs(highest))
-    if largest > EXACT_IN_FLOAT64:
-        raise InvalidInput(
-            f"cost_limit must be whole for integer costs beyond 2**53, which float64 does not hold; got {abs(limit)} "
-            f"with a cost of magnitude {largest}"
-        )
-    return array.astype(np.float64)
-
-
-def refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pairs: int) -> None:
-    """Raises if sums could leave the range of the duals' type."""
-    spread, largest = highest - lowest, max(-lowest, highest)
-    if dtype.kind == "i" and SPREADS * spread + largest >= INFINITE_INTEGER:
-        raise InvalidInput(
-            f"sums of these costs could overflow int64: {SPREADS} * (highest - lowest) + the largest magnitude must be "
-            f"below 2**63 - 1; got {SPREADS} * {spread} + {largest}; divide by a common factor, or, if the differences "
-            "that float64 rounds away do not matter (beyond 2**53), use cost.astype(np.float64)"
-        )
-    if dtype.kind == "f" and not math.isfinite((SPREADS + 8 * pairs) * spread + pairs * largest):
-        raise InvalidInput(
-            f"sums of these costs could overflow float64: highest - lowest is {spread}, the largest magnitude "
-            f"{largest}; divide them by a power of two"
-        )

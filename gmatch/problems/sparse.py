@@ -15,19 +15,10 @@ from ..backends import backend_for
 from ..errors import InvalidInput
 from ..foreign import EXACT_IN_FLOAT64, as_sparse, way_in
 from ..types import WIDER_TYPE, WORKING_TYPES, widened
-from .dense import (
-    MAX_VERTICES,
-    SPREADS,
-    WAY_OUT_OF_NAN,
-    DenseCosts,
-    as_costs,
-    limit_of,
-    minimised,
-    number_of,
-    type_with_limit,
-    without_nan,
-)
+from .dense import DenseCosts
 from .graph import BipartiteGraph, damage_refused, sides_of, to_csr
+from .limits import MAX_VERTICES, SPREADS, WAY_OUT_OF_NAN, limit_of, minimised, number_of, type_with_limit, without_nan
+from .splits import splits_into_fitting
 
 if TYPE_CHECKING:
     import networkx
@@ -156,8 +147,6 @@ class SparseCosts:
         try:
             _refuse_overflow(self.lowest, self.highest, self.data.dtype, min(self.shape))
         except InvalidInput:
-            from ..assignment.tiers import splits_into_fitting
-
             if splits_into_fitting(self) is None:
                 raise
             vars(self).update(overflows=True)
@@ -399,23 +388,6 @@ def is_sparse(cost: Any) -> bool:
     """Whether it is a sparse matrix of SciPy or CuPy."""
     # Its type is asked for nnz, since a damaged matrix may raise anything when it counts its entries.
     return hasattr(type(cost), "nnz") and hasattr(cost, "format") and hasattr(cost, "shape")
-
-
-def costs_of(
-    cost: Any, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False
-) -> DenseCosts | SparseCosts:
-    """The costs themselves, or what `SparseCosts` makes of a sparse matrix, `DenseCosts` of all else."""
-    if not isinstance(cost, SparseCosts):
-        matrix = as_sparse(cost)
-        if is_sparse(matrix):
-            return SparseCosts(matrix, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
-        return as_costs(cost, maximize, cost_limit, forbid_nan)
-    if maximize and not cost.maximize or cost_limit is not None:
-        raise InvalidInput(
-            "a SparseCosts has its own maximize and cost_limit; give them to SparseCosts(cost, maximize=..., "
-            "cost_limit=...) instead"
-        )
-    return cost
 
 
 def _weights_of(weights: list[Any], name_of: Callable[[int], str]) -> Any:

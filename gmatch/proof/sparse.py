@@ -10,23 +10,22 @@ from ..arrays import all_others, exact_sum, namespace
 from ..errors import CertificateError
 from ..problems.sparse import SparseCosts
 from ..result import Assignment, AssignmentCertificate, ExactDuals, Status
-from .tiers import TieredPart, part_of
-from .verify import (
-    _arrays_of,
-    _certificate,
-    _check_mates,
-    _checked_duals,
-    _cover_of,
-    _lowered_columns,
-    _refuse_costs_of_others,
-    _refuse_large_duals,
-    _refuse_overflow,
-    _tolerance,
+from .duals import (
     certificate_in_tiers,
+    certificate_of,
+    checked_duals,
+    cover_of,
     exact_duals_here,
+    lowered_columns,
     mates_among,
+    refuse_costs_of_others,
+    refuse_large_duals,
+    refuse_overflow_of,
     strict_certificate,
+    tolerance_of,
 )
+from .matching import arrays_of, check_mates
+from .tiers import TieredPart, part_of
 
 
 class _Part(NamedTuple):
@@ -56,9 +55,9 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment, strict: bool) ->
     """As `gmatch.verify`; O(rows + columns + entries) time and memory."""
     costs = _costs_of(cost, assignment)
     xp = namespace(costs.data)
-    row_match, col_match = _arrays_of(xp, assignment, "row_match", "col_match")
-    _check_mates(xp, row_match, col_match, costs.shape)
-    u, v = _checked_duals(xp, assignment, costs)
+    row_match, col_match = arrays_of(xp, assignment, "row_match", "col_match")
+    check_mates(xp, row_match, col_match, costs.shape)
+    u, v = checked_duals(xp, assignment, costs)
     rows, columns, values = costs.triples()
     pair_costs = _checked_pairs(xp, costs, row_match, (rows, columns, values), assignment)
     _check_size(costs, assignment)
@@ -77,7 +76,7 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment, strict: bool) ->
             raise CertificateError("exact duals do not prove that rows and columns may stay free at half the limit")
         certificate = certificate_in_tiers(xp, assignment, parts_in_tiers, sum(costs.shape))
     else:
-        _refuse_overflow(costs)
+        refuse_overflow_of(costs)
         certificate = _plain_certificate(
             xp, costs, assignment, cover, (rows, columns, values), (pair_costs, column_costs)
         )
@@ -94,8 +93,8 @@ def _plain_certificate(
     if costs.limit is not None:
         # Beyond the limit duals may not go anyway, and differences of dearer costs could overflow.
         values = xp.minimum(values, costs.limit)
-    u, v = _checked_duals(xp, assignment, costs)
-    tolerance = _tolerance(costs, u, v, both_costs[0])
+    u, v = checked_duals(xp, assignment, costs)
+    tolerance = tolerance_of(costs, u, v, both_costs[0])
     whole = _Part(rows, columns, values, u, v, both_costs[0], xp.arange(len(u)), xp.arange(len(v)), False)
     swapped = _Part(columns, rows, values, v, u, both_costs[1], whole.column_names, whole.row_names, True)
     if cover is None:
@@ -106,7 +105,7 @@ def _plain_certificate(
             _cut(swapped, cover[1], all_others(cover[0], len(u))),
         ]
     gap = sum((_gap(xp, costs, part, tolerance) for part in parts), start=costs.dual_type(0).item())
-    return _certificate(assignment, gap, tolerance)
+    return certificate_of(assignment, gap, tolerance)
 
 
 def _tiered_parts(costs: SparseCosts, exact: ExactDuals, cover: Any, matches: Any, both_costs: Any) -> list[TieredPart]:
@@ -150,7 +149,7 @@ def _costs_of(cost: Any, assignment: Assignment) -> SparseCosts:
         return SparseCosts(
             cost, maximize=assignment.maximize, cost_limit=assignment.cost_limit, forbid_nan=assignment.forbid_nan
         )
-    _refuse_costs_of_others(cost, assignment)
+    refuse_costs_of_others(cost, assignment)
     return cost
 
 
@@ -172,7 +171,7 @@ def _checked_pairs(
         if bool(wrong.any()):
             row = int(wrong.nonzero()[0][0])
             raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, which is {what}")
-    (claimed,) = _arrays_of(xp, assignment, "pair_costs")
+    (claimed,) = arrays_of(xp, assignment, "pair_costs")
     expected = entries[(row_match >= 0).nonzero()[0]]
     if claimed.shape != expected.shape or claimed.dtype != costs.dtype or bool((claimed != expected).any()):
         raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
@@ -201,7 +200,7 @@ def _checked_cover(
         return None
     if costs.limit is not None:
         raise CertificateError("with a cost_limit rows and columns may stay free, and a cover proves nothing; got one")
-    cover, (in_rows, in_columns) = _cover_of(xp, assignment, costs.shape)
+    cover, (in_rows, in_columns) = cover_of(xp, assignment, costs.shape)
     uncovered = (~(in_rows[rows] | in_columns[columns]) & (values != np.inf)).nonzero()[0]
     if len(uncovered):
         entry = int(uncovered[0])
@@ -230,8 +229,8 @@ def _cut(part: _Part, rows: Any, columns: Any) -> _Part:
 def _gap(xp: Any, costs: SparseCosts, part: _Part, tolerance: int | float) -> int | float:
     """What the matched rows of a part cost beyond the bound that its duals prove."""
     base = costs.lowest if costs.dual_type is np.int64 else 0
-    _refuse_large_duals(costs, part, base)
-    v = _lowered_columns(xp, part, tolerance)
+    refuse_large_duals(costs, part, base)
+    v = lowered_columns(xp, part, tolerance)
     u = part.u - base
     excess = xp.maximum(_excess(xp, part, u, v, base), _excess_over_limit(xp, costs, part, u, v, base, tolerance))
     if not exact_sum(excess) <= tolerance:

@@ -52,7 +52,7 @@ def gap_in_tiers(xp: Any, part: TieredPart, vertices: int) -> tuple[int | float,
             largest[number] = max(largest[number], float(abs(xp.where(equal, rests, 0)).max()) if rests.size else 0.0)
             equal &= above == 0
             rests = xp.where(equal, rests, 0)
-        _refuse_overflow(rests, u, v)
+        refuse_overflow_of(rests, u, v)
         slack = xp.where(equal, rests - lowered_v[columns], far)
         if slack.ndim == 2:
             least[rows[:, 0]] = xp.minimum(least[rows[:, 0]], slack.min(axis=1))
@@ -99,7 +99,7 @@ def _check_values(part: TieredPart, largest: list[float]) -> None:
         lower += float(tier.value) * sum(float(abs(side).max()) for side in (tier.rows, tier.columns) if side.size)
 
 
-def _refuse_overflow(rests: Any, u: Any, v: Any) -> None:
+def refuse_overflow_of(rests: Any, u: Any, v: Any) -> None:
     """Integers: differences of these must stay in 64 bits, as those of a solver's duals do."""
     if u.dtype.kind == "i":
         magnitudes = (max(-int(some.min()), int(some.max())) for some in (rests, u, v) if some.size)

@@ -1,0 +1,87 @@
+"""Costs of several magnitudes as whole multiples of a big number and small rests: see `gmatch.ExactDuals`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import namespace
+from .limits import INFINITE_INTEGER, SPREADS
+
+# How far a value must exceed the rests of a row: their differences, twice, and duals, which grow with the reward of
+# columns that must be used, up to four times the rests of a row.
+ROOM = 32
+
+
+# Integers of tiers are multiplied by the number of rows, and must stay in 64 bits.
+MOST_TIERS = 2**20
+
+
+class Split(NamedTuple):
+    """Costs as ``value * tiers + rests``."""
+
+    value: int | float
+    tiers: Any  # int64, one for each cost
+    rests: Any  # int64 or float64
+    most: int | float  # the largest magnitude of a rest
+
+
+def split_values(values: Any, allowed: Any, rows: int) -> Split | None:
+    """By the first value that leaves room: magnitudes have a gap below it, or are none below it."""
+    xp = namespace(values)
+    magnitudes = abs(values[allowed])
+    magnitudes = magnitudes[magnitudes > 0]
+    if not magnitudes.size:
+        return None
+    found = xp.frexp(magnitudes.astype(np.float64))[1]
+    lowest = int(found.min())
+    exponents = (xp.bincount((found - lowest).ravel()).nonzero()[0] + lowest).tolist()[::-1]
+    gap = math.log2(ROOM * (rows + 1)) - 1
+    for upper, lower in zip(exponents, [*exponents[1:], -math.inf], strict=True):
+        if upper - lower > gap:
+            value = magnitudes[found >= upper].min().item()
+            split = split_by(xp, xp.where(allowed, values, 0), value)
+            if split is not None and value > ROOM * (rows + 1) * (split.most or values.dtype.kind == "i"):
+                return split
+    return None
+
+
+def split_by(xp: Any, values: Any, value: int | float) -> Split | None:
+    """The nearest multiples of the value, and the rests: the remainder of a division is exact, of floats too."""
+    if float(abs(values).max()) / value > MOST_TIERS:
+        return None
+    rests = xp.fmod(values, value)
+    half = value / 2 if values.dtype.kind == "f" else value // 2
+    up, down = rests > half, rests < -half
+    tiers = xp.rint(values.astype(np.float64) / value - rests.astype(np.float64) / value).astype(np.int64)
+    rests[up] -= value
+    rests[down] += value
+    tiers += up
+    tiers -= down
+    return Split(value, tiers, rests, abs(rests).max().item())
+
+
+def splits_into_fitting(costs: Any) -> Split | None:
+    """The first split of costs whose sums overflow, if rests that do not overflow come of it."""
+    if costs.limit is not None:
+        return None
+    values = costs.minimised()
+    allowed, rows = abs(values) != math.inf, min(costs.shape)
+    first = split = split_values(values, allowed, rows)
+    while split is not None and not fit(costs, split.most, rows):
+        split = split_values(split.rests, allowed, rows)
+    return None if split is None else first
+
+
+def fit(costs: Any, most: int | float, rows: int) -> bool:
+    """Whether sums of rests, and of the number that stands for "not" among integers, are in range."""
+    if costs.dual_type is np.float64:
+        return math.isfinite((SPREADS + ROOM * rows) * 4.0 * most)
+    return never_used(most, rows) * 2 * (SPREADS + ROOM * rows) < INFINITE_INTEGER
+
+
+def never_used(most: int | float, rows: int) -> int | float:
+    """An integer that no assignment uses which can do without it."""
+    return 2 * (rows + 1) * most + 1
