@@ -44,7 +44,7 @@ Vertex solve_serially(const DenseCosts<Cost>& costs, const ShortestPathOptions<t
     if (options.least_cost < -Distance<Count>::MAX_COST || options.greatest_cost > Distance<Count>::MAX_COST) {
       const MovedCosts moved(costs, options.least_cost);
       const Count spread = options.greatest_cost - options.least_cost;
-      const Vertex size = solve_by_shortest_paths(moved.costs, {0, spread, false, false}, result, counters);
+      const Vertex size = solve_by_shortest_paths(moved.costs, {0, spread, false}, result, counters);
       for (Vertex row = 0; row < costs.num_rows; ++row) result.u[row] += moved.offset;
       return size;
     }
@@ -64,9 +64,8 @@ nb::dict assign_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
   Count now = clock.nanoseconds();
   {
     const nb::gil_scoped_release release;
-    const std::unique_ptr<bool[]> in_witness(new bool[problem.num_rows]);
-    size = solve_serially(problem, {least_cost, greatest_cost, has_duals, false},
-                          {u.data(), v.data(), row_match.data(), col_match.data(), in_witness.get()}, counted);
+    size = solve_serially(problem, {least_cost, greatest_cost, has_duals},
+                          {u.data(), v.data(), row_match.data(), col_match.data()}, counted);
   }
   return to_dict(size, 0, counted, lap(clock, now));
 }
@@ -85,15 +84,14 @@ nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
   bool gave_up;
   {
     const nb::gil_scoped_release release;
-    const std::unique_ptr<bool[]> in_witness(new bool[problem.num_rows]);
     const ShortestPathResult<typename DenseCosts<Cost>::Dual> result{u.data(), v.data(), row_match.data(),
-                                                                     col_match.data(), in_witness.get()};
+                                                                     col_match.data()};
     size = solve_by_core(problem, has_duals, threads, result, counted);
     gave_up = size == NONE;
     if (gave_up) {
       counted.trace.add(CoreStep::search_matrix);
       const bool from_duals = has_duals || counted.sparse.augmentations > 0;
-      size = solve_serially(problem, {least_cost, greatest_cost, from_duals, false}, result, counted.dense);
+      size = solve_serially(problem, {least_cost, greatest_cost, from_duals}, result, counted.dense);
     }
   }
   nb::dict report = to_dict(size, counted.sparse.start_size, counted.sparse, lap(clock, now));
@@ -112,7 +110,7 @@ nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
 // Rows or columns of a small problem, whichever are fewer, at most; and of one that other Python threads wait for.
 constexpr Vertex SMALL_SIDE = 512, VERY_SMALL_SIDE = 64;
 // The same of a sparse one.
-constexpr Vertex SMALL_SPARSE_SIDE = 999, MOST_SMALL_SIDE = SMALL_SPARSE_SIDE;
+constexpr Vertex SMALL_SPARSE_SIDE = 999;
 
 // The range of the finite entries of a matrix, and what else it holds.
 template <class Cost>
@@ -306,9 +304,9 @@ struct SmallCells {
   }
 
   // What a solver writes, for which columns are rows if the problem is transposed.
-  ShortestPathResult<Dual> result(bool transposed, bool* in_witness) const {
-    if (transposed) return {v, u, col_match, row_match, in_witness};
-    return {u, v, row_match, col_match, in_witness};
+  ShortestPathResult<Dual> result(bool transposed) const {
+    if (transposed) return {v, u, col_match, row_match};
+    return {u, v, row_match, col_match};
   }
 
   // The pairs in the order of the rows. entry(row, column) is that of a pair.
@@ -349,15 +347,14 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, b
   const DenseCosts<Cost> costs{fewer, given.more(), given.entries, given.stride[transposed], given.stride[!transposed],
                                maximize, DenseCosts<Cost>::infinite()};
   SmallCells<Dual> found(cells, rows, columns);
-  bool in_witness[MOST_SMALL_SIDE];
   ShortestPathCounters counted{};
   const Dual lowest = static_cast<Dual>(range.lowest), highest = static_cast<Dual>(range.highest);
   const Vertex matched =
-      solve_by_shortest_paths(costs, {maximize ? -highest : lowest, maximize ? -lowest : highest, false, false},
-                              found.result(transposed, in_witness), counted);
+      solve_by_shortest_paths(costs, {maximize ? -highest : lowest, maximize ? -lowest : highest, false},
+                              found.result(transposed), counted);
   if (matched < fewer) return false;
   if constexpr (std::is_floating_point_v<Cost>) {
-    if (!exact && hides_costs(costs, found.result(transposed, in_witness), maximize ? -highest : lowest, maximize ? -lowest : highest)) {
+    if (!exact && hides_costs(costs, found.result(transposed), maximize ? -highest : lowest, maximize ? -lowest : highest)) {
       return false;
     }
   }
@@ -607,7 +604,7 @@ class SmallSparseSolver {
                 lines.places.data(), lines.entries.data(), call_.maximize};
     const bool transposed = call_.lines_are_columns != turned;
     SmallCells<Dual> found(cells_, call_.rows, call_.columns);
-    const ShortestPathResult<Dual> result = found.result(transposed, nullptr);
+    const ShortestPathResult<Dual> result = found.result(transposed);
     SparseShortestPathCounters counted{};
     SparseShortestPathSolver<Costs> solver(costs, counted);
     if (solver.solve(false, result.row_match, result.col_match, result.u, result.v) < fewer_) return false;
@@ -772,14 +769,13 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
   const auto solve_serially_in_batch = [&](int p) {
     const DenseCosts<Cost> costs = batch.costs(p);
     ShortestPathCounters counted{};
-    const std::unique_ptr<bool[]> in_witness(new bool[costs.num_rows]);
     const HostTeam clock(0, 1, nullptr);
     Count now = clock.nanoseconds();
     Report& report = reports[p];
-    report.size = solve_serially(costs, {least_cost, greatest_cost, false, false},
+    report.size = solve_serially(costs, {least_cost, greatest_cost, false},
                                  {batch.of_rows(p, batch.u, batch.v), batch.of_columns(p, batch.u, batch.v),
                                   batch.of_rows(p, batch.row_match, batch.col_match),
-                                  batch.of_columns(p, batch.row_match, batch.col_match), in_witness.get()},
+                                  batch.of_columns(p, batch.row_match, batch.col_match)},
                                  counted);
     note_pair_costs(clock, batch, p, costs,
                     {costs.num_rows, costs.num_columns, batch.of_rows(p, batch.row_match, batch.col_match), nullptr});
