@@ -17,6 +17,7 @@ import gmatch
 from gmatch import _native
 from gmatch.assignment import AssignmentStart
 from gmatch.backends import cpu, gpu
+from gmatch.backends.catalogue import INSPECT_COSTS, MATCH
 from gmatch.matching import Start
 from gmatch.methods import ForestKind
 
@@ -29,7 +30,6 @@ def test_numbers_mirror_the_source() -> None:
     starts = ", ".join("automatic" if start is Start.AUTO else start.name.lower() for start in Start)
     assert f"enum class ForestKind {{ {kinds} }};" in text
     assert f"enum class Start {{ {starts} }};" in text
-    assert len(gpu.FORESTS) == len(ForestKind)
     starts = ", ".join(start.name.lower() for start in AssignmentStart)
     assert f"enum class AssignmentStart {{ {starts} }};" in (CSRC / "assignment.cuh").read_text()
 
@@ -94,7 +94,7 @@ def test_programs_are_compiled_with_the_hash_and_from_the_root_of_the_sources(
     for change in ("", "// changed\n"):
         (copy / "search" / "deep" / "steps.cuh").write_text(change)
         gpu.source_hash.cache_clear()
-        assert gpu.program.__wrapped__("search/deep/steps.cuh", "entry", 0, cost="int") == "entry"
+        assert gpu.entry_point.__wrapped__(INSPECT_COSTS, "inspect_costs_grid", 0, cost="int") == "inspect_costs_grid"
         assert f"-I{copy}" in compiled[-1] and f"-DSOURCE_{gpu.hash_of_files(copy)}" in compiled[-1]
     assert compiled[0] != compiled[1]
     gpu.source_hash.cache_clear()
@@ -247,10 +247,14 @@ def test_solves_side_by_side() -> None:
 @pytest.mark.parametrize("start", list(Start))
 def test_workspace_grows_with_the_problem(start: Start) -> None:
     for forest in ForestKind:
-        sizes = [_native.workspace_size(forest, start, n, n, 4 * n) for n in (0, 1000, 10**6)]
+
+        def size(n: int, entries: int, kind: int = forest) -> int:
+            return gpu.workspace_size(MATCH, kind, start, n, n, entries, offset="long long", column="int")
+
+        sizes = [size(n, 4 * n) for n in (0, 1000, 10**6)]
         assert sizes == sorted(sizes) and sizes[-1] < 10**6 * 4 * 20
         # No overflow where the number of entries passes 2^31.
-        assert _native.workspace_size(forest, start, 2**31 - 2, 2**31 - 2, 2**33) > 2**33
+        assert size(2**31 - 2, 2**33) > 2**33
 
 
 @pytest.mark.skipif(GPU, reason="needs a machine without a GPU")

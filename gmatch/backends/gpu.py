@@ -12,7 +12,20 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Claims, Classical, Core, ForestKind, Mixed, Munkres, PothenFan, Tree
+from ..methods import JV, Claims, Classical, Core, Mixed, Munkres, PothenFan, Tree
+from .catalogue import (
+    ASSIGN,
+    ASSIGN_BATCH,
+    ASSIGN_CORE,
+    ASSIGN_SPARSE,
+    FORESTS,
+    INSPECT_COSTS,
+    MATCH,
+    MUNKRES,
+    OPTIONS,
+    ROWS,
+    Program,
+)
 from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
 
 if TYPE_CHECKING:
@@ -66,10 +79,6 @@ ENTRIES = Struct("Pqqqq")
 DENSE_COSTS = {np.int64: Struct("iiPqq?q"), np.float64: Struct("iiPqq?d")}
 BATCH = {np.int64: Struct("PqiiiP?q PPPPPPi?0P"), np.float64: Struct("PqiiiP?d PPPPPPi?0P")}
 INFINITE = {np.int64: 2**63 - 1, np.float64: np.inf}  # no limit
-FORESTS = (
-    "SpeculativeForest<false>", "SpeculativeForest<true>", "ClaimedForest<false>", "ClaimedForest<true>",
-    "OrderedForest",
-)  # fmt: skip
 
 
 def require() -> None:
@@ -120,23 +129,27 @@ def source_hash() -> str:
 
 
 @cache
-def program(source: str, name: str, device: int, **types: str | int) -> Any:
-    """A compiled entry point of csrc. CuPy keeps the machine code on disk, for later processes."""
+def entry_point(program: Program, name: str, device: int, **words: str | int) -> Any:
+    """Of a program, compiled for words of the catalogue. CuPy keeps the machine code on disk, for later processes."""
+    variant = program.variant(**{word: str(value) for word, value in words.items()})
     module = cupy.RawModule(
-        code=f'#include "{source}"\n',
-        options=(
-            "-std=c++17", f"-I{CSRC}", f"-DSOURCE_{source_hash()}",
-            *(f"-D{name.upper()}={value}" for name, value in types.items()),
-        ),
+        code=variant.text,
+        options=(*OPTIONS, f"-I{CSRC}", f"-DSOURCE_{source_hash()}"),
         enable_cooperative_groups=True,
-    )  # fmt: skip
+    )
     return module.get_function(name)
 
 
-def graph_program(name: str, graph: Any, forest: ForestKind, lanes: int, device: Any) -> Any:
-    """An entry point of csrc/programs.cuh."""
-    types = {"graph_offset": c_type(graph[0]), "graph_column": c_type(graph[1])}
-    return program("programs.cuh", name, device.id, **types, forest=FORESTS[forest], row_lanes=lanes)
+def workspace_size(program: Program, *sizes: int, **words: str) -> int:
+    """How many bytes a program works in, as the extension says."""
+    assert program.workspace is not None
+    size: int = getattr(_native, program.workspace)(*sizes, **words)
+    return size
+
+
+def index_types(indptr: Any, indices: Any) -> dict[str, str]:
+    """Of the arrays of compressed sparse rows, as words of the catalogue."""
+    return {"offset": c_type(indptr), "column": c_type(indices)}
 
 
 def c_type(array: Any) -> str:
@@ -200,9 +213,10 @@ def _entry_of_row() -> Any:
 
 
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-    """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
+    """What the arrays of a graph hold: see `Inspection` in csrc/sparse_rows.cuh."""
     with indices.device as device:
-        kernel = graph_program("inspect_grid", (indptr, indices), ForestKind.CLAIMED_WITH_ROOTS, 1, device)
+        lanes = lanes_for(len(indices), len(indptr) - 1)
+        kernel = entry_point(ROWS, "inspect_grid", device.id, **index_types(indptr, indices), lanes=lanes)
         seen = Words(4)
         blocks = max(1, min(device.attributes["MultiProcessorCount"], len(indices) // BLOCK_SIZE))
         edges = _edges(indptr, indices, columns)
@@ -220,14 +234,18 @@ def match(
         raise InvalidInput(f"method {method.name!r} runs on the CPU; use 'claims' or 'auto', or device='cpu'")
     rows, columns = graph.shape
     with graph.indices.device as device:
-        lanes = lanes_of(method, graph)
         team = "block" if rows + columns + graph.entries <= BLOCK_TEAM_LIMIT else "grid"
-        kernel = graph_program(f"match_{team}", (graph.indptr, graph.indices), method.forest, lanes, device)
+        types = index_types(graph.indptr, graph.indices)
+        kernel = entry_point(
+            MATCH, f"match_{team}", device.id, **types, forest=FORESTS[method.forest]["forest"],
+            lanes=lanes_of(method, graph),
+        )  # fmt: skip
         blocks, block_size = (1, BLOCK_SIZE) if team == "block" else grid_of(method, kernel, rows, device)
 
         vectors = Vectors((row_match, rows, np.int32), (None, columns, np.int32), (None, columns, np.bool_))
         launch = Launch(
-            min(rows, columns) + 1, _native.workspace_size(method.forest, start, rows, columns, graph.entries)
+            min(rows, columns) + 1,
+            workspace_size(MATCH, method.forest, start, rows, columns, graph.entries, **types),
         )
         task = by_value(
             TASK, rows, columns, *vectors.addresses, *launch.addresses, start, method.shortest_only,
@@ -334,7 +352,7 @@ def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
     """The lowest and the highest finite entry, whether there are NaN, +inf and -inf, and no fractions."""
     rows, columns = array.shape
     with array.device as device:
-        kernel = program("inspection.cuh", "inspect_costs_grid", device.id, inspected_cost=c_type(array))
+        kernel = entry_point(INSPECT_COSTS, "inspect_costs_grid", device.id, cost=c_type(array))
         seen = Words(6)
         blocks = max(1, min(device.attributes["MultiProcessorCount"], array.size // BLOCK_SIZE))
         entries = by_value(ENTRIES, array.data.ptr, rows, columns, *_strides_of(array))
@@ -377,7 +395,7 @@ def assign(
             (v if has_duals else None, columns, dual),
         )  # fmt: skip
         launch = Launch(
-            journal_length(method, rows), _assignment_workspace_size(method, rows, columns, blocks * block_size),
+            journal_length(method, rows), _assignment_workspace_size(costs, method, blocks * block_size),
             _native.CORE_REPORT_SIZE if isinstance(method, Core) else len(_native.REPORT_FIELDS),
         )  # fmt: skip
         many_paths = isinstance(method, Core) or isinstance(method, Tree) and method.paths == "many"
@@ -392,12 +410,12 @@ def assign(
         if isinstance(method, Munkres):
             _run_munkres(costs, method, (problem, task), launch, device)
         elif isinstance(method, Core):
-            kernel = program("core_assignment.cuh", "assign_core_grid", device.id, core_cost=c_type(costs.array))
+            kernel = entry_point(ASSIGN_CORE, "assign_core_grid", device.id, cost=c_type(costs.array))
             kernel((blocks,), (block_size,), (problem, task, dual(costs.dual_spread()), launch.arrivals))
         else:
-            kernel = program(
-                "assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array),
-                edges=_edges_of(method), block_limit=block_size,
+            kernel = entry_point(
+                ASSIGN, f"assign_{team}", device.id, cost=c_type(costs.array), edges=_edges_of(method),
+                limit=block_size,
             )  # fmt: skip
             kernel((blocks,), (block_size,), (problem, task, launch.arrivals))
         row_match, col_match, u, v = vectors.arrays()
@@ -423,12 +441,13 @@ def _edges_of(method: AssignmentMethod) -> str:
     return "ClassicalEdges" if isinstance(method, Classical) else "TightEdges"
 
 
-def _assignment_workspace_size(method: AssignmentMethod, rows: int, columns: int, threads: int) -> int:
+def _assignment_workspace_size(costs: DenseCosts, method: AssignmentMethod, threads: int) -> int:
+    sizes, cost = (*costs.array.shape, threads), c_type(costs.array)
     if isinstance(method, Munkres):
-        return _native.munkres_workspace_size(rows, columns, threads)
+        return workspace_size(MUNKRES, *sizes, cost=cost)
     if isinstance(method, Core):
-        return _native.core_workspace_size(rows, columns, threads)
-    return _native.assignment_workspace_size(rows, columns, threads, isinstance(method, Classical))
+        return workspace_size(ASSIGN_CORE, *sizes, cost=cost)
+    return workspace_size(ASSIGN, *sizes, cost=cost, edges=_edges_of(method))
 
 
 def _run_munkres(costs: DenseCosts, method: Munkres, given: tuple[Any, Any], state: Launch, device: Any) -> None:
@@ -440,8 +459,7 @@ def _run_munkres(costs: DenseCosts, method: Munkres, given: tuple[Any, Any], sta
     arguments = (*given, np.int32(method.rung), slacks, least, state.arrivals)
 
     def launch(name: str) -> None:
-        types = {"cost": c_type(costs.array), "slack": c_type(slacks)}
-        kernel = program("munkres.cuh", f"munkres_{name}", device.id, **types)
+        kernel = entry_point(MUNKRES, f"munkres_{name}", device.id, cost=c_type(costs.array), slack=c_type(slacks))
         kernel((device.attributes["MultiProcessorCount"],), (BLOCK_SIZE,), arguments)
 
     if method.form in ("cooperative", "registers"):
@@ -476,11 +494,10 @@ def assign_batch(
         problem_layout = _first_layout(device.id, *layout[0].tolist()) if step else cupy.asarray(layout)
         # A thread for each column: threads without one only make the barrier dearer.
         block_size = min(GRID_BLOCK_SIZE, max(64, -(-more // 64) * 64))
-        bytes_needed = _native.batch_workspace_size(fewer, more, block_size, isinstance(method, Classical))
+        types = {"cost": c_type(batch.array), "edges": _edges_of(method)}
+        bytes_needed = workspace_size(ASSIGN_BATCH, fewer, more, block_size, **types)
         near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
-        kernel = program(
-            "batch.cuh", "assign_batch", device.id, batch_cost=c_type(batch.array), batch_edges=_edges_of(method)
-        )
+        kernel = entry_point(ASSIGN_BATCH, "assign_batch", device.id, **types)
         if near > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = near
         blocks = max(1, min(problems, resident_blocks(kernel, block_size, device, near)))
@@ -573,14 +590,11 @@ def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any
 
 
 def _run_over_rows(name: str, indptr: Any, indices: Any, columns: int, *others: Any) -> None:
-    """Launches an entry point of csrc/sparse_rows.cuh with all rows at once, up to a full GPU."""
+    """Launches an entry point of csrc/rows.cu with all rows at once, up to a full GPU."""
     rows = len(indptr) - 1
     lanes = lanes_for(len(indices), rows)
     with indices.device as device:
-        kernel = program(
-            "sparse_rows.cuh", name, device.id, offset_of_rows=c_type(indptr), column_of_rows=c_type(indices),
-            row_lanes=lanes,
-        )  # fmt: skip
+        kernel = entry_point(ROWS, name, device.id, **index_types(indptr, indices), lanes=lanes)
         most = 2 * device.attributes["MultiProcessorCount"]
         blocks = max(1, min(-(-rows * lanes // GRID_BLOCK_SIZE), most))
         kernel((blocks,), (GRID_BLOCK_SIZE,), (_edges(indptr, indices, columns), *others))
@@ -598,17 +612,15 @@ def assign_sparse(
     has_duals = v is not None and rows == columns
     with costs.data.device as device:
         team = "block" if rows + columns + costs.entries <= BLOCK_TEAM_LIMIT else "grid"
-        types = {"sparse_cost": costs.data, "sparse_offset": costs.indptr, "sparse_column": costs.indices}
-        kernel = program(
-            "sparse_assignment.cuh", f"assign_sparse_{team}", device.id, row_lanes=lanes_for(costs.entries, rows),
-            **{name: c_type(array) for name, array in types.items()},
-        )  # fmt: skip
+        types = {"cost": c_type(costs.data), **index_types(costs.indptr, costs.indices)}
+        lanes = lanes_for(costs.entries, rows)
+        kernel = entry_point(ASSIGN_SPARSE, f"assign_sparse_{team}", device.id, **types, lanes=lanes)
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
         vectors = Vectors(
             (row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual),
             (v if has_duals else None, columns, dual),
         )  # fmt: skip
-        launch = Launch(rows + 1, _native.sparse_assignment_workspace_size(rows, columns))
+        launch = Launch(rows + 1, workspace_size(ASSIGN_SPARSE, rows, columns, **types))
         task = by_value(
             ASSIGNMENT_TASK, rows, columns, *vectors.addresses, *launch.addresses, start, has_duals,
             isinstance(method, Tree) and method.paths == "many",

@@ -499,18 +499,3 @@ DEVICE Count assignment_workspace_size(const DenseCosts<Cost>& costs, Count team
   for (const Count used : {for_regret.used(), workspace.used()}) most = used > most ? used : most;
   return most;
 }
-
-// The GPU's entry points. COST is the type of the matrix, EDGES the method's, BLOCK_LIMIT its threads.
-#if defined(PROGRAM) && defined(EDGES)
-using Dual = DenseCosts<COST>::Dual;
-
-PROGRAM(assign_grid, BLOCK_LIMIT)(DenseCosts<COST> costs, AssignmentTask<Dual> task, unsigned* arrivals) {
-  GridTeam<32> team(arrivals);
-  assign<EDGES<COST>>(team, costs, task);
-}
-
-PROGRAM(assign_block, BLOCK_LIMIT)(DenseCosts<COST> costs, AssignmentTask<Dual> task, unsigned* arrivals) {
-  BlockTeam<32> team(arrivals);
-  assign<EDGES<COST>>(team, costs, task);
-}
-#endif

@@ -129,16 +129,3 @@ DEVICE Count batch_workspace_size(const DenseCosts<Cost>& costs, Count team_tile
   carve_task(workspace, costs);
   return workspace.used() + assignment_workspace_size<Edges>(costs, team_tile);
 }
-
-// The GPU's entry point. BATCH_COST is the type of the matrices, BATCH_EDGES the method's.
-#if defined(PROGRAM) && defined(BATCH_COST)
-// One block a problem; a block that is done takes the next one.
-PROGRAM(assign_batch, 512)
-(Batch<BATCH_COST> batch, char* workspace, Count workspace_size, Count near_size, int* next) {
-  BlockTeam<32> team(nullptr);
-  char* memory = team.own_memory(workspace, workspace_size, near_size);
-  for (int p = team.next(next); p < batch.num_problems; p = team.next(next)) {
-    assign_problem<BATCH_EDGES<BATCH_COST>>(team, batch, p, memory);
-  }
-}
-#endif

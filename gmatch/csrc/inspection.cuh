@@ -83,11 +83,3 @@ DEVICE void inspect_costs(Team& team, const Entries<Cost>& entries, CostInspecti
   team.add_all(&inspection.minus_infs, seen.minus_infs);
   team.add_all(&inspection.fractions, seen.fractions);
 }
-
-// The GPU's entry point. INSPECTED_COST is the type of the matrix.
-#if defined(PROGRAM) && defined(INSPECTED_COST)
-PROGRAM(inspect_costs_grid, 1024)(Entries<INSPECTED_COST> entries, CostInspection* inspection, unsigned* arrivals) {
-  GridTeam<32> team(arrivals);
-  inspect_costs(team, entries, *inspection);
-}
-#endif

@@ -1,10 +1,14 @@
 // module_matching.cpp: maximum cardinality matching on host threads, for Python.
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 
 #include "mixed.hpp"
 #include "module.hpp"
 #include "pothen_fan.hpp"
 #include "programs.cuh"
+#include "sparse_rows.cuh"
+#include "type_names.hpp"
 
 namespace {
 
@@ -116,10 +120,13 @@ nb::tuple inspect(Array<const Offset> offsets, Array<const Column> columns, int 
 }
 
 // The GPU backend allocates what the programs carve up.
-Count gpu_workspace_size(int forest, int start, int num_rows, int num_columns, Count num_edges) {
-  return with_forest(static_cast<ForestKind>(forest), [&](auto kind) {
-    return workspace_size<decltype(kind), CsrEdges<int, int>>(static_cast<Start>(start),
-                                                              {num_rows, num_columns, nullptr, nullptr}, num_edges);
+Count gpu_workspace_size(int forest, int start, int num_rows, int num_columns, Count num_edges,
+                         const std::string& offset, const std::string& column) {
+  return with_indices(offset, column, [&](auto edges) {
+    return with_forest(static_cast<ForestKind>(forest), [&](auto kind) {
+      return workspace_size<decltype(kind), decltype(edges)>(static_cast<Start>(start),
+                                                             {num_rows, num_columns, nullptr, nullptr}, num_edges);
+    });
   });
 }
 
@@ -146,5 +153,6 @@ void define_matching(nb::module_& m) {
   define_for<std::int64_t, std::int64_t>(m);
   m.def("match_small", &match_small, "offsets"_a.noconvert(), "columns"_a.noconvert(), "num_columns"_a,
         "cells"_a.noconvert());
-  m.def("workspace_size", &gpu_workspace_size, "forest"_a, "start"_a, "num_rows"_a, "num_columns"_a, "num_edges"_a);
+  m.def("match_workspace_size", &gpu_workspace_size, "forest"_a, "start"_a, "num_rows"_a, "num_columns"_a,
+        "num_edges"_a, "offset"_a, "column"_a);
 }

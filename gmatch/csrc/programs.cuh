@@ -1,4 +1,4 @@
-// programs.cuh: the programs, and their entry points on the GPU by name.
+// programs.cuh: maximum cardinality matching: a start, the search, and the proof.
 #pragma once
 #include "claimed_forest.cuh"
 #include "csr_edges.cuh"
@@ -168,35 +168,6 @@ DEVICE void match_cardinality(Team& team, Edges edges, const Task& task) {
   report_matching(team, forest, task);
 }
 
-// What a graph looks like before it is trusted.
-struct Inspection {
-  Count falling_offsets;  // rows that end before they begin
-  Count first_offset;
-  Count last_offset;
-  Count bad_columns;  // entries that name no column; counted only if all offsets are good
-};
-
-// `num_entries` is the length of edges.columns. Reads nothing outside the arrays, whatever they hold.
-template <class Team, class Edges>
-DEVICE void inspect_graph(Team& team, const Edges& edges, Count num_entries, Inspection& inspection) {
-  Count falling = 0;
-  team.each(edges.num_rows, [&](Count row) { falling += edges.end(row) < edges.begin(row); });
-  team.add_all(&inspection.falling_offsets, falling);
-  team.sync();
-
-  const Count first = edges.offsets[0], last = edges.offsets[edges.num_rows];
-  if (team.rank() == 0) {
-    inspection.first_offset = first;
-    inspection.last_offset = last;
-  }
-  if (team.read(&inspection.falling_offsets) != 0 || first != 0 || last > num_entries) return;
-  Count bad = 0;
-  team.each(last, [&](Count edge) {
-    bad += edges.columns[edge] < 0 || edges.columns[edge] >= edges.num_columns;
-  });
-  team.add_all(&inspection.bad_columns, bad);
-}
-
 template <class Edges>
 DEVICE Count start_workspace_size(Start start, Matching matching, Count num_edges) {
   Workspace workspace(nullptr);
@@ -219,24 +190,3 @@ DEVICE Count workspace_size(Start start, Matching matching, Count num_edges) {
   forest.carve(for_search);
   return for_start > for_search.used() ? for_start : for_search.used();
 }
-
-// The GPU's entry points. GRAPH_OFFSET and GRAPH_COLUMN are the types of the graph's arrays, FOREST the forest's,
-// ROW_LANES the threads that share a row.
-#if defined(PROGRAM) && defined(FOREST)
-using DeviceEdges = CsrEdges<GRAPH_OFFSET, GRAPH_COLUMN>;
-
-PROGRAM(match_grid, 1024)(DeviceEdges edges, Task task, unsigned* arrivals) {
-  GridTeam<ROW_LANES> team(arrivals);
-  match_cardinality<FOREST>(team, edges, task);
-}
-
-PROGRAM(match_block, 1024)(DeviceEdges edges, Task task, unsigned* arrivals) {
-  BlockTeam<ROW_LANES> team(arrivals);
-  match_cardinality<FOREST>(team, edges, task);
-}
-
-PROGRAM(inspect_grid, 1024)(DeviceEdges edges, Count num_entries, Inspection* inspection, unsigned* arrivals) {
-  GridTeam<ROW_LANES> team(arrivals);
-  inspect_graph(team, edges, num_entries, *inspection);
-}
-#endif

@@ -2,6 +2,35 @@
 #pragma once
 #include "csr_edges.cuh"
 
+// What a graph looks like before it is trusted.
+struct Inspection {
+  Count falling_offsets;  // rows that end before they begin
+  Count first_offset;
+  Count last_offset;
+  Count bad_columns;  // entries that name no column; counted only if all offsets are good
+};
+
+// `num_entries` is the length of edges.columns. Reads nothing outside the arrays, whatever they hold.
+template <class Team, class Edges>
+DEVICE void inspect_graph(Team& team, const Edges& edges, Count num_entries, Inspection& inspection) {
+  Count falling = 0;
+  team.each(edges.num_rows, [&](Count row) { falling += edges.end(row) < edges.begin(row); });
+  team.add_all(&inspection.falling_offsets, falling);
+  team.sync();
+
+  const Count first = edges.offsets[0], last = edges.offsets[edges.num_rows];
+  if (team.rank() == 0) {
+    inspection.first_offset = first;
+    inspection.last_offset = last;
+  }
+  if (team.read(&inspection.falling_offsets) != 0 || first != 0 || last > num_entries) return;
+  Count bad = 0;
+  team.each(last, [&](Count edge) {
+    bad += edges.columns[edge] < 0 || edges.columns[edge] >= edges.num_columns;
+  });
+  team.add_all(&inspection.bad_columns, bad);
+}
+
 // Entries that do not lie to the right of the one before in their row. Where there are none, there are no duplicates.
 template <class Team, class Edges>
 DEVICE void count_unsorted(Team& team, const Edges& edges, Count* num_unsorted) {
@@ -30,20 +59,3 @@ DEVICE void find_entries(Team& team, const Edges& edges, const Vertex* row_match
     if (team.lane() == 0) positions[row] = found == LAST_VERTEX ? NONE : edges.begin(row) + found;
   });
 }
-
-// The GPU's entry points. OFFSET_OF_ROWS and COLUMN_OF_ROWS are the types of the arrays, ROW_LANES the threads that share
-// a row.
-#if defined(PROGRAM) && defined(OFFSET_OF_ROWS)
-using RowsOnDevice = CsrEdges<OFFSET_OF_ROWS, COLUMN_OF_ROWS>;
-
-PROGRAM(count_unsorted_grid, 512)(RowsOnDevice rows, Count* num_unsorted, unsigned* arrivals) {
-  GridTeam<ROW_LANES> team(arrivals);
-  count_unsorted(team, rows, num_unsorted);
-}
-
-PROGRAM(find_entries_grid, 512)
-(RowsOnDevice rows, const Vertex* row_match, Count* positions, unsigned* arrivals) {
-  GridTeam<ROW_LANES> team(arrivals);
-  find_entries(team, rows, row_match, positions);
-}
-#endif
