@@ -2,14 +2,17 @@
 
 from typing import Any
 
-REPORT_FIELDS: tuple[str, ...]
-PROGRESS_SIZE: int
-STRUCT_SIZES: dict[str, int | tuple[int, int]]
-SMALL_COUNTERS: int
+# Fixed, and for each pair, each row and each column.
+_Extent = tuple[int, int, int, int]
+
+STRUCTS: dict[str, tuple[tuple[str, str, int, int], ...]]
+"""For each field its name, its code in the letters of struct, its offset and its size."""
+ENUMS: dict[str, tuple[tuple[str, int], ...]]
+"""For each member its name and its number."""
+ARRAYS: dict[str, tuple[tuple[tuple[str, str, _Extent, _Extent], ...], _Extent]]
+"""For each array its name, the code of its entries, where it begins and how many it has; then the bytes of all."""
 SMALL_SIDE: int
 MOST_REPRICINGS: int
-CORE_STEPS: str
-CORE_REPORT_SIZE: int
 
 def match(
     offsets: Any,

@@ -151,10 +151,10 @@ def test_the_extension_knows_the_workspace_of_every_variant(program: Program) ->
         return
     for variant in program.variants:
         words = {word: variant.words[word] for word in WORDS_OF_SIZES[program.source]}
-        assert gpu.workspace_size(program, *SIZES[program.source], **words) > 1000
+        assert gpu.WORKSPACE_SIZES[program](*SIZES[program.source], **words) > 1000
         for word in words:
             with pytest.raises(ValueError, match="expected a type|expected types"):
-                gpu.workspace_size(program, *SIZES[program.source], **(words | {word: "half"}))
+                gpu.WORKSPACE_SIZES[program](*SIZES[program.source], **(words | {word: "half"}))
 
 
 def test_all_workspaces_of_the_extension_are_listed() -> None:

@@ -8,7 +8,7 @@
 #include "tight_edges.cuh"
 
 // Numbered as in gmatch/assignment.py.
-enum class AssignmentStart { none, reduce, given, regret, bids };
+MIRRORED_ENUM(AssignmentStart, none, reduce, given, regret, bids);
 
 // Everything a call of assign works on, but the costs.
 template <class Dual>
@@ -23,6 +23,8 @@ struct AssignmentTask {
   AssignmentStart start;
   bool has_duals;
   bool many_paths;
+
+  FIELDS(AssignmentTask, matching, u, v, journal, workspace, progress, report, start, has_duals, many_paths)
 };
 
 DEVICE ClaimedForest<true> carve_forest(Workspace& workspace, const Matching& matching, bool keeps_trees = false) {

@@ -7,6 +7,8 @@ struct BatchProblem {
   Count offset, row_stride, column_stride;  // in entries
   Count num_rows, num_columns;
   Count transposed;  // whether it was turned
+
+  FIELDS(BatchProblem, offset, row_stride, column_stride, num_rows, num_columns, transposed)
 };
 
 // Independent problems. What belongs to problem p starts at p * most_rows, for columns at p * most_columns; where it has
@@ -30,6 +32,9 @@ struct Batch {
   Report* reports;   // [num_problems]
   AssignmentStart start;
   bool many_paths;
+
+  FIELDS(Batch, problems, step, num_problems, most_rows, most_columns, entries, maximize, limit, row_match, col_match,
+         u, v, pair_costs, reports, start, many_paths)
 
   DEVICE BatchProblem problem(int p) const {
     if (step == 0) return problems[p];

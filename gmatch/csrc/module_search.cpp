@@ -138,6 +138,4 @@ void define_search(nb::module_& m) {
   m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a, "cost"_a,
         "edges"_a);
   m.attr("MOST_REPRICINGS") = MOST_REPRICINGS;
-  m.attr("CORE_STEPS") = CORE_STEPS;
-  m.attr("CORE_REPORT_SIZE") = sizeof(CoreReport) / sizeof(Count);
 }

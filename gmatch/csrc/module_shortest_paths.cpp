@@ -13,6 +13,7 @@
 #include "core_shortest_path.hpp"
 #include "magnitudes.hpp"
 #include "module.hpp"
+#include "module_mirror.hpp"
 #include "shortest_path.hpp"
 #include "sparse_costs.cuh"
 #include "sparse_shortest_path.hpp"
@@ -242,11 +243,11 @@ void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count col
   for (Count row = 0; row < rows; ++row) add_row(range, entries + row * row_stride, columns, column_stride);
 }
 
-// What a small call leaves in one piece of memory, cells of 8 bytes, so that it costs no more than it must; Python takes it
-// apart when it is asked for: these counters; the rows, the columns and the costs of the pairs, in the order of the rows; u, v,
-// row_match and col_match; and at the very end the columns of the pairs again, in half a cell each.
-enum SmallCounter {
-  small_augmentations, small_rows_scanned, small_dual_updates, small_entries_read, small_ns, small_start_size, SMALL_COUNTERS
+// What a small call counts.
+struct SmallCounters {
+  Count augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size;
+
+  FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size)
 };
 
 // A small matrix where it lies; rows first, strides in entries.
@@ -283,25 +284,30 @@ bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& 
   });
 }
 
-// Where in the cells a small call leaves what it finds.
+// What a small call leaves in one piece of memory, so that it costs no more than it must. Python takes it apart when it
+// is asked for. Pairs are in the order of the rows; their columns come again at the very end, as numbers of 32 bits.
 template <class Dual>
 struct SmallCells {
-  Count* counters;
+  Count* counters;  // SmallCounters
   Count *pair_rows, *pair_columns;
   Dual *pair_costs, *u, *v;
   Vertex *row_match, *col_match, *pair_columns_32;
 
-  SmallCells(Count* cells, Vertex rows, Vertex columns) : counters(cells) {
-    const Vertex fewer = std::min(rows, columns);
-    pair_rows = cells + SMALL_COUNTERS;
-    pair_columns = pair_rows + fewer;
-    pair_costs = reinterpret_cast<Dual*>(pair_columns + fewer);
-    u = pair_costs + fewer;
-    v = u + rows;
-    row_match = reinterpret_cast<Vertex*>(v + columns);
-    col_match = row_match + rows;
-    pair_columns_32 = col_match + columns;
+  // Visits each array in its order: its name, its member, and how many entries it has.
+  template <class Visit>
+  static void each(Count pairs, Count rows, Count columns, Visit visit) {
+    visit("counters", &SmallCells::counters, static_cast<Count>(sizeof(SmallCounters) / sizeof(Count)));
+    visit("pair_rows", &SmallCells::pair_rows, pairs);
+    visit("pair_columns", &SmallCells::pair_columns, pairs);
+    visit("pair_costs", &SmallCells::pair_costs, pairs);
+    visit("u", &SmallCells::u, rows);
+    visit("v", &SmallCells::v, columns);
+    visit("row_match", &SmallCells::row_match, rows);
+    visit("col_match", &SmallCells::col_match, columns);
+    visit("pair_columns_32", &SmallCells::pair_columns_32, pairs);
   }
+
+  SmallCells(Count* cells, Vertex rows, Vertex columns) { mirror::lay_out(*this, cells, rows, columns); }
 
   // What a solver writes, for which columns are rows if the problem is transposed.
   ShortestPathResult<Dual> result(bool transposed) const {
@@ -325,12 +331,8 @@ struct SmallCells {
 
   template <class Counters>
   void note_counters(const Counters& counted, Count start_size, Count ns) {
-    counters[small_augmentations] = counted.augmentations;
-    counters[small_rows_scanned] = counted.rows_scanned;
-    counters[small_dual_updates] = counted.dual_updates;
-    counters[small_entries_read] = counted.entries_read;
-    counters[small_ns] = ns;
-    counters[small_start_size] = start_size;
+    new (counters) SmallCounters{counted.augmentations, counted.rows_scanned, counted.dual_updates,
+                                 counted.entries_read,  ns,                   start_size};
   }
 };
 
@@ -420,12 +422,9 @@ class ArrayMemory {
   const bool is_there_;
 };
 
-// The cells of a matrix, as a bytearray. A pair is three cells and a half, rows and columns have a dual each, and half a cell
-// for their mates.
+// The cells of a matrix, as a bytearray: of either type of dual as many.
 nb::object new_cells(Count rows, Count columns) {
-  const Count pairs = std::min(rows, columns), vertices = rows + columns;
-  nb::object cells = nb::steal(
-      PyByteArray_FromStringAndSize(nullptr, 8 * (SMALL_COUNTERS + 3 * pairs + vertices) + 4 * (vertices + pairs)));
+  nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, mirror::bytes<SmallCells<Count>>(rows, columns)));
   if (!cells.is_valid()) throw nb::python_error();
   return cells;
 }
@@ -480,8 +479,8 @@ nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pai
                       nb::make_tuple(cells, memory.length(0), memory.length(1), type));
 }
 
-// How a sparse matrix is stored, by the number that gmatch/small.py gives it.
-enum class Storage { ROWS, COLUMNS, COORDINATES };
+// How a sparse matrix is stored.
+MIRRORED_ENUM(Storage, rows, columns, coordinates);
 
 // A small sparse problem, and what is asked for.
 struct SmallSparseCall {
@@ -704,8 +703,8 @@ nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle m
   static PyObject* const coords_name = PyUnicode_InternFromString("coords");
   static PyObject* const indptr_name = PyUnicode_InternFromString("indptr");
   static PyObject* const indices_name = PyUnicode_InternFromString("indices");
-  const bool compressed = storage != static_cast<int>(Storage::COORDINATES);
-  SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::COLUMNS), maximize};
+  const bool compressed = storage != static_cast<int>(Storage::coordinates);
+  SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize};
   if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
   nb::object first, second;
   if (compressed) {
@@ -870,6 +869,9 @@ void define_shortest_paths(nb::module_& m) {
   m.def("lap_small", &lap_small, "kind"_a, "make_field"_a, "make_pairs"_a, "maximize"_a, "costs"_a);
   m.def("lap_small_sparse", &lap_small_sparse, "kind"_a, "make_field"_a, "make_field_of_laid_out"_a, "make_pairs"_a, "array_type"_a, "storage"_a,
         "maximize"_a, "costs"_a);
-  m.attr("SMALL_COUNTERS") = static_cast<int>(SMALL_COUNTERS);
+  mirror::add_struct<SmallCounters>(m, "SmallCounters");
+  mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
+  mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");
+  mirror::add_enum<Storage>(m, "Storage");
   m.attr("SMALL_SIDE") = SMALL_SIDE;
 }

@@ -16,7 +16,7 @@
 #pragma once
 #include "assignment.cuh"
 
-enum class MunkresForm { baseline, reductions, fused, cooperative, registers };
+MIRRORED_ENUM(MunkresForm, baseline, reductions, fused, cooperative, registers);
 
 template <class Cost, class Slack>
 struct SlackEdges {

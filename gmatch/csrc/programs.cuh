@@ -7,9 +7,8 @@
 #include "phases.cuh"
 #include "speculative_forest.cuh"
 
-// Numbered as in gmatch/methods.py.
-enum class ForestKind { speculative, speculative_with_roots, claimed, claimed_with_roots, ordered };
-enum class Start { none, cheap, shuffled, min_degree, karp_sipser, given, automatic, earlier };
+MIRRORED_ENUM(ForestKind, speculative, speculative_with_roots, claimed, claimed_with_roots, ordered);
+MIRRORED_ENUM(Start, none, cheap, shuffled, min_degree, karp_sipser, given, automatic, earlier);
 
 // Everything a call of match_cardinality works on, but the graph.
 struct Task {
@@ -21,6 +20,8 @@ struct Task {
   Report* report;          // [1] zero
   Start start;
   bool shortest_only;
+
+  FIELDS(Task, matching, reached, journal, workspace, progress, report, start, shortest_only)
 };
 
 // What a forest has to know before it is carved.

@@ -8,6 +8,8 @@ struct Inspection {
   Count first_offset;
   Count last_offset;
   Count bad_columns;  // entries that name no column; counted only if all offsets are good
+
+  FIELDS(Inspection, falling_offsets, first_offset, last_offset, bad_columns)
 };
 
 // `num_entries` is the length of edges.columns. Reads nothing outside the arrays, whatever they hold.
