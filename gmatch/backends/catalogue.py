@@ -106,7 +106,7 @@ class Program:
     entries : dict
         Its entry points, and the most threads of a block of each: a number or a word of the table.
     structs : tuple of str
-        What they take first, by value. Addresses and numbers follow.
+        What they take first, by value, or some only the first of it. Addresses and numbers follow.
     macros : dict
         What each stands for, by words of the table.
     title : str
@@ -161,7 +161,7 @@ class Program:
 
 MATCH = Program(
     source="match.cu",
-    entries={"match_grid": "1024", "match_block": "1024"},
+    entries={"match_grid": "1024", "match_block": "1024", "inspect_grid": "1024"},
     structs=("CsrEdges", "Task"),
     macros={"EDGES": "CsrEdges<{offset}, {column}>", "FOREST": "{forest}", "ROW_LANES": "{lanes}"},
     title="cardinality-{kind}{size}",
@@ -229,7 +229,7 @@ INSPECT_COSTS = Program(
 )
 ROWS = Program(
     source="rows.cu",
-    entries={"inspect_grid": "1024", "count_unsorted_grid": "512", "find_entries_grid": "512"},
+    entries={"count_unsorted_grid": "512", "find_entries_grid": "512"},
     structs=("CsrEdges",),
     macros={"EDGES": "CsrEdges<{offset}, {column}>", "ROW_LANES": "{lanes}"},
     title="rows{size}",

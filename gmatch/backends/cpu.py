@@ -72,7 +72,7 @@ def entry_of_each_row(matrix: Any, columns: Any) -> Any:
 
 
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-    """What the arrays of a graph hold: see `Inspection` in csrc/sparse_rows.cuh."""
+    """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
     seen: tuple[int, int, int, int] = _native.inspect(indptr, indices, columns, thread_count(None, len(indices)))
     return seen
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import BackendUnavailable, InvalidInput
-from ..methods import JV, Claims, Classical, Core, Mixed, Munkres, PothenFan, Tree
+from ..methods import JV, Claims, Classical, Core, ForestKind, Mixed, Munkres, PothenFan, Tree
 from .catalogue import (
     ASSIGN,
     ASSIGN_BATCH,
@@ -215,10 +215,12 @@ def _entry_of_row() -> Any:
 
 
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-    """What the arrays of a graph hold: see `Inspection` in csrc/sparse_rows.cuh."""
+    """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
     with indices.device as device:
-        lanes = lanes_for(len(indices), len(indptr) - 1)
-        kernel = entry_point(ROWS, "inspect_grid", device.id, **index_types(indptr, indices), lanes=lanes)
+        # Of the program that the search takes by default, so that nothing is compiled for the inspection alone.
+        forest, lanes = FORESTS[ForestKind.CLAIMED_WITH_ROOTS]["forest"], lanes_for(len(indices), len(indptr) - 1)
+        types = index_types(indptr, indices)
+        kernel = entry_point(MATCH, "inspect_grid", device.id, **types, forest=forest, lanes=lanes)
         seen = Words(len(INSPECTION.names))
         blocks = max(1, min(device.attributes["MultiProcessorCount"], len(indices) // BLOCK_SIZE))
         edges = _edges(indptr, indices, columns)

@@ -7,7 +7,6 @@
 #include "munkres.cuh"
 #include "programs.cuh"
 #include "sparse_costs.cuh"
-#include "sparse_rows.cuh"
 
 namespace {
 

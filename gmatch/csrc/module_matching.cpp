@@ -8,7 +8,6 @@
 #include "module_mirror.hpp"
 #include "pothen_fan.hpp"
 #include "programs.cuh"
-#include "sparse_rows.cuh"
 #include "type_names.hpp"
 
 namespace {

@@ -2,11 +2,6 @@
 // many threads share a row.
 #include "sparse_rows.cuh"
 
-PROGRAM(inspect_grid, 1024)(EDGES edges, Count num_entries, Inspection* inspection, unsigned* arrivals) {
-  GridTeam<ROW_LANES> team(arrivals);
-  inspect_graph(team, edges, num_entries, *inspection);
-}
-
 PROGRAM(count_unsorted_grid, 512)(EDGES rows, Count* num_unsorted, unsigned* arrivals) {
   GridTeam<ROW_LANES> team(arrivals);
   count_unsorted(team, rows, num_unsorted);
