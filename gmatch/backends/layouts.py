@@ -62,11 +62,12 @@ class Layout:
 def _packer(names: tuple[str, ...], struct: Struct) -> Callable[..., Any]:
     """To sort keywords by their names would take a microsecond."""
     parameters = ", ".join(names)
-    return _written(
-        f"def pack(*, {parameters}): return ndarray((), dtype, pack_in_order({parameters}))",
+    packer: Callable[..., Any] = _written(
+        f"lambda *, {parameters}: ndarray((), dtype, pack_in_order({parameters}))",
         dtype=np.dtype(f"V{struct.size}"),
         pack_in_order=struct.pack,
     )
+    return packer
 
 
 class Arrays:
@@ -90,30 +91,23 @@ class Arrays:
     def __init__(self, name: str) -> None:
         arrays, self.size = _native.ARRAYS[name]
         self.begins = {array: begin for array, _, begin, _ in arrays}
-        self.views = {array: _viewer(code, begin, length) for array, code, begin, length in arrays}
+        self.views: dict[str, Callable[[Any, int, int], Any]] = _written(
+            ", ".join(f"{array!r}: {_viewer(code, begin, length)}" for array, code, begin, length in arrays).join("{}"),
+            **{code: np.dtype(code) for _, code, _, _ in arrays},
+        )
 
 
-def _viewer(code: str, begin: Extent, length: Extent) -> Callable[[Any, int, int], Any]:
+def _viewer(code: str, begin: Extent, length: Extent) -> str:
     def total(extent: Extent) -> str:
-        sides = zip(extent, ("1", "pairs", "rows", "columns"), strict=True)
+        sides = zip(extent, ("1", "(rows if rows < columns else columns)", "rows", "columns"), strict=True)
         return " + ".join(f"{number} * {side}" for number, side in sides if number) or "0"
 
-    return _written(
-        "def view(memory, rows, columns):\n"
-        " pairs = rows if rows < columns else columns\n"
-        f" return ndarray({total(length)}, dtype, memory, {total(begin)})",
-        dtype=np.dtype(code),
-    )
+    return f"lambda memory, rows, columns: ndarray({total(length)}, {code}, memory, {total(begin)})"
 
 
-def _written(text: str, **scope: Any) -> Callable[..., Any]:
-    """The function of a text, as dataclasses write theirs: what is known before calls costs them nothing."""
-    scope["ndarray"] = np.ndarray
-    known = set(scope)
-    exec(text, scope)
-    (name,) = scope.keys() - known - {"__builtins__"}
-    function: Callable[..., Any] = scope[name]
-    return function
+def _written(text: str, **scope: Any) -> Any:
+    """The value of a text, as dataclasses write theirs: what is known before a call costs it nothing."""
+    return eval(text, scope | {"ndarray": np.ndarray})
 
 
 def words_of(structs: Any) -> Any:
