@@ -2,7 +2,7 @@
 
     python benchmarks/weigh.py --output NEW.json                     # every program; CPU minutes
     python benchmarks/weigh.py --only core-int32 'rows-*'            # some programs
-    python benchmarks/weigh.py --sources OLD/gmatch/csrc --output OLD.json
+    python benchmarks/weigh.py --sources OTHER/gmatch/csrc --output OTHER.json    # of this catalogue
     python benchmarks/weigh.py --compare OLD.json NEW.json           # what became heavier
 
 nvcc compiles each program as fully optimized as NVRTC does, and ptxas says what each function takes. Spills are
@@ -22,7 +22,7 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
@@ -35,22 +35,10 @@ from harness import POSITIVE, markdown_table, number, parsed
 
 import gmatch
 from gmatch.backends import gpu
+from gmatch.backends.catalogue import OPTIONS, PROGRAMS, Variant
 
 # Bytes of spills that a program may gain.
 MORE_SPILLS = 16
-TYPES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
-SLACKS = {"int32": "int32", "int64": "int64", "float32": "float64", "float64": "float64"}
-# Types of offsets and columns.
-INDICES = {"": ("int32", "int32"), "-large": ("int64", "int32"), "-huge": ("int64", "int64")}
-
-
-@dataclass(frozen=True)
-class Program:
-    """A source, and what is defined for it; as `gmatch.backends.gpu.program` compiles it."""
-
-    name: str
-    source: str
-    definitions: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -73,49 +61,17 @@ class Weighed:
     entries: dict[str, Weight]
 
 
-def programs() -> Iterator[Program]:
-    """Every program, as `.ci/compile-for-gpus` lists them, with the lanes and blocks that run."""
-    for forest in gpu.FORESTS:
-        for size, (offset, column) in INDICES.items():
-            name = forest.replace("Forest", "").replace("<false>", "").replace("<true>", "-with-roots").lower()
-            types = {"GRAPH_OFFSET": TYPES[offset], "GRAPH_COLUMN": TYPES[column]}
-            yield Program(f"cardinality-{name}{size}", "programs.cuh", {**types, "FOREST": forest, "ROW_LANES": "8"})
-    for cost, c_type in TYPES.items():
-        for edges, limit in (("TightEdges", 512), ("ClassicalEdges", 512), ("ClassicalEdges", 1024)):
-            name = {"TightEdges": "tree", "ClassicalEdges": "classical"}[edges]
-            wide = "-wide" if limit == 1024 else ""
-            search = {"COST": c_type, "EDGES": edges, "BLOCK_LIMIT": str(limit)}
-            yield Program(f"{name}-{cost}{wide}", "assignment.cuh", search)
-            if not wide:
-                yield Program(f"{name}-batch-{cost}", "batch.cuh", {"BATCH_COST": c_type, "BATCH_EDGES": edges})
-        yield Program(f"core-{cost}", "core_assignment.cuh", {"CORE_COST": c_type})
-        yield Program(f"inspection-{cost}", "inspection.cuh", {"INSPECTED_COST": c_type})
-        yield Program(f"munkres-{cost}", "munkres.cuh", {"COST": c_type, "SLACK": TYPES[SLACKS[cost]]})
-    for size, (offset, column) in INDICES.items():
-        types = {"OFFSET_OF_ROWS": TYPES[offset], "COLUMN_OF_ROWS": TYPES[column]}
-        yield Program(f"rows{size}", "sparse_rows.cuh", {**types, "ROW_LANES": "8"})
-    for cost, c_type in TYPES.items():
-        for size, (offset, column) in INDICES.items():
-            types = {"SPARSE_COST": c_type, "SPARSE_OFFSET": TYPES[offset], "SPARSE_COLUMN": TYPES[column]}
-            yield Program(f"sparse-{cost}{size}", "sparse_assignment.cuh", {**types, "ROW_LANES": "8"})
+def programs() -> list[Variant]:
+    """Every program of the catalogue."""
+    return [variant for program in PROGRAMS for variant in program.compiled]
 
 
-def weigh(program: Program, sources: Path, architecture: str) -> Weighed:
+def weigh(program: Variant, sources: Path, architecture: str) -> Weighed:
     """Compiles a program with nvcc, which must find its source below `sources`."""
     with TemporaryDirectory() as folder:
         text, cubin = Path(folder) / "program.cu", Path(folder) / "program.cubin"
-        text.write_text(f'#include "{program.source}"\n')
-        definitions = [f"-D{name}={value}" for name, value in program.definitions.items()]
-        command = [
-            "nvcc",
-            "-std=c++17",
-            f"-I{sources}",
-            "-cubin",
-            f"-arch={architecture}",
-            "-Xptxas",
-            "-v",
-            *definitions,
-        ]
+        text.write_text(program.text)
+        command = ["nvcc", *OPTIONS, f"-I{sources}", "-cubin", f"-arch={architecture}", "-Xptxas", "-v"]
         with subprocess.Popen(
             [*command, str(text), "-o", str(cubin)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         ) as process:
@@ -168,7 +124,7 @@ def code_size(elf: bytes) -> int:
     return sum(length for _, _, flags, _, _, length in headers if flags & executable)
 
 
-def weigh_all(wanted: Sequence[Program], options: argparse.Namespace) -> dict[str, Weighed]:
+def weigh_all(wanted: Sequence[Variant], options: argparse.Namespace) -> dict[str, Weighed]:
     """The programs that compile, by name. Each is saved as soon as it is weighed."""
     found = {}
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -287,7 +243,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--output", type=Path, help="JSON file to write, after each program")
     add("--compare", type=Path, nargs=2, metavar=("OLD", "NEW"), help="JSON files of --output")
     options = parsed(parser, argv)
-    everything = list(programs())
+    everything = programs()
     for pattern in options.only:
         if not any(fnmatch(program.name, pattern) for program in everything):
             parser.error(f"--only: expected a name or pattern of --list, got {pattern!r}")

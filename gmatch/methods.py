@@ -23,7 +23,7 @@ Search = Literal["apfb", "apsb"]
 
 
 class ForestKind(IntEnum):
-    """How races for a vertex are settled; numbered as in csrc/programs.cuh."""
+    """How races for a vertex are settled; numbered as `ForestKind` in csrc."""
 
     SPECULATIVE = 0
     SPECULATIVE_WITH_ROOTS = 1

@@ -12,17 +12,25 @@ from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array
 
 from . import _native
 from .backends.cpu import counters_by_name
+from .backends.layouts import REPORT, Arrays, Layout, numbers_of
 from .errors import InvalidInput
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
 from .result import Assignment, Matching, Status
 
-SMALL_COUNTERS = _native.SMALL_COUNTERS
 SMALL_SIDE = _native.SMALL_SIDE
-PAIRS = 8 * SMALL_COUNTERS  # where they begin
+# What a small call leaves, as csrc/module_shortest_paths.cpp says, for costs that are integers and for others.
+CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
+COUNTED = Layout("SmallCounters").getter(
+    "augmentations", "rows_scanned", "dual_updates", "entries_read", "nanoseconds", "start_size"
+)
+VECTORS = ("row_match", "col_match", "u", "v")
+# Where the pairs begin, which is asked for most often: at a fixed place, and after all rows of pairs.
+PAIR_ROWS, *_ = CELLS[True].begins["pair_rows"]
+PAIR_COLUMNS, BYTES_OF_A_ROW, *_ = CELLS[True].begins["pair_columns"]
 assign_small = _native.assign_small
 empty, ndarray = np.empty, np.ndarray
-int32, int64, float64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
+int32, int64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def pairs_small(cost: npt.NDArray[Any], maximize: bool) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
@@ -32,16 +40,16 @@ def pairs_small(cost: npt.NDArray[Any], maximize: bool) -> tuple[npt.NDArray[Any
 
 
 def _pair_indices(cells: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """The rows and the columns of the pairs, from the cells that csrc/module_shortest_paths.cpp fills: views."""
+    """The rows and the columns of the pairs, from the cells: views."""
     rows, columns = shape
     pairs = rows if rows < columns else columns
-    return ndarray(pairs, int64, cells, PAIRS), ndarray(pairs, int64, cells, PAIRS + 8 * pairs)
+    return ndarray(pairs, int64, cells, PAIR_ROWS), ndarray(pairs, int64, cells, PAIR_COLUMNS + BYTES_OF_A_ROW * pairs)
 
 
 def _pairs(cells: Any, rows: int, columns: int, type_of_costs: str) -> tuple[Any, Any]:
     """The same, with the columns as numbers of 32 bits, from the end of the cells. Unpacked again, the same memory."""
     pairs = rows if rows < columns else columns
-    return ndarray(pairs, int64, cells, PAIRS), ndarray(pairs, int32, cells, len(cells) - 4 * pairs)
+    return ndarray(pairs, int64, cells, PAIR_ROWS), ndarray(pairs, int32, cells, len(cells) - 4 * pairs)
 
 
 def _field(name: str, cells: Any, rows: int, columns: int, type_of_costs: str, *, reason: str) -> Any:
@@ -49,30 +57,18 @@ def _field(name: str, cells: Any, rows: int, columns: int, type_of_costs: str, *
     if name == "status":
         return Status.OPTIMAL
     if name == "stats":
-        return _stats(cells, reason)
+        return _stats(CELLS[True].views["counters"](cells, rows, columns), reason)
     dtype = np.dtype(type_of_costs)
-    pairs = min(rows, columns)
-    pair_costs = PAIRS + 16 * pairs
-    u = pair_costs + 8 * pairs
-    v = u + 8 * rows
-    row_match = v + 8 * columns
-    if name == "row_match":
-        return ndarray(rows, int32, cells, row_match)
-    if name == "col_match":
-        return ndarray(columns, int32, cells, row_match + 4 * rows)
-    dual_type = int64 if dtype.kind == "i" else float64
+    views = CELLS[dtype.kind == "i"].views
+    if name in VECTORS:
+        return views[name](cells, rows, columns)
     if name == "pair_costs":
-        return ndarray(pairs, dual_type, cells, pair_costs).astype(dtype)
-    if name == "u":
-        return ndarray(rows, dual_type, cells, u)
-    if name == "v":
-        return ndarray(columns, dual_type, cells, v)
+        return views[name](cells, rows, columns).astype(dtype)
     raise AttributeError(name)
 
 
-def _stats(cells: Any, reason: str) -> dict[str, Any]:
-    counters = ndarray(SMALL_COUNTERS, int64, cells)
-    augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size = counters.tolist()
+def _stats(counters: Any, reason: str) -> dict[str, Any]:
+    augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size = COUNTED(counters.tolist())
     return {
         "method": "jv",
         "reason": reason,
@@ -111,12 +107,15 @@ def _sparse_solver(storage: int, maximize: bool) -> Callable[[Any], Assignment |
     )
 
 
-# By the type of a sparse matrix; numbered as `Storage` in csrc/module_shortest_paths.cpp.
+STORAGE = numbers_of("Storage")
+# By the type of a sparse matrix.
 lap_small_sparse: dict[type, tuple[Callable[[Any], Assignment | None], ...]] = {
-    kind: tuple(_sparse_solver(storage, maximize) for maximize in (False, True))
-    for storage, kinds in enumerate(((csr_array, csr_matrix), (csc_array, csc_matrix), (coo_array, coo_matrix)))
+    kind: tuple(_sparse_solver(STORAGE[storage], maximize) for maximize in (False, True))
+    for storage, kinds in {
+        "rows": (csr_array, csr_matrix), "columns": (csc_array, csc_matrix), "coordinates": (coo_array, coo_matrix),
+    }.items()
     for kind in kinds
-}
+}  # fmt: skip
 """The same as `lap_small`, of sparse matrices."""
 
 SOLVERS_OF_SMALL: dict[str | type, tuple[Callable[[npt.NDArray[Any]], Assignment | None], ...]] = {
@@ -170,7 +169,10 @@ def _solver_for(
 # Of graphs that `matching_small` may take; and how many rows, columns and entries they may have in all.
 SMALL_TYPES = frozenset((csr_array, csr_matrix, BipartiteGraph))
 SMALL_GRAPH = 1 << 16
-REPORT_SIZE, SIZE = len(_native.REPORT_FIELDS), _native.REPORT_FIELDS.index("size")
+MATCHING_CELLS = Arrays("MatchingCells")
+VIEWS = MATCHING_CELLS.views
+FIXED_BYTES, BYTES_BY_PAIR, BYTES_BY_ROW, BYTES_BY_COLUMN = MATCHING_CELLS.size
+SIZE = REPORT.names.index("size")
 match_small = _native.match_small
 
 
@@ -185,7 +187,8 @@ def matching_small(graph: Any, make_stats: Callable[..., Any]) -> Matching | Non
     if rows + columns + indices.size > SMALL_GRAPH or indptr.size != rows + 1:
         return None
     fewer = rows if rows < columns else columns
-    cells = empty(REPORT_SIZE + (4 * (rows + columns) + 8 * (fewer + 1) + columns) // 8 + 1, int64)
+    size = FIXED_BYTES + BYTES_BY_PAIR * fewer + BYTES_BY_ROW * rows + BYTES_BY_COLUMN * columns
+    cells = empty(size // 8 + 1, int64)
     try:
         found = match_small(indptr, indices, columns, cells)
     except TypeError:  # of other types than int32
@@ -200,7 +203,7 @@ def matching_small(graph: Any, make_stats: Callable[..., Any]) -> Matching | Non
 
 
 def _pairs_of_matching(cells: Any, rows: int, columns: int, make_stats: Any) -> tuple[Any, Any]:
-    row_match = ndarray(rows, int32, cells, 8 * REPORT_SIZE)
+    row_match = VIEWS["row_match"](cells, rows, columns)
     row_ind = (row_match >= 0).nonzero()[0]
     return row_ind, row_match[row_ind]
 
@@ -211,18 +214,11 @@ def _field_of_matching(
     """A field of a Matching, from the cells that csrc/module_matching.cpp fills."""
     if name == "size":
         return int(cells[SIZE])
-    phases = min(rows, columns) + 1
-    row_match = 8 * REPORT_SIZE
-    col_match = row_match + 4 * rows
-    journal = col_match + 4 * columns
-    if name == "row_match":
-        return ndarray(rows, int32, cells, row_match)
-    if name == "col_match":
-        return ndarray(columns, int32, cells, col_match)
+    if name in ("row_match", "col_match"):
+        return VIEWS[name](cells, rows, columns)
     if name == "reached_columns":
-        return ndarray(columns, np.bool_, cells, journal + 8 * phases)
+        return VIEWS["reached"](cells, rows, columns).view(np.bool_)
     if name != "stats":
         raise AttributeError(name)
-    report = cells[:REPORT_SIZE].tolist()
-    counters = counters_by_name(report, ndarray((2, phases), int32, cells, journal), "host", 1)
-    return make_stats(counters, "mixed", "cpu")
+    report, *journal = (VIEWS[array](cells, rows, columns) for array in ("report", "levels", "augmentations"))
+    return make_stats(counters_by_name(report.tolist(), np.array(journal), "host", 1), "mixed", "cpu")

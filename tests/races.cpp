@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <random>
 #include <vector>
 
@@ -181,10 +180,9 @@ static Count total(const Costs& costs, const std::vector<Vertex>& row_match) {
 static Count cost_by_shortest_paths(const Costs& costs) {
   std::vector<Vertex> row_match(costs.num_rows), col_match(costs.num_columns);
   std::vector<long long> u(costs.num_rows), v(costs.num_columns);
-  const std::unique_ptr<bool[]> in_witness(new bool[costs.num_rows]);
   ShortestPathCounters counters{};
-  solve_by_shortest_paths(costs, {0, 1000, false, false},
-                          {u.data(), v.data(), row_match.data(), col_match.data(), in_witness.get()}, counters);
+  solve_by_shortest_paths(costs, {0, 1000, false},
+                          {u.data(), v.data(), row_match.data(), col_match.data()}, counters);
   return total(costs, row_match);
 }
 
@@ -265,10 +263,9 @@ static Count cost_by_core(const Costs& costs, AssignmentStart start, int threads
 static Count cost_by_priced_rows(const Costs& costs, int threads) {
   std::vector<Vertex> row_match(costs.num_rows, NONE), col_match(costs.num_columns);
   std::vector<Count> u(costs.num_rows), v(costs.num_columns);
-  const std::unique_ptr<bool[]> in_witness(new bool[costs.num_rows]);
   CoreCounters counters{};
   const Vertex size = solve_by_core(
-      costs, false, threads, {u.data(), v.data(), row_match.data(), col_match.data(), in_witness.get()}, counters);
+      costs, false, threads, {u.data(), v.data(), row_match.data(), col_match.data()}, counters);
   return size == costs.num_rows ? total(costs, row_match) : size == NONE ? cost_by_shortest_paths(costs) : -1;
 }
 

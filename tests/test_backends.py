@@ -14,24 +14,13 @@ import scipy.sparse as sp
 from conftest import GPU
 
 import gmatch
-from gmatch import _native, cuda
-from gmatch.assignment.lap import AssignmentStart
+from gmatch import cuda
 from gmatch.backends import cpu, gpu
+from gmatch.backends.catalogue import INSPECT_COSTS, MATCH
 from gmatch.cardinality.matching import Start
 from gmatch.methods import ForestKind
 
 CSRC = gpu.CSRC
-
-
-def test_numbers_mirror_the_source() -> None:
-    text = (CSRC / "programs.cuh").read_text()
-    kinds = ", ".join(kind.name.lower() for kind in ForestKind)
-    starts = ", ".join("automatic" if start is Start.AUTO else start.name.lower() for start in Start)
-    assert f"enum class ForestKind {{ {kinds} }};" in text
-    assert f"enum class Start {{ {starts} }};" in text
-    assert len(gpu.FORESTS) == len(ForestKind)
-    starts = ", ".join(start.name.lower() for start in AssignmentStart)
-    assert f"enum class AssignmentStart {{ {starts} }};" in (CSRC / "assignment.cuh").read_text()
 
 
 def copy_of_sources(folder: Path) -> Path:
@@ -94,7 +83,7 @@ def test_programs_are_compiled_with_the_hash_and_from_the_root_of_the_sources(
     for change in ("", "// changed\n"):
         (copy / "search" / "deep" / "steps.cuh").write_text(change)
         gpu.source_hash.cache_clear()
-        assert gpu.program.__wrapped__("search/deep/steps.cuh", "entry", 0, cost="int") == "entry"
+        assert gpu.entry_point.__wrapped__(INSPECT_COSTS, "inspect_costs_grid", 0, cost="int") == "inspect_costs_grid"
         assert f"-I{copy}" in compiled[-1] and f"-DSOURCE_{gpu.hash_of_files(copy)}" in compiled[-1]
     assert compiled[0] != compiled[1]
     gpu.source_hash.cache_clear()
@@ -106,27 +95,6 @@ def test_methods_of_the_host_are_refused_by_the_gpu(method: gmatch.PothenFan) ->
     message = f"^method '{method.name}' runs on the CPU; use 'claims' or 'auto', or device='cpu'$"
     with pytest.raises(gmatch.InvalidInput, match=message):
         gpu.match(graph, method, Start.CHEAP, None, None)
-
-
-def test_report_fields_mirror_the_source() -> None:
-    report = (CSRC / "steps.cuh").read_text().split("struct Report {")[1].split("};")[0]
-    declared = [name.strip(" ;,") for line in report.splitlines() if "Count" in line
-                for name in line.split("//")[0].replace("Count", "").split(",")]  # fmt: skip
-    assert tuple(declared) == _native.REPORT_FIELDS
-
-
-def test_structs_are_as_large_as_those_of_the_source() -> None:
-    for name, sizes in _native.STRUCT_SIZES.items():
-        layouts = getattr(gpu, name)
-        if isinstance(sizes, tuple):
-            assert (layouts[np.int64].size, layouts[np.float64].size) == sizes
-        else:
-            assert layouts.size == sizes
-
-
-def test_a_struct_is_one_value() -> None:
-    edges = gpu.by_value(gpu.EDGES, 3, 4, 2**40, 2**50)
-    assert edges.shape == () and edges.tobytes() == np.array([3 + (4 << 32), 2**40, 2**50]).tobytes()
 
 
 class HostMemory:
@@ -166,14 +134,15 @@ class HostMemory:
         return memory
 
 
-@pytest.mark.parametrize("fields", [len(_native.REPORT_FIELDS), _native.CORE_REPORT_SIZE])
+@pytest.mark.parametrize("fields", [gpu.REPORT_SIZE, gpu.CORE_REPORT_SIZE])
 @pytest.mark.parametrize("room", [1, 63, 64, 65, 200])
 def test_what_a_launch_counts_is_read(room: int, fields: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Munkres' forms of many launches count more phases than the journal has room for."""
     memory = HostMemory(monkeypatch)
     for phases in {0, 1, room - 1, room, room + 7}:
         launch = gpu.Launch(room, 1000, fields)
-        levels, augmentations, workspace, progress, begin_of_report = launch.addresses
+        levels, augmentations, workspace = launch.levels, launch.augmentations, launch.workspace
+        begin_of_report = launch.report
         report = np.frombuffer((ctypes.c_longlong * fields).from_address(begin_of_report), np.int64)
         assert (report == 0).all() and launch.read_report() == [0] * fields
         report[:] = np.arange(fields) * 2**40
@@ -185,7 +154,7 @@ def test_what_a_launch_counts_is_read(room: int, fields: int, monkeypatch: pytes
         known = min(phases, room)
         assert found == report.tolist() == launch.read_report()
         assert (journal[:, :known] == np.arange(known) + [[0], [1000]]).all() and journal.shape[1] >= known
-        begins = [begin_of_report, progress, int(launch.arrivals), levels, augmentations, workspace]
+        begins = [begin_of_report, launch.progress, int(launch.arrivals), levels, augmentations, workspace]
         assert begins == sorted(begins) and (workspace - begin_of_report) % gpu.ALIGNMENT == 0
         assert workspace + 1000 <= begin_of_report + len(memory.kept[0])
         memory.kept.clear()
@@ -247,10 +216,14 @@ def test_solves_side_by_side() -> None:
 @pytest.mark.parametrize("start", list(Start))
 def test_workspace_grows_with_the_problem(start: Start) -> None:
     for forest in ForestKind:
-        sizes = [_native.workspace_size(forest, start, n, n, 4 * n) for n in (0, 1000, 10**6)]
+
+        def size(n: int, entries: int, kind: int = forest) -> int:
+            return gpu.WORKSPACE_SIZES[MATCH](kind, start, n, n, entries, offset="long long", column="int")
+
+        sizes = [size(n, 4 * n) for n in (0, 1000, 10**6)]
         assert sizes == sorted(sizes) and sizes[-1] < 10**6 * 4 * 20
         # No overflow where the number of entries passes 2^31.
-        assert _native.workspace_size(forest, start, 2**31 - 2, 2**31 - 2, 2**33) > 2**33
+        assert size(2**31 - 2, 2**33) > 2**33
 
 
 @pytest.mark.skipif(GPU, reason="needs a machine without a GPU")

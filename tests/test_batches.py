@@ -261,7 +261,7 @@ def test_short_layout(shape: tuple[int, int, int], order: str) -> None:
     if len(layout) != len(batch) or step:
         assert len(layout) == 1 and step
         layout = layout.repeat(len(batch), axis=0)
-        layout[:, 0] += step * np.arange(len(batch))
+        layout["offset"] += step * np.arange(len(batch))
     assert (layout == batch.layout()).all()
     ragged = gmatch.CostBatch(np.zeros((2, 3, 3)), sizes=[[3, 3], [2, 3]])
     assert ragged.short_layout()[1] == 0 and (ragged.short_layout()[0] == ragged.layout()).all()

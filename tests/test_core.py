@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 import gmatch
 from gmatch import _native
 from gmatch.assignment.lap import AssignmentStart
-from gmatch.backends import cpu
+from gmatch.backends import cpu, gpu
 from gmatch.datasets import costs as families
 from gmatch.methods import SerialCore
 
@@ -297,10 +297,10 @@ def trace_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> 
     report = _native.assign_by_core(
         cost, False, None, row_match, col_match, u, v, levels, augmentations, start, False, spread, threads
     )
-    assert len(report) == _native.CORE_REPORT_SIZE
+    assert len(report) == gpu.CORE_REPORT_SIZE
     found = cost[np.arange(rows), row_match].sum(dtype=np.float64)
     assert found == pytest.approx(cost[linear_sum_assignment(cost)].sum(dtype=np.float64), rel=1e-12)
-    return cpu.steps_by_name(report[len(_native.REPORT_FIELDS) :])
+    return cpu.steps_by_name(report[gpu.REPORT_SIZE :])
 
 
 @pytest.mark.parametrize("name", TRACES)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import struct
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +14,10 @@ from weigh import Weighed, Weight
 
 import gmatch
 from gmatch.backends import gpu
+from gmatch.backends.catalogue import PROGRAMS
 
 ROOT = Path(__file__).parent.parent
-# Of csrc/sparse_rows.cuh and csrc/core_assignment.cuh, by nvcc 13.0 for sm_90; names of functions are cut short.
+# Of csrc/rows.cu and csrc/assign_core.cu, by nvcc 13.0 for sm_90; names of functions are cut short.
 ROWS = """\
 ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'find_entries_grid' for 'sm_90'
@@ -81,7 +81,7 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         folder,
         f'echo "$@" >> {folder}/calls\n'
         '[ "$1" = --version ] && echo "Build 13" && exit\n'
-        'for last; do true; done\ngrep -q sparse_rows.cuh "${last%.cubin}.cu" || { echo "no such type" >&2; exit 1; }\n'
+        'for last; do true; done\ngrep -q rows.cu "${last%.cubin}.cu" || { echo "no such type" >&2; exit 1; }\n'
         f"cat {tmp_path}/output >&2; cp {tmp_path}/cubin $last\n",
         monkeypatch,
     )
@@ -117,8 +117,7 @@ def test_a_program_is_weighed(compiler: Path, tmp_path: Path, capsys: pytest.Cap
     assert about == {"arch": "sm_100", "nvcc": "Build 13", "sources": gpu.source_hash()}
     assert found["rows"].entries == weigh.weights(ROWS) and found["rows"].code == 0x1880 + 0x1A80
     call = (compiler / "calls").read_text().splitlines()[0]
-    expected = f"-std=c++17 -I{gpu.CSRC} -cubin -arch=sm_100 -Xptxas -v -DOFFSET_OF_ROWS=int -DCOLUMN_OF_ROWS=int"
-    assert call.startswith(f"{expected} -DROW_LANES=8 ")
+    assert call.startswith(f"-std=c++17 -I{gpu.CSRC} -cubin -arch=sm_100 -Xptxas -v /")
 
 
 def test_a_program_that_does_not_compile_is_no_silence(
@@ -131,34 +130,10 @@ def test_a_program_that_does_not_compile_is_no_silence(
     assert list(weigh.load(file)[1]) == ["rows"]
 
 
-def test_all_programs_that_ci_compiles_are_weighed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Except for lanes and blocks, which CI chooses as it likes, and for words that fill its lines."""
-    calls = tmp_path / "calls"
-    # One write a call, for two run at a time: the file's text and the definitions.
-    script = f"""line=
-for word; do case "$word" in *.cu) line="$(cat "$word")$line";; -D*) line="$line|$word";; esac; done
-printf '%s\\n' "$line" >> {calls}
-"""
-    write_compiler(tmp_path / "bin", script, monkeypatch)
-    subprocess.run([ROOT / ".ci" / "compile-for-gpus", str(tmp_path)], check=True, cwd=ROOT, capture_output=True)
-    free = ("BLOCK_LIMIT", "ROW_LANES", "FILL", "PARTS")
-
-    def chosen(source: str, definitions: list[str]) -> tuple[str, ...]:
-        return source, *sorted(text for text in definitions if text.partition("=")[0] not in free)
-
-    of_ci = set()
-    for line in calls.read_text().splitlines():
-        source, *definitions = line.split("|")
-        of_ci.add(chosen(source.split('"')[1], [text.removeprefix("-D") for text in definitions]))
-    weighed = [
-        chosen(program.source, [f"{name}={value}" for name, value in program.definitions.items()])
-        for program in weigh.programs()
-    ]
-    assert set(weighed) == of_ci and len(of_ci) > 50
-    names = [program.name for program in weigh.programs()]
-    assert len(set(names)) == len(names)
-    for program in weigh.programs():
-        assert (gpu.CSRC / program.source).is_file()
+def test_all_programs_of_the_catalogue_are_weighed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert weigh.main(["--list"]) == 0
+    names = [variant.name for program in PROGRAMS for variant in program.compiled]
+    assert capsys.readouterr().out.split() == names and len(set(names)) == len(names) > 50
 
 
 def test_what_became_heavier(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,7 +38,7 @@ Costs = DenseCosts | SparseCosts
 
 
 class AssignmentStart(IntEnum):
-    """Assignments to start from; numbered as in csrc/assignment.cuh."""
+    """Assignments to start from; numbered as `AssignmentStart` in csrc."""
 
     NONE = 0
     REDUCE = 1

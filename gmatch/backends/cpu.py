@@ -23,6 +23,7 @@ from ..methods import (
     Tree,
     assignment_method_of,
 )
+from .layouts import REPORT, numbers_of, words_of
 
 if TYPE_CHECKING:
     from ..methods import AssignmentMethod, Method
@@ -37,7 +38,7 @@ MAX_THREADS = 1024
 ENTRIES_PER_THREAD = 1 << 24
 # Of a matrix that is read once, from one end to the other.
 COSTS_PER_THREAD = 1 << 20
-CORE_STEPS = _native.CORE_STEPS.split(", ")
+CORE_STEPS = tuple(numbers_of("CoreStep"))
 
 
 def available_threads() -> int:
@@ -98,14 +99,14 @@ def match(
 
 def counters_by_name(report: Any, journal: Any, team: str, threads: int) -> dict[str, Any]:
     """What a program counted, in all and in each phase, and where it ran."""
-    counters: dict[str, Any] = dict(zip(_native.REPORT_FIELDS, report, strict=True))
+    counters = REPORT.named(report)
     counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()
     return counters | {"team": team, "threads": threads}
 
 
 def counters_of_assignment(report: Any, journal: Any, team: str, threads: int) -> dict[str, Any]:
     """As `counters_by_name`, without what only the programs of maximum cardinality count; core's report has a trace."""
-    fields = len(_native.REPORT_FIELDS)
+    fields = len(REPORT.names)
     counters = counters_by_name(report[:fields], journal, team, threads)
     del counters["start"], counters["dropped"]
     return counters if len(report) == fields else counters | {"trace": steps_by_name(report[fields:])}
@@ -196,16 +197,15 @@ def assign_batch(
     u, v = np.zeros((problems, rows), batch.dual_type), np.zeros((problems, columns), batch.dual_type)
     pair_costs = np.zeros((problems, rows), batch.array.dtype)
     reports = _native.assign_batch(
-        batch.layout(), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match, col_match, u,
-        v, pair_costs, kind, start, isinstance(method, Tree) and method.paths == "many", team_size,
+        words_of(batch.layout()), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
+        col_match, u, v, pair_costs, kind, start, isinstance(method, Tree) and method.paths == "many", team_size,
     )  # fmt: skip
     return row_match, col_match, u, v, pair_costs, counters_of(reports) | {"team": "host", "threads": team_size}
 
 
 def counters_of(reports: Any) -> dict[str, Any]:
     """The counters of a batch by name, each an array with one number for each problem."""
-    fields = np.array(reports, np.int64).reshape(-1, len(_native.REPORT_FIELDS))
-    counters = dict(zip(_native.REPORT_FIELDS, fields.T, strict=True))
+    counters = REPORT.named(np.array(reports, np.int64).reshape(-1, len(REPORT.names)).T)
     del counters["start"], counters["dropped"]
     return counters
 

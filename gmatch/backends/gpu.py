@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from functools import cache, lru_cache
 from pathlib import Path
-from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +13,26 @@ from .. import _native, cuda
 from ..arrays import entry_of_each_row
 from ..errors import InvalidInput
 from ..methods import JV, Claims, Classical, Core, ForestKind, Mixed, Munkres, PothenFan, Tree
+from .catalogue import (
+    ASSIGN,
+    ASSIGN_BATCH,
+    ASSIGN_CORE,
+    ASSIGN_SPARSE,
+    FORESTS,
+    INSPECT_COSTS,
+    MATCH,
+    MUNKRES,
+    OPTIONS,
+    PROGRAMS,
+    ROWS,
+    Program,
+)
 from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
+from .layouts import CORE_TRACE, REPORT, Layout, words_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..methods import AssignmentMethod, Method
     from ..problems.batch import CostBatch
     from ..problems.dense import DenseCosts
@@ -34,7 +50,8 @@ BLOCK_SIZE = 1024
 # Words of 8 bytes that a grid's barrier counts in.
 ARRIVALS = 2
 # Of a report.
-PHASES, SIZE = map(_native.REPORT_FIELDS.index, ("phases", "size"))
+PHASES, SIZE = map(REPORT.names.index, ("phases", "size"))
+REPORT_SIZE, CORE_REPORT_SIZE = REPORT.size // 8, (REPORT.size + CORE_TRACE.size) // 8  # in words
 # Of a workspace, in bytes.
 ALIGNMENT = 256
 # A call reads what so many phases did together with its report: mostly that is all of them.
@@ -54,20 +71,21 @@ WIDE_BLOCKS_FROM = 1 << 26
 NEAR_MEMORY_LIMIT = 111 << 10
 # Bytes that a copy may pin.
 PINNED_LIMIT = 4 << 20
-# How structs of csrc lie in memory: "i" a Vertex or an enum, "q" a Count, "P" an address, "?" a bool; "0P" fills the
-# last word. Duals, and limits with them, are integers or floats.
-EDGES = Struct("iiPP")
-TASK = Struct("iiPP P PP PPP i?0P")
-ASSIGNMENT_TASK = Struct("iiPP PP PP PPP i??0P")
-SPARSE_COSTS = Struct("iiPPP?0P")
-ENTRIES = Struct("Pqqqq")
-DENSE_COSTS = {np.int64: Struct("iiPqq?q"), np.float64: Struct("iiPqq?d")}
-BATCH = {np.int64: Struct("PqiiiP?q PPPPPPi?0P"), np.float64: Struct("PqiiiP?d PPPPPPi?0P")}
+PROGRESS, INSPECTION, COST_INSPECTION = map(Layout, ("Progress", "Inspection", "CostInspection"))
+CSR_EDGES, TASK, ASSIGNMENT_TASK = map(Layout, ("CsrEdges", "Task", "AssignmentTask"))
+SPARSE_COSTS, ENTRIES = map(Layout, ("SparseCosts", "Entries"))
+SEEN_IN_GRAPH = INSPECTION.getter("falling_offsets", "first_offset", "last_offset", "bad_columns")
+SEEN_IN_COSTS = COST_INSPECTION.getter("lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions")
+# By the type of the duals.
+DENSE_COSTS = {np.int64: Layout("DenseCosts<long long>"), np.float64: Layout("DenseCosts<double>")}
+BATCH = {np.int64: Layout("Batch<long long>"), np.float64: Layout("Batch<double>")}
+C_TYPES = {
+    np.dtype(dtype): name for dtype, name in (("i4", "int"), ("i8", "long long"), ("f4", "float"), ("f8", "double"))
+}
+WORKSPACE_SIZES: dict[Program, Callable[..., int]] = {
+    program: getattr(_native, program.workspace) for program in PROGRAMS if program.workspace
+}
 INFINITE = {np.int64: 2**63 - 1, np.float64: np.inf}  # no limit
-FORESTS = (
-    "SpeculativeForest<false>", "SpeculativeForest<true>", "ClaimedForest<false>", "ClaimedForest<true>",
-    "OrderedForest",
-)  # fmt: skip
 
 
 def hash_of_files(folder: Path) -> str:
@@ -90,27 +108,24 @@ def source_hash() -> str:
 
 
 @cache
-def program(source: str, name: str, device: int, **types: str | int) -> Any:
-    """A compiled entry point of csrc. CuPy keeps the machine code on disk, for later processes."""
+def entry_point(program: Program, name: str, device: int, **words: str | int) -> Any:
+    """Of a program, compiled for words of the catalogue. CuPy keeps the machine code on disk, for later processes."""
+    variant = program.variant(**{word: str(value) for word, value in words.items()})
     module = cupy.RawModule(
-        code=f'#include "{source}"\n',
-        options=(
-            "-std=c++17", f"-I{CSRC}", f"-DSOURCE_{source_hash()}",
-            *(f"-D{name.upper()}={value}" for name, value in types.items()),
-        ),
+        code=variant.text,
+        options=(*OPTIONS, f"-I{CSRC}", f"-DSOURCE_{source_hash()}"),
         enable_cooperative_groups=True,
-    )  # fmt: skip
+    )
     return module.get_function(name)
 
 
-def graph_program(name: str, graph: Any, forest: ForestKind, lanes: int, device: Any) -> Any:
-    """An entry point of csrc/programs.cuh."""
-    types = {"graph_offset": c_type(graph[0]), "graph_column": c_type(graph[1])}
-    return program("programs.cuh", name, device.id, **types, forest=FORESTS[forest], row_lanes=lanes)
+def index_types(indptr: Any, indices: Any) -> dict[str, str]:
+    """Of the arrays of compressed sparse rows, as words of the catalogue."""
+    return {"offset": c_type(indptr), "column": c_type(indices)}
 
 
 def c_type(array: Any) -> str:
-    return {"i4": "int", "i8": "long long", "f4": "float", "f8": "double"}[array.dtype.str[1:]]
+    return C_TYPES[array.dtype]
 
 
 def resident_blocks(kernel: Any, block_size: int, device: Any, near_memory: int = 0) -> int:
@@ -148,12 +163,15 @@ def lanes_for(entries: int, rows: int) -> int:
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
     """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
     with indices.device as device:
-        kernel = graph_program("inspect_grid", (indptr, indices), ForestKind.CLAIMED_WITH_ROOTS, 1, device)
-        seen = Words(4)
+        # Of the program that the search takes by default, so that nothing is compiled for the inspection alone.
+        forest, lanes = FORESTS[ForestKind.CLAIMED_WITH_ROOTS]["forest"], lanes_for(len(indices), len(indptr) - 1)
+        types = index_types(indptr, indices)
+        kernel = entry_point(MATCH, "inspect_grid", device.id, **types, forest=forest, lanes=lanes)
+        seen = Words(len(INSPECTION.names))
         blocks = max(1, min(device.attributes["MultiProcessorCount"], len(indices) // BLOCK_SIZE))
         edges = _edges(indptr, indices, columns)
         kernel((blocks,), (BLOCK_SIZE,), (edges, np.int64(len(indices)), seen.begin, seen.arrivals))
-        falling, first, last, bad = seen.read()
+        falling, first, last, bad = SEEN_IN_GRAPH(seen.read())
     return falling, first, last, bad
 
 
@@ -166,17 +184,24 @@ def match(
         raise InvalidInput(f"method {method.name!r} runs on the CPU; use 'claims' or 'auto', or device='cpu'")
     rows, columns = graph.shape
     with graph.indices.device as device:
-        lanes = lanes_of(method, graph)
         team = "block" if rows + columns + graph.entries <= BLOCK_TEAM_LIMIT else "grid"
-        kernel = graph_program(f"match_{team}", (graph.indptr, graph.indices), method.forest, lanes, device)
+        types = index_types(graph.indptr, graph.indices)
+        kernel = entry_point(
+            MATCH, f"match_{team}", device.id, **types, forest=FORESTS[method.forest]["forest"],
+            lanes=lanes_of(method, graph),
+        )  # fmt: skip
         blocks, block_size = (1, BLOCK_SIZE) if team == "block" else grid_of(method, kernel, rows, device)
 
         vectors = Vectors((row_match, rows, np.int32), (None, columns, np.int32), (None, columns, np.bool_))
         launch = Launch(
-            min(rows, columns) + 1, _native.workspace_size(method.forest, start, rows, columns, graph.entries)
+            min(rows, columns) + 1,
+            WORKSPACE_SIZES[MATCH](method.forest, start, rows, columns, graph.entries, **types),
         )
-        task = by_value(
-            TASK, rows, columns, *vectors.addresses, *launch.addresses, start, method.shortest_only,
+        to_row_match, to_col_match, to_reached = vectors.addresses
+        task = TASK.pack(
+            num_rows=rows, num_columns=columns, row_match=to_row_match, col_match=to_col_match, reached=to_reached,
+            levels=launch.levels, augmentations=launch.augmentations, workspace=launch.workspace,
+            progress=launch.progress, report=launch.report, start=start, shortest_only=method.shortest_only,
         )  # fmt: skip
         kernel((blocks,), (block_size,), (_edges(graph.indptr, graph.indices, columns), task, launch.arrivals))
         row_match, col_match, reached = vectors.arrays()
@@ -184,19 +209,11 @@ def match(
     return row_match, col_match, reached, counters
 
 
-def by_value(layout: Struct, *members: Any) -> Any:
-    """A struct as an argument of a program: CuPy takes longer for each of its members alone."""
-    return np.ndarray((), f"V{layout.size}", layout.pack(*members))
-
-
-def addresses(*arrays: Any) -> list[int]:
-    """Where the first entries of arrays on a GPU lie."""
-    return [array.data.ptr for array in arrays]
-
-
 def _edges(indptr: Any, indices: Any, columns: int) -> Any:
     """A `CsrEdges` of csrc."""
-    return by_value(EDGES, len(indptr) - 1, columns, *addresses(indptr, indices))
+    return CSR_EDGES.pack(
+        num_rows=len(indptr) - 1, num_columns=columns, offsets=indptr.data.ptr, columns=indices.data.ptr
+    )
 
 
 class Words:
@@ -225,26 +242,24 @@ class Launch:
 
     Attributes
     ----------
-    addresses : tuple of int
-        Of the journal's two arrays, the workspace, what the steps tell each other, and the report: as the members of
-        tasks in csrc.
+    levels, augmentations, workspace, progress, report : int
+        Addresses of what tasks of csrc have under these names.
     arrivals : uint64
         Address of the arrivals at the grid's barrier.
     """
 
-    def __init__(self, phases: int, workspace_bytes: int, report_size: int = len(_native.REPORT_FIELDS)) -> None:
+    def __init__(self, phases: int, workspace_bytes: int, report_size: int = REPORT_SIZE) -> None:
         self._report_bytes, self._phases = 8 * report_size, phases
-        counter_bytes = self._report_bytes + _native.PROGRESS_SIZE + 8 * ARRIVALS
+        counter_bytes = self._report_bytes + PROGRESS.size + 8 * ARRIVALS
         workspace_begin = -(-(counter_bytes + 8 * phases) // ALIGNMENT) * ALIGNMENT
         self._memory = cupy.cuda.alloc(workspace_begin + workspace_bytes)
         self._memory.memset_async(0, counter_bytes)
-        self._report = self._memory.ptr
-        self._levels = self._report + counter_bytes
-        self.arrivals = np.uint64(self._levels - 8 * ARRIVALS)
-        self.addresses = (
-            self._levels, self._levels + 4 * phases, self._report + workspace_begin,
-            self._report + self._report_bytes, self._report,
-        )  # fmt: skip
+        self.report = self._memory.ptr
+        self.progress = self.report + self._report_bytes
+        self.levels = self.report + counter_bytes
+        self.augmentations = self.levels + 4 * phases
+        self.workspace = self.report + workspace_begin
+        self.arrivals = np.uint64(self.levels - 8 * ARRIVALS)
 
     def read_report(self) -> list[int]:
         """Waits for the program."""
@@ -261,10 +276,10 @@ class Launch:
         pinned = cupy.cuda.alloc_pinned_memory(8 * (fields + phases))
         stream, cuda = cupy.cuda.get_current_stream(), cupy.cuda.runtime
         to_host, begin = cuda.memcpyDeviceToHost, pinned.ptr
-        cuda.memcpyAsync(begin, self._report, 8 * fields, to_host, stream.ptr)
+        cuda.memcpyAsync(begin, self.report, 8 * fields, to_host, stream.ptr)
         if phases > 0:
             cuda.memcpy2DAsync(
-                begin + 8 * fields, 4 * phases, self._levels, 4 * self._phases, 4 * phases, 2, to_host, stream.ptr
+                begin + 8 * fields, 4 * phases, self.levels, 4 * self._phases, 4 * phases, 2, to_host, stream.ptr
             )
         stream.synchronize()
         words = np.frombuffer(pinned, np.int64, fields + phases)
@@ -280,12 +295,15 @@ def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
     """The lowest and the highest finite entry, whether there are NaN, +inf and -inf, and no fractions."""
     rows, columns = array.shape
     with array.device as device:
-        kernel = program("inspection.cuh", "inspect_costs_grid", device.id, inspected_cost=c_type(array))
-        seen = Words(6)
+        kernel = entry_point(INSPECT_COSTS, "inspect_costs_grid", device.id, cost=c_type(array))
+        seen = Words(len(COST_INSPECTION.names))
         blocks = max(1, min(device.attributes["MultiProcessorCount"], array.size // BLOCK_SIZE))
-        entries = by_value(ENTRIES, array.data.ptr, rows, columns, *_strides_of(array))
+        row_stride, column_stride = _strides_of(array)
+        entries = ENTRIES.pack(
+            first=array.data.ptr, num_rows=rows, num_columns=columns, row_stride=row_stride, column_stride=column_stride
+        )
         kernel((blocks,), (BLOCK_SIZE,), (entries, seen.begin, seen.arrivals))
-        lowest, minus_highest, nans, plus_infs, minus_infs, fractions = seen.read()
+        lowest, minus_highest, nans, plus_infs, minus_infs, fractions = SEEN_IN_COSTS(seen.read())
     range_of = (_from_order(lowest, array.dtype), _from_order(~minus_highest, array.dtype))
     return *range_of, nans > 0, plus_infs > 0, minus_infs > 0, fractions == 0
 
@@ -313,7 +331,7 @@ def assign(
     if isinstance(method, JV):
         raise InvalidInput("method 'jv' is serial and runs on the CPU; use 'tree' or 'auto', or device='cpu'")
     rows, columns = costs.array.shape
-    dual = costs.dual_type
+    dual, cost = costs.dual_type, c_type(costs.array)
     has_duals = v is not None
     with costs.array.device as device:
         blocks, block_size = _assignment_grid(method, rows * columns, device)
@@ -323,34 +341,42 @@ def assign(
             (v if has_duals else None, columns, dual),
         )  # fmt: skip
         launch = Launch(
-            journal_length(method, rows), _assignment_workspace_size(method, rows, columns, blocks * block_size),
-            _native.CORE_REPORT_SIZE if isinstance(method, Core) else len(_native.REPORT_FIELDS),
+            journal_length(method, rows), _assignment_workspace_size(method, rows, columns, blocks * block_size, cost),
+            CORE_REPORT_SIZE if isinstance(method, Core) else REPORT_SIZE,
         )  # fmt: skip
         many_paths = isinstance(method, Core) or isinstance(method, Tree) and method.paths == "many"
-        task = by_value(
-            ASSIGNMENT_TASK, rows, columns, *vectors.addresses, *launch.addresses, start, has_duals,
-            many_paths,
-        )  # fmt: skip
-        problem = by_value(
-            DENSE_COSTS[dual], rows, columns, costs.array.data.ptr, *_strides_of(costs.array), costs.maximize,
-            INFINITE[dual] if costs.limit is None else costs.limit,
+        task = _assignment_task(vectors, launch, start, has_duals, many_paths)
+        row_stride, column_stride = _strides_of(costs.array)
+        problem = DENSE_COSTS[dual].pack(
+            num_rows=rows, num_columns=columns, costs=costs.array.data.ptr, row_stride=row_stride,
+            column_stride=column_stride, maximize=costs.maximize,
+            limit=INFINITE[dual] if costs.limit is None else costs.limit,
         )  # fmt: skip
         if isinstance(method, Munkres):
             _run_munkres(costs, method, (problem, task), launch, device)
         elif isinstance(method, Core):
-            kernel = program("core_assignment.cuh", "assign_core_grid", device.id, core_cost=c_type(costs.array))
+            kernel = entry_point(ASSIGN_CORE, "assign_core_grid", device.id, cost=cost)
             kernel((blocks,), (block_size,), (problem, task, dual(costs.dual_spread()), launch.arrivals))
         else:
-            kernel = program(
-                "assignment.cuh", f"assign_{team}", device.id, cost=c_type(costs.array),
-                edges=_edges_of(method), block_limit=block_size,
-            )  # fmt: skip
+            edges = _edges_of(method)
+            kernel = entry_point(ASSIGN, f"assign_{team}", device.id, cost=cost, edges=edges, limit=block_size)
             kernel((blocks,), (block_size,), (problem, task, launch.arrivals))
         row_match, col_match, u, v = vectors.arrays()
         entries = entry_of_each_row(costs.array, row_match)
         report, journal = launch.read()
         counters = counters_of_assignment(report, journal_of(method, journal), team, blocks * block_size)
     return row_match, col_match, u, v, counters | {"entries": entries}
+
+
+def _assignment_task(vectors: Vectors, launch: Launch, start: int, has_duals: bool, many_paths: bool) -> Any:
+    """An `AssignmentTask` of csrc; the vectors are row_match, col_match, u and v."""
+    rows, columns, _, _ = vectors.lengths
+    row_match, col_match, u, v = vectors.addresses
+    return ASSIGNMENT_TASK.pack(
+        num_rows=rows, num_columns=columns, row_match=row_match, col_match=col_match, u=u, v=v, levels=launch.levels,
+        augmentations=launch.augmentations, workspace=launch.workspace, progress=launch.progress,
+        report=launch.report, start=start, has_duals=has_duals, many_paths=many_paths,
+    )  # fmt: skip
 
 
 def _assignment_grid(method: AssignmentMethod, entries: int, device: Any) -> tuple[int, int]:
@@ -369,12 +395,12 @@ def _edges_of(method: AssignmentMethod) -> str:
     return "ClassicalEdges" if isinstance(method, Classical) else "TightEdges"
 
 
-def _assignment_workspace_size(method: AssignmentMethod, rows: int, columns: int, threads: int) -> int:
+def _assignment_workspace_size(method: AssignmentMethod, rows: int, columns: int, threads: int, cost: str) -> int:
     if isinstance(method, Munkres):
-        return _native.munkres_workspace_size(rows, columns, threads)
+        return WORKSPACE_SIZES[MUNKRES](rows, columns, threads, cost=cost)
     if isinstance(method, Core):
-        return _native.core_workspace_size(rows, columns, threads)
-    return _native.assignment_workspace_size(rows, columns, threads, isinstance(method, Classical))
+        return WORKSPACE_SIZES[ASSIGN_CORE](rows, columns, threads, cost=cost)
+    return WORKSPACE_SIZES[ASSIGN](rows, columns, threads, cost=cost, edges=_edges_of(method))
 
 
 def _run_munkres(costs: DenseCosts, method: Munkres, given: tuple[Any, Any], state: Launch, device: Any) -> None:
@@ -386,8 +412,7 @@ def _run_munkres(costs: DenseCosts, method: Munkres, given: tuple[Any, Any], sta
     arguments = (*given, np.int32(method.rung), slacks, least, state.arrivals)
 
     def launch(name: str) -> None:
-        types = {"cost": c_type(costs.array), "slack": c_type(slacks)}
-        kernel = program("munkres.cuh", f"munkres_{name}", device.id, **types)
+        kernel = entry_point(MUNKRES, f"munkres_{name}", device.id, cost=c_type(costs.array), slack=c_type(slacks))
         kernel((device.attributes["MultiProcessorCount"],), (BLOCK_SIZE,), arguments)
 
     if method.form in ("cooperative", "registers"):
@@ -418,29 +443,33 @@ def assign_batch(
     dual = batch.dual_type
     with batch.array.device as device:
         layout, step = batch.short_layout()
-        fewer, more = (layout[0, 3:5] if step else layout[:, 3:5].max(axis=0, initial=0)).tolist()
-        problem_layout = _first_layout(device.id, *layout[0].tolist()) if step else cupy.asarray(layout)
+        if step:
+            fewer, more = sorted((rows, columns))
+            problem_layout = _first_layout(device.id, *layout[0].tolist())
+        else:
+            fewer, more = (int(layout[side].max(initial=0)) for side in ("num_rows", "num_columns"))
+            problem_layout = cupy.asarray(words_of(layout))
         # A thread for each column: threads without one only make the barrier dearer.
         block_size = min(GRID_BLOCK_SIZE, max(64, -(-more // 64) * 64))
-        bytes_needed = _native.batch_workspace_size(fewer, more, block_size, isinstance(method, Classical))
+        types = {"cost": c_type(batch.array), "edges": _edges_of(method)}
+        bytes_needed = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **types)
         near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
-        kernel = program(
-            "batch.cuh", "assign_batch", device.id, batch_cost=c_type(batch.array), batch_edges=_edges_of(method)
-        )
+        kernel = entry_point(ASSIGN_BATCH, "assign_batch", device.id, **types)
         if near > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = near
         blocks = max(1, min(problems, resident_blocks(kernel, block_size, device, near)))
         row_match, col_match = (cupy.empty((problems, side), np.int32) for side in (rows, columns))
         u, v = (cupy.empty((problems, side), dual) for side in (rows, columns))
         pair_costs = cupy.empty((problems, rows), batch.array.dtype)
-        reports = cupy.empty((problems, len(_native.REPORT_FIELDS)), np.int64)
+        reports = cupy.empty((problems, REPORT_SIZE), np.int64)
         taken = cupy.zeros(1, np.int64)
         workspace = cupy.empty(1 if near else blocks * bytes_needed, np.uint8)
-        all_problems = by_value(
-            BATCH[dual], problem_layout.data.ptr, step, problems, rows, columns, batch.array.data.ptr, batch.maximize,
-            INFINITE[dual] if batch.limit is None else batch.limit,
-            *addresses(row_match, col_match, u, v, pair_costs, reports), start,
-            isinstance(method, Tree) and method.paths == "many",
+        all_problems = BATCH[dual].pack(
+            problems=problem_layout.data.ptr, step=step, num_problems=problems, most_rows=rows, most_columns=columns,
+            entries=batch.array.data.ptr, maximize=batch.maximize,
+            limit=INFINITE[dual] if batch.limit is None else batch.limit, row_match=row_match.data.ptr,
+            col_match=col_match.data.ptr, u=u.data.ptr, v=v.data.ptr, pair_costs=pair_costs.data.ptr,
+            reports=reports.data.ptr, start=start, many_paths=isinstance(method, Tree) and method.paths == "many",
         )  # fmt: skip
         kernel(
             (blocks,), (block_size,), (all_problems, workspace, np.int64(bytes_needed), np.int64(near), taken),
@@ -452,7 +481,7 @@ def assign_batch(
 
 @lru_cache(maxsize=64)
 def _first_layout(device: int, *numbers: int) -> Any:
-    """A row of `CostBatch.layout` on the GPU: a batch like an earlier one need not wait for it again."""
+    """A problem of `CostBatch.layout` on the GPU: a batch like an earlier one need not wait for it again."""
     row = cupy.array([numbers], np.int64)
     cupy.cuda.get_current_stream().synchronize()  # other streams may be next to read it
     return row
@@ -480,7 +509,7 @@ class Vectors:
 
     Attributes
     ----------
-    addresses : list of int
+    lengths, addresses : list of int
     """
 
     def __init__(self, *wanted: tuple[Any, int, Any]) -> None:
@@ -490,6 +519,7 @@ class Vectors:
             if given is None:
                 end += -(-length * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
         self._memory = cupy.cuda.alloc(max(1, end))
+        self.lengths = [length for _, length, _ in wanted]
         self.addresses = [
             self._memory.ptr + begin if given is None else given.data.ptr
             for (given, _, _), begin in zip(wanted, self._begins, strict=True)
@@ -519,14 +549,11 @@ def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any
 
 
 def _run_over_rows(name: str, indptr: Any, indices: Any, columns: int, *others: Any) -> None:
-    """Launches an entry point of csrc/sparse_rows.cuh with all rows at once, up to a full GPU."""
+    """Launches an entry point of csrc/rows.cu with all rows at once, up to a full GPU."""
     rows = len(indptr) - 1
     lanes = lanes_for(len(indices), rows)
     with indices.device as device:
-        kernel = program(
-            "sparse_rows.cuh", name, device.id, offset_of_rows=c_type(indptr), column_of_rows=c_type(indices),
-            row_lanes=lanes,
-        )  # fmt: skip
+        kernel = entry_point(ROWS, name, device.id, **index_types(indptr, indices), lanes=lanes)
         most = 2 * device.attributes["MultiProcessorCount"]
         blocks = max(1, min(-(-rows * lanes // GRID_BLOCK_SIZE), most))
         kernel((blocks,), (GRID_BLOCK_SIZE,), (_edges(indptr, indices, columns), *others))
@@ -544,24 +571,21 @@ def assign_sparse(
     has_duals = v is not None and rows == columns
     with costs.data.device as device:
         team = "block" if rows + columns + costs.entries <= BLOCK_TEAM_LIMIT else "grid"
-        types = {"sparse_cost": costs.data, "sparse_offset": costs.indptr, "sparse_column": costs.indices}
-        kernel = program(
-            "sparse_assignment.cuh", f"assign_sparse_{team}", device.id, row_lanes=lanes_for(costs.entries, rows),
-            **{name: c_type(array) for name, array in types.items()},
-        )  # fmt: skip
+        types = {"cost": c_type(costs.data), **index_types(costs.indptr, costs.indices)}
+        lanes = lanes_for(costs.entries, rows)
+        kernel = entry_point(ASSIGN_SPARSE, f"assign_sparse_{team}", device.id, **types, lanes=lanes)
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
         vectors = Vectors(
             (row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual),
             (v if has_duals else None, columns, dual),
         )  # fmt: skip
-        launch = Launch(rows + 1, _native.sparse_assignment_workspace_size(rows, columns))
-        task = by_value(
-            ASSIGNMENT_TASK, rows, columns, *vectors.addresses, *launch.addresses, start, has_duals,
-            isinstance(method, Tree) and method.paths == "many",
+        launch = Launch(rows + 1, WORKSPACE_SIZES[ASSIGN_SPARSE](rows, columns, **types))
+        many_paths = isinstance(method, Tree) and method.paths == "many"
+        task = _assignment_task(vectors, launch, start, has_duals, many_paths)
+        problem = SPARSE_COSTS.pack(
+            num_rows=rows, num_columns=columns, offsets=costs.indptr.data.ptr, columns=costs.indices.data.ptr,
+            entries=costs.data.data.ptr, maximize=costs.maximize,
         )  # fmt: skip
-        problem = by_value(
-            SPARSE_COSTS, rows, columns, *addresses(costs.indptr, costs.indices, costs.data), costs.maximize
-        )
         kernel((blocks,), (GRID_BLOCK_SIZE,), (problem, task, dual(costs.dual_spread()), launch.arrivals))
         row_match, col_match, u, v = vectors.arrays()
         counters = counters_of_assignment(*launch.read(), team, blocks * GRID_BLOCK_SIZE)

@@ -18,7 +18,7 @@ from ..small import SMALL_TYPES, matching_small
 
 
 class Start(IntEnum):
-    """Matchings to start from; numbered as in csrc/programs.cuh."""
+    """Matchings to start from; numbered as `Start` in csrc."""
 
     NONE = 0
     CHEAP = 1

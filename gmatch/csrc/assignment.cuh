@@ -7,8 +7,8 @@
 #include "row_pass.cuh"
 #include "tight_edges.cuh"
 
-// Numbered as in gmatch/assignment.py.
-enum class AssignmentStart { none, reduce, given, regret, bids };
+// Numbered as in gmatch/assignment/lap.py.
+MIRRORED_ENUM(AssignmentStart, none, reduce, given, regret, bids);
 
 // Everything a call of assign works on, but the costs.
 template <class Dual>
@@ -23,6 +23,8 @@ struct AssignmentTask {
   AssignmentStart start;
   bool has_duals;
   bool many_paths;
+
+  FIELDS(AssignmentTask, matching, u, v, journal, workspace, progress, report, start, has_duals, many_paths)
 };
 
 DEVICE ClaimedForest<true> carve_forest(Workspace& workspace, const Matching& matching, bool keeps_trees = false) {
@@ -499,18 +501,3 @@ DEVICE Count assignment_workspace_size(const DenseCosts<Cost>& costs, Count team
   for (const Count used : {for_regret.used(), workspace.used()}) most = used > most ? used : most;
   return most;
 }
-
-// The GPU's entry points. COST is the type of the matrix, EDGES the method's, BLOCK_LIMIT its threads.
-#if defined(PROGRAM) && defined(EDGES)
-using Dual = DenseCosts<COST>::Dual;
-
-PROGRAM(assign_grid, BLOCK_LIMIT)(DenseCosts<COST> costs, AssignmentTask<Dual> task, unsigned* arrivals) {
-  GridTeam<32> team(arrivals);
-  assign<EDGES<COST>>(team, costs, task);
-}
-
-PROGRAM(assign_block, BLOCK_LIMIT)(DenseCosts<COST> costs, AssignmentTask<Dual> task, unsigned* arrivals) {
-  BlockTeam<32> team(arrivals);
-  assign<EDGES<COST>>(team, costs, task);
-}
-#endif

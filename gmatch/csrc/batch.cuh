@@ -7,6 +7,8 @@ struct BatchProblem {
   Count offset, row_stride, column_stride;  // in entries
   Count num_rows, num_columns;
   Count transposed;  // whether it was turned
+
+  FIELDS(BatchProblem, offset, row_stride, column_stride, num_rows, num_columns, transposed)
 };
 
 // Independent problems. What belongs to problem p starts at p * most_rows, for columns at p * most_columns; where it has
@@ -30,6 +32,9 @@ struct Batch {
   Report* reports;   // [num_problems]
   AssignmentStart start;
   bool many_paths;
+
+  FIELDS(Batch, problems, step, num_problems, most_rows, most_columns, entries, maximize, limit, row_match, col_match,
+         u, v, pair_costs, reports, start, many_paths)
 
   DEVICE BatchProblem problem(int p) const {
     if (step == 0) return problems[p];
@@ -129,16 +134,3 @@ DEVICE Count batch_workspace_size(const DenseCosts<Cost>& costs, Count team_tile
   carve_task(workspace, costs);
   return workspace.used() + assignment_workspace_size<Edges>(costs, team_tile);
 }
-
-// The GPU's entry point. BATCH_COST is the type of the matrices, BATCH_EDGES the method's.
-#if defined(PROGRAM) && defined(BATCH_COST)
-// One block a problem; a block that is done takes the next one.
-PROGRAM(assign_batch, 512)
-(Batch<BATCH_COST> batch, char* workspace, Count workspace_size, Count near_size, int* next) {
-  BlockTeam<32> team(nullptr);
-  char* memory = team.own_memory(workspace, workspace_size, near_size);
-  for (int p = team.next(next); p < batch.num_problems; p = team.next(next)) {
-    assign_problem<BATCH_EDGES<BATCH_COST>>(team, batch, p, memory);
-  }
-}
-#endif

@@ -511,14 +511,3 @@ DEVICE Count core_workspace_size(const DenseCosts<Cost>& costs, Count team_tile)
   most = for_dense > most ? for_dense : most;
   return workspace.used() + most;
 }
-
-// The GPU's entry point. CORE_COST is the type of the matrix.
-#if defined(PROGRAM) && defined(CORE_COST)
-using CoreDual = DenseCosts<CORE_COST>::Dual;
-
-PROGRAM(assign_core_grid, 512)
-(DenseCosts<CORE_COST> costs, AssignmentTask<CoreDual> task, CoreDual spread, unsigned* arrivals) {
-  GridTeam<32> team(arrivals);
-  assign_by_core(team, costs, task, spread);
-}
-#endif

@@ -10,6 +10,8 @@ struct CsrEdges {
   const Offset* offsets;  // [num_rows + 1]
   const Column* columns;  // [offsets[num_rows]]
 
+  FIELDS(CsrEdges, num_rows, num_columns, offsets, columns)
+
   DEVICE Offset begin(Vertex row) const { return offsets[row]; }
   DEVICE Offset end(Vertex row) const { return offsets[row + 1]; }
   DEVICE Vertex column(Offset edge) const { return static_cast<Vertex>(columns[edge]); }

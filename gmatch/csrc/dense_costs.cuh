@@ -1,5 +1,6 @@
 // dense_costs.cuh: the costs of a dense assignment problem, as they lie in memory. Never copied, never rewritten.
 #pragma once
+#include "mirror.hpp"
 #include "team.cuh"
 
 // Sums of costs and duals: 64-bit integers for integer costs (checked for overflow before the work starts), doubles for
@@ -89,6 +90,8 @@ struct DenseCosts {
   Count column_stride;
   bool maximize;       // the cost of a pair is minus its entry
   Dual limit;          // no pair costs more; infinite() if there is no limit
+
+  FIELDS(DenseCosts, num_rows, num_columns, costs, row_stride, column_stride, maximize, limit)
 
   // More than any sum of costs.
   static DEVICE Dual infinite() { return beyond_all(Dual{}); }

@@ -6,6 +6,8 @@
 struct CostInspection {
   Count lowest, minus_highest;  // of the finite ones, as order_of says; of the highest the bitwise complement
   Count nans, plus_infs, minus_infs, fractions;  // whether there are any: not 0; finite ones that are not whole
+
+  FIELDS(CostInspection, lowest, minus_highest, nans, plus_infs, minus_infs, fractions)
 };
 
 // Numbers in their order, as integers.
@@ -49,6 +51,8 @@ struct Entries {
   const Cost* first;
   Count num_rows, num_columns;
   Count row_stride, column_stride;  // in entries
+
+  FIELDS(Entries, first, num_rows, num_columns, row_stride, column_stride)
 };
 
 template <class Team, class Cost>
@@ -83,11 +87,3 @@ DEVICE void inspect_costs(Team& team, const Entries<Cost>& entries, CostInspecti
   team.add_all(&inspection.minus_infs, seen.minus_infs);
   team.add_all(&inspection.fractions, seen.fractions);
 }
-
-// The GPU's entry point. INSPECTED_COST is the type of the matrix.
-#if defined(PROGRAM) && defined(INSPECTED_COST)
-PROGRAM(inspect_costs_grid, 1024)(Entries<INSPECTED_COST> entries, CostInspection* inspection, unsigned* arrivals) {
-  GridTeam<32> team(arrivals);
-  inspect_costs(team, entries, *inspection);
-}
-#endif

@@ -1,5 +1,6 @@
 // matching.cuh: a matching, and the memory that programs work in.
 #pragma once
+#include "mirror.hpp"
 #include "team.cuh"
 
 struct Matching {
@@ -7,6 +8,8 @@ struct Matching {
   Vertex num_columns;
   Vertex* row_match;  // [num_rows]     the mate or NONE
   Vertex* col_match;  // [num_columns]  the mate or NONE
+
+  FIELDS(Matching, num_rows, num_columns, row_match, col_match)
 };
 
 // Cuts arrays out of one allocation. Without memory it only measures.

@@ -1,10 +1,14 @@
 // module_matching.cpp: maximum cardinality matching on host threads, for Python.
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 
 #include "mixed.hpp"
 #include "module.hpp"
+#include "module_mirror.hpp"
 #include "pothen_fan.hpp"
 #include "programs.cuh"
+#include "type_names.hpp"
 
 namespace {
 
@@ -72,10 +76,28 @@ nb::tuple match_mixed(Array<const Offset> offsets, Array<const Column> columns, 
                   [&](HostTeam& team) { match_in_turns(team, call.edges, call.task, proven); });
 }
 
-// A small graph by `Mixed`, from the first fit, on this thread: inspects it, and leaves all that it found in an array of
-// 8-byte cells, which Python takes apart when it is asked for: the report, then as integers of 32 bits row_match,
-// col_match, and the levels and the augmentations of each phase, then a byte for each column that was reached. Returns
-// false if that is no graph. Other Python threads wait: none may change the arrays after they have been inspected.
+// What match_small leaves in one piece of memory, which Python takes apart when it is asked for.
+struct MatchingCells {
+  Count* report;  // a Report
+  Vertex *row_match, *col_match, *levels, *augmentations;
+  unsigned char* reached;
+
+  // Visits each array in its order: its name, its member, and how many entries it has.
+  template <class Visit>
+  static void each(Count pairs, Count rows, Count columns, Visit visit) {
+    visit("report", &MatchingCells::report, static_cast<Count>(sizeof(Report) / sizeof(Count)));
+    visit("row_match", &MatchingCells::row_match, rows);
+    visit("col_match", &MatchingCells::col_match, columns);
+    visit("levels", &MatchingCells::levels, pairs + 1);
+    visit("augmentations", &MatchingCells::augmentations, pairs + 1);
+    visit("reached", &MatchingCells::reached, columns);
+  }
+
+  MatchingCells(Count* cells, Vertex rows, Vertex columns) { mirror::lay_out(*this, cells, rows, columns); }
+};
+
+// A small graph by `Mixed`, from the first fit, on this thread: inspects it, and leaves all that it found in MatchingCells.
+// Returns false if that is no graph. Other Python threads wait: none may change the arrays after they have been inspected.
 bool match_small(Array<const std::int32_t> offsets, Array<const std::int32_t> columns, int num_columns,
                  Array<Count> cells) {
   const Vertex num_rows = static_cast<Vertex>(offsets.shape(0)) - 1;
@@ -87,15 +109,16 @@ bool match_small(Array<const std::int32_t> offsets, Array<const std::int32_t> co
       seen.last_offset > static_cast<Count>(columns.shape(0))) {
     return false;
   }
-  Report* report = new (cells.data()) Report{};
-  Vertex* row_match = reinterpret_cast<Vertex*>(report + 1);
-  Vertex* col_match = row_match + num_rows;
-  Vertex* levels = col_match + num_columns;
-  Vertex* augmentations = levels + std::min(num_rows, num_columns) + 1;
-  unsigned char* reached = reinterpret_cast<unsigned char*>(augmentations + std::min(num_rows, num_columns) + 1);
+  const MatchingCells found(cells.data(), num_rows, num_columns);
   Progress progress{};
-  Task task{{num_rows, num_columns, row_match, col_match}, reached, {levels, augmentations}, nullptr, &progress, report,
-            Start::cheap, false};
+  Task task{{num_rows, num_columns, found.row_match, found.col_match},
+            found.reached,
+            {found.levels, found.augmentations},
+            nullptr,
+            &progress,
+            new (found.report) Report{},
+            Start::cheap,
+            false};
   const std::unique_ptr<char[]> workspace(new char[mixed_workspace_size(edges, task)]);
   task.workspace = workspace.get();
   bool proven = false;
@@ -116,10 +139,13 @@ nb::tuple inspect(Array<const Offset> offsets, Array<const Column> columns, int 
 }
 
 // The GPU backend allocates what the programs carve up.
-Count gpu_workspace_size(int forest, int start, int num_rows, int num_columns, Count num_edges) {
-  return with_forest(static_cast<ForestKind>(forest), [&](auto kind) {
-    return workspace_size<decltype(kind), CsrEdges<int, int>>(static_cast<Start>(start),
-                                                              {num_rows, num_columns, nullptr, nullptr}, num_edges);
+Count gpu_workspace_size(int forest, int start, int num_rows, int num_columns, Count num_edges,
+                         const std::string& offset, const std::string& column) {
+  return with_indices(offset, column, [&](auto edges) {
+    return with_forest(static_cast<ForestKind>(forest), [&](auto kind) {
+      return workspace_size<decltype(kind), decltype(edges)>(static_cast<Start>(start),
+                                                             {num_rows, num_columns, nullptr, nullptr}, num_edges);
+    });
   });
 }
 
@@ -144,7 +170,9 @@ void define_matching(nb::module_& m) {
   define_for<std::int32_t, std::int32_t>(m);
   define_for<std::int64_t, std::int32_t>(m);
   define_for<std::int64_t, std::int64_t>(m);
+  mirror::add_arrays<MatchingCells>(m, "MatchingCells");
   m.def("match_small", &match_small, "offsets"_a.noconvert(), "columns"_a.noconvert(), "num_columns"_a,
         "cells"_a.noconvert());
-  m.def("workspace_size", &gpu_workspace_size, "forest"_a, "start"_a, "num_rows"_a, "num_columns"_a, "num_edges"_a);
+  m.def("match_workspace_size", &gpu_workspace_size, "forest"_a, "start"_a, "num_rows"_a, "num_columns"_a,
+        "num_edges"_a, "offset"_a, "column"_a);
 }

@@ -1,8 +1,11 @@
 // module_search.cpp: dense assignment by the search on host threads, for Python; and the room its programs want of a GPU.
+#include <nanobind/stl/string.h>
+
 #include "batch.cuh"
 #include "core_assignment.cuh"
 #include "module.hpp"
 #include "munkres.cuh"
+#include "type_names.hpp"
 
 namespace {
 
@@ -51,28 +54,49 @@ nb::tuple assign_by_slacks(CostMatrix<Cost> costs, bool maximize, nb::handle lim
   });
 }
 
-Count gpu_assignment_workspace_size(int num_rows, int num_columns, int threads, bool classical) {
-  const DenseCosts<double> costs{num_rows, num_columns, nullptr, 0, 0, false, 0};
-  const Count team_tile = static_cast<Count>(threads) * DEVICE_TILE;
-  return classical ? assignment_workspace_size<ClassicalEdges<double>>(costs, team_tile)
-                   : assignment_workspace_size<TightEdges<double>>(costs, team_tile);
+template <class Cost>
+DenseCosts<Cost> of_shape(int num_rows, int num_columns, Cost) {
+  return {num_rows, num_columns, nullptr, 0, 0, false, 0};
 }
 
-Count gpu_core_workspace_size(int num_rows, int num_columns, int threads) {
-  const DenseCosts<double> costs{num_rows, num_columns, nullptr, 0, 0, false, 0};
-  return core_workspace_size(costs, static_cast<Count>(threads) * DEVICE_TILE);
+Count device_tile(int threads) { return static_cast<Count>(threads) * DEVICE_TILE; }
+
+// Calls function(edges, costs) for edges of that name in the catalogue.
+template <class Function>
+Count with_search(int num_rows, int num_columns, const std::string& cost, const std::string& edges, Function function) {
+  return with_cost(cost, [&](auto entry) {
+    using Cost = decltype(entry);
+    const auto costs = of_shape(num_rows, num_columns, entry);
+    if (edges == "TightEdges") return function(TightEdges<Cost>{}, costs);
+    if (edges == "ClassicalEdges") return function(ClassicalEdges<Cost>{}, costs);
+    throw std::invalid_argument("expected a type of edges, got " + edges);
+  });
 }
 
-Count gpu_batch_workspace_size(int num_rows, int num_columns, int threads, bool classical) {
-  const DenseCosts<double> costs{num_rows, num_columns, nullptr, 0, 0, false, 0};
-  const Count team_tile = static_cast<Count>(threads) * DEVICE_TILE;
-  return classical ? batch_workspace_size<ClassicalEdges<double>>(costs, team_tile)
-                   : batch_workspace_size<TightEdges<double>>(costs, team_tile);
+Count gpu_assignment_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost,
+                                    const std::string& edges) {
+  return with_search(num_rows, num_columns, cost, edges, [&](auto search, const auto& costs) {
+    return assignment_workspace_size<decltype(search)>(costs, device_tile(threads));
+  });
 }
 
-Count gpu_munkres_workspace_size(int num_rows, int num_columns, int threads) {
-  return munkres_workspace_size(DenseCosts<double>{num_rows, num_columns, nullptr, 0, 0, false, 0},
-                                static_cast<Count>(threads) * DEVICE_TILE);
+Count gpu_batch_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost,
+                               const std::string& edges) {
+  return with_search(num_rows, num_columns, cost, edges, [&](auto search, const auto& costs) {
+    return batch_workspace_size<decltype(search)>(costs, device_tile(threads));
+  });
+}
+
+Count gpu_core_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost) {
+  return with_cost(cost, [&](auto entry) {
+    return core_workspace_size(of_shape(num_rows, num_columns, entry), device_tile(threads));
+  });
+}
+
+Count gpu_munkres_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost) {
+  return with_cost(cost, [&](auto entry) {
+    return munkres_workspace_size(of_shape(num_rows, num_columns, entry), device_tile(threads));
+  });
 }
 
 template <class Cost>
@@ -106,13 +130,12 @@ void define_search(nb::module_& m) {
   define_munkres_for<Count, Count>(m);
   define_munkres_for<float, double>(m);
   define_munkres_for<double, double>(m);
-  m.def("munkres_workspace_size", &gpu_munkres_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
+  m.def("munkres_workspace_size", &gpu_munkres_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
+        "cost"_a);
   m.def("assignment_workspace_size", &gpu_assignment_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
-        "classical"_a);
-  m.def("core_workspace_size", &gpu_core_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a);
-  m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
-        "classical"_a);
+        "cost"_a, "edges"_a);
+  m.def("core_workspace_size", &gpu_core_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a, "cost"_a);
+  m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a, "cost"_a,
+        "edges"_a);
   m.attr("MOST_REPRICINGS") = MOST_REPRICINGS;
-  m.attr("CORE_STEPS") = CORE_STEPS;
-  m.attr("CORE_REPORT_SIZE") = sizeof(CoreReport) / sizeof(Count);
 }

@@ -13,6 +13,7 @@
 #include "core_shortest_path.hpp"
 #include "magnitudes.hpp"
 #include "module.hpp"
+#include "module_mirror.hpp"
 #include "shortest_path.hpp"
 #include "sparse_costs.cuh"
 #include "sparse_shortest_path.hpp"
@@ -44,7 +45,7 @@ Vertex solve_serially(const DenseCosts<Cost>& costs, const ShortestPathOptions<t
     if (options.least_cost < -Distance<Count>::MAX_COST || options.greatest_cost > Distance<Count>::MAX_COST) {
       const MovedCosts moved(costs, options.least_cost);
       const Count spread = options.greatest_cost - options.least_cost;
-      const Vertex size = solve_by_shortest_paths(moved.costs, {0, spread, false, false}, result, counters);
+      const Vertex size = solve_by_shortest_paths(moved.costs, {0, spread, false}, result, counters);
       for (Vertex row = 0; row < costs.num_rows; ++row) result.u[row] += moved.offset;
       return size;
     }
@@ -64,9 +65,8 @@ nb::dict assign_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
   Count now = clock.nanoseconds();
   {
     const nb::gil_scoped_release release;
-    const std::unique_ptr<bool[]> in_witness(new bool[problem.num_rows]);
-    size = solve_serially(problem, {least_cost, greatest_cost, has_duals, false},
-                          {u.data(), v.data(), row_match.data(), col_match.data(), in_witness.get()}, counted);
+    size = solve_serially(problem, {least_cost, greatest_cost, has_duals},
+                          {u.data(), v.data(), row_match.data(), col_match.data()}, counted);
   }
   return to_dict(size, 0, counted, lap(clock, now));
 }
@@ -85,15 +85,14 @@ nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
   bool gave_up;
   {
     const nb::gil_scoped_release release;
-    const std::unique_ptr<bool[]> in_witness(new bool[problem.num_rows]);
     const ShortestPathResult<typename DenseCosts<Cost>::Dual> result{u.data(), v.data(), row_match.data(),
-                                                                     col_match.data(), in_witness.get()};
+                                                                     col_match.data()};
     size = solve_by_core(problem, has_duals, threads, result, counted);
     gave_up = size == NONE;
     if (gave_up) {
       counted.trace.add(CoreStep::search_matrix);
       const bool from_duals = has_duals || counted.sparse.augmentations > 0;
-      size = solve_serially(problem, {least_cost, greatest_cost, from_duals, false}, result, counted.dense);
+      size = solve_serially(problem, {least_cost, greatest_cost, from_duals}, result, counted.dense);
     }
   }
   nb::dict report = to_dict(size, counted.sparse.start_size, counted.sparse, lap(clock, now));
@@ -112,7 +111,7 @@ nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
 // Rows or columns of a small problem, whichever are fewer, at most; and of one that other Python threads wait for.
 constexpr Vertex SMALL_SIDE = 512, VERY_SMALL_SIDE = 64;
 // The same of a sparse one.
-constexpr Vertex SMALL_SPARSE_SIDE = 999, MOST_SMALL_SIDE = SMALL_SPARSE_SIDE;
+constexpr Vertex SMALL_SPARSE_SIDE = 999;
 
 // The range of the finite entries of a matrix, and what else it holds.
 template <class Cost>
@@ -244,11 +243,11 @@ void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count col
   for (Count row = 0; row < rows; ++row) add_row(range, entries + row * row_stride, columns, column_stride);
 }
 
-// What a small call leaves in one piece of memory, cells of 8 bytes, so that it costs no more than it must; Python takes it
-// apart when it is asked for: these counters; the rows, the columns and the costs of the pairs, in the order of the rows; u, v,
-// row_match and col_match; and at the very end the columns of the pairs again, in half a cell each.
-enum SmallCounter {
-  small_augmentations, small_rows_scanned, small_dual_updates, small_entries_read, small_ns, small_start_size, SMALL_COUNTERS
+// What a small call counts.
+struct SmallCounters {
+  Count augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size;
+
+  FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size)
 };
 
 // A small matrix where it lies; rows first, strides in entries.
@@ -285,30 +284,35 @@ bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& 
   });
 }
 
-// Where in the cells a small call leaves what it finds.
+// What a small call leaves in one piece of memory, so that it costs no more than it must. Python takes it apart when it
+// is asked for. Pairs are in the order of the rows; their columns come again at the very end, as numbers of 32 bits.
 template <class Dual>
 struct SmallCells {
-  Count* counters;
+  Count* counters;  // SmallCounters
   Count *pair_rows, *pair_columns;
   Dual *pair_costs, *u, *v;
   Vertex *row_match, *col_match, *pair_columns_32;
 
-  SmallCells(Count* cells, Vertex rows, Vertex columns) : counters(cells) {
-    const Vertex fewer = std::min(rows, columns);
-    pair_rows = cells + SMALL_COUNTERS;
-    pair_columns = pair_rows + fewer;
-    pair_costs = reinterpret_cast<Dual*>(pair_columns + fewer);
-    u = pair_costs + fewer;
-    v = u + rows;
-    row_match = reinterpret_cast<Vertex*>(v + columns);
-    col_match = row_match + rows;
-    pair_columns_32 = col_match + columns;
+  // Visits each array in its order: its name, its member, and how many entries it has.
+  template <class Visit>
+  static void each(Count pairs, Count rows, Count columns, Visit visit) {
+    visit("counters", &SmallCells::counters, static_cast<Count>(sizeof(SmallCounters) / sizeof(Count)));
+    visit("pair_rows", &SmallCells::pair_rows, pairs);
+    visit("pair_columns", &SmallCells::pair_columns, pairs);
+    visit("pair_costs", &SmallCells::pair_costs, pairs);
+    visit("u", &SmallCells::u, rows);
+    visit("v", &SmallCells::v, columns);
+    visit("row_match", &SmallCells::row_match, rows);
+    visit("col_match", &SmallCells::col_match, columns);
+    visit("pair_columns_32", &SmallCells::pair_columns_32, pairs);
   }
 
+  SmallCells(Count* cells, Vertex rows, Vertex columns) { mirror::lay_out(*this, cells, rows, columns); }
+
   // What a solver writes, for which columns are rows if the problem is transposed.
-  ShortestPathResult<Dual> result(bool transposed, bool* in_witness) const {
-    if (transposed) return {v, u, col_match, row_match, in_witness};
-    return {u, v, row_match, col_match, in_witness};
+  ShortestPathResult<Dual> result(bool transposed) const {
+    if (transposed) return {v, u, col_match, row_match};
+    return {u, v, row_match, col_match};
   }
 
   // The pairs in the order of the rows. entry(row, column) is that of a pair.
@@ -327,12 +331,8 @@ struct SmallCells {
 
   template <class Counters>
   void note_counters(const Counters& counted, Count start_size, Count ns) {
-    counters[small_augmentations] = counted.augmentations;
-    counters[small_rows_scanned] = counted.rows_scanned;
-    counters[small_dual_updates] = counted.dual_updates;
-    counters[small_entries_read] = counted.entries_read;
-    counters[small_ns] = ns;
-    counters[small_start_size] = start_size;
+    new (counters) SmallCounters{counted.augmentations, counted.rows_scanned, counted.dual_updates,
+                                 counted.entries_read,  ns,                   start_size};
   }
 };
 
@@ -349,15 +349,14 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, b
   const DenseCosts<Cost> costs{fewer, given.more(), given.entries, given.stride[transposed], given.stride[!transposed],
                                maximize, DenseCosts<Cost>::infinite()};
   SmallCells<Dual> found(cells, rows, columns);
-  bool in_witness[MOST_SMALL_SIDE];
   ShortestPathCounters counted{};
   const Dual lowest = static_cast<Dual>(range.lowest), highest = static_cast<Dual>(range.highest);
   const Vertex matched =
-      solve_by_shortest_paths(costs, {maximize ? -highest : lowest, maximize ? -lowest : highest, false, false},
-                              found.result(transposed, in_witness), counted);
+      solve_by_shortest_paths(costs, {maximize ? -highest : lowest, maximize ? -lowest : highest, false},
+                              found.result(transposed), counted);
   if (matched < fewer) return false;
   if constexpr (std::is_floating_point_v<Cost>) {
-    if (!exact && hides_costs(costs, found.result(transposed, in_witness), maximize ? -highest : lowest, maximize ? -lowest : highest)) {
+    if (!exact && hides_costs(costs, found.result(transposed), maximize ? -highest : lowest, maximize ? -lowest : highest)) {
       return false;
     }
   }
@@ -423,12 +422,9 @@ class ArrayMemory {
   const bool is_there_;
 };
 
-// The cells of a matrix, as a bytearray. A pair is three cells and a half, rows and columns have a dual each, and half a cell
-// for their mates.
+// The cells of a matrix, as a bytearray: of either type of dual as many.
 nb::object new_cells(Count rows, Count columns) {
-  const Count pairs = std::min(rows, columns), vertices = rows + columns;
-  nb::object cells = nb::steal(
-      PyByteArray_FromStringAndSize(nullptr, 8 * (SMALL_COUNTERS + 3 * pairs + vertices) + 4 * (vertices + pairs)));
+  nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, mirror::bytes<SmallCells<Count>>(rows, columns)));
   if (!cells.is_valid()) throw nb::python_error();
   return cells;
 }
@@ -483,8 +479,8 @@ nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pai
                       nb::make_tuple(cells, memory.length(0), memory.length(1), type));
 }
 
-// How a sparse matrix is stored, by the number that gmatch/small.py gives it.
-enum class Storage { ROWS, COLUMNS, COORDINATES };
+// How a sparse matrix is stored.
+MIRRORED_ENUM(Storage, rows, columns, coordinates);
 
 // A small sparse problem, and what is asked for.
 struct SmallSparseCall {
@@ -607,7 +603,7 @@ class SmallSparseSolver {
                 lines.places.data(), lines.entries.data(), call_.maximize};
     const bool transposed = call_.lines_are_columns != turned;
     SmallCells<Dual> found(cells_, call_.rows, call_.columns);
-    const ShortestPathResult<Dual> result = found.result(transposed, nullptr);
+    const ShortestPathResult<Dual> result = found.result(transposed);
     SparseShortestPathCounters counted{};
     SparseShortestPathSolver<Costs> solver(costs, counted);
     if (solver.solve(false, result.row_match, result.col_match, result.u, result.v) < fewer_) return false;
@@ -707,8 +703,8 @@ nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle m
   static PyObject* const coords_name = PyUnicode_InternFromString("coords");
   static PyObject* const indptr_name = PyUnicode_InternFromString("indptr");
   static PyObject* const indices_name = PyUnicode_InternFromString("indices");
-  const bool compressed = storage != static_cast<int>(Storage::COORDINATES);
-  SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::COLUMNS), maximize};
+  const bool compressed = storage != static_cast<int>(Storage::coordinates);
+  SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize};
   if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
   nb::object first, second;
   if (compressed) {
@@ -772,14 +768,13 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
   const auto solve_serially_in_batch = [&](int p) {
     const DenseCosts<Cost> costs = batch.costs(p);
     ShortestPathCounters counted{};
-    const std::unique_ptr<bool[]> in_witness(new bool[costs.num_rows]);
     const HostTeam clock(0, 1, nullptr);
     Count now = clock.nanoseconds();
     Report& report = reports[p];
-    report.size = solve_serially(costs, {least_cost, greatest_cost, false, false},
+    report.size = solve_serially(costs, {least_cost, greatest_cost, false},
                                  {batch.of_rows(p, batch.u, batch.v), batch.of_columns(p, batch.u, batch.v),
                                   batch.of_rows(p, batch.row_match, batch.col_match),
-                                  batch.of_columns(p, batch.row_match, batch.col_match), in_witness.get()},
+                                  batch.of_columns(p, batch.row_match, batch.col_match)},
                                  counted);
     note_pair_costs(clock, batch, p, costs,
                     {costs.num_rows, costs.num_columns, batch.of_rows(p, batch.row_match, batch.col_match), nullptr});
@@ -874,6 +869,9 @@ void define_shortest_paths(nb::module_& m) {
   m.def("lap_small", &lap_small, "kind"_a, "make_field"_a, "make_pairs"_a, "maximize"_a, "costs"_a);
   m.def("lap_small_sparse", &lap_small_sparse, "kind"_a, "make_field"_a, "make_field_of_laid_out"_a, "make_pairs"_a, "array_type"_a, "storage"_a,
         "maximize"_a, "costs"_a);
-  m.attr("SMALL_COUNTERS") = static_cast<int>(SMALL_COUNTERS);
+  mirror::add_struct<SmallCounters>(m, "SmallCounters");
+  mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
+  mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");
+  mirror::add_enum<Storage>(m, "Storage");
   m.attr("SMALL_SIDE") = SMALL_SIDE;
 }

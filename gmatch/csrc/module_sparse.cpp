@@ -1,9 +1,12 @@
 // module_sparse.cpp: sparse assignment on the host, for Python.
+#include <nanobind/stl/string.h>
+
 #include "module.hpp"
 #include "sparse_assignment.cuh"
 #include "sparse_rows.cuh"
 #include "sparse_shortest_path.hpp"
 #include "stored_matrix.hpp"
+#include "type_names.hpp"
 
 namespace {
 
@@ -104,9 +107,18 @@ nb::tuple assign_sparse_tree(Array<const Offset> offsets, Array<const Column> co
                   [&](HostTeam& team) { assign_stored(team, problem, call.task, spread); });
 }
 
-Count gpu_sparse_assignment_workspace_size(int num_rows, int num_columns) {
-  return sparse_assignment_workspace_size(SparseCosts<double, Count, Count>{num_rows, num_columns, nullptr, nullptr,
-                                                                            nullptr, false});
+template <class Cost, class Offset, class Column>
+SparseCosts<Cost, Offset, Column> of_shape(int num_rows, int num_columns, Cost, CsrEdges<Offset, Column>) {
+  return {num_rows, num_columns, nullptr, nullptr, nullptr, false};
+}
+
+Count gpu_sparse_assignment_workspace_size(int num_rows, int num_columns, const std::string& cost,
+                                           const std::string& offset, const std::string& column) {
+  return with_cost(cost, [&](auto entry) {
+    return with_indices(offset, column, [&](auto edges) {
+      return sparse_assignment_workspace_size(of_shape(num_rows, num_columns, entry, edges));
+    });
+  });
 }
 
 template <class Offset, class Column, class Cost, class Entry>
@@ -149,5 +161,6 @@ void define_sparse_assignment(nb::module_& m) {
   define_sparse_for<std::int64_t, std::int32_t>(m);
   define_sparse_for<std::int64_t, std::int64_t>(m);
   m.def("is_best_laid_out", &is_best_laid_out, "rows"_a, "columns"_a, "entries"_a);
-  m.def("sparse_assignment_workspace_size", &gpu_sparse_assignment_workspace_size, "num_rows"_a, "num_columns"_a);
+  m.def("sparse_assignment_workspace_size", &gpu_sparse_assignment_workspace_size, "num_rows"_a, "num_columns"_a,
+        "cost"_a, "offset"_a, "column"_a);
 }

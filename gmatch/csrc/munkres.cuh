@@ -16,7 +16,7 @@
 #pragma once
 #include "assignment.cuh"
 
-enum class MunkresForm { baseline, reductions, fused, cooperative, registers };
+MIRRORED_ENUM(MunkresForm, baseline, reductions, fused, cooperative, registers);
 
 template <class Cost, class Slack>
 struct SlackEdges {
@@ -333,27 +333,3 @@ DEVICE Count munkres_workspace_size(const DenseCosts<Cost>& costs, Count team_ti
   const Count for_start = assignment_workspace_size<TightEdges<Cost>>(costs, team_tile);
   return workspace.used() > for_start ? workspace.used() : for_start;
 }
-
-// The GPU's entry points. COST is the type of the matrix, SLACK that of the slacks.
-#if defined(PROGRAM) && defined(SLACK)
-using Dual = DenseCosts<COST>::Dual;
-
-#define MUNKRES(name, ...)                                                                                            \
-  PROGRAM(name, 1024)(DenseCosts<COST> costs, AssignmentTask<Dual> task, int form, SLACK* slacks, Dual* least,        \
-                      unsigned* arrivals) {                                                                           \
-    GridTeam<32> team(arrivals);                                                                                      \
-    Munkres<COST, SLACK> munkres{costs, task};                                                                        \
-    munkres.set_up(static_cast<MunkresForm>(form), slacks, least);                                                    \
-    __VA_ARGS__;                                                                                                      \
-  }
-
-MUNKRES(munkres_grid, run_munkres(team, munkres))
-MUNKRES(munkres_start, munkres.start(team))
-MUNKRES(munkres_search, munkres.search(team))
-MUNKRES(munkres_find_least, munkres.find_least(team))
-MUNKRES(munkres_clear_lists, munkres.edges.clear_lists(team))
-MUNKRES(munkres_add_subtract, munkres.add_subtract(team))
-MUNKRES(munkres_compress, munkres.edges.compress(team))
-MUNKRES(munkres_add_subtract_compress, munkres.add_subtract_compress(team))
-MUNKRES(munkres_sum_zeros, munkres.edges.sum_zeros(team))
-#endif

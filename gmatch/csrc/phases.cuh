@@ -10,6 +10,8 @@
 struct Journal {
   Vertex* levels;         // [min(num_rows, num_columns) + 1]
   Vertex* augmentations;  // [min(num_rows, num_columns) + 1]: each phase matches a row, but for one that ends a search
+
+  FIELDS(Journal, levels, augmentations)
 };
 
 // The forest says how a row reaches a column and how threads that race for one are reconciled (plant, visit, augment),

@@ -1,4 +1,4 @@
-// programs.cuh: the programs, and their entry points on the GPU by name.
+// programs.cuh: maximum cardinality matching: a start, the search, and the proof; and what a graph holds, before.
 #pragma once
 #include "claimed_forest.cuh"
 #include "csr_edges.cuh"
@@ -7,9 +7,8 @@
 #include "phases.cuh"
 #include "speculative_forest.cuh"
 
-// Numbered as in gmatch/methods.py.
-enum class ForestKind { speculative, speculative_with_roots, claimed, claimed_with_roots, ordered };
-enum class Start { none, cheap, shuffled, min_degree, karp_sipser, given, automatic, earlier };
+MIRRORED_ENUM(ForestKind, speculative, speculative_with_roots, claimed, claimed_with_roots, ordered);
+MIRRORED_ENUM(Start, none, cheap, shuffled, min_degree, karp_sipser, given, automatic, earlier);
 
 // Everything a call of match_cardinality works on, but the graph.
 struct Task {
@@ -21,6 +20,8 @@ struct Task {
   Report* report;          // [1] zero
   Start start;
   bool shortest_only;
+
+  FIELDS(Task, matching, reached, journal, workspace, progress, report, start, shortest_only)
 };
 
 // What a forest has to know before it is carved.
@@ -174,6 +175,8 @@ struct Inspection {
   Count first_offset;
   Count last_offset;
   Count bad_columns;  // entries that name no column; counted only if all offsets are good
+
+  FIELDS(Inspection, falling_offsets, first_offset, last_offset, bad_columns)
 };
 
 // `num_entries` is the length of edges.columns. Reads nothing outside the arrays, whatever they hold.
@@ -219,24 +222,3 @@ DEVICE Count workspace_size(Start start, Matching matching, Count num_edges) {
   forest.carve(for_search);
   return for_start > for_search.used() ? for_start : for_search.used();
 }
-
-// The GPU's entry points. GRAPH_OFFSET and GRAPH_COLUMN are the types of the graph's arrays, FOREST the forest's,
-// ROW_LANES the threads that share a row.
-#if defined(PROGRAM) && defined(FOREST)
-using DeviceEdges = CsrEdges<GRAPH_OFFSET, GRAPH_COLUMN>;
-
-PROGRAM(match_grid, 1024)(DeviceEdges edges, Task task, unsigned* arrivals) {
-  GridTeam<ROW_LANES> team(arrivals);
-  match_cardinality<FOREST>(team, edges, task);
-}
-
-PROGRAM(match_block, 1024)(DeviceEdges edges, Task task, unsigned* arrivals) {
-  BlockTeam<ROW_LANES> team(arrivals);
-  match_cardinality<FOREST>(team, edges, task);
-}
-
-PROGRAM(inspect_grid, 1024)(DeviceEdges edges, Count num_entries, Inspection* inspection, unsigned* arrivals) {
-  GridTeam<ROW_LANES> team(arrivals);
-  inspect_graph(team, edges, num_entries, *inspection);
-}
-#endif

@@ -19,12 +19,7 @@
 // 38 (1987). Rectangular problems as in Crouse, "On implementing 2D rectangular assignment algorithms", IEEE
 // Transactions on Aerospace and Electronic Systems 52 (2016): all columns start at v = 0, without column reduction.
 //
-// Rows that cannot be matched. A row whose tree reaches no free column never will (Berge), whatever happens elsewhere.
-// When the other rows are matched, its path may end at any row of its tree instead: that row gives up its column and
-// stays free. This is the shortest path in a problem in which every row has one more column, for itself alone, at a
-// price that is the same for all and not below any u. The matching is the cheapest one in that problem, and leaves as
-// few rows free as can be, because no path ever gives up a column. Of two matchings with as many free rows, the price
-// does not say which is cheaper: so it is the cheapest of the largest matchings.
+// A row whose tree reaches no free column can never be matched (Berge), whatever happens elsewhere. So the method stops.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -52,18 +47,16 @@ struct ShortestPathOptions {
   Dual least_cost;
   Dual greatest_cost;
   bool start_from_duals;  // from the v that is passed in, any finite numbers, instead of the column reduction
-  bool partial;           // when some row cannot be matched: go on to the cheapest of the largest matchings
 };
 
-// What the method writes. If it stops because a row cannot be matched, the matching is not the largest, and u and v
-// prove nothing; the witness does.
+// What the method writes. If it stops because a row cannot be matched, the matching need not be the largest, and u and v
+// prove nothing.
 template <class Dual>
 struct ShortestPathResult {
-  Dual* u;             // [num_rows]    of the rows left free: their price; no row of the witness has a larger u
+  Dual* u;             // [num_rows]
   Dual* v;             // [num_columns] read before it is written, where start_from_duals says so
   Vertex* row_match;   // [num_rows]    the mate or NONE
   Vertex* col_match;   // [num_columns] the mate or NONE
-  bool* in_witness;    // [num_rows]    rows with fewer neighbours than they are; none if every row is matched
 };
 
 // Rows as they lie in memory.
@@ -131,7 +124,6 @@ class ShortestPathSolver {
                      const ShortestPathResult<Dual>& result, ShortestPathCounters& counters)
       : num_rows_(costs.num_rows),
         num_columns_(costs.num_columns),
-        costs_(costs),
         rows_{costs},
         options_(options),
         result_(result),
@@ -159,9 +151,7 @@ class ShortestPathSolver {
       transfer_reduction();
     }
     match_free_rows();
-    if (!unmatchable_rows_.empty() && options_.partial) spare_rows();
     write_solution();
-    mark_witness();
     return static_cast<Vertex>(num_rows_ - std::count(row_match_, row_match_ + num_rows_, NONE));
   }
 
@@ -238,7 +228,6 @@ class ShortestPathSolver {
     std::fill_n(col_match_, num_columns_, NONE);
     std::fill_n(is_free_, num_words(), ~Word{0});
     free_rows_.size = 0;
-    unmatchable_rows_.clear();
   }
 
   void start_from_zero() {
@@ -317,9 +306,8 @@ class ShortestPathSolver {
     reduce_augmenting_rows();
     const std::size_t rows = free_rows_.size;
     const Count scanned_before = counters_.rows_scanned;
-    while (free_rows_.size > 0 && (unmatchable_rows_.empty() || options_.partial)) {
-      const Vertex row = free_rows_.items[--free_rows_.size];
-      if (!augment(row, FAR)) unmatchable_rows_.push_back(row);
+    while (free_rows_.size > 0) {
+      if (!augment(free_rows_.items[--free_rows_.size])) return;
       if (may_hold_auction() && takes_long(rows, counters_.rows_scanned - scanned_before)) {
         start_from_auction();
         reduce_augmenting_rows();
@@ -342,7 +330,7 @@ class ShortestPathSolver {
     if constexpr (std::numeric_limits<Work>::is_integer) {
       if (options_.greatest_cost - options_.least_cost > Distance<Work>::MAX_RANGE / 2) return false;
     }
-    return unmatchable_rows_.empty();
+    return true;
   }
 
   // From the beginning, with the v of an auction: every row takes its best column, if that is free.
@@ -386,52 +374,38 @@ class ShortestPathSolver {
     free_rows_.size = std::copy(free_rows_.items + next, free_rows_.end(), free_rows_.items + kept) - free_rows_.items;
   }
 
-  // Matches one more row, and keeps all matched columns matched. Or lets a row of the tree stay free at `price`, if no
-  // path costs less. At price FAR only a root without any path stays free, and then nothing changes.
-  bool augment(Vertex root, Work price) {
-    Vertex column = grow_tree(root, price);
-    const bool changed = column != NONE || price < FAR;
+  // Matches one more row, and keeps all matched columns matched. Without any path nothing changes.
+  bool augment(Vertex root) {
+    const Vertex column = grow_tree(root);
+    const bool matched = column != NONE;
     for (const Branch& branch : tree_) {
       v_[branch.column] = branch.v;
-      if (changed && branch.distance < level_) lower(branch.column, level_ - branch.distance);
+      if (matched && branch.distance < level_) lower(branch.column, level_ - branch.distance);
     }
-    const bool matched = column != NONE;
-    if (!matched) column = std::exchange(row_match_[spared_row_], NONE);
-    if (column == NONE) return false;
+    if (!matched) return false;
     flip_path(column);
     ++counters_.augmentations;
-    return matched;
+    return true;
   }
 
   // Dijkstra's method. The distance of a column counts u of the root in, so that u is never needed. Returns the free
-  // column at the end of the shortest path, NONE if sparing a row costs less. level_ is its length.
-  Vertex grow_tree(Vertex root, Work price) {
+  // column at the end of the shortest path, NONE if there is no path. level_ is its length.
+  Vertex grow_tree(Vertex root) {
     tree_.size = 0;
-    spared_row_ = root;
-    Work spared_distance = price;
     Work least = Scan::relax_first(scan(root), v_, root, width_, distance_, predecessor_,
                                    block_least_);
-    level_ = std::min(least, price);
+    level_ = least;
     std::size_t scanned = 0;
     while (true) {
       if (least <= level_ || scanned == tree_.size) {
-        const Work next_level = std::max(least, level_);  // rounding must not turn Dijkstra back
-        if (!(next_level < spared_distance)) {
-          level_ = std::max(level_, spared_distance);
-          return NONE;
-        }
-        level_ = next_level;
+        level_ = std::max(least, level_);  // rounding must not turn Dijkstra back
+        if (!(level_ < FAR)) return NONE;
         const Vertex end = collect_nearest();
         if (end != NONE) return end;
       }
       const Branch& branch = tree_.items[scanned++];  // a copy would be read in one piece, and wait for what was just written
       const Vertex row = col_match_[branch.column];
-      const Work offset = rows_.at(row, branch.column) - branch.v - branch.distance;
-      if (price < FAR && price - offset < spared_distance) {
-        spared_distance = price - offset;
-        spared_row_ = row;
-      }
-      least = relax(row, offset);
+      least = relax(row, rows_.at(row, branch.column) - branch.v - branch.distance);
     }
   }
 
@@ -470,61 +444,15 @@ class ShortestPathSolver {
     }
   }
 
-  // Some rows must stay free: finds the ones that are best spared. Then columns stay free too, in a square problem as
-  // well, and it must be solved again from v = 0.
-  void spare_rows() {
-    if (!columns_may_stay_free_) {
-      columns_may_stay_free_ = true;
-      start_from_zero();
-      match_free_rows();
-    }
-    bool any = false;
-    for (Vertex row = 0; row < num_rows_; ++row) {
-      const Vertex column = row_match_[row];
-      if (column == NONE) continue;
-      const Work u = rows_.at(row, column) - v_[column];
-      price_ = any ? std::max(price_, u) : u;
-      any = true;
-    }
-    for (Vertex& row : unmatchable_rows_) {
-      augment(row, price_);
-      row = spared_row_;
-    }
-  }
-
   void write_solution() {
     for (Vertex j = 0; j < num_columns_; ++j) result_.v[j] = static_cast<Dual>(v_[j]);
     for (Vertex row = 0; row < num_rows_; ++row) {
       const Vertex column = row_match_[row];
-      result_.u[row] = static_cast<Dual>(column == NONE ? price_ : rows_.at(row, column) - v_[column]);
-    }
-  }
-
-  // All rows on alternating paths from rows that cannot be matched: their neighbours are the mates of the others.
-  void mark_witness() {
-    std::fill_n(result_.in_witness, num_rows_, false);
-    if (unmatchable_rows_.empty()) return;
-    std::fill_n(predecessor_, width_, Index{NONE});
-    std::vector<Vertex> reached = unmatchable_rows_;
-    for (const Vertex row : reached) result_.in_witness[row] = true;
-    while (!reached.empty()) {
-      const Vertex row = reached.back();
-      reached.pop_back();
-      ++counters_.rows_scanned;
-      counters_.entries_read += num_columns_;
-      for (Vertex j = 0; j < num_columns_; ++j) {
-        if (predecessor_[j] != NONE || is_forbidden(costs_.at(row, j))) continue;
-        predecessor_[j] = row;
-        const Vertex mate = col_match_[j];
-        if (result_.in_witness[mate]) continue;
-        result_.in_witness[mate] = true;
-        reached.push_back(mate);
-      }
+      result_.u[row] = static_cast<Dual>(column == NONE ? Work{0} : rows_.at(row, column) - v_[column]);
     }
   }
 
   const Vertex num_rows_, num_columns_;
-  const DenseCosts<Cost>& costs_;
   Rows rows_;
   const ShortestPathOptions<Dual>& options_;
   const ShortestPathResult<Dual>& result_;
@@ -542,11 +470,8 @@ class ShortestPathSolver {
   Vertex* shares_;                        // [num_rows] how many columns have their minimum in it
   List<Branch> tree_{};                   // [num_rows at most] in order of distance
   List<Vertex> free_rows_{};              // [num_rows at most] rows to match
-  std::vector<Vertex> unmatchable_rows_;  // [num_rows at most]
   Work level_{};                          // distance up to which the tree has grown
   bool auction_was_held_ = false;
-  Vertex spared_row_ = NONE;              // of the tree: the row that is best left free
-  Work price_{};                          // of leaving a row free
 };
 
 // Whether costs of so few bits as Work has, and all that follows from them, are numbers of that type: see Distance.
@@ -591,14 +516,14 @@ Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const Shor
   const DenseCosts<int> narrow{costs.num_rows, costs.num_columns, copies, costs.num_columns, 1, costs.maximize,
                                DenseCosts<int>::infinite()};
   const ShortestPathOptions<Count> narrow_options{static_cast<Count>(options.least_cost),
-                                                  static_cast<Count>(options.greatest_cost), false, options.partial};
+                                                  static_cast<Count>(options.greatest_cost), false};
   if constexpr (std::is_same_v<Dual, Count>) {
     return solve_by_shortest_paths(narrow, narrow_options, result, counters);
   } else {
     const std::unique_ptr<Count[]> duals(new Count[Count{costs.num_rows} + costs.num_columns]);
     Count *const u = duals.get(), *const v = u + costs.num_rows;
     const Vertex size = solve_by_shortest_paths(
-        narrow, narrow_options, {u, v, result.row_match, result.col_match, result.in_witness}, counters);
+        narrow, narrow_options, {u, v, result.row_match, result.col_match}, counters);
     std::copy_n(u, costs.num_rows, result.u);
     std::copy_n(v, costs.num_columns, result.v);
     return size;

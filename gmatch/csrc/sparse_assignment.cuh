@@ -157,22 +157,3 @@ DEVICE Count sparse_assignment_workspace_size(const Costs& costs) {
   const Count for_search = search_workspace_size(costs);
   return for_auction.used() > for_search ? for_auction.used() : for_search;
 }
-
-// The GPU's entry points. SPARSE_COST, SPARSE_OFFSET and SPARSE_COLUMN are the types of the arrays, ROW_LANES the threads
-// that share a row.
-#if defined(PROGRAM) && defined(SPARSE_COST)
-using SparseDeviceCosts = SparseCosts<SPARSE_COST, SPARSE_OFFSET, SPARSE_COLUMN>;
-using SparseDual = SparseDeviceCosts::Dual;
-
-PROGRAM(assign_sparse_grid, 512)
-(SparseDeviceCosts costs, AssignmentTask<SparseDual> task, SparseDual spread, unsigned* arrivals) {
-  GridTeam<ROW_LANES> team(arrivals);
-  assign_stored(team, costs, task, spread);
-}
-
-PROGRAM(assign_sparse_block, 512)
-(SparseDeviceCosts costs, AssignmentTask<SparseDual> task, SparseDual spread, unsigned* arrivals) {
-  BlockTeam<ROW_LANES> team(arrivals);
-  assign_stored(team, costs, task, spread);
-}
-#endif

@@ -18,6 +18,8 @@ struct SparseCosts {
   const Cost* entries;    // [offsets[num_rows]]
   bool maximize;          // the cost of a pair is minus its entry
 
+  FIELDS(SparseCosts, num_rows, num_columns, offsets, columns, entries, maximize)
+
   // More than any sum of costs.
   static DEVICE Dual infinite() { return beyond_all(Dual{}); }
 

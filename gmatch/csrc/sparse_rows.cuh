@@ -30,20 +30,3 @@ DEVICE void find_entries(Team& team, const Edges& edges, const Vertex* row_match
     if (team.lane() == 0) positions[row] = found == LAST_VERTEX ? NONE : edges.begin(row) + found;
   });
 }
-
-// The GPU's entry points. OFFSET_OF_ROWS and COLUMN_OF_ROWS are the types of the arrays, ROW_LANES the threads that share
-// a row.
-#if defined(PROGRAM) && defined(OFFSET_OF_ROWS)
-using RowsOnDevice = CsrEdges<OFFSET_OF_ROWS, COLUMN_OF_ROWS>;
-
-PROGRAM(count_unsorted_grid, 512)(RowsOnDevice rows, Count* num_unsorted, unsigned* arrivals) {
-  GridTeam<ROW_LANES> team(arrivals);
-  count_unsorted(team, rows, num_unsorted);
-}
-
-PROGRAM(find_entries_grid, 512)
-(RowsOnDevice rows, const Vertex* row_match, Count* positions, unsigned* arrivals) {
-  GridTeam<ROW_LANES> team(arrivals);
-  find_entries(team, rows, row_match, positions);
-}
-#endif

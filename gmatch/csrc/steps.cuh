@@ -4,6 +4,7 @@
 // take turns: while one is read (step k) and one is filled (step k + 1), rank 0 clears the third for step k + 2. So
 // one barrier a step is enough: a fast thread that fills the next list never changes what a slow one still reads.
 #pragma once
+#include "mirror.hpp"
 #include "team.cuh"
 
 // Shared by the team; zero before the program starts.
@@ -16,9 +17,11 @@ struct Progress {
   Count augmented;   // augmentations of all phases
   Count entries_of_long_rows;  // that a start counts, to see whether degrees are skewed
   Count free_rows[2];  // rows with edges that the first fit, in stored and in shuffled order, left free
+
+  FIELDS(Progress, todo, found, num_ends, num_paths, num_pieces, augmented, entries_of_long_rows, free_rows)
 };
 
-// What a program reports; the Python side reads the fields by the names in REPORT_FIELDS.
+// What a program reports.
 struct Report {
   Count start;            // which start ran, a Start
   Count dropped;          // pairs of a given matching that could not be kept
@@ -34,12 +37,10 @@ struct Report {
   Count repricings;       // passes over a matrix that held the duals of its core against it
   Count dense_searches;   // 1 if the core did not do, or was not needed, and the search was held in the matrix
   Count start_ns, search_ns, augment_ns, price_ns;
+
+  FIELDS(Report, start, dropped, start_size, size, phases, depth_first, levels, edges_inspected, dual_steps,
+         rows_scanned, bids, repricings, dense_searches, start_ns, search_ns, augment_ns, price_ns)
 };
-constexpr const char* REPORT_FIELDS[] = {
-    "start",      "dropped",      "start_size", "size",       "phases",         "depth_first", "levels",    "edges_inspected",
-    "dual_steps", "rows_scanned", "bids",       "repricings", "dense_searches", "start_ns",    "search_ns", "augment_ns",
-    "price_ns"};
-static_assert(sizeof(Report) == sizeof(REPORT_FIELDS) / sizeof(char*) * sizeof(Count), "one name for each field");
 
 // A row of the frontier, and the root of its tree: read together, as one word of 8 bytes.
 struct alignas(8) Sprout {

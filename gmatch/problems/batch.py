@@ -10,6 +10,7 @@ import numpy as np
 from .. import _native
 from ..arrays import Device, as_dense_array, device_of, mover_to, namespace, to_host, truth_of
 from ..backends import backend_for
+from ..backends.layouts import BATCH_PROBLEM
 from ..errors import InvalidInput
 from ..result import STEPS, Assignment, AssignmentBatch, Status
 from ..types import may_round, readable
@@ -163,21 +164,21 @@ class CostBatch:
         return other
 
     def layout(self) -> Any:
-        """`BatchProblem` of csrc/batch.cuh for each problem: an int64 array on the host, shape (problems, 6)."""
+        """`BatchProblem` of csrc/batch.cuh for each problem: a structured array on the host."""
         rows, columns = self.shapes.T
         if self.array.ndim == 3:
             steps = [stride // self.array.itemsize for stride in self.array.strides]
             offsets, row_strides, column_strides = np.arange(len(self)) * steps[0], steps[1], steps[2]
         else:
             offsets, row_strides, column_strides = self._offsets, columns, 1
-        layout = np.empty((len(self), 6), np.int64)
+        layout = np.empty(len(self), BATCH_PROBLEM.dtype)
         turned = rows > columns
-        layout[:, 0] = offsets
-        layout[:, 1] = np.where(turned, column_strides, row_strides)
-        layout[:, 2] = np.where(turned, row_strides, column_strides)
-        layout[:, 3] = np.minimum(rows, columns)
-        layout[:, 4] = np.maximum(rows, columns)
-        layout[:, 5] = turned
+        layout["offset"] = offsets
+        layout["row_stride"] = np.where(turned, column_strides, row_strides)
+        layout["column_stride"] = np.where(turned, row_strides, column_strides)
+        layout["num_rows"] = np.minimum(rows, columns)
+        layout["num_columns"] = np.maximum(rows, columns)
+        layout["transposed"] = turned
         return layout
 
     def short_layout(self) -> tuple[Any, int]:
@@ -187,11 +188,12 @@ class CostBatch:
             return self.layout(), 0
         rows, columns = self.shape[1:]
         row_step, column_step = (stride // self.array.itemsize for stride in self.array.strides[1:])
-        first = (
-            (0, column_step, row_step, columns, rows, 1) if rows > columns
-            else (0, row_step, column_step, rows, columns, 0)
+        turned = rows > columns
+        first = BATCH_PROBLEM.pack(
+            offset=0, row_stride=column_step if turned else row_step, column_stride=row_step if turned else column_step,
+            num_rows=min(rows, columns), num_columns=max(rows, columns), transposed=turned,
         )  # fmt: skip
-        return np.array([first], np.int64), self.array.strides[0] // self.array.itemsize
+        return first.view(BATCH_PROBLEM.dtype).reshape(1), self.array.strides[0] // self.array.itemsize
 
     def _pack(self, matrices: list[Any]) -> None:
         """Copies matrices of any shapes into one array."""

@@ -72,7 +72,7 @@ class _ExactPart:
         self.v = self._column_duals()
         # Floats are looked at by this much smaller: duals are up to a cost for each row, and their sums stay in range.
         self.shrink = 2.0 ** -(4 + len(self.v).bit_length())
-        self.small_v = xp.asarray([self._small(dual) for dual in self.v])
+        self.small_v = np.array([self._small(dual) for dual in self.v])
         # The limit less the largest v: what is left to u of any row.
         self.left = None if limit is None else to_units([limit])[0] - max(self.v)
 
@@ -103,11 +103,13 @@ class _ExactPart:
 
     def _near(self, reach: float) -> Iterator[tuple[int, int, int]]:
         """Row, column and cost of all pairs whose slack is at most `reach`, which is shrunk; and of some others."""
-        xp = self.xp
         left = math.inf if self.left is None else self._small(self.left)
-        for costs, rows, columns in self.part.blocks():
+        for block in self.part.blocks():
+            # Entries of sparse costs are few: they are looked at on the host.
+            xp = self.xp if block[0].ndim == 2 else np
+            costs, rows, columns = block if block[0].ndim == 2 else map(to_host, block)
             listed = costs < (math.inf if self.limit is None else self.limit)
-            small, v = xp.where(listed, costs, 0) * self.shrink, self.small_v[columns]
+            small, v = xp.where(listed, costs, 0) * self.shrink, xp.asarray(self.small_v)[columns]
             reduced = xp.where(listed, small - v, math.inf)
             least = xp.full(len(self.pair_costs), left)
             if reduced.ndim == 2:

@@ -23,8 +23,6 @@ struct Call {
   Progress progress{};
   Report report{};
 
-  // For workspace sizes, which Python asks for by shape, whatever the cost.
-  DenseCosts<double> shape() const { return {matrix.rows, matrix.columns, nullptr, 0, 0, false, 0}; }
   Count team_tile() const { return static_cast<Count>(launch.blocks) * launch.threads * DEVICE_TILE; }
 
   AssignmentTask<Dual> task(char* workspace, bool many_paths) {

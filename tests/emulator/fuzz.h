@@ -5,10 +5,15 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <type_traits>
 
 #include "emulator.h"
 
 using Random = std::mt19937_64;
+
+// What an array of a program holds.
+template <class Pointer>
+using Pointee = std::remove_const_t<std::remove_pointer_t<Pointer>>;
 
 // The words of the grid's barrier. They are zero once; then launches of all instances, on grids of any size, go on with
 // what the last one left.
@@ -46,11 +51,12 @@ class Noise {
   std::unique_ptr<char[]> memory_;
 };
 
-// Arguments: how many instances, and the first seed. solve(random) says what is wrong with an answer, or nothing.
+// Arguments: how many instances, `usual` without any, and the first seed. solve(random) says what is wrong with an
+// answer, or nothing.
 template <class Solve>
-int fuzz(int argc, char** argv, Solve solve) {
+int fuzz(int argc, char** argv, int usual, Solve solve) {
   const std::string path = argv[0], name = path.substr(path.rfind('/') + 1);
-  const int instances = argc > 1 ? std::atoi(argv[1]) : 100, first = argc > 2 ? std::atoi(argv[2]) : 0;
+  const int instances = argc > 1 ? std::atoi(argv[1]) : usual, first = argc > 2 ? std::atoi(argv[2]) : 0;
   for (int seed = first; seed < first + instances; ++seed) {
     Random random(seed);
     emulator::instance = name + ", seed " + std::to_string(seed);

@@ -13,6 +13,14 @@
 
 #include "dense_costs.cuh"
 
+// The type of the entries of DenseCosts, Entries, a Batch or SparseCosts.
+template <class Costs>
+struct CostOf;
+template <template <class...> class Costs, class Cost, class... Indices>
+struct CostOf<Costs<Cost, Indices...>> {
+  using type = Cost;
+};
+
 // Wide enough for any sum of costs and duals.
 template <class Cost>
 using WideOf = std::conditional_t<std::is_integral_v<Cost>, __int128, long double>;

@@ -1,8 +1,8 @@
-// munkres.cpp: Munkres' method in all its forms, for one COST and SLACK; launches as gmatch/backends/gpu.py does them.
+// munkres.cpp: Munkres' method in all its forms, for one type of COSTS and one SLACK; launches as
+// gmatch/backends/gpu.py does them.
 #include "assignment.h"
-#include "munkres.cuh"
 
-using DualOfCost = DualOf<COST>::type;
+using Cost = COSTS::Cost;
 
 // A dual step and its new zeros, as a form has them.
 template <class Launch>
@@ -18,7 +18,7 @@ static void shift(MunkresForm form, Launch launch_one) {
 }
 
 template <class Launch>
-static void launch_form(MunkresForm form, const Call<COST>& call, const DualOfCost& least, Launch launch_one) {
+static void launch_form(MunkresForm form, const Call<Cost>& call, const Dual& least, Launch launch_one) {
   if (form >= MunkresForm::cooperative) return launch_one(munkres_grid);
   launch_one(munkres_start);
   launch_one(munkres_compress);
@@ -26,31 +26,31 @@ static void launch_form(MunkresForm form, const Call<COST>& call, const DualOfCo
     launch_one(munkres_search);
     if (call.report.size == call.matrix.rows) return;
     launch_one(munkres_find_least);
-    if (least == DenseCosts<COST>::infinite()) return;
+    if (least == COSTS::infinite()) return;
     shift(form, launch_one);
   }
 }
 
 // Slacks stay within four spreads of the costs.
-static Matrix<COST> draw_matrix_with_slacks(Random& random) {
+static Matrix<Cost> draw_matrix_with_slacks(Random& random) {
   constexpr int LARGEST = 40;
   while (true) {
-    auto matrix = draw_matrix<COST>(random, LARGEST);
+    auto matrix = draw_matrix<Cost>(random, LARGEST);
     const auto range = range_of(matrix);
     if (4 * (range.highest - range.lowest) <= std::numeric_limits<SLACK>::max()) return matrix;
   }
 }
 
 int main(int argc, char** argv) {
-  return fuzz(argc, argv, [](Random& random) {
+  return fuzz(argc, argv, 40, [](Random& random) {
     constexpr int STARTS = 5, FORMS = 5;
     const auto form = static_cast<MunkresForm>(random() % FORMS);
     emulator::instance += ", form " + std::to_string(static_cast<int>(form));
     auto call = draw_call(random, draw_matrix_with_slacks(random), STARTS);
-    const Noise workspace(random, munkres_workspace_size(call.shape(), call.team_tile()));
+    const Noise workspace(random, munkres_workspace_size(dense_costs(call.matrix), call.team_tile()));
     const auto task = call.task(workspace.data(), false);
     std::vector<SLACK> slacks(static_cast<std::size_t>(call.matrix.rows) * call.matrix.columns);
-    DualOfCost least = DenseCosts<COST>::infinite();
+    Dual least = COSTS::infinite();
     launch_form(form, call, least, [&](auto* program) {
       emulator::Launch launch = call.launch;
       launch.seed = random();

@@ -1,19 +1,21 @@
-// tree.cpp: assign_grid and assign_block, for one COST and one EDGES: the tree variant or the classical one.
+// assign.cpp: assign_grid and assign_block, for one type of COSTS and its EDGES: the tree variant or the classical one.
 #include "assignment.h"
 
+using Cost = COSTS::Cost;
+
 // Where all costs are equal, every row finds a column at once.
-static bool starts_short(const Call<COST>& call) {
+static bool starts_short(const Call<Cost>& call) {
   const auto range = range_of(call.matrix);
   const bool from_nothing = !call.has_duals && call.start != AssignmentStart::none && call.start != AssignmentStart::given;
   return from_nothing && range.lowest == range.highest && !range.forbids && call.report.start_size < call.matrix.rows;
 }
 
 int main(int argc, char** argv) {
-  return fuzz(argc, argv, [](Random& random) -> std::string {
+  return fuzz(argc, argv, 100, [](Random& random) -> std::string {
     constexpr int STARTS = 5, LARGEST = 40;
     const bool one_block = random() % 3 == 0, many_paths = random() % 2;
-    auto call = draw_call(random, draw_matrix<COST>(random, LARGEST), STARTS, one_block);
-    const Noise workspace(random, assignment_workspace_size<EDGES<double>>(call.shape(), call.team_tile()));
+    auto call = draw_call(random, draw_matrix<Cost>(random, LARGEST), STARTS, one_block);
+    const Noise workspace(random, assignment_workspace_size<EDGES>(dense_costs(call.matrix), call.team_tile()));
     const auto task = call.task(workspace.data(), many_paths);
     emulator::launch(call.launch, [&] {
       (one_block ? assign_block : assign_grid)(dense_costs(call.matrix), task, arrivals);

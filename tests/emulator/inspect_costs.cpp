@@ -1,9 +1,7 @@
-// inspection.cpp: inspect_costs_grid, for one INSPECTED_COST.
+// inspect_costs.cpp: inspect_costs_grid, for one type of COSTS.
 #include "matrices.h"
 
-#include "inspection.cuh"
-
-using Cost = INSPECTED_COST;
+using Cost = CostOf<COSTS>::type;
 
 // What a plain loop sees.
 static CostInspection seen_in(const Matrix<Cost>& matrix) {
@@ -46,7 +44,7 @@ static void spoil(Random& random, Matrix<Float>& matrix) {
 }
 
 int main(int argc, char** argv) {
-  return fuzz(argc, argv, [](Random& random) -> std::string {
+  return fuzz(argc, argv, 300, [](Random& random) -> std::string {
     Matrix<Cost> matrix = draw_matrix<Cost>(random, 40);
     spoil(random, matrix);
     const emulator::Launch launch = draw_launch(random);

@@ -1,11 +1,10 @@
-// cardinality.cpp: match_grid, match_block and inspect_grid, for one FOREST, on random graphs.
+// match.cpp: match_grid, match_block and inspect_grid, for one FOREST and one type of EDGES, on random graphs.
 #include <algorithm>
 #include <numeric>
 
 #include "fuzz.h"
 
 #include "../graphs.h"
-#include "programs.cuh"
 
 // Some edges of the graph, no two of a row or a column.
 static std::vector<Vertex> draw_matching(Random& random, const Graph& graph) {
@@ -24,12 +23,12 @@ static std::vector<Vertex> draw_matching(Random& random, const Graph& graph) {
 
 // As the programs take it.
 struct Arrays {
-  std::vector<GRAPH_OFFSET> offsets;
-  std::vector<GRAPH_COLUMN> columns;
+  std::vector<Pointee<decltype(EDGES::offsets)>> offsets;
+  std::vector<Pointee<decltype(EDGES::columns)>> columns;
 
   explicit Arrays(const Graph& graph)
       : offsets(graph.offsets.begin(), graph.offsets.end()), columns(graph.indices.begin(), graph.indices.end()) {}
-  DeviceEdges edges(const Graph& graph) const { return {graph.rows, graph.columns, offsets.data(), columns.data()}; }
+  EDGES edges(const Graph& graph) const { return {graph.rows, graph.columns, offsets.data(), columns.data()}; }
 };
 
 struct Answer {
@@ -107,7 +106,7 @@ static std::string match(Random& random, const Graph& graph) {
                 std::vector<unsigned char>(graph.columns, 9), 0};
   std::vector<Vertex> levels(std::min(graph.rows, graph.columns) + 1), augmentations(levels);
   const Matching shape{graph.rows, graph.columns, nullptr, nullptr};
-  const Noise workspace(random, workspace_size<FOREST, DeviceEdges>(start, shape, graph.indices.size()));
+  const Noise workspace(random, workspace_size<FOREST, EDGES>(start, shape, graph.indices.size()));
   Progress progress{};
   Report report{};
   const Arrays arrays(graph);
@@ -157,7 +156,7 @@ static std::string inspect(Random& random, Graph graph) {
 }
 
 int main(int argc, char** argv) {
-  return fuzz(argc, argv, [](Random& random) {
+  return fuzz(argc, argv, 500, [](Random& random) {
     const int kind = random() % 16;
     const Graph graph = kind < 2    ? permuted_staircase(random, 2 + random() % 12)
                         : kind == 2 ? permuted_diagonal(random, 1 + random() % 60)

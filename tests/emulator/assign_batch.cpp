@@ -1,10 +1,9 @@
-// batches.cpp: assign_batch, for one BATCH_COST and one BATCH_EDGES: problems of several shapes in one array, or alike.
+// assign_batch.cpp: assign_batch, for one type of COSTS and its EDGES: problems of several shapes in one array, or of
+// one.
 #include "matrices.h"
 
-#include "batch.cuh"
-
-using Cost = BATCH_COST;
-using DualOfCost = DualOf<Cost>::type;
+using Cost = CostOf<COSTS>::type;
+using DualOfCost = COSTS::Dual;
 
 struct Problems {
   Vertex most_rows, most_columns;
@@ -101,7 +100,7 @@ static std::string judge(const Problems& problems, const Answers& answers, int p
 }
 
 int main(int argc, char** argv) {
-  return fuzz(argc, argv, [](Random& random) -> std::string {
+  return fuzz(argc, argv, 100, [](Random& random) -> std::string {
     constexpr int STARTS[] = {0, 1, 3, 4};  // nothing is given to a batch
     const Problems problems = draw_problems(random);
     const int count = static_cast<int>(problems.layout.size());
@@ -113,8 +112,8 @@ int main(int argc, char** argv) {
     const auto launch = draw_launch(random);
     emulator::instance += ": " + std::to_string(count) + " problems of at most " + std::to_string(fewer) + " x " +
                           std::to_string(more) + ", start " + std::to_string(start) + ", " + name_of(launch);
-    const Count bytes = batch_workspace_size<BATCH_EDGES<double>>(
-        DenseCosts<double>{fewer, more, nullptr, 0, 0, false, 0}, launch.threads * DEVICE_TILE);
+    const Count bytes = batch_workspace_size<EDGES>(
+        DenseCosts<Cost>{fewer, more, nullptr, 0, 0, false, 0}, launch.threads * DEVICE_TILE);
     const bool is_near = bytes <= emulator::NEAR_BYTES && random() % 2, many_paths = random() % 2;
     const Noise workspace(random, is_near ? 1 : bytes * launch.blocks);
     const std::size_t rows = count * problems.most_rows, columns = count * problems.most_columns;
@@ -122,7 +121,7 @@ int main(int argc, char** argv) {
     noise.size = noise.start_size = noise.phases = noise.dual_steps = 77;
     Answers answers{std::vector<Vertex>(rows, 77), std::vector<Vertex>(columns, 77), std::vector<DualOfCost>(rows, 77),
                     std::vector<DualOfCost>(columns, 77), std::vector<Cost>(rows, 77), std::vector<Report>(count, noise)};
-    const Batch<Cost> batch{problems.layout.data(),    problems.step,           count,
+    const COSTS batch{problems.layout.data(),    problems.step,           count,
                             problems.most_rows,        problems.most_columns,   problems.entries.data(),
                             problems.maximize,         DenseCosts<Cost>::infinite(),
                             answers.row_match.data(),  answers.col_match.data(), answers.u.data(),

@@ -1,13 +1,12 @@
-// core.cpp: assign_core_grid, for one CORE_COST.
+// assign_core.cpp: assign_core_grid, for one type of COSTS.
 #include "assignment.h"
-#include "core_assignment.cuh"
 
 int main(int argc, char** argv) {
-  return fuzz(argc, argv, [](Random& random) {
+  return fuzz(argc, argv, 40, [](Random& random) {
     constexpr int STARTS = 4;
     const int largest = random() % 3 == 0 ? 240 : 40;  // a row of the core has no room for 240 columns
-    auto call = draw_call(random, draw_matrix<CORE_COST>(random, largest), STARTS, false, MOST_REPRICINGS + 2);
-    const Noise workspace(random, core_workspace_size(call.shape(), call.team_tile()));
+    auto call = draw_call(random, draw_matrix<COSTS::Cost>(random, largest), STARTS, false, MOST_REPRICINGS + 2);
+    const Noise workspace(random, core_workspace_size(dense_costs(call.matrix), call.team_tile()));
     CoreReport report{};
     auto task = call.task(workspace.data(), true);
     task.report = &report.counters;

@@ -1,12 +1,13 @@
-// sparse.cpp: assign_sparse_grid and assign_sparse_block, for one SPARSE_COST, with ROW_LANES threads for a row.
+// assign_sparse.cpp: assign_sparse_grid and assign_sparse_block, for one type of COSTS, with ROW_LANES threads a row.
 #include "assignment.h"
-#include "sparse_assignment.cuh"
+
+using Cost = COSTS::Cost;
 
 // A row with as many entries as it has columns, one in two of them, and so on; the diagonal stays.
-static Matrix<SPARSE_COST> draw_sparse_matrix(Random& random) {
+static Matrix<Cost> draw_sparse_matrix(Random& random) {
   constexpr int LARGEST = 40;
   while (true) {
-    auto matrix = draw_any_matrix<SPARSE_COST>(random, LARGEST);
+    auto matrix = draw_any_matrix<Cost>(random, LARGEST);
     matrix.limit.reset();
     const int one_in = 1 + random() % 6;
     matrix.absent.assign(static_cast<std::size_t>(matrix.rows) * matrix.columns, 0);
@@ -18,13 +19,13 @@ static Matrix<SPARSE_COST> draw_sparse_matrix(Random& random) {
 }
 
 struct Rows {
-  std::vector<SPARSE_OFFSET> offsets{0};
-  std::vector<SPARSE_COLUMN> columns;
-  std::vector<SPARSE_COST> costs;
+  std::vector<COSTS::Offset> offsets{0};
+  std::vector<Pointee<decltype(COSTS::columns)>> columns;
+  std::vector<Cost> costs;
 };
 
 // Forbidden entries are stored too.
-static Rows rows_of(const Matrix<SPARSE_COST>& matrix) {
+static Rows rows_of(const Matrix<Cost>& matrix) {
   Rows rows;
   for (Vertex row = 0; row < matrix.rows; ++row) {
     for (Vertex column = 0; column < matrix.columns; ++column) {
@@ -32,13 +33,13 @@ static Rows rows_of(const Matrix<SPARSE_COST>& matrix) {
       rows.columns.push_back(column);
       rows.costs.push_back(matrix.entry(row, column));
     }
-    rows.offsets.push_back(static_cast<SPARSE_OFFSET>(rows.columns.size()));
+    rows.offsets.push_back(static_cast<COSTS::Offset>(rows.columns.size()));
   }
   return rows;
 }
 
 int main(int argc, char** argv) {
-  return fuzz(argc, argv, [](Random& random) {
+  return fuzz(argc, argv, 100, [](Random& random) {
     constexpr int STARTS = 3;
     const bool one_block = random() % 3 == 0, many_paths = random() % 2;
     auto call = draw_call(random, draw_sparse_matrix(random), STARTS, one_block);
@@ -46,10 +47,9 @@ int main(int argc, char** argv) {
     if (matrix.rows != matrix.columns) call.has_duals = false;  // as gmatch/backends/gpu.py
     const auto range = range_of(matrix);
     const Rows rows = rows_of(matrix);
-    const Noise workspace(random, sparse_assignment_workspace_size(SparseCosts<double, Count, Count>{
-                                      matrix.rows, matrix.columns, nullptr, nullptr, nullptr, false}));
-    const SparseDeviceCosts costs{matrix.rows,         matrix.columns,    rows.offsets.data(),
-                                  rows.columns.data(), rows.costs.data(), matrix.maximize};
+    const COSTS costs{matrix.rows,         matrix.columns,    rows.offsets.data(),
+                      rows.columns.data(), rows.costs.data(), matrix.maximize};
+    const Noise workspace(random, sparse_assignment_workspace_size(costs));
     const auto task = call.task(workspace.data(), many_paths);
     const auto spread = matrix.rows * (range.highest - range.lowest);
     emulator::launch(call.launch, [&] {

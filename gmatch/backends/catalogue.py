@@ -1,0 +1,253 @@
+"""Every program of a GPU, once. NVRTC, nvcc in CI, the emulator and the gauges walk this table.
+
+    python gmatch/backends/catalogue.py FOLDER                  # write NAME.cu for each program to compile
+    python gmatch/backends/catalogue.py --each-once FOLDER      # fewer: each word of the table is in one of them
+
+Prints a line for each: its name, and its source. Runs by itself: it needs nothing but this file.
+
+A program is a file of csrc with entry points. It is compiled for words of the table, as "int" for a type of costs. They
+fill the macros that the source asks for, which are the same everywhere:
+
+    COSTS        the struct that says how costs are given
+    EDGES        the edges that a search goes along
+    FOREST       how threads that race for a vertex are reconciled
+    SLACK        the type of a slack
+    ROW_LANES    how many threads share a row
+    BLOCK_LIMIT  how many threads a block has at most
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+
+OPTIONS = ("-std=c++17",)
+"""Of the compiler, beside where it finds csrc."""
+
+Words = dict[str, str]
+# Words that go together are one row. `type`, `size`, `kind`, `search` and `wide` are for names.
+COSTS: tuple[Words, ...] = (
+    {"type": "int32", "cost": "int"}, {"type": "int64", "cost": "long long"},
+    {"type": "float32", "cost": "float"}, {"type": "float64", "cost": "double"},
+)  # fmt: skip
+SLACKS: tuple[Words, ...] = (
+    {"type": "int32", "cost": "int", "slack": "int", "wide": ""},
+    {"type": "int32", "cost": "int", "slack": "long long", "wide": "-wide"},
+    {"type": "int64", "cost": "long long", "slack": "long long", "wide": ""},
+    {"type": "float32", "cost": "float", "slack": "double", "wide": ""},
+    {"type": "float64", "cost": "double", "slack": "double", "wide": ""},
+)
+INDICES: tuple[Words, ...] = (
+    {"size": "", "offset": "int", "column": "int"}, {"size": "-large", "offset": "long long", "column": "int"},
+    {"size": "-huge", "offset": "long long", "column": "long long"},
+)  # fmt: skip
+LANES: tuple[Words, ...] = ({"lanes": "8"}, {"lanes": "4"}, {"lanes": "32"})
+# Numbered as ForestKind. The paper's have a thread for each row, whatever LANES say.
+FORESTS: tuple[Words, ...] = (
+    {"kind": "speculative", "forest": "SpeculativeForest<false>", "lanes": "1"},
+    {"kind": "speculative-with-roots", "forest": "SpeculativeForest<true>", "lanes": "1"},
+    {"kind": "claimed", "forest": "ClaimedForest<false>"},
+    {"kind": "claimed-with-roots", "forest": "ClaimedForest<true>"},
+    {"kind": "ordered", "forest": "OrderedForest"},
+)
+# Threads of a block. The tree variant has no registers for more, whatever LIMITS say.
+LIMITS: tuple[Words, ...] = ({"limit": "512", "wide": ""}, {"limit": "1024", "wide": "-wide"})
+SEARCHES: tuple[Words, ...] = tuple(
+    {**search, **cost}
+    for cost in COSTS
+    for search in (
+        {"search": "tree", "edges": "TightEdges", "limit": "512", "wide": ""},
+        {"search": "classical", "edges": "ClassicalEdges"},
+    )
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """A program, and the words it is compiled for."""
+
+    program: Program
+    words: Words
+
+    @property
+    def name(self) -> str:
+        """Variants of one name differ in how many threads share a row, and in nothing else."""
+        return self.program.title.format(**self.words)
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """What each macro stands for."""
+        return {macro: pattern.format(**self.words) for macro, pattern in self.program.macros.items()}
+
+    @property
+    def entries(self) -> dict[str, int]:
+        """Its entry points, and the most threads of a block of each."""
+        return {entry: int(threads.format(**self.words)) for entry, threads in self.program.entries.items()}
+
+    @property
+    def text(self) -> str:
+        """What a compiler is given. Definitions stand in it, for nvcc would split an option at each comma."""
+        lines = [f"#define {macro} {value}\n" for macro, value in self.definitions.items()]
+        return "".join(lines) + f"#include <{self.program.source}>\n"
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A source with entry points.
+
+    Attributes
+    ----------
+    source : str
+        A file of csrc.
+    entries : dict
+        Its entry points, and the most threads of a block of each: a number or a word of the table.
+    structs : tuple of str
+        What they take first, by value, or some only the first of it. Addresses and numbers follow.
+    macros : dict
+        What each stands for, by words of the table.
+    title : str
+        The name of a variant, by words of the table.
+    rows : tuple
+        Of words. A variant has a row of each; a later one overrides words of an earlier one.
+    workspace : str or None
+        The function of the extension that says how many bytes it works in.
+    """
+
+    source: str
+    entries: dict[str, str]
+    structs: tuple[str, ...]
+    macros: dict[str, str]
+    title: str
+    rows: tuple[tuple[Words, ...], ...]
+    workspace: str | None = None
+
+    @cached_property
+    def variants(self) -> tuple[Variant, ...]:
+        """All that may run."""
+        return self._different(product(*self.rows))
+
+    @cached_property
+    def compiled(self) -> tuple[Variant, ...]:
+        """One of each name: if it compiles, others do."""
+        names: dict[str, Variant] = {}
+        for variant in self.variants:
+            names.setdefault(variant.name, variant)
+        return tuple(names.values())
+
+    @cached_property
+    def each_once(self) -> tuple[Variant, ...]:
+        """As few as have every row of words."""
+        most = max(map(len, self.rows))
+        return self._different(tuple(rows[k % len(rows)] for rows in self.rows) for k in range(most))
+
+    def variant(self, **words: str) -> Variant:
+        """The one with these words."""
+        found = [variant for variant in self.variants if words.items() <= variant.words.items()]
+        if len(found) != 1:
+            raise LookupError(
+                f"{self.source}: expected words of one variant in gmatch/backends/catalogue.py, got {words}, of "
+                f"{len(found)}; add what is to run there"
+            )
+        return found[0]
+
+    def _different(self, chosen: Iterator[tuple[Words, ...]]) -> tuple[Variant, ...]:
+        merged = [{word: value for row in rows for word, value in row.items()} for rows in chosen]
+        return tuple(Variant(self, words) for k, words in enumerate(merged) if words not in merged[:k])
+
+
+MATCH = Program(
+    source="match.cu",
+    entries={"match_grid": "1024", "match_block": "1024", "inspect_grid": "1024"},
+    structs=("CsrEdges", "Task"),
+    macros={"EDGES": "CsrEdges<{offset}, {column}>", "FOREST": "{forest}", "ROW_LANES": "{lanes}"},
+    title="cardinality-{kind}{size}",
+    rows=(LANES, FORESTS, INDICES),
+    workspace="match_workspace_size",
+)
+ASSIGN = Program(
+    source="assign.cu",
+    entries={"assign_grid": "{limit}", "assign_block": "{limit}"},
+    structs=("DenseCosts", "AssignmentTask"),
+    macros={"COSTS": "DenseCosts<{cost}>", "EDGES": "{edges}<{cost}>", "BLOCK_LIMIT": "{limit}"},
+    title="{search}-{type}{wide}",
+    rows=(LIMITS, SEARCHES),
+    workspace="assignment_workspace_size",
+)
+ASSIGN_CORE = Program(
+    source="assign_core.cu",
+    entries={"assign_core_grid": "512"},
+    structs=("DenseCosts", "AssignmentTask"),
+    macros={"COSTS": "DenseCosts<{cost}>"},
+    title="core-{type}",
+    rows=(COSTS,),
+    workspace="core_workspace_size",
+)
+ASSIGN_BATCH = Program(
+    source="assign_batch.cu",
+    entries={"assign_batch": "512"},
+    structs=("Batch",),
+    macros={"COSTS": "Batch<{cost}>", "EDGES": "{edges}<{cost}>"},
+    title="{search}-batch-{type}",
+    rows=(SEARCHES,),
+    workspace="batch_workspace_size",
+)
+ASSIGN_SPARSE = Program(
+    source="assign_sparse.cu",
+    entries={"assign_sparse_grid": "512", "assign_sparse_block": "512"},
+    structs=("SparseCosts", "AssignmentTask"),
+    macros={"COSTS": "SparseCosts<{cost}, {offset}, {column}>", "ROW_LANES": "{lanes}"},
+    title="sparse-{type}{size}",
+    rows=(LANES, COSTS, INDICES),
+    workspace="sparse_assignment_workspace_size",
+)
+MUNKRES = Program(
+    source="munkres.cu",
+    entries=dict.fromkeys(
+        (
+            "munkres_grid", "munkres_start", "munkres_search", "munkres_find_least", "munkres_clear_lists",
+            "munkres_add_subtract", "munkres_compress", "munkres_add_subtract_compress", "munkres_sum_zeros",
+        ),
+        "1024",
+    ),
+    structs=("DenseCosts", "AssignmentTask"),
+    macros={"COSTS": "DenseCosts<{cost}>", "SLACK": "{slack}"},
+    title="munkres-{type}{wide}",
+    rows=(SLACKS,),
+    workspace="munkres_workspace_size",
+)  # fmt: skip
+INSPECT_COSTS = Program(
+    source="inspect_costs.cu",
+    entries={"inspect_costs_grid": "1024"},
+    structs=("Entries",),
+    macros={"COSTS": "Entries<{cost}>"},
+    title="inspection-{type}",
+    rows=(COSTS,),
+)
+ROWS = Program(
+    source="rows.cu",
+    entries={"count_unsorted_grid": "512", "find_entries_grid": "512"},
+    structs=("CsrEdges",),
+    macros={"EDGES": "CsrEdges<{offset}, {column}>", "ROW_LANES": "{lanes}"},
+    title="rows{size}",
+    rows=(LANES, INDICES),
+)
+PROGRAMS = (MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, MUNKRES, INSPECT_COSTS, ROWS)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where to write")
+    parser.add_argument("--each-once", action="store_true", help="as few as have each word of the table")
+    options = parser.parse_args()
+    for program in PROGRAMS:
+        for variant in program.each_once if options.each_once else program.compiled:
+            (options.folder / f"{variant.name}.cu").write_text(variant.text)
+            print(variant.name, program.source)
+
+
+if __name__ == "__main__":
+    main()

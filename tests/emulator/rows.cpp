@@ -1,0 +1,74 @@
+// rows.cpp: count_unsorted_grid and find_entries_grid, for one type of EDGES, with ROW_LANES threads for a row.
+#include <algorithm>
+#include <vector>
+
+#include "fuzz.h"
+
+struct Rows {
+  Vertex columns;
+  std::vector<Pointee<decltype(EDGES::offsets)>> offsets{0};
+  std::vector<Pointee<decltype(EDGES::columns)>> indices;
+
+  Vertex rows() const { return static_cast<Vertex>(offsets.size()) - 1; }
+  EDGES edges() const { return {rows(), columns, offsets.data(), indices.data()}; }
+};
+
+// Of any lengths, most of them sorted; an unsorted one may have a column twice.
+static Rows draw_rows(Random& random) {
+  constexpr int MOST_ROWS = 60, MOST_COLUMNS = 90;
+  Rows drawn{static_cast<Vertex>(1 + random() % MOST_COLUMNS)};
+  const int rows = random() % MOST_ROWS, one_in = 1 + random() % 8;
+  for (int row = 0; row < rows; ++row) {
+    const auto begin = drawn.indices.size();
+    for (Vertex column = 0; column < drawn.columns; ++column) {
+      if (random() % one_in == 0) drawn.indices.push_back(column);
+    }
+    if (random() % 8 == 0) std::shuffle(drawn.indices.begin() + begin, drawn.indices.end(), random);
+    if (random() % 16 == 0 && drawn.indices.size() > begin) drawn.indices.push_back(drawn.indices.back());
+    drawn.offsets.push_back(static_cast<Pointee<decltype(EDGES::offsets)>>(drawn.indices.size()));
+  }
+  return drawn;
+}
+
+static std::string count(Random& random, const Rows& rows) {
+  Count found = 0, unsorted = 0;
+  for (Vertex row = 0; row < rows.rows(); ++row) {
+    for (auto entry = rows.offsets[row] + 1; entry < rows.offsets[row + 1]; ++entry) {
+      unsorted += rows.indices[entry] <= rows.indices[entry - 1];
+    }
+  }
+  emulator::launch(draw_launch(random), [&] { count_unsorted_grid(rows.edges(), &found, arrivals); });
+  return found == unsorted ? "" : std::to_string(found) + " unsorted entries, not " + std::to_string(unsorted);
+}
+
+// Of entries with one column in one row any will do.
+static std::string find(Random& random, const Rows& rows) {
+  std::vector<Vertex> wanted(rows.rows());
+  for (Vertex& column : wanted) column = random() % 4 == 0 ? NONE : static_cast<Vertex>(random() % rows.columns);
+  std::vector<Count> places(rows.rows(), 77);
+  emulator::launch(draw_launch(random), [&] {
+    find_entries_grid(rows.edges(), wanted.data(), places.data(), arrivals);
+  });
+  for (Vertex row = 0; row < rows.rows(); ++row) {
+    const auto begin = rows.indices.begin() + rows.offsets[row], end = rows.indices.begin() + rows.offsets[row + 1];
+    const bool is_stored = std::find(begin, end, wanted[row]) != end, is_found = places[row] != NONE;
+    if (is_stored != is_found) return is_stored ? "a pair that is stored, and not found" : "a pair that is not stored";
+    if (!is_found) continue;
+    const bool is_of_row = rows.offsets[row] <= places[row] && places[row] < rows.offsets[row + 1];
+    if (!is_of_row || rows.indices[places[row]] != wanted[row]) return "the place of another pair";
+  }
+  return "";
+}
+
+int main(int argc, char** argv) {
+  return fuzz(argc, argv, 500, [](Random& random) {
+    const Rows rows = draw_rows(random);
+    emulator::instance += ": " + std::to_string(rows.rows()) + " x " + std::to_string(rows.columns) + ", " +
+                          std::to_string(rows.indices.size()) + " entries";
+    for (const auto look : {count, find}) {
+      const std::string wrong = look(random, rows);
+      if (!wrong.empty()) return wrong;
+    }
+    return std::string();
+  });
+}

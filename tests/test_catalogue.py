@@ -1,0 +1,207 @@
+"""The catalogue of programs: it is what the sources have, and all that compiles, emulates or launches them walks it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from gmatch import _native
+from gmatch.backends import catalogue, gpu
+from gmatch.backends.catalogue import PROGRAMS, Program
+from gmatch.methods import ForestKind
+
+ROOT = Path(__file__).parent.parent
+EVERY_PROGRAM = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.source)
+PARAMETERS = r"\s*\(([^)]*)\)"
+
+
+def text_of(source: str) -> str:
+    """Without comments, and with a line of each macro in one."""
+    text = re.sub(r"//.*", "", (gpu.CSRC / source).read_text())
+    return re.sub(r"\\\n", "", text)
+
+
+def entries_in(text: str) -> dict[str, tuple[str, list[str]]]:
+    """The entry points of a source, with their most threads of a block and the types of their parameters."""
+    found = re.findall(rf"^PROGRAM\((\w+), (\w+)\){PARAMETERS}", text, re.MULTILINE)
+    for macro, threads, parameters in re.findall(
+        rf"^#define (\w+)\(name, \.\.\.\)\s*PROGRAM\(name, (\w+)\){PARAMETERS}", text, re.MULTILINE
+    ):
+        found += [(name, threads, parameters) for name in re.findall(rf"^{macro}\((\w+),", text, re.MULTILINE)]
+    assert len({name for name, _, _ in found}) == len(found)
+    types = {name: [part.strip().rpartition(" ")[0] for part in given.split(",")] for name, _, given in found}
+    return {name: (threads, types[name]) for name, threads, _ in found}
+
+
+def test_every_entry_point_of_the_sources_is_listed_once() -> None:
+    in_sources = {path.name: list(entries_in(text_of(path.name))) for path in gpu.CSRC.rglob("*.cu")}
+    assert {program.source: list(program.entries) for program in PROGRAMS} == in_sources
+    assert len(PROGRAMS) == len(in_sources)
+    entries = [entry for program in PROGRAMS for entry in program.entries]
+    assert len(set(entries)) == len(entries) >= 20
+    for path in gpu.CSRC.rglob("*"):
+        if path.is_file() and path.suffix != ".cu":
+            text = path.read_text()
+            assert "__global__" not in text or path.name == "team.cuh", path
+            assert not re.search(r"^\s*PROGRAM\(", text, re.MULTILINE), path
+
+
+@EVERY_PROGRAM
+def test_entry_points_are_as_they_are_listed(program: Program) -> None:
+    entries = entries_in(text_of(program.source))
+    taken: set[str] = set()
+    for variant in program.variants:
+        macros = variant.definitions
+        for name, threads in variant.entries.items():
+            threads_of_source, types = entries[name]
+            assert int(macros.get(threads_of_source, threads_of_source)) == threads
+            structs = [
+                macros.get(each, each).partition("<")[0]
+                for each in types
+                if not each.endswith("*") and each not in ("Count", "int", "Dual", "COSTS::Dual")
+            ]
+            assert structs == list(program.structs[: len(structs)]) and structs, name
+            taken.update(structs)
+    assert taken == set(program.structs)
+
+
+@EVERY_PROGRAM
+def test_macros_that_a_source_asks_for_are_given(program: Program) -> None:
+    text = text_of(program.source)
+    own = {"PROGRAM", *re.findall(r"#define (\w+)", text)} | {"__VA_ARGS__"}
+    assert set(re.findall(r"\b[A-Z_]{2,}\b", text)) - own == set(program.macros)
+    header = (gpu.CSRC / program.source).read_text().partition("#include")[0]
+    vocabulary = set(re.findall(r"^    ([A-Z_]+)  ", str(catalogue.__doc__), re.MULTILINE))
+    for macro in program.macros:
+        assert macro in header and macro in vocabulary
+    for variant in program.variants:
+        assert variant.text.endswith(f"#include <{program.source}>\n")
+        assert all(f"#define {macro} {value}\n" in variant.text for macro, value in variant.definitions.items())
+        assert "{" not in variant.text and "{" not in variant.name
+
+
+def test_no_variant_is_listed_twice() -> None:
+    texts = [variant.text for program in PROGRAMS for variant in program.variants]
+    assert len(set(texts)) == len(texts) > 100
+    compiled = [variant.name for program in PROGRAMS for variant in program.compiled]
+    assert len(set(compiled)) == len(compiled) > 60
+
+
+@EVERY_PROGRAM
+def test_what_has_one_name_differs_in_lanes_alone(program: Program) -> None:
+    compiled = {variant.name: variant.definitions for variant in program.compiled}
+    for variant in program.variants:
+        assert variant.definitions | {"ROW_LANES": ""} == compiled[variant.name] | {"ROW_LANES": ""}
+
+
+@EVERY_PROGRAM
+def test_every_word_is_emulated(program: Program) -> None:
+    every_word = {word for variant in program.variants for word in variant.words.items()}
+    assert {word for variant in program.each_once for word in variant.words.items()} == every_word
+    texts = {variant.text for variant in program.variants}
+    assert {variant.text for variant in program.each_once} <= texts
+    assert len(program.each_once) == max(map(len, program.rows))
+
+
+def test_forests_are_numbered_as_their_kinds() -> None:
+    names = [words["kind"].replace("-", "_").upper() for words in catalogue.FORESTS]
+    assert names == [kind.name for kind in ForestKind] and list(ForestKind) == list(range(len(names)))
+
+
+def test_only_what_is_listed_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+
+    def compile_module(code: str, options: tuple[str, ...], **others: object) -> SimpleNamespace:
+        compiled.append(code)
+        return SimpleNamespace(get_function=lambda name: name)
+
+    monkeypatch.setattr(gpu, "cupy", SimpleNamespace(RawModule=compile_module))
+    compile_entry = gpu.entry_point.__wrapped__
+    words = {"cost": "float", "edges": "ClassicalEdges"}
+    assert compile_entry(catalogue.ASSIGN, "assign_grid", 0, **words, limit=1024) == "assign_grid"
+    assert compiled == [
+        "#define COSTS DenseCosts<float>\n#define EDGES ClassicalEdges<float>\n#define BLOCK_LIMIT 1024\n"
+        "#include <assign.cu>\n"
+    ]
+    for others in ({"limit": 256}, {"limit": 512, "cost": "half"}, {"edges": "TightEdges", "limit": 1024}, {}):
+        with pytest.raises(LookupError, match="expected words of one variant"):
+            compile_entry(catalogue.ASSIGN, "assign_grid", 0, **(words | others))
+
+
+# What a workspace is asked for, beside words.
+SIZES = {
+    "match.cu": (ForestKind.CLAIMED, 1, 500, 600, 3000),
+    "assign_sparse.cu": (500, 600),
+    "assign.cu": (500, 600, 1024),
+    "assign_batch.cu": (50, 60, 64),
+    "assign_core.cu": (500, 600, 1024),
+    "munkres.cu": (500, 600, 1024),
+}
+WORDS_OF_SIZES = {"match.cu": ("offset", "column"), "assign_sparse.cu": ("cost", "offset", "column"),
+                  "assign.cu": ("cost", "edges"), "assign_batch.cu": ("cost", "edges"), "assign_core.cu": ("cost",),
+                  "munkres.cu": ("cost",)}  # fmt: skip
+
+
+@EVERY_PROGRAM
+def test_the_extension_knows_the_workspace_of_every_variant(program: Program) -> None:
+    if program.workspace is None:
+        assert program.source not in SIZES
+        return
+    for variant in program.variants:
+        words = {word: variant.words[word] for word in WORDS_OF_SIZES[program.source]}
+        assert gpu.WORKSPACE_SIZES[program](*SIZES[program.source], **words) > 1000
+        for word in words:
+            with pytest.raises(ValueError, match="expected a type|expected types"):
+                gpu.WORKSPACE_SIZES[program](*SIZES[program.source], **(words | {word: "half"}))
+
+
+def test_all_workspaces_of_the_extension_are_listed() -> None:
+    functions = {name for name in dir(_native) if name.endswith("workspace_size")}
+    assert {program.workspace for program in PROGRAMS} - {None} == functions
+
+
+def lines_of(*arguments: str, folder: Path) -> list[list[str]]:
+    """What the catalogue prints alone: without gmatch, and without all that is installed."""
+    command = [sys.executable, "-I", "-S", str(ROOT / "gmatch/backends/catalogue.py"), *arguments, str(folder)]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [line.split() for line in output.splitlines()]
+
+
+@pytest.mark.parametrize("arguments", [(), ("--each-once",)])
+def test_it_writes_what_compilers_are_given(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    wanted = [variant for program in PROGRAMS for variant in (program.each_once if arguments else program.compiled)]
+    assert lines_of(*arguments, folder=tmp_path) == [[variant.name, variant.program.source] for variant in wanted]
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        f"{variant.name}.cu": variant.text for variant in wanted
+    }
+
+
+def test_ci_compiles_all_of_it(tmp_path: Path) -> None:
+    calls, folder = tmp_path / "calls", tmp_path / "work"
+    (tmp_path / "bin").mkdir()
+    folder.mkdir()
+    compiler = tmp_path / "bin" / "nvcc"
+    compiler.write_text(f'#!/bin/sh\nfor word; do case "$word" in *.cu) echo "$word" >> {calls};; esac; done\n')
+    compiler.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    command = [str(ROOT / ".ci" / "compile-for-gpus"), str(folder)]
+    subprocess.run(command, check=True, cwd=ROOT, capture_output=True, env=environment)
+    compiled = [Path(line).stem for line in calls.read_text().splitlines()]
+    assert sorted(compiled) == sorted(variant.name for program in PROGRAMS for variant in program.compiled)
+    compiler.write_text("#!/bin/sh\nexit 1\n")
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, env=environment).returncode != 0
+
+
+def test_the_emulator_launches_every_entry_point() -> None:
+    drivers = {path.stem: path.read_text() for path in (ROOT / "tests" / "emulator").glob("*.cpp")}
+    assert set(drivers) == {"emulator", *(Path(program.source).stem for program in PROGRAMS)}
+    for program in PROGRAMS:
+        for entry in program.entries:
+            assert re.search(rf"\b{entry}\b", re.sub(r"//.*", "", drivers[Path(program.source).stem])), entry
+    assert "catalogue.py --each-once" in (ROOT / "tests" / "emulator" / "run").read_text()

@@ -1,0 +1,177 @@
+"""What Python knows of structs, enums and arrays of csrc is what their sources say."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from struct import calcsize, unpack_from
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from gmatch import _native, methods, small
+from gmatch.assignment.lap import AssignmentStart
+from gmatch.backends import gpu
+from gmatch.backends.catalogue import PROGRAMS
+from gmatch.backends.layouts import BATCH_PROBLEM, Arrays, Layout, words_of
+from gmatch.cardinality.matching import Start
+from gmatch.methods import ForestKind
+
+ALL_SOURCES = "".join(path.read_text() for path in gpu.CSRC.rglob("*") if path.is_file())
+EVERY_STRUCT = pytest.mark.parametrize("name", _native.STRUCTS)
+# In the letters of Python's struct.
+CODES = {"Vertex": "i", "int": "i", "Count": "q", "bool": "?"}
+
+
+def body_of(struct: str) -> str:
+    """What stands between the braces of a struct, without comments."""
+    (body,) = re.findall(rf"^struct {struct} {{\n(.*?)^}};", ALL_SOURCES, re.MULTILINE | re.DOTALL)
+    return re.sub(r"//.*", "", body)
+
+
+def code_of(type_of_member: str, dual: str) -> str:
+    """Of a member that is no address and no struct."""
+    if f"MIRRORED_ENUM({type_of_member}," in ALL_SOURCES:
+        return "i"
+    return dual if type_of_member == "Dual" else CODES[type_of_member]
+
+
+def members_of(name: str) -> list[tuple[str, str]]:
+    """Names and codes, as the text of a struct declares them; those of a struct in it stand for that."""
+    struct, _, dual = name.partition("<")
+    body = body_of(struct)
+    members = []
+    for line in body.partition("FIELDS(")[0].splitlines():
+        declaration = re.fullmatch(r"(?:const |unsigned )?(\w+)(\W.*);", line.strip())
+        if declaration is None or declaration[1] in ("using", "static"):
+            continue
+        for part in declaration[2].split(","):
+            star, member, length = re.fullmatch(r" *(\*?) *(\w+)(?:\[(\w+)\])?", part).groups()
+            if star:
+                members.append((member, "P"))
+            elif f"struct {declaration[1]} {{" in ALL_SOURCES:
+                members += members_of(declaration[1])
+            else:
+                constant = re.search(rf"static constexpr int {length} = (\d+);", body)
+                code = code_of(declaration[1], "d" if dual == "double>" else "q")
+                members.append((member, (constant[1] if constant else length or "") + code))
+    return members
+
+
+@EVERY_STRUCT
+def test_fields_are_the_members_that_the_source_declares(name: str) -> None:
+    assert [(field, code) for field, code, _, _ in _native.STRUCTS[name]] == members_of(name)
+
+
+@EVERY_STRUCT
+def test_each_field_is_packed_where_it_lies(name: str) -> None:
+    layout = Layout(name)
+    fields = [(field, code, offset) for field, code, offset, _ in _native.STRUCTS[name]]
+    if any(len(code) > 1 for _, code, _ in fields):  # arrays: these are read, and never packed
+        return
+    for shuffled in (fields, fields[::-1]):  # in which order they are given does not matter
+        values = {field: number % 2 if code == "?" else number + 3 for number, (field, code, _) in enumerate(shuffled)}
+        packed = layout.pack(**values)
+        assert packed.shape == () and packed.nbytes == layout.size == layout.dtype.itemsize
+        for field, code, offset in fields:
+            assert unpack_from(code, packed.tobytes(), offset) == (values[field],), field
+        assert packed.view(layout.dtype).item() == tuple(values[field] for field in layout.names)
+
+
+@EVERY_STRUCT
+def test_members_that_are_missing_or_unknown_are_refused(name: str) -> None:
+    layout = Layout(name)
+    members = dict.fromkeys(layout.names, 0)
+    first = layout.names[0]
+    with pytest.raises(TypeError, match=first):
+        layout.pack(**{field: 0 for field in members if field != first})
+    with pytest.raises(TypeError, match="another"):
+        layout.pack(**members, another=0)
+    with pytest.raises(TypeError):
+        layout.pack(*members.values())
+
+
+@EVERY_STRUCT
+def test_swapped_members_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mirror that is not as its struct lies."""
+    fields = _native.STRUCTS[name]
+    for k in range(len(fields) - 1):
+        swapped = (*fields[:k], fields[k + 1], fields[k], *fields[k + 2 :])
+        monkeypatch.setitem(_native.STRUCTS, name, swapped)
+        with pytest.raises(ImportError, match=f"^{name}: expected fields at"):
+            Layout(name)
+        offset = (*fields[:k], (*fields[k][:2], fields[k][2] + 1, fields[k][3]), *fields[k + 1 :])
+        monkeypatch.setitem(_native.STRUCTS, name, offset)
+        with pytest.raises(ImportError, match=f"^{name}: expected fields at"):
+            Layout(name)
+
+
+def test_what_programs_take_by_value_is_mirrored() -> None:
+    wanted = {struct for program in PROGRAMS for struct in program.structs}
+    assert wanted <= {name.partition("<")[0] for name in _native.STRUCTS}
+    assert (gpu.REPORT_SIZE, gpu.CORE_REPORT_SIZE) == (17, 17 + 65)
+
+
+MIRRORED: dict[str, list[str]] = {
+    **{enum.__name__: [member.name.lower() for member in enum] for enum in (ForestKind, AssignmentStart)},
+    "Start": ["automatic" if start is Start.AUTO else start.name.lower() for start in Start],
+    "MunkresForm": list(get_args(methods.Form)),
+}
+
+
+@pytest.mark.parametrize("name", MIRRORED)
+def test_enums_are_numbered_as_in_the_source(name: str) -> None:
+    assert _native.ENUMS[name] == tuple((member, number) for number, member in enumerate(MIRRORED[name]))
+    kinds: dict[str, type[IntEnum]] = {"ForestKind": ForestKind, "AssignmentStart": AssignmentStart, "Start": Start}
+    if name in kinds:
+        assert [int(member) for member in kinds[name]] == list(range(len(MIRRORED[name])))
+
+
+def test_every_enum_of_the_extension_is_used_by_number_or_name() -> None:
+    assert set(_native.ENUMS) == {*MIRRORED, "CoreStep", "Storage"}
+    assert set(small.STORAGE) == {"rows", "columns", "coordinates"}
+
+
+SHAPES = [(0, 0), (1, 1), (3, 5), (5, 3), (7, 7), (0, 4), (2, 300)]
+
+
+@pytest.mark.parametrize("name", _native.ARRAYS)
+@pytest.mark.parametrize(("rows", "columns"), SHAPES)
+def test_arrays_lie_one_after_another(name: str, rows: int, columns: int) -> None:
+    arrays, sizes = Arrays(name), (1, min(rows, columns), rows, columns)
+    total = sum(bytes_of * size for bytes_of, size in zip(arrays.size, sizes, strict=True))
+    memory = bytearray(total)
+    views = [view(memory, rows, columns) for view in arrays.views.values()]
+    begins = [sum(map(int.__mul__, begin, sizes)) for begin in arrays.begins.values()]
+    ends = [begin + view.nbytes for begin, view in zip(begins, views, strict=True)]
+    assert begins == [0, *ends[:-1]] and ends[-1] == total
+    for number, view in enumerate(views):
+        view[...] = number + 1
+    for number, view in enumerate(views):
+        assert (view == number + 1).all()
+    for code, view in zip((code for _, code, _, _ in _native.ARRAYS[name][0]), views, strict=True):
+        assert view.itemsize == calcsize(code) and view.ctypes.data % view.itemsize == 0
+
+
+@pytest.mark.parametrize(("rows", "columns"), SHAPES)
+def test_pairs_of_small_calls_lie_where_they_are_looked_for(rows: int, columns: int) -> None:
+    """`small` asks for them without `Arrays`, whose functions take longer."""
+    for arrays in small.CELLS.values():
+        cells = bytearray(sum(map(int.__mul__, arrays.size, (1, min(rows, columns), rows, columns))))
+        places = ("pair_rows", "pair_columns", "pair_columns_32")
+        for number, place in enumerate(places):
+            arrays.views[place](cells, rows, columns)[...] = np.arange(min(rows, columns)) + 1000 * number
+        wanted = [arrays.views[place](cells, rows, columns).tolist() for place in places]
+        found = [*small._pair_indices(cells, (rows, columns)), small._pairs(cells, rows, columns, "d")[1]]
+        assert [array.tolist() for array in found] == wanted
+        assert small._pairs(cells, rows, columns, "d")[0].tolist() == wanted[0]
+
+
+def test_problems_of_a_batch_are_rows_of_words() -> None:
+    problems = np.zeros(3, BATCH_PROBLEM.dtype)
+    problems["num_columns"] = [4, 5, 6]
+    words = words_of(problems)
+    assert words.shape == (3, len(BATCH_PROBLEM.names)) and words.flags.c_contiguous
+    assert words[:, BATCH_PROBLEM.names.index("num_columns")].tolist() == [4, 5, 6]
+    assert words_of(problems[:0]).shape == (0, len(BATCH_PROBLEM.names))
