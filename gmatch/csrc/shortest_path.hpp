@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "dense_auction.hpp"
+#include "interrupt.hpp"
 #include "matching.cuh"
 #include "row_scan.hpp"
 
@@ -217,6 +218,7 @@ class ShortestPathSolver {
   const Entry* scan(Vertex row) {
     ++counters_.rows_scanned;
     counters_.entries_read += num_columns_;
+    poll_.spend(num_columns_);
     return rows_.entries(row);
   }
   typename Scan::LeastTwo find_least_two(const Entry* entries) const {
@@ -512,6 +514,7 @@ class ShortestPathSolver {
       reached.pop_back();
       ++counters_.rows_scanned;
       counters_.entries_read += num_columns_;
+      poll_.spend(num_columns_);
       for (Vertex j = 0; j < num_columns_; ++j) {
         if (predecessor_[j] != NONE || is_forbidden(costs_.at(row, j))) continue;
         predecessor_[j] = row;
@@ -531,6 +534,7 @@ class ShortestPathSolver {
   Vertex* const row_match_;
   Vertex* const col_match_;
   ShortestPathCounters& counters_;
+  Poll poll_;
   bool columns_may_stay_free_;
   const Vertex width_;                    // columns that scans read: num_columns, or some more
   std::unique_ptr<char[]> memory_;        // of what `carve` lists
