@@ -1,5 +1,5 @@
 // races.cpp: every forest, every start, both searches in turns, and the assignments, with many threads, under
-// ThreadSanitizer; and the ordered forest under schedules as odd as can be.
+// ThreadSanitizer; the ordered forest under schedules as odd as can be; and teams that fail or are interrupted.
 //
 //   g++ -std=c++17 -O1 -g -fsanitize=thread -pthread -I gmatch/csrc tests/races.cpp -o races && ./races
 //
@@ -15,6 +15,7 @@
 #include "core_assignment.cuh"
 #include "core_shortest_path.hpp"
 #include "graphs.h"
+#include "host_threads.hpp"
 #include "mixed.hpp"
 #include "munkres.cuh"
 #include "programs.cuh"
@@ -77,18 +78,102 @@ struct ShakenTeam : HostTeam {
   }
 };
 
-// Runs body(team) on a team of threads.
+// Runs body(team) on a team of threads that are all new.
 template <class Team = HostTeam, class Body>
 static void run_team(int threads, const Body& body) {
-  Barrier barrier(threads);
-  std::vector<std::thread> team;
-  for (int rank = 0; rank < threads; ++rank) {
-    team.emplace_back([&, rank] {
-      Team member(rank, threads, &barrier);
-      body(member);
+  std::thread([&] { run_on_host<Team>(threads, body); }).join();
+}
+
+// A team whose thread `rank` fails, at one of four places: all threads leave, and what it threw comes out.
+static void check_failure(int threads, int rank, int place) {
+  std::atomic<int> num_left{0};
+  struct Left {
+    std::atomic<int>& count;
+    ~Left() { ++count; }
+  };
+  const auto fail_at = [&](const HostTeam& team, int here) {
+    if (team.rank() == rank && place == here) throw std::bad_alloc();
+  };
+  bool failed = false;
+  try {
+    run_on_host(threads, [&](HostTeam& team) {
+      const Left left{num_left};
+      fail_at(team, 0);  // the others wait at a barrier, or come to it
+      team.sync();
+      if (place == 1) {
+        fail_at(team, 1);  // the others have a loop that does not end
+        while (true) team.each(threads, [](Count) {});
+      }
+      team.each_tile(2 * threads, [&](Count) { fail_at(team, 2); });
+      team.sync();
+      fail_at(team, 3);  // the others may have ended
+    });
+  } catch (const std::bad_alloc&) {
+    failed = true;
+  }
+  if (failed && num_left == threads) return;
+  std::printf("%d threads, rank %d fails at place %d: %d left, failed %d\n", threads, rank, place, num_left.load(), failed);
+  std::exit(1);
+}
+
+// A call that is interrupted while it runs.
+struct Interrupted {};
+static std::atomic<bool> is_interrupted{false};
+static bool ask() { return is_interrupted ? throw Interrupted() : true; }
+
+template <class Run>
+static void check_interrupt(const char* name, const Run& run) {
+  const Watched watched({nullptr, ask});
+  is_interrupted = false;
+  std::thread interrupter([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    is_interrupted = true;
+  });
+  bool ended = false;
+  try {
+    run();
+  } catch (const Interrupted&) {
+    ended = true;
+  }
+  interrupter.join();
+  if (ended) return;
+  std::printf("%s: not interrupted\n", name);
+  std::exit(1);
+}
+
+static void check_interrupts() {
+  for (const int threads : {1, 2, 8}) {
+    check_interrupt("each", [&] {
+      run_on_host(threads, [](HostTeam& team) {
+        while (true) team.each(100, [](Count) {});
+      });
+    });
+    check_interrupt("steps", [&] {
+      run_on_host(threads, [](HostTeam& team) {
+        while (true) {
+          team.each_tile(1, [](Count) {});
+          team.sync();
+        }
+      });
+    });
+    check_interrupt("bids", [&] {
+      run_on_host(threads, [](HostTeam& team) {
+        while (true) team.min_group(0);
+      });
     });
   }
-  for (std::thread& thread : team) thread.join();
+  // The thread that was called has ended, or waits.
+  check_interrupt("others", [] {
+    run_on_host(4, [](HostTeam& team) {
+      while (team.rank() > 0) team.each(100, [](Count) {});
+    });
+  });
+  check_interrupt("barrier", [] {
+    run_on_host(4, [](HostTeam& team) {
+      while (team.rank() == 1) team.each(100, [](Count) {});
+      team.sync();
+    });
+  });
 }
 
 using Edges = CsrEdges<int, int>;
@@ -399,6 +484,13 @@ static void check_sparse_assignment(std::mt19937& random, Vertex rows, Vertex co
 }
 
 int main() {
+  for (const int threads : {2, 3, 8}) {
+    for (const int rank : {0, 1, threads - 1}) {
+      for (const int place : {0, 1, 2, 3}) check_failure(threads, rank, place);
+    }
+  }
+  check_interrupts();
+  std::printf("failed and interrupted teams end\n");
   std::mt19937 random(1);
   int graphs = 0;
   for (const int largest : {12, 12, 12, 12, 12, 12, 12, 12, 60, 60, 300, 300, 1500}) {

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _native
 from ..arrays import entry_of_each_row
-from ..errors import BackendUnavailable, InvalidInput
+from ..errors import InvalidInput
 from ..methods import (
     JV,
     LAID_OUT,
@@ -84,16 +84,13 @@ def match(
     arrays = (
         graph.indptr, graph.indices, columns, row_match, col_match, reached.view(np.uint8), levels, augmentations, start
     )  # fmt: skip
-    try:
-        if isinstance(method, PothenFan):
-            team_size = 1
-            report = _native.match_pothen_fan(*arrays)
-        elif isinstance(method, Mixed):
-            report = _native.match_mixed(*arrays, team_size)
-        else:
-            report = _native.match(*arrays, method.forest, method.shortest_only, team_size)
-    except RuntimeError as error:
-        raise BackendUnavailable(str(error)) from None
+    if isinstance(method, PothenFan):
+        team_size = 1
+        report = _native.match_pothen_fan(*arrays)
+    elif isinstance(method, Mixed):
+        report = _native.match_mixed(*arrays, team_size)
+    else:
+        report = _native.match(*arrays, method.forest, method.shortest_only, team_size)
     return row_match, col_match, reached, counters_by_name(report, journal, "host", team_size)
 
 
@@ -148,25 +145,21 @@ def assign(
             counters["trace"] = steps_by_name(counters["trace"])
         return row_match, col_match, u, v, counters | {"team": "host", "threads": team_size}
     levels, augmentations = journal = np.empty((2, journal_length(method, rows)), np.int32)
-    try:
-        if isinstance(method, Core):
-            report = _native.assign_by_core(
-                costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
-                has_duals, costs.dual_spread(), team_size,
-            )  # fmt: skip
-        elif isinstance(method, Munkres):
-            report = _native.assign_by_slacks(
-                costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
-                has_duals, method.rung, np.empty(rows * columns, costs.slack_type()), team_size,
-            )  # fmt: skip
-        else:
-            report = _native.assign_by_search(
-                costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
-                has_duals, isinstance(method, Classical), isinstance(method, Tree) and method.paths == "many",
-                team_size,
-            )  # fmt: skip
-    except RuntimeError as error:
-        raise BackendUnavailable(str(error)) from None
+    if isinstance(method, Core):
+        report = _native.assign_by_core(
+            costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
+            has_duals, costs.dual_spread(), team_size,
+        )  # fmt: skip
+    elif isinstance(method, Munkres):
+        report = _native.assign_by_slacks(
+            costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
+            has_duals, method.rung, np.empty(rows * columns, costs.slack_type()), team_size,
+        )  # fmt: skip
+    else:
+        report = _native.assign_by_search(
+            costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
+            has_duals, isinstance(method, Classical), isinstance(method, Tree) and method.paths == "many", team_size,
+        )  # fmt: skip
     counters = counters_of_assignment(report, journal_of(method, journal), "host", team_size)
     return row_match, col_match, u, v, counters
 
@@ -244,13 +237,10 @@ def assign_sparse(
         return row_match, col_match, u, v, counters | {"team": "host", "threads": 1}
     team_size = 1 if threads is None else thread_count(threads, 0)
     levels, augmentations = journal = np.empty((2, rows + 1), np.int32)
-    try:
-        report = _native.assign_sparse_tree(
-            *arrays, row_match, col_match, u, v, levels, augmentations, start, has_duals,
-            isinstance(method, Tree) and method.paths == "many", costs.dual_spread(), team_size,
-        )  # fmt: skip
-    except RuntimeError as error:
-        raise BackendUnavailable(str(error)) from None
+    report = _native.assign_sparse_tree(
+        *arrays, row_match, col_match, u, v, levels, augmentations, start, has_duals,
+        isinstance(method, Tree) and method.paths == "many", costs.dual_spread(), team_size,
+    )  # fmt: skip
     counters = counters_of_assignment(report, journal, "host", team_size)
     return row_match, col_match, u, v, counters
 

@@ -11,11 +11,9 @@
 //
 // Volgenant, "Linear and semi-assignment problems: a core oriented approach", Computers & Operations Research 23 (1996).
 #pragma once
-#include <system_error>
-#include <thread>
-
 #include "core_sample.hpp"
 #include "core_trace.cuh"
+#include "host_threads.hpp"
 #include "shortest_path.hpp"
 #include "steps.cuh"
 #include "sparse_shortest_path.hpp"
@@ -201,6 +199,7 @@ class PricedRows {
     std::vector<Dual> costs;      // the same
     std::vector<Vertex> picked;   // [num_columns + 1] columns of the row that is being priced
     Count scans = 0;
+    Poll poll;
     bool gives_up = false;
 
     explicit Pile(const DenseCosts<Cost>& given) : rows{given}, picked(given.num_columns + 1) {}
@@ -227,19 +226,11 @@ class PricedRows {
       piles[share].columns.reserve(static_cast<std::size_t>(first_row(share + 1) - first_row(share)) * DEPTHS[0].room);
       piles[share].costs.reserve(piles[share].columns.capacity());
     }
-    const auto price = [&](int share) { price_share(piles[share], first_row(share), first_row(share + 1)); };
-    std::vector<std::thread> others;
-    others.reserve(threads_);
-    int share = 1;
-    try {
-      for (; share < threads_; ++share) others.emplace_back(price, share);
-    } catch (const std::system_error&) {  // no more threads: this one does the rest
-    }
-    price(0);
-    for (; share < threads_; ++share) price(share);
-    for (std::thread& thread : others) thread.join();
-
-    for (share = 0; share < threads_; ++share) {
+    run_on_host(threads_, [&](HostTeam& team) {
+      const int share = team.rank();
+      price_share(piles[share], first_row(share), first_row(share + 1));
+    });
+    for (int share = 0; share < threads_; ++share) {
       const Count offset = known();
       for (Vertex row = first_row(share); row < first_row(share + 1); ++row) {
         about_[row].begin += offset;
@@ -271,6 +262,7 @@ class PricedRows {
     if constexpr (PRICED) v = v_.data();
     const Entry* entries = pile.rows.entries(row);
     ++pile.scans;
+    pile.poll.spend(num_columns);
 
     About& about = about_[row];
     const Work most = about.depth < WHOLE ? find_most<Work, PRICED>(entries, v, DEPTHS[about.depth]) : FAR<Work>;

@@ -57,6 +57,7 @@ class DenseAuction {
   auto scan(Vertex row) {
     ++counters_.rows_scanned;
     counters_.entries_read += size_;
+    poll_.spend(size_);
     return rows_.entries(row);
   }
   int typical_exponent() const { return static_cast<int>(exponents_ / rows_with_spread_); }
@@ -84,6 +85,7 @@ class DenseAuction {
   Rows& rows_;
   const Vertex size_;
   Counters& counters_;
+  Poll poll_;
   std::vector<double> v_;  // [size]
   SerialAuction<DenseAuction> auction_;
   double lowest_cost_ = FAR, highest_cost_ = -FAR, highest_ = 0;

@@ -164,16 +164,17 @@ struct CheapMatching {
   template <class Team>
   DEVICE void fit_one_by_one(const Team& team) const {
     clear_matching(team, matching);
-    for (Vertex row = 0; row < matching.num_rows; ++row) {
+    team.each_group(matching.num_rows, [&](Count i) {
+      const Vertex row = static_cast<Vertex>(i);
       const auto range = edges.columns_of(row);
       const Count degree = range.end - range.begin;
       auto edge = range.begin;
       const auto end = range.begin + static_cast<decltype(edge)>(degree < MOST_TRIES ? degree : MOST_TRIES);
       while (edge < end && matching.col_match[edges.column(edge)] != NONE) ++edge;
-      if (edge == end) continue;
+      if (edge == end) return;
       matching.row_match[row] = edges.column(edge);
       matching.col_match[edges.column(edge)] = row;
-    }
+    });
   }
 
   // Finds a column for a row, then for the row that it displaced, and so on. (A row whose turn is nobody's is left out:

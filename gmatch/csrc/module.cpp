@@ -35,10 +35,23 @@ void define_mirror(nb::module_& m) {
   mirror::add_enum<CoreStep>(m, "CoreStep");
 }
 
+// gmatch's own error, which the system's has caused.
+void raise_too_few_threads(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const TooFewThreads& error) {
+    const nb::object raised = nb::module_::import_("gmatch.errors").attr("BackendUnavailable")(error.what());
+    nb::object cause = nb::handle(PyExc_OSError)(error.code.value(), error.code.message().c_str());
+    PyException_SetCause(raised.ptr(), cause.release().ptr());
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
+  }
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
   define_mirror(m);
+  nb::register_exception_translator(raise_too_few_threads);
   define_magnitudes(m);
   define_matching(m);
   define_search(m);

@@ -3,16 +3,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -21,6 +17,7 @@
 #endif
 
 #include "assignment.cuh"
+#include "host_threads.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -35,57 +32,25 @@ void define_sparse_assignment(nb::module_& m);
 template <class T>
 using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Holds the threads of a team back until all of them have started, so that none waits at a barrier for one that never
-// comes.
-class Gate {
+// Others may run Python while this exists. If this is the main thread, it lets Python handle signals from time to time; what a
+// handler raises, as KeyboardInterrupt, ends the call.
+class OthersMayRun {
  public:
-  void open(bool go) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      open_ = true;
-      go_ = go;
-    }
-    opened_.notify_all();
-  }
-  bool pass() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    opened_.wait(lock, [this] { return open_; });
-    return go_;
-  }
+  OthersMayRun() : watched_({nullptr, handle_signals}) {}
 
  private:
-  std::mutex mutex_;
-  std::condition_variable opened_;
-  bool open_ = false, go_ = false;
-};
-
-// Runs program(team) on a team of `size` threads, this one among them.
-template <class Program>
-void run_on_host(int size, const Program& program) {
-  Barrier barrier(size);
-  const auto run_rank = [&](int rank) {
-    HostTeam team(rank, size, &barrier);
-    program(team);
-  };
-  Gate gate;
-  std::vector<std::thread> others;
-  others.reserve(size - 1);
-  try {
-    for (int rank = 1; rank < size; ++rank) {
-      others.emplace_back([&, rank] {
-        if (gate.pass()) run_rank(rank);
-      });
-    }
-  } catch (const std::system_error&) {
-    gate.open(false);
-    for (std::thread& thread : others) thread.join();
-    throw std::runtime_error("expected to start " + std::to_string(size) + " threads, but the system started only " +
-                             std::to_string(others.size() + 1) + "; ask for fewer with threads=");
+  static bool handle_signals() {
+    const nb::gil_scoped_acquire acquired;
+    const nb::object main_thread = nb::module_::import_("threading").attr("main_thread")();
+    // Python handles none in other threads.
+    if (nb::cast<unsigned long>(main_thread.attr("ident")) != PyThread_get_thread_ident()) return false;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return true;
   }
-  gate.open(true);
-  run_rank(0);
-  for (std::thread& thread : others) thread.join();
-}
+
+  const nb::gil_scoped_release released_;
+  const Watched watched_;
+};
 
 // A struct of Counts and nothing else.
 template <class Counts>
@@ -133,7 +98,7 @@ class Call {
   template <class Program>
   nb::tuple run(Count bytes, int threads, const Program& program) {
     {
-      const nb::gil_scoped_release release;
+      const OthersMayRun others_may_run;
       const auto workspace = in_large_pages(bytes);
       task.workspace = workspace.get();
       run_on_host(threads, program);

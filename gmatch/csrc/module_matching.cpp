@@ -132,7 +132,7 @@ nb::tuple inspect(Array<const Offset> offsets, Array<const Column> columns, int 
                                        columns.data()};
   Inspection seen{};
   {
-    const nb::gil_scoped_release release;
+    const OthersMayRun others_may_run;
     run_on_host(threads, [&](HostTeam& team) { inspect_graph(team, edges, columns.shape(0), seen); });
   }
   return nb::make_tuple(seen.falling_offsets, seen.first_offset, seen.last_offset, seen.bad_columns);

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include <exception>
 #include <limits>
 #include <optional>
 
@@ -23,17 +22,19 @@ namespace {
 
 // Integer costs too far from zero for the marks of the serial method, moved to where the least of them is zero.
 struct MovedCosts {
-  std::vector<Count> entries;
+  const std::unique_ptr<Count[]> entries;
   DenseCosts<Count> costs;
   Count offset;
 
   MovedCosts(const DenseCosts<Count>& from, Count least)
-      : entries(static_cast<std::size_t>(from.num_rows) * from.num_columns), costs(from), offset(least) {
-    Count* entry = entries.data();
+      : entries(new Count[static_cast<std::size_t>(from.num_rows) * from.num_columns]), costs(from), offset(least) {
+    Count* entry = entries.get();
+    Poll poll;
     for (Vertex row = 0; row < from.num_rows; ++row) {
       for (Vertex column = 0; column < from.num_columns; ++column) *entry++ = from.at(row, column) - offset;
+      poll.spend(from.num_columns);
     }
-    costs = {from.num_rows, from.num_columns, entries.data(), from.num_columns, 1, false, from.infinite()};
+    costs = {from.num_rows, from.num_columns, entries.get(), from.num_columns, 1, false, from.infinite()};
   }
 };
 
@@ -64,7 +65,7 @@ nb::dict assign_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
   {
-    const nb::gil_scoped_release release;
+    const OthersMayRun others_may_run;
     size = solve_serially(problem, {least_cost, greatest_cost, has_duals},
                           {u.data(), v.data(), row_match.data(), col_match.data()}, counted);
   }
@@ -84,7 +85,7 @@ nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
   Count now = clock.nanoseconds();
   bool gave_up;
   {
-    const nb::gil_scoped_release release;
+    const OthersMayRun others_may_run;
     const ShortestPathResult<typename DenseCosts<Cost>::Dual> result{u.data(), v.data(), row_match.data(),
                                                                      col_match.data()};
     size = solve_by_core(problem, has_duals, threads, result, counted);
@@ -433,7 +434,7 @@ Count* first_of(nb::handle cells) { return reinterpret_cast<Count*>(PyByteArray_
 template <class Cost>
 nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call) {
   nb::object cells = new_cells(given.shape[0], given.shape[1]);
-  std::optional<nb::gil_scoped_release> others_may_run;
+  std::optional<OthersMayRun> others_may_run;
   if (given.fewer() > VERY_SMALL_SIDE) others_may_run.emplace();
   const bool solved = solve_small(given, call, first_of(cells));
   others_may_run.reset();
@@ -652,7 +653,7 @@ SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCa
   StoredMatrix<Cost, Index> stored{lines,           places,          nullptr,           nullptr, second.data<Index>(),
                                    second.stride(), data.data<Cost>(), length};
   (compressed ? stored.offsets : stored.lines) = first.data<Index>();
-  std::optional<nb::gil_scoped_release> others_may_run;
+  std::optional<OthersMayRun> others_may_run;
   if (std::min(lines, places) > VERY_SMALL_SIDE) others_may_run.emplace();
   return SmallSparseSolver<Cost>(call, cells).solve(stored);
 }
@@ -785,23 +786,17 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
     report.search_ns = lap(clock, now);
   };
   {
-    const nb::gil_scoped_release release;
+    const OthersMayRun others_may_run;
     std::atomic<int> next{0};
-    std::exception_ptr error;  // must not leave its thread
-    std::mutex mutex;
     run_on_host(threads, [&](HostTeam&) {
-      try {
-        for (int p = next++; p < batch.num_problems; p = next++) {
-          if (method == "jv") solve_serially_in_batch(p);
-          else if (method == "classical") solve_by_search(p, ClassicalEdges<Cost>{});
-          else solve_by_search(p, TightEdges<Cost>{});
-        }
-      } catch (...) {
-        const std::lock_guard<std::mutex> lock(mutex);
-        error = std::current_exception();
+      Poll poll;
+      for (int p = next++; p < batch.num_problems; p = next++) {
+        poll.spend(batch.problem(p).num_rows * batch.problem(p).num_columns);
+        if (method == "jv") solve_serially_in_batch(p);
+        else if (method == "classical") solve_by_search(p, ClassicalEdges<Cost>{});
+        else solve_by_search(p, TightEdges<Cost>{});
       }
     });
-    if (error) std::rethrow_exception(error);
   }
   nb::list answers;
   for (const Report& report : reports) answers.append(to_tuple(report));
@@ -812,23 +807,27 @@ template <class Cost>
 nb::tuple inspect_costs(CostMatrix<Cost> costs, int threads) {
   std::vector<CostRange<Cost>> ranges(threads, empty_range<Cost>());
   {
-    const nb::gil_scoped_release release;
-    // Along the rows as they lie in memory; a matrix in one piece is one long row, cut into pieces that are worth a call.
-    constexpr Count PIECE = 1 << 16;
+    const OthersMayRun others_may_run;
+    // Along the rows as they lie in memory, in tiles that are worth a call; a matrix in one piece is one long row.
+    constexpr Count TILE = 1 << 16;
     // A row that NumPy made of a list has no stride.
     const bool by_columns = costs.shape(0) > 1 && std::abs(costs.stride(0)) < std::abs(costs.stride(1));
     const int row = by_columns ? 1 : 0, column = 1 - row;
-    Count rows = costs.shape(row), columns = costs.shape(column), row_stride = costs.stride(row), last = columns;
-    if (costs.stride(column) == 1 && (rows == 1 || row_stride == columns)) {
-      const Count entries = rows * columns;
-      columns = row_stride = PIECE;
-      rows = (entries + PIECE - 1) / PIECE;
-      last = entries - (rows - 1) * PIECE;
+    Count rows = costs.shape(row), columns = costs.shape(column);
+    if (costs.stride(column) == 1 && costs.stride(row) == columns) {
+      columns *= rows;
+      rows = 1;
     }
+    const Count rows_of_tile = std::max<Count>(1, TILE / std::max<Count>(1, columns));
+    const Count row_tiles = (rows + rows_of_tile - 1) / rows_of_tile, column_tiles = (columns + TILE - 1) / TILE;
     run_on_host(threads, [&](HostTeam& team) {
       CostRange<Cost> range = empty_range<Cost>();
-      team.each_tile(rows, [&](Count i) {
-        add_row(range, costs.data() + i * row_stride, i == rows - 1 ? last : columns, costs.stride(column));
+      team.each_tile(row_tiles * column_tiles, [&](Count i) {
+        const Count first_row = i / column_tiles * rows_of_tile, first = i % column_tiles * TILE;
+        for (Count k = first_row; k < std::min(rows, first_row + rows_of_tile); ++k) {
+          add_row(range, costs.data() + k * costs.stride(row) + first * costs.stride(column),
+                  std::min(TILE, columns - first), costs.stride(column));
+        }
       });
       ranges[team.rank()] = range;
     });

@@ -19,14 +19,16 @@ CsrEdges<Offset, Column> edges_of(const Array<const Offset>& offsets, const Arra
 // Whether a row has two entries in one column. The arrays are trusted.
 template <class Offset, class Column>
 bool has_duplicates(Array<const Offset> offsets, Array<const Column> columns, int num_columns) {
-  const nb::gil_scoped_release release;
+  const OthersMayRun others_may_run;
   const auto edges = edges_of(offsets, columns, num_columns);
   HostTeam team(0, 1, nullptr);
   Count num_unsorted = 0;
   count_unsorted(team, edges, &num_unsorted);
   if (num_unsorted == 0) return false;
   std::vector<Vertex> last_row(num_columns, NONE);
+  Poll poll;
   for (Vertex row = 0; row < edges.num_rows; ++row) {
+    poll.spend(edges.end(row) - edges.begin(row));
     for (Offset edge = edges.begin(row); edge < edges.end(row); ++edge) {
       Vertex& last = last_row[edges.column(edge)];
       if (last == row) return true;
@@ -39,7 +41,7 @@ bool has_duplicates(Array<const Offset> offsets, Array<const Column> columns, in
 template <class Offset, class Column>
 void find_entries_of_pairs(Array<const Offset> offsets, Array<const Column> columns, int num_columns,
                            Array<const Vertex> row_match, Array<Count> positions) {
-  const nb::gil_scoped_release release;
+  const OthersMayRun others_may_run;
   HostTeam team(0, 1, nullptr);
   find_entries(team, edges_of(offsets, columns, num_columns), row_match.data(), positions.data());
 }
@@ -62,7 +64,7 @@ nb::dict assign_sparse_jv(Array<const Offset> offsets, Array<const Column> colum
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
   {
-    const nb::gil_scoped_release release;
+    const OthersMayRun others_may_run;
     SparseShortestPathSolver<Costs> solver(problem, counted);
     size = solver.solve(has_duals, row_match.data(), col_match.data(), u.data(), v.data());
   }
@@ -79,7 +81,7 @@ StoredMatrix<Cost, Column, Offset> stored_matrix(const Array<const Offset>& offs
 // Whether the entries lie in memory as those of a dense matrix do.
 template <class Offset, class Column, class Cost>
 bool lies_dense(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs, int num_columns) {
-  const nb::gil_scoped_release release;
+  const OthersMayRun others_may_run;
   return stored_matrix(offsets, columns, costs, num_columns).is_dense();
 }
 
@@ -89,7 +91,7 @@ template <class Offset, class Column, class Cost, class Entry>
 bool lay_out_sparse(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
                     nb::ndarray<Entry, nb::ndim<2>, nb::c_contig, nb::device::cpu> to, Entry missing) {
   if (to.shape(0) + 1 != offsets.shape(0)) return false;
-  const nb::gil_scoped_release release;
+  const OthersMayRun others_may_run;
   const auto stored = stored_matrix(offsets, columns, costs, static_cast<int>(to.shape(1)));
   return lay_out(stored, false, missing, to.data()) != Found::NO_MATRIX;
 }

@@ -21,6 +21,7 @@
 // implementation, and analysis of maximum transversal algorithms", ACM TOMS 38 (2011), PFP+.
 #pragma once
 #include "csr_edges.cuh"
+#include "interrupt.hpp"
 #include "matching.cuh"
 #include "phases.cuh"
 #include "programs.cuh"
@@ -83,6 +84,7 @@ class PothenFan {
   bool reached(Vertex column) const { return visit_[column] == DEAD; }
 
  private:
+  static constexpr Count OF_ROW = 16;  // spent to enter it, beside its entries
   // What visit_ holds of a column: the number of the search that visited it last, or one of these.
   static constexpr Vertex NEVER = 0, DEAD = LAST_VERTEX;
 
@@ -140,6 +142,7 @@ class PothenFan {
     if (step_ > 0) place = {row, NONE, begin, end};
     else place = {row, NONE, end - 1, begin - 1};
     if (path_size_ > deepest_) deepest_ = path_size_;
+    poll_.spend(OF_ROW + (end - begin));
     return place;
   }
 
@@ -207,6 +210,7 @@ class PothenFan {
   bool was_cut_ = false;                  // did the budget end this phase?
   bool met_others_ = false;               // did this search see a column that another one of this phase had visited?
   Count inspected_ = 0, budget_ = NO_BUDGET;
+  Poll poll_;
 };
 
 // Maximum cardinality matching: a start, the searches, and the proof. For a team of one.

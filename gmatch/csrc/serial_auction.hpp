@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "team.cuh"
 
 // What a row finds best: the two least of cost - v, and the column of the least, or NONE if it is not to bid.

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "dense_auction.hpp"
+#include "interrupt.hpp"
 #include "matching.cuh"
 #include "row_scan.hpp"
 
@@ -207,6 +208,7 @@ class ShortestPathSolver {
   const Entry* scan(Vertex row) {
     ++counters_.rows_scanned;
     counters_.entries_read += num_columns_;
+    poll_.spend(num_columns_);
     return rows_.entries(row);
   }
   typename Scan::LeastTwo find_least_two(const Entry* entries) const {
@@ -459,6 +461,7 @@ class ShortestPathSolver {
   Vertex* const row_match_;
   Vertex* const col_match_;
   ShortestPathCounters& counters_;
+  Poll poll_;
   bool columns_may_stay_free_;
   const Vertex width_;                    // columns that scans read: num_columns, or some more
   std::unique_ptr<char[]> memory_;        // of what `carve` lists

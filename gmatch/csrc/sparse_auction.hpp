@@ -49,6 +49,7 @@ class SparseAuction {
     const Count begin = costs_.begin(row), end = costs_.end(row);
     ++counters_.rows_scanned;
     counters_.entries_read += end - begin;
+    poll_.spend(end - begin);
     for (Count edge = begin; edge < end; ++edge) {
       const Vertex column = costs_.column(edge);
       const double here = at(edge) - v[column];
@@ -111,6 +112,7 @@ class SparseAuction {
       double& v = v_[costs_.column(edge)];
       v = std::min(v, at(edge));
       look_at(edge);
+      poll_.spend(1);
     }
     std::replace(v_.begin(), v_.end(), FAR, lowest_);  // of columns that no row may have
   }
@@ -118,6 +120,7 @@ class SparseAuction {
   void start_from_zero() {
     std::fill(v_.begin(), v_.end(), 0);
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
+      poll_.spend(costs_.end(row) - costs_.begin(row));
       for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
         if (!(at(edge) < FAR)) continue;
         look_at(edge);
@@ -144,6 +147,7 @@ class SparseAuction {
 
   const Costs& costs_;
   Counters& counters_;
+  Poll poll_;
   std::vector<double> v_;  // [num_columns]
   double lowest_ = FAR, highest_ = -FAR;
   int places_ = 0;  // see rounded_down

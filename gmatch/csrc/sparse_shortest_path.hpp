@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "sparse_auction.hpp"
 #include "sparse_costs.cuh"
 
@@ -113,6 +114,7 @@ class SparseShortestPathSolver {
   void count_scan(Vertex row) {
     ++counters_.rows_scanned;
     counters_.entries_read += costs_.end(row) - costs_.begin(row);
+    poll_.spend(costs_.end(row) - costs_.begin(row));
   }
   Dual dual_of_matched(Vertex row) const {
     return pairs_[row].cost - columns_[pairs_[row].column].v;
@@ -478,6 +480,7 @@ class SparseShortestPathSolver {
       if (nearest.distance > bound_) return NONE;
       std::pop_heap(heap_.begin(), heap_.end());
       heap_.pop_back();
+      poll_.spend(1);
       // Else the column was reached on a shorter way later.
       if (nearest.column < 0) {
         if constexpr (!KnowsAll<Costs>::value) {
@@ -521,6 +524,7 @@ class SparseShortestPathSolver {
   const Dual FAR = Costs::infinite();
   Costs& costs_;
   SparseShortestPathCounters& counters_;
+  Poll poll_;
   const bool columns_may_stay_free_;
   std::vector<Column> columns_;       // [num_columns]
   std::vector<Pair> pairs_;           // [num_rows]

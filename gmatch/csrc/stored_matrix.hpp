@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dense_costs.cuh"
+#include "interrupt.hpp"
 
 template <class T>
 inline T read_once(const T* from) {
@@ -40,8 +41,10 @@ struct StoredMatrix {
     if (length < Count{num_lines} * num_places || stride != 1) return false;
     if (offsets != nullptr && offsets[0] != 0) return false;
     bool in_order = true;
+    Poll poll;
     for (Vertex line = 0; line < num_lines && in_order; ++line) {
       const Count begin = Count{line} * num_places;
+      poll.spend(num_places);
       if (offsets != nullptr) in_order = offsets[line + 1] == begin + num_places;
       Index differing = 0;
       for (Vertex place = 0; place < num_places; ++place) differing |= places[begin + place] ^ place;
@@ -61,7 +64,9 @@ struct StoredMatrix {
     Count begin = read_once(offsets);
     if (begin != 0) return Found::NO_MATRIX;
     bool in_order = true;
+    Poll poll;
     for (Vertex line = 0; line < num_lines; ++line) {
+      poll.spend(num_places);
       const Count end = read_once(offsets + line + 1);
       if (end < begin || end > length) return Found::NO_MATRIX;
       begin_line(line);

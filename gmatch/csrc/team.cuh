@@ -403,6 +403,8 @@ using BlockTeam = DeviceTeam<LANES, Scope::block>;
 #include <cmath>
 #include <thread>
 
+#include "interrupt.hpp"
+
 #define DEVICE inline
 #define DEVICE_APART inline
 #define NOT_UNROLLED
@@ -417,7 +419,8 @@ using std::floor;
 using std::ilogb;
 using std::ldexp;
 
-// Spins a moment, then yields: on shared cores a barrier that only spins takes seconds.
+// Spins a moment, then yields: on shared cores a barrier that only spins takes seconds. A thread that yields looks around: what
+// it waits for may never come.
 class Barrier {
  public:
   explicit Barrier(int size) : size_(size) {}
@@ -432,7 +435,9 @@ class Barrier {
       generation_.fetch_add(1, std::memory_order_release);
     } else {
       for (int spins = 0; generation_.load(std::memory_order_acquire) == generation; ++spins) {
-        if (spins > SPINS) std::this_thread::yield();
+        if (spins <= SPINS) continue;
+        std::this_thread::yield();
+        look_around();
       }
     }
     return found.load(std::memory_order_relaxed);
@@ -447,6 +452,9 @@ class Barrier {
 };
 
 // A team of one pays for no atomic: the branch on alone() is free, a locked instruction is not.
+//
+// Its threads can be stopped wherever they share out work, at barriers, and after a row, where a group puts together what its
+// lanes have found.
 class [[nodiscard]] HostTeam {
  public:
   HostTeam(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
@@ -462,26 +470,18 @@ class [[nodiscard]] HostTeam {
   int lane() const { return 0; }
   int lanes() const { return 1; }
   void sync() const { any(false); }
-  bool any(bool yes) const { return alone() ? yes : barrier_->wait(yes); }
-
-  // Chunks keep neighbours in one cache, and leave steps with little to do to one thread.
-  template <class Body>
-  void each(Count n, Body body) const {
-    constexpr Count CHUNK = SMALL_STEP;
-    if (alone()) {
-      for (Count i = 0; i < n; ++i) body(i);
-      return;
-    }
-    const Count chunk = n < 32 * CHUNK * size_ ? CHUNK : 8 * CHUNK;  // what a thread looks ahead to is mostly its own
-    for (Count begin = rank_ * chunk; begin < n; begin += size_ * chunk) {
-      const Count end = begin + chunk < n ? begin + chunk : n;
-      for (Count i = begin; i < end; ++i) body(i);
-    }
+  bool any(bool yes) const {
+    if (alone()) return yes;
+    poll_.spend(OF_BARRIER);
+    return barrier_->wait(yes);
   }
+
+  template <class Body>
+  void each(Count n, Body body) const { each_in_chunks<OF_ITEM>(n, body); }
   template <class Body>
   void each_in_turn(Count n, Body body) const { each(n, body); }
   template <class Body>
-  void each_group(Count n, Body body) const { each(n, body); }
+  void each_group(Count n, Body body) const { each_in_chunks<OF_ROW>(n, body); }
   template <class Body>
   void each_group_apart(Count n, Body body) const { each_group(n, body); }
   template <class Note, class Choose, class Body>
@@ -493,7 +493,10 @@ class [[nodiscard]] HostTeam {
   }
   template <class Body>
   void each_tile(Count n, Body body) const {
-    for (Count i = rank_; i < n; i += size_) body(i);
+    for (Count i = rank_; i < n; i += size_) {
+      body(i);
+      poll_.spend(OF_TILE);
+    }
   }
 
   template <class T>
@@ -542,7 +545,10 @@ class [[nodiscard]] HostTeam {
   }
   void add_all(Count* cell, Count value) const { fetch_add(cell, value); }
   template <class T>
-  T min_group(T value) const { return value; }
+  T min_group(T value) const {
+    poll_.spend(OF_GROUP);
+    return value;
+  }
   template <class T>
   T lower(T* cell, T value) const {
     T old = read(cell);
@@ -570,8 +576,32 @@ class [[nodiscard]] HostTeam {
   }
 
  private:
+  // What they spend: more where more may be to do.
+  static constexpr Count OF_ITEM = 16, OF_ROW = 256, OF_GROUP = 64, OF_TILE = 1 << 16, OF_BARRIER = 1 << 10;
+
+  // Chunks keep neighbours in one cache, and leave steps with little to do to one thread.
+  template <Count SPENT, class Body>
+  void each_in_chunks(Count n, Body body) const {
+    constexpr Count CHUNK = SMALL_STEP;
+    if (alone()) {
+      for (Count begin = 0; begin < n; begin += 8 * CHUNK) {
+        const Count end = begin + 8 * CHUNK < n ? begin + 8 * CHUNK : n;
+        for (Count i = begin; i < end; ++i) body(i);
+        poll_.spend(SPENT * (end - begin));
+      }
+      return;
+    }
+    const Count chunk = n < 32 * CHUNK * size_ ? CHUNK : 8 * CHUNK;  // what a thread looks ahead to is mostly its own
+    for (Count begin = rank_ * chunk; begin < n; begin += size_ * chunk) {
+      const Count end = begin + chunk < n ? begin + chunk : n;
+      for (Count i = begin; i < end; ++i) body(i);
+      poll_.spend(SPENT * (end - begin));
+    }
+  }
+
   int rank_, size_;
   Barrier* barrier_;
+  mutable Poll poll_;
 };
 
 #endif

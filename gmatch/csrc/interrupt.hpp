@@ -1,0 +1,81 @@
+// interrupt.hpp: how a thread learns that its call is to end: the user interrupts it, or another thread of its team failed.
+//
+// A solver spends on a Poll what it does, in entries of costs or of a graph. After some of them its thread looks whether its
+// team has stopped; and the thread that was called asks, from time to time, whether the call goes on. Either answer ends the
+// thread by an exception. A thread that nobody watches goes on: those of tests, and calls too short to be interrupted.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <utility>
+
+// Thrown in a thread whose team has stopped.
+struct Stopped {};
+
+struct Watch {
+  const std::atomic<bool>* stopped = nullptr;  // whether the team of this thread has
+  bool (*ask)() = nullptr;                     // of the thread that was called: throws what is to end the call; or returns
+                                               // whether to ask again
+  long long next = 0;                          // milliseconds, when to ask; 0: not known yet
+};
+inline thread_local Watch watch_of_thread;
+
+// This thread is watched while this exists.
+class Watched {
+ public:
+  explicit Watched(const Watch& watch) : before_(std::exchange(watch_of_thread, watch)) {}
+  Watched(const Watched&) = delete;
+  ~Watched() { watch_of_thread = before_; }
+
+ private:
+  const Watch before_;
+};
+
+// Reading the coarse clock of Linux, which goes by 1 to 10 ms, costs a fifth of reading another.
+inline long long coarse_milliseconds() {
+#ifdef CLOCK_MONOTONIC_COARSE
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+#else
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+#endif
+}
+
+// To ask, the thread may have to wait for the interpreter, for 5 ms if others keep it busy.
+constexpr long long MILLISECONDS_TO_ASK = 50;
+
+// Who is asked may begin another call in this thread.
+inline bool ask_unwatched(bool (*ask)()) {
+  const Watched unwatched(Watch{});
+  return ask();
+}
+
+__attribute__((noinline, cold)) inline void look_around() {
+  Watch& watch = watch_of_thread;
+  if (watch.stopped != nullptr && watch.stopped->load(std::memory_order_relaxed)) throw Stopped{};
+  if (watch.ask == nullptr) return;
+  const long long now = coarse_milliseconds();
+  if (watch.next != 0) {
+    if (now < watch.next) return;
+    if (!ask_unwatched(watch.ask)) watch.ask = nullptr;
+  }
+  watch.next = now + MILLISECONDS_TO_ASK;
+}
+
+// What a thread spends until it looks around: an entry takes from a tenth of a nanosecond to some ten.
+class Poll {
+ public:
+  void spend(long long entries) {
+    left_ -= entries;
+    if (__builtin_expect(left_ < 0, false)) {
+      left_ = ENTRIES;
+      look_around();
+    }
+  }
+
+ private:
+  static constexpr long long ENTRIES = 1 << 18;
+  long long left_ = ENTRIES;
+};
