@@ -13,9 +13,10 @@ from .backends import backend_for
 from .batch import CostBatch, is_batch, solve_batch
 from .certificate import verify
 from .costs import DenseCosts, as_dense_array, truth_of
-from .errors import Infeasible, InvalidInput
+from .errors import Infeasible, InvalidInput, changed
 from .matching import max_matching
 from .methods import JV, Core, SerialCore, Tree, assignment_method_of, batch_method_of, bids_pay
+from .problem import own
 from .result import STEPS, Assignment, AssignmentBatch, ExactDuals, Status, Tier, all_others, witness_of
 from .small import small_first
 from .sparse_costs import SparseCosts, costs_of
@@ -400,7 +401,8 @@ def _run(
     settle_if_asked = None if names is None else settle
     if costs.overflows or isinstance(method, Core) and isinstance(costs, DenseCosts) and not costs.fits_core():
         split = split_costs(costs)
-        assert split is not None or not costs.overflows, "costs that overflow and cannot be split are refused"
+        if split is None and costs.overflows:  # else they are refused before
+            raise changed("cost")
         if split is not None:
             return solve_by_tiers(costs, split, run, settle_if_asked)
         method = Tree()  # of a part, for the whole can be split
@@ -651,7 +653,7 @@ def _checked_assignment(initial: Any, costs: Costs) -> tuple[Any, Any]:
             f"got {given.dtype} of shape {given.shape}"
         )
     to_device = backend_for(None, costs.device).to_device
-    given = to_device(given)
+    given = own(to_device(given))
     if rows and not (-1 <= int(given.min()) and int(given.max()) < columns):
         raise InvalidInput(
             f"initial must hold columns from 0 to {columns - 1}, or -1; got {int(given.min())} to {int(given.max())}"

@@ -186,7 +186,7 @@ def _without_padding(matrix: Any, result: AssignmentBatch, number: int) -> Any:
 
 
 def _verify_matching(graph: Any, matching: Matching) -> Certificate:
-    problem = as_graph(graph)
+    problem = as_graph(graph).private()
     xp = _namespace(problem.indices)
     rows, columns = problem.shape
     row_match, col_match = _arrays_of(xp, matching, "row_match", "col_match")
@@ -628,7 +628,7 @@ class _Form(NamedTuple):
 
 
 def _verify_decomposition(graph: Any, decomposition: Decomposition) -> DecompositionCertificate:
-    problem = as_graph(graph)
+    problem = as_graph(graph).private()
     if not isinstance(decomposition.matching, Matching):
         raise CertificateError(f"matching must be a Matching; got {type(decomposition.matching).__name__}")
     size = _verify_matching(problem, decomposition.matching).size

@@ -75,11 +75,13 @@ nb::tuple match_mixed(Array<const Offset> offsets, Array<const Column> columns, 
 // A small graph by `Mixed`, from the first fit, on this thread: inspects it, and leaves all that it found in an array of
 // 8-byte cells, which Python takes apart when it is asked for: the report, then as integers of 32 bits row_match,
 // col_match, and the levels and the augmentations of each phase, then a byte for each column that was reached. Returns
-// false if that is no graph. Other Python threads wait: none may change the arrays after they have been inspected.
-bool match_small(Array<const std::int32_t> offsets, Array<const std::int32_t> columns, int num_columns,
+// false if that is no graph.
+bool match_small(Array<const std::int32_t> given_offsets, Array<const std::int32_t> columns, int num_columns,
                  Array<Count> cells) {
-  const Vertex num_rows = static_cast<Vertex>(offsets.shape(0)) - 1;
-  const CsrEdges<std::int32_t, std::int32_t> edges{num_rows, num_columns, offsets.data(), columns.data()};
+  const Vertex num_rows = static_cast<Vertex>(given_offsets.shape(0)) - 1;
+  const std::unique_ptr<std::int32_t[]> offsets(new std::int32_t[num_rows + Count{1}]);
+  std::copy_n(given_offsets.data(), num_rows + Count{1}, offsets.get());
+  const CsrEdges<std::int32_t, std::int32_t> edges{num_rows, num_columns, offsets.get(), columns.data()};
   HostTeam team(0, 1, nullptr);
   Inspection seen{};
   inspect_graph(team, edges, static_cast<Count>(columns.shape(0)), seen);

@@ -19,6 +19,9 @@
 // 38 (1987). Rectangular problems as in Crouse, "On implementing 2D rectangular assignment algorithms", IEEE
 // Transactions on Aerospace and Electronic Systems 52 (2016): all columns start at v = 0, without column reduction.
 //
+// Costs may change while they are read, where another thread writes to the caller's array. Then the answer is wrong, but no
+// address is, and all loops end: what a search has decided of a row or a column it does not decide anew.
+//
 // Rows that cannot be matched. A row whose tree reaches no free column never will (Berge), whatever happens elsewhere.
 // When the other rows are matched, its path may end at any row of its tree instead: that row gives up its column and
 // stays free. This is the shortest path in a problem in which every row has one more column, for itself alone, at a
@@ -210,6 +213,7 @@ class ShortestPathSolver {
     predecessor_ = workspace.take<Index>(width_);
     is_free_ = workspace.take<Word>(num_words());
     shares_ = workspace.take<Vertex>(num_rows_);
+    row_before_ = workspace.take<Vertex>(num_rows_);
     tree_.items = workspace.take<Branch>(num_rows_);
     free_rows_.items = workspace.take<Vertex>(num_rows_);
   }
@@ -237,6 +241,7 @@ class ShortestPathSolver {
     std::fill_n(row_match_, num_rows_, NONE);
     std::fill_n(col_match_, num_columns_, NONE);
     std::fill_n(is_free_, num_words(), ~Word{0});
+    if (num_columns_ % Scan::WORD != 0) is_free_[num_columns_ / Scan::WORD] = (Word{1} << num_columns_ % Scan::WORD) - 1;
     free_rows_.size = 0;
     unmatchable_rows_.clear();
   }
@@ -290,7 +295,8 @@ class ShortestPathSolver {
     }
     std::fill_n(shares_, num_rows_, 0);
     for (Vertex j = num_columns_ - 1; j >= 0; --j) {
-      const Vertex row = static_cast<Vertex>(predecessor_[j]);
+      // A last row without a next one stands for both, and may have changed between.
+      const Vertex row = std::min(static_cast<Vertex>(predecessor_[j]), num_rows_ - 1);
       if (row == NONE) {
         v_[j] = 0;  // forbidden for all rows
       } else if (++shares_[row] == 1) {
@@ -422,7 +428,7 @@ class ShortestPathSolver {
         }
         level_ = next_level;
         const Vertex end = collect_nearest();
-        if (end != NONE) return end;
+        if (end != NONE || scanned == tree_.size) return end;
       }
       const Branch& branch = tree_.items[scanned++];  // a copy would be read in one piece, and wait for what was just written
       const Vertex row = col_match_[branch.column];
@@ -440,7 +446,8 @@ class ShortestPathSolver {
                        block_least_);
   }
 
-  // Moves all columns up to level_ into the tree, or returns the first free one.
+  // Moves all columns up to level_ into the tree, or returns the first free one. Those that are MASKED are in the tree: costs
+  // that have changed may make them seem near.
   Vertex collect_nearest() {
     for (Vertex begin = 0; begin < num_columns_; begin += Scan::BLOCK) {
       if (block_least_[begin / Scan::BLOCK] > level_) continue;
@@ -451,8 +458,10 @@ class ShortestPathSolver {
         if (free_ones != 0) return first + first_bit(free_ones);
         for (; nearest != 0; nearest &= nearest - 1) {
           const Vertex j = first + first_bit(nearest);
-          tree_.push({j, v_[j], level_});
           distance_[j] = FAR;
+          if (v_[j] == MASKED) continue;
+          tree_.push({j, v_[j], level_});
+          row_before_[col_match_[j]] = static_cast<Vertex>(predecessor_[j]);
           v_[j] = MASKED;
         }
       }
@@ -463,10 +472,10 @@ class ShortestPathSolver {
   // From its last column up to the root.
   void flip_path(Vertex column) {
     take(column);
-    while (column != NONE) {
-      const Vertex row = static_cast<Vertex>(predecessor_[column]);
+    for (Vertex row = static_cast<Vertex>(predecessor_[column]);; row = row_before_[row]) {
       col_match_[column] = row;
       column = std::exchange(row_match_[row], column);
+      if (column == NONE) return;
     }
   }
 
@@ -516,7 +525,7 @@ class ShortestPathSolver {
         if (predecessor_[j] != NONE || is_forbidden(costs_.at(row, j))) continue;
         predecessor_[j] = row;
         const Vertex mate = col_match_[j];
-        if (result_.in_witness[mate]) continue;
+        if (mate == NONE || result_.in_witness[mate]) continue;
         result_.in_witness[mate] = true;
         reached.push_back(mate);
       }
@@ -540,6 +549,8 @@ class ShortestPathSolver {
   Index* predecessor_;                    // [width] the row before it on the shortest path
   Word* is_free_;                         // [whole words] a bit for each column
   Vertex* shares_;                        // [num_rows] how many columns have their minimum in it
+  Vertex* row_before_;                    // [num_rows] of a row in the tree, on the shortest path: of its own column the
+                                          //            predecessor, as it was when the column joined
   List<Branch> tree_{};                   // [num_rows at most] in order of distance
   List<Vertex> free_rows_{};              // [num_rows at most] rows to match
   std::vector<Vertex> unmatchable_rows_;  // [num_rows at most]
@@ -606,7 +617,7 @@ Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const Shor
 }
 
 // Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
-// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, and up to 16 MB for a copy of whole numbers.
+// Adds to the counters. Allocates up to 41 bytes a column and 40 bytes a row, and up to 16 MB for a copy of whole numbers.
 template <class Cost>
 Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
                                const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
