@@ -147,15 +147,16 @@ class PothenFan {
   // A free column of the row, or NONE.
   Vertex look_ahead(Vertex row) {
     const Offset begin = looked_at_[row], end = edges_.end(row);
-    Offset edge = begin;
-    Vertex free = NONE;
-    while (edge < end && free == NONE) {
-      const Vertex column = edges_.column(edge++);
-      if (matching_.col_match[column] == NONE) free = column;
+    for (Offset edge = begin; edge < end; ++edge) {
+      const Vertex column = edges_.column(edge);
+      if (matching_.col_match[column] != NONE) continue;
+      looked_at_[row] = edge + 1;
+      inspected_ += edge + 1 - begin;
+      return column;
     }
-    looked_at_[row] = edge;
-    inspected_ += edge - begin;
-    return free;
+    looked_at_[row] = end;
+    inspected_ += end - begin;
+    return NONE;
   }
 
   // To the next column of the row that this phase has not visited; false if there is none. It is matched, since the row

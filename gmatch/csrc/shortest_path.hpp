@@ -212,8 +212,7 @@ class ShortestPathSolver {
     block_least_ = workspace.take<Work>(width_ / Scan::BLOCK + 1);
     predecessor_ = workspace.take<Index>(width_);
     is_free_ = workspace.take<Word>(num_words());
-    shares_ = workspace.take<Vertex>(num_rows_);
-    row_before_ = workspace.take<Vertex>(num_rows_);
+    row_before_ = shares_ = workspace.take<Vertex>(num_rows_);
     tree_.items = workspace.take<Branch>(num_rows_);
     free_rows_.items = workspace.take<Vertex>(num_rows_);
   }
@@ -549,8 +548,8 @@ class ShortestPathSolver {
   Index* predecessor_;                    // [width] the row before it on the shortest path
   Word* is_free_;                         // [whole words] a bit for each column
   Vertex* shares_;                        // [num_rows] how many columns have their minimum in it
-  Vertex* row_before_;                    // [num_rows] of a row in the tree, on the shortest path: of its own column the
-                                          //            predecessor, as it was when the column joined
+  Vertex* row_before_;                    // the same memory, in searches: of a row in the tree the predecessor of its column,
+                                          //            as it was when the column joined
   List<Branch> tree_{};                   // [num_rows at most] in order of distance
   List<Vertex> free_rows_{};              // [num_rows at most] rows to match
   std::vector<Vertex> unmatchable_rows_;  // [num_rows at most]
@@ -617,7 +616,7 @@ Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const Shor
 }
 
 // Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
-// Adds to the counters. Allocates up to 41 bytes a column and 40 bytes a row, and up to 16 MB for a copy of whole numbers.
+// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, and up to 16 MB for a copy of whole numbers.
 template <class Cost>
 Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
                                const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
