@@ -35,6 +35,14 @@ def mover_to(device: Device) -> Callable[[Any], Any]:
     return asarray
 
 
+def own(array: Any) -> Any:
+    """A copy that no other thread can change. What is checked must not change before it is used for an address.
+
+    An array of a GPU as it is.
+    """
+    return array.copy() if isinstance(array, np.ndarray) else array
+
+
 def entry_of_each_row(matrix: Any, columns: Any) -> Any:
     """The entry of each row in its column; of a row with column -1 any entry."""
     if device_of(matrix) == "gpu":

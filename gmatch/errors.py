@@ -11,6 +11,11 @@ class InvalidInput(GmatchError, ValueError):
     """An argument that gmatch cannot work with; raised before any work starts."""
 
 
+def changed(what: str) -> InvalidInput:
+    """The error where an array is not what it was when it was checked."""
+    return InvalidInput(f"{what} must not be changed by another thread while it is read; it was, so give a copy")
+
+
 class DataError(GmatchError, OSError):
     """A file or download that is missing, unreadable, truncated or not what it should be."""
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, Unpack, 
 
 import numpy as np
 
-from ..arrays import all_others, as_dense_array, mover_to, truth_of
+from ..arrays import all_others, as_dense_array, mover_to, own, truth_of
 from ..backends import backend_for
 from ..cardinality.matching import max_matching
-from ..errors import Infeasible, InvalidInput
+from ..errors import Infeasible, InvalidInput, changed
 from ..methods import JV, Core, SerialCore, Tree, assignment_method_of, batch_method_of, bids_pay
 from ..problems.batch import CostBatch, is_batch, solve_batch
 from ..problems.costs import costs_of
@@ -403,7 +403,8 @@ def _run(
     settle_if_asked = None if names is None else settle
     if costs.overflows or isinstance(method, Core) and isinstance(costs, DenseCosts) and not costs.fits_core():
         split = split_costs(costs)
-        assert split is not None or not costs.overflows, "costs that overflow and cannot be split are refused"
+        if split is None and costs.overflows:  # else they are refused before
+            raise changed("cost")
         if split is not None:
             return solve_by_tiers(costs, split, run, settle_if_asked)
         method = Tree()  # of a part, for the whole can be split
@@ -654,7 +655,7 @@ def _checked_assignment(initial: Any, costs: Costs) -> tuple[Any, Any]:
             f"got {given.dtype} of shape {given.shape}"
         )
     to_device = mover_to(costs.device)
-    given = to_device(given)
+    given = own(to_device(given))
     if rows and not (-1 <= int(given.min()) and int(given.max()) < columns):
         raise InvalidInput(
             f"initial must hold columns from 0 to {columns - 1}, or -1; got {int(given.min())} to {int(given.max())}"

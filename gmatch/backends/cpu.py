@@ -76,10 +76,12 @@ def match(
     """Runs `match_cardinality`; returns row_match, col_match, the reached columns, and counters by name."""
     rows, columns = graph.shape
     team_size = thread_count(threads, graph.entries)
+    # In one piece, which the system gives in large pages sooner than many small pieces.
+    cells = np.empty(rows + columns + (columns + 3) // 4, np.int32)
     if row_match is None:
-        row_match = np.empty(rows, np.int32)
-    col_match = np.empty(columns, np.int32)
-    reached = np.empty(columns, np.bool_)
+        row_match = cells[:rows]
+    col_match = cells[rows : rows + columns]
+    reached = cells[rows + columns :].view(np.bool_)[:columns]
     levels, augmentations = journal = np.empty((2, min(rows, columns) + 1), np.int32)
     arrays = (
         graph.indptr, graph.indices, columns, row_match, col_match, reached.view(np.uint8), levels, augmentations, start

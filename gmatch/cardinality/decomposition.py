@@ -90,8 +90,8 @@ def dulmage_mendelsohn(
     A. Pothen and C.-J. Fan: Computing the block triangular form of a sparse matrix. ACM Transactions on Mathematical
     Software 16(4), 1990.
     """
-    problem = as_graph(graph)
     began = time.perf_counter()
+    problem = as_graph(graph).private()
     matching = max_matching(
         problem, method=method, initial=initial, device=device, threads=threads, deterministic=deterministic
     )

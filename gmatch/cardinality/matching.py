@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import device_of, mover_to, row_of_each_entry, rows_without_their_edge
 from ..backends import backend_for
-from ..errors import InvalidInput
+from ..errors import InvalidInput, changed
 from ..methods import Method, Mixed, PothenFan, method_of
 from ..problems.graph import MAX_VERTICES, BipartiteGraph, as_graph
 from ..proof.verify import verify
@@ -124,11 +124,13 @@ def max_matching(
         refuse_racing_start(start)
     if start is Start.AUTO and isinstance(chosen, PothenFan | Mixed):
         start = Start.CHEAP  # depth-first searches mend a first fit that drifted
+    if start is Start.KARP_SIPSER:
+        problem = problem.private()  # the program transposes it in two passes, which must see the same
     on_device = problem.on(backend.NAME)
     row_match = None if given is None else mover_to(backend.NAME)(_as_int32(given))
     row_match, col_match, reached, counters = backend.match(on_device, chosen, start, row_match, threads)
     if start is Start.GIVEN and counters["dropped"]:
-        raise InvalidInput(_what_is_wrong(given, problem))
+        raise _what_is_wrong(given, problem)
     if on_device is not problem:
         back = mover_to(problem.device)
         row_match, col_match, reached = back(row_match), back(col_match), back(reached)
@@ -215,19 +217,23 @@ def _as_int32(given: Any) -> Any:
     return given.clip(-2, MAX_VERTICES).astype(np.int32) if given.dtype.itemsize > 4 else given.astype(np.int32)
 
 
-def _what_is_wrong(given: Any, problem: BipartiteGraph) -> str:
+def _what_is_wrong(given: Any, problem: BipartiteGraph) -> InvalidInput:
     """Names the first pair of a given matching that is wrong."""
     columns = problem.shape[1]
     given = mover_to(problem.device)(given).astype(np.int64)
     lowest, highest = int(given.min()), int(given.max())
     if not -1 <= lowest <= highest < columns:
-        return f"initial must hold columns from 0 to {columns - 1}, or -1; got {lowest} to {highest}"
+        return InvalidInput(f"initial must hold columns from 0 to {columns - 1}, or -1; got {lowest} to {highest}")
     row_of = row_of_each_entry(problem.indptr, problem.entries)
     missing = rows_without_their_edge(given, row_of, problem.indices[: problem.entries])
     if len(missing):
         row = int(missing[0])
-        return f"initial must be a matching of the graph; row {row} has no entry in column {int(given[row])}"
+        return InvalidInput(
+            f"initial must be a matching of the graph; row {row} has no entry in column {int(given[row])}"
+        )
     mates = given[given >= 0]
     mates.sort()
     twice = mates[1:][mates[1:] == mates[:-1]]
-    return f"initial must be a matching; column {int(twice[0])} is given to more than one row"
+    if not len(twice):
+        return changed("the graph or initial")
+    return InvalidInput(f"initial must be a matching; column {int(twice[0])} is given to more than one row")

@@ -192,12 +192,19 @@ class PricedRows {
     bool overflows;
   };
 
+  // A column of a row, and its cost - v: read once, for it may change, and what is sorted must not.
+  struct Picked {
+    Dual reduced;
+    Vertex column;
+  };
+
   // What a thread has picked, and what it needs for that.
   struct Pile {
     Rows rows;
     std::vector<Vertex> columns;  // [most_entries() at most, but for one row] the entries
     std::vector<Dual> costs;      // the same
     std::vector<Vertex> picked;   // [num_columns + 1] columns of the row that is being priced
+    std::vector<Picked> sorted;   // [num_columns at most] the same
     Count scans = 0;
     Poll poll;
     bool gives_up = false;
@@ -279,13 +286,20 @@ class PricedRows {
   // Moves the least of what is picked to the front; of ties those that were met first. Returns what the others have at
   // least: not less than any in front, so that the least of a row is known whatever there is room for.
   Dual keep_least(Pile& pile, Vertex row, Vertex size, Vertex room) {
-    const auto reduced = [&](Vertex column) { return pile.rows.at(row, column) - v_[column]; };
-    const auto begin = pile.picked.begin(), end = begin + size;
-    const Dual most = reduced(*std::max_element(begin, end, [&](Vertex a, Vertex b) { return reduced(a) < reduced(b); }));
-    const auto ties = std::stable_partition(begin, end, [&](Vertex column) { return reduced(column) < most; });
-    if (ties <= begin + room) return most;
-    std::nth_element(begin, begin + room, ties, [&](Vertex a, Vertex b) { return reduced(a) < reduced(b); });
-    return reduced(begin[room]);
+    std::vector<Picked>& sorted = pile.sorted;
+    sorted.clear();
+    for (Vertex i = 0; i < size; ++i) {
+      const Vertex column = pile.picked[i];
+      const Dual reduced = pile.rows.at(row, column) - v_[column];
+      sorted.push_back({reduced < infinite() ? reduced : infinite(), column});
+    }
+    const auto is_less = [](const Picked& a, const Picked& b) { return a.reduced < b.reduced; };
+    const auto begin = sorted.begin(), room_end = begin + room;
+    const Dual most = std::max_element(begin, sorted.end(), is_less)->reduced;
+    const auto ties = std::stable_partition(begin, sorted.end(), [=](const Picked& one) { return one.reduced < most; });
+    if (ties > room_end) std::nth_element(begin, room_end, ties, is_less);
+    std::transform(begin, room_end, pile.picked.begin(), [](const Picked& one) { return one.column; });
+    return ties > room_end ? room_end->reduced : most;
   }
 
   template <class Work>

@@ -2,7 +2,8 @@
 #pragma once
 #include "near_levels.cuh"
 
-// Offsets may be 64-bit; a column number always fits a Vertex, whatever type it is stored in.
+// Offsets may be 64-bit; a column number always fits a Vertex, whatever type it is stored in. On a host the offsets are our own,
+// and columns may change while they are read: see vertex_at. So who needs a column twice keeps it.
 template <class Offset, class Column>
 struct CsrEdges {
   Vertex num_rows;
@@ -14,7 +15,7 @@ struct CsrEdges {
 
   DEVICE Offset begin(Vertex row) const { return offsets[row]; }
   DEVICE Offset end(Vertex row) const { return offsets[row + 1]; }
-  DEVICE Vertex column(Offset edge) const { return static_cast<Vertex>(columns[edge]); }
+  DEVICE Vertex column(Offset edge) const { return vertex_at(columns + edge, num_columns); }
   DEVICE bool has_edges(Vertex row) const { return begin(row) < end(row); }
   static constexpr DEVICE bool keeps_trees() { return false; }
   DEVICE Count num_edges() const { return offsets[num_rows]; }

@@ -24,9 +24,10 @@ class DenseAuction {
     measure();
     // Duals of few places gain nothing from a smaller one, and where many tie, bids are no more than that.
     const double least_epsilon = places_ > MOST_PLACES ? 0 : std::ldexp(0.2, -places_);
-    if (rows_with_spread_ == 0 || largest_exponent_ - typical_exponent() - LAST > PRECISION) return false;
+    if (rows_with_spread_ == 0 || largest_exponent_ - exponents_ / rows_with_spread_ - LAST > PRECISION) return false;
+    const double spread = std::ldexp(1.0, static_cast<int>(exponents_ / rows_with_spread_));
     for (int bits = FIRST; bits >= LAST; bits -= STEP) {
-      const double epsilon = std::ldexp(1.0, typical_exponent() + bits);
+      const double epsilon = std::ldexp(spread, bits);
       if (!(epsilon > least_epsilon) || !auction_.hold_rounds(epsilon, BIDS_PER_ROW)) break;
     }
     highest_ = *std::max_element(v_.begin(), v_.end());
@@ -60,8 +61,6 @@ class DenseAuction {
     poll_.spend(size_);
     return rows_.entries(row);
   }
-  int typical_exponent() const { return static_cast<int>(exponents_ / rows_with_spread_); }
-
   // By how much the entries of a row differ, and what numbers are added to find that.
   void measure() {
     for (Vertex row = 0; row < size_; ++row) {
@@ -90,7 +89,6 @@ class DenseAuction {
   SerialAuction<DenseAuction> auction_;
   double lowest_cost_ = FAR, highest_cost_ = -FAR, highest_ = 0;
   Vertex rows_with_spread_ = 0;
-  Count exponents_ = 0;
-  int largest_exponent_ = 0;
+  Count exponents_ = 0, largest_exponent_ = 0;
   int places_ = 0;  // see rounded_down
 };

@@ -168,12 +168,14 @@ struct CheapMatching {
       const Vertex row = static_cast<Vertex>(i);
       const auto range = edges.columns_of(row);
       const Count degree = range.end - range.begin;
-      auto edge = range.begin;
-      const auto end = range.begin + static_cast<decltype(edge)>(degree < MOST_TRIES ? degree : MOST_TRIES);
-      while (edge < end && matching.col_match[edges.column(edge)] != NONE) ++edge;
-      if (edge == end) return;
-      matching.row_match[row] = edges.column(edge);
-      matching.col_match[edges.column(edge)] = row;
+      const auto end = range.begin + static_cast<decltype(range.begin)>(degree < MOST_TRIES ? degree : MOST_TRIES);
+      for (auto edge = range.begin; edge < end; ++edge) {
+        const Vertex column = edges.column(edge);
+        if (matching.col_match[column] != NONE) continue;
+        matching.row_match[row] = column;
+        matching.col_match[column] = row;
+        break;
+      }
     });
   }
 
@@ -218,6 +220,8 @@ struct CheapMatching {
 // Karp, Sipser, "Maximum matchings in sparse random graphs", FOCS 1981. A vertex with one free neighbour is matched to
 // it: that is never wrong. When there is none, rows pick a free column, a few at a time, because every pick makes new
 // vertices with one neighbour, and matching them first is what makes the start good.
+//
+// On a host all columns are our own: the transpose is made in two passes, which must see the same.
 //
 // An edge is matched by claiming its row, then its column; who fails at the column lets the row go. So every claim holds
 // one row and one column, whatever the races; they only decide which vertices are still seen as free.

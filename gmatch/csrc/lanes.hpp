@@ -12,14 +12,6 @@
 #define ALWAYS_INLINE __attribute__((always_inline)) inline
 #pragma GCC diagnostic ignored "-Wpsabi"  // no lanes are passed: all is inlined
 
-// Plain loops are compiled for each width, too, and the loader picks (ifunc). Not under ThreadSanitizer, which is not set up yet
-// when the loader picks.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__)
-#define VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define VECTOR_CLONES
-#endif
-
 // COUNT lanes of T.
 template <class T, int COUNT>
 struct LanesOf {

@@ -98,10 +98,12 @@ struct MatchingCells {
 
 // A small graph by `Mixed`, from the first fit, on this thread: inspects it, and leaves all that it found in MatchingCells.
 // Returns false if that is no graph. Other Python threads wait: none may change the arrays after they have been inspected.
-bool match_small(Array<const std::int32_t> offsets, Array<const std::int32_t> columns, int num_columns,
+bool match_small(Array<const std::int32_t> given_offsets, Array<const std::int32_t> columns, int num_columns,
                  Array<Count> cells) {
-  const Vertex num_rows = static_cast<Vertex>(offsets.shape(0)) - 1;
-  const CsrEdges<std::int32_t, std::int32_t> edges{num_rows, num_columns, offsets.data(), columns.data()};
+  const Vertex num_rows = static_cast<Vertex>(given_offsets.shape(0)) - 1;
+  const std::unique_ptr<std::int32_t[]> offsets(new std::int32_t[num_rows + Count{1}]);
+  std::copy_n(given_offsets.data(), num_rows + Count{1}, offsets.get());
+  const CsrEdges<std::int32_t, std::int32_t> edges{num_rows, num_columns, offsets.get(), columns.data()};
   HostTeam team(0, 1, nullptr);
   Inspection seen{};
   inspect_graph(team, edges, static_cast<Count>(columns.shape(0)), seen);

@@ -133,84 +133,99 @@ CostRange<Cost> empty_range() {
           Limits::has_infinity ? -Limits::infinity() : Limits::lowest(), false, false, false};
 }
 
-// The same of floats that lie side by side, if all are finite: in lanes, then by halves. Nothing times infinity is not a number.
+// Passes over costs that lie side by side, which add them to a range; see run_in_lanes.
+
+// Of floats, if all are finite: in lanes, then by halves. Nothing times infinity is not a number.
 template <class Cost>
-VECTOR_CLONES bool add_finite(CostRange<Cost>& range, const Cost* row, Count columns) {
-  constexpr int LANES = 16;
-  Cost lowest[LANES], highest[LANES], nothing[LANES];
-  for (int lane = 0; lane < LANES; ++lane) {
-    lowest[lane] = range.lowest;
-    highest[lane] = range.highest;
-    nothing[lane] = 0;
+struct AddFinite {
+  template <int>
+  static ALWAYS_INLINE bool run(CostRange<Cost>* range, const Cost* row, Count columns) {
+    constexpr int LANES = 16;
+    Cost lowest[LANES], highest[LANES], nothing[LANES];
+    for (int lane = 0; lane < LANES; ++lane) {
+      lowest[lane] = range->lowest;
+      highest[lane] = range->highest;
+      nothing[lane] = 0;
+    }
+    const auto add = [&](int lane, Cost entry) {
+      lowest[lane] = entry < lowest[lane] ? entry : lowest[lane];
+      highest[lane] = entry > highest[lane] ? entry : highest[lane];
+      nothing[lane] += entry * 0;
+    };
+    const Count whole = columns / LANES * LANES;
+    for (Count begin = 0; begin < whole; begin += LANES) {
+      for (int lane = 0; lane < LANES; ++lane) add(lane, row[begin + lane]);
+    }
+    for (Count column = whole; column < columns; ++column) add(static_cast<int>(column - whole), row[column]);
+    for (int half = LANES / 2; half > 0; half /= 2) {
+      for (int lane = 0; lane < half; ++lane) {
+        lowest[lane] = lowest[lane + half] < lowest[lane] ? lowest[lane + half] : lowest[lane];
+        highest[lane] = highest[lane + half] > highest[lane] ? highest[lane + half] : highest[lane];
+        nothing[lane] += nothing[lane + half];
+      }
+    }
+    if (nothing[0] != 0) return false;
+    range->lowest = lowest[0];
+    range->highest = highest[0];
+    return true;
   }
-  const auto add = [&](int lane, Cost entry) {
-    lowest[lane] = entry < lowest[lane] ? entry : lowest[lane];
-    highest[lane] = entry > highest[lane] ? entry : highest[lane];
-    nothing[lane] += entry * 0;
-  };
-  const Count whole = columns / LANES * LANES;
-  for (Count begin = 0; begin < whole; begin += LANES) {
-    for (int lane = 0; lane < LANES; ++lane) add(lane, row[begin + lane]);
-  }
-  for (Count column = whole; column < columns; ++column) add(static_cast<int>(column - whole), row[column]);
-  for (int half = LANES / 2; half > 0; half /= 2) {
-    for (int lane = 0; lane < half; ++lane) {
-      lowest[lane] = lowest[lane + half] < lowest[lane] ? lowest[lane + half] : lowest[lane];
-      highest[lane] = highest[lane + half] > highest[lane] ? highest[lane + half] : highest[lane];
-      nothing[lane] += nothing[lane + half];
+};
+
+// Of any floats, in lanes.
+template <class Cost>
+struct AddFloats {
+  template <int>
+  static ALWAYS_INLINE void run(CostRange<Cost>* range, const Cost* row, Count columns) {
+    constexpr int LANES = 16;
+    constexpr Cost INFINITE = std::numeric_limits<Cost>::infinity();
+    Cost lowest[LANES], highest[LANES], least[LANES], most[LANES], odd[LANES];
+    for (int lane = 0; lane < LANES; ++lane) {
+      lowest[lane] = least[lane] = INFINITE;
+      highest[lane] = most[lane] = -INFINITE;
+      odd[lane] = 0;
+    }
+    const auto add = [&](int lane, Cost entry) {
+      const Cost above = entry > -INFINITE ? entry : INFINITE, below = entry < INFINITE ? entry : -INFINITE;
+      lowest[lane] = above < lowest[lane] ? above : lowest[lane];
+      highest[lane] = below > highest[lane] ? below : highest[lane];
+      least[lane] = entry < least[lane] ? entry : least[lane];
+      most[lane] = entry > most[lane] ? entry : most[lane];
+      odd[lane] = entry == entry ? odd[lane] : 1;
+    };
+    const Count whole = columns / LANES * LANES;
+    for (Count begin = 0; begin < whole; begin += LANES) {
+      for (int lane = 0; lane < LANES; ++lane) add(lane, row[begin + lane]);
+    }
+    for (Count column = whole; column < columns; ++column) add(static_cast<int>(column - whole), row[column]);
+    for (int lane = 0; lane < LANES; ++lane) {
+      range->lowest = std::min(range->lowest, lowest[lane]);
+      range->highest = std::max(range->highest, highest[lane]);
+      range->minus_inf |= least[lane] == -INFINITE;
+      range->plus_inf |= most[lane] == INFINITE;
+      range->nan |= odd[lane] != 0;
     }
   }
-  if (nothing[0] != 0) return false;
-  range.lowest = lowest[0];
-  range.highest = highest[0];
-  return true;
-}
-
-// The same of any floats that lie side by side, in lanes.
-template <class Cost>
-VECTOR_CLONES void add_floats(CostRange<Cost>& range, const Cost* row, Count columns) {
-  constexpr int LANES = 16;
-  constexpr Cost INFINITE = std::numeric_limits<Cost>::infinity();
-  Cost lowest[LANES], highest[LANES], least[LANES], most[LANES], odd[LANES];
-  for (int lane = 0; lane < LANES; ++lane) {
-    lowest[lane] = least[lane] = INFINITE;
-    highest[lane] = most[lane] = -INFINITE;
-    odd[lane] = 0;
-  }
-  const auto add = [&](int lane, Cost entry) {
-    const Cost above = entry > -INFINITE ? entry : INFINITE, below = entry < INFINITE ? entry : -INFINITE;
-    lowest[lane] = above < lowest[lane] ? above : lowest[lane];
-    highest[lane] = below > highest[lane] ? below : highest[lane];
-    least[lane] = entry < least[lane] ? entry : least[lane];
-    most[lane] = entry > most[lane] ? entry : most[lane];
-    odd[lane] = entry == entry ? odd[lane] : 1;
-  };
-  const Count whole = columns / LANES * LANES;
-  for (Count begin = 0; begin < whole; begin += LANES) {
-    for (int lane = 0; lane < LANES; ++lane) add(lane, row[begin + lane]);
-  }
-  for (Count column = whole; column < columns; ++column) add(static_cast<int>(column - whole), row[column]);
-  for (int lane = 0; lane < LANES; ++lane) {
-    range.lowest = std::min(range.lowest, lowest[lane]);
-    range.highest = std::max(range.highest, highest[lane]);
-    range.minus_inf |= least[lane] == -INFINITE;
-    range.plus_inf |= most[lane] == INFINITE;
-    range.nan |= odd[lane] != 0;
-  }
-}
+};
 
 template <class Cost>
-VECTOR_CLONES void add_integers(CostRange<Cost>& range, const Cost* row, Count columns) {
-  CostRange<Cost> here = range;
-  for (Count column = 0; column < columns; ++column) here.add(row[column]);
-  range = here;
-}
+struct AddIntegers {
+  template <int>
+  static ALWAYS_INLINE void run(CostRange<Cost>* range, const Cost* row, Count columns) {
+    CostRange<Cost> here = *range;
+    for (Count column = 0; column < columns; ++column) here.add(row[column]);
+    *range = here;
+  }
+};
 
 template <class Cost>
 void add_row(CostRange<Cost>& range, const Cost* row, Count columns, Count stride) {
   if (stride == 1) {
-    if constexpr (!std::numeric_limits<Cost>::has_infinity) add_integers(range, row, columns);
-    else if (range.plus_inf || range.minus_inf || !add_finite(range, row, columns)) add_floats(range, row, columns);
+    const std::size_t bytes = columns * sizeof(Cost);
+    if constexpr (!std::numeric_limits<Cost>::has_infinity) {
+      run_in_lanes<AddIntegers<Cost>>(bytes, &range, row, columns);
+    } else if (range.plus_inf || range.minus_inf || !run_in_lanes<AddFinite<Cost>>(bytes, &range, row, columns)) {
+      run_in_lanes<AddFloats<Cost>>(bytes, &range, row, columns);
+    }
     return;
   }
   CostRange<Cost> here = range;

@@ -29,6 +29,9 @@ struct Journal {
 // (APFB), or when the forest is spent: when it has found paths, and what goes on growing is not worth waiting for. The
 // search that finds no path was never cut short, and its forest is the proof.
 //
+// A phase is widened once for each column that joins and, before one does, once for each row, or less. Where the input changes
+// meanwhile it might go on and on: then more is the end of the search.
+//
 // stop(path_ends) is asked after a phase that found some: whether there is nothing left, or the rest is left to somebody
 // else. Returns whether the last search found nothing.
 struct NeverStop {
@@ -48,12 +51,16 @@ DEVICE bool run_phases(Steps<Team>& steps, const Forest& forest, Edges& edges, b
     edges.begin_phase(steps);
     steps.end();
     Vertex level = 0;
+    [[maybe_unused]] Count widened = 0;
     while (true) {
       if (shortest_only && steps.found() > 0) break;
       if (forest.is_spent(steps)) break;
       if (steps.todo() == 0) {
-        if (edges.widen(steps, forest)) continue;
-        break;
+        if (!edges.widen(steps, forest)) break;
+        if constexpr (Team::INPUT_CHANGES) {
+          if (++widened > (forest.matching.num_rows + Count{1}) * (forest.matching.num_columns + Count{1})) break;
+        }
+        continue;
       }
       inspected += edges.expand(steps, forest, level, shortest_only);
       steps.end();

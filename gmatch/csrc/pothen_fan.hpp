@@ -133,6 +133,7 @@ class PothenFan {
         if (--path_size_ == 0) return false;
       }
       row = matching_.col_match[path_[path_size_ - 1].column];
+      if (row == NONE) return flip_path(), true;  // the columns have changed since the row looked at them: see vertex_at
     }
   }
 
@@ -149,12 +150,16 @@ class PothenFan {
   // A free column of the row, or NONE.
   Vertex look_ahead(Vertex row) {
     const Offset begin = looked_at_[row], end = edges_.end(row);
-    Offset edge = begin;
-    while (edge < end && matching_.col_match[edges_.column(edge)] != NONE) ++edge;
-    const bool found = edge < end;
-    looked_at_[row] = edge + found;
-    inspected_ += edge + found - begin;
-    return found ? edges_.column(edge) : NONE;
+    for (Offset edge = begin; edge < end; ++edge) {
+      const Vertex column = edges_.column(edge);
+      if (matching_.col_match[column] != NONE) continue;
+      looked_at_[row] = edge + 1;
+      inspected_ += edge + 1 - begin;
+      return column;
+    }
+    looked_at_[row] = end;
+    inspected_ += end - begin;
+    return NONE;
   }
 
   // To the next column of the row that this phase has not visited; false if there is none. It is matched, since the row

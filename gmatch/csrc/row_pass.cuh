@@ -54,10 +54,14 @@ struct RowPass {
       column += blocks * STRATA;
       for (const Cost*& entries_here : entries_of) entries_here += blocks * STRATA * stride;
     };
-    for (; block + TOGETHER <= end; move_on(TOGETHER)) {
+    while (block + TOGETHER <= end) {
       each_together<TOGETHER>(team, entries_of, stride, column, v, bound, visit);
+      move_on(TOGETHER);
     }
-    for (; block < end; move_on(1)) each_together<1>(team, entries_of, stride, column, v, bound, visit);
+    while (block < end) {
+      each_together<1>(team, entries_of, stride, column, v, bound, visit);
+      move_on(1);
+    }
   }
   template <Vertex BLOCKS, class Team, class Entries, class Bounds, class Visit>
   DEVICE void each_together(const Team& team, const Entries& entries_of, Count stride, Vertex first_column,

@@ -20,6 +20,9 @@
 // Transactions on Aerospace and Electronic Systems 52 (2016): all columns start at v = 0, without column reduction.
 //
 // A row whose tree reaches no free column can never be matched (Berge), whatever happens elsewhere. So the method stops.
+//
+// Costs may change while they are read, where another thread writes to the caller's array. Then the answer is wrong, but no
+// address is, and all loops end: what a search has decided of a row or a column it does not decide anew.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -200,7 +203,7 @@ class ShortestPathSolver {
     block_least_ = workspace.take<Work>(width_ / Scan::BLOCK + 1);
     predecessor_ = workspace.take<Index>(width_);
     is_free_ = workspace.take<Word>(num_words());
-    shares_ = workspace.take<Vertex>(num_rows_);
+    row_before_ = shares_ = workspace.take<Vertex>(num_rows_);
     tree_.items = workspace.take<Branch>(num_rows_);
     free_rows_.items = workspace.take<Vertex>(num_rows_);
   }
@@ -229,6 +232,7 @@ class ShortestPathSolver {
     std::fill_n(row_match_, num_rows_, NONE);
     std::fill_n(col_match_, num_columns_, NONE);
     std::fill_n(is_free_, num_words(), ~Word{0});
+    if (num_columns_ % Scan::WORD != 0) is_free_[num_columns_ / Scan::WORD] = (Word{1} << num_columns_ % Scan::WORD) - 1;
     free_rows_.size = 0;
   }
 
@@ -281,7 +285,8 @@ class ShortestPathSolver {
     }
     std::fill_n(shares_, num_rows_, 0);
     for (Vertex j = num_columns_ - 1; j >= 0; --j) {
-      const Vertex row = static_cast<Vertex>(predecessor_[j]);
+      // A last row without a next one stands for both, and may have changed between.
+      const Vertex row = std::min(static_cast<Vertex>(predecessor_[j]), num_rows_ - 1);
       if (row == NONE) {
         v_[j] = 0;  // forbidden for all rows
       } else if (++shares_[row] == 1) {
@@ -403,7 +408,7 @@ class ShortestPathSolver {
         level_ = std::max(least, level_);  // rounding must not turn Dijkstra back
         if (!(level_ < FAR)) return NONE;
         const Vertex end = collect_nearest();
-        if (end != NONE) return end;
+        if (end != NONE || scanned == tree_.size) return end;
       }
       const Branch& branch = tree_.items[scanned++];  // a copy would be read in one piece, and wait for what was just written
       const Vertex row = col_match_[branch.column];
@@ -416,7 +421,8 @@ class ShortestPathSolver {
                        block_least_);
   }
 
-  // Moves all columns up to level_ into the tree, or returns the first free one.
+  // Moves all columns up to level_ into the tree, or returns the first free one. Those that are MASKED are in the tree: costs
+  // that have changed may make them seem near.
   Vertex collect_nearest() {
     for (Vertex begin = 0; begin < num_columns_; begin += Scan::BLOCK) {
       if (block_least_[begin / Scan::BLOCK] > level_) continue;
@@ -427,8 +433,10 @@ class ShortestPathSolver {
         if (free_ones != 0) return first + first_bit(free_ones);
         for (; nearest != 0; nearest &= nearest - 1) {
           const Vertex j = first + first_bit(nearest);
-          tree_.push({j, v_[j], level_});
           distance_[j] = FAR;
+          if (v_[j] == MASKED) continue;
+          tree_.push({j, v_[j], level_});
+          row_before_[col_match_[j]] = static_cast<Vertex>(predecessor_[j]);
           v_[j] = MASKED;
         }
       }
@@ -439,10 +447,10 @@ class ShortestPathSolver {
   // From its last column up to the root.
   void flip_path(Vertex column) {
     take(column);
-    while (column != NONE) {
-      const Vertex row = static_cast<Vertex>(predecessor_[column]);
+    for (Vertex row = static_cast<Vertex>(predecessor_[column]);; row = row_before_[row]) {
       col_match_[column] = row;
       column = std::exchange(row_match_[row], column);
+      if (column == NONE) return;
     }
   }
 
@@ -471,6 +479,8 @@ class ShortestPathSolver {
   Index* predecessor_;                    // [width] the row before it on the shortest path
   Word* is_free_;                         // [whole words] a bit for each column
   Vertex* shares_;                        // [num_rows] how many columns have their minimum in it
+  Vertex* row_before_;                    // the same memory, in searches: of a row in the tree the predecessor of its column,
+                                          //            as it was when the column joined
   List<Branch> tree_{};                   // [num_rows at most] in order of distance
   List<Vertex> free_rows_{};              // [num_rows at most] rows to match
   Work level_{};                          // distance up to which the tree has grown

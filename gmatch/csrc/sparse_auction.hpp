@@ -32,11 +32,10 @@ class SparseAuction {
     else start_from_zero();
     measure();
     if (rows_with_spread_ <= costs_.num_rows * SPREAD) return false;
-    const int spread = typical(spreads_);
-    const double finest = std::max(std::ldexp(1.0, typical(magnitudes_) - PRECISION), least_epsilon());
+    const double spread = typical(spreads_), finest = std::max(std::ldexp(typical(magnitudes_), -PRECISION), least_epsilon());
     SerialAuction<SparseAuction> auction(*this, costs_.num_rows, v_, LEFT);
     for (int bits = FIRST; bits >= LAST; bits -= STEP) {
-      const double epsilon = std::ldexp(1.0, spread + bits);
+      const double epsilon = std::ldexp(spread, bits);
       if (!(epsilon > finest) || !auction.hold_rounds(epsilon, BIDS_PER_ROW)) break;
     }
     counters_.dual_updates += auction.num_bids();
@@ -104,7 +103,7 @@ class SparseAuction {
   static constexpr Count BIDS_PER_ROW = 16;
 
   double at(Count edge) const { return static_cast<double>(costs_.at(edge)); }
-  int typical(Count exponents) const { return static_cast<int>(exponents / rows_with_spread_); }
+  double typical(Count exponents) const { return std::ldexp(1.0, static_cast<int>(exponents / rows_with_spread_)); }
 
   void reduce_columns() {
     for (Count edge = costs_.begin(0), end = costs_.end(costs_.num_rows - 1); edge < end; ++edge) {
@@ -134,14 +133,15 @@ class SparseAuction {
     if (places_ <= MOST_PLACES) places_ = std::max(places_, binary_places(costs_.at(edge)));
   }
 
-  // How much the best two of a row differ, and what numbers are added to find that: geometric means, as binary exponents.
+  // How much the best two of a row differ, and what numbers are added to find that, which are not all zero: geometric means, as
+  // binary exponents.
   void measure() {
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       const Offer offer = find_offer(row, v_);
       if (!(offer.least < offer.second && offer.second < FAR)) continue;
       ++rows_with_spread_;
       spreads_ += std::ilogb(offer.second - offer.least);
-      magnitudes_ += std::ilogb(std::abs(v_[offer.column]) + offer.second);
+      magnitudes_ += std::ilogb(std::abs(v_[offer.column]) + std::max(std::abs(offer.least), std::abs(offer.second)));
     }
   }
 

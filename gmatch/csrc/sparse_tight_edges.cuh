@@ -142,12 +142,15 @@ struct SparseTightEdges {
   }
 
   // Finds the distances up to a radius with free columns, and plants the trees again. False: this phase is over, or no
-  // free column can be reached.
+  // free column can be reached. Once it has done so the trees find one; unless costs have changed, or are not as they were
+  // inspected: then distances need not follow from each other, and what is a bound here else cannot be passed.
   template <class Team>
   DEVICE bool widen(Steps<Team>& steps, const ClaimedForest<true>& forest) {
     if (steps.found() > 0 || steps.roots() == 0) return false;
+    if (Team::INPUT_CHANGES && radius != UNKNOWN) return false;
     Vertex rounds_before = 0;
-    while (true) {
+    for (Vertex settled = 0;; ++settled) {  // a step settles a column, or more
+      if (Team::INPUT_CHANGES && settled > costs.num_columns) return false;
       const Census all = take_census(steps.team, forest);
       num_roots += all.roots;
       if (rounds_before > 0) fit_step(steps.team, all, rounds_before);
@@ -296,7 +299,10 @@ struct SparseTightEdges {
       do ++rounds_here;
       while (steps.team.any(lower_near_columns(steps, forest)));
     } else {
-      for (list_near(steps, forest, before); steps.todo() > 0; ++rounds_here) lower_listed(steps, forest);
+      for (list_near(steps, forest, before); steps.todo() > 0; ++rounds_here) {
+        lower_listed(steps, forest);
+        if (Team::INPUT_CHANGES && rounds_here > costs.num_rows) break;  // no shortest path has more rows
+      }
     }
     rounds += rounds_here;
     return rounds_here;

@@ -11,11 +11,6 @@
 #include "dense_costs.cuh"
 #include "interrupt.hpp"
 
-template <class T>
-inline T read_once(const T* from) {
-  return *static_cast<const volatile T*>(from);
-}
-
 // What the arrays are: in order where each entry comes after the one before, so that there are no duplicates.
 enum class Found { NO_MATRIX, UNSORTED, IN_ORDER };
 

@@ -24,6 +24,8 @@
 //   TILE                       how many columns a thread of a dense step holds in registers, or in its cache
 //   PASSES                     whether asking every vertex costs less than keeping a list of some
 //   STREAMS                    whether it reads matrices as fast as the memory can give them, or has other worries
+//   INPUT_CHANGES              whether others may write to the caller's arrays while it reads them: then loops must end that
+//                              else would end for what is read alone
 //   IS_GRID                    whether it is many blocks, and its barrier dear
 //   IS_FAR                     whether its cells lie in memory that all blocks share: a read of one that may be needed costs
 //                              less than to wait until it is known to be
@@ -100,6 +102,10 @@ DEVICE char* block_memory() {
 
 #endif
 
+// The number of a vertex in an array of the caller's, checked before; see the host's.
+template <class Number>
+DEVICE Vertex vertex_at(const Number* cell, Vertex) { return static_cast<Vertex>(*cell); }
+
 // block_of_grid: alone at its barrier, not at its cells.
 enum class Scope { block, block_of_grid, grid };
 constexpr int WHOLE_BLOCK = 0;  // LANES of lane groups that are a block each
@@ -115,7 +121,7 @@ class [[nodiscard]] DeviceTeam {
   DEVICE int size() const { return (on_grid() ? gridDim.x : 1) * blockDim.x; }
   static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, ROWS_AT_ONCE = 4, SMALL_STEP = 0, KEEPS_BACK = 0, AHEAD = 0;
   static constexpr bool IS_GRID = SCOPE == Scope::grid, IS_FAR = SCOPE != Scope::block;
-  static constexpr bool PASSES = true, STREAMS = IS_GRID, HAS_PARTS = true;
+  static constexpr bool PASSES = true, STREAMS = IS_GRID, HAS_PARTS = true, INPUT_CHANGES = false;
   using Part = DeviceTeam<LANES_, SCOPE == Scope::grid ? Scope::block_of_grid : SCOPE>;
   DEVICE Part part() const { return Part(nullptr); }
   DEVICE int parts() const { return on_grid() ? gridDim.x : 1; }
@@ -402,6 +408,7 @@ using BlockTeam = DeviceTeam<LANES, Scope::block>;
 #include <chrono>
 #include <cmath>
 #include <thread>
+#include <type_traits>
 
 #include "interrupt.hpp"
 
@@ -418,6 +425,22 @@ constexpr bool SHORT_LISTS = false;
 using std::floor;
 using std::ilogb;
 using std::ldexp;
+
+// Read once, though the compiler might read it again: another thread may change an array of the caller's meanwhile.
+template <class T>
+inline T read_once(const T* cell) {
+  return *static_cast<const volatile T*>(cell);
+}
+
+// The number of a vertex in an array of the caller's, below `size`. It was checked, but may have changed: then it is any other
+// vertex, so that answers are wrong, but no address is.
+template <class Number>
+inline Vertex vertex_at(const Number* cell, Vertex size) {
+  auto number = static_cast<std::make_unsigned_t<Number>>(*cell);
+  asm("" : "+r"(number));
+  if (__builtin_expect(number >= static_cast<unsigned>(size), false)) return 0;  // a branch: nobody waits for it
+  return static_cast<Vertex>(number);
+}
 
 // Spins a moment, then yields: on shared cores a barrier that only spins takes seconds. A thread that yields looks around: what
 // it waits for may never come.
@@ -462,6 +485,7 @@ class [[nodiscard]] HostTeam {
   static constexpr int LANES = 1, TILE = 512, AT_ONCE = 1, ROWS_AT_ONCE = 1, SMALL_STEP = 64;
   static constexpr int KEEPS_BACK = SHORT_LISTS ? 3 : 64, AHEAD = 6;
   static constexpr bool PASSES = false, IS_GRID = false, STREAMS = false, HAS_PARTS = false, IS_FAR = false;
+  static constexpr bool INPUT_CHANGES = true;
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool alone() const { return size_ == 1; }

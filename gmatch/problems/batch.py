@@ -430,6 +430,7 @@ def _checked_sizes(sizes: Any, shape: tuple[int, int, int]) -> Any:
             f"sizes must be integers of shape ({problems}, 2), the rows and columns of each problem; got {sizes.dtype} "
             f"of shape {sizes.shape}"
         )
+    sizes = sizes.astype(np.int64)  # a copy, which no other thread can change
     wrong = ((sizes < 0) | (sizes > (rows, columns))).any(axis=1).nonzero()[0]
     if len(wrong):
         number = int(wrong[0])
@@ -437,7 +438,7 @@ def _checked_sizes(sizes: Any, shape: tuple[int, int, int]) -> Any:
             f"sizes must be from 0 to {rows} rows and {columns} columns; got {sizes[number].tolist()} for problem "
             f"{number}"
         )
-    return sizes.astype(np.int64)
+    return sizes
 
 
 def _matrix_of(matrix: Any, number: int) -> Any:

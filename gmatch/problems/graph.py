@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 
-from ..arrays import Device, device_of, mover_to
+from ..arrays import Device, device_of, mover_to, own
 from ..backends import backend_for
-from ..errors import GmatchError, InvalidInput
+from ..errors import GmatchError, InvalidInput, changed
 from ..foreign import as_sparse, is_frame, library_of
 
 if TYPE_CHECKING:
@@ -23,15 +24,16 @@ MAX_VERTICES = 2**31 - 2
 class BipartiteGraph:
     """A bipartite graph in compressed sparse rows; every stored entry is an edge, also when its value is zero.
 
-    Checked when it is made, in O(rows + entries) time and without a copy where the arrays fit; give it to
-    `gmatch.max_matching` instead of the matrix to check once and solve often. Do not change its arrays.
+    Checked when it is made, in O(rows + entries) time and without a copy of the indices where they fit; give it to
+    `gmatch.max_matching` instead of the matrix to check once and solve often. Do not change its arrays: what is changed
+    meanwhile, by another thread too, makes answers wrong.
 
     Parameters
     ----------
     graph : scipy.sparse array or matrix, cupyx.scipy.sparse matrix, or (indptr, indices, shape)
         Also a sparse tensor of torch or an array of PyData's sparse. Rows and columns may differ in number, and be
-        none. Entries may be unsorted and duplicate. Index arrays may be any integers; int32 and
-        int64 are used as they are. Formats other than CSR are converted.
+        none. Entries may be unsorted and duplicate. Index arrays may be any integers; indices of int32 and
+        int64 are used as they are, and offsets copied. Formats other than CSR are converted.
 
     Attributes
     ----------
@@ -73,7 +75,7 @@ class BipartiteGraph:
         seen = backend_for(indices, device).inspect(indptr, indices, shape[1])
         falling, first, last, bad = seen
         if falling or first != 0 or last > len(indices) or bad:
-            raise InvalidInput(_what_is_wrong(indptr, indices, shape))
+            raise _what_is_wrong(indptr, indices, shape)
         names = (getattr(graph, name, None) for name in ("row_nodes", "col_nodes"))
         self._freeze(indptr, indices, shape, last, device, *names)
 
@@ -115,6 +117,15 @@ class BipartiteGraph:
         made = cls(scipy.sparse.coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=shape))
         object.__setattr__(made, "row_nodes", row_nodes)
         object.__setattr__(made, "col_nodes", col_nodes)
+        return made
+
+    def private(self) -> BipartiteGraph:
+        """This graph with indices that no other thread can change: copies, checked again. On a GPU, itself."""
+        if self.device != "cpu":
+            return self
+        made = BipartiteGraph((self.indptr, own(self.indices[: self.entries]), self.shape))
+        object.__setattr__(made, "row_nodes", self.row_nodes)
+        object.__setattr__(made, "col_nodes", self.col_nodes)
         return made
 
     def on(self, device: Device) -> BipartiteGraph:
@@ -194,7 +205,7 @@ def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int]]:
             matrix = to_csr(matrix)
             indptr, indices, shape = matrix.indptr, matrix.indices, matrix.shape
     rows, columns = _shape(shape)
-    indptr, indices = _index_array(indptr, "indptr"), _index_array(indices, "indices")
+    indptr, indices = own(_index_array(indptr, "indptr")), _index_array(indices, "indices")
     if device_of(indptr) != device_of(indices):
         raise InvalidInput("indptr and indices must live on one device; one is a CuPy array, the other is not")
     if len(indptr) != rows + 1:
@@ -284,8 +295,27 @@ def to_csr(matrix: Any, dtype: Any = None) -> Any:
     if matrix.format == "csr":
         return matrix
     if matrix.format in _CHECKS:
+        matrix = _with_own_numbers(matrix)
         _CHECKS[matrix.format](matrix, rows, columns)
     return (matrix if dtype is None else matrix.astype(dtype)).tocsr()
+
+
+def _with_own_numbers(matrix: Any) -> Any:
+    """The same matrix with numbers of rows and columns that no other thread can change; its values are shared."""
+    if not isinstance(matrix.data, np.ndarray):
+        return matrix
+    mine = copy.copy(matrix)
+    if matrix.format == "lil":
+        mine.rows, mine.data = own(matrix.rows), own(matrix.data)
+        for lists in (mine.rows, mine.data):
+            for row in range(len(lists)):
+                lists[row] = list(lists[row])
+    elif matrix.format == "coo":
+        mine.coords = tuple(map(own, matrix.coords))
+    for name in ("indptr", "indices", "offsets"):
+        if hasattr(matrix, name):
+            setattr(mine, name, own(getattr(matrix, name)))
+    return mine
 
 
 def _check_compressed_columns(matrix: Any, rows: int, columns: int) -> None:
@@ -358,18 +388,21 @@ _CHECKS = {
 }
 
 
-def _what_is_wrong(indptr: Any, indices: Any, shape: tuple[int, int]) -> str:
+def _what_is_wrong(indptr: Any, indices: Any, shape: tuple[int, int]) -> InvalidInput:
     """Names the first offset or index that is wrong."""
     if int(indptr[0]) != 0:
-        return f"indptr must start with 0; got {int(indptr[0])}"
+        return InvalidInput(f"indptr must start with 0; got {int(indptr[0])}")
     falls = (indptr[1:] < indptr[:-1]).nonzero()[0]
     if len(falls):
         row = int(falls[0])
-        return (
+        return InvalidInput(
             f"indptr must not decrease; row {row} would begin at {int(indptr[row])} and end at {int(indptr[row + 1])}"
         )
     last = int(indptr[-1])
     if last > len(indices):
-        return f"indptr promises {last} entries, but indices has {len(indices)}"
-    edge = int(((indices[:last] < 0) | (indices[:last] >= shape[1])).nonzero()[0][0])
-    return f"column numbers must be from 0 to {shape[1] - 1}; entry {edge} is {int(indices[edge])}"
+        return InvalidInput(f"indptr promises {last} entries, but indices has {len(indices)}")
+    wrong = ((indices[:last] < 0) | (indices[:last] >= shape[1])).nonzero()[0]
+    if not len(wrong):
+        return changed("the graph")
+    edge = int(wrong[0])
+    return InvalidInput(f"column numbers must be from 0 to {shape[1] - 1}; entry {edge} is {int(indices[edge])}")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Device
 from ..backends import backend_for
-from ..errors import InvalidInput
+from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64
 
 MAX_VERTICES = 2**31 - 2
@@ -73,13 +73,13 @@ def range_of(array: Any, device: Device, maximize: bool) -> tuple[int | float, i
         return 0, 0, False, True
     lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = backend_for(None, device).inspect_costs(array)
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
-        raise InvalidInput(_what_is_wrong(array, device, has_nan, maximize))
+        raise _what_is_wrong(array, device, has_nan, maximize)
     if lowest > highest:
         return 0.0, 0.0, True, True
     return (-highest, -lowest, has_minus_inf, whole) if maximize else (lowest, highest, has_plus_inf, whole)
 
 
-def _what_is_wrong(array: Any, device: Device, nan: bool, maximize: bool) -> str:
+def _what_is_wrong(array: Any, device: Device, nan: bool, maximize: bool) -> InvalidInput:
     """Names the first entry that is no cost."""
     refused = math.inf if maximize else -math.inf
     for rows in blocks_of(array.shape, device):
@@ -88,10 +88,10 @@ def _what_is_wrong(array: Any, device: Device, nan: bool, maximize: bool) -> str
             entry = rows.start + int(found[0][0]), int(found[1][0])
             break
     else:
-        return "cost must not be changed by another thread while it is read; it was, so give a copy"
+        return changed("cost")
     if nan:
-        return f"cost must not hold NaN; entry {entry} does{WAY_OUT_OF_NAN}"
-    return (
+        return InvalidInput(f"cost must not hold NaN; entry {entry} does{WAY_OUT_OF_NAN}")
+    return InvalidInput(
         f"cost must not hold {refused:+} when {'maximizing' if maximize else 'minimizing'} ({-refused:+} forbids a "
         f"pair); entry {entry} does"
     )

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse
 
 from .. import _native
-from ..arrays import Device, as_dense_array, device_of, mover_to, namespace, row_of_each_entry, truth_of
+from ..arrays import Device, as_dense_array, device_of, mover_to, namespace, own, row_of_each_entry, truth_of
 from ..backends import backend_for
-from ..errors import InvalidInput
+from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64, as_sparse, way_in
 from ..types import WIDER_TYPE, WORKING_TYPES, widened
 from .dense import DenseCosts
@@ -38,10 +38,10 @@ class SparseCosts:
     ----------
     cost : scipy.sparse array or matrix, cupyx.scipy.sparse matrix, sparse torch tensor, or array of PyData's sparse
         In any format. Every stored entry is an allowed pair, explicit zeros too; +inf forbids its pair, or -inf when
-        maximizing. Duplicates stand for their sum, as everywhere in SciPy. CSR is used as it lies, and CSC where there
-        are not fewer columns than rows to match; other formats, and CSR with more rows than columns, are converted.
-        Index arrays of int32 and int64, and entries of int32, int64, float32 and float64 are used as they lie; other
-        types are widened as in `DenseCosts`.
+        maximizing. Duplicates stand for their sum, as everywhere in SciPy. Of CSR, and of CSC where there are not fewer
+        columns than rows to match, index arrays are copied and entries of int32, int64, float32 and float64 used as
+        they lie; other types are widened as in `DenseCosts`, and other formats, and CSR with more rows than columns,
+        converted.
     maximize : bool
         Whether the dearest assignment is wanted.
     cost_limit : number, optional
@@ -297,10 +297,8 @@ class SparseCosts:
         else:
             matrix = np.empty((rows, columns), dtype)
             missing = 0 if dtype.kind == "i" else -math.inf if self.maximize else math.inf
-            if not _native.lay_out_sparse(*arrays, matrix, missing):
-                raise InvalidInput(
-                    "cost must not be changed by another thread while it is read; it was, so give a copy"
-                )
+            laid_out = _native.lay_out_sparse(*arrays, matrix, missing)
+            assert laid_out, "nobody else has the index arrays"
         return DenseCosts.of_checked(matrix, self.maximize, self.lowest, self.highest, whole)
 
     def stored_pairs(self, row_match: Any) -> Any:
@@ -407,7 +405,7 @@ def _compressed(cost: Any) -> tuple[_Matrix, bool]:
         raise InvalidInput("data must not be masked; leave out the pairs that are not allowed")
     matrix = cost if by_columns else to_csr(cost, _type_of_sums(cost))
     shape = matrix.shape[::-1] if by_columns else matrix.shape
-    graph = BipartiteGraph((matrix.indptr, matrix.indices, shape))
+    graph = BipartiteGraph((matrix.indptr, own(matrix.indices) if matrix is cost else matrix.indices, shape))
     data = matrix.data
     if data.ndim != 1 or len(data) < graph.entries or device_of(data) != graph.device:
         raise InvalidInput(
@@ -529,7 +527,10 @@ def _range(arrays: _Matrix, by_columns: bool, device: Device, maximize: bool) ->
     lowest, highest, has_nan, has_plus_inf, has_minus_inf, _ = backend_for(None, device).inspect_costs(data[None])
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         refused = math.inf if maximize else -math.inf
-        position = int(((data != data) if has_nan else (data == refused)).nonzero()[0][0])
+        found = ((data != data) if has_nan else (data == refused)).nonzero()[0]
+        if not len(found):
+            raise changed("cost")
+        position = int(found[0])
         row = int((indptr[1:] <= position).sum())
         entry = (int(indices[position]), row) if by_columns else (row, int(indices[position]))
         if has_nan:

@@ -36,7 +36,7 @@ class _Form(NamedTuple):
 
 
 def verify_decomposition(graph: Any, decomposition: Decomposition) -> DecompositionCertificate:
-    problem = as_graph(graph)
+    problem = as_graph(graph).private()
     if not isinstance(decomposition.matching, Matching):
         raise CertificateError(f"matching must be a Matching; got {type(decomposition.matching).__name__}")
     size = verify_matching(problem, decomposition.matching).size

@@ -13,7 +13,7 @@ from ..result import Certificate, Matching
 
 
 def verify_matching(graph: Any, matching: Matching) -> Certificate:
-    problem = as_graph(graph)
+    problem = as_graph(graph).private()
     xp = namespace(problem.indices)
     rows, columns = problem.shape
     row_match, col_match = arrays_of(xp, matching, "row_match", "col_match")
