@@ -93,11 +93,14 @@ def max_matching(
     InvalidInput
         If the graph, the start or an option is not valid: before any search.
     BackendUnavailable
-        If the device asked for cannot be used here.
+        If the device asked for cannot be used here, or if the system does not start the threads.
     MemoryError
         If the device has no room for the work (CuPy's OutOfMemoryError is one).
     CertificateError
         If `certify` finds the result wrong: a defect of gmatch.
+    KeyboardInterrupt
+        On Ctrl-C, within 0.2 s where the main thread called, and whatever else a handler of signals raises. A call on a GPU
+        cannot be interrupted: the error comes when it ends.
 
     Notes
     -----

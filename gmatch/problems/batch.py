@@ -276,6 +276,7 @@ class CostBatch:
             _, rows, columns = self.shape
             xp = namespace(array)
             if (self.shapes == (rows, columns)).all():
+                array = array[tuple(slice(None if stride else 1) for stride in array.strides)]  # what repeats, once
                 array = array.transpose(sorted(range(3), key=lambda axis: -abs(array.strides[axis])))
             else:
                 heights, widths = (xp.asarray(size)[:, None] for size in self.shapes.T)
