@@ -99,8 +99,8 @@ def max_matching(
     CertificateError
         If `certify` finds the result wrong: a defect of gmatch.
     KeyboardInterrupt
-        On Ctrl-C, within 0.2 s where the main thread called, and whatever else a handler of signals raises. A call on a GPU
-        cannot be interrupted: the error comes when it ends.
+        On Ctrl-C, within 0.2 s where the main thread called; so does what another handler of signals raises. A call on
+        a GPU cannot be interrupted: the error comes when it ends.
 
     Notes
     -----
