@@ -164,10 +164,10 @@ struct CheapMatching {
   template <class Team>
   DEVICE void fit_one_by_one(const Team& team) const {
     clear_matching(team, matching);
-    team.each_group(matching.num_rows, [&](Count i) {
-      const Vertex row = static_cast<Vertex>(i);
+    for (Vertex row = 0; row < matching.num_rows; ++row) {
       const auto range = edges.columns_of(row);
       const Count degree = range.end - range.begin;
+      team.spend(MOST_TRIES);
       const auto end = range.begin + static_cast<decltype(range.begin)>(degree < MOST_TRIES ? degree : MOST_TRIES);
       for (auto edge = range.begin; edge < end; ++edge) {
         const Vertex column = edges.column(edge);
@@ -176,7 +176,7 @@ struct CheapMatching {
         matching.col_match[column] = row;
         break;
       }
-    });
+    }
   }
 
   // Finds a column for a row, then for the row that it displaced, and so on. (A row whose turn is nobody's is left out:

@@ -493,6 +493,8 @@ class [[nodiscard]] HostTeam {
   HostTeam in_blocks() const { return *this; }
   int lane() const { return 0; }
   int lanes() const { return 1; }
+  // For what it does by itself, in entries: see Poll.
+  void spend(Count entries) const { poll_.spend(entries); }
   void sync() const { any(false); }
   bool any(bool yes) const {
     if (alone()) return yes;
@@ -615,6 +617,7 @@ class [[nodiscard]] HostTeam {
       }
       return;
     }
+    poll_.spend(SPENT);  // a thread with nothing to do looks around, too
     const Count chunk = n < 32 * CHUNK * size_ ? CHUNK : 8 * CHUNK;  // what a thread looks ahead to is mostly its own
     for (Count begin = rank_ * chunk; begin < n; begin += size_ * chunk) {
       const Count end = begin + chunk < n ? begin + chunk : n;
