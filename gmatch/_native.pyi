@@ -1,4 +1,4 @@
-"""The compiled extension: csrc/module.cpp and its parts."""
+"""The compiled extension: csrc/bindings/module.cpp and its parts."""
 
 from typing import Any
 

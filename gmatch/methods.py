@@ -338,7 +338,7 @@ class Munkres(_Method):
 
     @property
     def rung(self) -> int:
-        """Of the ladder, from 0; numbered as in csrc/munkres.cuh."""
+        """Of the ladder, from 0; numbered as in csrc/assignment/munkres.cuh."""
         return get_args(Form).index(self.form)
 
 

@@ -19,7 +19,7 @@ from .problems.graph import BipartiteGraph
 from .result import Assignment, Matching, Status
 
 SMALL_SIDE = _native.SMALL_SIDE
-# What a small call leaves, as csrc/module_shortest_paths.cpp says, for costs that are integers and for others.
+# What a small call leaves, as csrc/bindings/serial.cpp says, for costs that are integers and for others.
 CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
 COUNTED = Layout("SmallCounters").getter(
     "augmentations", "rows_scanned", "dual_updates", "entries_read", "nanoseconds", "start_size"
@@ -211,7 +211,7 @@ def _pairs_of_matching(cells: Any, rows: int, columns: int, make_stats: Any) -> 
 def _field_of_matching(
     name: str, cells: Any, rows: int, columns: int, make_stats: Callable[..., dict[str, Any]]
 ) -> Any:
-    """A field of a Matching, from the cells that csrc/module_matching.cpp fills."""
+    """A field of a Matching, from the cells that csrc/bindings/matching.cpp fills."""
     if name == "size":
         return int(cells[SIZE])
     if name in ("row_match", "col_match"):

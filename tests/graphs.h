@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "team.cuh"
+#include "team/team.cuh"
 
 struct Graph {
   Vertex rows, columns;

@@ -12,16 +12,16 @@
 #include <random>
 #include <vector>
 
-#include "core_assignment.cuh"
-#include "core_shortest_path.hpp"
+#include "assignment/assign_sparse.cuh"
+#include "assignment/munkres.cuh"
+#include "cardinality/match.cuh"
+#include "cardinality/mixed.hpp"
+#include "core/program.cuh"
 #include "graphs.h"
-#include "host_threads.hpp"
-#include "mixed.hpp"
-#include "munkres.cuh"
-#include "programs.cuh"
-#include "shortest_path.hpp"
-#include "sparse_assignment.cuh"
-#include "sparse_shortest_path.hpp"
+#include "serial/core_search.hpp"
+#include "serial/shortest_path.hpp"
+#include "serial/sparse_shortest_path.hpp"
+#include "team/host_threads.hpp"
 
 // Counts its barriers, as the grid of a GPU: whoever goes on with a copy from before a barrier would wait for ever there.
 struct CountingTeam : HostTeam {

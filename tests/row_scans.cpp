@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core_shortest_path.hpp"
+#include "serial/core_search.hpp"
 
 static void expect(bool holds, const char* what, Vertex num_columns, int bytes) {
   if (holds) return;

@@ -240,7 +240,7 @@ def test_threads_are_for_the_cpu() -> None:
 
 @pytest.mark.parametrize("number", [0.0, 1.5, -2.25, 5e-324, -1e-310, 1.7e308, -1.7e308, 7, -(2**63), 2**63 - 1])
 def test_numbers_come_back_from_their_order(number: float) -> None:
-    """As csrc/inspection.cuh gives them."""
+    """As csrc/costs/inspection.cuh gives them."""
     if isinstance(number, int):
         assert gpu._from_order(number, np.dtype(np.int64)) == number
         return

@@ -40,7 +40,8 @@ def entries_in(text: str) -> dict[str, tuple[str, list[str]]]:
 
 
 def test_every_entry_point_of_the_sources_is_listed_once() -> None:
-    in_sources = {path.name: list(entries_in(text_of(path.name))) for path in gpu.CSRC.rglob("*.cu")}
+    names = [path.relative_to(gpu.CSRC).as_posix() for path in gpu.CSRC.rglob("*.cu")]
+    in_sources = {name: list(entries_in(text_of(name))) for name in names}
     assert {program.source: list(program.entries) for program in PROGRAMS} == in_sources
     assert len(PROGRAMS) == len(in_sources)
     entries = [entry for program in PROGRAMS for entry in program.entries]
@@ -127,7 +128,7 @@ def test_only_what_is_listed_is_compiled(monkeypatch: pytest.MonkeyPatch) -> Non
     assert compile_entry(catalogue.ASSIGN, "assign_grid", 0, **words, limit=1024) == "assign_grid"
     assert compiled == [
         "#define COSTS DenseCosts<float>\n#define EDGES ClassicalEdges<float>\n#define BLOCK_LIMIT 1024\n"
-        "#include <assign.cu>\n"
+        "#include <programs/assign.cu>\n"
     ]
     for others in ({"limit": 256}, {"limit": 512, "cost": "half"}, {"edges": "TightEdges", "limit": 1024}, {}):
         with pytest.raises(LookupError, match="expected words of one variant"):
@@ -136,16 +137,21 @@ def test_only_what_is_listed_is_compiled(monkeypatch: pytest.MonkeyPatch) -> Non
 
 # What a workspace is asked for, beside words.
 SIZES = {
-    "match.cu": (ForestKind.CLAIMED, 1, 500, 600, 3000),
-    "assign_sparse.cu": (500, 600),
-    "assign.cu": (500, 600, 1024),
-    "assign_batch.cu": (50, 60, 64),
-    "assign_core.cu": (500, 600, 1024),
-    "munkres.cu": (500, 600, 1024),
+    "programs/match.cu": (ForestKind.CLAIMED, 1, 500, 600, 3000),
+    "programs/assign_sparse.cu": (500, 600),
+    "programs/assign.cu": (500, 600, 1024),
+    "programs/assign_batch.cu": (50, 60, 64),
+    "programs/assign_core.cu": (500, 600, 1024),
+    "programs/munkres.cu": (500, 600, 1024),
 }
-WORDS_OF_SIZES = {"match.cu": ("offset", "column"), "assign_sparse.cu": ("cost", "offset", "column"),
-                  "assign.cu": ("cost", "edges"), "assign_batch.cu": ("cost", "edges"), "assign_core.cu": ("cost",),
-                  "munkres.cu": ("cost",)}  # fmt: skip
+WORDS_OF_SIZES = {
+    "programs/match.cu": ("offset", "column"),
+    "programs/assign_sparse.cu": ("cost", "offset", "column"),
+    "programs/assign.cu": ("cost", "edges"),
+    "programs/assign_batch.cu": ("cost", "edges"),
+    "programs/assign_core.cu": ("cost",),
+    "programs/munkres.cu": ("cost",),
+}
 
 
 @EVERY_PROGRAM

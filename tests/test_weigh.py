@@ -17,7 +17,7 @@ from gmatch.backends import gpu
 from gmatch.backends.catalogue import PROGRAMS
 
 ROOT = Path(__file__).parent.parent
-# Of csrc/rows.cu and csrc/assign_core.cu, by nvcc 13.0 for sm_90; names of functions are cut short.
+# Of csrc/programs/rows.cu and csrc/programs/assign_core.cu, by nvcc 13.0 for sm_90; names of functions are cut short.
 ROWS = """\
 ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'find_entries_grid' for 'sm_90'

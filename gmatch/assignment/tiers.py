@@ -36,7 +36,7 @@ REWARD, MORE_REWARD = 8, 16
 
 
 def duals_hide_costs(costs: Costs, solution: _Solution) -> bool:
-    """Whether duals are so large that rounding hides what pairs cost; see csrc/magnitudes.hpp."""
+    """Whether duals are so large that rounding hides what pairs cost; see csrc/costs/magnitudes.hpp."""
     row_match, _, u, v, _ = solution
     if costs.dual_type is np.int64:
         return False

@@ -160,7 +160,7 @@ class Program:
 
 
 MATCH = Program(
-    source="match.cu",
+    source="programs/match.cu",
     entries={"match_grid": "1024", "match_block": "1024", "inspect_grid": "1024"},
     structs=("CsrEdges", "Task"),
     macros={"EDGES": "CsrEdges<{offset}, {column}>", "FOREST": "{forest}", "ROW_LANES": "{lanes}"},
@@ -169,7 +169,7 @@ MATCH = Program(
     workspace="match_workspace_size",
 )
 ASSIGN = Program(
-    source="assign.cu",
+    source="programs/assign.cu",
     entries={"assign_grid": "{limit}", "assign_block": "{limit}"},
     structs=("DenseCosts", "AssignmentTask"),
     macros={"COSTS": "DenseCosts<{cost}>", "EDGES": "{edges}<{cost}>", "BLOCK_LIMIT": "{limit}"},
@@ -178,7 +178,7 @@ ASSIGN = Program(
     workspace="assignment_workspace_size",
 )
 ASSIGN_CORE = Program(
-    source="assign_core.cu",
+    source="programs/assign_core.cu",
     entries={"assign_core_grid": "512"},
     structs=("DenseCosts", "AssignmentTask"),
     macros={"COSTS": "DenseCosts<{cost}>"},
@@ -187,7 +187,7 @@ ASSIGN_CORE = Program(
     workspace="core_workspace_size",
 )
 ASSIGN_BATCH = Program(
-    source="assign_batch.cu",
+    source="programs/assign_batch.cu",
     entries={"assign_batch": "512"},
     structs=("Batch",),
     macros={"COSTS": "Batch<{cost}>", "EDGES": "{edges}<{cost}>"},
@@ -196,7 +196,7 @@ ASSIGN_BATCH = Program(
     workspace="batch_workspace_size",
 )
 ASSIGN_SPARSE = Program(
-    source="assign_sparse.cu",
+    source="programs/assign_sparse.cu",
     entries={"assign_sparse_grid": "512", "assign_sparse_block": "512"},
     structs=("SparseCosts", "AssignmentTask"),
     macros={"COSTS": "SparseCosts<{cost}, {offset}, {column}>", "ROW_LANES": "{lanes}"},
@@ -205,7 +205,7 @@ ASSIGN_SPARSE = Program(
     workspace="sparse_assignment_workspace_size",
 )
 MUNKRES = Program(
-    source="munkres.cu",
+    source="programs/munkres.cu",
     entries=dict.fromkeys(
         (
             "munkres_grid", "munkres_start", "munkres_search", "munkres_find_least", "munkres_clear_lists",
@@ -220,7 +220,7 @@ MUNKRES = Program(
     workspace="munkres_workspace_size",
 )  # fmt: skip
 INSPECT_COSTS = Program(
-    source="inspect_costs.cu",
+    source="programs/inspect_costs.cu",
     entries={"inspect_costs_grid": "1024"},
     structs=("Entries",),
     macros={"COSTS": "Entries<{cost}>"},
@@ -228,7 +228,7 @@ INSPECT_COSTS = Program(
     rows=(COSTS,),
 )
 ROWS = Program(
-    source="rows.cu",
+    source="programs/rows.cu",
     entries={"count_unsorted_grid": "512", "find_entries_grid": "512"},
     structs=("CsrEdges",),
     macros={"EDGES": "CsrEdges<{offset}, {column}>", "ROW_LANES": "{lanes}"},

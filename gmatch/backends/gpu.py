@@ -161,7 +161,7 @@ def lanes_for(entries: int, rows: int) -> int:
 
 
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-    """What the arrays of a graph hold: see `Inspection` in csrc/programs.cuh."""
+    """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/match.cuh."""
     with indices.device as device:
         # Of the program that the search takes by default, so that nothing is compiled for the inspection alone.
         forest, lanes = FORESTS[ForestKind.CLAIMED_WITH_ROOTS]["forest"], lanes_for(len(indices), len(indptr) - 1)
@@ -315,7 +315,7 @@ def _strides_of(array: Any) -> tuple[int, int]:
 
 
 def _from_order(place: int, dtype: Any) -> int | float:
-    """The number that `order_of` in csrc/inspection.cuh puts in a place; an infinity where no float was finite."""
+    """The number that `order_of` in csrc/costs/inspection.cuh puts in a place; infinity where no float was finite."""
     if dtype.kind == "i":
         return place
     if place in (2**63 - 1, -(2**63)):
@@ -404,7 +404,7 @@ def _assignment_workspace_size(method: AssignmentMethod, rows: int, columns: int
 
 
 def _run_munkres(costs: DenseCosts, method: Munkres, given: tuple[Any, Any], state: Launch, device: Any) -> None:
-    """One launch, or the loop of `run_munkres` in csrc/munkres.cuh with a launch for each line."""
+    """One launch, or the loop of `run_munkres` in csrc/assignment/munkres.cuh with a launch for each line."""
     rows, columns = costs.array.shape
     slacks = cupy.empty(rows * columns, costs.slack_type())
     infinite = INFINITE[costs.dual_type]
@@ -549,7 +549,7 @@ def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any
 
 
 def _run_over_rows(name: str, indptr: Any, indices: Any, columns: int, *others: Any) -> None:
-    """Launches an entry point of csrc/rows.cu with all rows at once, up to a full GPU."""
+    """Launches an entry point of csrc/programs/rows.cu with all rows at once, up to a full GPU."""
     rows = len(indptr) - 1
     lanes = lanes_for(len(indices), rows)
     with indices.device as device:

@@ -164,7 +164,7 @@ class CostBatch:
         return other
 
     def layout(self) -> Any:
-        """`BatchProblem` of csrc/batch.cuh for each problem: a structured array on the host."""
+        """`BatchProblem` of csrc/assignment/batch.cuh for each problem: a structured array on the host."""
         rows, columns = self.shapes.T
         if self.array.ndim == 3:
             steps = [stride // self.array.itemsize for stride in self.array.strides]
@@ -357,7 +357,7 @@ def _unsolved(batch: CostBatch) -> _Solution:
 
 
 def _duals_hide_costs(batch: CostBatch, solution: _Solution) -> Any:
-    """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/magnitudes.hpp."""
+    """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/costs/magnitudes.hpp."""
     hide = np.zeros(len(batch), np.bool_)
     is_small = batch.device == "gpu" and max(-batch.lowest, batch.highest) < LARGE_ON_GPU
     if batch.dual_type is np.float64 and not is_small:

@@ -2,7 +2,7 @@
 #pragma once
 #include "matrices.h"
 
-#include "assignment.cuh"
+#include "assignment/assign.cuh"
 
 template <class Cost>
 DenseCosts<Cost> dense_costs(const Matrix<Cost>& matrix) {

@@ -1,4 +1,4 @@
-// emulator.h: a GPU on one thread of a host. It comes before all of csrc: then team.cuh has its teams of a GPU.
+// emulator.h: a GPU on one thread of a host. It comes before all of csrc: then team/team.cuh has its teams of a GPU.
 //
 // Every thread of a launch is a fiber. One runs at a time, and is switched for another at random: at any access to
 // memory (the programs are compiled with -fsanitize=thread, whose calls come to the emulator) and at any atomic.
@@ -96,7 +96,7 @@ auto atomicMin_block(Arguments... arguments) { return atomicMin(arguments...); }
 template <class... Arguments>
 auto atomicMax_block(Arguments... arguments) { return atomicMax(arguments...); }
 
-// What team.cuh leaves to the GPU's compiler, or to us. Every line that calls append is a line of its own, as by nvcc.
+// What team/team.cuh leaves to the GPU's compiler, or to us. Every line that calls append is a line of its own, as by nvcc.
 #define EMULATED_GPU
 #define DEVICE inline __attribute__((always_inline))
 #define NOT_UNROLLED

@@ -11,7 +11,7 @@
 
 #include "fuzz.h"
 
-#include "dense_costs.cuh"
+#include "costs/dense.cuh"
 
 // The type of the entries of DenseCosts, Entries, a Batch or SparseCosts.
 template <class Costs>

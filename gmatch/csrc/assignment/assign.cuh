@@ -1,0 +1,503 @@
+// assign.cuh: the program of linear assignment: a start, and the search along tight edges.
+#pragma once
+#include "assignment/classical_edges.cuh"
+#include "assignment/row_bids.cuh"
+#include "assignment/tight_edges.cuh"
+#include "cardinality/starts.cuh"
+#include "costs/pass.cuh"
+#include "search/phases.cuh"
+
+// Numbered as in gmatch/assignment/lap.py.
+MIRRORED_ENUM(AssignmentStart, none, reduce, given, regret, bids);
+
+// Everything a call of assign works on, but the costs.
+template <class Dual>
+struct AssignmentTask {
+  Matching matching;   // row_match is also in, if start is given
+  Dual* u;             // [num_rows]
+  Dual* v;             // [num_columns]  also in, if has_duals
+  Journal journal;
+  char* workspace;     // [assignment_workspace_size(...)]
+  Progress* progress;  // [1] zero
+  Report* report;      // [1] zero
+  AssignmentStart start;
+  bool has_duals;
+  bool many_paths;
+
+  FIELDS(AssignmentTask, matching, u, v, journal, workspace, progress, report, start, has_duals, many_paths)
+};
+
+DEVICE ClaimedForest<true> carve_forest(Workspace& workspace, const Matching& matching, bool keeps_trees = false) {
+  ClaimedForest<true> forest{};
+  forest.matching = matching;
+  forest.carve(workspace, keeps_trees);
+  return forest;
+}
+
+// The least of cost - v that this lane of a group sees in a row.
+template <class Team, class Cost>
+DEVICE auto least_reduced_cost(const Team& team, const TightEdges<Cost>& edges, Vertex row) {
+  using Dual = typename TightEdges<Cost>::Dual;
+  const DenseCosts<Cost>& costs = edges.costs;
+  Dual least = costs.infinite();
+  TightLists::each_column(
+      team, 0, costs.num_columns, [&](Vertex column) { return costs.at(row, column) - edges.v[column]; },
+      [&](Vertex, Dual reduced) { least = reduced < least ? reduced : least; });
+  return least;
+}
+
+template <class Cost>
+DEVICE bool is_tight(const TightEdges<Cost>& edges, Vertex row, Vertex column) {
+  const auto slack = edges.slack(edges.costs.at(row, column), edges.u[row], edges.v[column]);
+  return is_rounding(slack, edges.u[row], edges.v[column]);
+}
+
+// As reduce_rows, row by row.
+template <class Team, class Edges>
+DEVICE void reduce_each_row(const Team& team, const Edges& edges) {
+  team.each_group(edges.costs.num_rows, [&](Count i) {
+    const Vertex row = static_cast<Vertex>(i);
+    const auto least = team.min_group(least_reduced_cost(team, edges, row));
+    // A row without an allowed pair has no tight edge, whatever its dual.
+    if (team.lane() == 0) edges.u[row] = least == edges.costs.infinite() ? 0 : least;
+  });
+}
+
+// As reduce_rows, in one pass over the matrix.
+template <class Team, class Cost>
+DEVICE void reduce_rows_together(const Team& team, const TightEdges<Cost>& edges) {
+  using Pass = RowPass<Cost>;
+  using Rough = typename Pass::Rough;
+  constexpr Vertex MINE = Pass::STRATA / Team::LANES;
+  const DenseCosts<Cost>& costs = edges.costs;
+  const Pass pass{costs};
+  pass.each_few_rows(team, [&](Vertex first_row) {
+    typename Pass::Dual least[Team::ROWS_AT_ONCE];
+    Rough bound[Team::ROWS_AT_ONCE][MINE];
+    for (Vertex r = 0; r < Team::ROWS_AT_ONCE; ++r) {
+      least[r] = costs.infinite();
+      for (Rough& bound_here : bound[r]) bound_here = roughly_above<Rough>(costs.infinite());
+    }
+    pass.each_below(team, first_row, edges.v, bound, [&](Vertex r, Vertex, Vertex, typename Pass::Dual reduced) {
+      if (!(reduced < least[r])) return;
+      least[r] = reduced;
+      for (Rough& bound_here : bound[r]) bound_here = roughly_above<Rough>(reduced);
+    });
+    for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < costs.num_rows; ++r) {
+      const auto u = team.min_group(least[r]);
+      // A row without an allowed pair has no tight edge, whatever its dual.
+      if (team.lane() == 0) edges.u[first_row + r] = u == costs.infinite() ? 0 : u;
+    }
+  });
+}
+
+// The largest u for the v there are: no slack is negative, and every row has a tight edge.
+template <class Team, class Edges>
+DEVICE void reduce_rows(const Team& team, const Edges& edges) {
+  reduce_each_row(team, edges);
+}
+template <class Team, class Cost>
+DEVICE void reduce_rows(const Team& team, const TightEdges<Cost>& edges) {
+  if constexpr (Team::STREAMS) {
+    // A group for each row, if there are so many, has it sooner than a fourth of them have four.
+    if (edges.costs.num_rows > team.size() / team.lanes()) return reduce_rows_together(team, edges);
+  }
+  reduce_each_row(team, edges);
+}
+
+// The largest v for the u there are; for square problems, where every column will be matched.
+template <class Team, class Cost>
+DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Cost>& edges) {
+  forest.plant(steps, edges);  // nothing is matched yet: every row is a root, at distance zero
+  edges.begin_phase(steps);
+  steps.end();
+  edges.lower_distances(
+      steps.team, forest.frontier_rows(steps), steps.todo(),
+      [&](Vertex column, typename DenseCosts<Cost>::Dual here, const Sprout*) {
+        if (here != edges.costs.infinite()) edges.v[column] = here;
+      });
+  steps.end();
+}
+
+// Every row that is asked for, and has none, takes a tight column that nobody has.
+template <class Team, class Cost, class IsWanted>
+DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const TightEdges<Cost>& edges,
+                              IsWanted is_wanted) {
+  const DenseCosts<Cost>& costs = edges.costs;
+  const Vertex width = team.lanes() * Team::AT_ONCE, chunks = (costs.num_columns + width - 1) / width;
+  team.each_group(costs.num_rows, [&](Count i) {
+    const Vertex row = static_cast<Vertex>(i);
+    if (!is_wanted(row)) return;
+    const auto u_of_row = edges.u[row];
+    // Rows begin in different places, for where many tie all would want the same columns.
+    Vertex chunk = row % chunks;
+    for (Vertex k = 0; k < chunks; ++k, chunk = chunk + 1 < chunks ? chunk + 1 : 0) {
+      const Vertex first = chunk * width + team.lane();
+      Vertex tight[Team::AT_ONCE];
+      for (int q = 0; q < Team::AT_ONCE; ++q) {
+        const Vertex column = first + q * team.lanes();
+        const Vertex safe = column < costs.num_columns ? column : 0;
+        const bool is_tight = safe == column && !(edges.slack(costs.at(row, safe), u_of_row, edges.v[safe]) > 0);
+        tight[q] = is_tight ? column : NONE;
+      }
+      if (take_column(team, matching, row, tight)) break;
+    }
+  });
+}
+
+// Vogel's rule: of the rows that want a column, it goes to the one that would lose most by its second best. As tried by
+// Kawtikwar, Cravens, Yang, "Improvements to Hungarian Solver", Improvement Attempt 1.
+template <class Cost>
+class RegretStart {
+ public:
+  using Dual = typename TightEdges<Cost>::Dual;
+
+  DEVICE RegretStart(const Matching& matching, const TightEdges<Cost>& edges) : matching_(matching), edges_(edges) {}
+  DEVICE void carve(Workspace& workspace) {
+    bids_ = workspace.take<Count>(matching_.num_columns);
+    keys_ = workspace.take<Count>(matching_.num_rows);
+    wanted_ = workspace.take<Vertex>(matching_.num_rows);
+  }
+
+  // Rounds of bids for tight columns, until no row finds a free one.
+  template <class Team>
+  DEVICE void run(Steps<Team>& steps) const {
+    Team& team = steps.team;
+    team.each(matching_.num_columns, [&](Count column) { bids_[column] = NO_BID; });
+    team.each_group(matching_.num_rows, [&](Count row) { find_key(team, static_cast<Vertex>(row)); });
+    steps.end();
+    while (true) {
+      team.each_group(matching_.num_rows, [&](Count row) { bid(steps, static_cast<Vertex>(row)); });
+      steps.end();
+      if (steps.todo() == 0) break;
+      team.each(matching_.num_rows, [&](Count i) {
+        const Vertex row = static_cast<Vertex>(i), column = wanted_[row];
+        if (column == NONE || bids_[column] != keys_[row]) return;
+        matching_.row_match[row] = column;
+        matching_.col_match[column] = row;
+      });
+      steps.end();
+    }
+  }
+
+ private:
+  static constexpr Count NO_BID = 0x7fffffffffffffff;
+
+  // Least for the largest regret; then for the first row.
+  template <class Team>
+  DEVICE void find_key(const Team& team, Vertex row) const {
+    Dual least = edges_.costs.infinite(), second = least;
+    TightLists::each_column(
+        team, 0, matching_.num_columns, [&](Vertex column) { return slack(row, column); },
+        [&](Vertex, Dual slack) {
+          second = slack < least ? least : slack < second ? slack : second;
+          least = slack < least ? slack : least;
+        });
+    const Dual best = team.min_group(least);
+    const int winner = team.min_group(least == best ? team.lane() : team.lanes());
+    const Dual next = team.min_group(team.lane() == winner ? second : least);
+    if (team.lane() != 0) return;
+    const Count regret = in_31_bits(static_cast<float>(next - best));
+    keys_[row] = (0x7fffffff - regret) * (Count{1} << 32) + row;
+  }
+
+  // The first free tight column at or after a place of its own, so that rows alike do not all want the same one.
+  template <class Team>
+  DEVICE void bid(const Steps<Team>& steps, Vertex row) const {
+    const Team& team = steps.team;
+    if (matching_.row_match[row] != NONE) {
+      if (team.lane() == 0) wanted_[row] = NONE;
+      return;
+    }
+    const Vertex start = static_cast<Vertex>(row * 0x9e3779b1ll % matching_.num_columns);
+    Vertex nearest = LAST_VERTEX;
+    TightLists::each_column(
+        team, 0, matching_.num_columns, [&](Vertex column) { return slack(row, column); },
+        [&](Vertex column, Dual slack) {
+          const Vertex away = column < start ? column - start + matching_.num_columns : column - start;
+          if (slack == 0 && away < nearest && matching_.col_match[column] == NONE) nearest = away;
+        });
+    nearest = team.min_group(nearest);
+    if (team.lane() != 0) return;
+    wanted_[row] = nearest == LAST_VERTEX ? NONE : static_cast<Vertex>((start + Count{nearest}) % matching_.num_columns);
+    if (nearest == LAST_VERTEX) return;
+    team.lower(&bids_[wanted_[row]], keys_[row]);
+    steps.mark_todo();
+  }
+
+  DEVICE Dual slack(Vertex row, Vertex column) const {
+    return edges_.slack(edges_.costs.at(row, column), edges_.u[row], edges_.v[column]);
+  }
+  // Numbers that are not negative, in their order; infinite minus infinite counts as no regret.
+  static DEVICE Count in_31_bits(float number) {
+    if (!(number > 0)) return 0;
+    union {
+      float number;
+      int bits;
+    } same = {number};
+    return same.bits;
+  }
+
+  const Matching& matching_;
+  const TightEdges<Cost>& edges_;
+  Count* bids_;     // [num_columns] the least key of those that want a column
+  Count* keys_;     // [num_rows]
+  Vertex* wanted_;  // [num_rows]
+};
+
+// By Vogel's rule, or the first that there is; then by bids, if asked for.
+template <class Team, class Cost, class Dual>
+DEVICE void match_tight_pairs(Steps<Team>& steps, const TightEdges<Cost>& edges, const AssignmentTask<Dual>& task,
+                              Workspace workspace) {
+  if (task.start == AssignmentStart::regret) {
+    RegretStart<Cost> regret(task.matching, edges);
+    regret.carve(workspace);
+    return regret.run(steps);
+  }
+  match_tight_pairs(steps.team, task.matching, edges, [](Vertex) { return true; });
+  if (task.start != AssignmentStart::bids) return;
+  steps.team.sync();
+  RowBids<Cost> bids(task.matching, edges);
+  bids.carve(workspace);
+  bids.run(steps);
+}
+
+// Of a matching that is given, only tight pairs may stay.
+template <class Team, class Edges>
+DEVICE void keep_tight_pairs(const Team& team, const Matching& matching, const Edges& edges) {
+  team.each(matching.num_rows, [&](Count i) {
+    const Vertex row = static_cast<Vertex>(i), column = matching.row_match[row];
+    if (column != NONE && !is_tight(edges, row, column)) matching.row_match[row] = NONE;
+  });
+}
+
+// A column that stays free must have v = 0, the most there is. Raises those without a mate; whether there were any.
+template <class Team, class Edges>
+DEVICE bool raise_free_columns(Steps<Team>& steps, const Matching& matching, const Edges& edges, bool all) {
+  steps.team.each(matching.num_columns, [&](Count column) {
+    if (edges.v[column] == 0 || (!all && matching.col_match[column] != NONE)) return;
+    edges.v[column] = 0;
+    steps.mark_todo();
+  });
+  steps.end();
+  return steps.todo() > 0;
+}
+
+// Matches along tight edges, for the duals v that there are.
+template <class Team, class Edges, class Dual>
+DEVICE void match_tightly(Steps<Team>& steps, const ClaimedForest<true>& forest, Edges& edges,
+                          const AssignmentTask<Dual>& task, Workspace workspace) {
+  Team& team = steps.team;
+  const Matching& matching = task.matching;
+  reduce_rows(team, edges);
+  team.sync();
+  if (task.start == AssignmentStart::given) {
+    keep_tight_pairs(team, matching, edges);
+    team.sync();
+    mirror_rows(team, matching);
+    team.sync();
+    return;
+  }
+  clear_matching(team, matching);
+  team.sync();
+  if (task.start == AssignmentStart::none) return;
+  if (matching.num_rows == matching.num_columns && !task.has_duals) reduce_columns(steps, forest, edges);
+  match_tight_pairs(steps, edges, task, workspace);
+  team.sync();
+}
+
+template <class Team, class Edges, class Dual>
+DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& forest, Edges& edges,
+                                 const AssignmentTask<Dual>& task, Workspace workspace) {
+  constexpr int MAX_ROUNDS = 8;
+  const Matching& matching = task.matching;
+  if (!task.has_duals) steps.team.each(matching.num_columns, [&](Count column) { task.v[column] = 0; });
+  steps.team.sync();
+  match_tightly(steps, forest, edges, task, workspace);
+  if (!task.has_duals || matching.num_rows == matching.num_columns) return;
+  for (int round = 0; raise_free_columns(steps, matching, edges, round == MAX_ROUNDS); ++round) {
+    match_tightly(steps, forest, edges, task, workspace);
+  }
+}
+
+// The start of the classical variant: the lists come first, and tell the rest without another pass over the matrix. Only
+// the columns without a tight edge, if there are any, are read again: all others have the largest v there is, zero.
+template <class Cost>
+class ListedStart {
+ public:
+  using Dual = typename DenseCosts<Cost>::Dual;
+
+  // Of `tight` no more is used than the costs and the duals. What the search needs later is memory until then.
+  DEVICE ListedStart(const ClaimedForest<true>& forest, const TightEdges<Cost>& tight, ClassicalEdges<Cost>& edges)
+      : matching_(forest.matching), tight_(tight), edges_(edges), is_tight_(forest.predecessor), loose_(edges.lists.stale) {}
+
+  template <class Team>
+  DEVICE void run(Steps<Team>& steps) {
+    Team& team = steps.team;
+    clear_matching(team, matching_);
+    team.each(matching_.num_columns, [&](Count column) { edges_.v[column] = is_tight_[column] = 0; });
+    team.sync();
+    reduce_rows(team, tight_);
+    edges_.list_all(team, [&](Vertex column) {
+      if (team.read(&is_tight_[column]) == 0) team.write(&is_tight_[column], 1);
+    });
+    if (matching_.num_rows == matching_.num_columns) raise_loose_columns(steps);
+    edges_.lists.match_pairs(team, matching_);
+    team.sync();
+    match_tight_pairs(team, matching_, tight_, [&](Vertex row) {
+      return !edges_.lists.is_whole(row) && matching_.row_match[row] == NONE;
+    });
+    team.sync();
+  }
+
+ private:
+  // As reduce_columns.
+  template <class Team>
+  DEVICE void raise_loose_columns(Steps<Team>& steps) {
+    Team& team = steps.team;
+    team.each(matching_.num_columns, [&](Count column) {
+      if (!is_tight_[column]) loose_[steps.append()] = static_cast<Vertex>(column);
+    });
+    steps.end();
+    const Vertex count = steps.todo();
+    if (count == 0) return;
+    team.each(count, [&](Count i) { edges_.v[loose_[i]] = edges_.costs.infinite(); });
+    team.sync();
+    edges_.lists.each_part_of_columns(team, loose_, count, [&](Vertex column, Vertex first, Vertex end) {
+      Dual least = edges_.costs.infinite();
+      TightLists::each_in_turn<Team>(
+          first, end, [&](Vertex row) { return edges_.costs.at(row, column) - edges_.u[row]; },
+          [&](Vertex, Dual reduced) { least = reduced < least ? reduced : least; });
+      if (least < team.read(&edges_.v[column])) team.lower(&edges_.v[column], least);
+    });
+    team.sync();
+    // A column without an allowed pair has no tight edge, whatever its dual.
+    team.each(count, [&](Count i) {
+      if (edges_.v[loose_[i]] == edges_.costs.infinite()) edges_.v[loose_[i]] = 0;
+    });
+    team.sync();
+    edges_.list_columns(team, loose_, count);
+    team.sync();
+  }
+
+  const Matching& matching_;
+  const TightEdges<Cost>& tight_;
+  ClassicalEdges<Cost>& edges_;
+  Vertex* is_tight_;  // [num_columns] whether the column has a tight edge: 0 or 1
+  Vertex* loose_;     // [num_columns] those that had none; of square problems
+};
+
+template <class Edges, class Dual>
+DEVICE void set_up(Edges& edges, const AssignmentTask<Dual>& task) {
+  edges.many_paths = task.many_paths && task.matching.num_rows == task.matching.num_columns;
+}
+template <class Cost, class Dual>
+DEVICE void set_up(ClassicalEdges<Cost>&, const AssignmentTask<Dual>&) {}
+
+template <class Edges, class Costs, class Dual>
+DEVICE Edges edges_of(const Costs& costs, const AssignmentTask<Dual>& task) {
+  Edges edges{};
+  edges.costs = costs;
+  edges.u = task.u;
+  edges.v = task.v;
+  set_up(edges, task);
+  return edges;
+}
+
+// The start for the edges of the search, which it leaves as the first phase wants them. `workspace` begins where their own
+// memory does.
+template <class Team, class Cost, class Dual>
+DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Cost>& edges,
+                        const AssignmentTask<Dual>& task, Workspace workspace) {
+  edges.carve(workspace, static_cast<Count>(steps.team.size()) * Team::TILE);
+  run_assignment_start(steps, forest, edges, task, workspace);
+}
+template <class Team, class Cost, class Dual>
+DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, ClassicalEdges<Cost>& edges,
+                        const AssignmentTask<Dual>& task, Workspace workspace) {
+  auto tight = edges_of<TightEdges<Cost>>(edges.costs, task);
+  if (task.start == AssignmentStart::reduce && !task.has_duals) {
+    edges.carve(workspace, 0);
+    ListedStart<Cost> listed(forest, tight, edges);
+    return listed.run(steps);
+  }
+  Workspace of_edges = workspace;
+  start_edges(steps, forest, tight, task, workspace);
+  steps.team.sync();  // what it worked in becomes the memory of the edges
+  edges.carve(of_edges, 0);
+  edges.begin(steps.team);
+  steps.team.sync();
+}
+
+// Runs the start. Apart, and with copies of its own, so that a GPU's registers are shared out for the search alone; so it
+// gives the team back.
+template <class Edges, class Team, class Cost, class Dual>
+DEVICE_APART Team start_assignment(Team team, DenseCosts<Cost> costs, AssignmentTask<Dual> task) {
+  Steps<Team> steps(team, *task.progress);
+  Count now = team.nanoseconds();
+  Workspace workspace(task.workspace);
+  const auto forest = carve_forest(workspace, task.matching);
+  auto edges = edges_of<Edges>(costs, task);
+  start_edges(steps, forest, edges, task, workspace);
+  Count start_size = 0;
+  team.each(costs.num_rows, [&](Count row) { start_size += task.matching.row_match[row] != NONE; });
+  team.add_all(&task.report->start_size, start_size);
+  team.sync();  // the last step of the start has been read by all
+  if (team.rank() == 0) {
+    *task.progress = Progress{};
+    task.report->start = static_cast<Count>(task.start);
+    task.report->start_ns += lap(team, now);
+  }
+  team.sync();
+  return team;
+}
+
+// For run_phases. Where every row is matched, the duals are the proof: another search would have nothing to look for.
+template <class Dual>
+struct AllMatched {
+  const AssignmentTask<Dual>& task;
+
+  DEVICE bool operator()(Vertex) const {
+    return task.report->start_size + task.progress->augmented == task.matching.num_rows;
+  }
+};
+
+// Date and Nagi's variants: the classical one with ClassicalEdges, that of alternating trees with TightEdges.
+template <class Edges, class Team, class Cost>
+DEVICE void assign(Team& team, const DenseCosts<Cost>& costs,
+                   const AssignmentTask<typename DenseCosts<Cost>::Dual>& task) {
+  Report& report = *task.report;
+  team = start_assignment<Edges>(team, costs, task);
+
+  Steps<Team> steps(team, *task.progress);
+  Workspace workspace(task.workspace);
+  const auto forest = carve_forest(workspace, task.matching);
+  auto edges = edges_of<Edges>(costs, task);
+  edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
+  run_phases(steps, forest, edges, false, task.journal, report, AllMatched<typename DenseCosts<Cost>::Dual>{task});
+
+  if (team.rank() == 0) {
+    report.size = report.start_size + steps.progress.augmented;
+    report.dual_steps += edges.dual_steps;
+    report.rows_scanned += edges.rows_scanned;
+  }
+}
+
+template <class Edges, class Cost>
+DEVICE Count assignment_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
+  Workspace workspace(nullptr);
+  const auto forest = carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr});
+  Workspace for_search = workspace;
+  Edges edges{};
+  edges.costs = costs;
+  edges.carve(for_search, team_tile);
+  TightEdges<Cost> start_edges{};
+  start_edges.costs = costs;
+  start_edges.carve(workspace, team_tile);
+  Workspace for_regret = workspace;
+  RegretStart<Cost>(forest.matching, start_edges).carve(for_regret);
+  RowBids<Cost>(forest.matching, start_edges).carve(workspace);
+  Count most = for_search.used();
+  for (const Count used : {for_regret.used(), workspace.used()}) most = used > most ? used : most;
+  return most;
+}

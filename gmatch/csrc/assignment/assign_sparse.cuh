@@ -1,0 +1,159 @@
+// assign_sparse.cuh: the program of sparse linear assignment: a start, and the search along tight edges.
+#pragma once
+#include "assignment/assign.cuh"
+#include "assignment/auction.cuh"
+#include "assignment/sparse_tight_edges.cuh"
+
+// Epsilons of an auction among all rows, in spreads of a row: powers of two.
+constexpr int FIRST_SPARSE_EPSILON = 1, LAST_SPARSE_EPSILON = -21;
+
+// The least of cost - v that this lane of a group sees in a row.
+template <class Team, class Costs>
+DEVICE auto least_reduced_cost(const Team& team, const SparseTightEdges<Costs>& edges, Vertex row) {
+  const Costs& costs = edges.costs;
+  auto least = costs.infinite();
+  const auto end = costs.end(row);
+  for (auto edge = costs.begin(row) + team.lane(); edge < end; edge += team.lanes()) {
+    const auto cost = costs.at(edge);
+    if (cost == costs.infinite()) continue;
+    const auto reduced = cost - edges.v[costs.column(edge)];
+    least = reduced < least ? reduced : least;
+  }
+  return least;
+}
+
+template <class Costs>
+DEVICE bool is_tight(const SparseTightEdges<Costs>& edges, Vertex row, Vertex column) {
+  for (auto edge = edges.costs.begin(row); edge < edges.costs.end(row); ++edge) {
+    if (edges.costs.column(edge) != column) continue;
+    const auto slack = edges.slack(edges.costs.at(edge), edges.u[row], edges.v[column]);
+    if (is_rounding(slack, edges.u[row], edges.v[column])) return true;
+  }
+  return false;
+}
+
+// The largest v for the u there are; for square problems, where every column will be matched.
+template <class Team, class Costs>
+DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>&, const SparseTightEdges<Costs>& edges) {
+  Team& team = steps.team;
+  const Costs& costs = edges.costs;
+  team.each(costs.num_columns, [&](Count column) { edges.distance[column] = costs.infinite(); });
+  team.sync();
+  team.each_group(costs.num_rows, [&](Count row) {
+    edges.each_entry(team, static_cast<Vertex>(row), [&](Vertex column, typename Costs::Dual slack) {
+      if (slack < team.read(&edges.distance[column])) team.lower(&edges.distance[column], slack);
+      return true;
+    });
+  });
+  team.sync();
+  team.each(costs.num_columns, [&](Count column) {
+    if (edges.distance[column] != costs.infinite()) edges.v[column] += edges.distance[column];
+  });
+  team.sync();
+}
+
+// Every row takes a tight column that nobody has.
+template <class Team, class Costs, class Dual>
+DEVICE void match_tight_pairs(Steps<Team>& steps, const SparseTightEdges<Costs>& edges, const AssignmentTask<Dual>& task,
+                              Workspace) {
+  const Team& team = steps.team;
+  const Matching& matching = task.matching;
+  team.each_group(matching.num_rows, [&](Count i) {
+    const Vertex row = static_cast<Vertex>(i);
+    edges.each_entry(team, row, [&](Vertex column, Dual slack) {
+      if (slack > 0 || !team.claim(&matching.col_match[column], NONE, row)) return true;
+      // Another lane of the group may have found one, too.
+      if (!team.claim(&matching.row_match[row], NONE, column)) team.write(&matching.col_match[column], NONE);
+      return false;
+    });
+  });
+}
+
+template <class Team, class Costs>
+DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<typename Costs::Dual>& task) {
+  const Matching& matching = task.matching;
+  Report& report = *task.report;
+  Steps<Team> steps(team, *task.progress);
+  Count now = team.nanoseconds();
+
+  Workspace workspace(task.workspace);
+  const auto forest = carve_forest(workspace, matching, true);
+  auto edges = edges_of<SparseTightEdges<Costs>>(costs, task);
+  edges.carve(workspace);
+  edges.begin(team);
+
+  run_assignment_start(steps, forest, edges, task, workspace);
+  Count start_size = 0;
+  team.each(matching.num_rows, [&](Count row) { start_size += matching.row_match[row] != NONE; });
+  team.add_all(&report.start_size, start_size);
+  if (team.rank() == 0) report.start_ns += lap(team, now);
+  steps.end();
+
+  run_phases(steps, forest, edges, false, task.journal, report, AllMatched<typename Costs::Dual>{task});
+
+  team.add_all(&report.edges_inspected, edges.entries_read);
+  team.add_all(&report.rows_scanned, edges.rows_scanned);
+  if (team.rank() == 0) {
+    report.start = static_cast<Count>(task.start);
+    report.size = report.start_size + steps.progress.augmented;
+    report.dual_steps += edges.dual_steps;
+    report.levels += edges.rounds;
+  }
+}
+
+// Where all columns are to be matched and costs differ: an auction, whose pairs and v the search starts from.
+template <class Team, class Costs, class Dual>
+DEVICE_APART Team start_from_auction(Team team, Costs costs, AssignmentTask<Dual> task, Dual spread, bool* was_held) {
+  Count now = team.nanoseconds();
+  Workspace workspace(task.workspace);
+  auto* spreads = workspace.take<Spreads<Dual>>(1);
+  Auction<Costs> auction{costs,         spreads, FIRST_SPARSE_EPSILON, LAST_SPARSE_EPSILON, bids_of_chain(costs.num_rows),
+                         task.matching, task.v,  spread};
+  auction.carve(workspace);
+  measure_spreads(team, costs, spreads);
+  *was_held = auction.has_epsilon();
+  if (*was_held) {
+    auction.run(team);
+    refine_prices(team, costs, task.matching, task.v);
+    if (team.rank() == 0) {
+      task.report->bids = *auction.num_bids;
+      task.report->start_ns = lap(team, now);
+    }
+  }
+  team.sync();
+  return team;
+}
+
+// The whole of it; `spread` is how far v may lie apart at the start.
+template <class Team, class Costs>
+DEVICE void assign_stored(Team& team, const Costs& costs, AssignmentTask<typename Costs::Dual> task,
+                          typename Costs::Dual spread) {
+  const bool is_square = costs.num_rows == costs.num_columns;
+  if (task.start == AssignmentStart::reduce && !task.has_duals && task.many_paths && is_square) {
+    bool has_v = false;
+    team = start_from_auction(team, costs, task, spread, &has_v);
+    task.has_duals = has_v;
+    if (has_v) task.start = AssignmentStart::given;
+  }
+  assign_sparse(team, costs, task);
+}
+
+template <class Costs>
+DEVICE Count search_workspace_size(const Costs& costs) {
+  Workspace workspace(nullptr);
+  carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr}, true);
+  SparseTightEdges<Costs> edges{};
+  edges.costs = costs;
+  edges.carve(workspace);
+  return workspace.used();
+}
+
+template <class Costs>
+DEVICE Count sparse_assignment_workspace_size(const Costs& costs) {
+  Workspace for_auction(nullptr);
+  for_auction.take<Spreads<typename Costs::Dual>>(1);
+  Auction<Costs> auction{costs};
+  auction.carve(for_auction);
+  const Count for_search = search_workspace_size(costs);
+  return for_auction.used() > for_search ? for_auction.used() : for_search;
+}

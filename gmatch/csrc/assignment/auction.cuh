@@ -1,0 +1,418 @@
+// auction.cuh: an auction of columns among the rows of a problem, dense or sparse, without a barrier.
+//
+// A row bids for the column that is best for it, as much as it is better than its second best, and a little more,
+// epsilon; the row that it outbids bids next. A column's price and its owner are one word, so that one atomic minimum
+// places a bid and says who was displaced; the lane group that displaced a row carries it on. Prices are what v falls by.
+//
+// The invariant: a row that owns a column finds nothing better by more than epsilon. It holds whatever the races, because
+// a price only falls, and falling makes a column worse for all others. So epsilon may start large, for speed, and shrink.
+// The last one is so small that the pairs are nearly always the best ones; refine_prices makes them tight then.
+// Rows whose chain goes on for too long are left to the search.
+//
+// Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of Operations
+// Research 14 (1988).
+#pragma once
+#include "costs/spreads.cuh"
+
+// Bids of a chain in few entries of each row: a small problem is solved while a long chain goes on.
+DEVICE Vertex bids_of_chain(Vertex num_rows) { return num_rows < 4096 ? 32 : 64; }
+
+// As many rows as columns, unless epsilon is zero.
+template <class Costs>
+struct Auction {
+  using Dual = typename Costs::Dual;
+
+  // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
+  static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
+  static constexpr int CALM_FIRST = -3;  // where rows want different columns
+  static constexpr Vertex FEW = 512, CALM = 128, MANY = 16, VERY_MANY = 4;  // one row in so many, of those a round leaves
+  static constexpr int FINER = 5;              // units of a price are finer than the last epsilon by so many bits
+
+  Costs costs;
+  const Spreads<Dual>* spreads;
+  int first, last;   // epsilon
+  Vertex most_bids;  // of a chain, one after the other
+  Matching matching;
+  Dual* v;           // [num_columns]
+  Dual spread;       // how far v may lie apart
+  Count* words;      // [num_columns] a price, and below it an owner
+  Vertex* next_row;  // [1] that has not bid yet in this round
+  Count* num_bids;   // [1]
+  Count* num_cut_off;  // [1] chains
+  Count* discount;   // [1] by how much the highest price lies below zero
+  Dual* highest;     // [1] by how much the highest v lies below twice the spread
+  int owner_bits;
+  int cost_bits;     // costs are made longer by so many bits, so that epsilon can be less than one
+  int price_bits;    // units are longer than costs by so many bits
+  double unit, units_in_one;  // of floats: what a unit is, and the other way round
+
+  DEVICE void carve(Workspace& workspace) {
+    words = workspace.take<Count>(costs.num_columns);
+    next_row = workspace.take<Vertex>(1);
+    num_bids = workspace.take<Count>(1);
+    num_cut_off = workspace.take<Count>(1);
+    discount = workspace.take<Count>(1);
+    highest = workspace.take<Dual>(1);
+  }
+
+  // Whether there is anything to be cautious about, and all columns are to be matched; and sums stay within their range.
+  DEVICE bool has_epsilon() const {
+    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && last < first &&
+           -last <= spreads->bits_of_a_dual() && room_above(Dual{}) >= -1;
+  }
+
+  // The last epsilon, or a larger one: the least that prices can be told apart by, or that costs of few places gain from:
+  // where it is less than one of their places for all rows together, no assignment is better.
+  DEVICE int finest_epsilon() {
+    if (spreads->num_rows == 0) return last;
+    count_owner_bits();
+    const int of_use = static_cast<int>(spreads->minus_places) - typical_exponent() - owner_bits;
+    const int most = spreads->minus_places < -MOST_PLACES || of_use < last ? last : of_use;
+    const int told_apart = -bits_below_a_spread();
+    return most > told_apart ? most : told_apart;
+  }
+
+  // From all prices at zero: leaves v, and the rows of pairs that are tight within epsilon. Where columns may stay free
+  // only one round is held, with epsilon = 0, so that those that nobody bid for keep v = 0.
+  //
+  // `longer`: for costs of which nothing is known yet. Where rows want different columns, a first round with a smaller
+  // epsilon cuts off next to no chain, and spares the ones before it. Else it is forgotten, for its prices are too far apart
+  // to begin with. Where the first round then cuts off chains for more than a few rows, near rows want the same columns, as
+  // points in the plane do. Then it is held again, with chains so many times as long, and so are the rounds that spread the
+  // rows; the last ones have not far to go. Where a round cuts off very many, or the longer one still many, there are too few
+  // columns for the rows: then the auction ends, returns false, and leaves nothing.
+  template <class Team>
+  DEVICE bool run(Team& team, Vertex longer = 1) {
+    choose_units();
+    if (team.rank() == 0) *num_bids = *num_cut_off = 0;
+    forget_prices(team);
+    if (has_epsilon()) {
+      Vertex bids = most_bids;
+      int bits = first;
+      if (longer > 1) {
+        const Count num_left = hold_round(team, epsilon_of(CALM_FIRST), bids);
+        if (num_left > costs.num_rows / VERY_MANY) return false;
+        if (num_left <= costs.num_rows / CALM) {
+          bits = CALM_FIRST - STEP;
+        } else {
+          forget_prices(team);
+          if (hold_round(team, epsilon_of(first), bids) > costs.num_rows / FEW) {
+            bids *= longer;
+            if (hold_round(team, epsilon_of(first), bids) > costs.num_rows / MANY) return false;
+          }
+          bits = first - STEP;
+        }
+      }
+      for (; bits > last; bits -= STEP) hold_round(team, epsilon_of(bits), bits >= LAST_TO_SPREAD ? bids : most_bids);
+    }
+    run_again(team);
+    return true;
+  }
+
+  // From v, when the core has grown: with epsilons from 2 ** from on, and chains so many times as long but for the last one.
+  // Duals may lie above zero: of columns that nobody has yet, or as they were given; those that lie farther above it than
+  // any has to are taken for lower.
+  template <class Team>
+  DEVICE void run_from_duals(Team& team, int from, Vertex longer) {
+    choose_units();
+    const Dual above = 2 * spread;  // so that no number is negative, see Team
+    if (team.rank() == 0) *highest = costs.infinite();
+    team.sync();
+    Dual least = costs.infinite();
+    team.each(costs.num_columns, [&](Count column) {
+      const Dual here = v[column] < above ? above - v[column] : 0;
+      least = here < least ? here : least;
+    });
+    team.min_all(highest, least);
+    team.sync();
+    team.each(costs.num_columns, [&](Count column) {
+      const Dual below = above - v[column] - *highest;
+      const Count price = below > 0 ? -in_units(below < spread ? below : spread) : 0;
+      words[column] = word(price < lowest_price() ? lowest_price() : price, no_owner());
+    });
+    team.sync();
+    if (has_epsilon()) {
+      for (int bits = from; bits > last; bits -= STEP) hold_round(team, epsilon_of(bits), longer * most_bids);
+    }
+    run_again(team);
+  }
+
+  // From the prices there are, when the core has grown.
+  template <class Team>
+  DEVICE void run_again(Team& team) {
+    hold_round(team, has_epsilon() ? epsilon_of(last) : 0, most_bids);
+    read_off(team);
+  }
+
+ private:
+  static constexpr Vertex STOP = LAST_VERTEX;
+
+  DEVICE int typical_exponent() const { return spreads->typical_exponent(); }
+  // So many spreads of a row, as a power of two; in units.
+  DEVICE Count epsilon_of(int bits) const {
+    return static_cast<Count>(ldexp(1.0, typical_exponent() + bits + cost_bits - price_bits));
+  }
+  DEVICE void count_owner_bits() {
+    for (owner_bits = 1; (Count{1} << owner_bits) - 1 <= costs.num_rows; ++owner_bits) {}
+  }
+  // By how many bits epsilon can be less than a spread of a row.
+  DEVICE int bits_below_a_spread() const {
+    const int of_spread = spread > 0 ? ilogb(static_cast<double>(spread)) - typical_exponent() : 0;
+    const int of_prices = 62 - owner_bits - FINER - 1 - of_spread, of_costs = bits_of_costs(Dual{});
+    return of_prices < of_costs ? of_prices : of_costs;
+  }
+  DEVICE int bits_of_costs(long long) const { return typical_exponent() + room_above(0LL); }
+  DEVICE int bits_of_costs(double) const { return spreads->bits_of_a_dual(); }
+  DEVICE void choose_units() {
+    count_owner_bits();
+    const int finer = spreads->num_rows > 0 ? FINER - last - typical_exponent() : 0, room = room_above(Dual{});
+    cost_bits = room < finer ? room : finer;
+    if (cost_bits < 0) cost_bits = 0;
+    price_bits = least_price_bits(Dual{}, -finer);
+    unit = ldexp(1.0, price_bits);
+    units_in_one = ldexp(1.0, -price_bits);
+  }
+  // Integers are made longer where that cannot overflow; floats need not be. A price of integers is whole.
+  DEVICE int room_above(long long) const {
+    // Entries that a core gains later lie within two spreads of those it has.
+    return 58 - ilogb(1 + static_cast<double>(spreads->largest) + 2 * static_cast<double>(spread));
+  }
+  DEVICE int room_above(double) const { return 0; }
+  static DEVICE int least_price_bits(long long, int bits) { return bits > 0 ? bits : 0; }
+  static DEVICE int least_price_bits(double, int bits) { return bits < -1000 ? -1000 : bits; }
+
+  // A word holds how far a price lies above the lowest there is, and the owner.
+  DEVICE Count no_owner() const { return (Count{1} << owner_bits) - 1; }
+  DEVICE Count lowest_price() const { return 1 - (Count{1} << bits_of_prices(Dual{})); }
+  DEVICE int bits_of_prices(double) const { return 62 - owner_bits; }
+  DEVICE int bits_of_prices(long long) const { return 62 - (price_bits > owner_bits ? price_bits : owner_bits); }
+  DEVICE Count word(Count price, Count owner) const { return (price - lowest_price()) << owner_bits | owner; }
+  DEVICE Count height_of(Count word) const { return word >> owner_bits; }
+  DEVICE Count price_of(Count word) const { return height_of(word) + lowest_price(); }
+  DEVICE Count owner_of(Count word) const { return word & no_owner(); }
+
+  // Rounded, where units are longer than one; and what a price is worth.
+  DEVICE Count in_units(long long cost) const { return cost * (1LL << cost_bits) >> price_bits; }
+  DEVICE Count in_units(double cost) const {
+    constexpr double MOST = 0x1p60;
+    const double units = cost * units_in_one;
+    return static_cast<Count>(units < MOST ? units > -MOST ? units : -MOST : MOST);
+  }
+  DEVICE Dual value_of(Count price) const { return value(price, Dual{}); }
+  DEVICE long long value(Count price, long long) const { return price * (1LL << price_bits) / (1LL << cost_bits); }
+  DEVICE double value(Count price, double) const { return static_cast<double>(price) * unit; }
+
+  // All prices are zero, and nobody owns a column.
+  template <class Team>
+  DEVICE void forget_prices(Team& team) const {
+    team.each(costs.num_columns, [&](Count column) { words[column] = word(0, no_owner()); });
+    team.sync();
+  }
+
+  // All rows bid, with no column owned at first; so many bids a chain. Returns how many chains were cut off.
+  template <class Team>
+  DEVICE Count hold_round(Team& team, Count epsilon, Vertex most) const {
+    team.each(costs.num_columns, [&](Count column) { words[column] |= no_owner(); });
+    if (team.rank() == 0) *next_row = 0;
+    const Count cut_off_before = *num_cut_off;
+    team.sync();
+    const auto bidders = groups_for_a_row(team);
+    Count bids = 0, cut_off = 0;
+    for (Vertex row = take_row(bidders); row < costs.num_rows; row = take_row(bidders)) {
+      const Vertex of_chain = follow_chain(bidders, row, epsilon, most);
+      bids += of_chain;
+      cut_off += of_chain == most;
+    }
+    team.add_all(num_bids, bidders.lane() == 0 ? bids : 0);
+    team.add_all(num_cut_off, bidders.lane() == 0 ? cut_off : 0);
+    team.sync();
+    return *num_cut_off - cut_off_before;
+  }
+
+  // A bid reads a whole row: a long one by all lanes there are, for the fewer bid at once, the fewer bid in vain.
+  template <class Team>
+  DEVICE auto groups_for_a_row(const Team& team) const {
+    if constexpr (decltype(row_of(costs, 0))::IS_LONG) return team.in_blocks();
+    else return team;
+  }
+
+  template <class Team>
+  DEVICE Vertex take_row(const Team& team) const {
+    return team.min_group(team.lane() == 0 ? team.fetch_add(next_row, 1) : LAST_VERTEX);
+  }
+
+  // What a column offers a row: its cost less its price, from the lowest price on, in units; twice that, and one more if the
+  // column has an owner, so that of equal offers a free column is the best one.
+  static constexpr Count NO_OFFER = 0x7fffffffffffffff;
+  DEVICE Count offer_of(Dual cost, Count word) const {
+    return is_forbidden(cost) ? NO_OFFER : 2 * (in_units(cost) - height_of(word)) + (owner_of(word) != no_owner());
+  }
+
+  // What a lane finds best, with the column and its word, and second best.
+  struct Best {
+    Count offer = NO_OFFER, second = NO_OFFER, word = 0;
+    Vertex column = NONE;
+
+    DEVICE void add(Count here, Count word_there, Vertex there) {
+      const bool is_best = here < offer;
+      second = is_best ? offer : here < second ? here : second;
+      offer = is_best ? here : offer;
+      word = is_best ? word_there : word;
+      column = is_best ? there : column;
+    }
+  };
+
+  // `row` bids, then the row that it displaces, and so on. Returns how many bids there were. Long rows are seldom too late,
+  // and count only what they win: of short ones a chain that is always too late would hold up its round.
+  template <class Team>
+  DEVICE Vertex follow_chain(const Team& team, Vertex row, Count epsilon, Vertex most) const {
+    constexpr bool COUNTS_ALL = !decltype(row_of(costs, row))::IS_LONG;
+    Vertex bids = 0;
+    while (bids < most && row != STOP) {
+      const Best best = find_best(team, row);
+      const Count offer = team.min_group(best.offer);
+      if (offer == NO_OFFER) break;
+      // Of equal offers each time another one.
+      const unsigned lanes = team.lanes(), turn = static_cast<unsigned>(team.lane() + row + bids) % lanes;
+      const int place = static_cast<int>(best.offer == offer ? turn : lanes);
+      const bool wins = place == team.min_group(place);
+      const Count second = team.min_group(wins ? best.second : best.offer);
+      const Vertex next = team.min_group(wins ? bid(team, row, best, second, epsilon) : STOP);
+      bids += COUNTS_ALL || next != row;
+      row = next;
+    }
+    return bids;
+  }
+
+  template <class Team>
+  DEVICE Best find_best(const Team& team, Vertex row) const {
+    const auto entries = row_of(costs, row);
+    constexpr Vertex MINE = Team::AT_ONCE > 1 ? decltype(row_of(costs, row))::AT_ONCE : 1;
+    Best best;
+    if (!entries.has_places()) return best;
+    Vertex first = team.lane(), size;
+    NOT_UNROLLED
+    do {
+      Vertex column[MINE];
+      typename Costs::Cost entry[MINE];
+      Count word[MINE];
+      for (Vertex k = 0; k < MINE; ++k) {
+        const Vertex place = entries.safe(first + k * team.lanes());
+        column[k] = entries.column(team, place);
+        entry[k] = entries.entry(team, place);
+      }
+      size = entries.size_of(team);
+      for (Vertex k = 0; k < MINE; ++k) {
+        word[k] = first + k * team.lanes() < size ? team.read(&words[column[k]]) : 0;
+      }
+      for (Vertex k = 0; k < MINE; ++k) {
+        const Count offer = offer_of(costs.of_entry(entry[k]), word[k]);
+        best.add(first + k * team.lanes() < size ? offer : NO_OFFER, word[k], column[k]);
+      }
+      first += MINE * team.lanes();
+    } while (first < size);
+    return best;
+  }
+
+  // The row to bid next: the one that was displaced, or again this one, where another group was faster.
+  template <class Team>
+  DEVICE Vertex bid(const Team& team, Vertex row, const Best& best, Count second, Count epsilon) const {
+    // A row with one column need not be able to pay anything for it; what it can is not known here.
+    const Count more = second == NO_OFFER ? epsilon : (second >> 1) - (best.offer >> 1) + epsilon;
+    const Count height = height_of(best.word) - more;
+    if (height < 0) return STOP;
+    const Count desired = height << owner_bits | row;
+    if (desired >= best.word) return STOP;  // a bid of nothing, against an owner who would win it
+    const Count found = team.lower(&words[best.column], desired);
+    if (desired >= found) return row;
+    return owner_of(found) == no_owner() ? STOP : static_cast<Vertex>(owner_of(found));
+  }
+
+  // Leaves the pairs, and v. A square problem does not change when all v do; so that they stay small, the highest is made
+  // zero, or a little less, so that prices can be refined.
+  template <class Team>
+  DEVICE void read_off(Team& team) const {
+    if (team.rank() == 0) *discount = 0x7fffffffffffffff;
+    team.each(costs.num_rows, [&](Count row) { matching.row_match[row] = NONE; });
+    team.sync();
+    Count least = 0x7fffffffffffffff;
+    team.each(costs.num_columns, [&](Count column) {
+      const Count below = -price_of(words[column]);
+      least = below < least ? below : least;
+    });
+    team.min_all(discount, least);
+    team.sync();
+    const Count above = costs.num_rows == costs.num_columns ? *discount : 0;
+    const int places = static_cast<int>(-spreads->minus_places);
+    Dual room = has_epsilon() ? static_cast<Dual>(spreads->typical()) : 0;
+    room = room < spread ? room : spread;
+    team.each(costs.num_columns, [&](Count i) {
+      const Vertex column = static_cast<Vertex>(i);
+      const Dual exact = value_of(price_of(words[column]) + above);
+      v[column] = rounded_down((exact > -spread ? exact : -spread) - room, places);
+      const Count owner = owner_of(words[column]);
+      matching.col_match[column] = owner == no_owner() ? NONE : static_cast<Vertex>(owner);
+      if (owner != no_owner()) matching.row_match[owner] = column;
+    });
+    team.sync();
+  }
+};
+
+// Makes pairs tight that are nearly so: v of a pair rises until its row finds nothing better, so others may have to rise,
+// too. Where the pairs are the best ones, that comes to an end, with all of them tight; else some would rise for ever.
+// Only the row of a pair changes its v; what others see of it may be old, and they look again. Returns whether that ended.
+//
+// Goldberg, Kennedy, "An efficient cost scaling algorithm for the assignment problem", Mathematical Programming 71 (1995),
+// price refinement.
+template <class Team, class Costs, class Dual>
+DEVICE bool refine_prices(Team& team, const Costs& costs, const Matching& matching, Dual* v) {
+  constexpr int MOST_ROUNDS = 12, PASSES = 3;
+  for (int round = 0; round < MOST_ROUNDS; ++round) {
+    bool rises = false;
+    for (int pass = 0; pass < PASSES; ++pass) {
+      rises = false;
+      team.each_group(costs.num_rows, [&](Count row) {
+        rises |= refine_price(team, costs, static_cast<Vertex>(row), matching.row_match[row], v);
+      });
+    }
+    if (!team.any(rises)) return true;
+  }
+  return false;
+}
+
+// What a row finds best, and what it pays for its own column, at v.
+template <class Dual>
+struct OwnAndBest {
+  Dual own, best;
+};
+template <class Team, class Costs, class Dual>
+DEVICE OwnAndBest<Dual> own_and_best(const Team& team, const Costs& costs, Vertex row, Vertex column, const Dual* v) {
+  Dual least = costs.infinite(), own = least;
+  const auto entries = row_of(costs, row);
+  for (Vertex place = team.lane(); place < entries.size; place += team.lanes()) {
+    const Vertex there = entries.column(place);
+    const Dual reduced = entries.at(place) - team.read(&v[there]);
+    least = reduced < least ? reduced : least;
+    own = there == column ? reduced : own;
+  }
+  return {team.min_group(own), team.min_group(least)};
+}
+
+// Whether a row has no pair, or finds something better than it.
+template <class Team, class Costs, class Dual>
+DEVICE bool is_loose(const Team& team, const Costs& costs, Vertex row, Vertex column, const Dual* v) {
+  if (column == NONE) return true;
+  const auto found = own_and_best(team, costs, row, column, v);
+  return !is_rounding(found.own - found.best, found.best, v[column]);
+}
+
+// Returns whether it rose.
+template <class Team, class Costs, class Dual>
+DEVICE bool refine_price(const Team& team, const Costs& costs, Vertex row, Vertex column, Dual* v) {
+  if (column == NONE) return false;
+  const auto found = own_and_best(team, costs, row, column, v);
+  const Dual here = team.read(&v[column]), risen = here + (found.own - found.best);
+  if (is_rounding(found.own - found.best, found.best, here) || risen > 0) return false;
+  if (team.lane() == 0) team.write(&v[column], risen);
+  return true;
+}

@@ -1,0 +1,464 @@
+// sparse_tight_edges.cuh: the tight edges of a sparse matrix of costs, and the duals that make them so.
+//
+// As in tight_edges.cuh the duals stand still during a phase, and every column knows its distance from the roots, over
+// slacks. But a sparse row reaches a few columns only, and a dual step for every distinct distance would be a barrier for
+// every few entries. So distances are found first, then used:
+//
+//   widen   finds all distances up to a radius within which free columns lie; rows whose distance fell lower the columns
+//           of their entries, in rounds, near ones before far ones
+//   expand  grows the trees, breadth first, along the edges that give a column its distance
+//
+// What makes the races harmless: distances only fall, and the least wins, whoever comes last. They stand still before the
+// first column joins a tree, so its predecessor is not chosen by a race for distances, but by the forest's claim, among
+// rows that give the column its distance, bit for bit. Some row in a tree does: follow a final distance back to where it
+// came from, and it came from one that is smaller, or final before it; so back to a root.
+//
+// A tree that found no path stays for the next phase: its edges are tight by then, and all that is in it is at distance
+// zero. So neither distances nor trees begin anew where a phase finds few paths of many.
+//
+// Every cut of the distances is a dual step that keeps slacks from being negative: u + (radius - distance), v - (radius -
+// distance). In a square problem the radius takes in half as many free columns as there are roots; where columns may stay
+// free, their v must stay, and the radius is the distance of the nearest.
+//
+// Meyer, Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of Algorithms 49 (2003); with the
+// width of a step fitted to the rounds that it takes.
+#pragma once
+#include "costs/spreads.cuh"
+#include "search/near_levels.cuh"
+
+template <class Costs>
+struct SparseTightEdges {
+  using Dual = typename Costs::Dual;
+  using Offset = typename Costs::Offset;
+  // A step of more rounds is made narrower, for rows are scanned again and again in it, and one whose rounds have a row
+  // for most lane groups, for some have two then. One of fewer rounds is made wider, and one whose rounds leave nearly
+  // all lane groups without a row: a barrier costs them more than another scan.
+  static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 6, IDLE = 16, BUSY = 4;
+  // Of a team that passes: rows of a step for each lane group, below which it is made wider, and above which narrower.
+  static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
+  // A pass without a row costs a tenth of a barrier.
+  static constexpr int PASSES_OF_A_ROUND = 64;
+
+  // What all columns together say; three take turns, as the counters of Progress do.
+  struct Census {
+    Dual least_far, farthest;          // distances: the least beyond the reach of this step, the largest of all
+    Dual nearest_free, farthest_free;  // of free columns within it
+    Count num_free;                    // how many these are
+    Count rows_scanned, roots;         // since the census before
+  };
+  // A row that lowers columns, and the distance of its own.
+  struct alignas(8) NearRow {
+    Dual distance;
+    Vertex row, unused;
+  };
+
+  Costs costs;
+  bool many_paths;   // a phase goes on until it reaches half as many free columns as roots; square problems only
+  Dual* u;           // [num_rows]
+  Dual* v;           // [num_columns]
+  Dual* distance;    // [num_columns] from the nearest root, as far as known; final within the radius
+  Dual* scanned;     // [num_columns] the distance from which its mate last lowered columns; of teams that keep a list
+                     //               only where that was in a tree that was kept
+  Vertex* near_rows; // [2][num_rows] others: whose distance fell within the reach, of this round, and of the next
+  Vertex* listed;    // [num_columns] others: minus the number of the round that its mate was last listed for
+  Census* censuses;  // [3]
+  Dual* nearest_end; // [1]           the least distance of a free column so far
+  Dual radius;       // this thread's copies; all agree
+  Dual reach;        // distances up to here are lowered further
+  Dual step;
+  Vertex round, turn;
+  bool has_trees;                    // of an earlier phase
+  Count num_roots, dual_steps, rounds;
+  Count rows_scanned, entries_read;  // by this thread
+  Count counted;                     // rows of the censuses so far
+  Count roots_seen;                  // by this thread, since the census before
+
+  DEVICE void carve(Workspace& workspace) {
+    distance = workspace.take<Dual>(costs.num_columns);
+    scanned = workspace.take<Dual>(costs.num_columns);
+    near_rows = workspace.take<Vertex>(2 * static_cast<Count>(costs.num_rows));
+    listed = workspace.take<Vertex>(costs.num_columns);
+    censuses = workspace.take<Census>(3);
+    nearest_end = workspace.take<Dual>(1);
+  }
+
+  // Once, before the first phase.
+  template <class Team>
+  DEVICE void begin(const Team& team) {
+    step = 0;
+    round = turn = 0;
+    rounds = roots_seen = 0;
+    has_trees = false;
+    team.each(costs.num_columns, [&](Count column) { listed[column] = 0; });
+    if (team.rank() == 0) clear(censuses[0]);
+  }
+
+  DEVICE bool has_edges(Vertex row) const { return costs.has_edges(row); }
+  DEVICE bool keeps_trees() const { return has_trees; }
+
+  template <class Team>
+  DEVICE void begin_phase(const Steps<Team>& steps) {
+    radius = reach = UNKNOWN;
+    num_roots = 0;
+    steps.team.each(costs.num_columns, [&](Count column) { distance[column] = scanned[column] = costs.infinite(); });
+    if (steps.team.rank() == 0) *nearest_end = costs.infinite();
+  }
+
+  // Grows the trees along the edges that give a column its distance. The first rows come here first to say where they are:
+  // roots, and rows of trees that were kept.
+  template <class Team>
+  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex& level, bool) {
+    if (radius == UNKNOWN) {
+      forest.each_frontier_row(steps, level, [&](Vertex row, Vertex) {
+        if (steps.team.lane() == 0) begin_from(steps.team, forest.matching.row_match[row]);
+        lower_columns(steps, forest, {0, row});
+      });
+      return 0;
+    }
+    return expand_rows(steps, forest, level, [&](const auto& near, const auto& near_forest, const Sprout& sprout) {
+      return reach_columns(near, near_forest, sprout);
+    });
+  }
+
+  // Lets a row of a tree reach columns, along edges that give them their distance.
+  template <class Team, class Forest>
+  DEVICE Count reach_columns(const Steps<Team>& steps, const Forest& forest, const Sprout& sprout) const {
+    const Team& team = steps.team;
+    if (!forest.grows(team, sprout.root)) return 0;
+    const Vertex mate = team.read(&forest.matching.row_match[sprout.row]);
+    Dual from = 0, there[Few<Team>::SIZE];
+    const auto look = [&](int k, Vertex column) {
+      there[k] = team.read(&distance[column]);
+      if (k == 0) from = team.read(&distance[mate == NONE ? 0 : mate]);
+    };
+    return each_few(team, sprout.row, look, [&](const Few<Team>& few) {
+      if (mate == NONE) from = 0;
+      for (int k = 0; k < Few<Team>::SIZE; ++k) {
+        if (few.column[k] == NONE || there[k] > radius || from + few.slack(k) != there[k]) continue;
+        if (!forest.visit(steps, forest.anchor(sprout.row, mate), sprout.root, few.column[k], 0)) return false;
+      }
+      return true;
+    });
+  }
+
+  // Finds the distances up to a radius with free columns, and plants the trees again. False: this phase is over, or no
+  // free column can be reached. Once it has done so the trees find one; unless costs have changed, or are not as they were
+  // inspected: then distances need not follow from each other, and what is a bound here else cannot be passed.
+  template <class Team>
+  DEVICE bool widen(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    if (steps.found() > 0 || steps.roots() == 0) return false;
+    if (Team::INPUT_CHANGES && radius != UNKNOWN) return false;
+    Vertex rounds_before = 0;
+    for (Vertex settled = 0;; ++settled) {  // a step settles a column, or more
+      if (Team::INPUT_CHANGES && settled > costs.num_columns) return false;
+      const Census all = take_census(steps.team, forest);
+      num_roots += all.roots;
+      if (rounds_before > 0) fit_step(steps.team, all, rounds_before);
+      const bool beyond = all.least_far < costs.infinite();
+      if (all.num_free > 0 && (!many_paths || 2 * all.num_free >= num_roots || !beyond)) {
+        radius = many_paths ? all.farthest_free : all.nearest_free;
+        break;
+      }
+      if (!beyond) return false;
+      rounds_before = settle_step(steps, forest, all);
+    }
+    ++dual_steps;
+    forest.plant(steps, *this);
+    steps.end();
+    return true;
+  }
+
+  // Shifts the duals by what the radius exceeds the distances: no slack becomes negative, the paths become tight.
+  template <class Team>
+  DEVICE void end_phase(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    steps.team.each(costs.num_rows, [&](Count row) {
+      const Vertex column = forest.matching.row_match[row];
+      const Dual from = column == NONE ? 0 : distance[column];
+      if (from < radius) u[row] += radius - from;
+    });
+    steps.team.each(costs.num_columns, [&](Count column) {
+      if (distance[column] < radius) v[column] -= radius - distance[column];
+    });
+    has_trees = true;
+    steps.end();
+  }
+
+  // After a search that found no path: prices what the trees have reached out of their rows, until pairs that are not
+  // among these costs would be better by so much.
+  template <class Team>
+  DEVICE void outprice(Steps<Team>& steps, const ClaimedForest<true>& forest, Dual margin) {
+    Team& team = steps.team;
+    Dual* farthest = nearest_end;
+    if (team.rank() == 0) *farthest = 0;
+    team.sync();
+    Dual here = 0;
+    team.each(costs.num_columns, [&](Count column) {
+      if (distance[column] != costs.infinite() && distance[column] > here) here = distance[column];
+    });
+    team.max_all(farthest, here);
+    team.sync();
+    radius = *farthest + margin;
+    end_phase(steps, forest);
+  }
+
+  // Rounding may leave the slack of a float below zero.
+  static DEVICE Dual slack(Dual cost, Dual u_of_row, Dual v_of_column) {
+    const Dual slack = cost - u_of_row - v_of_column;
+    return slack > 0 ? slack : 0;
+  }
+
+  // Some allowed pairs of a row, so that what is read for them is under way at once. Past the end: NONE.
+  template <class Team>
+  struct Few {
+    static constexpr int SIZE = Team::AT_ONCE > 1 ? StoredRow<Costs>::AT_ONCE : 1;
+    Vertex column[SIZE];
+    Dual cost[SIZE], v_of_column[SIZE], u_of_row;
+
+    DEVICE Dual slack(int k) const { return SparseTightEdges::slack(cost[k], u_of_row, v_of_column[k]); }
+  };
+
+  // use(few) for the allowed pairs of a row, shared out over the lanes of a group, until it returns false; look(k, column)
+  // before it, for what else is to be read for them: by Team::read, so that all of it is under way at once, see StoredRow.
+  // Where there is no pair, that of the first column is read, and means nothing. Returns how many entries this lane looked at.
+  template <class Team, class Look, class Use>
+  DEVICE Count each_few(const Team& team, Vertex row, Look look, Use use) const {
+    constexpr int SIZE = Few<Team>::SIZE;
+    const auto entries = row_of(costs, row);
+    if (!entries.has_places()) return 0;
+    Count inspected = 0;
+    Vertex first = team.lane(), size;
+    bool goes_on = true;
+    NOT_UNROLLED
+    do {
+      Few<Team> few;
+      typename Costs::Cost entry[SIZE];
+      for (int k = 0; k < SIZE; ++k) {
+        const Vertex place = entries.safe(first + k * team.lanes());
+        few.column[k] = entries.column(team, place);
+        entry[k] = entries.entry(team, place);
+      }
+      size = entries.size_of(team);
+      for (int k = 0; k < SIZE; ++k) {
+        const bool is_entry = first + k * team.lanes() < size;
+        few.cost[k] = costs.of_entry(entry[k]);
+        if (!is_entry || is_forbidden(few.cost[k])) few.column[k] = NONE;
+        inspected += is_entry;
+      }
+      for (int k = 0; k < SIZE; ++k) look(k, few.column[k] == NONE ? 0 : few.column[k]);
+      few.u_of_row = team.read(&u[row]);
+      for (int k = 0; k < SIZE; ++k) few.v_of_column[k] = team.read(&v[few.column[k] == NONE ? 0 : few.column[k]]);
+      goes_on = use(few);
+      first += SIZE * team.lanes();
+    } while (goes_on && first < size);
+    return inspected;
+  }
+
+  // visit(column, slack), one after the other.
+  template <class Team, class Visit>
+  DEVICE Count each_entry(const Team& team, Vertex row, Visit visit) const {
+    return each_few(team, row, [](int, Vertex) {}, [&](const Few<Team>& few) {
+      for (int k = 0; k < Few<Team>::SIZE; ++k) {
+        if (few.column[k] != NONE && !visit(few.column[k], few.slack(k))) return false;
+      }
+      return true;
+    });
+  }
+
+ private:
+  static constexpr Dual UNKNOWN = -1;  // below every distance
+
+  // Whether a round asks all columns, or keeps a list of those that fell.
+  template <class Team>
+  static constexpr DEVICE bool in_passes() { return Team::PASSES && Costs::FEW_COLUMNS; }
+
+  // A row that is at distance zero, and the column by which it is.
+  template <class Team>
+  DEVICE void begin_from(const Team& team, Vertex column) {
+    roots_seen += column == NONE;
+    if (column == NONE) return;
+    scanned[column] = 0;
+    team.lower(&distance[column], Dual{0});
+  }
+
+  // Threads of a team may have lowered it in this round.
+  template <class Team>
+  DEVICE Dual distance_of(const Team& team, const ClaimedForest<true>& forest, Vertex row) const {
+    const Vertex column = forest.matching.row_match[row];
+    return column == NONE ? 0 : team.read(&distance[column]);
+  }
+
+  // The reach grows by a step, and rows within it lower the columns of their entries until no distance within it falls.
+  // Returns how many rounds it took.
+  template <class Team>
+  DEVICE Vertex settle_step(Steps<Team>& steps, const ClaimedForest<true>& forest, const Census& all) {
+    const Dual before = reach;
+    if (step == 0) step = (all.farthest - all.least_far) / 8;
+    reach = all.farthest - all.least_far < step ? all.farthest : all.least_far + step;
+    Vertex rounds_here = 0;
+    if constexpr (in_passes<Team>()) {
+      do ++rounds_here;
+      while (steps.team.any(lower_near_columns(steps, forest)));
+    } else {
+      for (list_near(steps, forest, before); steps.todo() > 0; ++rounds_here) {
+        lower_listed(steps, forest);
+        if (Team::INPUT_CHANGES && rounds_here > costs.num_rows) break;  // no shortest path has more rows
+      }
+    }
+    rounds += rounds_here;
+    return rounds_here;
+  }
+
+  // One round of a team that passes over all columns: what falls in a pass is seen by the next, without a barrier.
+  // Returns whether anything fell that this thread saw.
+  template <class Team>
+  DEVICE bool lower_near_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    Team& team = steps.team;
+    bool fell = false;
+    for (int pass = 0; pass < PASSES_OF_A_ROUND; ++pass) {
+      team.template each_chosen<NearRow>(
+          costs.num_columns,
+          [&](Count column, NearRow& near) {
+            near = {team.read(&distance[column]), forest.matching.col_match[column]};
+            if (near.row == NONE || near.distance > reach || near.distance >= scanned[column]) return false;
+            scanned[column] = near.distance;
+            return true;
+          },
+          [&](Count, const NearRow& near) { fell |= lower_columns(steps, forest, near); });
+    }
+    return fell;
+  }
+
+  // What is listed at first: all that the step has come to reach.
+  template <class Team>
+  DEVICE void list_near(Steps<Team>& steps, const ClaimedForest<true>& forest, Dual before) const {
+    steps.team.each(costs.num_columns, [&](Count i) {
+      const Vertex column = static_cast<Vertex>(i), mate = forest.matching.col_match[column];
+      if (mate != NONE && distance[column] > before && distance[column] <= reach && distance[column] < scanned[column]) {
+        list(steps, mate);
+      }
+    });
+    steps.end();
+  }
+
+  // One round of a team that keeps a list.
+  template <class Team>
+  DEVICE void lower_listed(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    const Vertex* rows = near_rows_of(steps.parity());
+    ++round;
+    steps.team.each_group(steps.todo(), [&](Count i) {
+      lower_columns(steps, forest, {distance_of(steps.team, forest, rows[i]), rows[i]});
+    });
+    steps.end();
+  }
+
+  // Returns whether a column fell whose mate is to be listed or passed.
+  template <class Team>
+  DEVICE bool lower_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest, const NearRow& near) {
+    Team& team = steps.team;
+    const Dual bound = many_paths ? costs.infinite() : team.read(nearest_end);
+    rows_scanned += team.lane() == 0;
+    bool fell = false;
+    constexpr int SIZE = Few<Team>::SIZE;
+    Dual there[SIZE];
+    Vertex mate[SIZE];
+    const auto look = [&](int k, Vertex column) {
+      there[k] = team.read(&distance[column]);
+      mate[k] = team.read(&forest.matching.col_match[column]);
+    };
+    entries_read += each_few(team, near.row, look, [&](const Few<Team>& few) {
+      if constexpr (in_passes<Team>()) {
+        // What is within reach is lowered before it is known whether it falls: others wait for it.
+        for (int k = 0; k < SIZE; ++k) {
+          if (few.column[k] == NONE) continue;
+          const Dual here = near.distance + few.slack(k);
+          if (here <= reach && here <= bound) team.lower(&distance[few.column[k]], here);
+        }
+      }
+      for (int k = 0; k < SIZE; ++k) {
+        if (few.column[k] == NONE) continue;
+        const Dual here = near.distance + few.slack(k);
+        if (here >= there[k] || here > bound) continue;
+        fell |= lower(steps, few.column[k], mate[k], here);
+      }
+      return true;
+    });
+    return fell;
+  }
+
+  template <class Team>
+  DEVICE bool lower(const Steps<Team>& steps, Vertex column, Vertex mate, Dual here) {
+    Team& team = steps.team;
+    const bool first = here < team.lower(&distance[column], here);
+    if (mate == NONE) {
+      if (!many_paths) team.lower(nearest_end, here);
+      return false;
+    }
+    if (here > reach) return false;
+    if constexpr (!in_passes<Team>()) {
+      if (first && team.fetch_min(&listed[column], -round) > -round) list(steps, mate);
+    }
+    return true;
+  }
+
+  DEVICE Vertex* near_rows_of(int parity) const { return near_rows + parity * static_cast<Count>(costs.num_rows); }
+  template <class Team>
+  DEVICE void list(const Steps<Team>& steps, Vertex row) const {
+    near_rows_of(steps.parity() ^ 1)[steps.append()] = row;
+  }
+
+  template <class Team>
+  DEVICE void fit_step(const Team& team, const Census& all, Vertex rounds_before) {
+    const Count groups = team.size() / team.lanes();
+    bool narrow, wide;
+    if constexpr (in_passes<Team>()) {
+      narrow = all.rows_scanned < FEWEST_ROWS * groups;
+      wide = all.rows_scanned > MOST_ROWS * groups;
+    } else {
+      const Count rows = all.rows_scanned / rounds_before;
+      narrow = rounds_before < FEWEST_ROUNDS || rows * IDLE < groups;
+      wide = rounds_before > MOST_ROUNDS || rows * BUSY > groups;
+    }
+    if (narrow) {
+      if (step <= all.farthest) step += step;
+    } else if (wide) {
+      step /= 2;
+    }
+  }
+
+  DEVICE void clear(Census& census) const {
+    census = {costs.infinite(), 0, costs.infinite(), 0, 0, 0, 0};
+  }
+
+  template <class Team>
+  DEVICE Census take_census(Team& team, const ClaimedForest<true>& forest) {
+    Census here;
+    clear(here);
+    team.each(costs.num_columns, [&](Count column) {
+      const Dual length = distance[column];
+      if (length == costs.infinite()) return;
+      if (length > here.farthest) here.farthest = length;
+      if (length > reach) {
+        if (length < here.least_far) here.least_far = length;
+      } else if (forest.matching.col_match[column] == NONE) {
+        if (length < here.nearest_free) here.nearest_free = length;
+        if (length > here.farthest_free) here.farthest_free = length;
+        ++here.num_free;
+      }
+    });
+    // Cleared before anyone comes to it, after everyone has left it.
+    if (team.rank() == 0) clear(censuses[(turn + 1) % 3]);
+    Census& all = censuses[turn % 3];
+    team.min_all(&all.least_far, here.least_far);
+    team.max_all(&all.farthest, here.farthest);
+    team.min_all(&all.nearest_free, here.nearest_free);
+    team.max_all(&all.farthest_free, here.farthest_free);
+    team.add_all(&all.num_free, here.num_free);
+    team.add_all(&all.rows_scanned, rows_scanned - counted);
+    counted = rows_scanned;
+    team.add_all(&all.roots, roots_seen);
+    roots_seen = 0;
+    turn = (turn + 1) % 3;
+    team.sync();
+    return all;
+  }
+};

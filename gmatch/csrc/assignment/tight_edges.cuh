@@ -1,0 +1,271 @@
+// tight_edges.cuh: the tight edges of a dense matrix of costs, and the duals that make them so.
+//
+// An edge is tight when its slack, cost - u - v, is zero. The search grows its trees along tight edges; when no tree can
+// grow, the duals are shifted until an edge becomes tight.
+//
+// Date, Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel Computing 57 (2016),
+// the alternating tree variant: a slack and a predecessor for each column (Algorithm 4), dual step of O(n) (Algorithm 9).
+// The duals stand still during a phase; instead, every column knows its distance from the roots, and the radius grows to
+// the next distance: a dual step is one pass over the columns. The duals follow at the end of the phase.
+//
+// No race decides anything but ties: a column's distance is lowered by one thread, or by the parts of a step that are
+// brought together behind a barrier. A column joins the forest when its distance lies within the radius, and the column
+// with the smallest distance does, bit for bit: so every dual step makes progress, for floats as for integers.
+#pragma once
+#include "costs/dense.cuh"
+#include "search/claimed_forest.cuh"
+
+template <class Cost>
+struct TightEdges {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  static constexpr Vertex ROWS_PER_PART = 4;  // of a frontier: fewer do not pay for another thread and a barrier
+
+  DenseCosts<Cost> costs;
+  bool many_paths;        // a phase goes on until half of its trees have a path; square problems only
+  Dual* u;                // [num_rows]
+  Dual* v;                // [num_columns]
+  Dual* distance;         // [num_columns] from the nearest root, as far as known; settled inside the radius
+  Sprout* nearest;        // [num_columns] the row it is reached from, and its root
+  Dual* part_distance;    // [team_tile]   what each part of a step found
+  Vertex* part_nearest;   // [team_tile]
+  Dual* radii;            // [3]             the next radius; cells take turns as those of Progress do
+  Dual radius;            // this thread's copies; all agree
+  Vertex num_roots;
+  Count dual_steps, rows_scanned;
+
+  // `team_tile` is the size of the team times its TILE: more columns than that are never cut into parts.
+  DEVICE void carve(Workspace& workspace, Count team_tile) {
+    distance = workspace.take<Dual>(costs.num_columns);
+    nearest = workspace.take<Sprout>(costs.num_columns);
+    part_distance = workspace.take<Dual>(team_tile);
+    part_nearest = workspace.take<Vertex>(team_tile);
+    radii = workspace.take<Dual>(3);
+  }
+
+  DEVICE bool has_edges(Vertex) const { return true; }
+  static constexpr DEVICE bool keeps_trees() { return false; }
+
+  template <class Team>
+  DEVICE void begin_phase(const Steps<Team>& steps) {
+    radius = 0;
+    num_roots = NONE;
+    steps.team.each(costs.num_columns, [&](Count column) { distance[column] = costs.infinite(); });
+    if (steps.team.rank() == 0) radii[steps.next()] = radii[steps.before()] = costs.infinite();
+  }
+
+  // Lets the rows of the frontier lower the distances of all columns; those within the radius join the forest.
+  template <class Team>
+  DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex level, bool) {
+    const Sprout* rows = forest.frontier_rows(steps);
+    if (level == 0) num_roots = steps.todo();
+    Dual next_radius = costs.infinite();
+    const Count inspected = lower_distances(
+        steps.team, rows, steps.todo(),
+        [&](Vertex column, Dual here, const Sprout* by) { settle(steps, forest, column, here, by, next_radius); });
+    propose_radius(steps, next_radius);
+    rows_scanned += steps.todo();
+    return inspected;
+  }
+
+  // The dual step: the radius grows to the next distance. False: this phase is over, or nothing more can be reached.
+  template <class Team>
+  DEVICE bool widen(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    const Vertex found = steps.found();
+    if (found > 0 && !(many_paths && 2 * found < num_roots)) return false;
+    const Dual next = steps.team.read(&radii[steps.current()]);
+    if (next == costs.infinite()) return false;
+    radius = next;
+    ++dual_steps;
+    Dual next_radius = costs.infinite();
+    steps.team.each(costs.num_columns, [&](Count column) {
+      if (!forest.reached(column)) settle(steps, forest, column, distance[column], &nearest[column], next_radius);
+    });
+    propose_radius(steps, next_radius);
+    steps.end();
+    return true;
+  }
+
+  // Shifts the duals by what the radius exceeds the distances: no slack becomes negative, the paths become tight.
+  template <class Team>
+  DEVICE void end_phase(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    if (radius == 0) return;  // no dual changes
+    steps.team.each(costs.num_rows, [&](Count row) {
+      const Vertex column = forest.matching.row_match[row];
+      if (column == NONE) u[row] += radius;
+      else if (forest.reached(column)) u[row] += radius - distance[column];
+    });
+    steps.team.each(costs.num_columns, [&](Count column) {
+      if (forest.reached(column)) v[column] -= radius - distance[column];
+    });
+    steps.end();
+  }
+
+  // Rounding may leave the slack of a float below zero.
+  static DEVICE Dual slack(Dual cost, Dual u_of_row, Dual v_of_column) {
+    const Dual slack = cost - u_of_row - v_of_column;
+    return slack > 0 ? slack : 0;
+  }
+
+  // distance[j] = min(distance[j], radius + slack of (i, j)) for all rows i of a list, and nearest[j] with it, for the
+  // columns outside the forest; then then(j, distance[j], &nearest[j]), or another place that holds the same, by the thread
+  // that knows. Returns the entries that this thread read.
+  template <class Team, class Then>
+  DEVICE Count lower_distances(Team& team, const Sprout* rows, Vertex count, Then then) {
+    const Vertex parts = parts_for(team, count);
+    const Vertex width = Team::TILE * team.lanes();
+    const Vertex tiles = (costs.num_columns + width - 1) / width;
+    Count inspected = 0;
+    team.each_tile(static_cast<Count>(tiles) * parts, [&](Count item) {
+      const Vertex part = static_cast<Vertex>(item / tiles);
+      const Vertex first = static_cast<Vertex>(item % tiles) * width + team.lane();
+      Dual best[Team::TILE];
+      Vertex from[Team::TILE];
+      if constexpr (Team::TILE == 1) {
+        inspected += scan_column(team, rows, count, part, parts, first, best[0], from[0]);
+      } else {
+        inspected += scan_tile(team, rows, count, part, parts, first, best, from);
+      }
+      for (int k = 0; k < Team::TILE; ++k) {
+        const Vertex column = first + k * team.lanes();
+        if (column >= costs.num_columns) break;
+        if (parts > 1) {
+          part_distance[part * static_cast<Count>(costs.num_columns) + column] = best[k];
+          part_nearest[part * static_cast<Count>(costs.num_columns) + column] = from[k];
+        } else {
+          const Sprout* by = from[k] == NONE ? &nearest[column] : rows + from[k];
+          if (from[k] != NONE) lower(column, best[k], *by);
+          then(column, best[k], by);
+        }
+      }
+    });
+    if (parts > 1) {
+      team.sync();
+      team.each(costs.num_columns, [&](Count column) {
+        Dual here = distance[column];
+        Vertex from = NONE;
+        for (Vertex part = 0; part < parts; ++part) {
+          const Count cell = part * static_cast<Count>(costs.num_columns) + column;
+          const Dual of_part = part_distance[cell];  // no more than it was
+          if (of_part >= here) continue;
+          here = of_part;
+          from = part_nearest[cell];
+        }
+        const Sprout* by = from == NONE ? &nearest[column] : rows + from;
+        if (from != NONE) lower(static_cast<Vertex>(column), here, *by);
+        then(static_cast<Vertex>(column), here, by);
+      });
+    }
+    return inspected;
+  }
+
+ private:
+  // Into how many parts a step cuts its rows, so that every thread of the team has something to do.
+  template <class Team>
+  DEVICE Vertex parts_for(const Team& team, Vertex count) const {
+    const Vertex width = Team::TILE * team.lanes();
+    const Vertex tiles = (costs.num_columns + width - 1) / width;
+    const Vertex groups = team.size() / team.lanes();
+    if (tiles == 0) return 1;
+    const Vertex fewest = Team::AT_ONCE > ROWS_PER_PART ? Team::AT_ONCE : ROWS_PER_PART;
+    const Vertex wanted = count / fewest, possible = groups / tiles;
+    const Vertex parts = wanted < possible ? wanted : possible;
+    return parts > 1 ? parts : 1;
+  }
+
+  // The best of the rows part, part + parts, ... for the columns first, first + lanes, ...
+  template <class Team>
+  DEVICE Count scan_tile(const Team& team, const Sprout* rows, Vertex count, Vertex part, Vertex parts, Vertex first,
+                         Dual (&best)[Team::TILE], Vertex (&from)[Team::TILE]) const {
+    const Vertex in_tile = columns_in_tile(team, first);
+    Dual v_of_column[Team::TILE];
+    for (Vertex k = 0; k < in_tile; ++k) {
+      from[k] = NONE;
+      best[k] = distance[first + k * team.lanes()];
+      v_of_column[k] = v[first + k * team.lanes()];
+    }
+    for (Vertex i = part; i < count; i += parts) {
+      const Vertex row = rows[i].row;
+      const Dual u_of_row = u[row];
+      for (Vertex k = 0; k < in_tile; ++k) {
+        const Dual reach = radius + slack(costs.at(row, first + k * team.lanes()), u_of_row, v_of_column[k]);
+        if (reach >= best[k]) continue;
+        best[k] = reach;
+        from[k] = i;
+      }
+    }
+    return static_cast<Count>(in_tile) * ((count - part + parts - 1) / parts);
+  }
+
+  // The same for one column, some entries together. Of a team that streams most are too large by far, and are not looked
+  // at exactly.
+  template <class Team>
+  DEVICE Count scan_column(const Team&, const Sprout* rows, Vertex count, Vertex part, Vertex parts, Vertex column,
+                           Dual& best, Vertex& from) const {
+    using Rough = typename DenseCosts<Cost>::Rough;
+    from = NONE;
+    if (column >= costs.num_columns) return 0;
+    best = distance[column];
+    const Dual v_of_column = v[column];
+    const Rough limit = static_cast<Rough>(costs.limit);
+    // Somewhat more than what cost - u must be less than.
+    const auto bound_now = [&] {
+      return roughly_above<Rough>(best) + roughly_above<Rough>(-radius) + roughly_above<Rough>(v_of_column);
+    };
+    Rough bound = bound_now();
+    // What a batch of entries is read by is under way while the batch before it is looked at.
+    Vertex row[Team::AT_ONCE];
+    const auto find_rows = [&](Vertex i) {
+      // Past the end of the list a row is looked at again, and is no nearer than it was.
+      for (int q = 0; q < Team::AT_ONCE; ++q) row[q] = rows[i + q * parts < count ? i + q * parts : i].row;
+    };
+    const Vertex step = parts * Team::AT_ONCE;
+    if (part < count) find_rows(part);
+    for (Vertex i = part; i < count; i += step) {
+      Cost entry[Team::AT_ONCE];
+      Dual u_of_row[Team::AT_ONCE];
+      for (int q = 0; q < Team::AT_ONCE; ++q) {
+        u_of_row[q] = u[row[q]];
+        entry[q] = costs.entry(row[q], column);
+      }
+      find_rows(i + step < count ? i + step : i);
+      for (int q = 0; q < Team::AT_ONCE; ++q) {
+        const Rough rough_u = roughly_above<Rough>(u_of_row[q]);
+        if (Team::STREAMS && costs.roughly_of_entry(entry[q], limit) - rough_u > bound) continue;
+        const Dual reach = radius + slack(costs.of_entry(entry[q]), u_of_row[q], v_of_column);
+        if (reach >= best) continue;
+        best = reach;
+        from = i + q * parts;
+        bound = bound_now();
+      }
+    }
+    return (count - part + parts - 1) / parts;
+  }
+
+  template <class Team>
+  DEVICE Vertex columns_in_tile(const Team& team, Vertex first) const {
+    if (first >= costs.num_columns) return 0;
+    const Vertex left = (costs.num_columns - first + team.lanes() - 1) / team.lanes();
+    return left < Team::TILE ? left : Team::TILE;
+  }
+
+  DEVICE void lower(Vertex column, Dual reach, Sprout from) const {
+    distance[column] = reach;
+    nearest[column] = from;
+  }
+
+  template <class Team>
+  DEVICE void settle(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex column, Dual here,
+                     const Sprout* by, Dual& next_radius) const {
+    if (here > radius) {
+      if (here < next_radius) next_radius = here;
+    } else if (!forest.reached(column)) {
+      forest.visit(steps, forest.anchor(by->row), by->root, column, 0);
+    }
+  }
+
+  template <class Team>
+  DEVICE void propose_radius(const Steps<Team>& steps, Dual next_radius) const {
+    if (steps.team.rank() == 0) radii[steps.before()] = costs.infinite();
+    steps.team.min_all(&radii[steps.next()], next_radius);
+  }
+};

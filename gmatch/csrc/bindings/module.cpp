@@ -1,0 +1,60 @@
+// module.cpp: the programs on host threads, for Python.
+#include "assignment/batch.cuh"
+#include "assignment/munkres.cuh"
+#include "bindings/mirror.hpp"
+#include "bindings/module.hpp"
+#include "cardinality/match.cuh"
+#include "core/program.cuh"
+#include "costs/inspection.cuh"
+#include "costs/sparse.cuh"
+
+namespace {
+
+// What Python lays out for programs, or reads of what they found; those with duals, for each type of dual.
+void define_mirror(nb::module_& m) {
+  mirror::add_struct<CsrEdges<int, int>, CsrEdges<Count, Count>>(m, "CsrEdges");
+  mirror::add_struct<SparseCosts<int, int, int>, SparseCosts<double, Count, Count>>(m, "SparseCosts");
+  mirror::add_struct<Entries<int>, Entries<double>>(m, "Entries");
+  mirror::add_struct<DenseCosts<Count>, DenseCosts<int>>(m, "DenseCosts<long long>");
+  mirror::add_struct<DenseCosts<double>, DenseCosts<float>>(m, "DenseCosts<double>");
+  mirror::add_struct<Batch<Count>, Batch<int>>(m, "Batch<long long>");
+  mirror::add_struct<Batch<double>, Batch<float>>(m, "Batch<double>");
+  mirror::add_struct<BatchProblem>(m, "BatchProblem");
+  mirror::add_struct<Task>(m, "Task");
+  mirror::add_struct<AssignmentTask<Count>, AssignmentTask<double>>(m, "AssignmentTask");
+  mirror::add_struct<Progress>(m, "Progress");
+  mirror::add_struct<Report>(m, "Report");
+  mirror::add_struct<CoreTrace>(m, "CoreTrace");
+  static_assert(sizeof(CoreReport) == sizeof(Report) + sizeof(CoreTrace), "Python reads one after the other");
+  mirror::add_struct<Inspection>(m, "Inspection");
+  mirror::add_struct<CostInspection>(m, "CostInspection");
+  mirror::add_enum<ForestKind>(m, "ForestKind");
+  mirror::add_enum<Start>(m, "Start");
+  mirror::add_enum<AssignmentStart>(m, "AssignmentStart");
+  mirror::add_enum<MunkresForm>(m, "MunkresForm");
+  mirror::add_enum<CoreStep>(m, "CoreStep");
+}
+
+// gmatch's own error, which the system's has caused.
+void raise_too_few_threads(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const TooFewThreads& error) {
+    const nb::object raised = nb::module_::import_("gmatch.errors").attr("BackendUnavailable")(error.what());
+    nb::object cause = nb::handle(PyExc_OSError)(error.code.value(), error.code.message().c_str());
+    PyException_SetCause(raised.ptr(), cause.release().ptr());
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
+  }
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  define_mirror(m);
+  nb::register_exception_translator(raise_too_few_threads);
+  define_magnitudes(m);
+  define_matching(m);
+  define_search(m);
+  define_shortest_paths(m);
+  define_sparse_assignment(m);
+}

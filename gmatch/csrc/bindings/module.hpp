@@ -1,0 +1,168 @@
+// module.hpp: what the parts of the Python module share: arrays, teams of host threads, and calls of programs on them.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#endif
+
+#include "assignment/assign.cuh"
+#include "team/host_threads.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+// The parts. Each is compiled by itself, which takes a while, so side by side.
+void define_magnitudes(nb::module_& m);       // of duals and costs
+void define_matching(nb::module_& m);         // maximum cardinality
+void define_search(nb::module_& m);           // dense assignment by the search
+void define_shortest_paths(nb::module_& m);   // dense assignment by serial shortest paths, small problems, batches
+void define_sparse_assignment(nb::module_& m);
+
+template <class T>
+using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Others may run Python while this exists. If this is the main thread, it lets Python handle signals from time to time; what a
+// handler raises, as KeyboardInterrupt, ends the call.
+class OthersMayRun {
+ public:
+  OthersMayRun() : watched_({nullptr, handle_signals}) {}
+
+ private:
+  static bool handle_signals() {
+    const nb::gil_scoped_acquire acquired;
+    const nb::object main_thread = nb::module_::import_("threading").attr("main_thread")();
+    // Python handles none in other threads.
+    if (nb::cast<unsigned long>(main_thread.attr("ident")) != PyThread_get_thread_ident()) return false;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return true;
+  }
+
+  const nb::gil_scoped_release released_;
+  const Watched watched_;
+};
+
+// A struct of Counts and nothing else.
+template <class Counts>
+nb::tuple to_tuple(const Counts& counts) {
+  static_assert(std::is_trivially_copyable_v<Counts> && sizeof(Counts) % sizeof(Count) == 0);
+  Count words[sizeof(Counts) / sizeof(Count)];
+  std::memcpy(words, &counts, sizeof(Counts));
+  nb::list list;
+  for (const Count word : words) list.append(word);
+  return nb::tuple(list);
+}
+
+struct FreeMemory {
+  void operator()(char* memory) const { std::free(memory); }
+};
+
+// Memory in large pages, where the system has some: a search that goes all over it would look up a page each time.
+inline std::unique_ptr<char, FreeMemory> in_large_pages(std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr std::size_t LARGE_PAGE = 1 << 21;
+  if (bytes > LARGE_PAGE) {
+    const std::size_t whole = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    std::unique_ptr<char, FreeMemory> memory(static_cast<char*>(std::aligned_alloc(LARGE_PAGE, whole)));
+    if (memory == nullptr) throw std::bad_alloc();
+    madvise(memory.get(), whole, MADV_HUGEPAGE);  // a hint: without it nothing but time is lost
+    return memory;
+  }
+#endif
+  std::unique_ptr<char, FreeMemory> memory(static_cast<char*>(std::malloc(bytes + 1)));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+// One call of a method: what its threads work on, and what they report.
+template <class AnyTask>
+class Call {
+ public:
+  // Without workspace, progress and report, which are the call's own.
+  explicit Call(const AnyTask& given) : task(given) {
+    task.progress = &progress_;
+    task.report = &report_;
+  }
+
+  // Runs program(team) on host threads, with a workspace of so many bytes.
+  template <class Program>
+  nb::tuple run(Count bytes, int threads, const Program& program) {
+    {
+      const OthersMayRun others_may_run;
+      const auto workspace = in_large_pages(bytes);
+      task.workspace = workspace.get();
+      run_on_host(threads, program);
+    }
+    return to_tuple(report_);
+  }
+
+  AnyTask task;
+
+ private:
+  Progress progress_{};
+  Report report_{};
+};
+
+template <class Dual>
+struct AssignmentCall : Call<AssignmentTask<Dual>> {
+  template <class Costs>
+  AssignmentCall(const Costs& costs, const Array<Vertex>& row_match, const Array<Vertex>& col_match,
+                 const Array<Dual>& u, const Array<Dual>& v, const Array<Vertex>& levels,
+                 const Array<Vertex>& augmentations, int start, bool has_duals, bool many_paths)
+      : Call<AssignmentTask<Dual>>({{costs.num_rows, costs.num_columns, row_match.data(), col_match.data()},
+                                    u.data(),
+                                    v.data(),
+                                    {levels.data(), augmentations.data()},
+                                    nullptr,
+                                    nullptr,
+                                    nullptr,
+                                    static_cast<AssignmentStart>(start),
+                                    has_duals,
+                                    many_paths}) {}
+};
+
+inline Count team_tile(int threads) { return static_cast<Count>(threads) * HostTeam::TILE; }
+
+template <class T>
+using CostMatrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+
+template <class Cost>
+DenseCosts<Cost> dense_costs(const CostMatrix<Cost>& costs, bool maximize, nb::handle limit) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  return {static_cast<Vertex>(costs.shape(0)),
+          static_cast<Vertex>(costs.shape(1)),
+          costs.data(),
+          costs.stride(0),
+          costs.stride(1),
+          maximize,
+          limit.is_none() ? DenseCosts<Cost>::infinite() : nb::cast<Dual>(limit)};
+}
+
+// What a serial method reports.
+template <class Counters>
+nb::dict to_dict(Vertex size, Count start_size, const Counters& counted, Count search_ns) {
+  nb::dict report;
+  report["size"] = size;
+  report["start_size"] = start_size;
+  report["phases"] = counted.augmentations;
+  report["levels"] = counted.rows_scanned;
+  report["dual_steps"] = counted.dual_updates;
+  report["rows_scanned"] = counted.rows_scanned;
+  report["edges_inspected"] = counted.entries_read;
+  report["levels_per_phase"] = nb::list();
+  report["augmentations_per_phase"] = nb::list();
+  report["start_ns"] = 0;
+  report["search_ns"] = search_ns;
+  report["augment_ns"] = 0;
+  return report;
+}

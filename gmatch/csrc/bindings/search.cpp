@@ -1,0 +1,141 @@
+// search.cpp: dense assignment by the search on host threads, for Python; and the room its programs want of a GPU.
+#include <nanobind/stl/string.h>
+
+#include "assignment/batch.cuh"
+#include "assignment/munkres.cuh"
+#include "bindings/module.hpp"
+#include "core/program.cuh"
+#include "team/type_names.hpp"
+
+namespace {
+
+template <class Cost>
+nb::tuple assign_by_search(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
+                      Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                      Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels, Array<Vertex> augmentations,
+                      int start, bool has_duals, bool classical, bool many_paths, int threads) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, many_paths);
+  const auto run = [&](auto edges) {
+    using Edges = decltype(edges);
+    return call.run(assignment_workspace_size<Edges>(problem, team_tile(threads)), threads,
+                    [&](HostTeam& team) { assign<Edges>(team, problem, call.task); });
+  };
+  return classical ? run(ClassicalEdges<Cost>{}) : run(TightEdges<Cost>{});
+}
+
+template <class Cost>
+nb::tuple assign_core(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
+                      Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                      Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels, Array<Vertex> augmentations,
+                      int start, bool has_duals, typename DenseCosts<Cost>::Dual spread, int threads) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, true);
+  CoreReport report{};
+  call.task.report = &report.counters;
+  call.run(core_workspace_size(problem, team_tile(threads)), threads,
+           [&](HostTeam& team) { assign_by_core(team, problem, call.task, spread); });
+  return to_tuple(report);
+}
+
+template <class Cost, class Slack>
+nb::tuple assign_by_slacks(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
+                           Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                           Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels,
+                           Array<Vertex> augmentations, int start, bool has_duals, int form, Array<Slack> slacks,
+                           int threads) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, false);
+  auto least = problem.infinite();
+  return call.run(munkres_workspace_size(problem, team_tile(threads)), threads, [&](HostTeam& team) {
+    Munkres<Cost, Slack> munkres{problem, call.task};
+    munkres.set_up(static_cast<MunkresForm>(form), slacks.data(), &least);
+    run_munkres(team, munkres);
+  });
+}
+
+template <class Cost>
+DenseCosts<Cost> of_shape(int num_rows, int num_columns, Cost) {
+  return {num_rows, num_columns, nullptr, 0, 0, false, 0};
+}
+
+Count device_tile(int threads) { return static_cast<Count>(threads) * DEVICE_TILE; }
+
+// Calls function(edges, costs) for edges of that name in the catalogue.
+template <class Function>
+Count with_search(int num_rows, int num_columns, const std::string& cost, const std::string& edges, Function function) {
+  return with_cost(cost, [&](auto entry) {
+    using Cost = decltype(entry);
+    const auto costs = of_shape(num_rows, num_columns, entry);
+    if (edges == "TightEdges") return function(TightEdges<Cost>{}, costs);
+    if (edges == "ClassicalEdges") return function(ClassicalEdges<Cost>{}, costs);
+    throw std::invalid_argument("expected a type of edges, got " + edges);
+  });
+}
+
+Count gpu_assignment_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost,
+                                    const std::string& edges) {
+  return with_search(num_rows, num_columns, cost, edges, [&](auto search, const auto& costs) {
+    return assignment_workspace_size<decltype(search)>(costs, device_tile(threads));
+  });
+}
+
+Count gpu_batch_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost,
+                               const std::string& edges) {
+  return with_search(num_rows, num_columns, cost, edges, [&](auto search, const auto& costs) {
+    return batch_workspace_size<decltype(search)>(costs, device_tile(threads));
+  });
+}
+
+Count gpu_core_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost) {
+  return with_cost(cost, [&](auto entry) {
+    return core_workspace_size(of_shape(num_rows, num_columns, entry), device_tile(threads));
+  });
+}
+
+Count gpu_munkres_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost) {
+  return with_cost(cost, [&](auto entry) {
+    return munkres_workspace_size(of_shape(num_rows, num_columns, entry), device_tile(threads));
+  });
+}
+
+template <class Cost>
+void define_search_for(nb::module_& m) {
+  m.def("assign_by_core", &assign_core<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "spread"_a, "threads"_a);
+  m.def("assign_by_search", &assign_by_search<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "classical"_a,
+        "many_paths"_a, "threads"_a);
+}
+
+template <class Cost, class Slack>
+void define_munkres_for(nb::module_& m) {
+  m.def("assign_by_slacks", &assign_by_slacks<Cost, Slack>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "form"_a,
+        "slacks"_a.noconvert(), "threads"_a);
+}
+
+}  // namespace
+
+void define_search(nb::module_& m) {
+  define_search_for<std::int32_t>(m);
+  define_search_for<Count>(m);
+  define_search_for<float>(m);
+  define_search_for<double>(m);
+  define_munkres_for<std::int32_t, std::int32_t>(m);
+  define_munkres_for<std::int32_t, Count>(m);
+  define_munkres_for<Count, Count>(m);
+  define_munkres_for<float, double>(m);
+  define_munkres_for<double, double>(m);
+  m.def("munkres_workspace_size", &gpu_munkres_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
+        "cost"_a);
+  m.def("assignment_workspace_size", &gpu_assignment_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a,
+        "cost"_a, "edges"_a);
+  m.def("core_workspace_size", &gpu_core_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a, "cost"_a);
+  m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a, "cost"_a,
+        "edges"_a);
+  m.attr("MOST_REPRICINGS") = MOST_REPRICINGS;
+}

@@ -1,0 +1,891 @@
+// serial.cpp: dense assignment by serial shortest paths, small problems, and batches, for Python.
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "assignment/batch.cuh"
+#include "bindings/mirror.hpp"
+#include "bindings/module.hpp"
+#include "costs/magnitudes.hpp"
+#include "costs/sparse.cuh"
+#include "serial/core_search.hpp"
+#include "serial/shortest_path.hpp"
+#include "serial/sparse_shortest_path.hpp"
+#include "serial/stored_matrix.hpp"
+
+namespace {
+
+// Integer costs too far from zero for the marks of the serial method, moved to where the least of them is zero.
+struct MovedCosts {
+  const std::unique_ptr<Count[]> entries;
+  DenseCosts<Count> costs;
+  Count offset;
+
+  MovedCosts(const DenseCosts<Count>& from, Count least)
+      : entries(new Count[static_cast<std::size_t>(from.num_rows) * from.num_columns]), costs(from), offset(least) {
+    Count* entry = entries.get();
+    Poll poll;
+    for (Vertex row = 0; row < from.num_rows; ++row) {
+      for (Vertex column = 0; column < from.num_columns; ++column) *entry++ = from.at(row, column) - offset;
+      poll.spend(from.num_columns);
+    }
+    costs = {from.num_rows, from.num_columns, entries.get(), from.num_columns, 1, false, from.infinite()};
+  }
+};
+
+template <class Cost>
+Vertex solve_serially(const DenseCosts<Cost>& costs, const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
+                      const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
+                      ShortestPathCounters& counters) {
+  if constexpr (std::is_same_v<Cost, Count>) {
+    if (options.least_cost < -Distance<Count>::MAX_COST || options.greatest_cost > Distance<Count>::MAX_COST) {
+      const MovedCosts moved(costs, options.least_cost);
+      const Count spread = options.greatest_cost - options.least_cost;
+      const Vertex size = solve_by_shortest_paths(moved.costs, {0, spread, false}, result, counters);
+      for (Vertex row = 0; row < costs.num_rows; ++row) result.u[row] += moved.offset;
+      return size;
+    }
+  }
+  return solve_by_shortest_paths(costs, options, result, counters);
+}
+
+template <class Cost>
+nb::dict assign_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
+                   typename DenseCosts<Cost>::Dual least_cost, typename DenseCosts<Cost>::Dual greatest_cost,
+                   Array<Vertex> row_match, Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                   Array<typename DenseCosts<Cost>::Dual> v, bool has_duals) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  ShortestPathCounters counted{};
+  Vertex size;
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  {
+    const OthersMayRun others_may_run;
+    size = solve_serially(problem, {least_cost, greatest_cost, has_duals},
+                          {u.data(), v.data(), row_match.data(), col_match.data()}, counted);
+  }
+  return to_dict(size, 0, counted, lap(clock, now));
+}
+
+// The core on one core of the host; where it gives up, the whole matrix, from the duals there are.
+template <class Cost>
+nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
+                        typename DenseCosts<Cost>::Dual least_cost, typename DenseCosts<Cost>::Dual greatest_cost,
+                        Array<Vertex> row_match, Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
+                        Array<typename DenseCosts<Cost>::Dual> v, bool has_duals, int threads) {
+  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  CoreCounters counted{};
+  Vertex size;
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  bool gave_up;
+  {
+    const OthersMayRun others_may_run;
+    const ShortestPathResult<typename DenseCosts<Cost>::Dual> result{u.data(), v.data(), row_match.data(),
+                                                                     col_match.data()};
+    size = solve_by_core(problem, has_duals, threads, result, counted);
+    gave_up = size == NONE;
+    if (gave_up) {
+      counted.trace.add(CoreStep::search_matrix);
+      const bool from_duals = has_duals || counted.sparse.augmentations > 0;
+      size = solve_serially(problem, {least_cost, greatest_cost, from_duals}, result, counted.dense);
+    }
+  }
+  nb::dict report = to_dict(size, counted.sparse.start_size, counted.sparse, lap(clock, now));
+  report["phases"] = counted.sparse.augmentations + counted.dense.augmentations;
+  report["levels"] = report["rows_scanned"] = counted.sparse.rows_scanned + counted.dense.rows_scanned;
+  report["dual_steps"] = counted.sparse.dual_updates + counted.dense.dual_updates;
+  report["edges_inspected"] = counted.sparse.entries_read + counted.dense.entries_read;
+  report["repricings"] = counted.times_learned;
+  report["price_ns"] = counted.price_ns;
+  report["search_ns"] = nb::cast<Count>(report["search_ns"]) - counted.price_ns;
+  report["gave_up"] = gave_up;
+  report["trace"] = to_tuple(counted.trace);
+  return report;
+}
+
+// Rows or columns of a small problem, whichever are fewer, at most; and of one that other Python threads wait for.
+constexpr Vertex SMALL_SIDE = 512, VERY_SMALL_SIDE = 64;
+// The same of a sparse one.
+constexpr Vertex SMALL_SPARSE_SIDE = 999;
+
+// The range of the finite entries of a matrix, and what else it holds.
+template <class Cost>
+struct CostRange {
+  Cost lowest, highest;
+  bool nan, plus_inf, minus_inf;
+
+  void add(Cost entry) {
+    lowest = entry < lowest ? entry : lowest;
+    highest = entry > highest ? entry : highest;
+  }
+};
+
+template <class Cost>
+CostRange<Cost> empty_range() {
+  using Limits = std::numeric_limits<Cost>;
+  return {Limits::has_infinity ? Limits::infinity() : Limits::max(),
+          Limits::has_infinity ? -Limits::infinity() : Limits::lowest(), false, false, false};
+}
+
+// Passes over costs that lie side by side, which add them to a range; see run_in_lanes.
+
+// Of floats, if all are finite: in lanes, then by halves. Nothing times infinity is not a number.
+template <class Cost>
+struct AddFinite {
+  template <int>
+  static ALWAYS_INLINE bool run(CostRange<Cost>* range, const Cost* row, Count columns) {
+    constexpr int LANES = 16;
+    Cost lowest[LANES], highest[LANES], nothing[LANES];
+    for (int lane = 0; lane < LANES; ++lane) {
+      lowest[lane] = range->lowest;
+      highest[lane] = range->highest;
+      nothing[lane] = 0;
+    }
+    const auto add = [&](int lane, Cost entry) {
+      lowest[lane] = entry < lowest[lane] ? entry : lowest[lane];
+      highest[lane] = entry > highest[lane] ? entry : highest[lane];
+      nothing[lane] += entry * 0;
+    };
+    const Count whole = columns / LANES * LANES;
+    for (Count begin = 0; begin < whole; begin += LANES) {
+      for (int lane = 0; lane < LANES; ++lane) add(lane, row[begin + lane]);
+    }
+    for (Count column = whole; column < columns; ++column) add(static_cast<int>(column - whole), row[column]);
+    for (int half = LANES / 2; half > 0; half /= 2) {
+      for (int lane = 0; lane < half; ++lane) {
+        lowest[lane] = lowest[lane + half] < lowest[lane] ? lowest[lane + half] : lowest[lane];
+        highest[lane] = highest[lane + half] > highest[lane] ? highest[lane + half] : highest[lane];
+        nothing[lane] += nothing[lane + half];
+      }
+    }
+    if (nothing[0] != 0) return false;
+    range->lowest = lowest[0];
+    range->highest = highest[0];
+    return true;
+  }
+};
+
+// Of any floats, in lanes.
+template <class Cost>
+struct AddFloats {
+  template <int>
+  static ALWAYS_INLINE void run(CostRange<Cost>* range, const Cost* row, Count columns) {
+    constexpr int LANES = 16;
+    constexpr Cost INFINITE = std::numeric_limits<Cost>::infinity();
+    Cost lowest[LANES], highest[LANES], least[LANES], most[LANES], odd[LANES];
+    for (int lane = 0; lane < LANES; ++lane) {
+      lowest[lane] = least[lane] = INFINITE;
+      highest[lane] = most[lane] = -INFINITE;
+      odd[lane] = 0;
+    }
+    const auto add = [&](int lane, Cost entry) {
+      const Cost above = entry > -INFINITE ? entry : INFINITE, below = entry < INFINITE ? entry : -INFINITE;
+      lowest[lane] = above < lowest[lane] ? above : lowest[lane];
+      highest[lane] = below > highest[lane] ? below : highest[lane];
+      least[lane] = entry < least[lane] ? entry : least[lane];
+      most[lane] = entry > most[lane] ? entry : most[lane];
+      odd[lane] = entry == entry ? odd[lane] : 1;
+    };
+    const Count whole = columns / LANES * LANES;
+    for (Count begin = 0; begin < whole; begin += LANES) {
+      for (int lane = 0; lane < LANES; ++lane) add(lane, row[begin + lane]);
+    }
+    for (Count column = whole; column < columns; ++column) add(static_cast<int>(column - whole), row[column]);
+    for (int lane = 0; lane < LANES; ++lane) {
+      range->lowest = std::min(range->lowest, lowest[lane]);
+      range->highest = std::max(range->highest, highest[lane]);
+      range->minus_inf |= least[lane] == -INFINITE;
+      range->plus_inf |= most[lane] == INFINITE;
+      range->nan |= odd[lane] != 0;
+    }
+  }
+};
+
+template <class Cost>
+struct AddIntegers {
+  template <int>
+  static ALWAYS_INLINE void run(CostRange<Cost>* range, const Cost* row, Count columns) {
+    CostRange<Cost> here = *range;
+    for (Count column = 0; column < columns; ++column) here.add(row[column]);
+    *range = here;
+  }
+};
+
+template <class Cost>
+void add_row(CostRange<Cost>& range, const Cost* row, Count columns, Count stride) {
+  if (stride == 1) {
+    const std::size_t bytes = columns * sizeof(Cost);
+    if constexpr (!std::numeric_limits<Cost>::has_infinity) {
+      run_in_lanes<AddIntegers<Cost>>(bytes, &range, row, columns);
+    } else if (range.plus_inf || range.minus_inf || !run_in_lanes<AddFinite<Cost>>(bytes, &range, row, columns)) {
+      run_in_lanes<AddFloats<Cost>>(bytes, &range, row, columns);
+    }
+    return;
+  }
+  CostRange<Cost> here = range;
+  if constexpr (std::numeric_limits<Cost>::has_infinity) {
+    const Cost infinity = std::numeric_limits<Cost>::infinity();
+    bool nan = false, plus_inf = false, minus_inf = false;
+    for (Count column = 0; column < columns; ++column) {
+      const Cost entry = row[column * stride];
+      nan |= entry != entry;
+      plus_inf |= entry == infinity;
+      minus_inf |= entry == -infinity;
+      here.lowest = entry < here.lowest && entry != -infinity ? entry : here.lowest;
+      here.highest = entry > here.highest && entry != infinity ? entry : here.highest;
+    }
+    here.nan |= nan;
+    here.plus_inf |= plus_inf;
+    here.minus_inf |= minus_inf;
+  } else {
+    for (Count column = 0; column < columns; ++column) here.add(row[column * stride]);
+  }
+  range = here;
+}
+
+// A matrix in one piece is one long row.
+template <class Cost>
+void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count columns, Count row_stride,
+              Count column_stride) {
+  const bool by_rows = column_stride == 1 && row_stride == columns;
+  const bool by_columns = row_stride == 1 && column_stride == rows;
+  if (by_rows || by_columns) return add_row(range, entries, rows * columns, 1);
+  for (Count row = 0; row < rows; ++row) add_row(range, entries + row * row_stride, columns, column_stride);
+}
+
+// What a small call counts.
+struct SmallCounters {
+  Count augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size;
+
+  FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size)
+};
+
+// A small matrix where it lies; rows first, strides in entries.
+template <class Cost>
+struct SmallMatrix {
+  const Cost* entries;
+  Vertex shape[2];
+  Count stride[2];
+
+  Vertex fewer() const { return std::min(shape[0], shape[1]); }
+  Vertex more() const { return std::max(shape[0], shape[1]); }
+};
+
+// What a small call is asked for.
+struct SmallCall {
+  bool maximize, may_be_equal;
+};
+
+// Costs that need no second look: those that count are far from every overflow.
+template <class Cost>
+bool is_plain(const CostRange<Cost>& range, const SmallCall& call) {
+  constexpr double FAR = std::numeric_limits<Cost>::is_integer ? 0x1p56 : std::is_same_v<Cost, float> ? 3e38 : 1e290;
+  const bool is_refused = range.nan || (call.maximize ? range.plus_inf : range.minus_inf);
+  return !is_refused && range.lowest >= -FAR && range.highest <= FAR && (call.may_be_equal || range.lowest != range.highest);
+}
+
+// Whether the duals need the second look of gmatch/tiers.py.
+template <class Cost, class Dual>
+bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, Dual lowest, Dual highest) {
+  const double largest =
+      std::max(largest_magnitude(result.u, costs.num_rows), largest_magnitude(result.v, costs.num_columns));
+  return duals_hide_costs(costs.num_rows, largest, lowest, highest, [&](Vertex row) {
+    return costs.costs[row * costs.row_stride + result.row_match[row] * costs.column_stride];
+  });
+}
+
+// What a small call leaves in one piece of memory, so that it costs no more than it must. Python takes it apart when it
+// is asked for. Pairs are in the order of the rows; their columns come again at the very end, as numbers of 32 bits.
+template <class Dual>
+struct SmallCells {
+  Count* counters;  // SmallCounters
+  Count *pair_rows, *pair_columns;
+  Dual *pair_costs, *u, *v;
+  Vertex *row_match, *col_match, *pair_columns_32;
+
+  // Visits each array in its order: its name, its member, and how many entries it has.
+  template <class Visit>
+  static void each(Count pairs, Count rows, Count columns, Visit visit) {
+    visit("counters", &SmallCells::counters, static_cast<Count>(sizeof(SmallCounters) / sizeof(Count)));
+    visit("pair_rows", &SmallCells::pair_rows, pairs);
+    visit("pair_columns", &SmallCells::pair_columns, pairs);
+    visit("pair_costs", &SmallCells::pair_costs, pairs);
+    visit("u", &SmallCells::u, rows);
+    visit("v", &SmallCells::v, columns);
+    visit("row_match", &SmallCells::row_match, rows);
+    visit("col_match", &SmallCells::col_match, columns);
+    visit("pair_columns_32", &SmallCells::pair_columns_32, pairs);
+  }
+
+  SmallCells(Count* cells, Vertex rows, Vertex columns) { mirror::lay_out(*this, cells, rows, columns); }
+
+  // What a solver writes, for which columns are rows if the problem is transposed.
+  ShortestPathResult<Dual> result(bool transposed) const {
+    if (transposed) return {v, u, col_match, row_match};
+    return {u, v, row_match, col_match};
+  }
+
+  // The pairs in the order of the rows. entry(row, column) is that of a pair.
+  template <class EntryOf>
+  void note_pairs(Vertex rows, const EntryOf& entry) {
+    Count* to = pair_rows;
+    for (Vertex row = 0; row < rows; ++row) {
+      const Vertex column = row_match[row];
+      if (column == NONE) continue;
+      const Count k = to - pair_rows;
+      *to++ = row;
+      pair_columns[k] = pair_columns_32[k] = column;
+      pair_costs[k] = static_cast<Dual>(entry(row, column));
+    }
+  }
+
+  template <class Counters>
+  void note_counters(const Counters& counted, Count start_size, Count ns) {
+    new (counters) SmallCounters{counted.augmentations, counted.rows_scanned, counted.dual_updates,
+                                 counted.entries_read,  ns,                   start_size};
+  }
+};
+
+// Fills the cells; false if there is no assignment, or if the duals need a second look, which those
+// of exact costs, such as integers, do not. The costs are plain.
+template <class Cost>
+bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, bool maximize, bool exact, Count* cells) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  const auto [rows, columns] = given.shape;
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  const bool transposed = rows > columns || (rows == columns && std::abs(given.stride[0]) < std::abs(given.stride[1]));
+  const Vertex fewer = given.fewer();
+  const DenseCosts<Cost> costs{fewer, given.more(), given.entries, given.stride[transposed], given.stride[!transposed],
+                               maximize, DenseCosts<Cost>::infinite()};
+  SmallCells<Dual> found(cells, rows, columns);
+  ShortestPathCounters counted{};
+  const Dual lowest = static_cast<Dual>(range.lowest), highest = static_cast<Dual>(range.highest);
+  const Vertex matched =
+      solve_by_shortest_paths(costs, {maximize ? -highest : lowest, maximize ? -lowest : highest, false},
+                              found.result(transposed), counted);
+  if (matched < fewer) return false;
+  if constexpr (std::is_floating_point_v<Cost>) {
+    if (!exact && hides_costs(costs, found.result(transposed), maximize ? -highest : lowest, maximize ? -lowest : highest)) {
+      return false;
+    }
+  }
+  found.note_pairs(rows, [&](Vertex row, Vertex column) {
+    return given.entries[row * given.stride[0] + column * given.stride[1]];
+  });
+  found.note_counters(counted, 0, lap(clock, now));
+  return true;
+}
+
+// The same of any costs; false also for those that need a second look, and for equal ones, unless they may be that.
+template <class Cost>
+bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells) {
+  CostRange<Cost> range = empty_range<Cost>();
+  add_rows(range, given.entries, given.shape[0], given.shape[1], given.stride[0], given.stride[1]);
+  return is_plain(range, call) && solve_plain(given, range, call.maximize, false, cells);
+}
+
+// The memory of a NumPy array, by Python's own protocol: small calls have no time for nanobind's arrays.
+class ArrayMemory {
+ public:
+  explicit ArrayMemory(nb::handle array)
+      : is_there_(PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) == 0) {
+    if (!is_there_) PyErr_Clear();
+  }
+  ArrayMemory(const ArrayMemory&) = delete;
+  ~ArrayMemory() {
+    if (is_there_) PyBuffer_Release(&view_);
+  }
+
+  bool is_small_matrix() const {
+    if (!is_there_ || view_.ndim != 2) return false;
+    const Py_ssize_t fewer = std::min(view_.shape[0], view_.shape[1]), more = std::max(view_.shape[0], view_.shape[1]);
+    return fewer > 0 && fewer <= SMALL_SIDE && fewer + more <= 4 * SMALL_SIDE && view_.itemsize > 0 && lies_on_entries();
+  }
+  bool is_list() const {
+    if (!is_there_ || view_.ndim != 1 || view_.itemsize <= 0) return false;
+    const auto address = static_cast<Py_ssize_t>(reinterpret_cast<std::uintptr_t>(view_.buf));
+    return (address | view_.strides[0]) % view_.itemsize == 0;
+  }
+  // Of a list, in entries.
+  Py_ssize_t stride() const { return view_.strides[0] / view_.itemsize; }
+  template <class T>
+  const T* data() const { return static_cast<const T*>(view_.buf); }
+  // Its type in the letters of Python's struct, or zero for one that is not of one letter: of another order of bytes, too.
+  char type() const { return view_.format[0] != 0 && view_.format[1] == 0 ? view_.format[0] : '\0'; }
+  Py_ssize_t entry_size() const { return view_.itemsize; }
+  Py_ssize_t length(int dimension) const { return view_.shape[dimension]; }
+  template <class Cost>
+  SmallMatrix<Cost> matrix() const {
+    return {static_cast<const Cost*>(view_.buf),
+            {static_cast<Vertex>(view_.shape[0]), static_cast<Vertex>(view_.shape[1])},
+            {view_.strides[0] / view_.itemsize, view_.strides[1] / view_.itemsize}};
+  }
+
+ private:
+  bool lies_on_entries() const {
+    const auto address = static_cast<Py_ssize_t>(reinterpret_cast<std::uintptr_t>(view_.buf));
+    return (address | view_.strides[0] | view_.strides[1]) % view_.itemsize == 0;
+  }
+
+  Py_buffer view_;
+  const bool is_there_;
+};
+
+// The cells of a matrix, as a bytearray: of either type of dual as many.
+nb::object new_cells(Count rows, Count columns) {
+  nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, mirror::bytes<SmallCells<Count>>(rows, columns)));
+  if (!cells.is_valid()) throw nb::python_error();
+  return cells;
+}
+Count* first_of(nb::handle cells) { return reinterpret_cast<Count*>(PyByteArray_AsString(cells.ptr())); }
+
+template <class Cost>
+nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call) {
+  nb::object cells = new_cells(given.shape[0], given.shape[1]);
+  std::optional<OthersMayRun> others_may_run;
+  if (given.fewer() > VERY_SMALL_SIDE) others_may_run.emplace();
+  const bool solved = solve_small(given, call, first_of(cells));
+  others_may_run.reset();
+  return solved ? cells : nb::none();
+}
+
+// The cells of a matrix of costs. None: costs that are large, of another type, equal, though they may not be, or
+// need a second look, or have no assignment.
+nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call) {
+  if (!memory.is_small_matrix()) return nb::none();
+  const char type = memory.type();
+  if (type == 'd') return cells_of(memory.matrix<double>(), call);
+  if (type == 'f') return cells_of(memory.matrix<float>(), call);
+  if (type != 'i' && type != 'l' && type != 'q') return nb::none();
+  if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), call);
+  return cells_of(memory.matrix<Count>(), call);
+}
+nb::object assign_small(nb::handle costs, bool maximize, bool may_be_equal) {
+  return assign_small_for(ArrayMemory(costs), {maximize, may_be_equal});
+}
+
+// A result of Python's type `kind` that makes its fields later, see gmatch/result.py.
+nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize,
+                        const nb::tuple& arguments) {
+  static PyObject* const later_name = PyUnicode_InternFromString("_later");
+  static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
+  nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
+  if (!result.is_valid()) throw nb::python_error();
+  const nb::tuple later = nb::make_tuple(make_field, make_pairs, arguments);
+  // The type is frozen for all others. It minimizes by default.
+  bool is_set = PyObject_GenericSetAttr(result.ptr(), later_name, later.ptr()) == 0;
+  if (maximize) is_set = is_set && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) == 0;
+  if (!is_set) throw nb::python_error();
+  return result;
+}
+
+nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize, nb::handle costs) {
+  const ArrayMemory memory(costs);
+  nb::object cells = assign_small_for(memory, {maximize, true});
+  if (cells.is_none()) return cells;
+  const char type[] = {memory.type(), 0};
+  return later_result(kind, make_field, make_pairs, maximize,
+                      nb::make_tuple(cells, memory.length(0), memory.length(1), type));
+}
+
+// How a sparse matrix is stored.
+MIRRORED_ENUM(Storage, rows, columns, coordinates);
+
+// A small sparse problem, and what is asked for.
+struct SmallSparseCall {
+  Vertex rows, columns;
+  bool lines_are_columns, maximize;
+};
+
+// What solved it: nothing, the sparse method, or the dense one.
+enum class SmallSolution { NONE_FOUND, SPARSE, LAID_OUT };
+
+// Whether integers of this range, and sums along a path of all pairs, stay below a bound.
+template <class Cost>
+bool sums_stay_below(double bound, const CostRange<Cost>& range, Vertex pairs) {
+  const double lowest = static_cast<double>(range.lowest), highest = static_cast<double>(range.highest);
+  return (32 + 8.0 * pairs) * (highest - lowest) + std::max(-lowest, highest) < bound;
+}
+
+// Each solver fills the cells; false for what needs the long way, which says what is wrong with it, if anything is.
+template <class Cost>
+class SmallSparseSolver {
+ public:
+  SmallSparseSolver(const SmallSparseCall& call, Count* cells)
+      : call_(call), cells_(cells), fewer_(std::min(call.rows, call.columns)) {}
+
+  template <class Index>
+  SmallSolution solve(StoredMatrix<Cost, Index> stored) const {
+    const Count pairs = Count{call_.rows} * call_.columns;
+    if (stored.offsets != nullptr) {
+      const Count length = read_once(stored.offsets + stored.num_lines);
+      if (length > stored.length) return SmallSolution::NONE_FOUND;
+      stored.length = length;
+    }
+    if (stored.length < fewer_ || stored.length > pairs) return SmallSolution::NONE_FOUND;
+    CostRange<Cost> range = empty_range<Cost>();
+    add_row(range, stored.entries, stored.length, 1);
+    if (!is_plain_here(range)) return SmallSolution::NONE_FOUND;
+
+    const bool has_all = stored.length == pairs, turned = stored.num_lines > stored.num_places;
+    const bool fits = has_all || !IS_INTEGER || sums_stay_below(0x1p53, range, fewer_);
+    if (!fits || !is_best_laid_out(call_.rows, call_.columns, stored.length)) {
+      return solve_sparse(stored, turned) ? SmallSolution::SPARSE : SmallSolution::NONE_FOUND;
+    }
+    const bool solved = has_all && !turned && stored.is_dense() ? solve_dense(stored.entries, false, range)
+                        : has_all                               ? solve_laid_out<Cost>(stored, turned, range)
+                                                                : solve_laid_out<Marked>(stored, turned, range);
+    return solved ? SmallSolution::LAID_OUT : SmallSolution::NONE_FOUND;
+  }
+
+ private:
+  using Dual = typename DenseCosts<Cost>::Dual;
+  static constexpr bool IS_INTEGER = std::numeric_limits<Cost>::is_integer;
+  // Entries of a type that marks pairs that are not stored.
+  using Marked = std::conditional_t<IS_INTEGER, double, Cost>;
+
+  bool is_plain_here(const CostRange<Cost>& range) const {
+    return is_plain(range, {call_.maximize, true}) && (!IS_INTEGER || sums_stay_below(0x1p62, range, fewer_));
+  }
+
+  // `entries` are those of all pairs, line by line of the matrix as it is stored, or place by place if it is turned.
+  template <class Entry>
+  bool solve_dense(const Entry* entries, bool turned, const CostRange<Cost>& range) const {
+    const bool by_columns = call_.lines_are_columns != turned;
+    const SmallMatrix<Entry> matrix{entries,
+                                    {call_.rows, call_.columns},
+                                    {by_columns ? 1 : call_.columns, by_columns ? call_.rows : 1}};
+    const CostRange<Entry> same{static_cast<Entry>(range.lowest), static_cast<Entry>(range.highest), false, false, false};
+    if (!solve_plain(matrix, same, call_.maximize, IS_INTEGER, cells_)) return false;
+    if constexpr (!std::is_same_v<Dual, typename DenseCosts<Entry>::Dual>) make_integers();
+    if (IS_INTEGER && call_.rows == call_.columns) lower_column_duals();
+    return true;
+  }
+
+  // What was found in doubles.
+  void make_integers() const {
+    const SmallCells<double> found(cells_, call_.rows, call_.columns);
+    for (double* number = found.pair_costs; number != found.v + call_.columns; ++number) {
+      const Count whole = static_cast<Count>(*number);
+      std::memcpy(number, &whole, sizeof whole);
+    }
+  }
+
+  // So that v are at most 0, as serial/sparse_shortest_path.hpp leaves them.
+  void lower_column_duals() const {
+    const SmallCells<Dual> found(cells_, call_.rows, call_.columns);
+    const Dual most = *std::max_element(found.v, found.v + call_.columns);
+    for (Vertex j = 0; j < call_.columns; ++j) found.v[j] -= most;
+    for (Vertex row = 0; row < call_.rows; ++row) found.u[row] += most;
+  }
+
+  template <class Entry, class Index>
+  bool solve_laid_out(const StoredMatrix<Cost, Index>& stored, bool turned, const CostRange<Cost>& range) const {
+    Entry missing = 0;
+    if constexpr (!std::numeric_limits<Entry>::is_integer) {
+      missing = (call_.maximize ? -1 : 1) * std::numeric_limits<Entry>::infinity();
+    }
+    const auto memory = in_large_pages(Count{call_.rows} * call_.columns * sizeof(Entry));
+    auto* const entries = reinterpret_cast<Entry*>(memory.get());
+    const Found laid_out = lay_out(stored, turned, missing, entries);
+    if (laid_out == Found::NO_MATRIX) return false;
+    if (laid_out == Found::UNSORTED) {
+      OwnLines<Cost> lines;
+      if (!lines.copy(stored, turned)) return false;
+      lay_out(lines.stored(), false, missing, entries);
+    }
+    return solve_dense<Entry>(entries, turned, range);
+  }
+
+  template <class Index>
+  bool solve_sparse(const StoredMatrix<Cost, Index>& stored, bool turned) const {
+    OwnLines<Cost> lines;
+    if (!lines.copy(stored, turned)) return false;
+    CostRange<Cost> range = empty_range<Cost>();
+    add_row(range, lines.entries.data(), static_cast<Count>(lines.entries.size()), 1);
+    if (!is_plain_here(range)) return false;
+
+    const HostTeam clock(0, 1, nullptr);
+    Count now = clock.nanoseconds();
+    using Costs = const SparseCosts<Cost, Vertex, Vertex>;
+    Costs costs{lines.num_lines,      lines.num_places,     lines.offsets.data(),
+                lines.places.data(), lines.entries.data(), call_.maximize};
+    const bool transposed = call_.lines_are_columns != turned;
+    SmallCells<Dual> found(cells_, call_.rows, call_.columns);
+    const ShortestPathResult<Dual> result = found.result(transposed);
+    SparseShortestPathCounters counted{};
+    SparseShortestPathSolver<Costs> solver(costs, counted);
+    if (solver.solve(false, result.row_match, result.col_match, result.u, result.v) < fewer_) return false;
+    if constexpr (!IS_INTEGER) {
+      const double lowest = call_.maximize ? -range.highest : range.lowest, highest = call_.maximize ? -range.lowest : range.highest;
+      const double largest =
+          std::max(largest_magnitude(result.u, lines.num_lines), largest_magnitude(result.v, lines.num_places));
+      const auto cost_of = [&](Vertex row) { return lines.entry(row, result.row_match[row]); };
+      if (duals_hide_costs(lines.num_lines, largest, lowest, highest, cost_of)) return false;
+    }
+    found.note_pairs(call_.rows, [&](Vertex row, Vertex column) {
+      return transposed ? lines.entry(column, row) : lines.entry(row, column);
+    });
+    found.note_counters(counted, counted.start_size, lap(clock, now));
+    return true;
+  }
+
+  const SmallSparseCall& call_;
+  Count* const cells_;
+  const Vertex fewer_;
+};
+
+// The arrays of a sparse matrix, in the order of its constructor.
+struct SparseMemory {
+  const ArrayMemory first, second, data;
+
+  bool is_list() const { return first.is_list() && second.is_list() && data.is_list(); }
+  bool has_indices_of(Py_ssize_t size) const {
+    const auto is_index = [=](const ArrayMemory& memory) {
+      const char type = memory.type();
+      return (type == 'i' || type == 'l' || type == 'q') && memory.entry_size() == size;
+    };
+    return is_index(first) && is_index(second);
+  }
+};
+
+template <class Cost, class Index>
+SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCall& call, bool compressed, Count* cells) {
+  const auto [lines, places] = call.lines_are_columns ? std::pair(call.columns, call.rows) : std::pair(call.rows, call.columns);
+  const ArrayMemory &first = memory.first, &second = memory.second, &data = memory.data;
+  const Py_ssize_t length = std::min(second.length(0), data.length(0));
+  if (data.stride() != 1 || first.stride() != (compressed ? 1 : second.stride())) return SmallSolution::NONE_FOUND;
+  const bool fits = compressed ? first.length(0) == lines + 1
+                               : first.length(0) == length && std::max(second.length(0), data.length(0)) == length;
+  if (!fits) return SmallSolution::NONE_FOUND;
+  StoredMatrix<Cost, Index> stored{lines,           places,          nullptr,           nullptr, second.data<Index>(),
+                                   second.stride(), data.data<Cost>(), length};
+  (compressed ? stored.offsets : stored.lines) = first.data<Index>();
+  std::optional<OthersMayRun> others_may_run;
+  if (std::min(lines, places) > VERY_SMALL_SIDE) others_may_run.emplace();
+  return SmallSparseSolver<Cost>(call, cells).solve(stored);
+}
+
+template <class Cost>
+SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCall& call, bool compressed, Count* cells) {
+  if (memory.has_indices_of(4)) return solve_small_sparse<Cost, std::int32_t>(memory, call, compressed, cells);
+  if (memory.has_indices_of(8)) return solve_small_sparse<Cost, Count>(memory, call, compressed, cells);
+  return SmallSolution::NONE_FOUND;
+}
+
+SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCall& call, bool compressed, Count* cells) {
+  const char type = memory.data.type();
+  if (type == 'd') return solve_small_sparse<double>(memory, call, compressed, cells);
+  if (type == 'f') return solve_small_sparse<float>(memory, call, compressed, cells);
+  if (type != 'i' && type != 'l' && type != 'q') return SmallSolution::NONE_FOUND;
+  if (memory.data.entry_size() == 4) return solve_small_sparse<std::int32_t>(memory, call, compressed, cells);
+  return solve_small_sparse<Count>(memory, call, compressed, cells);
+}
+
+// An attribute of a Python object, which can be anything; not valid if there is none.
+nb::object attribute(nb::handle object, PyObject* name) {
+  nb::object found = nb::steal(PyObject_GetAttr(object.ptr(), name));
+  if (!found.is_valid()) PyErr_Clear();
+  return found;
+}
+
+bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
+  if (!shape.is_valid() || !PyTuple_Check(shape.ptr()) || PyTuple_Size(shape.ptr()) != 2) return false;
+  Vertex* const to[] = {rows, columns};
+  for (int side = 0; side < 2; ++side) {
+    PyObject* const given = PyTuple_GetItem(shape.ptr(), side);
+    if (!PyLong_Check(given)) return false;
+    const long long length = PyLong_AsLongLong(given);
+    if (length == -1) PyErr_Clear();
+    if (length < 1 || length > 4 * SMALL_SPARSE_SIDE) return false;
+    *to[side] = static_cast<Vertex>(length);
+  }
+  return std::min(*rows, *columns) <= SMALL_SPARSE_SIDE;
+}
+
+// As lap_small, for a sparse matrix of SciPy; its fields are made otherwise if it was laid out.
+// Its arrays must be of `array_type`: other types may hide something.
+nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, nb::handle make_pairs,
+                            nb::handle array_type, int storage, bool maximize, nb::handle costs) {
+  static PyObject* const shape_name = PyUnicode_InternFromString("shape");
+  static PyObject* const data_name = PyUnicode_InternFromString("data");
+  static PyObject* const coords_name = PyUnicode_InternFromString("coords");
+  static PyObject* const indptr_name = PyUnicode_InternFromString("indptr");
+  static PyObject* const indices_name = PyUnicode_InternFromString("indices");
+  const bool compressed = storage != static_cast<int>(Storage::coordinates);
+  SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize};
+  if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
+  nb::object first, second;
+  if (compressed) {
+    first = attribute(costs, indptr_name);
+    second = attribute(costs, indices_name);
+  } else {
+    const nb::object coords = attribute(costs, coords_name);
+    if (!coords.is_valid() || !PyTuple_Check(coords.ptr()) || PyTuple_Size(coords.ptr()) != 2) return nb::none();
+    first = nb::borrow(PyTuple_GetItem(coords.ptr(), 0));
+    second = nb::borrow(PyTuple_GetItem(coords.ptr(), 1));
+  }
+  const nb::object data = attribute(costs, data_name);
+  for (const nb::object& array : {first, second, data}) {
+    if (!array.is_valid() || (PyObject*)Py_TYPE(array.ptr()) != array_type.ptr()) return nb::none();
+  }
+  const SparseMemory memory{ArrayMemory(first), ArrayMemory(second), ArrayMemory(data)};
+  if (!memory.is_list()) return nb::none();
+  const nb::object cells = new_cells(call.rows, call.columns);
+  const SmallSolution solved = solve_small_sparse(memory, call, compressed, first_of(cells));
+  if (solved == SmallSolution::NONE_FOUND) return nb::none();
+  const char type[] = {memory.data.type(), 0};
+  return later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field, make_pairs, maximize,
+                      nb::make_tuple(cells, call.rows, call.columns, type));
+}
+
+// Independent problems, each by one thread: the threads take the next one in turn.
+template <class Cost>
+nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::device::cpu> problems,
+                      nb::ndarray<const Cost, nb::device::cpu> entries, bool maximize, nb::handle limit,
+                      typename DenseCosts<Cost>::Dual least_cost, typename DenseCosts<Cost>::Dual greatest_cost,
+                      nb::ndarray<Vertex, nb::ndim<2>, nb::c_contig, nb::device::cpu> row_match,
+                      nb::ndarray<Vertex, nb::ndim<2>, nb::c_contig, nb::device::cpu> col_match,
+                      nb::ndarray<typename DenseCosts<Cost>::Dual, nb::ndim<2>, nb::c_contig, nb::device::cpu> u,
+                      nb::ndarray<typename DenseCosts<Cost>::Dual, nb::ndim<2>, nb::c_contig, nb::device::cpu> v,
+                      nb::ndarray<Cost, nb::ndim<2>, nb::c_contig, nb::device::cpu> pair_costs,
+                      const std::string& method, int start, bool many_paths, int threads) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  std::vector<Report> reports(problems.shape(0));
+  const Batch<Cost> batch{reinterpret_cast<const BatchProblem*>(problems.data()),
+                          0,
+                          static_cast<int>(problems.shape(0)),
+                          static_cast<Vertex>(row_match.shape(1)),
+                          static_cast<Vertex>(col_match.shape(1)),
+                          entries.data(),
+                          maximize,
+                          limit.is_none() ? DenseCosts<Cost>::infinite() : nb::cast<Dual>(limit),
+                          row_match.data(),
+                          col_match.data(),
+                          u.data(),
+                          v.data(),
+                          pair_costs.data(),
+                          reports.data(),
+                          static_cast<AssignmentStart>(start),
+                          many_paths};
+  const auto solve_by_search = [&](int p, auto edges) {
+    using Edges = decltype(edges);
+    const std::unique_ptr<char[]> memory(new char[batch_workspace_size<Edges>(batch.costs(p), HostTeam::TILE)]);
+    HostTeam team(0, 1, nullptr);
+    assign_problem<Edges>(team, batch, p, memory.get());
+  };
+  const auto solve_serially_in_batch = [&](int p) {
+    const DenseCosts<Cost> costs = batch.costs(p);
+    ShortestPathCounters counted{};
+    const HostTeam clock(0, 1, nullptr);
+    Count now = clock.nanoseconds();
+    Report& report = reports[p];
+    report.size = solve_serially(costs, {least_cost, greatest_cost, false},
+                                 {batch.of_rows(p, batch.u, batch.v), batch.of_columns(p, batch.u, batch.v),
+                                  batch.of_rows(p, batch.row_match, batch.col_match),
+                                  batch.of_columns(p, batch.row_match, batch.col_match)},
+                                 counted);
+    note_pair_costs(clock, batch, p, costs,
+                    {costs.num_rows, costs.num_columns, batch.of_rows(p, batch.row_match, batch.col_match), nullptr});
+    report.phases = counted.augmentations;
+    report.levels = report.rows_scanned = counted.rows_scanned;
+    report.dual_steps = counted.dual_updates;
+    report.edges_inspected = counted.entries_read;
+    report.search_ns = lap(clock, now);
+  };
+  {
+    const OthersMayRun others_may_run;
+    std::atomic<int> next{0};
+    run_on_host(threads, [&](HostTeam&) {
+      Poll poll;
+      for (int p = next++; p < batch.num_problems; p = next++) {
+        poll.spend(batch.problem(p).num_rows * batch.problem(p).num_columns);
+        if (method == "jv") solve_serially_in_batch(p);
+        else if (method == "classical") solve_by_search(p, ClassicalEdges<Cost>{});
+        else solve_by_search(p, TightEdges<Cost>{});
+      }
+    });
+  }
+  nb::list answers;
+  for (const Report& report : reports) answers.append(to_tuple(report));
+  return answers;
+}
+
+template <class Cost>
+nb::tuple inspect_costs(CostMatrix<Cost> costs, int threads) {
+  std::vector<CostRange<Cost>> ranges(threads, empty_range<Cost>());
+  {
+    const OthersMayRun others_may_run;
+    // Along the rows as they lie in memory, in tiles that are worth a call; a matrix in one piece is one long row.
+    constexpr Count TILE = 1 << 16;
+    // A row that NumPy made of a list has no stride.
+    const bool by_columns = costs.shape(0) > 1 && std::abs(costs.stride(0)) < std::abs(costs.stride(1));
+    const int row = by_columns ? 1 : 0, column = 1 - row;
+    Count rows = costs.shape(row), columns = costs.shape(column);
+    if (costs.stride(column) == 1 && costs.stride(row) == columns) {
+      columns *= rows;
+      rows = 1;
+    }
+    const Count rows_of_tile = std::max<Count>(1, TILE / std::max<Count>(1, columns));
+    const Count row_tiles = (rows + rows_of_tile - 1) / rows_of_tile, column_tiles = (columns + TILE - 1) / TILE;
+    run_on_host(threads, [&](HostTeam& team) {
+      CostRange<Cost> range = empty_range<Cost>();
+      team.each_tile(row_tiles * column_tiles, [&](Count i) {
+        const Count first_row = i / column_tiles * rows_of_tile, first = i % column_tiles * TILE;
+        for (Count k = first_row; k < std::min(rows, first_row + rows_of_tile); ++k) {
+          add_row(range, costs.data() + k * costs.stride(row) + first * costs.stride(column),
+                  std::min(TILE, columns - first), costs.stride(column));
+        }
+      });
+      ranges[team.rank()] = range;
+    });
+  }
+  CostRange<Cost> all = empty_range<Cost>();
+  for (const CostRange<Cost>& range : ranges) {
+    all.lowest = std::min(all.lowest, range.lowest);
+    all.highest = std::max(all.highest, range.highest);
+    all.nan |= range.nan;
+    all.plus_inf |= range.plus_inf;
+    all.minus_inf |= range.minus_inf;
+  }
+  return nb::make_tuple(all.lowest, all.highest, all.nan, all.plus_inf, all.minus_inf);
+}
+
+template <class Cost>
+void define_shortest_paths_for(nb::module_& m) {
+  m.def("assign_batch", &assign_batch<Cost>, "problems"_a.noconvert(), "entries"_a.noconvert(), "maximize"_a,
+        "limit"_a.none(), "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(),
+        "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "method"_a, "start"_a, "many_paths"_a, "threads"_a);
+  m.def("inspect_costs", &inspect_costs<Cost>, "costs"_a.noconvert(), "threads"_a);
+  m.def("assign_jv", &assign_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
+        "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "has_duals"_a);
+  m.def("assign_core_jv", &assign_core_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
+        "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "has_duals"_a, "threads"_a);
+}
+
+}  // namespace
+
+void define_shortest_paths(nb::module_& m) {
+  define_shortest_paths_for<std::int32_t>(m);
+  define_shortest_paths_for<Count>(m);
+  define_shortest_paths_for<float>(m);
+  define_shortest_paths_for<double>(m);
+  m.def("assign_small", &assign_small, "costs"_a, "maximize"_a, "may_be_equal"_a);
+  m.def("lap_small", &lap_small, "kind"_a, "make_field"_a, "make_pairs"_a, "maximize"_a, "costs"_a);
+  m.def("lap_small_sparse", &lap_small_sparse, "kind"_a, "make_field"_a, "make_field_of_laid_out"_a, "make_pairs"_a, "array_type"_a, "storage"_a,
+        "maximize"_a, "costs"_a);
+  mirror::add_struct<SmallCounters>(m, "SmallCounters");
+  mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
+  mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");
+  mirror::add_enum<Storage>(m, "Storage");
+  m.attr("SMALL_SIDE") = SMALL_SIDE;
+}

@@ -1,0 +1,21 @@
+// trace.cuh: the steps that a solution by the core takes, noted in their order. Tests hold them against known ones.
+#pragma once
+#include "team/steps.cuh"
+
+// `sample` looks at some rows and columns, `price` picks the core, `learn` adds to its rows; `auction_matrix` and
+// `search_matrix` work on the whole matrix. core/program.cuh and serial/core_search.hpp say more.
+MIRRORED_ENUM(CoreStep, sample, price, auction, learn, hold, refine, search, outprice, reprice, rebuild, bid_again,
+              auction_matrix, bound, search_matrix);
+
+// Zero before the solution starts. One thread writes it.
+struct CoreTrace {
+  static constexpr int ROOM = 64;
+
+  Count size;
+  Count steps[ROOM];  // each a CoreStep
+
+  FIELDS(CoreTrace, size, steps)
+
+  DEVICE void add(CoreStep step) { steps[size++] = static_cast<Count>(step); }
+  DEVICE bool ends_with(CoreStep step) const { return size > 0 && steps[size - 1] == static_cast<Count>(step); }
+};

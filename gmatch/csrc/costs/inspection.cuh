@@ -1,0 +1,89 @@
+// inspection.cuh: what a matrix of costs holds, before it is trusted; in one pass, on a GPU.
+#pragma once
+#include "costs/dense.cuh"
+
+// Of all entries, as Python reads it.
+struct CostInspection {
+  Count lowest, minus_highest;  // of the finite ones, as order_of says; of the highest the bitwise complement
+  Count nans, plus_infs, minus_infs, fractions;  // whether there are any: not 0; finite ones that are not whole
+
+  FIELDS(CostInspection, lowest, minus_highest, nans, plus_infs, minus_infs, fractions)
+};
+
+// Numbers in their order, as integers.
+DEVICE Count order_of(long long number) { return number; }
+DEVICE Count order_of(double number) {
+  union {
+    double number;
+    Count bits;
+  } same = {number};
+  return same.bits < 0 ? same.bits ^ 0x7fffffffffffffff : same.bits;
+}
+
+// What a thread has seen.
+struct SeenCosts {
+  Count lowest = 0x7fffffffffffffff, minus_highest = 0x7fffffffffffffff;
+  Count nans = 0, plus_infs = 0, minus_infs = 0, fractions = 0;
+
+  DEVICE void add(long long entry) { add_finite(entry); }
+  DEVICE void add(double entry) {
+    const double infinite = beyond_all(entry);
+    nans += entry != entry;
+    plus_infs += entry == infinite;
+    minus_infs += entry == -infinite;
+    if (!(entry < infinite && entry > -infinite)) return;
+    fractions += entry != floor(entry);
+    add_finite(entry);
+  }
+
+ private:
+  template <class Number>
+  DEVICE void add_finite(Number entry) {
+    const Count here = order_of(entry), minus_here = ~here;
+    lowest = here < lowest ? here : lowest;
+    minus_highest = minus_here < minus_highest ? minus_here : minus_highest;
+  }
+};
+
+// A matrix with any strides. Of sparse costs all entries are one row, longer than a Vertex can say.
+template <class Cost>
+struct Entries {
+  const Cost* first;
+  Count num_rows, num_columns;
+  Count row_stride, column_stride;  // in entries
+
+  FIELDS(Entries, first, num_rows, num_columns, row_stride, column_stride)
+};
+
+template <class Team, class Cost>
+DEVICE void inspect_costs(Team& team, const Entries<Cost>& entries, CostInspection& inspection) {
+  const Count num_rows = entries.num_rows, num_columns = entries.num_columns;
+  using Dual = typename DualOf<Cost>::type;
+  constexpr int AT_ONCE = Team::AT_ONCE;
+  if (team.rank() == 0) inspection = {0x7fffffffffffffff, 0x7fffffffffffffff, 0, 0, 0, 0};
+  team.sync();
+  SeenCosts seen;
+  if (entries.column_stride == 1 && (num_rows == 1 || entries.row_stride == num_columns)) {
+    const Count end = num_rows * num_columns;
+    for (Count first = team.rank(); first < end; first += static_cast<Count>(team.size()) * AT_ONCE) {
+      Cost entry[AT_ONCE];
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const Count at = first + static_cast<Count>(team.size()) * k;
+        entry[k] = team.read_once(entries.first + (at < end ? at : first));  // to see one again changes nothing
+      }
+      for (int k = 0; k < AT_ONCE; ++k) seen.add(static_cast<Dual>(entry[k]));
+    }
+  } else {
+    team.each_group(num_rows, [&](Count row) {
+      for (Count column = team.lane(); column < num_columns; column += team.lanes()) {
+        seen.add(static_cast<Dual>(entries.first[row * entries.row_stride + column * entries.column_stride]));
+      }
+    });
+  }
+  team.min_all(&inspection.lowest, seen.lowest);
+  team.min_all(&inspection.minus_highest, seen.minus_highest);
+  team.add_all(&inspection.nans, seen.nans);
+  team.add_all(&inspection.plus_infs, seen.plus_infs);
+  team.add_all(&inspection.minus_infs, seen.minus_infs);
+  team.add_all(&inspection.fractions, seen.fractions);
+}

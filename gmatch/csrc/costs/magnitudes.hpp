@@ -1,0 +1,38 @@
+// magnitudes.hpp: whether duals are so large that their rounding hides what pairs cost.
+//
+// A dual is rounded to a unit in its own last place. Where a big number stands for "not" and some rows must use it,
+// duals become as large as it, and a slack of ordinary costs is lost in their rounding. See gmatch/tiers.py.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "team/memory.cuh"
+
+// How much larger than a cost, for each row, a dual must be to hide it. Costs that are all of one kind stay below: of
+// uniform costs one in a thousand is smaller than the largest dual by a factor of the number of rows.
+constexpr double HIDES = 512;
+// The share of the pairs that must be hidden. One is enough where most pairs have the largest costs of the matrix.
+constexpr Count HIDDEN_SHARE = 8;
+
+template <class Dual>
+double largest_magnitude(const Dual* numbers, Vertex length) {
+  double largest = 0;
+  for (Vertex i = 0; i < length; ++i) largest = std::max(largest, std::abs(static_cast<double>(numbers[i])));
+  return largest;
+}
+
+// `cost_of(row)` is the cost of a row's pair; all finite costs of the minimisation form lie from `lowest` to `highest`. A
+// cost of zero counts only where others are lower, but not by more than the rounding.
+template <class CostOf>
+bool duals_hide_costs(Vertex rows, double largest_dual, double lowest, double highest, const CostOf& cost_of) {
+  const double greatest = std::max(-lowest, highest);
+  const double hidden = largest_dual / (HIDES * (rows + 1.0));
+  const bool zero_counts = lowest < 0 && -lowest < hidden;
+  Count num_hidden = 0, num_greatest = 0;
+  for (Vertex row = 0; row < rows; ++row) {
+    const double cost = std::abs(static_cast<double>(cost_of(row)));
+    num_hidden += cost < hidden && (cost > 0 || zero_counts);
+    num_greatest += cost >= greatest / 2;
+  }
+  return num_hidden * HIDDEN_SHARE > rows || (num_hidden > 0 && num_greatest * 2 >= rows);
+}

@@ -1,0 +1,135 @@
+// spreads.cuh: rows of entries, wherever they are stored, and how far the entries of a row lie apart.
+#pragma once
+#include "costs/sparse.cuh"
+
+// The entries of a row, numbered from 0: of costs that store them one after the other, or of a dense matrix.
+//
+// To look at a short row is to wait for memory, so all loads should be under way before what one of them brings is used.
+// But a GPU's compiler keeps loads behind a branch, and puts each right before its use. So all lanes read, in places that are
+// safe, before they ask for the size; past the end an entry means nothing. And they do so by Team::read, which keeps its
+// order: the functions that take a team.
+template <class Costs>
+struct StoredRow {
+  static constexpr Vertex AT_ONCE = 2;  // entries that a lane reads together
+  static constexpr bool IS_LONG = false;  // many more than these for each lane of a warp
+
+  const Costs& costs;
+  Vertex row, size;
+  typename Costs::Offset begin;
+
+  DEVICE Vertex column(Vertex place) const { return costs.column(begin + place); }
+  DEVICE typename Costs::Dual at(Vertex place) const { return costs.at(begin + place); }
+
+  DEVICE bool has_places() const { return costs.room(row) > 0; }
+  DEVICE Vertex safe(Vertex place) const { return place < costs.room(row) ? place : 0; }
+  template <class Team>
+  DEVICE Vertex column(const Team& team, Vertex place) const {
+    return static_cast<Vertex>(team.read(&costs.columns[begin + place]));
+  }
+  template <class Team>
+  DEVICE typename Costs::Cost entry(const Team& team, Vertex place) const {
+    return team.read(&costs.entries[begin + place]);
+  }
+  template <class Team>
+  DEVICE Vertex size_of(const Team& team) const { return costs.size(team, row); }
+};
+template <class Costs>
+DEVICE StoredRow<Costs> row_of(const Costs& costs, Vertex row) {
+  return {costs, row, static_cast<Vertex>(costs.end(row) - costs.begin(row)), costs.begin(row)};
+}
+
+template <class Cost>
+struct DenseRow {
+  static constexpr Vertex AT_ONCE = 8;
+  static constexpr bool IS_LONG = true;
+
+  const DenseCosts<Cost>& costs;
+  Vertex row, size;
+
+  DEVICE bool has_places() const { return true; }
+  DEVICE Vertex safe(Vertex place) const { return place < size ? place : 0; }
+  DEVICE Vertex column(Vertex place) const { return place; }
+  template <class Team>
+  DEVICE Vertex column(const Team&, Vertex place) const { return place; }
+  template <class Team>
+  DEVICE Cost entry(const Team&, Vertex place) const { return costs.entry(row, place); }
+  template <class Team>
+  DEVICE Vertex size_of(const Team&) const { return size; }
+  DEVICE typename DenseCosts<Cost>::Dual at(Vertex place) const { return costs.at(row, place); }
+};
+template <class Cost>
+DEVICE DenseRow<Cost> row_of(const DenseCosts<Cost>& costs, Vertex row) {
+  return {costs, row, costs.num_columns};
+}
+
+// What rows say together of how far their entries lie apart.
+template <class Dual>
+struct Spreads {
+  Count num_rows;      // whose entries differ
+  Count exponents;     // of these rows: the sum of the binary exponents by how much
+  Dual largest;        // magnitude of an entry of any row
+  Count minus_places;  // the most binary places of an entry, negative: see rounded_down
+
+  DEVICE int typical_exponent() const { return static_cast<int>(exponents / num_rows); }
+  // A spread can be made smaller by so many bits, and the largest entry plus it is still more than the largest entry.
+  DEVICE int bits_of_a_dual() const { return 50 - bits_apart(largest); }
+  // As a power of two; 0 if no entries differ.
+  DEVICE double typical() const { return num_rows == 0 ? 0 : ldexp(1.0, typical_exponent()); }
+
+ private:
+  DEVICE int bits_apart(double number) const { return number > 0 ? ilogb(number) - typical_exponent() : 0; }
+  static DEVICE int bits_apart(long long) { return 0; }  // sums of integers are exact
+};
+
+// What one thread adds to them.
+template <class Dual>
+struct SpreadsOfSome : Spreads<Dual> {
+  DEVICE SpreadsOfSome() : Spreads<Dual>{0, 0, 0, 0} {}
+
+  // Of a row, by how much its entries differ.
+  DEVICE void add_spread(Dual spread) {
+    if (!(spread > 0)) return;
+    ++this->num_rows;
+    this->exponents += ilogb(static_cast<double>(spread));
+  }
+  DEVICE void add_entry(Dual cost) {
+    const Dual magnitude = cost < 0 ? -cost : cost;
+    this->largest = magnitude > this->largest ? magnitude : this->largest;
+    if (this->minus_places < -MOST_PLACES) return;
+    const int places = binary_places(cost);
+    this->minus_places = -places < this->minus_places ? -places : this->minus_places;
+  }
+  // `all` is zero before; it is whole after a sync.
+  template <class Team>
+  DEVICE void add_to(const Team& team, Spreads<Dual>* all) const {
+    team.add_all(&all->num_rows, this->num_rows);
+    team.add_all(&all->exponents, this->exponents);
+    team.max_all(&all->largest, this->largest);
+    team.min_all(&all->minus_places, this->minus_places);
+  }
+};
+
+// Of all rows, in one pass over the costs. Forbidden pairs do not count.
+template <class Team, class Costs>
+DEVICE void measure_spreads(Team& team, const Costs& costs, Spreads<typename Costs::Dual>* all) {
+  using Dual = typename Costs::Dual;
+  if (team.rank() == 0) *all = {};
+  team.sync();
+  SpreadsOfSome<Dual> here;
+  team.each_group(costs.num_rows, [&](Count i) {
+    const auto entries = row_of(costs, static_cast<Vertex>(i));
+    Dual least = costs.infinite(), minus_greatest = costs.infinite();
+    for (Vertex place = team.lane(); place < entries.size; place += team.lanes()) {
+      const Dual cost = entries.at(place);
+      if (cost == costs.infinite()) continue;
+      here.add_entry(cost);
+      least = cost < least ? cost : least;
+      minus_greatest = -cost < minus_greatest ? -cost : minus_greatest;
+    }
+    least = team.min_group(least);
+    minus_greatest = team.min_group(minus_greatest);
+    if (team.lane() == 0 && least != costs.infinite()) here.add_spread(-minus_greatest - least);
+  });
+  here.add_to(team, all);
+  team.sync();
+}

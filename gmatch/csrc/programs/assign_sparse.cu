@@ -1,0 +1,14 @@
+// assign_sparse.cu: sparse assignment on a GPU. COSTS are SparseCosts, ROW_LANES is how many threads share a row.
+#include "assignment/assign_sparse.cuh"
+
+PROGRAM(assign_sparse_grid, 512)
+(COSTS costs, AssignmentTask<COSTS::Dual> task, COSTS::Dual spread, unsigned* arrivals) {
+  GridTeam<ROW_LANES> team(arrivals);
+  assign_stored(team, costs, task, spread);
+}
+
+PROGRAM(assign_sparse_block, 512)
+(COSTS costs, AssignmentTask<COSTS::Dual> task, COSTS::Dual spread, unsigned* arrivals) {
+  BlockTeam<ROW_LANES> team(arrivals);
+  assign_stored(team, costs, task, spread);
+}

@@ -1,0 +1,14 @@
+// rows.cu: what is asked of compressed sparse rows on a GPU, beside a search. EDGES are their entries, ROW_LANES is how
+// many threads share a row.
+#include "costs/sparse_rows.cuh"
+
+PROGRAM(count_unsorted_grid, 512)(EDGES rows, Count* num_unsorted, unsigned* arrivals) {
+  GridTeam<ROW_LANES> team(arrivals);
+  count_unsorted(team, rows, num_unsorted);
+}
+
+PROGRAM(find_entries_grid, 512)
+(EDGES rows, const Vertex* row_match, Count* positions, unsigned* arrivals) {
+  GridTeam<ROW_LANES> team(arrivals);
+  find_entries(team, rows, row_match, positions);
+}

@@ -1,0 +1,99 @@
+// core_sample.hpp: some rows and columns of a square matrix, which tell whether a core of it is worth its price. It is not:
+//
+//   where rows want the same columns: they have too few of them in their cores (or, of a few values, the same first one)
+//   where most columns and rows want each other: a column reduction of the matrix matches nearly all of them
+//   where rows differ much in scale: no epsilon of an auction suits them all
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "serial/shortest_path.hpp"
+
+template <class Cost, class Rows>
+class CoreSample {
+ public:
+  CoreSample(const DenseCosts<Cost>& costs, ShortestPathCounters& counters)
+      : size_(costs.num_rows), rows_{costs}, no_duals_(costs.num_columns, 0), counters_(counters) {}
+
+  bool speaks_for_core() {
+    if (size_ < SMALLEST) return true;
+    for (Vertex i = 0; i < ROWS; ++i) look_at(static_cast<Vertex>(Count{size_} * i / ROWS));
+    return num_wanted() >= FEWEST_WANTED && !scales_differ() && num_mutual() <= MOST_MUTUAL;
+  }
+
+ private:
+  using Scan = typename Rows::Scan;
+  using Work = typename Rows::Work;
+
+  static constexpr Vertex ROWS = 64, COLUMNS = 64, ENTRIES = 32, SMALLEST = 4 * ROWS;
+  // Even costs: 60 to 64 different columns, and half of the columns, with a deviation of four. Vectors of 8 normal numbers and
+  // their products, which a core solves in a twentieth of the time: 44 different ones.
+  static constexpr Vertex FEWEST_WANTED = 36, MOST_MUTUAL = 44;
+  static constexpr double MOST_BITS = 2.5;  // on average, between the scale of a row and that of all
+
+  void look_at(Vertex row) {
+    const auto* entries = rows_.entries(row);
+    const auto best = find_best(entries);
+    wanted_.push_back(best.column);
+    // A few entries tell the scale.
+    double greatest = static_cast<double>(best.least);
+    for (Vertex i = 0; i < ENTRIES; ++i) {
+      const double cost = static_cast<double>(Scan::cost(entries[Count{size_} * i / ENTRIES]));
+      if (cost > greatest && cost < std::numeric_limits<double>::infinity()) greatest = cost;
+    }
+    const double spread = greatest - static_cast<double>(best.least);
+    if (spread > 0) scales_.push_back(std::log2(spread));
+  }
+  auto find_best(const typename Rows::Entry* entries) {
+    ++counters_.rows_scanned;
+    counters_.entries_read += size_;
+    return Scan::find_least_two(entries, no_duals_.data(), size_);
+  }
+
+  Vertex num_wanted() {
+    std::sort(wanted_.begin(), wanted_.end());
+    return static_cast<Vertex>(std::unique(wanted_.begin(), wanted_.end()) - wanted_.begin());
+  }
+
+  bool scales_differ() const {
+    double mean = 0, deviation = 0;
+    for (const double scale : scales_) mean += scale / static_cast<double>(scales_.size());
+    for (const double scale : scales_) deviation += std::abs(scale - mean);
+    return deviation > MOST_BITS * static_cast<double>(scales_.size());
+  }
+
+  // Of columns that lie side by side, so that a row is one read of memory: those that are best for the row that is best
+  // for them, and no other as good: where a row may have several columns, another one is often left with none.
+  Vertex num_mutual() {
+    const Vertex first = (size_ - COLUMNS) / 2;
+    Work least[COLUMNS];
+    Vertex at_least[COLUMNS];
+    std::fill_n(least, COLUMNS, Scan::FAR);
+    std::fill_n(at_least, COLUMNS, NONE);
+    for (Vertex row = 0; row < size_; ++row) {
+      for (Vertex k = 0; k < COLUMNS; ++k) {
+        const Work cost = rows_.at(row, first + k);
+        const bool is_less = cost < least[k];
+        least[k] = is_less ? cost : least[k];
+        at_least[k] = is_less ? row : at_least[k];
+      }
+    }
+    counters_.entries_read += Count{size_} * COLUMNS;
+    Vertex mutual = 0;
+    for (Vertex k = 0; k < COLUMNS; ++k) {
+      if (at_least[k] == NONE) continue;
+      const auto best = find_best(rows_.entries(at_least[k]));
+      mutual += least[k] <= best.least && best.least < best.second;
+    }
+    return mutual;
+  }
+
+  const Vertex size_;
+  Rows rows_;
+  const std::vector<Work> no_duals_;  // [size_]
+  ShortestPathCounters& counters_;
+  std::vector<Vertex> wanted_;  // best columns of the rows looked at
+  std::vector<double> scales_;  // of these rows, binary logarithms
+};

@@ -1,0 +1,389 @@
+// core_search.hpp: dense assignment by pricing, on one core of the host: the shortest paths of the sparse method,
+// along few entries of each row, found in a pass over the matrix.
+//
+//   price    one pass over the matrix picks a sparse core, the least of every row, and a bound on all others
+//   search   the sparse method solves the core (serial/sparse_shortest_path.hpp)
+//   learn    where a search comes as far as the bound of a row, that row is priced again, deeper, by the v of now
+//
+// The invariant: v only falls, so that no entry outside the core ever has less cost - v than the bound of its row. The
+// search asks for more before it passes a bound. So it needs no pass over the matrix in the end: what it finds is optimal
+// for the whole matrix, and proven, and if it finds no assignment there is none.
+//
+// Volgenant, "Linear and semi-assignment problems: a core oriented approach", Computers & Operations Research 23 (1996).
+#pragma once
+#include "core/trace.cuh"
+#include "serial/core_sample.hpp"
+#include "serial/shortest_path.hpp"
+#include "serial/sparse_shortest_path.hpp"
+#include "team/host_threads.hpp"
+#include "team/steps.cuh"
+
+// Passes over a row that pick its least entries: all that are not above the so manieth of a few minima, each of every
+// MINIMA-th column, some more than the minima to it.
+template <class Entry, class Work, bool NEGATED, bool PRICED>
+struct PricingScan {
+  static constexpr Vertex MINIMA = 32, WORD = 8 * sizeof(Work);
+  static constexpr Work FAR = std::numeric_limits<Work>::has_infinity ? std::numeric_limits<Work>::infinity()
+                                                                      : std::numeric_limits<Work>::max();
+
+  static void find_minima(const Entry* entries, const Work* v, Vertex num_columns, Work* minima) {
+    run_in_lanes<FindMinima>(num_columns * sizeof(Work), entries, v, num_columns, minima);
+    const Vertex whole = num_columns / MINIMA * MINIMA;
+    for (Vertex j = whole; j < num_columns; ++j) minima[j - whole] = std::min(minima[j - whole], reduced<1>(entries, v, j));
+  }
+
+  // Lists the columns with cost - v not above `most`, from the word `first` on, and around. Returns how many they are;
+  // there is room for one more.
+  static Vertex list_least(const Entry* entries, const Work* v, Vertex num_columns, Vertex first, Work most, Vertex* list) {
+    Vertex size = run_in_lanes<ListLeast>(num_columns * sizeof(Work), entries, v, num_columns / WORD, first, most, list);
+    for (Vertex j = num_columns / WORD * WORD; j < num_columns; ++j) {
+      list[size] = j;
+      size += reduced<1>(entries, v, j) <= most;
+    }
+    return size;
+  }
+
+  // The passes, each for registers of any width.
+  struct FindMinima {
+    template <int BYTES>
+    static ALWAYS_INLINE void run(const Entry* entries, const Work* v, Vertex num_columns, Work* minima) {
+      constexpr int LANES = BYTES / sizeof(Work), REGISTERS = MINIMA / LANES;
+      Lanes<Work, LANES> least[REGISTERS];
+      for (int k = 0; k < REGISTERS; ++k) least[k] = all<Work, LANES>(FAR);
+      for (Vertex j = 0; j + MINIMA <= num_columns; j += MINIMA) {
+        for (int k = 0; k < REGISTERS; ++k) least[k] = lesser(least[k], reduced<LANES>(entries, v, j + k * LANES));
+      }
+      for (int k = 0; k < REGISTERS; ++k) store(minima + k * LANES, least[k]);
+    }
+  };
+
+  struct ListLeast {
+    template <int BYTES>
+    static ALWAYS_INLINE Vertex run(const Entry* entries, const Work* v, Vertex num_words, Vertex first, Work most,
+                                    Vertex* list) {
+      constexpr int LANES = BYTES / sizeof(Work);
+      using Word = WordLike<Work>;
+      Vertex size = 0;
+      for (Vertex i = 0; i < num_words; ++i) {
+        const Vertex begin = (first + i < num_words ? first + i : first + i - num_words) * WORD;
+        Lanes<Word, LANES> hits = all<Word, LANES>(0);
+        for (int k = 0; k < WORD; k += LANES) {
+          const Lanes<IndexLike<Work>, LANES> hit = reduced<LANES>(entries, v, begin + k) <= most;
+          hits |= bits_of<Word, LANES>(hit, k);
+        }
+        for (Word word = any_of<LANES>(hits); word != 0; word &= word - 1) list[size++] = begin + first_bit(word);
+      }
+      return size;
+    }
+  };
+
+ private:
+  template <int LANES>
+  static ALWAYS_INLINE Lanes<Work, LANES> reduced(const Entry* entries, const Work* v, Vertex column) {
+    Lanes<Work, LANES> cost = load_as<Work, LANES>(entries + column);
+    if (NEGATED) cost = -cost;
+    if constexpr (PRICED) return cost - load<Work, LANES>(v + column);
+    else return cost;
+  }
+};
+
+// The core, as the sparse method reads it.
+template <class Cost, class Rows>
+class PricedRows {
+ public:
+  using Dual = typename DenseCosts<Cost>::Dual;
+
+  const Vertex num_rows, num_columns;
+
+  PricedRows(const DenseCosts<Cost>& costs, int threads, ShortestPathCounters& counters, CoreTrace& trace)
+      : num_rows(costs.num_rows),
+        num_columns(costs.num_columns),
+        threads_(std::min<Vertex>(threads, costs.num_rows)),
+        counters_(counters),
+        trace_(trace),
+        v_(costs.num_columns),
+        about_(costs.num_rows),
+        pile_(costs) {
+    pile_.columns.reserve(static_cast<std::size_t>(num_rows) * 2 * Scan<Dual, true>::MINIMA);
+    pile_.costs.reserve(pile_.columns.capacity());
+  }
+
+  // All rows, by the v that are set; the threads share them out. Gives up where most rows have more ties than there is
+  // room for: then all searches are short, and a part of the ties makes them longer.
+  void price() {
+    trace_.add(CoreStep::price);
+    const HostTeam clock(0, 1, nullptr);
+    Count now = clock.nanoseconds();
+    pile_.columns.clear();
+    pile_.costs.clear();
+    if (threads_ > 1) price_by_threads();
+    else price_share(pile_, 0, num_rows);
+    gives_up_ |= pile_.gives_up;
+    count_scans(pile_);
+    price_ns_ += lap(clock, now);
+  }
+
+  // Prices a row again, by the v of now; deeper, if it was tried or if that does not raise its bound.
+  void learn(Vertex row) {
+    if (!trace_.ends_with(CoreStep::learn)) trace_.add(CoreStep::learn);
+    ++times_learned_;
+    About& about = about_[row];
+    const Dual before = about.bound;
+    if (++about.times < TIMES) pick<true>(pile_, row);
+    if (about.bound <= before) {
+      about.times = 0;
+      ++about.depth;
+      pick<true>(pile_, row);
+      gives_up_ |= known() > most_entries();
+    }
+    count_scans(pile_);
+  }
+
+  // Where many rows want the same columns, most searches will want to know most of the matrix, one after the other. If all
+  // columns are to be matched, a dense search, or an auction of it all, is faster then. Points in the plane start with 0.84 of
+  // the pairs and more, numbers and points of clusters, which come to know too much, with less.
+  void note_start(Count start_size) {
+    Count enough = FEW_MATCHED + num_rows / 16;
+    if (num_rows == num_columns) enough = std::max<Count>(enough, num_rows / 16 * 13);
+    gives_up_ |= start_size < enough;
+    if (!gives_up_) trace_.add(CoreStep::search);
+  }
+
+  void note_auction() { trace_.add(CoreStep::auction); }
+
+  bool gives_up() const { return gives_up_; }
+  Count times_learned() const { return times_learned_; }
+  Count price_ns() const { return price_ns_; }
+  Count known() const { return static_cast<Count>(pile_.columns.size()); }
+  void set_v(Vertex column, Dual v) { v_[column] = v; }
+
+  // As SparseCosts.
+  static Dual infinite() { return DenseCosts<Cost>::infinite(); }
+  Count begin(Vertex row) const { return about_[row].begin; }
+  Count end(Vertex row) const { return about_[row].end; }
+  Vertex column(Count edge) const { return pile_.columns[edge]; }
+  Dual at(Count edge) const { return pile_.costs[edge]; }
+  // Of cost - v of all that is not known of the row.
+  Dual bound(Vertex row) const { return about_[row].bound; }
+
+ private:
+  using Entry = typename Rows::Entry;
+  template <class Work, bool PRICED>
+  using Scan = PricingScan<Entry, Work, Rows::Scan::IS_NEGATED, PRICED>;
+
+  static constexpr Vertex SAMPLE = 64;     // rows that tell how many ties there are
+  static constexpr Vertex FEW_MATCHED = 8;
+  static constexpr int TIMES = 6;          // that a row is priced before it is priced deeper
+  // A row of this depth is known up to the so manieth of so many minima, and of ties not more than there is room for;
+  // a deeper one is known whole.
+  struct Depth {
+    Vertex minima, chosen, room;
+  };
+  static constexpr int WHOLE = 5;
+  static constexpr Vertex MOST_MINIMA = 256;
+  static constexpr Depth DEPTHS[WHOLE] = {
+      {32, 15, 48}, {32, 25, 128}, {32, 31, 512}, {MOST_MINIMA, 200, 1024}, {MOST_MINIMA, 250, 2048}};
+
+  // Where the entries of a row are, in room for so many, and what is not among them.
+  struct About {
+    Count begin, end, room;
+    Dual bound;
+    int depth, times;
+    bool overflows;
+  };
+
+  // A column of a row, and its cost - v: read once, for it may change, and what is sorted must not.
+  struct Picked {
+    Dual reduced;
+    Vertex column;
+  };
+
+  // What a thread has picked, and what it needs for that.
+  struct Pile {
+    Rows rows;
+    std::vector<Vertex> columns;  // [most_entries() at most, but for one row] the entries
+    std::vector<Dual> costs;      // the same
+    std::vector<Vertex> picked;   // [num_columns + 1] columns of the row that is being priced
+    std::vector<Picked> sorted;   // [num_columns at most] the same
+    Count scans = 0;
+    Poll poll;
+    bool gives_up = false;
+
+    explicit Pile(const DenseCosts<Cost>& given) : rows{given}, picked(given.num_columns + 1) {}
+  };
+
+  void price_share(Pile& pile, Vertex begin, Vertex end) {
+    const bool priced = std::any_of(v_.begin(), v_.end(), [](Dual v) { return v != 0; });
+    Vertex tied = 0, done = 0;
+    for (Vertex row = begin; row < end && !pile.gives_up; ++row) {
+      about_[row] = About{};
+      if (priced) pick<true>(pile, row);
+      else pick<false>(pile, row);
+      tied += about_[row].overflows;
+      ++done;
+      pile.gives_up = done >= std::min(end - begin, SAMPLE) && tied > done / 2;
+    }
+  }
+
+  // Each thread has a pile of its own, with room for all it may pick; then they are put together in the order of rows.
+  void price_by_threads() {
+    const auto first_row = [&](int share) { return static_cast<Vertex>(Count{num_rows} * share / threads_); };
+    std::vector<Pile> piles(threads_, Pile(pile_.rows.costs));
+    for (int share = 0; share < threads_; ++share) {
+      piles[share].columns.reserve(static_cast<std::size_t>(first_row(share + 1) - first_row(share)) * DEPTHS[0].room);
+      piles[share].costs.reserve(piles[share].columns.capacity());
+    }
+    run_on_host(threads_, [&](HostTeam& team) {
+      const int share = team.rank();
+      price_share(piles[share], first_row(share), first_row(share + 1));
+    });
+    for (int share = 0; share < threads_; ++share) {
+      const Count offset = known();
+      for (Vertex row = first_row(share); row < first_row(share + 1); ++row) {
+        about_[row].begin += offset;
+        about_[row].end += offset;
+      }
+      pile_.columns.insert(pile_.columns.end(), piles[share].columns.begin(), piles[share].columns.end());
+      pile_.costs.insert(pile_.costs.end(), piles[share].costs.begin(), piles[share].costs.end());
+      pile_.scans += piles[share].scans;
+      pile_.gives_up |= piles[share].gives_up;
+    }
+  }
+
+  void count_scans(Pile& pile) {
+    counters_.rows_scanned += pile.scans;
+    counters_.entries_read += pile.scans * num_columns;
+    pile.scans = 0;
+  }
+
+  // An entry of a core takes as long as ten of a row that is read as a whole, so a search there is no slower then. Points in
+  // the plane come to two thirds of this.
+  Count most_entries() const { return static_cast<Count>(num_rows) * (num_columns / 10 + 100); }
+
+  template <bool PRICED>
+  void pick(Pile& pile, Vertex row) {
+    // Without v costs are compared as they are stored, but for integers of which the negative may not exist.
+    constexpr bool AS_STORED = !PRICED && !(std::numeric_limits<Entry>::is_integer && Rows::Scan::IS_NEGATED);
+    using Work = std::conditional_t<AS_STORED, Entry, Dual>;
+    const Work* v = nullptr;
+    if constexpr (PRICED) v = v_.data();
+    const Entry* entries = pile.rows.entries(row);
+    ++pile.scans;
+    pile.poll.spend(num_columns);
+
+    About& about = about_[row];
+    const Work most = about.depth < WHOLE ? find_most<Work, PRICED>(entries, v, DEPTHS[about.depth]) : FAR<Work>;
+    const unsigned words = num_columns / Scan<Work, PRICED>::WORD + 1;
+    const Vertex size = Scan<Work, PRICED>::list_least(entries, v, num_columns, static_cast<Vertex>(scattered(row) % words),
+                                                       std::min(most, std::numeric_limits<Work>::max()), pile.picked.data());
+    about.bound = above(most);
+    const Vertex room = about.depth < WHOLE ? std::min(DEPTHS[about.depth].room, num_columns) : num_columns;
+    about.overflows = size > room;
+    if (about.overflows) about.bound = keep_least(pile, row, size, room);
+    store(pile, row, std::min(size, room), room);
+  }
+
+  // Moves the least of what is picked to the front; of ties those that were met first. Returns what the others have at
+  // least: not less than any in front, so that the least of a row is known whatever there is room for.
+  Dual keep_least(Pile& pile, Vertex row, Vertex size, Vertex room) {
+    std::vector<Picked>& sorted = pile.sorted;
+    sorted.clear();
+    for (Vertex i = 0; i < size; ++i) {
+      const Vertex column = pile.picked[i];
+      const Dual reduced = pile.rows.at(row, column) - v_[column];
+      sorted.push_back({reduced < infinite() ? reduced : infinite(), column});
+    }
+    const auto is_less = [](const Picked& a, const Picked& b) { return a.reduced < b.reduced; };
+    const auto begin = sorted.begin(), room_end = begin + room;
+    const Dual most = std::max_element(begin, sorted.end(), is_less)->reduced;
+    const auto ties = std::stable_partition(begin, sorted.end(), [=](const Picked& one) { return one.reduced < most; });
+    if (ties > room_end) std::nth_element(begin, room_end, ties, is_less);
+    std::transform(begin, room_end, pile.picked.begin(), [](const Picked& one) { return one.column; });
+    return ties > room_end ? room_end->reduced : most;
+  }
+
+  template <class Work>
+  static constexpr Work FAR = PricingScan<Entry, Work, false, false>::FAR;
+
+  template <class Work, bool PRICED>
+  Work find_most(const Entry* entries, const Work* v, const Depth& depth) const {
+    Work minima[MOST_MINIMA];
+    const Vertex parts = depth.minima / Scan<Work, PRICED>::MINIMA;
+    for (Vertex part = 0; part < parts; ++part) {
+      const Vertex begin = num_columns / parts * part, end = part + 1 < parts ? num_columns / parts * (part + 1) : num_columns;
+      Scan<Work, PRICED>::find_minima(entries + begin, v + (PRICED ? begin : 0), end - begin,
+                                      minima + part * Scan<Work, PRICED>::MINIMA);
+    }
+    std::nth_element(minima, minima + depth.chosen, minima + depth.minima);
+    return minima[depth.chosen];
+  }
+  // What is above `most` is at least that.
+  static Dual above(int most) { return most == std::numeric_limits<int>::max() ? infinite() : Dual(most) + 1; }
+  static Dual above(Count most) { return most == std::numeric_limits<Count>::max() ? infinite() : Dual(most + 1); }
+  static Dual above(double most) { return static_cast<Dual>(most); }
+
+  // In the place the row has, if there is room. The first time it gets no more than it needs.
+  void store(Pile& pile, Vertex row, Vertex size, Vertex room) {
+    About& about = about_[row];
+    if (size > about.room) {
+      about.room = about.room == 0 ? size : room;
+      about.begin = static_cast<Count>(pile.columns.size());
+      pile.columns.resize(pile.columns.size() + about.room);
+      pile.costs.resize(pile.columns.size());
+    }
+    about.end = about.begin + size;
+    for (Vertex i = 0; i < size; ++i) {
+      pile.columns[about.begin + i] = pile.picked[i];
+      pile.costs[about.begin + i] = pile.rows.at(row, pile.picked[i]);
+    }
+  }
+
+  static unsigned scattered(unsigned x) {
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+  }
+
+  const int threads_;
+  ShortestPathCounters& counters_;
+  CoreTrace& trace_;
+  std::vector<Dual> v_;       // [num_columns]
+  std::vector<About> about_;  // [num_rows]
+  Pile pile_;
+  Count times_learned_ = 0, price_ns_ = 0;
+  bool gives_up_ = false;
+};
+
+struct CoreCounters {
+  ShortestPathCounters dense;         // passes over rows of the matrix; and where the core gave up, all of the rest
+  SparseShortestPathCounters sparse;  // along the core
+  Count times_learned;                // rows that were priced again
+  Count price_ns;                     // of pricing all rows
+  CoreTrace trace;                    // "learn" stands for all rows that are priced again one after the other
+};
+
+// Matches all rows at the least cost, by the core. Returns how many are matched: fewer than there are if that cannot be,
+// and NONE if the core gave up; then v are good duals to start from, if any pair was made. The threads share the pass over
+// the matrix; one searches.
+template <class Cost>
+Vertex solve_by_core(const DenseCosts<Cost>& costs, bool has_duals, int threads,
+                     const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result, CoreCounters& counters) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  const auto solve = [&](auto rows) {
+    const bool is_square = costs.num_rows == costs.num_columns;
+    if (is_square && !has_duals) {
+      counters.trace.add(CoreStep::sample);
+      if (!CoreSample<Cost, decltype(rows)>(costs, counters.dense).speaks_for_core()) return NONE;
+    }
+    using Costs = PricedRows<Cost, decltype(rows)>;
+    Costs core(costs, threads, counters.dense, counters.trace);
+    SparseShortestPathSolver<Costs> solver(core, counters.sparse);
+    const Vertex size = solver.solve(has_duals, result.row_match, result.col_match, result.u, result.v);
+    counters.times_learned = core.times_learned();
+    counters.price_ns = core.price_ns();
+    return core.gives_up() ? NONE : size;
+  };
+  if (costs.column_stride != 1 || costs.limit < costs.infinite()) return solve(CopiedRows<Cost>{costs});
+  if (costs.maximize) return solve(StoredRows<Cost, Dual, true>{costs});
+  return solve(StoredRows<Cost, Dual, false>{costs});
+}

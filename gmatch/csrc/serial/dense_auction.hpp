@@ -1,0 +1,94 @@
+// dense_auction.hpp: the auction of serial_auction.hpp for a whole matrix: where it begins, and by which epsilons it goes.
+//
+// It pays where rows are alike, as for costs (i + 1) (j + 1): there the searches for single rows, one after the other, look
+// at nearly all of the matrix, each for itself, and an auction does with some fifty passes over it.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "costs/dense.cuh"
+#include "serial/auction.hpp"
+
+// Scan: how a row is scanned for doubles, a RowScan. As many rows as columns.
+template <class Rows, class Scan, class Counters>
+class DenseAuction {
+ public:
+  DenseAuction(Rows& rows, Vertex size, Counters& counters)
+      : rows_(rows), size_(size), counters_(counters), v_(size, 0), auction_(*this, size, v_, LEFT) {}
+
+  // False if rows do not differ, or no epsilon suits them all; then there are no duals.
+  bool hold() {
+    measure();
+    // Duals of few places gain nothing from a smaller one, and where many tie, bids are no more than that.
+    const double least_epsilon = places_ > MOST_PLACES ? 0 : std::ldexp(0.2, -places_);
+    if (rows_with_spread_ == 0 || largest_exponent_ - exponents_ / rows_with_spread_ - LAST > PRECISION) return false;
+    const double spread = std::ldexp(1.0, static_cast<int>(exponents_ / rows_with_spread_));
+    for (int bits = FIRST; bits >= LAST; bits -= STEP) {
+      const double epsilon = std::ldexp(spread, bits);
+      if (!(epsilon > least_epsilon) || !auction_.hold_rounds(epsilon, BIDS_PER_ROW)) break;
+    }
+    highest_ = *std::max_element(v_.begin(), v_.end());
+    counters_.dual_updates += auction_.num_bids();
+    return true;
+  }
+
+  // The highest is zero, and none lies farther below it than any needs to in an optimum without forbidden pairs.
+  double v(Vertex column) const {
+    return rounded_down(std::max(v_[column] - highest_, lowest_cost_ - highest_cost_), places_);
+  }
+
+  // As SerialAuction asks for it.
+  Offer find_offer(Vertex row, const std::vector<double>& v) {
+    const auto found = Scan::find_least_two(scan(row), v.data(), size_);
+    return {found.least, found.second, found.least < FAR ? found.column : NONE};
+  }
+  void prefetch(Vertex) const {}
+
+ private:
+  static constexpr double FAR = std::numeric_limits<double>::infinity();
+  // Epsilon, in spreads of a row: powers of two, from 2 ** FIRST to 2 ** LAST.
+  static constexpr int FIRST = -1, LAST = -22, STEP = 3;
+  static constexpr int PRECISION = 44;   // bits by which costs may exceed epsilon, of the 52 of a double
+  static constexpr Vertex LEFT = 10000;  // one row of so many may be left at the end of an epsilon
+  static constexpr Count BIDS_PER_ROW = 16;  // for an epsilon
+
+  auto scan(Vertex row) {
+    ++counters_.rows_scanned;
+    counters_.entries_read += size_;
+    poll_.spend(size_);
+    return rows_.entries(row);
+  }
+  // By how much the entries of a row differ, and what numbers are added to find that.
+  void measure() {
+    for (Vertex row = 0; row < size_; ++row) {
+      const auto* entries = scan(row);
+      double least = FAR, greatest = -FAR;
+      for (Vertex j = 0; j < size_; ++j) {
+        const double cost = Scan::cost(entries[j]);
+        least = cost < least ? cost : least;
+        greatest = cost > greatest && cost < FAR ? cost : greatest;
+        if (places_ <= MOST_PLACES) places_ = std::max(places_, binary_places(entries[j]));
+      }
+      lowest_cost_ = std::min(lowest_cost_, least);
+      highest_cost_ = std::max(highest_cost_, greatest);
+      if (!(least < greatest)) continue;
+      ++rows_with_spread_;
+      exponents_ += std::ilogb(greatest - least);
+    }
+    if (rows_with_spread_ > 0) largest_exponent_ = std::ilogb(std::max(-lowest_cost_, highest_cost_));
+  }
+
+  Rows& rows_;
+  const Vertex size_;
+  Counters& counters_;
+  Poll poll_;
+  std::vector<double> v_;  // [size]
+  SerialAuction<DenseAuction> auction_;
+  double lowest_cost_ = FAR, highest_cost_ = -FAR, highest_ = 0;
+  Vertex rows_with_spread_ = 0;
+  Count exponents_ = 0, largest_exponent_ = 0;
+  int places_ = 0;  // see rounded_down
+};

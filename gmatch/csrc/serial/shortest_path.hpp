@@ -1,0 +1,584 @@
+// shortest_path.hpp: the Jonker-Volgenant method for dense assignment, on one core of the host.
+//
+// Four steps, each one a function below, under the name that the paper gives it:
+//
+//   column reduction          v is the minimum of each column, and the row it is in takes the column if it has none
+//   reduction transfer        a row lowers v of its column, as far as its second best column allows
+//   augmenting row reduction  free rows bid for their best column, and turn out the row that has it
+//   augmentation              a shortest augmenting path (Dijkstra) for every row that is still free
+//
+// Where augmentation turns out to take long, all begins anew, with v from an auction (serial/dense_auction.hpp).
+//
+// The invariant of all four, with u[i] = the least cost - v of row i: no pair costs less than u + v, and matched pairs
+// cost u + v. So u is not stored, it is read off the matched pairs at the end. After the column reduction, or the
+// auction, v only falls, and a matched column never becomes free again. So where columns may stay free, starting at
+// v = 0 leaves v = 0 at the free columns and v <= 0 at the others. Then sum u + sum v is the cost, and proves that no
+// assignment costs less.
+//
+// Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing
+// 38 (1987). Rectangular problems as in Crouse, "On implementing 2D rectangular assignment algorithms", IEEE
+// Transactions on Aerospace and Electronic Systems 52 (2016): all columns start at v = 0, without column reduction.
+//
+// A row whose tree reaches no free column can never be matched (Berge), whatever happens elsewhere. So the method stops.
+//
+// Costs may change while they are read, where another thread writes to the caller's array. Then the answer is wrong, but no
+// address is, and all loops end: what a search has decided of a row or a column it does not decide anew.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "serial/dense_auction.hpp"
+#include "serial/row_scan.hpp"
+#include "team/interrupt.hpp"
+#include "team/memory.cuh"
+
+struct ShortestPathCounters {
+  Count rows_scanned;   // passes over a row of the matrix
+  Count entries_read;   // by these passes
+  Count augmentations;  // shortest paths that were flipped
+  Count dual_updates;   // times a v was lowered after the column reduction
+};
+
+template <class Dual>
+struct ShortestPathOptions {
+  // No pair costs less; none that is not forbidden costs more. Of integers Distance says what is allowed; sums are the
+  // caller's to check.
+  Dual least_cost;
+  Dual greatest_cost;
+  bool start_from_duals;  // from the v that is passed in, any finite numbers, instead of the column reduction
+};
+
+// What the method writes. If it stops because a row cannot be matched, the matching need not be the largest, and u and v
+// prove nothing.
+template <class Dual>
+struct ShortestPathResult {
+  Dual* u;             // [num_rows]
+  Dual* v;             // [num_columns] read before it is written, where start_from_duals says so
+  Vertex* row_match;   // [num_rows]    the mate or NONE
+  Vertex* col_match;   // [num_columns] the mate or NONE
+};
+
+// Rows as they lie in memory.
+template <class Cost, class Work_, bool MAXIMIZE>
+struct StoredRows {
+  using Entry = Cost;
+  using Work = Work_;
+  using Scan = RowScan<Cost, Work, MAXIMIZE>;
+  const DenseCosts<Cost>& costs;
+
+  Vertex width() const { return costs.num_columns; }
+  const Entry* entries(Vertex row) { return costs.costs + row * costs.row_stride; }
+  Work at(Vertex row, Vertex column) const { return Scan::cost(costs.costs[row * costs.row_stride + column]); }
+};
+
+// Rows whose entries are apart in memory, or cost no more than a limit: copied for each scan, a row and the next one apart.
+template <class Cost>
+struct CopiedRows {
+  using Entry = typename DenseCosts<Cost>::Dual;
+  using Work = Entry;
+  using Scan = RowScan<Entry, Work, false>;
+  const DenseCosts<Cost>& costs;
+  std::vector<Entry> copies = std::vector<Entry>(2 * Count{width()});
+
+  Vertex width() const { return std::max(costs.num_columns, Scan::FEWEST_COLUMNS); }
+  const Entry* entries(Vertex row) {
+    Entry* copy = copies.data() + row % 2 * Count{width()};
+    for (Vertex j = 0; j < costs.num_columns; ++j) copy[j] = costs.at(row, j);
+    return copy;
+  }
+  Work at(Vertex row, Vertex column) const { return costs.at(row, column); }
+};
+
+// Rows of fewer columns than scans take at once: copied once. What follows the end is no column: its v is MASKED.
+template <class Cost, class Work_>
+class PaddedRows {
+ public:
+  using Entry = Work_;
+  using Work = Work_;
+  using Scan = RowScan<Work, Work, false>;
+
+  explicit PaddedRows(const DenseCosts<Cost>& costs) {
+    for (Vertex row = 0; row < costs.num_rows; ++row) {
+      Work* copy = entries_ + row * WIDTH;
+      for (Vertex j = 0; j < costs.num_columns; ++j) copy[j] = static_cast<Work>(costs.at(row, j));
+      std::fill(copy + costs.num_columns, copy + WIDTH, Work{0});
+    }
+  }
+
+  Vertex width() const { return WIDTH; }
+  const Entry* entries(Vertex row) const { return entries_ + row * WIDTH; }
+  Work at(Vertex row, Vertex column) const { return entries_[row * WIDTH + column]; }
+
+ private:
+  static constexpr Vertex WIDTH = Scan::FEWEST_COLUMNS;
+  Work entries_[(WIDTH - 1) * WIDTH];
+};
+
+template <class Cost, class Rows>
+class ShortestPathSolver {
+ public:
+  using Dual = typename DenseCosts<Cost>::Dual;
+
+  ShortestPathSolver(const DenseCosts<Cost>& costs, const ShortestPathOptions<Dual>& options,
+                     const ShortestPathResult<Dual>& result, ShortestPathCounters& counters)
+      : num_rows_(costs.num_rows),
+        num_columns_(costs.num_columns),
+        rows_{costs},
+        options_(options),
+        result_(result),
+        row_match_(result.row_match),
+        col_match_(result.col_match),
+        counters_(counters),
+        columns_may_stay_free_(num_rows_ < num_columns_),
+        width_(rows_.width()) {
+    Workspace size(nullptr);
+    carve(size);
+    memory_.reset(new char[size.used()]);
+    Workspace workspace(memory_.get());
+    carve(workspace);
+    std::fill(v_ + num_columns_, v_ + width_, MASKED);
+  }
+
+  // Returns how many rows are matched.
+  Vertex solve() {
+    if (options_.start_from_duals) {
+      start_from_duals();
+    } else if (columns_may_stay_free_) {
+      start_from_zero();
+    } else {
+      reduce_columns();
+      transfer_reduction();
+    }
+    match_free_rows();
+    write_solution();
+    return static_cast<Vertex>(num_rows_ - std::count(row_match_, row_match_ + num_rows_, NONE));
+  }
+
+ private:
+  using Work = typename Rows::Work;
+  using Entry = typename Rows::Entry;
+  using Scan = typename Rows::Scan;
+  using Index = typename Scan::Index;
+  using Word = typename Scan::Word;
+  static constexpr Work FAR = Distance<Work>::FAR;
+  static constexpr Work MASKED = Distance<Work>::MASKED;
+
+  // Floats can bid for ever, by less and less: the augmenting row reduction ends after so many bids for each row. So many cost
+  // less than the paths that they save, which are longer in large problems; a second sweep, as in the paper, does not.
+  Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
+  // A start from duals gives them up after so many rounds.
+  static constexpr int MAX_ROUNDS = 8;
+  // Of so few rows the searches are short.
+  static constexpr Vertex FEW_ROWS = 64;
+  // With no more free rows than one in so many no reduction is transferred.
+  static constexpr std::size_t ROWS_TO_TRANSFER = 5;
+
+  // A column of the tree, with what scans do not see while it is MASKED.
+  struct Branch {
+    Vertex column;
+    Work v;
+    Work distance;
+  };
+
+  // An array of at most as many items as it was carved for.
+  template <class Item>
+  struct List {
+    Item* items;
+    std::size_t size;
+
+    Item* begin() const { return items; }
+    Item* end() const { return items + size; }
+    void push(const Item& item) { items[size++] = item; }
+  };
+
+  Count num_words() const { return (Count{width_} + Scan::WORD - 1) / Scan::WORD; }
+  void carve(Workspace& workspace) {
+    v_ = workspace.take<Work>(width_);
+    distance_ = workspace.take<Work>(width_);
+    block_least_ = workspace.take<Work>(width_ / Scan::BLOCK + 1);
+    predecessor_ = workspace.take<Index>(width_);
+    is_free_ = workspace.take<Word>(num_words());
+    row_before_ = shares_ = workspace.take<Vertex>(num_rows_);
+    tree_.items = workspace.take<Branch>(num_rows_);
+    free_rows_.items = workspace.take<Vertex>(num_rows_);
+  }
+
+  const Entry* scan(Vertex row) {
+    ++counters_.rows_scanned;
+    counters_.entries_read += num_columns_;
+    poll_.spend(num_columns_);
+    return rows_.entries(row);
+  }
+  typename Scan::LeastTwo find_least_two(const Entry* entries) const {
+    return Scan::find_least_two(entries, v_, width_);
+  }
+  void match(Vertex row, Vertex column) {
+    row_match_[row] = column;
+    col_match_[column] = row;
+    take(column);
+  }
+  void take(Vertex column) { is_free_[column / Scan::WORD] &= ~(Word{1} << column % Scan::WORD); }
+  void lower(Vertex column, Work amount) {
+    v_[column] -= amount;
+    ++counters_.dual_updates;
+  }
+
+  void clear_matching() {
+    std::fill_n(row_match_, num_rows_, NONE);
+    std::fill_n(col_match_, num_columns_, NONE);
+    std::fill_n(is_free_, num_words(), ~Word{0});
+    if (num_columns_ % Scan::WORD != 0) is_free_[num_columns_ / Scan::WORD] = (Word{1} << num_columns_ % Scan::WORD) - 1;
+    free_rows_.size = 0;
+  }
+
+  void start_from_zero() {
+    clear_matching();
+    std::fill_n(v_, num_columns_, Work{0});
+    for (Vertex row = 0; row < num_rows_; ++row) free_rows_.push(row);
+  }
+
+  // Every row takes its best column, if that is free.
+  void take_best_columns() {
+    clear_matching();
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const auto found = find_least_two(scan(row));
+      if (found.least < FAR && col_match_[found.column] == NONE) {
+        match(row, found.column);
+      } else {
+        free_rows_.push(row);
+      }
+    }
+  }
+
+  // Where columns may stay free, those that nobody took must have v = 0; raised to it they may be better than what rows
+  // took, so that the rows choose again.
+  void start_from_duals() {
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      v_[j] = static_cast<Work>(columns_may_stay_free_ ? std::min(result_.v[j], Dual{0}) : result_.v[j]);
+    }
+    bool raised = true;
+    for (int round = 0; raised; ++round) {
+      take_best_columns();
+      raised = false;
+      for (Vertex j = 0; columns_may_stay_free_ && j < num_columns_; ++j) {
+        if (v_[j] == 0 || (col_match_[j] != NONE && round < MAX_ROUNDS)) continue;
+        v_[j] = 0;
+        raised = true;
+      }
+    }
+  }
+
+  // Counts for each row how many columns have their minimum in it.
+  void reduce_columns() {
+    clear_matching();
+    std::fill_n(v_, num_columns_, FAR);
+    std::fill_n(predecessor_, width_, Index{NONE});
+    for (Vertex row = 0; row < num_rows_; row += 2) {
+      const Entry* entries = scan(row);
+      const Entry* next_entries = row + 1 < num_rows_ ? scan(row + 1) : entries;
+      Scan::lower_columns(entries, next_entries, row, width_, v_, predecessor_);
+    }
+    std::fill_n(shares_, num_rows_, 0);
+    for (Vertex j = num_columns_ - 1; j >= 0; --j) {
+      // A last row without a next one stands for both, and may have changed between.
+      const Vertex row = std::min(static_cast<Vertex>(predecessor_[j]), num_rows_ - 1);
+      if (row == NONE) {
+        v_[j] = 0;  // forbidden for all rows
+      } else if (++shares_[row] == 1) {
+        match(row, j);
+      }
+    }
+  }
+
+  // A row with the minima of many columns could do without its own; then there is nothing to transfer. Where few rows are
+  // free, the bids and paths that it shortens are fewer than its scans.
+  void transfer_reduction() {
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      if (shares_[row] == 0) free_rows_.push(row);
+    }
+    if (free_rows_.size * ROWS_TO_TRANSFER <= static_cast<std::size_t>(num_rows_)) return;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      if (shares_[row] != 1) continue;
+      const auto found = find_least_two(scan(row));
+      if (found.second < FAR) lower(row_match_[row], found.second - found.least);
+    }
+  }
+
+  void match_free_rows() {
+    reduce_augmenting_rows();
+    const std::size_t rows = free_rows_.size;
+    const Count scanned_before = counters_.rows_scanned;
+    while (free_rows_.size > 0) {
+      if (!augment(free_rows_.items[--free_rows_.size])) return;
+      if (may_hold_auction() && takes_long(rows, counters_.rows_scanned - scanned_before)) {
+        start_from_auction();
+        reduce_augmenting_rows();
+      }
+    }
+  }
+
+  // Whether the searches for the rows that are left of so many, by what those before have scanned, will take longer than
+  // an auction, which scans each row thirty to a hundred times, at half the time a scan. They begin short and become longer.
+  bool takes_long(std::size_t rows, Count scans) const {
+    const bool has_many = rows > static_cast<std::size_t>(num_rows_) / 2;
+    const auto left = static_cast<Count>(free_rows_.size), done = static_cast<Count>(rows) - left;
+    const Count enough = has_many ? 1 : 8, much = has_many ? 10 : 100;
+    return scans >= enough * num_rows_ && scans * left >= much * num_rows_ * done;
+  }
+
+  // Once, and where all columns are to be matched; with room for duals that lie as far apart as the costs.
+  bool may_hold_auction() const {
+    if (auction_was_held_ || columns_may_stay_free_ || options_.start_from_duals || num_rows_ < FEW_ROWS) return false;
+    if constexpr (std::numeric_limits<Work>::is_integer) {
+      if (options_.greatest_cost - options_.least_cost > Distance<Work>::MAX_RANGE / 2) return false;
+    }
+    return true;
+  }
+
+  // From the beginning, with the v of an auction: every row takes its best column, if that is free.
+  void start_from_auction() {
+    auction_was_held_ = true;
+    DenseAuction<Rows, RowScan<Entry, double, Scan::IS_NEGATED>, ShortestPathCounters> auction(rows_, num_rows_, counters_);
+    if (!auction.hold()) return;
+    for (Vertex j = 0; j < num_columns_; ++j) v_[j] = static_cast<Work>(auction.v(j));
+    take_best_columns();
+  }
+
+  // A row bids as much as its best column is better than its second best, and the row that it turns out bids next. Without a
+  // difference it turns a row out only if all its best columns are taken, and that row stays free: else the two could go on for
+  // ever.
+  void reduce_augmenting_rows() {
+    const std::size_t end = free_rows_.size;
+    std::size_t next = 0, kept = 0;  // free_rows_ has the rows that wait at [0, kept), those to do at [next, end)
+    for (Count bids = bids_per_row() * num_rows_; next < end && bids > 0; --bids) {
+      const Vertex row = free_rows_.items[next++];
+      const Entry* entries = scan(row);
+      const auto found = find_least_two(entries);
+      if (!(found.least < FAR)) {
+        free_rows_.items[kept++] = row;
+        continue;
+      }
+      Vertex column = found.column;
+      const bool bid = found.least < found.second && found.second < FAR;
+      if (bid) {
+        lower(column, found.second - found.least);
+      } else if (col_match_[column] != NONE) {
+        const Vertex other = Scan::find_free_column(entries, v_, is_free_, width_, found.least);
+        if (other != NONE) column = other;
+      }
+      const Vertex turned_out = col_match_[column];
+      match(row, column);
+      if (turned_out == NONE) continue;
+      row_match_[turned_out] = NONE;
+      free_rows_.items[bid ? --next : kept++] = turned_out;
+    }
+    if (kept == next) return;
+    free_rows_.size = std::copy(free_rows_.items + next, free_rows_.end(), free_rows_.items + kept) - free_rows_.items;
+  }
+
+  // Matches one more row, and keeps all matched columns matched. Without any path nothing changes.
+  bool augment(Vertex root) {
+    const Vertex column = grow_tree(root);
+    const bool matched = column != NONE;
+    for (const Branch& branch : tree_) {
+      v_[branch.column] = branch.v;
+      if (matched && branch.distance < level_) lower(branch.column, level_ - branch.distance);
+    }
+    if (!matched) return false;
+    flip_path(column);
+    ++counters_.augmentations;
+    return true;
+  }
+
+  // Dijkstra's method. The distance of a column counts u of the root in, so that u is never needed. Returns the free
+  // column at the end of the shortest path, NONE if there is no path. level_ is its length.
+  Vertex grow_tree(Vertex root) {
+    tree_.size = 0;
+    Work least = Scan::relax_first(scan(root), v_, root, width_, distance_, predecessor_,
+                                   block_least_);
+    level_ = least;
+    std::size_t scanned = 0;
+    while (true) {
+      if (least <= level_ || scanned == tree_.size) {
+        level_ = std::max(least, level_);  // rounding must not turn Dijkstra back
+        if (!(level_ < FAR)) return NONE;
+        const Vertex end = collect_nearest();
+        if (end != NONE || scanned == tree_.size) return end;
+      }
+      const Branch& branch = tree_.items[scanned++];  // a copy would be read in one piece, and wait for what was just written
+      const Vertex row = col_match_[branch.column];
+      least = relax(row, rows_.at(row, branch.column) - branch.v - branch.distance);
+    }
+  }
+
+  Work relax(Vertex row, Work offset) {
+    return Scan::relax(scan(row), v_, offset, row, width_, distance_, predecessor_,
+                       block_least_);
+  }
+
+  // Moves all columns up to level_ into the tree, or returns the first free one. Those that are MASKED are in the tree: costs
+  // that have changed may make them seem near.
+  Vertex collect_nearest() {
+    for (Vertex begin = 0; begin < num_columns_; begin += Scan::BLOCK) {
+      if (block_least_[begin / Scan::BLOCK] > level_) continue;
+      const Vertex end = std::min(width_, begin + Scan::BLOCK);
+      for (Vertex first = begin; first < end; first += Scan::WORD) {
+        Word nearest = Scan::find_nearest(distance_ + first, end - first, level_);
+        const Word free_ones = nearest & is_free_[first / Scan::WORD];
+        if (free_ones != 0) return first + first_bit(free_ones);
+        for (; nearest != 0; nearest &= nearest - 1) {
+          const Vertex j = first + first_bit(nearest);
+          distance_[j] = FAR;
+          if (v_[j] == MASKED) continue;
+          tree_.push({j, v_[j], level_});
+          row_before_[col_match_[j]] = static_cast<Vertex>(predecessor_[j]);
+          v_[j] = MASKED;
+        }
+      }
+    }
+    return NONE;
+  }
+
+  // From its last column up to the root.
+  void flip_path(Vertex column) {
+    take(column);
+    for (Vertex row = static_cast<Vertex>(predecessor_[column]);; row = row_before_[row]) {
+      col_match_[column] = row;
+      column = std::exchange(row_match_[row], column);
+      if (column == NONE) return;
+    }
+  }
+
+  void write_solution() {
+    for (Vertex j = 0; j < num_columns_; ++j) result_.v[j] = static_cast<Dual>(v_[j]);
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const Vertex column = row_match_[row];
+      result_.u[row] = static_cast<Dual>(column == NONE ? Work{0} : rows_.at(row, column) - v_[column]);
+    }
+  }
+
+  const Vertex num_rows_, num_columns_;
+  Rows rows_;
+  const ShortestPathOptions<Dual>& options_;
+  const ShortestPathResult<Dual>& result_;
+  Vertex* const row_match_;
+  Vertex* const col_match_;
+  ShortestPathCounters& counters_;
+  Poll poll_;
+  bool columns_may_stay_free_;
+  const Vertex width_;                    // columns that scans read: num_columns, or some more
+  std::unique_ptr<char[]> memory_;        // of what `carve` lists
+  Work* v_;                               // [width]
+  Work* distance_;                        // [width] FAR in the tree
+  Work* block_least_;                     // [width / BLOCK + 1] the least distance of each block of columns
+  Index* predecessor_;                    // [width] the row before it on the shortest path
+  Word* is_free_;                         // [whole words] a bit for each column
+  Vertex* shares_;                        // [num_rows] how many columns have their minimum in it
+  Vertex* row_before_;                    // the same memory, in searches: of a row in the tree the predecessor of its column,
+                                          //            as it was when the column joined
+  List<Branch> tree_{};                   // [num_rows at most] in order of distance
+  List<Vertex> free_rows_{};              // [num_rows at most] rows to match
+  Work level_{};                          // distance up to which the tree has grown
+  bool auction_was_held_ = false;
+};
+
+// Whether costs of so few bits as Work has, and all that follows from them, are numbers of that type: see Distance.
+template <class Work, class Dual>
+bool is_enough(const ShortestPathOptions<Dual>& options) {
+  using Limits = Distance<Work>;
+  return -Limits::MAX_COST <= options.least_cost && options.greatest_cost <= Limits::MAX_COST &&
+         options.greatest_cost - options.least_cost <= Limits::MAX_RANGE && !options.start_from_duals;
+}
+
+// Copies all entries, row by row; or returns false where one is no whole number of few bits.
+template <class Cost>
+bool copy_whole(const DenseCosts<Cost>& costs, int* to) {
+  std::vector<Cost> apart(costs.column_stride == 1 ? 0 : costs.num_columns);
+  for (Vertex row = 0; row < costs.num_rows; ++row, to += costs.num_columns) {
+    const Cost* entries = costs.place(row, 0);
+    if (costs.column_stride != 1) {
+      for (Vertex j = 0; j < costs.num_columns; ++j) apart[j] = entries[j * costs.column_stride];
+      entries = apart.data();
+    }
+    if (!WholeScan<Cost>::copy(entries, costs.num_columns, to)) return false;
+  }
+  return true;
+}
+
+// Whether it is worth to look at all entries. Most costs that are not all whole begin with one that is not.
+template <class Cost>
+bool begins_whole(const DenseCosts<Cost>& costs) {
+  return costs.num_rows > 0 && costs.entry(0, 0) == std::floor(costs.entry(0, 0));
+}
+
+template <class Cost>
+Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
+                               const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
+                               const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
+                               ShortestPathCounters& counters);
+
+// As solve_by_shortest_paths, by `copies` of all entries.
+template <class Cost, class Dual>
+Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const ShortestPathOptions<Dual>& options,
+                    const ShortestPathResult<Dual>& result, ShortestPathCounters& counters) {
+  const DenseCosts<int> narrow{costs.num_rows, costs.num_columns, copies, costs.num_columns, 1, costs.maximize,
+                               DenseCosts<int>::infinite()};
+  const ShortestPathOptions<Count> narrow_options{static_cast<Count>(options.least_cost),
+                                                  static_cast<Count>(options.greatest_cost), false};
+  if constexpr (std::is_same_v<Dual, Count>) {
+    return solve_by_shortest_paths(narrow, narrow_options, result, counters);
+  } else {
+    const std::unique_ptr<Count[]> duals(new Count[Count{costs.num_rows} + costs.num_columns]);
+    Count *const u = duals.get(), *const v = u + costs.num_rows;
+    const Vertex size = solve_by_shortest_paths(
+        narrow, narrow_options, {u, v, result.row_match, result.col_match}, counters);
+    std::copy_n(u, costs.num_rows, result.u);
+    std::copy_n(v, costs.num_columns, result.v);
+    return size;
+  }
+}
+
+// Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
+// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, and up to 16 MB for a copy of whole numbers.
+template <class Cost>
+Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
+                               const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
+                               const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
+                               ShortestPathCounters& counters) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  if constexpr (!std::is_same_v<Cost, int>) {
+    // Scans read each entry many times, of 32 bits twice as many at once: those that fit are copied, where the copy is small.
+    // With room for an auction, which these would have in 64.
+    constexpr Count MOST_COPIED = 1 << 22;
+    const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
+    const bool has_room = options.greatest_cost - options.least_cost <= Distance<int>::MAX_RANGE / 2;
+    if (entries <= MOST_COPIED && costs.limit == costs.infinite() && is_enough<int>(options) && has_room &&
+        begins_whole(costs)) {
+      const std::unique_ptr<int[]> copies(new int[entries]);
+      if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), options, result, counters);
+    }
+  }
+  const auto solve = [&](auto maximize, auto zero) {
+    using Padded = PaddedRows<Cost, decltype(zero)>;
+    if (costs.num_columns < Padded::Scan::FEWEST_COLUMNS) {
+      return ShortestPathSolver<Cost, Padded>(costs, options, result, counters).solve();
+    }
+    using Rows = StoredRows<Cost, decltype(zero), decltype(maximize)::value>;
+    return ShortestPathSolver<Cost, Rows>(costs, options, result, counters).solve();
+  };
+  if (costs.column_stride != 1 || costs.limit < costs.infinite()) {
+    return ShortestPathSolver<Cost, CopiedRows<Cost>>(costs, options, result, counters).solve();
+  }
+  if constexpr (std::numeric_limits<Cost>::is_integer && sizeof(Cost) < sizeof(Dual)) {
+    // Where costs are small, work in as many bits as they have: twice as many fit into a vector.
+    if (is_enough<Cost>(options)) {
+      return costs.maximize ? solve(std::true_type{}, Cost{}) : solve(std::false_type{}, Cost{});
+    }
+  }
+  return costs.maximize ? solve(std::true_type{}, Dual{}) : solve(std::false_type{}, Dual{});
+}

@@ -1,0 +1,156 @@
+// sparse_auction.hpp: the auction of serial_auction.hpp for a sparse problem: where it begins, and by which epsilons it goes.
+//
+// With many ties it is not held: bids are epsilon there, and searches short.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "costs/sparse.cuh"
+#include "serial/auction.hpp"
+
+// Whether costs know all of a row from the start.
+template <class Costs, class = void>
+struct KnowsAll : std::true_type {};
+template <class Costs>
+struct KnowsAll<Costs, std::void_t<decltype(&Costs::learn)>> : std::false_type {};
+
+// As many rows as columns. The counters are those of the search.
+template <class Costs, class Counters>
+class SparseAuction {
+ public:
+  using Dual = typename Costs::Dual;
+
+  SparseAuction(const Costs& costs, Counters& counters)
+      : costs_(costs), counters_(counters), v_(costs.num_columns, FAR) {}
+
+  // False if that does not pay; then there are no duals. Costs that know a part hold as long as no v rises from 0.
+  bool hold() {
+    if constexpr (KnowsAll<Costs>::value) reduce_columns();
+    else start_from_zero();
+    measure();
+    if (rows_with_spread_ <= costs_.num_rows * SPREAD) return false;
+    const double spread = typical(spreads_), finest = std::max(std::ldexp(typical(magnitudes_), -PRECISION), least_epsilon());
+    SerialAuction<SparseAuction> auction(*this, costs_.num_rows, v_, LEFT);
+    for (int bits = FIRST; bits >= LAST; bits -= STEP) {
+      const double epsilon = std::ldexp(spread, bits);
+      if (!(epsilon > finest) || !auction.hold_rounds(epsilon, BIDS_PER_ROW)) break;
+    }
+    counters_.dual_updates += auction.num_bids();
+    return true;
+  }
+
+  // As SerialAuction asks for it.
+  Offer find_offer(Vertex row, const std::vector<double>& v) {
+    Offer offer{FAR, FAR, NONE};
+    const Count begin = costs_.begin(row), end = costs_.end(row);
+    ++counters_.rows_scanned;
+    counters_.entries_read += end - begin;
+    poll_.spend(end - begin);
+    for (Count edge = begin; edge < end; ++edge) {
+      const Vertex column = costs_.column(edge);
+      const double here = at(edge) - v[column];
+      if (here < offer.least) offer = {here, offer.least, column};
+      else if (here < offer.second) offer.second = here;
+    }
+    if constexpr (!KnowsAll<Costs>::value) {
+      // A row does not bid beyond what it knows.
+      const double bound = static_cast<double>(costs_.bound(row));
+      if (offer.least > bound) offer.column = NONE;
+      offer.second = std::min(offer.second, bound);
+    }
+    return offer;
+  }
+
+  // Rows bid in no order of memory, and a bid would wait for its entries.
+  void prefetch(Vertex row) const {
+#if defined(__GNUC__)
+    if constexpr (KnowsAll<Costs>::value) {
+      __builtin_prefetch(costs_.columns + costs_.begin(row));
+      __builtin_prefetch(costs_.entries + costs_.begin(row));
+    }
+#endif
+    (void)row;
+  }
+
+  // In an optimum they need not lie farther apart than that, and sums with farther ones could overflow. None rises above where
+  // it began: near the least cost, or at 0, wherever costs are.
+  std::vector<Dual> duals() const {
+    const double began = KnowsAll<Costs>::value ? lowest_ : 0, least = began - (highest_ - lowest_) * costs_.num_rows;
+    std::vector<Dual> v(v_.size());
+    std::transform(v_.begin(), v_.end(), v.begin(), [=](double v) {
+      return static_cast<Dual>(rounded_down(std::max(v, least), places_));
+    });
+    return v;
+  }
+
+ private:
+  static constexpr double FAR = std::numeric_limits<double>::infinity();
+  // The part of the rows that must have no tie for their best column. Of continuous costs three quarters have none once
+  // columns are reduced, for then each column has an entry without slack.
+  static constexpr double SPREAD = 0.4;
+  // Epsilon, in spreads of a row: powers of two, from 2 ** FIRST to 2 ** LAST.
+  static constexpr int FIRST = 1, LAST = -14, STEP = 3;
+  // Bits by which costs may exceed epsilon: of the 52 of a double few must be left for bids.
+  static constexpr int PRECISION = 44;
+  // Whole duals gain nothing from a smaller one.
+  static double least_epsilon() { return std::numeric_limits<Dual>::is_integer ? 0x1p-10 : 0; }
+  // One row of so many may be left at the end of an epsilon.
+  static constexpr Vertex LEFT = 10000;
+  // Bids for an epsilon, for each row. Points in the plane need up to eleven, random costs six.
+  static constexpr Count BIDS_PER_ROW = 16;
+
+  double at(Count edge) const { return static_cast<double>(costs_.at(edge)); }
+  double typical(Count exponents) const { return std::ldexp(1.0, static_cast<int>(exponents / rows_with_spread_)); }
+
+  void reduce_columns() {
+    for (Count edge = costs_.begin(0), end = costs_.end(costs_.num_rows - 1); edge < end; ++edge) {
+      if (!(at(edge) < FAR)) continue;
+      double& v = v_[costs_.column(edge)];
+      v = std::min(v, at(edge));
+      look_at(edge);
+      poll_.spend(1);
+    }
+    std::replace(v_.begin(), v_.end(), FAR, lowest_);  // of columns that no row may have
+  }
+
+  void start_from_zero() {
+    std::fill(v_.begin(), v_.end(), 0);
+    for (Vertex row = 0; row < costs_.num_rows; ++row) {
+      poll_.spend(costs_.end(row) - costs_.begin(row));
+      for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
+        if (!(at(edge) < FAR)) continue;
+        look_at(edge);
+      }
+    }
+  }
+
+  void look_at(Count edge) {
+    lowest_ = std::min(lowest_, at(edge));
+    highest_ = std::max(highest_, at(edge));
+    if (places_ <= MOST_PLACES) places_ = std::max(places_, binary_places(costs_.at(edge)));
+  }
+
+  // How much the best two of a row differ, and what numbers are added to find that, which are not all zero: geometric means, as
+  // binary exponents.
+  void measure() {
+    for (Vertex row = 0; row < costs_.num_rows; ++row) {
+      const Offer offer = find_offer(row, v_);
+      if (!(offer.least < offer.second && offer.second < FAR)) continue;
+      ++rows_with_spread_;
+      spreads_ += std::ilogb(offer.second - offer.least);
+      magnitudes_ += std::ilogb(std::abs(v_[offer.column]) + std::max(std::abs(offer.least), std::abs(offer.second)));
+    }
+  }
+
+  const Costs& costs_;
+  Counters& counters_;
+  Poll poll_;
+  std::vector<double> v_;  // [num_columns]
+  double lowest_ = FAR, highest_ = -FAR;
+  int places_ = 0;  // see rounded_down
+  Vertex rows_with_spread_ = 0;
+  Count spreads_ = 0, magnitudes_ = 0;  // sums of exponents over these rows
+};
