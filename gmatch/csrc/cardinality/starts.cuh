@@ -164,18 +164,23 @@ struct CheapMatching {
   template <class Team>
   DEVICE void fit_one_by_one(const Team& team) const {
     clear_matching(team, matching);
-    for (Vertex row = 0; row < matching.num_rows; ++row) {
-      const auto range = edges.columns_of(row);
-      const Count degree = range.end - range.begin;
-      team.spend(MOST_TRIES);
-      const auto end = range.begin + static_cast<decltype(range.begin)>(degree < MOST_TRIES ? degree : MOST_TRIES);
-      for (auto edge = range.begin; edge < end; ++edge) {
-        const Vertex column = edges.column(edge);
-        if (matching.col_match[column] != NONE) continue;
-        matching.row_match[row] = column;
-        matching.col_match[column] = row;
-        break;
-      }
+    constexpr Vertex AT_ONCE = 1024;  // rows: to count what is read row by row takes as long as to read it
+    for (Count begin = 0; begin < matching.num_rows; begin += AT_ONCE) {
+      const Count end = begin + AT_ONCE < matching.num_rows ? begin + AT_ONCE : matching.num_rows;
+      for (Vertex row = static_cast<Vertex>(begin); row < end; ++row) take_first_free(row);
+      team.spend(Count{AT_ONCE} * MOST_TRIES);
+    }
+  }
+  DEVICE void take_first_free(Vertex row) const {
+    const auto range = edges.columns_of(row);
+    const Count degree = range.end - range.begin;
+    const auto end = range.begin + static_cast<decltype(range.begin)>(degree < MOST_TRIES ? degree : MOST_TRIES);
+    for (auto edge = range.begin; edge < end; ++edge) {
+      const Vertex column = edges.column(edge);
+      if (matching.col_match[column] != NONE) continue;
+      matching.row_match[row] = column;
+      matching.col_match[column] = row;
+      return;
     }
   }
 
