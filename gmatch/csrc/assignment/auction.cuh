@@ -168,11 +168,12 @@ struct Auction {
     const int finer = spreads->num_rows > 0 ? FINER - last - typical_exponent() : 0, room = room_above(Dual{});
     cost_bits = room < finer ? room : finer;
     if (cost_bits < 0) cost_bits = 0;
-    price_bits = least_price_bits(Dual{}, -finer);
+    price_bits = least_price_bits(Dual{}, room < -1 && -finer < -1 - room ? -1 - room : -finer);
     unit = ldexp(1.0, price_bits);
     units_in_one = ldexp(1.0, -price_bits);
   }
-  // Integers are made longer where that cannot overflow; floats need not be. A price of integers is whole.
+  // Integers are made longer where that cannot overflow, and shorter where offers would, see offer_of; floats need not be. A
+  // price of integers is whole.
   DEVICE int room_above(long long) const {
     // Entries that a core gains later lie within two spreads of those it has.
     return 58 - ilogb(1 + static_cast<double>(spreads->largest) + 2 * static_cast<double>(spread));
