@@ -15,6 +15,7 @@ from conftest import host
 
 import gmatch
 from gmatch import ties
+from gmatch.assignment.programs import Solution
 from gmatch.datasets import costs as families
 
 LARGE, TINY = 1e200, 2.0**-52
@@ -209,7 +210,7 @@ def test_forbidden_pairs_among_many_ties_are_no_cause_for_warnings(device: str) 
 def settled(cost: np.ndarray, row_match: Any, u: Any, v: Any) -> list[int]:
     costs = gmatch.DenseCosts(cost)
     row_match, col_match = np.array(row_match, np.int32), np.empty(cost.shape[1], np.int32)
-    ties.settle_ties(costs, (row_match, col_match, u, v), ties.Names.of(cost.shape, False), gmatch.lap)
+    ties.settle_ties(costs, Solution(row_match, col_match, u, v, {}), ties.Names.of(cost.shape, False))
     return row_match.tolist()
 
 

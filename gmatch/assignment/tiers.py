@@ -14,7 +14,6 @@ lost in another, and prove all of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,17 +26,16 @@ from ..problems.limits import LARGE_ON_GPU
 from ..problems.sparse import SparseCosts
 from ..problems.splits import ROOM, Split, fit, never_used, split_values
 from ..result import ExactDuals, Tier
-
-Costs = DenseCosts | SparseCosts
-_Solution = tuple[Any, Any, Any, Any, dict[str, Any]]
+from .programs import Plan, Solution, add_counters, run
+from .request import Costs
 
 # A column that must be used is worth this many rests at first, and this many times more each time that one stays free.
 REWARD, MORE_REWARD = 8, 16
 
 
-def duals_hide_costs(costs: Costs, solution: _Solution) -> bool:
+def duals_hide_costs(costs: Costs, solution: Solution) -> bool:
     """Whether duals are so large that rounding hides what pairs cost; see csrc/costs/magnitudes.hpp."""
-    row_match, _, u, v, _ = solution
+    row_match, _, u, v = solution.vectors
     if costs.dual_type is np.int64:
         return False
     if costs.device == "cpu" and isinstance(costs, DenseCosts):
@@ -48,7 +46,7 @@ def duals_hide_costs(costs: Costs, solution: _Solution) -> bool:
     return _native.duals_hide_costs_of_pairs(pair_costs, to_host(u), to_host(v), costs.lowest, costs.highest)
 
 
-def split_costs(costs: Costs, solution: _Solution | None = None) -> Split | None:
+def split_costs(costs: Costs, solution: Solution | None = None) -> Split | None:
     """The costs in tiers; None where their magnitudes lie too close together, or where the solution is exact anyway."""
     values = costs.minimised()
     allowed = abs(values) != math.inf
@@ -57,13 +55,13 @@ def split_costs(costs: Costs, solution: _Solution | None = None) -> Split | None
     return split_values(values, allowed, min(costs.shape))
 
 
-def _is_exact(costs: Costs, values: Any, solution: _Solution) -> bool:
+def _is_exact(costs: Costs, values: Any, solution: Solution) -> bool:
     """Whether all costs are multiples of a number that the rounding of the duals does not reach: then none is lost."""
     xp = namespace(values)
     magnitudes = abs(values[(values != 0) & (abs(values) != math.inf)])
     if not magnitudes.size:
         return True
-    largest = max(float(abs(dual).max()) for dual in solution[2:4])
+    largest = max(float(abs(dual).max()) for dual in (solution.u, solution.v))
     mantissa, exponent = xp.frexp(magnitudes)
     whole = xp.ldexp(mantissa, 53).astype(np.int64)
     lowest_bit = xp.frexp((whole & -whole).astype(np.float64))[1] - 1
@@ -71,12 +69,11 @@ def _is_exact(costs: Costs, values: Any, solution: _Solution) -> bool:
     return 64 * 2.0**-52 * sum(costs.shape) * largest < 2.0**unit
 
 
-def solve_by_tiers(
-    costs: Costs, split: Split, run: Callable[[Costs], _Solution], settle: Callable[[Costs, _Solution], int] | None
-) -> _Solution:
+def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solution, Solution]:
     """The cheapest assignment by the least tier, then the least rest, which may be split again.
 
-    `run` solves costs, `settle` the ties among its solutions. Where forbidden pairs leave no way, rows stay free.
+    Returns the last rest as a problem, whose cheapest assignments are those of the costs; its solution, and with the
+    same pairs theirs. Where forbidden pairs leave no way, rows stay free.
     """
     values = costs.minimised()
     xp = namespace(values)
@@ -88,12 +85,12 @@ def solve_by_tiers(
     next_split: Split | None = split
     while next_split is not None:
         value, numbers, rests, _ = next_split
-        problem, found, reward = _least(costs, numbers, max(int(abs(numbers).max()), 1), allowed, must, run, False)
-        counters = _sum(counters, found[4]) if counters else found[4]
-        if counters["size"] < rows:
-            counters.pop("entries", None)
-            return *found[:2], found[2].astype(costs.dual_type), found[3].astype(costs.dual_type), counters
-        y, z = found[2], found[3] + xp.where(must, reward, 0)
+        problem, found, reward = _least(costs, numbers, max(int(abs(numbers).max()), 1), allowed, must, plan, False)
+        counters = _both(counters, found)
+        if found.size < rows:
+            u, v = (dual.astype(costs.dual_type) for dual in (found.u, found.v))
+            return problem, found, Solution(found.row_match, found.col_match, u, v, counters)
+        y, z = found.u, found.v + xp.where(must, reward, 0)
         tiers.append(Tier(value, y, z))
         allowed &= numbers == y[row_of] + z[column_of]
         must |= (z < 0) & (rows < columns)
@@ -101,8 +98,8 @@ def solve_by_tiers(
         next_split = None
         if fit(costs, most, rows):
             least = 1 if costs.dual_type is np.int64 else value / (ROOM * (rows + 1))
-            problem, found, reward = _least(costs, rests, most or least, allowed, must, run, settle is not None)
-            counters = _sum(counters, found[4])
+            problem, found, reward = _least(costs, rests, most or least, allowed, must, plan, plan.deterministic)
+            counters = _both(counters, found)
             if duals_hide_costs(problem, found) and not _is_exact(problem, problem.minimised(), found):
                 next_split = split_values(rests, allowed, rows)
         else:
@@ -112,23 +109,14 @@ def solve_by_tiers(
                     f"sums of these costs could overflow: the pairs that a cheapest assignment may use differ by up to "
                     f"{2 * most}; divide by a common factor"
                 )
-    if settle is not None:
-        counters["rows_with_choice"] = settle(problem, found)
-    counters.pop("entries", None)  # they are rests
-    row_match, col_match, u, v, _ = found
-    exact = ExactDuals(tuple(tiers), u, v + xp.where(must, reward, 0))
-    return row_match, col_match, exact.nearest_u(), exact.nearest_v(), counters | {"exact": exact}
+    exact = ExactDuals(tuple(tiers), found.u, found.v + xp.where(must, reward, 0))
+    u, v = exact.nearest_u(), exact.nearest_v()
+    return problem, found, Solution(found.row_match, found.col_match, u, v, counters, None, exact)
 
 
 def _least(
-    costs: Costs,
-    entries: Any,
-    most: int | float,
-    allowed: Any,
-    must: Any,
-    run: Callable[[Costs], _Solution],
-    strictly: bool,
-) -> tuple[Costs, _Solution, int | float]:
+    costs: Costs, entries: Any, most: int | float, allowed: Any, must: Any, plan: Plan, strictly: bool
+) -> tuple[Costs, Solution, int | float]:
     """The assignment of least entries along allowed pairs that uses all columns that must be used; and their reward.
 
     The reward, which their entries are less by, is as small as will do: it costs floats some bits. Strictly: so large
@@ -145,32 +133,31 @@ def _least(
         never = never_used(most + reward, rows) if whole else math.inf
         less = entries - xp.where(must, reward, 0).astype(entries.dtype)[column_of] if reward else entries
         problem = costs.with_entries(less, allowed, never)
-        solution = run(problem)
+        solution = run(problem, plan)
         if whole:
             _drop(problem, solution, never)
-        free = must & (solution[1] < 0)
-        if solution[4]["size"] < rows or not bool(free.any()):
+        free = must & (solution.col_match < 0)
+        if solution.size < rows or not bool(free.any()):
             return problem, solution, reward
         reward = min(max(REWARD * most, MORE_REWARD * reward), enough)
         reward = reward if whole else 2.0 ** math.ceil(math.log2(reward))
 
 
-def _drop(problem: Costs, solution: _Solution, never: int | float) -> None:
+def _drop(problem: Costs, solution: Solution, never: int | float) -> None:
     """Frees pairs that stand for "not": there is no way."""
-    row_match, col_match, _, _, counters = solution
     if isinstance(problem, SparseCosts):
         return
+    row_match = solution.row_match
     rows = (row_match >= 0).nonzero()[0]
     wrong = rows[problem.array[rows, row_match[rows]] == never]
-    col_match[row_match[wrong]] = -1
+    solution.col_match[row_match[wrong]] = -1
     row_match[wrong] = -1
-    counters["size"] -= len(wrong)
+    solution.counters["size"] -= len(wrong)
 
 
-def _sum(counters: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """What two runs counted together; the size is that of the second."""
-    added = {
-        name: value + more.get(name, type(value)()) for name, value in counters.items() if isinstance(value, int | list)
-    }
-    threads = max(counters["threads"], more["threads"])
-    return counters | added | {"threads": threads, "size": more["size"], "start_size": more["start_size"]}
+def _both(counters: dict[str, Any], found: Solution) -> dict[str, Any]:
+    """What all runs counted together; the sizes are those of the last."""
+    if not counters:
+        return found.counters
+    last = {name: found.counters[name] for name in ("size", "start_size")}
+    return add_counters(counters, found.counters) | last

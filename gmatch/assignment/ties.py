@@ -3,13 +3,13 @@
 The pairs that a cheapest assignment may use are those that optimal duals make tight, and every way to match all rows
 along these is a cheapest assignment. So the others differ from the one that was found along alternating cycles of tight
 pairs: where there is none, there is no other. Else every pair gets a mark, a pseudo-random number that depends on its
-row and column alone, and `lap` finds the assignment whose marks have the least sum; should there be several, another
-mark of each pair decides among them, and so on. That one is left soon is the isolating lemma of Mulmuley, Vazirani and
-Vazirani, "Matching is as easy as matrix inversion", Combinatorica 7 (1987).
+row and column alone, and `cheapest` finds the assignment whose marks have the least sum; should there be several,
+another mark of each pair decides among them, and so on. That one is left soon is the isolating lemma of Mulmuley,
+Vazirani and Vazirani, "Matching is as easy as matrix inversion", Combinatorica 7 (1987).
 
 Floats have rounded duals, but their roundings bound the exact slack of all pairs that an exactly cheapest assignment
-may use. Those are few. Their exact slacks are made integers, and `lap` finds the exact optimum, some tens of bits at a
-time, before marks are looked at.
+may use. Those are few. Their exact slacks are made integers, and `cheapest` finds the exact optimum, some tens of bits
+at a time, before marks are looked at.
 
 Where columns may stay free, a path between two of them that may change places is a cycle through one more vertex.
 """
@@ -17,7 +17,7 @@ Where columns may stay free, a path between two of them that may change places i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -30,10 +30,11 @@ from ..arrays import mover_to, namespace, row_of_each_entry, to_host
 from ..errors import InvalidInput
 from ..problems.dense import DenseCosts
 from ..problems.limits import SPREADS
+from .programs import cheapest
 
 if TYPE_CHECKING:
     from ..problems.sparse import SparseCosts
-    from ..result import Assignment
+    from .programs import Solution
 
 MARK_BITS = 20
 # More pairs than these, and than this share of a matrix, are marked where they lie in it, not listed.
@@ -109,17 +110,15 @@ class _Choice:
         return bool(on_cycle.any())
 
 
-def settle_ties(
-    costs: DenseCosts | SparseCosts, solution: Any, names: Names, solve: Callable[[Any], Assignment]
-) -> int:
-    """Makes an optimal solution (row_match, col_match, u, v, ...) the one that the rule names.
+def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Names) -> int:
+    """Makes an optimal solution the one that the rule names, its duals stay. How many rows had a choice.
 
-    `solve` is `lap`. Returns how many rows had a choice; all, where too many pairs are tight to tell.
+    That is all rows, where too many pairs are tight to tell.
     """
-    row_match, col_match, u, v = solution[:4]
+    row_match, col_match, u, v = solution.vectors
     choice, first_turn = _tight_pairs(costs, row_match, u, v, _most_to_list(costs)), 0
     if choice is None and isinstance(costs, DenseCosts) and (marked := _marked(costs, row_match, u, v, names)):
-        found, first_turn = solve(marked), 1
+        found, first_turn = cheapest(marked), 1
         choice = _tight_pairs(marked, found.row_match, found.u, found.v, math.inf)
     choice = choice or _tight_pairs(costs, row_match, u, v, math.inf)
     assert choice is not None, "without a bound all are listed"
@@ -127,8 +126,8 @@ def settle_ties(
     if choice.drop_what_is_sure():
         with_choice = with_choice or len(np.unique(choice.rows))
         if not choice.exact:
-            _find_exact_optimum(choice, u, v, solve)
-        _decide_by_marks(choice, names, first_turn, solve)
+            _find_exact_optimum(choice, u, v)
+        _decide_by_marks(choice, names, first_turn)
     chosen = mover_to(costs.device)(choice.row_match.astype(np.int32))
     col_match.fill(-1)
     row_match[:] = chosen
@@ -277,7 +276,7 @@ def _marked(costs: DenseCosts, row_match: Any, u: Any, v: Any, names: Names) -> 
     return DenseCosts(array) if proven else None
 
 
-def _find_exact_optimum(choice: _Choice, u: Any, v: Any, solve: Callable[[Any], Assignment]) -> None:
+def _find_exact_optimum(choice: _Choice, u: Any, v: Any) -> None:
     """Leaves the pairs that exactly cheapest assignments may use.
 
     An optimum for the highest bits of the slacks leaves slacks that are small but for their lowest bits, and bounds
@@ -295,7 +294,7 @@ def _find_exact_optimum(choice: _Choice, u: Any, v: Any, solve: Callable[[Any], 
         before, shift = shift, max(0, largest.bit_length() - room)
         if before is not None and shift >= before:
             raise InvalidInput(_too_many(len(np.unique(choice.rows))))
-        row_duals, column_duals, width = _improve(choice, choice.costs >> shift, leave_costs >> shift, solve)
+        row_duals, column_duals, width = _improve(choice, choice.costs >> shift, leave_costs >> shift)
         choice.costs -= (row_duals[choice.rows] + column_duals[choice.columns]) << shift
         leave_costs -= column_duals << shift
         bound = width * ((1 << shift) - 1)
@@ -303,7 +302,7 @@ def _find_exact_optimum(choice: _Choice, u: Any, v: Any, solve: Callable[[Any], 
         choice.keep(choice.costs <= bound)
 
 
-def _decide_by_marks(choice: _Choice, names: Names, first_turn: int, solve: Callable[[Any], Assignment]) -> None:
+def _decide_by_marks(choice: _Choice, names: Names, first_turn: int) -> None:
     """Finds the assignment that the rule names; all that are left cost the same."""
     for turn in count(first_turn):
         if not choice.drop_what_is_sure():
@@ -311,7 +310,7 @@ def _decide_by_marks(choice: _Choice, names: Names, first_turn: int, solve: Call
         _room(choice)
         marks = names.marks(choice.rows, choice.columns, turn)
         nothing = np.zeros(len(choice.may_leave), np.int64)
-        row_duals, column_duals, _ = _improve(choice, marks, nothing, solve)
+        row_duals, column_duals, _ = _improve(choice, marks, nothing)
         choice.may_leave &= column_duals == 0
         choice.keep(marks == row_duals[choice.rows] + column_duals[choice.columns])
 
@@ -332,9 +331,7 @@ def _too_many(rows: int) -> str:
     )
 
 
-def _improve(
-    choice: _Choice, weights: Any, leave_costs: Any, solve: Callable[[Any], Assignment]
-) -> tuple[Any, Any, int]:
+def _improve(choice: _Choice, weights: Any, leave_costs: Any) -> tuple[Any, Any, int]:
     """Makes the assignment the one of least weight, with `leave_costs` for columns that stay free.
 
     Returns the duals of rows and of columns, by number, so that no weight is below their sum, nor a leave cost below
@@ -350,7 +347,7 @@ def _improve(
         most = int(max(abs(weights).max(), abs(rewards).max()))
         rewards[~may_leave] = 2 * (most + 1) * (len(row_ids) + 1)
     shape = len(row_ids), len(column_ids)
-    found = solve(scipy.sparse.csr_array((weights - rewards[columns], (rows, columns)), shape=shape))
+    found = cheapest(scipy.sparse.csr_array((weights - rewards[columns], (rows, columns)), shape=shape))
     choice.row_match[row_ids] = column_ids[found.row_match]
     row_duals, column_duals = np.zeros(len(choice.row_match), object), np.zeros(len(choice.may_leave), object)
     row_duals[row_ids] = found.u.astype(object)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _native
 from ..arrays import Device, as_dense_array, device_of, mover_to, namespace, to_host, truth_of
-from ..backends import backend_for
 from ..backends.layouts import BATCH_PROBLEM
 from ..errors import InvalidInput
-from ..result import STEPS, Assignment, AssignmentBatch, Status
 from ..types import may_round, readable
 from .dense import DenseCosts
 from .limits import (
-    LARGE_ON_GPU,
     MAX_VERTICES,
     limit_of,
     number_of,
@@ -27,12 +22,7 @@ from .limits import (
 )
 
 if TYPE_CHECKING:
-    from ..methods import AssignmentMethod
-
-
-# What a backend's `assign_batch` returns: row_match, col_match, u, v and pair_costs, with a row for each problem,
-# padded with -1 and 0; and counters, with a host array for each name.
-_Solution = tuple[Any, Any, Any, Any, Any, dict[str, Any]]
+    pass
 
 
 class CostBatch:
@@ -290,133 +280,6 @@ def is_batch(cost: Any) -> bool:
     if isinstance(cost, list | tuple):
         return bool(cost) and (_dimensions(cost[0]) == 2 or _is_nested_list(cost))
     return isinstance(cost, CostBatch) or _dimensions(cost) == 3
-
-
-def solve_batch(
-    batch: CostBatch,
-    device: Device,
-    method: AssignmentMethod,
-    start: Any,
-    threads: int | None,
-    solve_alone: Callable[[int], Assignment],
-    settle: Callable[[DenseCosts, Any], int] | None,
-) -> AssignmentBatch:
-    """Runs the method where the backend is; what it finds for forbidden pairs and limits is made results.
-
-    `solve_alone(number)` answers for a problem without an assignment, by an exception or with one that is partial.
-    `settle(costs, found)` settles the ties of a problem; None if they may be left as they are.
-    """
-    there = batch.on(device)
-    backend = backend_for(None, device)
-    solution: _Solution = _unsolved(there) if batch.overflows else backend.assign_batch(there, method, start, threads)
-    counters = solution[5]
-    alone = (counters["size"] < batch.pairs) | _duals_hide_costs(batch, solution)
-    if settle is not None and not batch.overflows:
-        counters["rows_with_choice"] = _settle_ties(batch, device, solution, settle)
-    limited = _drop_dear_pairs(there, solution) if batch.limit is not None else np.zeros(len(batch), np.bool_)
-    arrays = list(solution[:5])
-    back = mover_to(batch.device)
-    if device != batch.device:
-        arrays = [back(array) for array in arrays]
-    del counters["size"]
-    apart = {int(number): solve_alone(int(number)) for number in alone.nonzero()[0]}
-    for number, assignment in apart.items():
-        parts = (assignment.row_match, assignment.col_match, assignment.u, assignment.v)
-        for array, part in zip(arrays, parts, strict=False):
-            array[number, : len(part)] = part
-        arrays[4][number] = 0
-        arrays[4][number, assignment.row_ind] = assignment.pair_costs
-    status = [Status.OPTIMAL] * len(batch)
-    for number in limited.nonzero()[0].tolist():
-        status[number] = Status.LIMITED
-    for number, assignment in apart.items():
-        status[number] = assignment.status
-    seconds = {step: counters.pop(f"{step}_ns") / 1e9 for step in STEPS}
-    stats = {"method": method.name, "initial": start.label, "backend": device, "seconds": seconds, **counters}
-    if batch.places is not None:
-        arrays = _in_place(batch, arrays)
-    row_match, col_match, u, v, pair_costs = arrays
-    return AssignmentBatch(
-        row_match, col_match, u, v, pair_costs.astype(batch.dtype, copy=False), tuple(status), batch.shapes,
-        batch.places, {number: one.cover for number, one in apart.items() if one.cover is not None}, batch.maximize,
-        batch.cost_limit, stats, {number: one.exact for number, one in apart.items() if one.exact is not None},
-        batch.forbid_nan,
-    )  # fmt: skip
-
-
-def _unsolved(batch: CostBatch) -> _Solution:
-    """The solution of a batch whose problems are solved one by one, before they are."""
-    xp = namespace(batch.array)
-    problems, rows, columns = batch.shape
-    mates = (xp.full((problems, length), -1, np.int32) for length in (rows, columns))
-    duals = (xp.zeros((problems, length), batch.dual_type) for length in (rows, columns))
-    names = ("size", "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")
-    counters = {name: np.zeros(problems, np.int64) for name in (*names, *(f"{step}_ns" for step in STEPS))}
-    pair_costs = xp.zeros((problems, rows), batch.array.dtype)
-    return *mates, *duals, pair_costs, counters | {"team": "none", "threads": 0}
-
-
-def _duals_hide_costs(batch: CostBatch, solution: _Solution) -> Any:
-    """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/costs/magnitudes.hpp."""
-    hide = np.zeros(len(batch), np.bool_)
-    is_small = batch.device == "gpu" and max(-batch.lowest, batch.highest) < LARGE_ON_GPU
-    if batch.dual_type is np.float64 and not is_small:
-        row_match, _, u, v, pair_costs = map(to_host, solution[:5])
-        pair_costs = pair_costs.astype(np.float64, copy=False)
-        _native.duals_hide_costs_of_batch(row_match, u, v, pair_costs, batch.lowest, batch.highest, hide)
-    return hide
-
-
-def _settle_ties(
-    batch: CostBatch, device: Device, solution: _Solution, settle: Callable[[DenseCosts, Any], int]
-) -> Any:
-    """Makes each complete assignment the one that a rule names; how many of its rows had a choice, on the host."""
-    had_choice = np.zeros(len(batch), np.int64)
-    complete = solution[5]["size"] == batch.pairs
-    for number in complete.nonzero()[0].tolist():
-        costs = batch.costs_of(number).on(device)
-        rows, columns = costs.shape
-        row_match, col_match, u, v, pair_costs = (
-            array[number, :length]
-            for array, length in zip(solution[:5], (rows, columns, rows, columns, rows), strict=True)
-        )
-        if rows and columns:
-            found = (col_match, row_match, v, u) if costs.transposed else (row_match, col_match, u, v)
-            had_choice[number] = settle(costs, found)
-        matched = (row_match >= 0).nonzero()[0]
-        pair_costs.fill(0)
-        pair_costs[matched] = costs.matrix[matched, row_match[matched]]
-    return had_choice
-
-
-def _drop_dear_pairs(batch: CostBatch, solution: _Solution) -> Any:
-    """Frees the pairs dearer than the limit; which problems had some, on the host. See `assignment`."""
-    row_match, col_match, _, _, pair_costs, _ = solution
-    prices = pair_costs.astype(batch.dual_type)
-    dear = (row_match >= 0) & ((-prices if batch.maximize else prices) > batch.limit)
-    numbers, rows = dear.nonzero()
-    col_match[numbers, row_match[numbers, rows]] = -1
-    row_match[numbers, rows] = -1
-    pair_costs[numbers, rows] = 0
-    return to_host(dear.any(axis=1))
-
-
-def _in_place(batch: CostBatch, arrays: list[Any]) -> list[Any]:
-    """Results for the matrices as given, from those for the rows and columns that a mask left."""
-    problems, rows, columns = batch.shape
-    xp = namespace(arrays[0])
-    moved = [
-        xp.full((problems, length), fill, array.dtype)
-        for array, length, fill in zip(arrays, (rows, columns, rows, columns, rows), (-1, -1, 0, 0, 0), strict=True)
-    ]
-    for number, places in enumerate(batch.places or []):
-        i, j = (xp.asarray(place) for place in places)
-        for source, target, here, there in ((arrays[0], moved[0], i, j), (arrays[1], moved[1], j, i)):
-            mates = source[number, : len(here)]
-            target[number, here] = xp.where(mates >= 0, there[xp.maximum(mates, 0)], -1) if len(there) else -1
-        for source, target, here in zip(arrays[2:], moved[2:], (i, j, i), strict=True):
-            target[number, here] = source[number, : len(here)]
-    return moved
 
 
 def _checked_sizes(sizes: Any, shape: tuple[int, int, int]) -> Any:

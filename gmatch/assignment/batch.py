@@ -1,0 +1,170 @@
+"""Many independent problems at once: what a batch of them finds, and the results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from ..arrays import mover_to, namespace, to_host
+from ..errors import Infeasible, InvalidInput
+from ..problems.batch import CostBatch
+from ..problems.limits import LARGE_ON_GPU
+from ..result import STEPS, Assignment, AssignmentBatch, Status
+from .programs import Plan, Solution
+from .request import STARTS, Start, kind_of_start
+from .solve import solve
+from .ties import Names, settle_ties
+
+# What a backend's `assign_batch` returns: row_match, col_match, u, v and pair_costs, with a row for each problem,
+# padded with -1 and 0; and counters, with a host array for each name.
+_Solution = tuple[Any, Any, Any, Any, Any, dict[str, Any]]
+
+
+def start_of_batch(initial: Any, duals: Any, plan: Plan) -> Start:
+    """The start of all problems."""
+    if duals is not None or not isinstance(initial, str) or initial not in STARTS:
+        raise InvalidInput(
+            f"a batch starts from {', '.join(map(repr, STARTS))}, not from given assignments or duals; solve the "
+            "problems one by one to give them"
+        )
+    return Start(kind_of_start(initial, plan.method, None))
+
+
+def solve_batch(batch: CostBatch, plan: Plan, start: Start, partial: bool) -> AssignmentBatch:
+    """The results of all problems, by one program; those that have no assignment, or lose costs by rounding, apart."""
+    there = batch.on(plan.backend.NAME)
+    solution: _Solution
+    if batch.overflows:
+        solution = _unsolved(there)
+    else:
+        solution = plan.backend.assign_batch(there, plan.method, start.kind, plan.threads)
+    counters = solution[5]
+    alone = (counters["size"] < batch.pairs) | _duals_hide_costs(batch, solution)
+    if plan.deterministic and not batch.overflows:
+        counters["rows_with_choice"] = _settle_ties(there, solution)
+    limited = _drop_dear_pairs(there, solution) if batch.limit is not None else np.zeros(len(batch), np.bool_)
+    arrays = list(solution[:5])
+    if there is not batch:
+        arrays = list(map(mover_to(batch.device), arrays))
+    apart = {int(number): _solve_alone(batch, int(number), plan, partial) for number in alone.nonzero()[0]}
+    for number, assignment in apart.items():
+        parts = (assignment.row_match, assignment.col_match, assignment.u, assignment.v)
+        for array, part in zip(arrays, parts, strict=False):
+            array[number, : len(part)] = part
+        arrays[4][number] = 0
+        arrays[4][number, assignment.row_ind] = assignment.pair_costs
+    if batch.places is not None:
+        arrays = _in_place(batch, arrays)
+    return _result(batch, plan, start, arrays, _statuses(limited, apart), apart, counters)
+
+
+def _solve_alone(batch: CostBatch, number: int, plan: Plan, partial: bool) -> Assignment:
+    costs = batch.costs_of(number)
+    try:
+        return solve(costs, plan._replace(threads=None), Start(kind_of_start("auto", plan.method, costs)), partial)
+    except Infeasible as error:
+        raise Infeasible(f"problem {number}: {error}", error.rows, error.columns) from None
+
+
+def _statuses(limited: Any, apart: dict[int, Assignment]) -> tuple[Status, ...]:
+    statuses = [Status.LIMITED if is_limited else Status.OPTIMAL for is_limited in limited.tolist()]
+    for number, assignment in apart.items():
+        statuses[number] = assignment.status
+    return tuple(statuses)
+
+
+def _result(
+    batch: CostBatch,
+    plan: Plan,
+    start: Start,
+    arrays: list[Any],
+    statuses: tuple[Status, ...],
+    apart: dict[int, Assignment],
+    counters: dict[str, Any],
+) -> AssignmentBatch:
+    del counters["size"]
+    seconds = {step: counters.pop(f"{step}_ns") / 1e9 for step in STEPS}
+    stats = {"method": plan.method.name, "initial": start.kind.label, "backend": plan.backend.NAME, "seconds": seconds}
+    row_match, col_match, u, v, pair_costs = arrays
+    return AssignmentBatch(
+        row_match, col_match, u, v, pair_costs.astype(batch.dtype, copy=False), statuses, batch.shapes, batch.places,
+        {number: one.cover for number, one in apart.items() if one.cover is not None}, batch.maximize,
+        batch.cost_limit, stats | counters,
+        {number: one.exact for number, one in apart.items() if one.exact is not None}, batch.forbid_nan,
+    )  # fmt: skip
+
+
+def _unsolved(batch: CostBatch) -> _Solution:
+    """The solution of a batch whose problems are solved one by one, before they are."""
+    xp = namespace(batch.array)
+    problems, rows, columns = batch.shape
+    mates = (xp.full((problems, length), -1, np.int32) for length in (rows, columns))
+    duals = (xp.zeros((problems, length), batch.dual_type) for length in (rows, columns))
+    names = ("size", "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")
+    counters = {name: np.zeros(problems, np.int64) for name in (*names, *(f"{step}_ns" for step in STEPS))}
+    pair_costs = xp.zeros((problems, rows), batch.array.dtype)
+    return *mates, *duals, pair_costs, counters | {"team": "none", "threads": 0}
+
+
+def _duals_hide_costs(batch: CostBatch, solution: _Solution) -> Any:
+    """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/costs/magnitudes.hpp."""
+    hide = np.zeros(len(batch), np.bool_)
+    is_small = batch.device == "gpu" and max(-batch.lowest, batch.highest) < LARGE_ON_GPU
+    if batch.dual_type is np.float64 and not is_small:
+        row_match, _, u, v, pair_costs = map(to_host, solution[:5])
+        pair_costs = pair_costs.astype(np.float64, copy=False)
+        _native.duals_hide_costs_of_batch(row_match, u, v, pair_costs, batch.lowest, batch.highest, hide)
+    return hide
+
+
+def _settle_ties(batch: CostBatch, solution: _Solution) -> Any:
+    """Makes each complete assignment the one that a rule names; how many of its rows had a choice, on the host."""
+    had_choice = np.zeros(len(batch), np.int64)
+    complete = solution[5]["size"] == batch.pairs
+    for number in complete.nonzero()[0].tolist():
+        costs = batch.costs_of(number)
+        rows, columns = costs.shape
+        row_match, col_match, u, v, pair_costs = (
+            array[number, :length]
+            for array, length in zip(solution[:5], (rows, columns, rows, columns, rows), strict=True)
+        )
+        if rows and columns:
+            found = Solution(row_match, col_match, u, v, {})
+            names = Names.of(costs.shape, costs.transposed)
+            had_choice[number] = settle_ties(costs, found.turned() if costs.transposed else found, names)
+        matched = (row_match >= 0).nonzero()[0]
+        pair_costs.fill(0)
+        pair_costs[matched] = costs.matrix[matched, row_match[matched]]
+    return had_choice
+
+
+def _drop_dear_pairs(batch: CostBatch, solution: _Solution) -> Any:
+    """Frees the pairs dearer than the limit; which problems had some, on the host. See `limit.drop_dear_pairs`."""
+    row_match, col_match, _, _, pair_costs, _ = solution
+    prices = pair_costs.astype(batch.dual_type)
+    dear = (row_match >= 0) & ((-prices if batch.maximize else prices) > batch.limit)
+    numbers, rows = dear.nonzero()
+    col_match[numbers, row_match[numbers, rows]] = -1
+    row_match[numbers, rows] = -1
+    pair_costs[numbers, rows] = 0
+    return to_host(dear.any(axis=1))
+
+
+def _in_place(batch: CostBatch, arrays: list[Any]) -> list[Any]:
+    """Results for the matrices as given, from those for the rows and columns that a mask left."""
+    problems, rows, columns = batch.shape
+    xp = namespace(arrays[0])
+    moved = [
+        xp.full((problems, length), fill, array.dtype)
+        for array, length, fill in zip(arrays, (rows, columns, rows, columns, rows), (-1, -1, 0, 0, 0), strict=True)
+    ]
+    for number, places in enumerate(batch.places or []):
+        i, j = (xp.asarray(place) for place in places)
+        for source, target, here, there in ((arrays[0], moved[0], i, j), (arrays[1], moved[1], j, i)):
+            mates = source[number, : len(here)]
+            target[number, here] = xp.where(mates >= 0, there[xp.maximum(mates, 0)], -1) if len(there) else -1
+        for source, target, here in zip(arrays[2:], moved[2:], (i, j, i), strict=True):
+            target[number, here] = source[number, : len(here)]
+    return moved

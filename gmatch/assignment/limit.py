@@ -1,0 +1,54 @@
+"""A limit on costs: pairs above it are left out, for half of it for each vertex that stays free."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..problems.dense import DenseCosts
+from ..problems.sparse import SparseCosts
+from ..result import Status
+from .optimum import optimum
+from .programs import Plan, Solution
+from .request import Start
+from .ties import Names
+
+
+def optimum_with_ways_out(costs: SparseCosts, plan: Plan, start: Start, names: Names | None) -> Solution:
+    """The solution of sparse costs with a limit: of a problem in which every row may also take a way out at its price.
+
+    As in `drop_dear_pairs` the prices differ by a constant. A way out that is taken has a dual of its own, which may
+    be below 0; u of its row is lowered to the limit instead, so that u + v is not above it for any pair.
+    """
+    rows, columns = sorted(costs.shape)
+    kind, row_match, v = start
+    if v is not None:
+        longer = np.zeros_like(v, shape=columns + rows)
+        longer[:columns] = v
+        v = longer
+    problem = costs.with_ways_out()
+    row_match = row_match if row_match is None else problem.stored_pairs(row_match)
+    found = optimum(problem, plan, Start(kind, row_match, v), names)
+    out = found.row_match >= columns
+    found.row_match[out] = -1
+    status = Status.LIMITED if bool(out.any()) else Status.OPTIMAL
+    # Exact duals are left out: those of ways out, which are none of the result, are part of that proof.
+    return Solution(
+        found.row_match, found.col_match[:columns], found.u.clip(None, costs.limit), found.v[:columns], found.counters,
+        found.entries if status is Status.OPTIMAL else None, None, status,
+    )  # fmt: skip
+
+
+def drop_dear_pairs(costs: DenseCosts, solution: Solution) -> bool:
+    """Frees the pairs dearer than the limit; whether there were any.
+
+    Why that is right: of k pairs of n rows and m >= n columns, with n + m - 2 k vertices free at half the limit L, the
+    price is sum(c) + L (n - k) + L (m - n) / 2. But for its last term, a constant, that is the cost of any assignment
+    that completes the pairs where costs are cut off at L, and no other costs less.
+    """
+    row_match, col_match = solution.row_match, solution.col_match
+    rows = (row_match >= 0).nonzero()[0]
+    entries = costs.array[rows, row_match].astype(costs.dual_type)
+    dear = rows[-entries > costs.limit] if costs.maximize else rows[entries > costs.limit]
+    col_match[row_match[dear]] = -1
+    row_match[dear] = -1
+    return len(dear) > 0

@@ -1,0 +1,113 @@
+"""One program of a backend, run on costs: what the other files of this folder reduce a problem to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import mover_to
+from ..backends import backend_for
+from ..methods import Core, Tree, assignment_method_of
+from ..problems.costs import costs_of
+from ..problems.dense import DenseCosts
+from ..problems.sparse import SparseCosts
+from ..result import STEPS, ExactDuals, Status
+from ..small import small_first
+from .request import AssignmentStart, Costs, Start, kind_of_start
+
+if TYPE_CHECKING:
+    from ..methods import AssignmentMethod
+
+FROM_MINIMA = Start(AssignmentStart.REDUCE)
+
+
+class Plan(NamedTuple):
+    """How a problem is solved: the same for all problems that it is reduced to."""
+
+    backend: Any
+    method: AssignmentMethod
+    threads: int | None
+    deterministic: bool  # whether ties are decided by the rule
+
+
+@dataclass
+class Solution:
+    """What is found, for costs as the programs read them: with at most as many rows as columns."""
+
+    row_match: Any
+    col_match: Any
+    u: Any
+    v: Any
+    counters: dict[str, Any]
+    entries: Any = None  # of each pair, in the order of the rows, as stored; None if they are not known
+    exact: ExactDuals | None = None  # if u and v are roundings of these
+    status: Status = Status.OPTIMAL
+    cover: tuple[Any, Any] | None = None  # of the allowed pairs, if they leave no assignment
+
+    @property
+    def size(self) -> int:
+        """How many pairs there are."""
+        size: int = self.counters["size"]
+        return size
+
+    @property
+    def vectors(self) -> tuple[Any, Any, Any, Any]:
+        return self.row_match, self.col_match, self.u, self.v
+
+    def turned(self) -> Solution:
+        """The same with rows for columns."""
+        return Solution(
+            self.col_match, self.row_match, self.v, self.u, self.counters, None, self.exact and self.exact.turned(),
+            self.status, self.cover and self.cover[::-1],
+        )  # fmt: skip
+
+    def moved(self, mover: Callable[[Any], Any]) -> Solution:
+        """The same on another device."""
+        row_match, col_match, u, v = map(mover, self.vectors)
+        exact = self.exact and self.exact.moved(mover)
+        cover = self.cover and (mover(self.cover[0]), mover(self.cover[1]))
+        return Solution(row_match, col_match, u, v, self.counters, None, exact, self.status, cover)
+
+
+def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
+    """What the method finds; for dense costs that lie too far apart for a core, `Tree`."""
+    backend, method, threads, _ = plan
+    if isinstance(method, Core) and isinstance(costs, DenseCosts) and not costs.fits_core():
+        method = Tree()
+    assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
+    row_match, col_match, u, v, counters = assign(costs, method, *start, threads)
+    return Solution(row_match, col_match, u, v, counters, counters.pop("entries", None))
+
+
+@small_first
+def cheapest(cost: Any) -> Any:
+    """An assignment of least cost, by ``"auto"``: its `row_match`, `u` and `v`, for whole costs that leave a way."""
+    costs = costs_of(cost)
+    backend = backend_for(None, costs.device)
+    method, _ = assignment_method_of("auto", backend.NAME, costs if isinstance(costs, DenseCosts) else None)
+    solution = run(costs, Plan(backend, method, None, False), Start(kind_of_start("auto", method, costs)))
+    return solution.turned() if costs.transposed else solution
+
+
+def add_counters(counters: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """What two runs counted together."""
+    added = {
+        name: value + more.get(name, type(value)()) for name, value in counters.items() if isinstance(value, int | list)
+    }
+    return counters | added | {"threads": max(counters["threads"], more["threads"])}
+
+
+def nothing(costs: Costs) -> Solution:
+    """The solution of a problem without pairs."""
+    rows, columns = sorted(costs.shape)
+    to_device = mover_to(costs.device)
+    row_match, col_match = (to_device(np.full(length, -1, np.int32)) for length in (rows, columns))
+    u, v = (to_device(np.zeros(length, costs.dual_type)) for length in (rows, columns))
+    counts = ("size", "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")
+    times = tuple(f"{step}_ns" for step in STEPS)
+    lists: dict[str, Any] = {"levels_per_phase": [], "augmentations_per_phase": []}
+    counters = dict.fromkeys(counts + times, 0) | lists | {"team": "none", "threads": 0}
+    return Solution(row_match, col_match, u, v, counters)
