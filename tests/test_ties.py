@@ -210,7 +210,7 @@ def test_forbidden_pairs_among_many_ties_are_no_cause_for_warnings(device: str) 
 def settled(cost: np.ndarray, row_match: Any, u: Any, v: Any) -> list[int]:
     costs = gmatch.DenseCosts(cost)
     row_match, col_match = np.array(row_match, np.int32), np.empty(cost.shape[1], np.int32)
-    ties.settle_ties(costs, Solution(row_match, col_match, u, v, {}), ties.Names.of(cost.shape, False))
+    ties.settle_ties(costs, Solution(len(row_match), row_match, col_match, u, v, {}), ties.Names.of(cost.shape, False))
     return row_match.tolist()
 
 

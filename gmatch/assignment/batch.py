@@ -131,7 +131,7 @@ def _settle_ties(batch: CostBatch, solution: _Solution) -> Any:
             for array, length in zip(solution[:5], (rows, columns, rows, columns, rows), strict=True)
         )
         if rows and columns:
-            found = Solution(row_match, col_match, u, v, {})
+            found = Solution(len(row_match), row_match, col_match, u, v, {})
             names = Names.of(costs.shape, costs.transposed)
             had_choice[number] = settle_ties(costs, found.turned() if costs.transposed else found, names)
         matched = (row_match >= 0).nonzero()[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..problems.dense import DenseCosts
@@ -30,11 +32,12 @@ def optimum_with_ways_out(costs: SparseCosts, plan: Plan, start: Start, names: N
     found = optimum(problem, plan, Start(kind, row_match, v), names)
     out = found.row_match >= columns
     found.row_match[out] = -1
-    status = Status.LIMITED if bool(out.any()) else Status.OPTIMAL
+    num_out = int(out.sum())
+    status = Status.LIMITED if num_out else Status.OPTIMAL
     # Exact duals are left out: those of ways out, which are none of the result, are part of that proof.
-    return Solution(
-        found.row_match, found.col_match[:columns], found.u.clip(None, costs.limit), found.v[:columns], found.counters,
-        found.entries if status is Status.OPTIMAL else None, None, status,
+    return replace(
+        found, size=found.size - num_out, col_match=found.col_match[:columns], u=found.u.clip(None, costs.limit),
+        v=found.v[:columns], entries=None if num_out else found.entries, exact=None, status=status,
     )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def cheapest_of_largest(costs: Costs, plan: Plan, solution: Solution, names: Nam
     matched. So it consists of an assignment between the cover's rows and the other columns, and one between the other
     rows and the cover's columns, of all vertices of the cover; and any two such make a largest matching.
     """
-    row_match, col_match, u, v = solution.vectors
+    row_match, col_match, u, v = solution.row_match, solution.col_match, solution.u, solution.v
     assert solution.cover is not None, "the allowed pairs have one"
     cover_rows, cover_columns = solution.cover
     for array, value in ((row_match, -1), (col_match, -1), (u, 0), (v, 0)):
@@ -64,7 +64,16 @@ def cheapest_of_largest(costs: Costs, plan: Plan, solution: Solution, names: Nam
         counters = add_counters(counters, found.counters)
     in_parts = bool(exact.tiers) or costs.overflows
     return Solution(
-        row_match, col_match, u, v, counters, None, exact if in_parts else None, Status.PARTIAL, solution.cover
+        solution.size,
+        row_match,
+        col_match,
+        u,
+        v,
+        counters,
+        None,
+        exact if in_parts else None,
+        Status.PARTIAL,
+        solution.cover,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,6 +37,7 @@ class Plan(NamedTuple):
 class Solution:
     """What is found, for costs as the programs read them: with at most as many rows as columns."""
 
+    size: int  # how many pairs there are
     row_match: Any
     col_match: Any
     u: Any
@@ -47,29 +48,19 @@ class Solution:
     status: Status = Status.OPTIMAL
     cover: tuple[Any, Any] | None = None  # of the allowed pairs, if they leave no assignment
 
-    @property
-    def size(self) -> int:
-        """How many pairs there are."""
-        size: int = self.counters["size"]
-        return size
-
-    @property
-    def vectors(self) -> tuple[Any, Any, Any, Any]:
-        return self.row_match, self.col_match, self.u, self.v
-
     def turned(self) -> Solution:
         """The same with rows for columns."""
-        return Solution(
-            self.col_match, self.row_match, self.v, self.u, self.counters, None, self.exact and self.exact.turned(),
-            self.status, self.cover and self.cover[::-1],
+        return replace(
+            self, row_match=self.col_match, col_match=self.row_match, u=self.v, v=self.u, entries=None,
+            exact=self.exact and self.exact.turned(), cover=self.cover and self.cover[::-1],
         )  # fmt: skip
 
     def moved(self, mover: Callable[[Any], Any]) -> Solution:
         """The same on another device."""
-        row_match, col_match, u, v = map(mover, self.vectors)
+        vectors = {name: mover(getattr(self, name)) for name in ("row_match", "col_match", "u", "v")}
         exact = self.exact and self.exact.moved(mover)
         cover = self.cover and (mover(self.cover[0]), mover(self.cover[1]))
-        return Solution(row_match, col_match, u, v, self.counters, None, exact, self.status, cover)
+        return replace(self, **vectors, entries=None, exact=exact, cover=cover)
 
 
 def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
@@ -79,7 +70,7 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
         method = Tree()
     assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
     row_match, col_match, u, v, counters = assign(costs, method, *start, threads)
-    return Solution(row_match, col_match, u, v, counters, counters.pop("entries", None))
+    return Solution(counters.pop("size"), row_match, col_match, u, v, counters, counters.pop("entries", None))
 
 
 @small_first
@@ -106,8 +97,8 @@ def nothing(costs: Costs) -> Solution:
     to_device = mover_to(costs.device)
     row_match, col_match = (to_device(np.full(length, -1, np.int32)) for length in (rows, columns))
     u, v = (to_device(np.zeros(length, costs.dual_type)) for length in (rows, columns))
-    counts = ("size", "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")
+    counts = ("start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")
     times = tuple(f"{step}_ns" for step in STEPS)
     lists: dict[str, Any] = {"levels_per_phase": [], "augmentations_per_phase": []}
     counters = dict.fromkeys(counts + times, 0) | lists | {"team": "none", "threads": 0}
-    return Solution(row_match, col_match, u, v, counters)
+    return Solution(0, row_match, col_match, u, v, counters)

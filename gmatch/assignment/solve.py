@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..arrays import mover_to
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
@@ -52,7 +50,7 @@ def _solution(costs: Costs, plan: Plan, start: Start, partial: bool) -> Solution
 
 
 def _result(costs: Costs, plan: Plan, start: Start, solution: Solution) -> Assignment:
-    counters: dict[str, Any] = {name: count for name, count in solution.counters.items() if name != "size"}
+    counters = solution.counters
     stats = {
         "method": plan.method.name,
         "initial": start.kind.label,
@@ -66,6 +64,6 @@ def _result(costs: Costs, plan: Plan, start: Start, solution: Solution) -> Assig
         pair_costs = solution.entries.astype(costs.dtype, copy=False)
     nodes = (costs.row_nodes, costs.col_nodes) if isinstance(costs, SparseCosts) else (None, None)
     return Assignment(
-        *solution.vectors, pair_costs, solution.status, costs.maximize, costs.cost_limit, solution.cover, stats,
-        solution.exact, costs.forbid_nan, *nodes,
+        solution.row_match, solution.col_match, solution.u, solution.v, pair_costs, solution.status, costs.maximize,
+        costs.cost_limit, solution.cover, stats, solution.exact, costs.forbid_nan, *nodes,
     )  # fmt: skip

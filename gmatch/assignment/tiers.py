@@ -35,7 +35,7 @@ REWARD, MORE_REWARD = 8, 16
 
 def duals_hide_costs(costs: Costs, solution: Solution) -> bool:
     """Whether duals are so large that rounding hides what pairs cost; see csrc/costs/magnitudes.hpp."""
-    row_match, _, u, v = solution.vectors
+    row_match, u, v = solution.row_match, solution.u, solution.v
     if costs.dual_type is np.int64:
         return False
     if costs.device == "cpu" and isinstance(costs, DenseCosts):
@@ -89,7 +89,7 @@ def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solut
         counters = _both(counters, found)
         if found.size < rows:
             u, v = (dual.astype(costs.dual_type) for dual in (found.u, found.v))
-            return problem, found, Solution(found.row_match, found.col_match, u, v, counters)
+            return problem, found, Solution(found.size, found.row_match, found.col_match, u, v, counters)
         y, z = found.u, found.v + xp.where(must, reward, 0)
         tiers.append(Tier(value, y, z))
         allowed &= numbers == y[row_of] + z[column_of]
@@ -111,7 +111,7 @@ def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solut
                 )
     exact = ExactDuals(tuple(tiers), found.u, found.v + xp.where(must, reward, 0))
     u, v = exact.nearest_u(), exact.nearest_v()
-    return problem, found, Solution(found.row_match, found.col_match, u, v, counters, None, exact)
+    return problem, found, Solution(found.size, found.row_match, found.col_match, u, v, counters, None, exact)
 
 
 def _least(
@@ -152,12 +152,11 @@ def _drop(problem: Costs, solution: Solution, never: int | float) -> None:
     wrong = rows[problem.array[rows, row_match[rows]] == never]
     solution.col_match[row_match[wrong]] = -1
     row_match[wrong] = -1
-    solution.counters["size"] -= len(wrong)
+    solution.size -= len(wrong)
 
 
 def _both(counters: dict[str, Any], found: Solution) -> dict[str, Any]:
-    """What all runs counted together; the sizes are those of the last."""
+    """What all runs counted together; the size of the start is that of the last."""
     if not counters:
         return found.counters
-    last = {name: found.counters[name] for name in ("size", "start_size")}
-    return add_counters(counters, found.counters) | last
+    return add_counters(counters, found.counters) | {"start_size": found.counters["start_size"]}

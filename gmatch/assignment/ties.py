@@ -115,7 +115,7 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
 
     That is all rows, where too many pairs are tight to tell.
     """
-    row_match, col_match, u, v = solution.vectors
+    row_match, col_match, u, v = solution.row_match, solution.col_match, solution.u, solution.v
     choice, first_turn = _tight_pairs(costs, row_match, u, v, _most_to_list(costs)), 0
     if choice is None and isinstance(costs, DenseCosts) and (marked := _marked(costs, row_match, u, v, names)):
         found, first_turn = cheapest(marked), 1

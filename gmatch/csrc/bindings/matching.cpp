@@ -5,10 +5,10 @@
 
 #include "bindings/mirror.hpp"
 #include "bindings/module.hpp"
+#include "bindings/type_names.hpp"
 #include "cardinality/match.cuh"
 #include "cardinality/mixed.hpp"
 #include "cardinality/pothen_fan.hpp"
-#include "team/type_names.hpp"
 
 namespace {
 

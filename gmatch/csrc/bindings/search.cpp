@@ -4,8 +4,8 @@
 #include "assignment/batch.cuh"
 #include "assignment/munkres.cuh"
 #include "bindings/module.hpp"
+#include "bindings/type_names.hpp"
 #include "core/program.cuh"
-#include "team/type_names.hpp"
 
 namespace {
 

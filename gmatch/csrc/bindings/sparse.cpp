@@ -3,10 +3,10 @@
 
 #include "assignment/assign_sparse.cuh"
 #include "bindings/module.hpp"
-#include "costs/sparse_rows.cuh"
+#include "bindings/type_names.hpp"
+#include "cardinality/sparse_rows.cuh"
 #include "serial/sparse_shortest_path.hpp"
 #include "serial/stored_matrix.hpp"
-#include "team/type_names.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // rows.cu: what is asked of compressed sparse rows on a GPU, beside a search. EDGES are their entries, ROW_LANES is how
 // many threads share a row.
-#include "costs/sparse_rows.cuh"
+#include "cardinality/sparse_rows.cuh"
 
 PROGRAM(count_unsorted_grid, 512)(EDGES rows, Count* num_unsorted, unsigned* arrivals) {
   GridTeam<ROW_LANES> team(arrivals);

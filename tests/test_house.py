@@ -1,0 +1,123 @@
+"""The order of the house: a room imports rooms below it, and no module imports itself through others."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import gmatch
+
+PACKAGE = Path(gmatch.__file__).parent
+
+# From below. A file imports from its own floor and from floors below it.
+FLOORS = (
+    ("errors",),
+    ("cuda", "arrays", "foreign", "types"),
+    ("result", "methods"),
+    ("backends",),
+    ("problems",),
+    ("small", "proof"),
+    ("cardinality",),
+    ("assignment",),
+    ("compat", "datasets"),
+    ("", "cli", "plot", "__main__"),
+)
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+ROOMS_OF_CSRC = (
+    ("team",), ("costs",), ("search",), ("cardinality",), ("assignment",), ("core",), ("serial",),
+    ("bindings", "programs"),
+)  # fmt: skip
+FLOOR_OF_CSRC = {room: floor for floor, rooms in enumerate(ROOMS_OF_CSRC) for room in rooms}
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+MODULES = {module_of(path): path for path in PACKAGE.rglob("*.py")}
+
+
+def room_of(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All but what only type checkers read."""
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)):
+            yield child
+            yield from statements(child)
+
+
+@cache
+def imports_of(module: str) -> frozenset[str]:
+    """The modules of gmatch that it imports, at its top or later."""
+    path = MODULES[module]
+    package = list(path.relative_to(PACKAGE).parent.parts)
+    found = set()
+    for node in statements(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            assert not any(alias.name.partition(".")[0] == "gmatch" for alias in node.names), path
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
+        for alias in node.names:
+            submodule = ".".join([*base, alias.name])
+            if submodule != "_native":
+                found.add(submodule if submodule in MODULES else ".".join(base))
+    return frozenset(found & MODULES.keys())
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_room_imports_rooms_below_it(module: str) -> None:
+    above = {other for other in imports_of(module) if FLOOR_OF[room_of(other)] > FLOOR_OF[room_of(module)]}
+    assert above == set()
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_no_module_imports_itself_through_others(module: str) -> None:
+    seen: set[str] = set()
+    todo = [module]
+    while todo:
+        new = imports_of(todo.pop()) - seen
+        seen |= new
+        todo += new
+    assert module not in seen
+
+
+def test_the_proof_knows_no_solver_and_no_backend() -> None:
+    seen: set[str] = set()
+    todo = [module for module in MODULES if room_of(module) == "proof"]
+    while todo:
+        new = {other for other in imports_of(todo.pop()) if room_of(other) in ("proof", "assignment", "cardinality")}
+        todo += new - seen
+        seen |= new
+    assert {room_of(module) for module in seen} == {"proof"}
+    for module in MODULES:
+        if room_of(module) == "proof":
+            assert not {room_of(other) for other in imports_of(module)} & {"backends", "small", "methods"}, module
+
+
+def test_cupy_is_imported_in_one_file() -> None:
+    importers = [name for name, path in MODULES.items() if re.search(r"^\s*(import|from) cupy", path.read_text(), re.M)]
+    assert importers == ["cuda"]
+
+
+@pytest.mark.parametrize("room", sorted(FLOOR_OF_CSRC))
+def test_a_room_of_csrc_includes_rooms_below_it(room: str) -> None:
+    for path in (PACKAGE / "csrc" / room).iterdir():
+        for included in re.findall(r'#include "(.*)"', path.read_text()):
+            other, slash, _ = included.partition("/")
+            assert slash and FLOOR_OF_CSRC[other] <= FLOOR_OF_CSRC[room], f"{path.name} includes {included}"
+
+
+def test_each_file_of_csrc_has_a_room_and_says_its_name() -> None:
+    for path in (PACKAGE / "csrc").rglob("*.*"):
+        assert path.parent.parent == PACKAGE / "csrc", path
+        assert path.read_text().startswith(f"// {path.name}: "), path
