@@ -116,7 +116,7 @@ def test_what_programs_take_by_value_is_mirrored() -> None:
 MIRRORED: dict[str, list[str]] = {
     **{enum.__name__: [member.name.lower() for member in enum] for enum in (ForestKind, AssignmentStart)},
     "Start": ["automatic" if start is Start.AUTO else start.name.lower() for start in Start],
-    "MunkresForm": list(get_args(methods.Form)),
+    "MunkresForm": list(get_args(methods.assignment.Form)),
 }
 
 

@@ -1,0 +1,46 @@
+"""How: the methods, frozen objects whose fields are their options, and which of them ``"auto"`` takes.
+
+A plain string means a method: ``"apfb"`` is ``APFB()``, and the papers' full names choose the fields, as in
+``"apsb-gpubfs-wr-mt"`` or ``"claims-apsb-gpubfs"``.
+"""
+
+from .assignment import (
+    ASSIGNMENT_METHODS,
+    JV,
+    AssignmentMethod,
+    Classical,
+    Core,
+    Munkres,
+    SerialCore,
+    SparseJV,
+    Tree,
+)
+from .cardinality import (
+    APFB,
+    METHODS,
+    APsB,
+    Claims,
+    ForestKind,
+    Method,
+    Mixed,
+    Ordered,
+    PothenFan,
+    method_of,
+)
+from .choice import (
+    FEW_COLUMNS,
+    FEW_ROWS,
+    FEW_ROWS_REASON,
+    LAID_OUT,
+    ONE_CORE_REASON,
+    assignment_method_of,
+    batch_method_of,
+    bids_pay,
+)
+
+__all__ = [
+    "APFB", "ASSIGNMENT_METHODS", "FEW_COLUMNS", "FEW_ROWS", "FEW_ROWS_REASON", "JV", "LAID_OUT", "METHODS",
+    "ONE_CORE_REASON", "APsB", "AssignmentMethod", "Claims", "Classical", "Core", "ForestKind", "Method", "Mixed",
+    "Munkres", "Ordered", "PothenFan", "SerialCore", "SparseJV", "Tree", "assignment_method_of", "batch_method_of",
+    "bids_pay", "method_of",
+]  # fmt: skip

@@ -1,0 +1,139 @@
+"""The methods of assignment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+from .method import AnyMethod
+
+Paths = Literal["many", "nearest"]
+
+
+@dataclass(frozen=True)
+class Tree(AnyMethod):
+    """Assignment by the alternating tree variant of the Hungarian algorithm (Date and Nagi 2016, Algorithms 4 and 9).
+
+    Trees grow from all free rows at once along tight edges; every column keeps its distance from the nearest root, and
+    a dual step is one pass over the columns. O(n**2 m) work at worst, O(n + m) memory beside the costs. For sparse
+    costs a dual step finds all distances up to the next free columns, near ones first (Meyer and Sanders 2003); with
+    ``paths="many"``, where all columns are to be matched and costs differ, from the prices of an auction that is
+    refined (Bertsekas 1988; Goldberg and Kennedy 1995).
+
+    Parameters
+    ----------
+    paths : {"many", "nearest"}
+        A phase ends when half of its trees have found a path, each at its own distance, or with the nearest path, as in
+        the paper. ``"many"`` needs five to thirty times fewer phases; rectangular problems always take the nearest.
+    """
+
+    paths: Paths = "many"
+
+
+@dataclass(frozen=True)
+class Classical(AnyMethod):
+    """Assignment by the classical variant of the Hungarian algorithm (Date and Nagi 2016, Algorithms 7 and 8).
+
+    Trees grow from all free rows at once along tight edges that are compressed to a list for each row; a dual step
+    finds the least slack of the rows that are in trees. A phase ends with the nearest paths. O(n**2 m) work at worst,
+    O(n + m) memory beside the costs.
+    """
+
+
+@dataclass(frozen=True)
+class Core(AnyMethod):
+    """Assignment by pricing: a sparse core is solved, and the rest of the matrix only held against its duals.
+
+    One pass over the costs picks the best entries of every row. An auction with shrinking epsilon (Bertsekas 1988)
+    pairs nearly all rows along them, its prices are refined until these pairs are tight (Goldberg and Kennedy 1995),
+    the search of `Tree` matches the other rows, and a pass over the costs finds what their duals overprice; that joins
+    the core, until there is nothing; a core without room for it is picked anew. Where the auction leaves columns that
+    are among the best of too few rows, the core learns of them first. Where all rows want the same columns, the auction
+    is held in the whole matrix, and the core picked anew by its prices; where it makes next to no pair tight, minima of
+    rows and columns take its place; where no core can do it, `Tree` goes on in the matrix, after such an auction. Where
+    half of the entries picked are the best of their rows, for they are equal, or most rows and columns find each other
+    best, `Tree` solves the matrix at once.
+    O(n**2 m) work at worst, O(n + m) memory beside the costs, 1 KB a row.
+
+    On one thread of the host the core is solved by shortest paths, as `JV` solves sparse costs, and a row is priced
+    again when a search comes as far as what it left out (Volgenant 1996), so that the end of the search is the proof.
+    Where rows tie too much or want the same columns, rows and columns want each other, scales of rows differ, or
+    searches want to know too much, ``stats["gave_up"]`` says so, and `JV` goes on. At most about as much memory again
+    as the costs take, and 3 KB a row.
+    """
+
+
+class SerialCore(Core):
+    """The core as ``"auto"`` runs it on the host: the threads share the pass over the matrix, and one searches."""
+
+    @cached_property
+    def name(self) -> str:
+        return "core"
+
+
+Form = Literal["baseline", "reductions", "fused", "cooperative", "registers"]
+
+
+@dataclass(frozen=True)
+class Munkres(AnyMethod):
+    """Assignment by Munkres' method on a matrix of slacks, rewritten by every dual step (Lopes et al. 2019).
+
+    The forms are the ladder of Kawtikwar, Chang and Govind's report, which `benchmarks/papers.py` measures. O(n**2 m)
+    dual work for each phase at worst; a matrix of slacks beside the costs, of 4 bytes an entry for int32 costs of
+    moderate range, of 8 else.
+
+    Parameters
+    ----------
+    form : {"registers", "cooperative", "fused", "reductions", "baseline"}
+        ``"baseline"``: a launch for each pass, all zeros counted by atomic additions. ``"reductions"``: counted by a
+        sum over rows. ``"fused"``: adding, subtracting and compressing in one pass. ``"cooperative"``: all in one
+        launch, and a search goes on after a dual step. ``"registers"``: a slack is read once, and only if it changes.
+        On the CPU a launch is a pass between two barriers.
+    """
+
+    form: Form = "registers"
+
+    @property
+    def rung(self) -> int:
+        """Of the ladder, from 0; numbered as in csrc/assignment/munkres.cuh."""
+        return get_args(Form).index(self.form)
+
+
+@dataclass(frozen=True)
+class JV(AnyMethod):
+    """Assignment by shortest augmenting paths, one after the other (Jonker and Volgenant 1987; Crouse 2016).
+
+    Column reduction, reduction transfer, augmenting row reduction, Dijkstra. Serial, on the CPU. Where Dijkstra's
+    searches turn out to take long, as for costs (i + 1) (j + 1), all begins anew from the prices of an auction
+    (Bertsekas 1988). O(n**2 m) work at worst, O(n + m) memory beside the costs, and up to 16 MB for a copy of whole
+    costs in 32 bits. For sparse costs Dijkstra has a heap and starts from many rows at once; where all columns are to
+    be matched and few costs tie, from an auction at once; ``"auto"`` solves them as dense costs where that is faster.
+    """
+
+
+class SparseJV(JV):
+    """The method as ``"auto"`` runs it for sparse costs on the host: in a dense matrix where that is faster."""
+
+    @cached_property
+    def name(self) -> str:
+        return "jv"
+
+
+AssignmentMethod = Core | Tree | Classical | Munkres | JV
+
+
+ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (
+    JV(), Core(), Tree(), Tree("nearest"), Classical(), *(Munkres(form) for form in get_args(Form)),
+)  # fmt: skip
+"""Every method of assignment with every choice of its options."""
+
+
+ASSIGNMENT_BY_NAME: dict[str, AssignmentMethod] = {
+    "jv": JV(),
+    "core": Core(),
+    "tree": Tree(),
+    "classical": Classical(),
+    "munkres": Munkres(),
+    **{method.name: method for method in ASSIGNMENT_METHODS},
+}

@@ -1,0 +1,224 @@
+"""The methods of maximum cardinality, and which one ``"auto"`` takes.
+
+A plain string means a method: ``"apfb"`` is ``APFB()``, and the papers' full names choose the fields, as in
+``"apsb-gpubfs-wr-mt"`` or ``"claims-apsb-gpubfs"``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Literal, get_args
+
+from ..errors import InvalidInput
+from .method import AnyMethod, is_auto
+
+Bfs = Literal["gpubfs", "gpubfs-wr"]
+Threads = Literal["ct", "mt"]
+Search = Literal["apfb", "apsb"]
+
+
+class ForestKind(IntEnum):
+    """How races for a vertex are settled; numbered as `ForestKind` in csrc."""
+
+    SPECULATIVE = 0
+    SPECULATIVE_WITH_ROOTS = 1
+    CLAIMED = 2
+    CLAIMED_WITH_ROOTS = 3
+    ORDERED = 4
+
+
+@dataclass(frozen=True)
+class _Speculative(AnyMethod):
+    bfs: Bfs = "gpubfs-wr"
+    threads: Threads = "ct"
+
+    @property
+    def forest(self) -> ForestKind:
+        """How rows reach columns, and threads that race for one are reconciled."""
+        return ForestKind.SPECULATIVE_WITH_ROOTS if self.bfs == "gpubfs-wr" else ForestKind.SPECULATIVE
+
+
+@dataclass(frozen=True)
+class APFB(_Speculative):
+    """Augmenting paths by full breadth-first searches, speculative (Deveci et al. 2013, APFB; after HKDW).
+
+    Every phase searches until no tree can grow, then turns the paths found with ALTERNATE (Algorithm 3) and
+    FIXMATCHING. O(phases * entries + levels * rows) work: every level passes over all rows, as in the paper. At most
+    min(rows, columns) + 1 phases, usually few.
+
+    Parameters
+    ----------
+    bfs : {"gpubfs-wr", "gpubfs"}
+        The kernel of a level: Algorithm 4, where a tree that found a path stops growing, or Algorithm 2.
+    threads : {"ct", "mt"}
+        On a GPU, a constant 256 blocks of 256 threads, or a thread for each row as far as the device holds them at
+        once. On the CPU both use the threads of the call.
+    """
+
+    shortest_only = False
+
+
+@dataclass(frozen=True)
+class APsB(_Speculative):
+    """Shortest augmenting paths by breadth-first searches, speculative (Deveci et al. 2013, Algorithm 1, APsB).
+
+    As `APFB`, but a phase ends at the level that finds the first path, as in Hopcroft and Karp. With ``"gpubfs-wr"``
+    ALTERNATE starts only from the path end that each root noted, the paper's improvement.
+    """
+
+    shortest_only = True
+
+
+@dataclass(frozen=True)
+class Claims(AnyMethod):
+    """The same searches with disjoint trees: a column is claimed by one row (Date and Nagi 2016).
+
+    With ``bfs="gpubfs"`` a tree finds every path end it can, and the reverse pass (Algorithm 5) keeps one for the
+    augmentation pass (Algorithm 6). With ``"gpubfs-wr"`` a tree stops at its first, and both passes are one.
+    Frontiers are lists, so a level costs what its rows cost. O(phases * entries) work.
+
+    On a GPU ``"apfb"`` grows trees unevenly: between two barriers of the grid each block does up to 24 levels by
+    itself, from its share of the frontier. ``stats["levels"]`` counts those of the first block then.
+
+    Parameters
+    ----------
+    search : {"apfb", "apsb"}
+        A phase ends when no tree can grow, or at the level that finds the first path. With ``"gpubfs-wr"`` the former
+        ends, too, when half as many path ends as there are trees have been found, and the frontier has come down to a
+        sixteenth of its widest, if that was 1024 rows or more.
+    bfs : {"gpubfs-wr", "gpubfs"}
+        Whether a tree that found a path stops growing.
+    """
+
+    search: Search = "apfb"
+    bfs: Bfs = "gpubfs-wr"
+
+    @property
+    def forest(self) -> ForestKind:
+        """How rows reach columns, and threads that race for one are reconciled."""
+        return ForestKind.CLAIMED_WITH_ROOTS if self.bfs == "gpubfs-wr" else ForestKind.CLAIMED
+
+    @property
+    def shortest_only(self) -> bool:
+        """Whether a phase ends with the shortest paths."""
+        return self.search == "apsb"
+
+
+@dataclass(frozen=True)
+class Ordered(AnyMethod):
+    """The searches of `Claims` with races decided by order: the same matching on every run, thread count and device.
+
+    Trees grow from all free rows at once, breadth first. Of all rows that reach a column in the level that reaches it
+    first, the smallest has it. A tree that reaches free columns takes the smallest of that level and stops growing; a
+    phase ends with augmenting all these paths. What `max_matching` runs for ``deterministic=True``, from a start that
+    is the same everywhere, too: ``"karp-sipser"`` is not.
+
+    A level takes two steps, one to reach columns and one to settle whose they are; ``stats["levels"]`` counts both.
+    O(phases * entries) work.
+
+    Parameters
+    ----------
+    search : {"apfb", "apsb"}
+        A phase ends when no tree can grow, or at the level that finds the first path.
+    """
+
+    search: Search = "apfb"
+    forest = ForestKind.ORDERED
+
+    @property
+    def shortest_only(self) -> bool:
+        """Whether a phase ends with the shortest paths."""
+        return self.search == "apsb"
+
+
+@dataclass(frozen=True)
+class PothenFan(AnyMethod):
+    """Augmenting paths by depth-first searches (Pothen and Fan 1990; Duff, Kaya and Ucar 2011, PFP+).
+
+    Each row first looks for a free column, going on where its last look ended (lookahead); columns are scanned forwards
+    and backwards in alternate phases (fairness); a failed search that met no other one of its phase leaves a dead tree,
+    which nobody searches again. Serial, on the CPU. O(phases * entries) work.
+
+    References
+    ----------
+    Pothen, Fan, "Computing the block triangular form of a sparse matrix", ACM Transactions on Mathematical Software 16
+    (1990), 303-324. Duff, Kaya, Ucar, "Design, implementation, and analysis of maximum transversal algorithms", ACM
+    Transactions on Mathematical Software 38 (2011), 13:1-13:31.
+    """
+
+    @cached_property
+    def name(self) -> str:
+        return "pothen-fan"
+
+
+@dataclass(frozen=True)
+class Mixed(AnyMethod):
+    """`Claims` and `PothenFan` in turns, on the CPU.
+
+    A turn ends when two of its phases found more than half as many paths as one before them: many more such phases
+    would follow. Breadth first needs hundreds of phases on some graphs (a dense staircase, a mesh whose first fit
+    drifted), depth first on others (random ones of few entries a row); rarely both. `Claims` has the first turn where
+    the start left little to be found, or the graph is large, and mostly needs no other; else `PothenFan` has it, on all
+    but small graphs for as long as one to three passes over the graph take. ``stats["depth_first"]`` counts the
+    phases of `PothenFan`: those are serial, the others share the threads of the call. O(phases * entries) work, and at
+    most log2(rows) + 3 phases a turn, but for the trial.
+    """
+
+
+Method = APFB | APsB | Claims | Ordered | PothenFan | Mixed
+
+_AUTO: dict[str, Method] = {"cpu": Mixed(), "gpu": Claims()}
+
+METHODS: tuple[Method, ...] = (
+    *(APFB(bfs, threads) for bfs in get_args(Bfs) for threads in get_args(Threads)),
+    *(APsB(bfs, threads) for bfs in get_args(Bfs) for threads in get_args(Threads)),
+    *(Claims(search, bfs) for search in get_args(Search) for bfs in get_args(Bfs)),
+    *map(Ordered, get_args(Search)),
+    PothenFan(),
+    Mixed(),
+)
+"""Every method with every choice of its options: the paper's eight variants, four with claims, two by order, two for
+the CPU."""
+
+_BY_NAME: dict[str, Method] = {
+    "apfb": APFB(),
+    "apsb": APsB(),
+    "claims": Claims(),
+    "claims-apsb": Claims("apsb"),
+    "ordered": Ordered(),
+    **{method.name: method for method in METHODS},
+}
+
+
+def method_of(method: str | Method, device: str, deterministic: bool = False) -> Method:
+    """The method that a string or a method object stands for on a device.
+
+    ``"auto"`` is `Mixed` on the CPU and `Claims` on a GPU; if the matching must be `deterministic`, `Ordered` on both.
+    """
+    if deterministic:
+        return _ordered_method_of(method, device)
+    if isinstance(method, Method):
+        return method
+    by_name = {"auto": _AUTO[device], **_BY_NAME}
+    found = by_name.get(method.lower()) if isinstance(method, str) else None
+    if found is None:
+        raise InvalidInput(
+            f"unknown method {method!r}; expected one of {', '.join(map(repr, by_name))}, or one of the "
+            "objects gmatch.APFB(...), gmatch.APsB(...), gmatch.Claims(...), gmatch.Ordered(...), gmatch.PothenFan(), "
+            "gmatch.Mixed()"
+        )
+    return found
+
+
+def _ordered_method_of(method: str | Method, device: str) -> Ordered:
+    if is_auto(method):
+        return Ordered()
+    found = method_of(method, device)
+    if not isinstance(found, Ordered):
+        raise InvalidInput(
+            "deterministic=True needs a method whose matching is the same on every run, thread count and device; got "
+            f"{found.name!r}; use method='auto', 'ordered-apfb' or 'ordered-apsb', or deterministic=False"
+        )
+    return found

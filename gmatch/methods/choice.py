@@ -1,0 +1,120 @@
+"""Which method of assignment ``"auto"`` takes, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidInput
+from .assignment import ASSIGNMENT_BY_NAME, JV, AssignmentMethod, Classical, Core, SerialCore, SparseJV, Tree
+from .method import is_auto
+
+if TYPE_CHECKING:
+    from ..problems.dense import DenseCosts
+
+# Made once: so are their names.
+_JV, _SPARSE_JV, _TREE, _CLASSICAL = JV(), SparseJV(), Tree(), Classical()
+_CORE, _SERIAL_CORE = Core(), SerialCore()
+
+# One block solves a problem of a batch; with more columns than these it saves to read short lists instead of rows.
+FEW_COLUMNS = 128
+
+
+def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: int) -> tuple[AssignmentMethod, str]:
+    """As `assignment_method_of`, for a batch of problems of so many columns."""
+    if is_auto(method) and device == "gpu" and most_columns <= FEW_COLUMNS:
+        return _TREE, "a batch of small problems"
+    if is_auto(method) and device == "gpu":
+        return _CLASSICAL, "a batch of problems of many columns"
+    if is_auto(method):
+        return _JV, ONE_CORE_REASON
+    return assignment_method_of(method, device)
+
+
+# Whole costs that differ by no more than so many times the rows: they tie, and many paths have one length.
+FEW_VALUES = {"cpu": 0.7, "gpu": 0.4}
+
+
+# Where fewer values, lists of tied entries overflow, and the classical variant reads whole rows.
+FEWEST_VALUES = 1 / 32
+
+
+# Where fewer values, bids of the rows that minima leave win little; the classical variant begins with lists else.
+FEW_VALUES_FOR_BIDS = {"tree": 0.4, "classical": 2}
+
+
+# A problem of fewer rows is solved by the search before pricing and an auction are done; a square one with so many
+# values of costs for each row, or more, if it has fewer than half as many.
+FEW_ROWS, MANY_VALUES = 256, 4
+
+
+def bids_pay(method: AssignmentMethod, costs: DenseCosts | None = None) -> bool:
+    """Whether it is best to start from bids. None stands for problems that are not looked at first, as of a batch."""
+    if not isinstance(method, Tree | Classical):
+        return False
+    if costs is None:
+        return isinstance(method, Tree)
+    return costs.values_per_row() > FEW_VALUES_FOR_BIDS[type(method).__name__.lower()]
+
+
+def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
+    if costs is None:
+        return _TREE, "sparse costs"
+    if costs.values_per_row() <= FEWEST_VALUES:
+        return _TREE, "ties: whole costs of very few values for each row"
+    if costs.values_per_row() <= FEW_VALUES["gpu"]:
+        return _CLASSICAL, "ties: whole costs of few values for each row"
+    takes_long = costs.shape[0] == costs.shape[1] and costs.values_per_row() >= MANY_VALUES
+    if min(costs.shape) < (FEW_ROWS // 2 if takes_long else FEW_ROWS):
+        return _TREE, "few rows"
+    if not costs.fits_core():
+        return _TREE, "costs of a range that leaves no room for the duals of a part of them"
+    return _CORE, "few ties: few entries of a row matter"
+
+
+# On one core of the host rows that are shorter are read as a whole in less time than some of their entries are picked.
+# Integers of 32 bits are compared twice as many at a time; and where they tie, searches are short.
+FEW_ROWS_ON_CPU = {"f": 1000, "i": 1500}
+
+
+FEW_ROWS_WITH_TIES_ON_CPU = 2500
+
+
+FEW_ROWS_REASON = "few rows: on one core shortest augmenting paths do least work"
+
+
+ONE_CORE_REASON = "on one core shortest augmenting paths do least work"
+
+
+LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
+
+
+def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
+    if costs is None:
+        return _SPARSE_JV, ONE_CORE_REASON
+    if min(costs.shape) < FEW_ROWS_ON_CPU[costs.array.dtype.kind]:
+        return _JV, FEW_ROWS_REASON
+    if costs.values_per_row() <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
+        return _JV, "ties: whole costs of few values for each row"
+    if not costs.fits_core():
+        return _JV, "costs of a range that leaves no room for the duals of a part of them"
+    return _SERIAL_CORE, "few entries of a row matter, unless many tie"
+
+
+def assignment_method_of(
+    method: str | AssignmentMethod, device: str, costs: DenseCosts | None = None
+) -> tuple[AssignmentMethod, str]:
+    """The method that a string or a method object stands for, and why: asked for, or chosen by ``"auto"``.
+
+    None stands for sparse costs. For which ones what is chosen was measured: see benchmarks/LOG.md.
+    """
+    if isinstance(method, AssignmentMethod):
+        return method, "asked for"
+    if is_auto(method):
+        return _cpu_method_of(costs) if device == "cpu" else _gpu_method_of(costs)
+    found = ASSIGNMENT_BY_NAME.get(method.lower()) if isinstance(method, str) else None
+    if found is None:
+        raise InvalidInput(
+            f"unknown method {method!r}; expected one of 'auto', {', '.join(map(repr, ASSIGNMENT_BY_NAME))}, or one "
+            "of the objects gmatch.JV(), gmatch.Core(), gmatch.Tree(...), gmatch.Classical(), gmatch.Munkres(...)"
+        )
+    return found, "asked for"
