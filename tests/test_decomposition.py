@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oracles import Triple, adjacency, largest_matching, random_graph
 
 import gmatch
-from gmatch import CertificateError, Decomposition, decomposition
+from gmatch import CertificateError, Decomposition
 
 # More matrices than the project carries; not there on most machines.
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "matrices"
