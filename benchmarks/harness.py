@@ -510,7 +510,9 @@ def check_output(path: Path) -> None:
 
 def check_plots(folder: Path) -> None:
     if not find_spec("matplotlib"):
-        raise gmatch.InvalidInput("--plots needs matplotlib, which is not installed; pip install 'gmatch[plot]'")
+        raise gmatch.InvalidInput(
+            "--plots needs matplotlib, which is not installed; pip install 'gmatch-bipartite[plot]'"
+        )
     make_folder("--plots", folder)
 
 

@@ -1,103 +1,35 @@
 """gmatch: exact bipartite matching with proofs, on GPUs and CPUs."""
 
-import sys
 from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
-from . import compat, datasets
-from .assignment.lap import lap
-from .assignment.max_weight import max_weight_matching
-from .cardinality.decomposition import block_triangular_form, dulmage_mendelsohn
-from .cardinality.matching import max_matching, structural_rank
-from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
-from .methods import (
-    APFB,
-    ASSIGNMENT_METHODS,
-    JV,
-    METHODS,
-    APsB,
-    Claims,
-    Classical,
-    Core,
-    Mixed,
-    Munkres,
-    Ordered,
-    PothenFan,
-    Tree,
-)
-from .problems.batch import CostBatch
-from .problems.dense import DenseCosts
-from .problems.graph import BipartiteGraph
-from .problems.sparse import SparseCosts
-from .proof.verify import verify
-from .result import (
-    Assignment,
-    AssignmentBatch,
-    AssignmentCertificate,
-    Certificate,
-    Decomposition,
-    DecompositionCertificate,
-    ExactDuals,
-    Matching,
-    Status,
-    Tier,
-)
+try:
+    from . import _native as _native
+except ImportError as _error:
+    raise ImportError(
+        f"gmatch was found in {__path__[0]}, where its compiled part cannot be loaded ({_error}). If that is a clone "
+        "of the repository, run `pip install -e .` in it to compile; or start Python in another folder, where the "
+        "installed gmatch is found. Otherwise install gmatch again, for this Python."
+    ) from _error
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from .public import *  # noqa: F403
+    from .public import __all__ as __all__
 
-# Modules that moved stay importable by their old names for one release.
-for _old, _new in {
-    "batch": "problems.batch",
-    "certificate": "proof.verify",
-    "costs": "problems.dense",
-    "decomposition": "cardinality.decomposition",
-    "matching": "cardinality.matching",
-    "problem": "problems.graph",
-    "sparse_costs": "problems.sparse",
-    "ties": "assignment.ties",
-}.items():
-    globals()[_old] = sys.modules[f"{__name__}.{_old}"] = import_module(f"{__name__}.{_new}")
+__version__ = "0.2.0"
 
-__all__ = [
-    "APFB",
-    "APsB",
-    "ASSIGNMENT_METHODS",
-    "Assignment",
-    "AssignmentBatch",
-    "AssignmentCertificate",
-    "BackendUnavailable",
-    "BipartiteGraph",
-    "Certificate",
-    "CertificateError",
-    "Claims",
-    "Classical",
-    "Core",
-    "CostBatch",
-    "DataError",
-    "Decomposition",
-    "ExactDuals",
-    "DecompositionCertificate",
-    "DenseCosts",
-    "GmatchError",
-    "Infeasible",
-    "InvalidInput",
-    "JV",
-    "METHODS",
-    "Matching",
-    "Mixed",
-    "Munkres",
-    "Ordered",
-    "PothenFan",
-    "SparseCosts",
-    "Status",
-    "Tier",
-    "Tree",
-    "block_triangular_form",
-    "compat",
-    "datasets",
-    "dulmage_mendelsohn",
-    "lap",
-    "max_matching",
-    "max_weight_matching",
-    "structural_rank",
-    "verify",
-]
+
+def __getattr__(name: str) -> Any:
+    """A module when it is first used, or a public name; with the first of these all are imported."""
+    if find_spec(f"{__name__}.{name}") is not None:
+        return import_module(f"{__name__}.{name}")
+    public = import_module(f"{__name__}.public")
+    globals().update({each: getattr(public, each) for each in ("__all__", *public.__all__, *public.MOVED)})
+    if name not in globals():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *import_module(f"{__name__}.public").__all__})

@@ -28,8 +28,8 @@ def require() -> None:
     """Raises `BackendUnavailable` unless CuPy and a GPU are there."""
     if module() is None:
         raise BackendUnavailable(
-            "device='gpu' needs CuPy, which is not installed; pip install 'gmatch[gpu]' (or the cupy wheel for your "
-            "CUDA version), or use device='cpu'"
+            "device='gpu' needs CuPy, which is not installed; pip install 'gmatch-bipartite[gpu]' (or the cupy wheel "
+            "for your CUDA version), or use device='cpu'"
         )
     _require_device(module())
 

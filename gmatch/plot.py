@@ -1,4 +1,4 @@
-"""Pictures of searches and of their times, with matplotlib (``pip install 'gmatch[plot]'``)."""
+"""Pictures of searches and of their times, with matplotlib (``pip install 'gmatch-bipartite[plot]'``)."""
 
 from __future__ import annotations
 
@@ -231,5 +231,7 @@ def _new_axes() -> Axes:
         # Without pyplot no window opens, and nothing is kept after the figure is gone.
         from matplotlib.figure import Figure
     except ImportError:
-        raise InvalidInput("plots need matplotlib, which is not installed; pip install 'gmatch[plot]'") from None
+        raise InvalidInput(
+            "plots need matplotlib, which is not installed; pip install 'gmatch-bipartite[plot]'"
+        ) from None
     return Figure(figsize=(8, 4.5), layout="constrained").subplots()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oracles import Triple, adjacency, largest_matching, random_graph
 
 import gmatch
-from gmatch import CertificateError, Decomposition, decomposition
+from gmatch import CertificateError, Decomposition
 
 # More matrices than the project carries; not there on most machines.
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "matrices"
@@ -292,13 +292,13 @@ def test_long_chains() -> None:
 def test_components_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """SciPy does not promise the order that is hoped for."""
     rng = np.random.default_rng(5)
-    components_of = decomposition.connected_components
+    components_of = sp.csgraph.connected_components
 
     def shuffled(*arguments: object, **options: object) -> tuple[int, np.ndarray]:
         count, component = components_of(*arguments, **options)
         return count, rng.permutation(count).astype(np.int32)[component]
 
-    monkeypatch.setattr(decomposition, "connected_components", shuffled)
+    monkeypatch.setattr(sp.csgraph, "connected_components", shuffled)
     for _ in range(300):
         solve(random_graph(rng), "cpu")
     size = 100_000

@@ -124,5 +124,5 @@ def test_axes_of_ones_own_and_nothing_to_do(tmp_path: Path) -> None:
 
 def test_plots_need_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(gmatch.InvalidInput, match=r"pip install 'gmatch\[plot\]'"):
+    with pytest.raises(gmatch.InvalidInput, match=r"pip install 'gmatch-bipartite\[plot\]'"):
         phases_and_levels({}, "nothing")

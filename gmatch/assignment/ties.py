@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
-from scipy.sparse.csgraph import connected_components
 
 from ..arrays import mover_to, namespace, row_of_each_entry, to_host
 from ..errors import InvalidInput
@@ -102,7 +101,7 @@ class _Choice:
         starts = np.concatenate([self.rows[others], np.full(len(leavers), free)])
         ends = np.concatenate([mates[others], leavers])
         steps = scipy.sparse.coo_array((np.ones(len(starts), np.int32), (starts, ends)), shape=(length + 1,) * 2)
-        label = connected_components(steps.tocsr(), connection="strong")[1]
+        label = scipy.sparse.csgraph.connected_components(steps.tocsr(), connection="strong")[1]
         on_cycle = others & (label[self.rows] == label[mates])
         has_choice = np.zeros(length + 1, np.bool_)
         has_choice[self.rows[on_cycle]] = True

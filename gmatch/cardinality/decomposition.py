@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from ..arrays import mover_to, row_of_each_entry, to_host
 from ..backends import cpu
@@ -246,7 +246,7 @@ def _fine_blocks(graph: BipartiteGraph, rows: Array, row_match: Array, col_match
     # SciPy's search for components does not end if an entry is there twice. `heads`, which it may share, is of use yet.
     pairs = pairs.copy()
     pairs.sum_duplicates()
-    count, component = connected_components(pairs, connection="strong")
+    count, component = scipy.sparse.csgraph.connected_components(pairs, connection="strong")
     block = _topological_order(count, component[tails], component[heads])[component]
     # A row of this matrix is a pair, its one entry the pair's block; a column is a block, and its pairs are in order.
     members = csr_array((np.ones(len(rows)), block, np.arange(len(rows) + 1)), shape=(len(rows), count)).tocsc()

@@ -4,6 +4,7 @@ A file may be cut short, damaged, or lie about its size; whatever is wrong with 
 """
 
 import gzip
+import hashlib
 import os
 import tarfile
 import time
@@ -14,12 +15,21 @@ from typing import IO, cast
 from uuid import uuid4
 
 import numpy as np
-from scipy.io import mminfo, mmread
+import scipy  # its part scipy.io is loaded when it is first used
 from scipy.sparse import csr_array, save_npz
 
 from ..errors import DataError
 
-__all__ = ["layout_of", "read_archive", "read_matrix_market", "read_npz", "unfinished", "write_npz"]
+__all__ = [
+    "layout_of",
+    "read_archive",
+    "read_matrix_market",
+    "read_npz",
+    "sha256_of",
+    "unfinished",
+    "with_ending",
+    "write_npz",
+]
 
 LARGEST_INDEX = np.iinfo(np.int32).max
 # Rows and columns cost memory even when they are empty. So many are cheap; more must be backed by the file's length.
@@ -72,7 +82,7 @@ def read_matrix_market(path: str | os.PathLike[str]) -> csr_array:
 def layout_of(path: Path) -> str:
     """Whether a Matrix Market file lists an ``"array"`` or entries of a ``"coordinate"`` format."""
     with _damage_explained(path), gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
-        layout: str = mminfo(cast(IO[bytes], _PlainText(cast(IO[bytes], stream))))[3]
+        layout: str = scipy.io.mminfo(cast(IO[bytes], _PlainText(cast(IO[bytes], stream))))[3]
         return layout
 
 
@@ -112,6 +122,16 @@ def write_npz(path: Path, matrix: csr_array) -> None:
         part.replace(path)
 
 
+def with_ending(base: Path, ending: str) -> Path:
+    # Path.with_suffix would cut names that contain a dot.
+    return base.with_name(base.name + ending)
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @contextmanager
 def unfinished(path: Path) -> Iterator[Path]:
     """A name beside `path` that nobody else has; what still has this name in the end, however it comes, is deleted."""
@@ -145,7 +165,7 @@ def _damage_explained(path: Path) -> Iterator[None]:
 
 def _parsed(stream: IO[bytes], length: int) -> csr_array:
     """The matrix in an open, seekable Matrix Market file of at most `length` bytes."""
-    rows, cols, entries, layout, field, _ = mminfo(cast(IO[bytes], _PlainText(stream)))
+    rows, cols, entries, layout, field, _ = scipy.io.mminfo(cast(IO[bytes], _PlainText(stream)))
     # Symmetric storage writes half of a dense matrix, two bytes an element.
     bytes_needed = entries * BYTES_PER_ENTRY if layout == "coordinate" else rows * (cols - 1)
     if bytes_needed > length or max(rows, cols) > min(max(CHEAP_ROWS, length), LARGEST_INDEX):
@@ -158,7 +178,7 @@ def _parsed(stream: IO[bytes], length: int) -> csr_array:
             (np.empty(0, np.int8), np.empty(0, np.int32), np.zeros(rows + 1, np.int32)), shape=(rows, cols)
         )
     stream.seek(0)
-    matrix = csr_array(mmread(cast(IO[bytes], _PlainText(stream)), spmatrix=False))
+    matrix = csr_array(scipy.io.mmread(cast(IO[bytes], _PlainText(stream)), spmatrix=False))
     matrix.sum_duplicates()
     if field == "pattern":
         matrix = csr_array((np.ones(matrix.nnz, dtype=np.int8), matrix.indices, matrix.indptr), shape=matrix.shape)

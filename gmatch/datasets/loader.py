@@ -1,20 +1,16 @@
 """Matrices by name: bundled with gmatch, cached on this machine, or from the SuiteSparse Matrix Collection."""
 
 import gzip
-import hashlib
 import os
 import re
-import time
-from contextlib import suppress
-from email.utils import formatdate, parsedate_to_datetime
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import requests
 from scipy.sparse import csr_array
-from tqdm import tqdm
 
 from ..errors import DataError, InvalidInput
-from .files import read_archive, read_matrix_market, read_npz, unfinished, write_npz
+from .files import read_archive, read_matrix_market, read_npz, sha256_of, with_ending, write_npz
 from .patterns import shown
 from .registry import Entry, bundled_file, entry_of
 
@@ -25,11 +21,6 @@ COLLECTION = "https://sparse.tamu.edu/MM"
 NAME = re.compile(r"([A-Za-z0-9][\w.+-]*)/([A-Za-z0-9][\w.+-]*)", re.ASCII)
 ENDINGS = (".npz", ".mtx", ".mtx.gz", ".tar.gz")
 ENDINGS_THAT_GMATCH_WRITES = (".npz", ".tar.gz")
-ATTEMPTS = 3
-SECONDS_BETWEEN_ATTEMPTS = 1.0
-SECONDS_WITHOUT_AN_ANSWER = 30
-# What an unfinished piece held is lost when a transfer breaks off.
-BYTES_AT_A_TIME = 1 << 16
 
 
 def load(name: str) -> csr_array:
@@ -73,8 +64,10 @@ def load(name: str) -> csr_array:
     base = cache_folder() / match[1] / match[2]
     cached = _newest_file(base)
     if cached is None:
-        cached = _with_ending(base, ".tar.gz")
-        _download(f"{COLLECTION}/{name}.tar.gz", cached, None if entry is None else entry.sha256)
+        cached = with_ending(base, ".tar.gz")
+        with _requirements_explained():
+            from .download import download
+        download(f"{COLLECTION}/{name}.tar.gz", cached, None if entry is None else entry.sha256)
     try:
         return _load_cached(cached, base)
     except DataError as error:
@@ -86,7 +79,7 @@ def load(name: str) -> csr_array:
 def _load_bundled(entry: Entry) -> csr_array:
     path = bundled_file(entry)
     try:
-        checksum = _sha256(path)
+        checksum = sha256_of(path)
     except OSError as error:
         raise DataError(f"expected the bundled matrix {entry.name} in {path}, got {error}; reinstall gmatch") from error
     if checksum != entry.sha256:
@@ -103,7 +96,7 @@ def _load_cached(path: Path, base: Path) -> csr_array:
         matrix = read_matrix_market(path)
     # Without this file, in a read-only cache, the next call only has to parse again.
     with suppress(OSError):
-        write_npz(_with_ending(base, ".npz"), matrix)
+        write_npz(with_ending(base, ".npz"), matrix)
     return matrix
 
 
@@ -114,7 +107,7 @@ def _is_damage(cause: BaseException | None) -> bool:
 
 def _set_aside(path: Path, error: DataError) -> None:
     """Rename a damaged file, which may be the user's, so that it is damaged for one call only."""
-    aside = _with_ending(path, ".damaged")
+    aside = with_ending(path, ".damaged")
     try:
         path.replace(aside)
     except OSError:  # a read-only cache: it is for the user to replace the file
@@ -129,25 +122,30 @@ def _set_aside(path: Path, error: DataError) -> None:
 def _newest_file(base: Path) -> Path | None:
     dates = {}
     for ending in ENDINGS:
-        path = _with_ending(base, ending)
+        path = with_ending(base, ending)
         with suppress(OSError):  # not there, or set aside in this moment
             if path.is_file():
                 dates[path] = path.stat().st_mtime_ns
     return max(dates, key=dates.__getitem__, default=None)
 
 
-def _with_ending(base: Path, ending: str) -> Path:
-    # Path.with_suffix would cut names that contain a dot.
-    return base.with_name(base.name + ending)
-
-
 def cache_folder() -> Path:
     """Where downloads are kept: ``GMATCH_DATA_DIR``, or else the user's cache."""
     if folder := os.environ.get("GMATCH_DATA_DIR"):
         return Path(folder)
-    import pooch  # only here: bundled matrices and folders named by the user need no pooch
-
+    with _requirements_explained():
+        import pooch  # only here: bundled matrices and folders named by the user need no pooch
     return Path(pooch.os_cache("gmatch"))
+
+
+@contextmanager
+def _requirements_explained() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise DataError(
+            f"downloads need {error.name}, which is not installed; pip install 'gmatch-bipartite[data]'"
+        ) from None
 
 
 def cached() -> list[str]:
@@ -155,112 +153,3 @@ def cached() -> list[str]:
     paths = [path for ending in ENDINGS for path in cache_folder().glob(f"*/*{ending}")]
     names = {f"{path.parent.name}/{path.name.removesuffix('.gz').rpartition('.')[0]}" for path in paths}
     return sorted(name for name in names if NAME.fullmatch(name))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _download(url: str, target: Path, sha256: str | None) -> None:
-    """Download `url`; `target` appears only when it is complete and has the checksum (if there is one).
-
-    Every call writes to a file of its own. What a broken download leaves is one file for all, taken by renaming it.
-    """
-    left = _with_ending(target, ".part")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with unfinished(target) as part:
-            with suppress(FileNotFoundError):
-                left.replace(part)
-            try:
-                _fetch(url, part)
-            except BaseException:
-                with suppress(FileNotFoundError):
-                    part.replace(left)
-                raise
-            checksum = _sha256(part)
-            if sha256 not in (None, checksum):
-                raise DataError(
-                    f"expected SHA-256 {sha256} of {url}, got {checksum}; try again later, the file is damaged"
-                )
-            part.replace(target)
-    except DataError:
-        raise
-    except OSError as error:  # the errors of requests are OSErrors, too
-        raise DataError(
-            f"expected a matrix at {url}, got {type(error).__name__}: {error}; check its name at "
-            f"https://sparse.tamu.edu and your network, or put the file into {target.parent} yourself"
-        ) from error
-
-
-def _fetch(url: str, part: Path) -> None:
-    for attempts_left in reversed(range(ATTEMPTS)):
-        try:
-            return _fetch_rest(url, part)
-        except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError):
-            if attempts_left == 0:
-                raise
-            time.sleep(SECONDS_BETWEEN_ATTEMPTS)
-
-
-def _fetch_rest(url: str, part: Path) -> None:
-    """Append to `part` what is missing, or begin again if the server has another file now or cannot send a part of it.
-
-    A part has the date of the server's file, which stays with it when it is renamed; any other date does no harm.
-    """
-    start, date = _progress(part)
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-", "If-Range": date} if start else {})
-    with requests.get(url, headers=headers, stream=True, timeout=SECONDS_WITHOUT_AN_ANSWER) as response:
-        is_rest = response.status_code == requests.codes.partial_content
-        too_long = response.status_code == requests.codes.range_not_satisfiable
-        if start and (too_long or is_rest and not _continues(response, start, date)):
-            part.unlink()
-            return _fetch_rest(url, part)
-        response.raise_for_status()
-        if not is_rest:
-            start = 0
-        length = start + int(response.headers.get("Content-Length", 0))
-        try:
-            _write(response, part, start, length)
-        except BaseException:
-            # A server that cut the file out by its date need not repeat the date.
-            _set_date(part, response.headers.get("Last-Modified", date if start else ""))
-            raise
-
-
-def _progress(part: Path) -> tuple[int, str]:
-    """How many bytes are there, and the date of the file that they are from."""
-    if not part.exists():
-        return 0, ""
-    status = part.stat()
-    return status.st_size, formatdate(status.st_mtime, usegmt=True)
-
-
-def _continues(response: requests.Response, start: int, date: str) -> bool:
-    """Whether the server sent what was asked for; not all heed If-Range."""
-    begins_there = response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
-    return begins_there and response.headers.get("Last-Modified", date) == date
-
-
-def _write(response: requests.Response, part: Path, start: int, length: int) -> None:
-    name = response.url.rpartition("/")[2]
-    with (
-        part.open("ab" if start else "wb") as file,
-        tqdm(desc=name, total=length or None, initial=start, unit="B", unit_scale=True, disable=None) as bar,
-    ):
-        for chunk in response.iter_content(BYTES_AT_A_TIME):
-            file.write(chunk)
-            bar.update(len(chunk))
-    # Old versions of urllib3 take a connection that was closed early for the end of the file.
-    if part.stat().st_size < length:
-        raise requests.ConnectionError(f"the connection was closed after {part.stat().st_size} of {length} bytes")
-
-
-def _set_date(part: Path, date: str) -> None:
-    """Date a part, or delete it: without a date nobody knows whether the rest still fits."""
-    try:
-        seconds = parsedate_to_datetime(date).timestamp()
-        os.utime(part, (seconds, seconds))
-    except (ValueError, OverflowError, OSError):
-        part.unlink(missing_ok=True)

@@ -5,10 +5,9 @@ few free rows. `gmatch.datasets.permute` takes the order away.
 """
 
 import numpy as np
+import scipy  # its parts scipy.spatial and scipy.sparse.csgraph are loaded when they are first used
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, triu
-from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
-from scipy.spatial import Delaunay, cKDTree
 
 from .patterns import checked_size, empty_pattern, random_of, symmetric_pattern
 
@@ -83,7 +82,7 @@ def rgg(n: int, seed: int = 0) -> csr_array:
     if n < 2:
         return empty_pattern(n, n)
     points = points[np.lexsort((points[:, 1], points[:, 0] >= 0.5))]
-    pairs = cKDTree(points).query_pairs(0.55 * np.sqrt(np.log(n) / n), output_type="ndarray")
+    pairs = scipy.spatial.cKDTree(points).query_pairs(0.55 * np.sqrt(np.log(n) / n), output_type="ndarray")
     return symmetric_pattern(pairs[:, 0], pairs[:, 1], n)
 
 
@@ -120,11 +119,12 @@ def mesh_dual(n: int, seed: int = 0) -> csr_array:
     # The four corners are the hull, so p points make 2 p - 6 triangles: n, or one too many.
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     points = np.concatenate([corners, _refined_points((n + 7) // 2 - 4, random)])
-    mesh = Delaunay(points[_morton_order(points)])
+    mesh = scipy.spatial.Delaunay(points[_morton_order(points)])
     order = _morton_order(mesh.points[mesh.simplices].mean(axis=1))
     dual = _dual(mesh.neighbors)[order][:, order]
     # What a search from one triangle reaches first stays connected without what it reaches last.
-    kept = np.sort(breadth_first_order(dual, 0, directed=False, return_predecessors=False)[:n])
+    reached = scipy.sparse.csgraph.breadth_first_order(dual, 0, directed=False, return_predecessors=False)
+    kept = np.sort(reached[:n])
     return _sorted(dual[kept][:, kept])
 
 
@@ -182,7 +182,8 @@ def _spread_bits(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _triangulation(points: Points) -> csr_array:
-    corners = Delaunay(points).simplices if len(points) > 3 else np.arange(len(points), dtype=np.int32)[np.newaxis]
+    few = np.arange(len(points), dtype=np.int32)[np.newaxis]
+    corners = scipy.spatial.Delaunay(points).simplices if len(points) > 3 else few
     return symmetric_pattern(corners.ravel(), np.roll(corners, 1, axis=1).ravel(), len(points))
 
 
@@ -201,7 +202,7 @@ def _sorted(pattern: csr_array) -> csr_array:
 
 def _refined_points(count: int, random: np.random.Generator) -> Points:
     """Centres of the cells of a quadtree refined towards a front, shaken a little, in the open unit square."""
-    front = cKDTree(_wandering_front(max(count, 64), random))
+    front = scipy.spatial.cKDTree(_wandering_front(max(count, 64), random))
     cells, width, leaves, widths = np.array([[0.5, 0.5]]), 1.0, [np.empty((0, 2))], [np.empty(0)]
     missing = count
     while len(cells) < missing:
@@ -233,7 +234,8 @@ def _roads(junctions: Points, random: np.random.Generator) -> tuple[NDArray[np.i
     weights = csr_array(triu(_triangulation(junctions)), dtype=np.float64)
     start, end = (ends.astype(np.int64) for ends in weights.nonzero())
     weights.data += random.random(weights.nnz)  # on top of 1, since 0 would mean no edge
-    tree_start, tree_end = (ends.astype(np.int64) for ends in minimum_spanning_tree(weights).nonzero())
+    tree = scipy.sparse.csgraph.minimum_spanning_tree(weights)
+    tree_start, tree_end = (ends.astype(np.int64) for ends in tree.nonzero())
     in_tree = np.isin(start * len(junctions) + end, tree_start * len(junctions) + tree_end)
     others = np.flatnonzero(~in_tree)
     more = random.choice(others, min(len(others), len(junctions) // 2), replace=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order
 
 from ..arrays import namespace, row_of_each_entry, to_host
 from ..errors import CertificateError
@@ -140,7 +140,8 @@ def _check_that_no_block_can_be_split(form: _Form, size: int, row_of: Any, colum
     ):
         graph = csr_array((np.ones(len(tails)), ends), shape=(size + 1, size + 1))
         reached = np.zeros(size + 1, np.bool_)
-        reached[breadth_first_order(graph, 0, return_predecessors=False)] = True
+        order = scipy.sparse.csgraph.breadth_first_order(graph, 0, return_predecessors=False)
+        reached[order] = True
         missed = start + (~reached[1 + start : 1 + stop]).nonzero()[0]
         if len(missed):
             row = int(form.row_order[missed[0]])

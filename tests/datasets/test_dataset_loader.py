@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gmatch.datasets import download, load, loader
 from gmatch.datasets import files as files_module
-from gmatch.datasets import load, loader
 from gmatch.datasets.registry import Entry, bundled_file, entry_of
 from gmatch.errors import DataError, InvalidInput
 
@@ -106,8 +106,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("GMATCH_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(loader, "COLLECTION", "http://127.0.0.1:9/MM")
-    monkeypatch.setattr(loader, "SECONDS_BETWEEN_ATTEMPTS", 0)
-    monkeypatch.setattr(loader, "BYTES_AT_A_TIME", 10)
+    monkeypatch.setattr(download, "SECONDS_BETWEEN_ATTEMPTS", 0)
+    monkeypatch.setattr(download, "BYTES_AT_A_TIME", 10)
     return tmp_path / "Test"
 
 
@@ -407,12 +407,12 @@ def test_a_server_without_dates_sends_all_again(server, folder, date):
 
 
 def test_an_interrupted_download_leaves_one_part(server, folder, monkeypatch):
-    class Interrupted(loader.tqdm):
+    class Interrupted(download.tqdm):
         def update(self, n):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patches:
-        patches.setattr(loader, "tqdm", Interrupted)
+        patches.setattr(download, "tqdm", Interrupted)
         for _ in range(3):
             with pytest.raises(KeyboardInterrupt):
                 load("Test/small")

@@ -1,0 +1,102 @@
+"""The public names of gmatch: `gmatch` imports this module when the first of them is used."""
+
+import sys
+from importlib import import_module
+
+from . import compat, datasets
+from .assignment.lap import lap
+from .assignment.max_weight import max_weight_matching
+from .cardinality.decomposition import block_triangular_form, dulmage_mendelsohn
+from .cardinality.matching import max_matching, structural_rank
+from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
+from .methods import (
+    APFB,
+    ASSIGNMENT_METHODS,
+    JV,
+    METHODS,
+    APsB,
+    Claims,
+    Classical,
+    Core,
+    Mixed,
+    Munkres,
+    Ordered,
+    PothenFan,
+    Tree,
+)
+from .problems.batch import CostBatch
+from .problems.dense import DenseCosts
+from .problems.graph import BipartiteGraph
+from .problems.sparse import SparseCosts
+from .proof.verify import verify
+from .result import (
+    Assignment,
+    AssignmentBatch,
+    AssignmentCertificate,
+    Certificate,
+    Decomposition,
+    DecompositionCertificate,
+    ExactDuals,
+    Matching,
+    Status,
+    Tier,
+)
+
+# Modules that moved stay importable by their old names for one release.
+MOVED = {
+    "batch": "problems.batch",
+    "certificate": "proof.verify",
+    "costs": "problems.dense",
+    "decomposition": "cardinality.decomposition",
+    "matching": "cardinality.matching",
+    "problem": "problems.graph",
+    "sparse_costs": "problems.sparse",
+    "ties": "assignment.ties",
+}
+for _old, _new in MOVED.items():
+    globals()[_old] = sys.modules[f"{__package__}.{_old}"] = import_module(f"{__package__}.{_new}")
+
+__all__ = [
+    "APFB",
+    "APsB",
+    "ASSIGNMENT_METHODS",
+    "Assignment",
+    "AssignmentBatch",
+    "AssignmentCertificate",
+    "BackendUnavailable",
+    "BipartiteGraph",
+    "Certificate",
+    "CertificateError",
+    "Claims",
+    "Classical",
+    "Core",
+    "CostBatch",
+    "DataError",
+    "Decomposition",
+    "ExactDuals",
+    "DecompositionCertificate",
+    "DenseCosts",
+    "GmatchError",
+    "Infeasible",
+    "InvalidInput",
+    "JV",
+    "METHODS",
+    "Matching",
+    "Mixed",
+    "Munkres",
+    "Ordered",
+    "PothenFan",
+    "SparseCosts",
+    "Status",
+    "Tier",
+    "Tree",
+    "block_triangular_form",
+    "compat",
+    "datasets",
+    "dulmage_mendelsohn",
+    "lap",
+    "max_matching",
+    "max_weight_matching",
+    "structural_rank",
+    "verify",
+]

@@ -1,0 +1,22 @@
+"""What the project says of itself, in several files."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import gmatch
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_one_version():
+    assert f"\nversion: {gmatch.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_messages_name_this_package_and_extras_that_it_has():
+    sources = [path for folder in ("gmatch", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    named = [match for path in sources for match in re.findall(r"pip install '([\w-]+)\[(\w+)\]'", path.read_text())]
+    assert len(named) >= 4
+    assert {name for name, _ in named} == {PROJECT["name"]}
+    assert {extra for _, extra in named} <= PROJECT["optional-dependencies"].keys()
