@@ -25,6 +25,7 @@ FLOORS = (
     ("cardinality",),
     ("assignment",),
     ("compat", "datasets"),
+    ("public",),
     ("", "cli", "plot", "__main__"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
