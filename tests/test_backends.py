@@ -89,14 +89,6 @@ def test_programs_are_compiled_with_the_hash_and_from_the_root_of_the_sources(
     gpu.source_hash.cache_clear()
 
 
-@pytest.mark.parametrize("method", [gmatch.PothenFan(), gmatch.Mixed()])
-def test_methods_of_the_host_are_refused_by_the_gpu(method: gmatch.PothenFan) -> None:
-    graph = gmatch.BipartiteGraph((np.array([0, 1]), np.array([0]), (1, 1)))
-    message = f"^method '{method.name}' runs on the CPU; use 'claims' or 'auto', or device='cpu'$"
-    with pytest.raises(gmatch.InvalidInput, match=message):
-        gpu.match(graph, method, Start.CHEAP, None, None)
-
-
 class HostMemory:
     """In the place of CuPy: its memory is the host's."""
 

@@ -152,7 +152,7 @@ BAD = {
     "start": (ONE, {"initial": np.zeros(3, int)}, "a batch starts from"),
     "duals": (ONE, {"duals": (1, 2)}, "a batch starts from"),
     "set": (gmatch.CostBatch(ONE), {"maximize": True}, "a CostBatch has its own maximize"),
-    "method": (ONE, {"method": "munkres"}, "method 'munkres' solves one problem at a time"),
+    "method": (ONE, {"method": "munkres"}, "method 'munkres-registers' solves no batches on the CPU; use 'auto', 'jv'"),
     "threads": (ONE, {"threads": 0}, "threads must be an integer from 1 to 1024, or None; got 0"),
     "large integers and floats": (
         [np.full((1, 1), 0.5, np.float32), np.array([[2**60 + 1, 0]])], {}, r"problem 1: integers beyond 2\*\*53 must"

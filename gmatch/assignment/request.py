@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import as_dense_array, mover_to, own
 from ..errors import InvalidInput
-from ..methods import JV, Core, SerialCore, Tree, bids_pay
+from ..methods import JV, Core, SerialCore, bids_pay
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..problems.splits import splits_into_fitting
@@ -61,8 +61,6 @@ def refuse_what_does_not_fit(costs: Costs, method: AssignmentMethod, start: Star
                 "method 'core' needs room for duals along a path of all pairs, (32 + 8 * pairs) * (highest - lowest); "
                 "these costs lie too far apart for it; use 'auto' or 'tree'"
             )
-    elif not isinstance(method, JV | Tree):
-        raise InvalidInput(f"method {method.name!r} is for dense costs; use 'auto', 'jv' or 'tree' for sparse ones")
     elif start.kind in (AssignmentStart.REGRET, AssignmentStart.BIDS):
         raise InvalidInput(
             f"initial={start.kind.label!r} is for dense costs; use 'auto', 'reduce' or 'none' for sparse ones"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from ..methods import (
     LAID_OUT,
     Classical,
     Core,
+    ForestMethod,
     Mixed,
     Munkres,
-    PothenFan,
     SerialCore,
     SparseJV,
     Tree,
@@ -86,13 +87,12 @@ def match(
     arrays = (
         graph.indptr, graph.indices, columns, row_match, col_match, reached.view(np.uint8), levels, augmentations, start
     )  # fmt: skip
-    if isinstance(method, PothenFan):
-        team_size = 1
-        report = _native.match_pothen_fan(*arrays)
+    if isinstance(method, ForestMethod):
+        report = _native.match(*arrays, method.forest, method.shortest_only, team_size)
     elif isinstance(method, Mixed):
         report = _native.match_mixed(*arrays, team_size)
     else:
-        report = _native.match(*arrays, method.forest, method.shortest_only, team_size)
+        team_size, report = 1, _native.match_pothen_fan(*arrays)
     return row_match, col_match, reached, counters_by_name(report, journal, "host", team_size)
 
 
@@ -121,70 +121,116 @@ def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
     return *_native.inspect_costs(array, thread_count(None, array.size)), array.dtype.kind == "i"
 
 
+Assigned = tuple[Any, Any, Any, Any, dict[str, Any]]  # row_match, col_match, u, v, and counters by name
+
+
 def assign(
     costs: DenseCosts, method: AssignmentMethod, start: int, row_match: Any, v: Any, threads: int | None
-) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-    """Runs a method of assignment; returns row_match, col_match, u, v, and counters by name."""
-    rows, columns = costs.array.shape
-    # Where columns may stay free, a serial search from given duals reads more than one from none.
+) -> Assigned:
+    """Runs a method of assignment."""
+    thread_count(threads, 0)
+    row_match = np.full(len(costs.array), -1, np.int32) if row_match is None else row_match
+    return DENSE_PROGRAMS[type(method)](costs, method, start, row_match, v, threads)
+
+
+def _vectors(costs: DenseCosts | SparseCosts, row_match: Any, v: Any) -> tuple[Any, Any, Any, Any]:
+    """What a program fills; v as it is given, or else zeros."""
+    rows, columns = sorted(costs.shape)
+    duals = np.zeros(columns, costs.dual_type) if v is None else v
+    return row_match, np.empty(columns, np.int32), np.empty(rows, costs.dual_type), duals
+
+
+def _arguments(costs: DenseCosts) -> tuple[Any, bool, Any]:
+    return costs.array, costs.maximize, costs.limit
+
+
+def _assign_jv(costs: DenseCosts, method: JV, start: int, row_match: Any, v: Any, threads: int | None) -> Assigned:
+    v = _of_square(costs, v)
+    vectors = _vectors(costs, row_match, v)
+    counters = dict(_native.assign_jv(*_arguments(costs), costs.lowest, costs.highest, *vectors, v is not None))
+    return *vectors, counters | {"team": "host", "threads": 1}
+
+
+def _of_square(costs: DenseCosts | SparseCosts, v: Any) -> Any:
+    """Given duals that a serial search starts from: where columns may stay free, it reads more than one from none."""
+    rows, columns = costs.shape
+    return v if rows == columns else None
+
+
+def _assign_serial_core(
+    costs: DenseCosts, method: Core, start: int, row_match: Any, v: Any, threads: int | None
+) -> Assigned:
+    v = _of_square(costs, v)
+    vectors, team_size = _vectors(costs, row_match, v), reading_threads(threads, costs.array.size)
+    counters = dict(
+        _native.assign_core_jv(*_arguments(costs), costs.lowest, costs.highest, *vectors, v is not None, team_size)
+    )
+    counters["trace"] = steps_by_name(counters["trace"])
+    return *vectors, counters | {"team": "host", "threads": team_size}
+
+
+def _assign_core(costs: DenseCosts, method: Core, start: int, row_match: Any, v: Any, threads: int | None) -> Assigned:
     team_size = 1 if threads is None else thread_count(threads, 0)
-    serial = isinstance(method, JV | SerialCore) or isinstance(method, Core) and team_size == 1
-    has_duals = v is not None and (rows == columns or not serial)
-    row_match = np.full(rows, -1, np.int32) if row_match is None else row_match
-    col_match = np.empty(columns, np.int32)
-    u = np.empty(rows, costs.dual_type)
-    v = v if has_duals else np.zeros(columns, costs.dual_type)
-    counters: dict[str, Any]
-    if serial:
-        arrays = (
-            costs.array, costs.maximize, costs.limit, costs.lowest, costs.highest, row_match, col_match, u, v, has_duals
-        )  # fmt: skip
-        if isinstance(method, JV):
-            team_size, counters = 1, dict(_native.assign_jv(*arrays))
-        else:
-            team_size = reading_threads(threads, costs.array.size)
-            counters = dict(_native.assign_core_jv(*arrays, team_size))
-            counters["trace"] = steps_by_name(counters["trace"])
-        return row_match, col_match, u, v, counters | {"team": "host", "threads": team_size}
-    levels, augmentations = journal = np.empty((2, journal_length(method, rows)), np.int32)
-    if isinstance(method, Core):
-        report = _native.assign_by_core(
-            costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
-            has_duals, costs.dual_spread(), team_size,
-        )  # fmt: skip
-    elif isinstance(method, Munkres):
-        report = _native.assign_by_slacks(
-            costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
-            has_duals, method.rung, np.empty(rows * columns, costs.slack_type()), team_size,
-        )  # fmt: skip
-    else:
-        report = _native.assign_by_search(
-            costs.array, costs.maximize, costs.limit, row_match, col_match, u, v, levels, augmentations, start,
-            has_duals, isinstance(method, Classical), isinstance(method, Tree) and method.paths == "many", team_size,
-        )  # fmt: skip
-    counters = counters_of_assignment(report, journal_of(method, journal), "host", team_size)
-    return row_match, col_match, u, v, counters
+    if team_size == 1:
+        return _assign_serial_core(costs, method, start, row_match, v, threads)
+    return _search(_native.assign_by_core, costs, method, start, row_match, v, team_size, costs.dual_spread())
+
+
+def _assign_by_slacks(
+    costs: DenseCosts, method: Munkres, start: int, row_match: Any, v: Any, threads: int | None
+) -> Assigned:
+    team_size = 1 if threads is None else thread_count(threads, 0)
+    slacks = np.empty(costs.array.size, costs.slack_type())
+    return _search(_native.assign_by_slacks, costs, method, start, row_match, v, team_size, method.rung, slacks)
+
+
+def _assign_by_search(
+    costs: DenseCosts, method: Tree | Classical, start: int, row_match: Any, v: Any, threads: int | None
+) -> Assigned:
+    team_size, classical = 1 if threads is None else thread_count(threads, 0), isinstance(method, Classical)
+    return _search(
+        _native.assign_by_search, costs, method, start, row_match, v, team_size, classical, method.many_paths
+    )
+
+
+def _search(
+    program: Any, costs: DenseCosts, method: Any, start: int, row_match: Any, v: Any, team_size: int, *others: Any
+) -> Assigned:
+    """Runs a program of the search on a team of threads."""
+    vectors = _vectors(costs, row_match, v)
+    levels, augmentations = journal = np.empty((2, journal_length(method, len(row_match))), np.int32)
+    report = program(*_arguments(costs), *vectors, levels, augmentations, start, v is not None, *others, team_size)
+    return *vectors, counters_of_assignment(report, journal_of(method, journal), "host", team_size)
+
+
+DENSE_PROGRAMS: dict[type, Callable[..., Assigned]] = {
+    JV: _assign_jv,
+    SparseJV: _assign_jv,
+    SerialCore: _assign_serial_core,
+    Core: _assign_core,
+    Munkres: _assign_by_slacks,
+    Tree: _assign_by_search,
+    Classical: _assign_by_search,
+}
 
 
 def journal_length(method: AssignmentMethod, rows: int) -> int:
     """How many phases there can be."""
-    return (rows + 1) * (_native.MOST_REPRICINGS + 2 if isinstance(method, Core) else 1)
+    return (rows + 1) * (_native.MOST_REPRICINGS + 2 if type(method) is Core else 1)
 
 
 def journal_of(method: AssignmentMethod, journal: Any) -> Any:
     """What is known of each phase: nothing where each search has a launch of its own."""
-    one_launch = not isinstance(method, Munkres) or method.form in ("cooperative", "registers")
-    return journal if one_launch else journal[:, :0]
+    return journal if method.one_launch else journal[:, :0]
+
+
+BATCH_PROGRAMS: dict[type, str] = {JV: "jv", SparseJV: "jv", Classical: "classical", Tree: "tree"}
 
 
 def assign_batch(
     batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
 ) -> tuple[Any, Any, Any, Any, Any, dict[str, Any]]:
     """Runs a method on every problem, one thread each."""
-    if isinstance(method, Core | Munkres):
-        name = type(method).__name__.lower()
-        raise InvalidInput(f"method {name!r} solves one problem at a time; use 'auto', 'jv', 'tree' or 'classical'")
-    kind = "jv" if isinstance(method, JV) else "classical" if isinstance(method, Classical) else "tree"
     wanted = available_threads() if threads is None else thread_count(threads, 0)
     team_size = max(1, min(wanted, len(batch)))
     problems, rows, columns = batch.shape
@@ -193,7 +239,7 @@ def assign_batch(
     pair_costs = np.zeros((problems, rows), batch.array.dtype)
     reports = _native.assign_batch(
         words_of(batch.layout()), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
-        col_match, u, v, pair_costs, kind, start, isinstance(method, Tree) and method.paths == "many", team_size,
+        col_match, u, v, pair_costs, BATCH_PROGRAMS[type(method)], start, method.many_paths, team_size,
     )  # fmt: skip
     return row_match, col_match, u, v, pair_costs, counters_of(reports) | {"team": "host", "threads": team_size}
 
@@ -220,38 +266,61 @@ def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any
 
 def assign_sparse(
     costs: SparseCosts, method: AssignmentMethod, start: int, row_match: Any, v: Any, threads: int | None
-) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+) -> Assigned:
     """As `assign`, for sparse costs."""
-    laid_out = costs.laid_out() if isinstance(method, SparseJV) else None
-    if laid_out is not None:
-        return _assign_laid_out(laid_out, costs.dual_type, start, row_match, v, threads)
-    rows, columns = sorted(costs.shape)
-    has_duals = v is not None and rows == columns
-    row_match = np.full(rows, -1, np.int32) if row_match is None else row_match
-    col_match = np.empty(columns, np.int32)
-    u = np.empty(rows, costs.dual_type)
-    v = v if has_duals else np.zeros(columns, costs.dual_type)
+    thread_count(threads, 0)
+    return SPARSE_PROGRAMS[type(method)](costs, method, start, row_match, v, threads)
+
+
+def _assign_where_faster(
+    costs: SparseCosts, method: SparseJV, start: int, row_match: Any, v: Any, threads: int | None
+) -> Assigned:
+    laid_out = costs.laid_out()
+    if laid_out is None:
+        return _assign_sparse_jv(costs, method, start, row_match, v, threads)
+    return _assign_laid_out(laid_out, costs.dual_type, start, row_match, v, threads)
+
+
+def _sparse_vectors(costs: SparseCosts, row_match: Any, v: Any) -> tuple[tuple[Any, Any, Any, Any], bool]:
+    """What a program fills; and whether duals are given that it does with."""
+    v = _of_square(costs, v)
+    row_match = np.full(min(costs.shape), -1, np.int32) if row_match is None else row_match
+    return _vectors(costs, row_match, v), v is not None
+
+
+def _assign_sparse_jv(
+    costs: SparseCosts, method: JV, start: int, row_match: Any, v: Any, threads: int | None
+) -> Assigned:
+    vectors, has_duals = _sparse_vectors(costs, row_match, v)
     arrays = costs.indptr, costs.indices, costs.data, costs.maximize
-    counters: dict[str, Any]
-    if isinstance(method, JV):
-        thread_count(threads, 0)
-        counters = dict(_native.assign_sparse_jv(*arrays, row_match, col_match, u, v, has_duals))
-        return row_match, col_match, u, v, counters | {"team": "host", "threads": 1}
+    counters = dict(_native.assign_sparse_jv(*arrays, *vectors, has_duals))
+    return *vectors, counters | {"team": "host", "threads": 1}
+
+
+def _assign_sparse_tree(
+    costs: SparseCosts, method: Tree, start: int, row_match: Any, v: Any, threads: int | None
+) -> Assigned:
     team_size = 1 if threads is None else thread_count(threads, 0)
-    levels, augmentations = journal = np.empty((2, rows + 1), np.int32)
+    vectors, has_duals = _sparse_vectors(costs, row_match, v)
+    levels, augmentations = journal = np.empty((2, min(costs.shape) + 1), np.int32)
     report = _native.assign_sparse_tree(
-        *arrays, row_match, col_match, u, v, levels, augmentations, start, has_duals,
-        isinstance(method, Tree) and method.paths == "many", costs.dual_spread(), team_size,
+        costs.indptr, costs.indices, costs.data, costs.maximize, *vectors, levels, augmentations, start, has_duals,
+        method.many_paths, costs.dual_spread(), team_size,
     )  # fmt: skip
-    counters = counters_of_assignment(report, journal, "host", team_size)
-    return row_match, col_match, u, v, counters
+    return *vectors, counters_of_assignment(report, journal, "host", team_size)
+
+
+SPARSE_PROGRAMS: dict[type, Callable[..., Assigned]] = {
+    SparseJV: _assign_where_faster,
+    JV: _assign_sparse_jv,
+    Tree: _assign_sparse_tree,
+}
 
 
 def _assign_laid_out(
     costs: DenseCosts, dual_type: type, start: int, row_match: Any, v: Any, threads: int | None
-) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+) -> Assigned:
     """Solves sparse costs as dense ones; the counters say by which method, and why."""
-    thread_count(threads, 0)
     method, reason = assignment_method_of("auto", NAME, costs)
     v = None if v is None else v.astype(costs.dual_type, copy=False)
     row_match, col_match, u, v, counters = assign(costs, method, start, row_match, v, threads)

@@ -12,7 +12,7 @@ import numpy as np
 from .. import _native, cuda
 from ..arrays import entry_of_each_row
 from ..errors import InvalidInput
-from ..methods import JV, Claims, Classical, Core, ForestKind, Mixed, Munkres, PothenFan, Tree
+from ..methods import Claims, Classical, Core, ForestKind, Munkres, Tree
 from .catalogue import (
     ASSIGN,
     ASSIGN_BATCH,
@@ -33,7 +33,7 @@ from .layouts import CORE_TRACE, REPORT, Layout, words_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..methods import AssignmentMethod, Method
+    from ..methods import AssignmentMethod, ForestMethod
     from ..problems.batch import CostBatch
     from ..problems.dense import DenseCosts
     from ..problems.graph import BipartiteGraph
@@ -136,18 +136,18 @@ def resident_blocks(kernel: Any, block_size: int, device: Any, near_memory: int 
     return int(per_processor) * int(device.attributes["MultiProcessorCount"])
 
 
-def grid_of(method: Method, kernel: Any, rows: int, device: Any) -> tuple[int, int]:
+def grid_of(method: ForestMethod, kernel: Any, rows: int, device: Any) -> tuple[int, int]:
     """Blocks of the grid, and threads of a block."""
     threads = getattr(method, "threads", None)
     if threads is None:
-        grows_unevenly = isinstance(method, Claims) and not method.shortest_only
+        grows_unevenly = type(method) is Claims and not method.shortest_only
         return device.attributes["MultiProcessorCount"], BLOCK_SIZE if grows_unevenly else GRID_BLOCK_SIZE
     resident = resident_blocks(kernel, PAPER_BLOCK_SIZE, device)
     wanted = CONSTANT_BLOCKS if threads == "ct" else -(-rows // PAPER_BLOCK_SIZE)
     return max(1, min(wanted, resident)), PAPER_BLOCK_SIZE
 
 
-def lanes_of(method: Method, graph: BipartiteGraph) -> int:
+def lanes_of(method: ForestMethod, graph: BipartiteGraph) -> int:
     """Threads that share a row: one in the paper's kernels, else by the mean degree."""
     if hasattr(method, "threads"):
         return 1
@@ -176,12 +176,10 @@ def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int
 
 
 def match(
-    graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None
+    graph: BipartiteGraph, method: ForestMethod, start: int, row_match: Any, threads: int | None
 ) -> tuple[Any, Any, Any, dict[str, Any]]:
     """Runs `match_cardinality`; returns row_match, col_match, the reached columns, and counters by name."""
     _refuse_threads(threads)
-    if isinstance(method, PothenFan | Mixed):
-        raise InvalidInput(f"method {method.name!r} runs on the CPU; use 'claims' or 'auto', or device='cpu'")
     rows, columns = graph.shape
     with graph.indices.device as device:
         team = "block" if rows + columns + graph.entries <= BLOCK_TEAM_LIMIT else "grid"
@@ -328,8 +326,6 @@ def assign(
 ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
     """Runs a method of assignment; returns row_match, col_match, u, v, and counters by name."""
     _refuse_threads(threads)
-    if isinstance(method, JV):
-        raise InvalidInput("method 'jv' is serial and runs on the CPU; use 'tree' or 'auto', or device='cpu'")
     rows, columns = costs.array.shape
     dual, cost = costs.dual_type, c_type(costs.array)
     has_duals = v is not None
@@ -340,27 +336,19 @@ def assign(
             (row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual),
             (v if has_duals else None, columns, dual),
         )  # fmt: skip
+        program, words, report_size, run = DENSE_PROGRAMS[type(method)]
         launch = Launch(
-            journal_length(method, rows), _assignment_workspace_size(method, rows, columns, blocks * block_size, cost),
-            CORE_REPORT_SIZE if isinstance(method, Core) else REPORT_SIZE,
+            journal_length(method, rows),
+            WORKSPACE_SIZES[program](rows, columns, blocks * block_size, cost=cost, **words), report_size,
         )  # fmt: skip
-        many_paths = isinstance(method, Core) or isinstance(method, Tree) and method.paths == "many"
-        task = _assignment_task(vectors, launch, start, has_duals, many_paths)
+        task = _assignment_task(vectors, launch, start, has_duals, method.many_paths)
         row_stride, column_stride = _strides_of(costs.array)
         problem = DENSE_COSTS[dual].pack(
             num_rows=rows, num_columns=columns, costs=costs.array.data.ptr, row_stride=row_stride,
             column_stride=column_stride, maximize=costs.maximize,
             limit=INFINITE[dual] if costs.limit is None else costs.limit,
         )  # fmt: skip
-        if isinstance(method, Munkres):
-            _run_munkres(costs, method, (problem, task), launch, device)
-        elif isinstance(method, Core):
-            kernel = entry_point(ASSIGN_CORE, "assign_core_grid", device.id, cost=cost)
-            kernel((blocks,), (block_size,), (problem, task, dual(costs.dual_spread()), launch.arrivals))
-        else:
-            edges = _edges_of(method)
-            kernel = entry_point(ASSIGN, f"assign_{team}", device.id, cost=cost, edges=edges, limit=block_size)
-            kernel((blocks,), (block_size,), (problem, task, launch.arrivals))
+        run(costs, method, (problem, task), launch, device, (blocks, block_size))
         row_match, col_match, u, v = vectors.arrays()
         entries = entry_of_each_row(costs.array, row_match)
         report, journal = launch.read()
@@ -381,29 +369,36 @@ def _assignment_task(vectors: Vectors, launch: Launch, start: int, has_duals: bo
 
 def _assignment_grid(method: AssignmentMethod, entries: int, device: Any) -> tuple[int, int]:
     """Blocks of the grid, and threads of a block; one block is a team of its own."""
-    processors = device.attributes["MultiProcessorCount"]
-    if isinstance(method, Munkres):
+    kind, processors = type(method), device.attributes["MultiProcessorCount"]
+    if kind is Munkres:
         return processors, BLOCK_SIZE
-    if entries <= BLOCK_ASSIGNMENT_LIMIT and not isinstance(method, Core):
+    if entries <= BLOCK_ASSIGNMENT_LIMIT and kind is not Core:
         return 1, GRID_BLOCK_SIZE
     blocks = min(processors, FEW_BLOCKS) if entries <= FEW_BLOCKS_LIMIT else processors
-    is_wide = isinstance(method, Classical) and entries >= WIDE_BLOCKS_FROM
+    is_wide = kind is Classical and entries >= WIDE_BLOCKS_FROM
     return blocks, BLOCK_SIZE if is_wide else GRID_BLOCK_SIZE
 
 
-def _edges_of(method: AssignmentMethod) -> str:
-    return "ClassicalEdges" if isinstance(method, Classical) else "TightEdges"
+def _run_search(
+    costs: DenseCosts, method: Any, given: tuple[Any, Any], state: Launch, device: Any, grid: tuple[int, int]
+) -> None:
+    blocks, block_size = grid
+    name, words = "assign_block" if blocks == 1 else "assign_grid", EDGES_OF[type(method)]
+    kernel = entry_point(ASSIGN, name, device.id, cost=c_type(costs.array), **words, limit=block_size)
+    kernel((blocks,), (block_size,), (*given, state.arrivals))
 
 
-def _assignment_workspace_size(method: AssignmentMethod, rows: int, columns: int, threads: int, cost: str) -> int:
-    if isinstance(method, Munkres):
-        return WORKSPACE_SIZES[MUNKRES](rows, columns, threads, cost=cost)
-    if isinstance(method, Core):
-        return WORKSPACE_SIZES[ASSIGN_CORE](rows, columns, threads, cost=cost)
-    return WORKSPACE_SIZES[ASSIGN](rows, columns, threads, cost=cost, edges=_edges_of(method))
+def _run_core(
+    costs: DenseCosts, method: Core, given: tuple[Any, Any], state: Launch, device: Any, grid: tuple[int, int]
+) -> None:
+    blocks, block_size = grid
+    kernel = entry_point(ASSIGN_CORE, "assign_core_grid", device.id, cost=c_type(costs.array))
+    kernel((blocks,), (block_size,), (*given, costs.dual_type(costs.dual_spread()), state.arrivals))
 
 
-def _run_munkres(costs: DenseCosts, method: Munkres, given: tuple[Any, Any], state: Launch, device: Any) -> None:
+def _run_munkres(
+    costs: DenseCosts, method: Munkres, given: tuple[Any, Any], state: Launch, device: Any, grid: tuple[int, int]
+) -> None:
     """One launch, or the loop of `run_munkres` in csrc/assignment/munkres.cuh with a launch for each line."""
     rows, columns = costs.array.shape
     slacks = cupy.empty(rows * columns, costs.slack_type())
@@ -413,9 +408,9 @@ def _run_munkres(costs: DenseCosts, method: Munkres, given: tuple[Any, Any], sta
 
     def launch(name: str) -> None:
         kernel = entry_point(MUNKRES, f"munkres_{name}", device.id, cost=c_type(costs.array), slack=c_type(slacks))
-        kernel((device.attributes["MultiProcessorCount"],), (BLOCK_SIZE,), arguments)
+        kernel(grid[:1], grid[1:], arguments)
 
-    if method.form in ("cooperative", "registers"):
+    if method.one_launch:
         return launch("grid")
     shift = ("add_subtract_compress",) if method.form == "fused" else ("add_subtract", "compress")
     count = () if method.form == "baseline" else ("sum_zeros",)
@@ -432,13 +427,21 @@ def _run_munkres(costs: DenseCosts, method: Munkres, given: tuple[Any, Any], sta
             launch(step)
 
 
+# By the method's edges, where it is run by the search.
+EDGES_OF: dict[type, dict[str, str]] = {Tree: {"edges": "TightEdges"}, Classical: {"edges": "ClassicalEdges"}}
+# By the method: its program, what it is compiled for beside the type of costs, the size of its report, and how it runs.
+DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., None]]] = {
+    **{kind: (ASSIGN, words, REPORT_SIZE, _run_search) for kind, words in EDGES_OF.items()},
+    Core: (ASSIGN_CORE, {}, CORE_REPORT_SIZE, _run_core),
+    Munkres: (MUNKRES, {}, REPORT_SIZE, _run_munkres),
+}
+
+
 def assign_batch(
     batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
 ) -> tuple[Any, Any, Any, Any, Any, dict[str, Any]]:
     """Runs a method on every problem, one block each, in one launch."""
     _refuse_threads(threads)
-    if isinstance(method, JV | Core | Munkres):
-        raise InvalidInput(f"method {method.name!r} solves no batches on a GPU; use 'auto', 'tree' or 'classical'")
     problems, rows, columns = batch.shape
     dual = batch.dual_type
     with batch.array.device as device:
@@ -451,7 +454,7 @@ def assign_batch(
             problem_layout = cupy.asarray(words_of(layout))
         # A thread for each column: threads without one only make the barrier dearer.
         block_size = min(GRID_BLOCK_SIZE, max(64, -(-more // 64) * 64))
-        types = {"cost": c_type(batch.array), "edges": _edges_of(method)}
+        types = {"cost": c_type(batch.array), **EDGES_OF[type(method)]}
         bytes_needed = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **types)
         near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
         kernel = entry_point(ASSIGN_BATCH, "assign_batch", device.id, **types)
@@ -469,7 +472,7 @@ def assign_batch(
             entries=batch.array.data.ptr, maximize=batch.maximize,
             limit=INFINITE[dual] if batch.limit is None else batch.limit, row_match=row_match.data.ptr,
             col_match=col_match.data.ptr, u=u.data.ptr, v=v.data.ptr, pair_costs=pair_costs.data.ptr,
-            reports=reports.data.ptr, start=start, many_paths=isinstance(method, Tree) and method.paths == "many",
+            reports=reports.data.ptr, start=start, many_paths=method.many_paths,
         )  # fmt: skip
         kernel(
             (blocks,), (block_size,), (all_problems, workspace, np.int64(bytes_needed), np.int64(near), taken),
@@ -564,8 +567,6 @@ def assign_sparse(
 ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
     """As `assign`, for sparse costs."""
     _refuse_threads(threads)
-    if isinstance(method, JV):
-        raise InvalidInput("method 'jv' is serial and runs on the CPU; use 'tree' or 'auto', or device='cpu'")
     rows, columns = sorted(costs.shape)
     dual = costs.dual_type
     has_duals = v is not None and rows == columns
@@ -580,8 +581,7 @@ def assign_sparse(
             (v if has_duals else None, columns, dual),
         )  # fmt: skip
         launch = Launch(rows + 1, WORKSPACE_SIZES[ASSIGN_SPARSE](rows, columns, **types))
-        many_paths = isinstance(method, Tree) and method.paths == "many"
-        task = _assignment_task(vectors, launch, start, has_duals, many_paths)
+        task = _assignment_task(vectors, launch, start, has_duals, method.many_paths)
         problem = SPARSE_COSTS.pack(
             num_rows=rows, num_columns=columns, offsets=costs.indptr.data.ptr, columns=costs.indices.data.ptr,
             entries=costs.data.data.ptr, maximize=costs.maximize,

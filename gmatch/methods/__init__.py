@@ -21,6 +21,7 @@ from .cardinality import (
     APsB,
     Claims,
     ForestKind,
+    ForestMethod,
     Method,
     Mixed,
     Ordered,
@@ -40,7 +41,7 @@ from .choice import (
 
 __all__ = [
     "APFB", "ASSIGNMENT_METHODS", "FEW_COLUMNS", "FEW_ROWS", "FEW_ROWS_REASON", "JV", "LAID_OUT", "METHODS",
-    "ONE_CORE_REASON", "APsB", "AssignmentMethod", "Claims", "Classical", "Core", "ForestKind", "Method", "Mixed",
-    "Munkres", "Ordered", "PothenFan", "SerialCore", "SparseJV", "Tree", "assignment_method_of", "batch_method_of",
-    "bids_pay", "method_of",
+    "ONE_CORE_REASON", "APsB", "AssignmentMethod", "Claims", "Classical", "Core", "ForestKind", "ForestMethod",
+    "Method", "Mixed", "Munkres", "Ordered", "PothenFan", "SerialCore", "SparseJV", "Tree", "assignment_method_of",
+    "batch_method_of", "bids_pay", "method_of",
 ]  # fmt: skip

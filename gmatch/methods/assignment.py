@@ -8,6 +8,8 @@ from typing import Literal, get_args
 
 from .method import AnyMethod
 
+DENSE, SPARSE, BATCH = (frozenset((kind,)) for kind in ("dense", "sparse", "batch"))
+
 Paths = Literal["many", "nearest"]
 
 
@@ -28,7 +30,15 @@ class Tree(AnyMethod):
         the paper. ``"many"`` needs five to thirty times fewer phases; rectangular problems always take the nearest.
     """
 
+    solves = {"cpu": DENSE | SPARSE | BATCH, "gpu": DENSE | SPARSE | BATCH}
+    one_launch = True
+
     paths: Paths = "many"
+
+    @property
+    def many_paths(self) -> bool:
+        """Whether a phase looks for as many paths as it finds, not for the nearest one only."""
+        return self.paths == "many"
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,9 @@ class Classical(AnyMethod):
     finds the least slack of the rows that are in trees. A phase ends with the nearest paths. O(n**2 m) work at worst,
     O(n + m) memory beside the costs.
     """
+
+    solves = {"cpu": DENSE | BATCH, "gpu": DENSE | BATCH}
+    many_paths, one_launch = False, True
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,9 @@ class Core(AnyMethod):
     searches want to know too much, ``stats["gave_up"]`` says so, and `JV` goes on. At most about as much memory again
     as the costs take, and 3 KB a row.
     """
+
+    solves = {"cpu": DENSE, "gpu": DENSE}
+    many_paths = one_launch = True
 
 
 class SerialCore(Core):
@@ -92,7 +108,15 @@ class Munkres(AnyMethod):
         On the CPU a launch is a pass between two barriers.
     """
 
+    solves = {"cpu": DENSE, "gpu": DENSE}
+    many_paths = False
+
     form: Form = "registers"
+
+    @property
+    def one_launch(self) -> bool:
+        """Whether a GPU runs the whole search in one launch, which then counts phase by phase."""
+        return self.form in ("cooperative", "registers")
 
     @property
     def rung(self) -> int:
@@ -110,6 +134,9 @@ class JV(AnyMethod):
     costs in 32 bits. For sparse costs Dijkstra has a heap and starts from many rows at once; where all columns are to
     be matched and few costs tie, from an auction at once; ``"auto"`` solves them as dense costs where that is faster.
     """
+
+    solves = {"cpu": DENSE | SPARSE | BATCH}
+    many_paths, one_launch = False, True
 
 
 class SparseJV(JV):

@@ -12,11 +12,15 @@ from functools import cached_property
 from typing import Literal, get_args
 
 from ..errors import InvalidInput
-from .method import AnyMethod, is_auto
+from .method import AnyMethod, is_auto, refuse_what_it_does_not_solve
 
 Bfs = Literal["gpubfs", "gpubfs-wr"]
 Threads = Literal["ct", "mt"]
 Search = Literal["apfb", "apsb"]
+
+
+GRAPHS = frozenset(("graph",))
+ON_CPU, ON_BOTH = {"cpu": GRAPHS}, {"cpu": GRAPHS, "gpu": GRAPHS}
 
 
 class ForestKind(IntEnum):
@@ -31,6 +35,7 @@ class ForestKind(IntEnum):
 
 @dataclass(frozen=True)
 class _Speculative(AnyMethod):
+    solves = ON_BOTH
     bfs: Bfs = "gpubfs-wr"
     threads: Threads = "ct"
 
@@ -92,6 +97,8 @@ class Claims(AnyMethod):
         Whether a tree that found a path stops growing.
     """
 
+    solves = ON_BOTH
+
     search: Search = "apfb"
     bfs: Bfs = "gpubfs-wr"
 
@@ -124,6 +131,8 @@ class Ordered(AnyMethod):
         A phase ends when no tree can grow, or at the level that finds the first path.
     """
 
+    solves = ON_BOTH
+
     search: Search = "apfb"
     forest = ForestKind.ORDERED
 
@@ -148,6 +157,8 @@ class PothenFan(AnyMethod):
     Transactions on Mathematical Software 38 (2011), 13:1-13:31.
     """
 
+    solves = ON_CPU
+
     @cached_property
     def name(self) -> str:
         return "pothen-fan"
@@ -166,8 +177,12 @@ class Mixed(AnyMethod):
     most log2(rows) + 3 phases a turn, but for the trial.
     """
 
+    solves = ON_CPU
 
-Method = APFB | APsB | Claims | Ordered | PothenFan | Mixed
+
+ForestMethod = APFB | APsB | Claims | Ordered
+"""Those that grow a forest on all threads."""
+Method = ForestMethod | PothenFan | Mixed
 
 _AUTO: dict[str, Method] = {"cpu": Mixed(), "gpu": Claims()}
 
@@ -200,6 +215,7 @@ def method_of(method: str | Method, device: str, deterministic: bool = False) ->
     if deterministic:
         return _ordered_method_of(method, device)
     if isinstance(method, Method):
+        refuse_what_it_does_not_solve(method, device, "graph", _BY_NAME)
         return method
     by_name = {"auto": _AUTO[device], **_BY_NAME}
     found = by_name.get(method.lower()) if isinstance(method, str) else None
@@ -209,6 +225,7 @@ def method_of(method: str | Method, device: str, deterministic: bool = False) ->
             "objects gmatch.APFB(...), gmatch.APsB(...), gmatch.Claims(...), gmatch.Ordered(...), gmatch.PothenFan(), "
             "gmatch.Mixed()"
         )
+    refuse_what_it_does_not_solve(found, device, "graph", _BY_NAME)
     return found
 
 

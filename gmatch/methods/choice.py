@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
 from .assignment import ASSIGNMENT_BY_NAME, JV, AssignmentMethod, Classical, Core, SerialCore, SparseJV, Tree
-from .method import is_auto
+from .method import is_auto, refuse_what_it_does_not_solve
 
 if TYPE_CHECKING:
     from ..problems.dense import DenseCosts
@@ -27,7 +27,7 @@ def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: i
         return _CLASSICAL, "a batch of problems of many columns"
     if is_auto(method):
         return _JV, ONE_CORE_REASON
-    return assignment_method_of(method, device)
+    return assignment_method_of(method, device, kind="batch")
 
 
 # Whole costs that differ by no more than so many times the rows: they tie, and many paths have one length.
@@ -101,13 +101,16 @@ def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
 
 
 def assignment_method_of(
-    method: str | AssignmentMethod, device: str, costs: DenseCosts | None = None
+    method: str | AssignmentMethod, device: str, costs: DenseCosts | None = None, kind: str | None = None
 ) -> tuple[AssignmentMethod, str]:
     """The method that a string or a method object stands for, and why: asked for, or chosen by ``"auto"``.
 
-    None stands for sparse costs. For which ones what is chosen was measured: see benchmarks/LOG.md.
+    None stands for sparse costs, unless it is of another `kind`. For which costs what is chosen was measured: see
+    benchmarks/LOG.md.
     """
+    kind = kind or ("sparse" if costs is None else "dense")
     if isinstance(method, AssignmentMethod):
+        refuse_what_it_does_not_solve(method, device, kind, ASSIGNMENT_BY_NAME)
         return method, "asked for"
     if is_auto(method):
         return _cpu_method_of(costs) if device == "cpu" else _gpu_method_of(costs)
@@ -117,4 +120,5 @@ def assignment_method_of(
             f"unknown method {method!r}; expected one of 'auto', {', '.join(map(repr, ASSIGNMENT_BY_NAME))}, or one "
             "of the objects gmatch.JV(), gmatch.Core(), gmatch.Tree(...), gmatch.Classical(), gmatch.Munkres(...)"
         )
+    refuse_what_it_does_not_solve(found, device, kind, ASSIGNMENT_BY_NAME)
     return found, "asked for"

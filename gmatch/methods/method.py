@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
-from typing import Any, get_args, get_type_hints
+from typing import Any, ClassVar, get_args, get_type_hints
 
 from ..errors import InvalidInput
 
 _type_hints: Callable[[type], dict[str, Any]] = cache(get_type_hints)
 
 
+# What is solved, in the words of an error.
+KINDS = {"graph": "graphs", "dense": "dense costs", "sparse": "sparse costs", "batch": "batches"}
+DEVICES = {"cpu": "the CPU", "gpu": "a GPU"}
+
+
 @dataclass(frozen=True)
 class AnyMethod:
+    solves: ClassVar[dict[str, frozenset[str]]]
+    """By the device: which of KINDS."""
+
     def __post_init__(self) -> None:
-        for option, hint in _type_hints(type(self)).items():
-            allowed, given = get_args(hint), getattr(self, option)
+        for field in fields(self):
+            option, allowed = field.name, get_args(_type_hints(type(self))[field.name])
+            given = getattr(self, option)
             if given not in allowed:
                 raise InvalidInput(
                     f"{type(self).__name__}({option}=...) must be one of {', '.join(map(repr, allowed))}; got {given!r}"
@@ -30,3 +39,13 @@ class AnyMethod:
 
 def is_auto(method: Any) -> bool:
     return isinstance(method, str) and method.lower() == "auto"
+
+
+def refuse_what_it_does_not_solve(method: AnyMethod, device: str, kind: str, others: Mapping[str, AnyMethod]) -> None:
+    """Raises `InvalidInput` for a kind of problem that the method does not solve on the device; names those that do."""
+    if kind in method.solves.get(device, ()):
+        return
+    able = [name for name, other in others.items() if "-" not in name and kind in other.solves.get(device, ())]
+    elsewhere = [f"device={place!r}" for place, kinds in method.solves.items() if place != device and kind in kinds]
+    advice = " or ".join([", ".join(map(repr, ("auto", *able))), *elsewhere])
+    raise InvalidInput(f"method {method.name!r} solves no {KINDS[kind]} on {DEVICES[device]}; use {advice}")

@@ -1,0 +1,54 @@
+"""What a method solves, and where: refused before any work, with names of methods that will do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gmatch
+from gmatch.methods import assignment_method_of, batch_method_of, method_of
+
+COSTS = gmatch.DenseCosts(np.eye(3))
+# How a method is chosen for each kind of problem.
+CHOICES: dict[str, tuple[tuple[Any, ...], Callable[[Any, str], Any]]] = {
+    "graph": (gmatch.METHODS, method_of),
+    "dense": (gmatch.ASSIGNMENT_METHODS, lambda method, device: assignment_method_of(method, device, COSTS)[0]),
+    "sparse": (gmatch.ASSIGNMENT_METHODS, lambda method, device: assignment_method_of(method, device)[0]),
+    "batch": (gmatch.ASSIGNMENT_METHODS, lambda method, device: batch_method_of(method, device, 20)[0]),
+}
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+@pytest.mark.parametrize("kind", CHOICES)
+def test_what_a_refusal_names_is_taken(kind: str, device: str) -> None:
+    methods, choose = CHOICES[kind]
+    refused = 0
+    for given in (*methods, *(method.name for method in methods)):
+        try:
+            assert kind in choose(given, device).solves[device]
+        except gmatch.InvalidInput as error:
+            refused += 1
+            what, advice = str(error).split("; use ")
+            assert re.match(r"method '.*' solves no .* on (the CPU|a GPU)$", what)
+            names = re.findall(r"'([a-z-]+)'", advice.replace("device='cpu'", ""))
+            assert "auto" in names and len(names) > 1
+            for name in names:
+                assert kind in choose(name, device).solves[device]
+            if "device='cpu'" in advice:
+                choose(given, "cpu")
+    assert (refused > 0) == ((kind, device) not in {("graph", "cpu"), ("dense", "cpu")})
+
+
+def test_every_method_of_a_kind_is_solved_by_the_backend() -> None:
+    from gmatch.backends import cpu
+
+    for methods, programs, kind in (
+        (gmatch.ASSIGNMENT_METHODS, cpu.DENSE_PROGRAMS, "dense"),
+        (gmatch.ASSIGNMENT_METHODS, cpu.SPARSE_PROGRAMS, "sparse"),
+        (gmatch.ASSIGNMENT_METHODS, cpu.BATCH_PROGRAMS, "batch"),
+    ):
+        assert {type(method) for method in methods if kind in method.solves["cpu"]} <= programs.keys()
