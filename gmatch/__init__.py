@@ -41,6 +41,8 @@ from .result import (
     Status,
     Tier,
 )
+from .toolkit.bottleneck import bottleneck
+from .toolkit.results import Bottleneck, BottleneckCertificate
 
 __version__ = "0.1.0"
 
@@ -66,6 +68,8 @@ __all__ = [
     "AssignmentCertificate",
     "BackendUnavailable",
     "BipartiteGraph",
+    "Bottleneck",
+    "BottleneckCertificate",
     "Certificate",
     "CertificateError",
     "Claims",
@@ -92,6 +96,7 @@ __all__ = [
     "Tier",
     "Tree",
     "block_triangular_form",
+    "bottleneck",
     "compat",
     "datasets",
     "dulmage_mendelsohn",

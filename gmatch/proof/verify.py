@@ -22,6 +22,8 @@ from ..result import (
     DecompositionCertificate,
     Matching,
 )
+from ..toolkit.results import Bottleneck, BottleneckCertificate
+from .bottleneck import verify_bottleneck
 from .decomposition import verify_decomposition
 from .dense import verify_dense_assignment
 from .matching import verify_matching
@@ -39,9 +41,13 @@ def verify(problem: Any, result: Assignment, *, strict: bool = ...) -> Assignmen
 def verify(problem: Any, result: AssignmentBatch, *, strict: bool = ...) -> list[AssignmentCertificate]: ...
 @overload
 def verify(problem: Any, result: Decomposition, *, strict: bool = ...) -> DecompositionCertificate: ...
+@overload
+def verify(problem: Any, result: Bottleneck, *, strict: bool = ...) -> BottleneckCertificate: ...
 def verify(
-    problem: Any, result: Matching | Assignment | AssignmentBatch | Decomposition, *, strict: bool = False
-) -> Certificate | AssignmentCertificate | list[AssignmentCertificate] | DecompositionCertificate:
+    problem: Any, result: Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck, *, strict: bool = False
+) -> (
+    Certificate | AssignmentCertificate | list[AssignmentCertificate] | DecompositionCertificate | BottleneckCertificate
+):
     """Proves that a matching is largest, an assignment cheapest, or a decomposition block triangular and finest.
 
     For a matching: mates point at each other and are joined by an edge, every edge has an end in the matching's vertex
@@ -59,11 +65,15 @@ def verify(
     the free columns, and all of a square block from its first pair, there and back. On the host, in O(rows + columns +
     entries) time and memory.
 
+    For a `Bottleneck`: its pairs are allowed, as many as there can be, and none is dearer than its threshold; its cover
+    has fewer vertices than there are pairs, and every cheaper pair lies in it. With ``then="sum"`` its assignment is
+    proven cheapest among the pairs up to the threshold.
+
     Parameters
     ----------
     problem : as for `gmatch.max_matching` or `gmatch.lap`
         Costs that became those of a wider type in a batch are taken in that type.
-    result : Matching, Assignment, AssignmentBatch or Decomposition
+    result : Matching, Assignment, AssignmentBatch, Decomposition or Bottleneck
         What they returned for the problem, on either device. An Assignment knows whether it was to maximize, its
         limit, and whether NaN forbade pairs.
     strict : bool
@@ -72,7 +82,7 @@ def verify(
 
     Returns
     -------
-    Certificate, AssignmentCertificate (a list of them for a batch) or DecompositionCertificate
+    Certificate, AssignmentCertificate (a list of them for a batch), DecompositionCertificate or BottleneckCertificate
 
     Raises
     ------
@@ -116,11 +126,13 @@ def verify(
         return (verify_sparse_assignment if sparse else verify_dense_assignment)(problem, result, strict)
     if isinstance(result, Decomposition):
         return verify_decomposition(problem, result)
+    if isinstance(result, Bottleneck):
+        return verify_bottleneck(problem, result, strict)
     if isinstance(result, Matching):
         return verify_matching(problem, result)
     raise InvalidInput(
-        "expected a Matching, an Assignment, an AssignmentBatch or a Decomposition beside the problem; got "
-        f"{type(result).__name__}"
+        "expected a Matching, an Assignment, an AssignmentBatch, a Decomposition or a result of the toolkit beside the "
+        f"problem; got {type(result).__name__}"
     )
 
 
