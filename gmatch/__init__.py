@@ -42,7 +42,8 @@ from .result import (
     Tier,
 )
 from .toolkit.bottleneck import bottleneck
-from .toolkit.results import Bottleneck, BottleneckCertificate
+from .toolkit.ranked import k_best, ranked
+from .toolkit.results import Bottleneck, BottleneckCertificate, KBest, KBestCertificate, RankedAssignment
 
 __version__ = "0.1.0"
 
@@ -85,12 +86,15 @@ __all__ = [
     "Infeasible",
     "InvalidInput",
     "JV",
+    "KBest",
+    "KBestCertificate",
     "METHODS",
     "Matching",
     "Mixed",
     "Munkres",
     "Ordered",
     "PothenFan",
+    "RankedAssignment",
     "SparseCosts",
     "Status",
     "Tier",
@@ -100,9 +104,11 @@ __all__ = [
     "compat",
     "datasets",
     "dulmage_mendelsohn",
+    "k_best",
     "lap",
     "max_matching",
     "max_weight_matching",
+    "ranked",
     "structural_rank",
     "verify",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from ..arrays import (
     as_dense_array,
@@ -22,15 +22,23 @@ from ..result import (
     DecompositionCertificate,
     Matching,
 )
-from ..toolkit.results import Bottleneck, BottleneckCertificate
+from ..toolkit.results import Bottleneck, BottleneckCertificate, KBest, KBestCertificate
 from .bottleneck import verify_bottleneck
 from .decomposition import verify_decomposition
 from .dense import verify_dense_assignment
 from .matching import verify_matching
+from .ranked import verify_k_best
 from .sparse import verify_sparse_assignment
 
-if TYPE_CHECKING:
-    pass
+_Result = Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck | KBest
+_Certificate = (
+    Certificate
+    | AssignmentCertificate
+    | list[AssignmentCertificate]
+    | DecompositionCertificate
+    | BottleneckCertificate
+    | KBestCertificate
+)
 
 
 @overload
@@ -43,11 +51,9 @@ def verify(problem: Any, result: AssignmentBatch, *, strict: bool = ...) -> list
 def verify(problem: Any, result: Decomposition, *, strict: bool = ...) -> DecompositionCertificate: ...
 @overload
 def verify(problem: Any, result: Bottleneck, *, strict: bool = ...) -> BottleneckCertificate: ...
-def verify(
-    problem: Any, result: Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck, *, strict: bool = False
-) -> (
-    Certificate | AssignmentCertificate | list[AssignmentCertificate] | DecompositionCertificate | BottleneckCertificate
-):
+@overload
+def verify(problem: Any, result: KBest, *, strict: bool = ...) -> KBestCertificate: ...
+def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certificate:
     """Proves that a matching is largest, an assignment cheapest, or a decomposition block triangular and finest.
 
     For a matching: mates point at each other and are joined by an edge, every edge has an end in the matching's vertex
@@ -69,11 +75,19 @@ def verify(
     has fewer vertices than there are pairs, and every cheaper pair lies in it. With ``then="sum"`` its assignment is
     proven cheapest among the pairs up to the threshold.
 
+    For a `KBest`: its assignments differ, are allowed, in order, and cost what they say; and no other one is cheaper
+    than the last. For an assignment that is not listed shares its first pairs with some listed ones and then has
+    another pair than all of these. The first of these listed ones is cheapest, as its duals prove, among all that share
+    the pairs by which it parts from earlier ones; so what another one costs more is a cycle of slacks through the row
+    where it parts, and later rows. The shortest such cycles are found for all rows at once (Floyd 1962), among pairs
+    that have less slack than the last assignment costs more. On the host, in O(allowed pairs) time for each assignment,
+    and the cube of the number of rows on such cycles.
+
     Parameters
     ----------
     problem : as for `gmatch.max_matching` or `gmatch.lap`
         Costs that became those of a wider type in a batch are taken in that type.
-    result : Matching, Assignment, AssignmentBatch, Decomposition or Bottleneck
+    result : Matching, Assignment, AssignmentBatch, Decomposition, Bottleneck or KBest
         What they returned for the problem, on either device. An Assignment knows whether it was to maximize, its
         limit, and whether NaN forbade pairs.
     strict : bool
@@ -82,7 +96,8 @@ def verify(
 
     Returns
     -------
-    Certificate, AssignmentCertificate (a list of them for a batch), DecompositionCertificate or BottleneckCertificate
+    Certificate, AssignmentCertificate (a list of them for a batch), DecompositionCertificate, BottleneckCertificate
+    or KBestCertificate
 
     Raises
     ------
@@ -128,6 +143,8 @@ def verify(
         return verify_decomposition(problem, result)
     if isinstance(result, Bottleneck):
         return verify_bottleneck(problem, result, strict)
+    if isinstance(result, KBest):
+        return verify_k_best(problem, result)
     if isinstance(result, Matching):
         return verify_matching(problem, result)
     raise InvalidInput(
