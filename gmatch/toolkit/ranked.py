@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import _native
-from ..arrays import exact_sum, row_of_each_entry, truth_of
+from ..arrays import exact_sum, truth_of
 from ..assignment.lap import lap
 from ..errors import InvalidInput
 from ..problems.costs import costs_of
@@ -31,6 +31,7 @@ class _Problem(NamedTuple):
     turned: bool  # whether rows here are columns as given
     indptr: Any
     indices: Any
+    places: Any  # of the pairs, as they follow each other in a matrix: increasing
     entries: Any  # as given
     columns: int  # ways out included
     row_match: Any
@@ -210,11 +211,13 @@ def _problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     indptr = np.zeros(len(row_match) + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=len(row_match)), out=indptr[1:])
     indices = np.ascontiguousarray(columns, np.int32)
-    return _Problem(costs, turned, indptr, indices, entries, len(v), row_match, u, v, slacks)
+    return _Problem(
+        costs, turned, indptr, indices, _places(rows, columns, len(v)), entries, len(v), row_match, u, v, slacks,
+    )  # fmt: skip
 
 
 def _allowed_pairs(costs: DenseCosts | SparseCosts, turned: bool) -> tuple[Any, Any, Any]:
-    """Rows, columns and entries in the order of rows; of the transpose if it is turned."""
+    """Rows, columns and entries in the order of rows, then of columns; of the transpose if it is turned."""
     if isinstance(costs, DenseCosts):
         matrix = costs.matrix.T if turned else costs.matrix
         allowed = matrix < np.inf if not costs.maximize else matrix > -np.inf
@@ -222,8 +225,12 @@ def _allowed_pairs(costs: DenseCosts | SparseCosts, turned: bool) -> tuple[Any, 
     rows, columns, values = costs.triples()
     rows, columns = (columns, rows) if turned else (rows, columns)
     kept = (values < np.inf).nonzero()[0]
-    kept = kept[rows[kept].argsort(kind="stable")]
+    kept = kept[_places(rows[kept], columns[kept], max(costs.shape)).argsort(kind="stable")]
     return rows[kept], columns[kept], costs.data[kept]
+
+
+def _places(rows: Any, columns: Any, width: int) -> Any:
+    return rows * np.int64(width) + columns
 
 
 def _with_ways_out(costs: DenseCosts | SparseCosts, turned: bool) -> SparseCosts:
@@ -269,13 +276,9 @@ def _as_given(problem: _Problem, mates: Any) -> Any:
 
 def _costs_of_each(problem: _Problem, mates: Any) -> Any:
     """What the pairs of each assignment cost, without ways out."""
-    columns = max(problem.costs.shape)
-    row_of = row_of_each_entry(problem.indptr, len(problem.indices))
-    places = row_of * np.int64(problem.columns) + problem.indices
-    order = places.argsort(kind="stable")
-    wanted = np.arange(mates.shape[1]) * np.int64(problem.columns) + mates
-    entries = problem.entries[order[np.searchsorted(places[order], wanted)]]
-    entries[mates >= columns] = 0
+    wanted = _places(np.arange(mates.shape[1]), mates, problem.columns)
+    entries = problem.entries[np.searchsorted(problem.places, wanted)]
+    entries[mates >= max(problem.costs.shape)] = 0
     if entries.dtype.kind == "i":
         return entries.sum(axis=1, dtype=np.int64)
     return np.array([exact_sum(some) for some in entries])
