@@ -36,14 +36,14 @@ void define_ranking(nb::module_& m, const char* name) {
       .def(
           "__init__",
           [](Ranking* self, Array<const Count> offsets, Array<const Vertex> columns, Array<const Dual> slacks,
-             Array<const Dual> leave, Array<const Vertex> row_match, Count most) {
+             Array<const Dual> leave, Array<const Vertex> row_match) {
             const RankedProblem<Dual> problem{static_cast<Vertex>(row_match.shape(0)), static_cast<Vertex>(leave.shape(0)),
                                               offsets.data(), columns.data(), slacks.data(), leave.data(),
                                               row_match.data()};
-            new (self) Ranking(problem, most);
+            new (self) Ranking(problem);
           },
           "offsets"_a.noconvert(), "columns"_a.noconvert(), "slacks"_a.noconvert(), "leave"_a.noconvert(),
-          "row_match"_a.noconvert(), "most"_a)
+          "row_match"_a.noconvert())
       .def("rank", &rank<Dual>, "row_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert());
 }
 

@@ -7,8 +7,9 @@
 //
 // The best of a child differs from its parent's by one alternating cycle through the child's row: the pair of that row is
 // broken, and the shortest augmenting path (Dijkstra) leads from the row to the column that it left. With the duals of the
-// parent no pair that the child may use has less than no slack. Only the length of the path is found at first. It is found
-// once more, and flipped, when the child's turn has come, which few children see.
+// parent no pair that the child may use has less than no slack. The path is found in three steps, each of which fewer
+// children come to: a child waits with the least slack of its row for a bound; when that is the least in the queue, with the
+// length of its path; and when that is the least, the path is found once more, and flipped.
 //
 // Where columns may stay free, one more row has all that do: the vacancy. It gives up a free column, and takes one that
 // becomes free, for minus its dual. So cycles go through it, and no assignment is counted twice.
@@ -22,6 +23,7 @@
 // Electronic Systems 33 (1997).
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <utility>
@@ -43,11 +45,9 @@ struct RankedProblem {
 template <class Dual>
 class RankedAssignments {
  public:
-  // Of no more than `most` assignments are asked for, open children that cannot be among them are dropped; 0: no limit.
-  RankedAssignments(const RankedProblem<Dual>& problem, Count most)
+  explicit RankedAssignments(const RankedProblem<Dual>& problem)
       : num_rows_(problem.num_rows),
         num_columns_(problem.num_columns),
-        most_(most),
         leave_(problem.leave, problem.leave + problem.num_columns),
         rows_(problem.num_rows),
         col_match_(problem.num_columns),
@@ -63,7 +63,6 @@ class RankedAssignments {
       }
       best.pairs[row] = {Dual{0}, problem.row_match[row]};
     }
-    note_gap(0);
     first_.push_back(std::move(best));
   }
 
@@ -74,10 +73,14 @@ class RankedAssignments {
       nodes_.push_back(std::move(first_.back()));
       first_.pop_back();
     } else {
-      if (open_.empty()) return nullptr;
-      std::pop_heap(open_.begin(), open_.end());
-      const Child child = open_.back();
-      open_.pop_back();
+      Child child;
+      do {
+        if (open_.empty()) return nullptr;
+        std::pop_heap(open_.begin(), open_.end());
+        child = open_.back();
+        open_.pop_back();
+        if (!child.is_exact) measure(child);
+      } while (!child.is_exact);
       nodes_.push_back(best_of(child));
     }
     split(static_cast<Count>(nodes_.size()) - 1);
@@ -104,6 +107,9 @@ class RankedAssignments {
  private:
   static constexpr Dual FAR = std::numeric_limits<Dual>::has_infinity ? std::numeric_limits<Dual>::infinity()
                                                                       : std::numeric_limits<Dual>::max() / 2;
+  static constexpr Count NO_NODE = -1;
+  // How many times as far as the next child a search goes, so that few children are searched often.
+  static constexpr int AHEAD = 2;
   // Entries of a row that are put in order at first; then as many again as there are.
   static constexpr std::size_t FIRST_ENTRIES = 8;
 
@@ -121,7 +127,9 @@ class RankedAssignments {
   };
   // Of children that cost the same the one that was found first comes first.
   struct Child {
-    Dual gap;
+    Dual gap;       // of its cheapest assignment, or a bound
+    Dual length;    // of its path: what the gap is more than that of its parent, without rounding
+    bool is_exact;
     Count number;
     Count parent;
     Vertex row;
@@ -155,50 +163,83 @@ class RankedAssignments {
     std::sort(begin, row.entries.begin() + row.ordered);
   }
 
-  // Keeps the `most` least gaps that are known: what is not below the greatest of them comes too late.
-  void note_gap(Dual gap) {
-    if (most_ == 0) return;
-    gaps_.push_back(gap);
-    std::push_heap(gaps_.begin(), gaps_.end());
-    if (static_cast<Count>(gaps_.size()) <= most_) return;
-    std::pop_heap(gaps_.begin(), gaps_.end());
-    gaps_.pop_back();
-  }
-  Dual bound() const { return most_ != 0 && static_cast<Count>(gaps_.size()) == most_ ? gaps_.front() : FAR; }
+  static Count just_above(Count distance) { return distance + 1; }
+  static double just_above(double distance) { return std::nextafter(distance, FAR); }
 
-  void enter(const Node& node) {
+  const Node& enter(Count number) {
+    const Node& node = nodes_[number];
+    if (std::exchange(entered_, number) == number) return node;
     std::fill(col_match_.begin(), col_match_.end(), NONE);
     for (Vertex row = 0; row < num_rows_; ++row) col_match_[node.pairs[row].column] = row;
+    return node;
   }
 
+  void push(const Child& child) {
+    open_.push_back(child);
+    std::push_heap(open_.begin(), open_.end());
+  }
+
+  // All children of a node, with the least slack that their row has now for a bound.
   void split(Count number) {
-    enter(nodes_[number]);
-    for (Vertex row = nodes_[number].row; row < num_rows_; ++row) {
-      const Node& node = nodes_[number];
-      const Dual most = bound();
-      const Dual length = most < FAR ? find_path(node, row, most - node.gap) : find_path(node, row, FAR);
-      clear_search();
-      if (!(length < FAR)) continue;
-      const Dual gap = node.gap + length;
-      open_.push_back({gap, children_++, number, row});
-      std::push_heap(open_.begin(), open_.end());
-      note_gap(gap);
+    const Node& node = enter(number);
+    for (root_ = node.row; root_ < num_rows_; ++root_) {
+      forbid(node, true);
+      const Dual least = least_slack(node);
+      forbid(node, false);
+      const Count name = children_++;
+      if (least < FAR) push({node.gap + least, least, false, name, number, root_});
     }
   }
 
-  // The length of the shortest path from `root` to the column that it leaves; FAR if none is shorter than `most`. Rows
-  // before the root keep their pairs.
+  // Finds out what the cheapest assignment of a child costs, if not much more than its bound or the next in the queue; else
+  // a better bound. Puts it back, if it has an assignment.
+  void measure(const Child& child) {
+    const Node& node = enter(child.parent);
+    const Dual next = open_.empty() ? 0 : open_.front().gap - node.gap;
+    const Dual most = just_above(AHEAD * std::max(child.length, next));
+    const Dual length = find_path(node, child.row, most);
+    const Dual more = beyond_;
+    clear_search();
+    if (length < FAR) push({node.gap + length, length, true, child.number, child.parent, child.row});
+    else if (more < FAR) push({node.gap + more, more, false, child.number, child.parent, child.row});
+  }
+
+  // The pairs that the root may not use: with the column that it leaves, and others if the node's pairs are forbidden.
+  void forbid(const Node& node, bool is) {
+    is_forbidden_[node.pairs[root_].column] = is;
+    if (root_ != node.row) return;
+    for (const Vertex column : node.forbidden) is_forbidden_[column] = is;
+  }
+
+  bool may_take(Vertex row, Vertex column) const {
+    const Vertex mate = col_match_[column];
+    return (mate == NONE || mate >= root_) && !(row == root_ && is_forbidden_[column]);
+  }
+
+  // Of the pairs that the root may use; FAR if there are none.
+  Dual least_slack(const Node& node) {
+    Row& row = rows_[root_];
+    const Dual u = node.u(root_);
+    Dual least = FAR;
+    for (std::size_t i = 0; i < row.entries.size(); ++i) {
+      if (i == row.ordered) order_more(row);
+      const Entry& entry = row.entries[i];
+      if (!(entry.slack - u < least)) break;  // v is at most 0
+      if (may_take(root_, entry.column)) least = std::min(least, entry.slack - u - node.v[entry.column]);
+    }
+    return std::max(least, Dual{0});  // of floats it may be below by a rounding
+  }
+
+  // The length of the shortest path from `root` to the column that it leaves; FAR if none is shorter than `most`: then all
+  // have `beyond_` or more. Rows before the root keep their pairs.
   Dual find_path(const Node& node, Vertex root, Dual most) {
     const Vertex target = node.pairs[root].column;
     most_distance_ = most;
+    beyond_ = FAR;
     root_ = root;
-    if (root == node.row) {
-      for (const Vertex column : node.forbidden) is_forbidden_[column] = true;
-    }
-    is_forbidden_[target] = true;
+    forbid(node, true);
     relax(node, root, 0);
-    is_forbidden_[target] = false;
-    for (const Vertex column : node.forbidden) is_forbidden_[column] = false;
+    forbid(node, false);
     while (!candidates_.empty()) {
       std::pop_heap(candidates_.begin(), candidates_.end());
       const Candidate nearest = candidates_.back();
@@ -218,9 +259,12 @@ class RankedAssignments {
     for (std::size_t i = 0; i < row.entries.size(); ++i) {
       if (i == row.ordered) order_more(row);
       const Entry& entry = row.entries[i];
-      if (!(offset + entry.slack < most_distance_)) return;  // v is at most 0
+      if (!(offset + entry.slack < most_distance_)) {  // v is at most 0
+        beyond_ = std::min(beyond_, offset + entry.slack);
+        return;
+      }
+      if (!may_take(from, entry.column)) continue;
       const Vertex mate = col_match_[entry.column];
-      if ((mate != NONE && mate < root_) || (from == root_ && is_forbidden_[entry.column])) continue;
       const Dual here = std::max(distance, offset + entry.slack - node.v[entry.column]);  // rounding must not turn back
       const Vertex column = mate == NONE ? vacancy_column() : entry.column;
       if (!reach(node, column, here)) continue;
@@ -239,7 +283,11 @@ class RankedAssignments {
   }
 
   bool reach(const Node& node, Vertex column, Dual distance) {
-    if (!(distance < most_distance_ && distance < distance_[column])) return false;
+    if (!(distance < most_distance_)) {
+      beyond_ = std::min(beyond_, distance);
+      return false;
+    }
+    if (!(distance < distance_[column])) return false;
     if (!(distance_[column] < FAR)) touched_.push_back(column);
     distance_[column] = distance;
     candidates_.push_back({distance, column});
@@ -257,8 +305,7 @@ class RankedAssignments {
 
   // The cheapest assignment of a child, with its duals.
   Node best_of(const Child& child) {
-    const Node& parent = nodes_[child.parent];
-    enter(parent);
+    const Node& parent = enter(child.parent);
     const Dual length = find_path(parent, child.row, FAR);
     Node node{parent.pairs, parent.v, {}, parent.vacancy, child.gap, child.row};
     if (child.row == parent.row) node.forbidden = parent.forbidden;
@@ -291,16 +338,15 @@ class RankedAssignments {
   }
 
   const Vertex num_rows_, num_columns_;
-  const Count most_;
   const std::vector<Dual> leave_;
   std::vector<Row> rows_;
   std::vector<Node> first_;         // the best of all, until it was returned
   std::vector<Node> nodes_;         // of the assignments that were returned
   std::vector<Child> open_;         // a heap
-  std::vector<Dual> gaps_;          // a heap: the least ones known
   Count children_ = 0;              // that were ever open
 
   // A search, with one more column for the vacancy. Of the node that was entered last.
+  Count entered_ = NO_NODE;
   std::vector<Vertex> col_match_;
   std::vector<Dual> distance_;      // FAR but for touched ones
   std::vector<Arrival> arrivals_;
@@ -310,5 +356,6 @@ class RankedAssignments {
   std::vector<Candidate> settled_;  // nearer than the target, in order
   Vertex root_ = 0;
   Vertex free_column_ = NONE;       // by which the vacancy is reached
-  Dual most_distance_{};            // beyond what nothing is of use
+  Dual most_distance_{};            // paths must be shorter
+  Dual beyond_{};                   // the least distance that was not
 };

@@ -39,12 +39,12 @@ class _Problem(NamedTuple):
     v: Any
     slacks: Any  # of the entries, with these duals
 
-    def ranking(self, most: int) -> Any:
-        """What finds the next assignments, of which no more than so many are wanted; 0: any number."""
+    def ranking(self) -> Any:
+        """What finds the next assignments."""
         whole = self.slacks.dtype == np.int64
         leave = np.maximum(-self.v, 0)
         kind = _native.RankedIntegers if whole else _native.RankedFloats
-        return kind(self.indptr, self.indices, self.slacks, leave, self.row_match, most)
+        return kind(self.indptr, self.indices, self.slacks, leave, self.row_match)
 
 
 def k_best(
@@ -96,8 +96,9 @@ def k_best(
     The best assignment is that of `lap`. The others are split into sets, one for each row, by Murty's rule: pairs of
     earlier rows are kept, the pair of the row is not. The cheapest of a set is one shortest augmenting path from the
     duals of its parent; that of the cheapest set is next, and splits its set in turn. O(k * pairs) paths at worst, but
-    paths end where they are longer than the k-th cheapest known. On one core of the host, where costs on a GPU are
-    moved; 16 bytes for each allowed pair and O(k * (rows + columns)) memory.
+    most are given up early: a set waits with a bound until it is the cheapest, and is not searched much farther. On one
+    core of the host, where costs on a GPU are moved; 16 bytes for each allowed pair, 48 for each open set, and
+    O(k * (rows + columns)) memory.
 
     Of equally cheap assignments the one comes first that was found first: the order depends on the costs alone, and
     the first k are the same for every greater k. Integers are exact. Floats are ordered up to a rounding that `verify`
@@ -121,7 +122,7 @@ def k_best(
     number = _number(k)
     costs = costs_of(cost, truth_of("maximize", maximize), cost_limit, forbid_nan)
     problem = _problem_of(costs.on("cpu"))
-    ranking = problem.ranking(number)
+    ranking = problem.ranking()
     tables = []
     while number:
         found = _next(problem, ranking, min(number, AT_ONCE))
@@ -153,7 +154,7 @@ def ranked(
     Returns
     -------
     iterator of RankedAssignment
-        In the order of `k_best`. `k_best` is faster where the number is known, for it need not keep what comes later.
+        In the order of `k_best`.
 
     Raises
     ------
@@ -173,7 +174,7 @@ def ranked(
 
 
 def _ranked(problem: _Problem) -> Iterator[RankedAssignment]:
-    ranking, rank = problem.ranking(0), 0
+    ranking, rank = problem.ranking(), 0
     while True:
         mates, _, _ = _next(problem, ranking, 1)
         if not len(mates):
