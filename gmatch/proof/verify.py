@@ -27,6 +27,7 @@ from .bottleneck import verify_bottleneck
 from .decomposition import verify_decomposition
 from .dense import verify_dense_assignment
 from .matching import verify_matching
+from .pairs import verify_pairs
 from .ranked import verify_k_best
 from .sparse import verify_sparse_assignment
 
@@ -63,7 +64,9 @@ def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certifica
     For an assignment: mates point at each other, no pair is forbidden or dearer than the limit, the pairs are as many
     as there can be (by a vertex cover, if that is fewer than rows and columns), and the duals prove that no assignment
     is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory. For sparse
-    costs over every stored entry, in O(rows + columns + entries) time and memory.
+    costs over every stored entry, in O(rows + columns + entries) time and memory. One of so many pairs is proven by
+    its `Assignment.pair_price`, too: no duals are above 0, so as many pairs cost no less than that many prices and the
+    sum of all duals.
 
     For a decomposition: its matching is proven as above and lies on the diagonals, the orders are permutations, blocks
     and parts fit each other, no entry lies below the diagonal blocks, and none of these can be split: breadth-first
@@ -135,6 +138,8 @@ def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certifica
         return [
             verify_dense_assignment(cost, result[k], strict) for k, cost in enumerate(_problems_of(problem, result))
         ]
+    if isinstance(result, Assignment) and result.pair_price is not None:
+        return verify_pairs(problem, result)
     if isinstance(result, Assignment):
         problem = as_sparse(problem)
         sparse = isinstance(problem, SparseCosts) or is_sparse(problem)

@@ -11,13 +11,6 @@ from ..arrays import exact_sum
 from ..result import Assignment
 
 
-def moved(assignment: Assignment, to_device: Callable[[Any], Any]) -> Assignment:
-    """An assignment on another device."""
-    arrays = {name: to_device(getattr(assignment, name)) for name in ("row_match", "col_match", "u", "v", "pair_costs")}
-    cover = assignment.cover and (to_device(assignment.cover[0]), to_device(assignment.cover[1]))
-    return replace(assignment, **arrays, cover=cover, exact=assignment.exact and assignment.exact.moved(to_device))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Bottleneck:
     """An assignment whose dearest pair is as cheap as can be, and its proof. Unpacks as ``row_ind, col_ind = result``.
@@ -82,7 +75,7 @@ class Bottleneck:
         names = "row_match", "col_match", "pair_costs"
         arrays = {name: to_device(getattr(self, name)) for name in names}
         cover = to_device(self.cover[0]), to_device(self.cover[1])
-        return replace(self, **arrays, cover=cover, assignment=self.assignment and moved(self.assignment, to_device))
+        return replace(self, **arrays, cover=cover, assignment=self.assignment and self.assignment.moved(to_device))
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.row_ind, self.col_ind))
