@@ -129,6 +129,19 @@ def assign_by_slacks(
     threads: int,
 ) -> tuple[int, ...]: ...
 def munkres_workspace_size(num_rows: int, num_columns: int, threads: int, cost: str) -> int: ...
+
+class RankedIntegers:
+    """The cheapest assignments in order, of costs in int64: see csrc/ranked_assignments.hpp."""
+
+    def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any) -> None: ...
+    def rank(self, row_match: Any, u: Any, v: Any) -> int: ...
+
+class RankedFloats:
+    """The same, of costs in float64."""
+
+    def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any) -> None: ...
+    def rank(self, row_match: Any, u: Any, v: Any) -> int: ...
+
 def assign_batch(
     problems: Any,
     entries: Any,

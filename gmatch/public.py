@@ -41,6 +41,9 @@ from .result import (
     Status,
     Tier,
 )
+from .toolkit.bottleneck import bottleneck
+from .toolkit.ranked import k_best, ranked
+from .toolkit_result import Bottleneck, BottleneckCertificate, KBest, KBestCertificate, RankedAssignment
 
 # Modules that moved stay importable by their old names for one release.
 MOVED = {
@@ -65,6 +68,8 @@ __all__ = [
     "AssignmentCertificate",
     "BackendUnavailable",
     "BipartiteGraph",
+    "Bottleneck",
+    "BottleneckCertificate",
     "Certificate",
     "CertificateError",
     "Claims",
@@ -73,30 +78,36 @@ __all__ = [
     "CostBatch",
     "DataError",
     "Decomposition",
-    "ExactDuals",
     "DecompositionCertificate",
     "DenseCosts",
+    "ExactDuals",
     "GmatchError",
     "Infeasible",
     "InvalidInput",
     "JV",
+    "KBest",
+    "KBestCertificate",
     "METHODS",
     "Matching",
     "Mixed",
     "Munkres",
     "Ordered",
     "PothenFan",
+    "RankedAssignment",
     "SparseCosts",
     "Status",
     "Tier",
     "Tree",
     "block_triangular_form",
+    "bottleneck",
     "compat",
     "datasets",
     "dulmage_mendelsohn",
+    "k_best",
     "lap",
     "max_matching",
     "max_weight_matching",
+    "ranked",
     "structural_rank",
     "verify",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Self, overload
@@ -185,6 +185,8 @@ class Status(StrEnum):
     """Fewer pairs: the cost limit made it cheaper to leave some out."""
     PARTIAL = "partial"
     """Fewer pairs: forbidden pairs allow no more. The cheapest among the largest matchings."""
+    PAIRS = "pairs"
+    """As many pairs as were asked for: the cheapest matching of so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +289,7 @@ class Assignment(_MadeLater):
     pair_costs : array, shape (size,)
         The entries of the matched pairs, in the order of `row_ind`.
     status : Status
-        ``"optimal"``, ``"limited"`` or ``"partial"``.
+        ``"optimal"``, ``"limited"``, ``"partial"`` or ``"pairs"``.
     maximize : bool
     cost_limit : int or float or None
         What was asked for.
@@ -311,6 +313,10 @@ class Assignment(_MadeLater):
         Whether some costs were NaN, which forbade their pairs.
     row_nodes, col_nodes : tuple or None
         The nodes that rows and columns stand for, if the costs came from a networkx graph.
+    pair_price : int or float or None
+        For ``"pairs"``: what a pair costs beside its duals, in the minimisation form. Then
+        ``u[i] + v[j] + pair_price <= c[i, j]`` for all pairs, with equality for matched ones; all duals are at most 0,
+        and 0 for free rows and columns.
     """
 
     row_match: Any
@@ -327,6 +333,7 @@ class Assignment(_MadeLater):
     forbid_nan: bool = False
     row_nodes: tuple[Hashable, ...] | None = None
     col_nodes: tuple[Hashable, ...] | None = None
+    pair_price: int | float | None = None
 
     @property
     def size(self) -> int:
@@ -364,6 +371,13 @@ class Assignment(_MadeLater):
         fewer; with rows > columns the same with rows and columns swapped.
         """
         return None if self.cover is None else witness_of(self.cover, (len(self.row_match), len(self.col_match)))
+
+    def moved(self, to_device: Callable[[Any], Any]) -> Assignment:
+        """On another device."""
+        names = "row_match", "col_match", "u", "v", "pair_costs"
+        arrays = {name: to_device(getattr(self, name)) for name in names}
+        cover = self.cover and (to_device(self.cover[0]), to_device(self.cover[1]))
+        return replace(self, **arrays, cover=cover, exact=self.exact and self.exact.moved(to_device))
 
     def __repr__(self) -> str:
         rows, columns = len(self.row_match), len(self.col_match)

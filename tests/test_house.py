@@ -18,13 +18,13 @@ PACKAGE = Path(gmatch.__file__).parent
 FLOORS = (
     ("errors",),
     ("cuda", "arrays", "foreign", "types"),
-    ("result", "methods"),
+    ("result", "methods", "toolkit_result"),
     ("backends",),
     ("problems",),
     ("small", "proof"),
     ("cardinality",),
     ("assignment",),
-    ("compat", "datasets"),
+    ("compat", "datasets", "toolkit"),
     ("public",),
     ("", "cli", "plot", "__main__"),
 )

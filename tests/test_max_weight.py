@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import Any
 
@@ -9,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from assignment_oracles import METHODS
+from assignment_oracles import METHODS, random_costs
 
 import gmatch
 
@@ -156,3 +157,95 @@ def test_what_names_the_way_in_for_a_graph(make: Any) -> None:
 def test_docstrings_name_it() -> None:
     for documented in (gmatch.lap, gmatch.compat, gmatch.SparseCosts.from_networkx):
         assert "max_weight_matching" in (documented.__doc__ or "")
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_most_pairs_beside_networkx(seed: int) -> None:
+    graph, top, _ = random_graph(np.random.default_rng(seed))
+    expected = nx.max_weight_matching(graph, maxcardinality=True, weight="gain")
+    found = gmatch.max_weight_matching(graph, top_nodes=top, weight="gain", cardinality="maximum", certify=True)
+    assert found.size == len(expected)
+    assert found.cost == pytest.approx(weight_of(graph, expected), abs=1e-9)
+
+
+def heaviest_of_pairs(weights: np.ndarray, pairs: int) -> float:
+    """By all choices of rows and of columns for them."""
+    rows, columns = map(range, weights.shape)
+    return max(
+        (
+            float(weights[list(some), list(way)].sum())
+            for some in itertools.combinations(rows, pairs)
+            for way in itertools.permutations(columns, pairs)
+        ),
+        default=-np.inf,
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_so_many_pairs_against_all_matchings(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights = random_costs(rng, str(rng.choice(["int32", "int64", "float64", "int8"])), True, largest=4)
+    places = (weights != -np.inf).nonzero()
+    sparse = sp.coo_array((weights[places], places), shape=weights.shape)
+    for pairs in range(min(weights.shape) + 1):
+        expected = heaviest_of_pairs(weights, pairs)
+        for form in (weights, np.asfortranarray(weights), sparse, gmatch.DenseCosts(weights, maximize=True)):
+            if expected == -np.inf:
+                with pytest.raises(gmatch.Infeasible) as raised:
+                    gmatch.max_weight_matching(form, pairs=pairs)
+                cover = raised.value
+                assert len(cover.rows) + len(cover.columns) < pairs
+                covered = np.isin(places[0], cover.rows) | np.isin(places[1], cover.columns)
+                assert covered.all()
+                continue
+            found = gmatch.max_weight_matching(form, pairs=pairs, certify=True)
+            assert (found.size, found.cost, found.status) == (pairs, expected, "pairs")
+
+
+def test_so_many_pairs_of_larger_graphs() -> None:
+    """Weights are concave in the number of pairs; the greatest is the maximum weight, the last that of most pairs."""
+    weights = np.random.default_rng(1).normal(size=(30, 40))
+    found = [gmatch.max_weight_matching(weights, pairs=k, certify=True) for k in range(31)]
+    costs = [one.cost for one in found]
+    assert (np.diff(costs, 2) <= 1e-12).all()
+    assert max(costs) == pytest.approx(gmatch.max_weight_matching(weights).cost)
+    assert costs[-1] == pytest.approx(gmatch.lap(weights, maximize=True).cost)
+    graph, top, _ = random_graph(np.random.default_rng(4))
+    named = gmatch.max_weight_matching(graph, top_nodes=top, weight="gain", pairs=2, certify=True)
+    assert all(graph.has_edge(*pair) for pair in named.pairs)
+
+
+WRONG = {
+    "leave a gap": lambda r: {"u": r.u - 1},
+    "duals leave": lambda r: {"pair_price": r.pair_price - 1},
+    "must be 'pairs'": lambda r: {"status": gmatch.Status.LIMITED},
+    "pair_price must be": lambda r: {"pair_price": 0.5},
+    "too large": lambda r: {"pair_price": 2**62},
+    "pair_costs must hold": lambda r: {"pair_costs": r.pair_costs - 1},
+    "is for maximize": lambda r: {"maximize": False},
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_what_proves_no_number_of_pairs_is_refused(message: str) -> None:
+    costs = gmatch.DenseCosts([[5, 1, 4], [2, 9, 3]], maximize=True)
+    right = gmatch.max_weight_matching(costs, pairs=1)
+    assert gmatch.verify(costs, right).gap == 0 and right.pairs == [(1, 1)]
+    with pytest.raises(gmatch.CertificateError, match=message):
+        gmatch.verify(costs, dataclasses.replace(right, **WRONG[message](right)))
+    lighter = {"row_match": [0, -1], "col_match": [0, -1, -1], "pair_costs": [5]}
+    arrays = {name: np.array(values) for name, values in lighter.items()}
+    with pytest.raises(gmatch.CertificateError, match="not proven dearest"):
+        gmatch.verify(costs, dataclasses.replace(right, **arrays))
+
+
+def test_bad_numbers_of_pairs() -> None:
+    for pairs in (-1, 3, 1.5, True, "1"):
+        with pytest.raises(gmatch.InvalidInput, match="pairs must be"):
+            gmatch.max_weight_matching([[1, 2, 3], [4, 5, 6]], pairs=pairs)  # type: ignore[arg-type]
+    with pytest.raises(gmatch.InvalidInput, match="give one of them"):
+        gmatch.max_weight_matching([[1]], pairs=1, cardinality="maximum")
+    with pytest.raises(gmatch.InvalidInput, match="'any' or 'maximum'"):
+        gmatch.max_weight_matching([[1]], cardinality="most")
+    with pytest.raises(gmatch.InvalidInput, match="nothing given"):
+        gmatch.max_weight_matching([[1]], pairs=1, initial="none")

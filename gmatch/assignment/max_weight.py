@@ -1,4 +1,4 @@
-"""`max_weight_matching`: the heaviest matching, of any number of pairs."""
+"""`max_weight_matching`: the heaviest matching, of any number of pairs, of most, or of so many."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from ..errors import InvalidInput
 from ..foreign import library_of
+from ..problems.costs import costs_of
 from ..problems.sparse import SparseCosts
 from .lap import lap
+from .pairs import of_pairs
 
 if TYPE_CHECKING:
     import networkx
@@ -32,13 +34,16 @@ def max_weight_matching(
     *,
     top_nodes: Iterable[Hashable] | None = None,
     weight: Hashable | None = "weight",
+    cardinality: str = "any",
+    pairs: int | None = None,
     forbid_nan: bool = False,
     **options: Unpack[_Options],
 ) -> Assignment:
     """A maximum weight matching of a bipartite graph, with its proof: no other set of pairs weighs more.
 
     Rows and columns may stay free: pairs of negative weight are never made, and pairs of weight 0 need not be. It is
-    ``lap(weights, maximize=True, cost_limit=0)``, by another name.
+    ``lap(weights, maximize=True, cost_limit=0)``, by another name. Or the heaviest of the matchings of most pairs, or
+    of so many pairs (the k-cardinality assignment problem).
 
     Parameters
     ----------
@@ -49,6 +54,11 @@ def max_weight_matching(
         Of a graph one side of the bipartition, which becomes the rows. By default a side is found by colours.
     weight : key of edge data, or None
         Of a graph what an edge weighs, 1 where it has no such data. None: each weighs 1.
+    cardinality : {"any", "maximum"}
+        ``"maximum"``: as many pairs as can be made, whatever they weigh (networkx's ``maxcardinality=True``).
+    pairs : int, optional
+        Make exactly so many pairs, whatever they weigh. Not with ``cardinality="maximum"``, ``initial`` or ``duals``;
+        methods are those for sparse costs.
     forbid_nan : bool
         Whether NaN forbids its pair; otherwise it is refused.
     **options
@@ -64,12 +74,14 @@ def max_weight_matching(
     ------
     InvalidInput
         If the weights, the graph or an option is not valid; a graph must be bipartite.
+    Infeasible
+        If so many `pairs` cannot be made; its rows and columns cover all allowed pairs, and are fewer.
 
     Notes
     -----
-    The heaviest among the matchings of most pairs, networkx's ``maxcardinality=True``, is
-    ``lap(weights, maximize=True, infeasible="partial")`` of a sparse matrix, or of
-    ``SparseCosts.from_networkx(graph, top_nodes, maximize=True)``.
+    With `pairs`, rows beyond that number take one of as many columns more, and columns one of as many rows more, all of
+    weight 0, in an assignment of all (M. Dell'Amico, S. Martello: The k-cardinality assignment problem. Discrete
+    Applied Mathematics 76 (1997)). Its duals prove the weight: see `Assignment.pair_price`.
 
     Examples
     --------
@@ -78,6 +90,8 @@ def max_weight_matching(
     >>> graph.add_weighted_edges_from([("a", "x", 3), ("a", "y", 5), ("b", "y", 4), ("b", "z", -1)])
     >>> gmatch.max_weight_matching(graph, top_nodes=["a", "b"]).pairs
     [('a', 'x'), ('b', 'y')]
+    >>> gmatch.max_weight_matching(graph, top_nodes=["a", "b"], pairs=1).pairs
+    [('a', 'y')]
     """
     decided = {"maximize", "cost_limit", "infeasible"} & options.keys()
     if decided:
@@ -86,11 +100,21 @@ def max_weight_matching(
         )
     if top_nodes is not None and library_of(weights) != "networkx":
         raise InvalidInput(f"top_nodes are for a networkx graph; got {type(weights).__name__}; leave them out")
-    wanted: dict[str, Any] = {"maximize": True, "cost_limit": 0, "forbid_nan": forbid_nan}
+    if not isinstance(cardinality, str) or cardinality not in ("any", "maximum"):
+        raise InvalidInput(f"cardinality must be 'any' or 'maximum'; got {cardinality!r}")
+    if pairs is not None and cardinality != "any":
+        raise InvalidInput("cardinality='maximum' and pairs=... both say how many pairs there are; give one of them")
+    wanted: dict[str, Any] = {"maximize": True, "forbid_nan": forbid_nan}
+    if cardinality == "any" and pairs is None:
+        wanted["cost_limit"] = 0
     result: Assignment
     if library_of(weights) == "networkx":
         top_nodes = _a_side_of(weights) if top_nodes is None else top_nodes
-        result = lap(SparseCosts.from_networkx(weights, top_nodes, weight, **wanted), **options)
+        weights, wanted = SparseCosts.from_networkx(weights, top_nodes, weight, **wanted), {}
+    if pairs is not None:
+        result = of_pairs(costs_of(weights, **wanted), pairs, **options)
+    elif cardinality == "maximum":
+        result = lap(weights, **wanted, infeasible="partial", **options)
     else:
         result = lap(weights, **wanted, **options)
     return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from ..arrays import (
     as_dense_array,
@@ -22,13 +22,24 @@ from ..result import (
     DecompositionCertificate,
     Matching,
 )
+from ..toolkit_result import Bottleneck, BottleneckCertificate, KBest, KBestCertificate
+from .bottleneck import verify_bottleneck
 from .decomposition import verify_decomposition
 from .dense import verify_dense_assignment
 from .matching import verify_matching
+from .pairs import verify_pairs
+from .ranked import verify_k_best
 from .sparse import verify_sparse_assignment
 
-if TYPE_CHECKING:
-    pass
+_Result = Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck | KBest
+_Certificate = (
+    Certificate
+    | AssignmentCertificate
+    | list[AssignmentCertificate]
+    | DecompositionCertificate
+    | BottleneckCertificate
+    | KBestCertificate
+)
 
 
 @overload
@@ -39,9 +50,11 @@ def verify(problem: Any, result: Assignment, *, strict: bool = ...) -> Assignmen
 def verify(problem: Any, result: AssignmentBatch, *, strict: bool = ...) -> list[AssignmentCertificate]: ...
 @overload
 def verify(problem: Any, result: Decomposition, *, strict: bool = ...) -> DecompositionCertificate: ...
-def verify(
-    problem: Any, result: Matching | Assignment | AssignmentBatch | Decomposition, *, strict: bool = False
-) -> Certificate | AssignmentCertificate | list[AssignmentCertificate] | DecompositionCertificate:
+@overload
+def verify(problem: Any, result: Bottleneck, *, strict: bool = ...) -> BottleneckCertificate: ...
+@overload
+def verify(problem: Any, result: KBest, *, strict: bool = ...) -> KBestCertificate: ...
+def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certificate:
     """Proves that a matching is largest, an assignment cheapest, or a decomposition block triangular and finest.
 
     For a matching: mates point at each other and are joined by an edge, every edge has an end in the matching's vertex
@@ -51,7 +64,9 @@ def verify(
     For an assignment: mates point at each other, no pair is forbidden or dearer than the limit, the pairs are as many
     as there can be (by a vertex cover, if that is fewer than rows and columns), and the duals prove that no assignment
     is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory. For sparse
-    costs over every stored entry, in O(rows + columns + entries) time and memory.
+    costs over every stored entry, in O(rows + columns + entries) time and memory. One of so many pairs is proven by
+    its `Assignment.pair_price`, too: no duals are above 0, so as many pairs cost no less than that many prices and the
+    sum of all duals.
 
     For a decomposition: its matching is proven as above and lies on the diagonals, the orders are permutations, blocks
     and parts fit each other, no entry lies below the diagonal blocks, and none of these can be split: breadth-first
@@ -59,11 +74,23 @@ def verify(
     the free columns, and all of a square block from its first pair, there and back. On the host, in O(rows + columns +
     entries) time and memory.
 
+    For a `Bottleneck`: its pairs are allowed, as many as there can be, and none is dearer than its threshold; its cover
+    has fewer vertices than there are pairs, and every cheaper pair lies in it. With ``then="sum"`` its assignment is
+    proven cheapest among the pairs up to the threshold.
+
+    For a `KBest`: its assignments differ, are allowed, in order, and cost what they say; and no other one is cheaper
+    than the last. For an assignment that is not listed shares its first pairs with some listed ones and then has
+    another pair than all of these. The first of these listed ones is cheapest, as its duals prove, among all that share
+    the pairs by which it parts from earlier ones; so what another one costs more is a cycle of slacks through the row
+    where it parts, and later rows. The shortest such cycles are found for all rows at once (Floyd 1962), among pairs
+    that have less slack than the last assignment costs more. On the host, in O(allowed pairs) time for each assignment,
+    and the cube of the number of rows on such cycles.
+
     Parameters
     ----------
     problem : as for `gmatch.max_matching` or `gmatch.lap`
         Costs that became those of a wider type in a batch are taken in that type.
-    result : Matching, Assignment, AssignmentBatch or Decomposition
+    result : Matching, Assignment, AssignmentBatch, Decomposition, Bottleneck or KBest
         What they returned for the problem, on either device. An Assignment knows whether it was to maximize, its
         limit, and whether NaN forbade pairs.
     strict : bool
@@ -72,7 +99,8 @@ def verify(
 
     Returns
     -------
-    Certificate, AssignmentCertificate (a list of them for a batch) or DecompositionCertificate
+    Certificate, AssignmentCertificate (a list of them for a batch), DecompositionCertificate, BottleneckCertificate
+    or KBestCertificate
 
     Raises
     ------
@@ -110,17 +138,23 @@ def verify(
         return [
             verify_dense_assignment(cost, result[k], strict) for k, cost in enumerate(_problems_of(problem, result))
         ]
+    if isinstance(result, Assignment) and result.pair_price is not None:
+        return verify_pairs(problem, result)
     if isinstance(result, Assignment):
         problem = as_sparse(problem)
         sparse = isinstance(problem, SparseCosts) or is_sparse(problem)
         return (verify_sparse_assignment if sparse else verify_dense_assignment)(problem, result, strict)
     if isinstance(result, Decomposition):
         return verify_decomposition(problem, result)
+    if isinstance(result, Bottleneck):
+        return verify_bottleneck(problem, result, strict)
+    if isinstance(result, KBest):
+        return verify_k_best(problem, result)
     if isinstance(result, Matching):
         return verify_matching(problem, result)
     raise InvalidInput(
-        "expected a Matching, an Assignment, an AssignmentBatch or a Decomposition beside the problem; got "
-        f"{type(result).__name__}"
+        "expected a Matching, an Assignment, an AssignmentBatch, a Decomposition or a result of the toolkit beside the "
+        f"problem; got {type(result).__name__}"
     )
 
 

@@ -54,6 +54,7 @@ NB_MODULE(_native, m) {
   nb::register_exception_translator(raise_too_few_threads);
   define_magnitudes(m);
   define_matching(m);
+  define_ranked_assignments(m);
   define_search(m);
   define_shortest_paths(m);
   define_sparse_assignment(m);

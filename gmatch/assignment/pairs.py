@@ -1,0 +1,140 @@
+"""The best matching of so many pairs, as an assignment in which all other rows and columns have others to go to."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse
+
+from ..arrays import mover_to
+from ..cardinality.matching import max_matching
+from ..errors import Infeasible, InvalidInput
+from ..problems.dense import DenseCosts
+from ..problems.sparse import SparseCosts
+from ..proof.verify import verify
+from ..result import Assignment, Status
+from .lap import lap
+
+if TYPE_CHECKING:
+    from ..methods import AssignmentMethod
+
+_Arrays = tuple[Any, Any, Any]
+
+
+def of_pairs(
+    costs: DenseCosts | SparseCosts,
+    pairs: int,
+    *,
+    method: str | AssignmentMethod = "auto",
+    initial: Any = None,
+    duals: Any = None,
+    deterministic: bool = False,
+    device: str | None = None,
+    threads: int | None = None,
+    certify: bool = False,
+) -> Assignment:
+    """The cheapest matching of so many pairs, or the dearest if the costs say so; made and read on the host."""
+    number = _number(pairs, costs)
+    if initial is not None or duals is not None:
+        raise InvalidInput("pairs=... starts from nothing given; leave initial and duals out")
+    if costs.cost_limit is not None:
+        raise InvalidInput("pairs=... makes pairs whatever they cost; give costs without a cost_limit")
+    here = costs.on("cpu")
+    rows, columns, entries = _allowed_pairs(here)
+    extended = _extended((rows, columns, entries), costs.shape, number)
+    try:
+        whole = lap(
+            SparseCosts(extended, maximize=costs.maximize), method=method, deterministic=deterministic, device=device,
+            threads=threads,
+        )  # fmt: skip
+    except Infeasible:
+        raise _too_many(costs, rows, columns, number) from None
+    result = _result(here, whole, number).moved(mover_to(costs.device))
+    if certify:
+        verify(costs, result)
+    return result
+
+
+def _number(pairs: Any, costs: DenseCosts | SparseCosts) -> int:
+    try:
+        number = operator.index(pairs)
+    except TypeError:
+        raise InvalidInput(f"pairs must be an integer; got {pairs!r}") from None
+    if isinstance(pairs, bool) or not 0 <= number <= min(costs.shape):
+        raise InvalidInput(
+            f"pairs must be from 0 to {min(costs.shape)}, for there are {costs.shape[0]} rows and {costs.shape[1]} "
+            f"columns; got {pairs!r}"
+        )
+    return number
+
+
+def _allowed_pairs(costs: DenseCosts | SparseCosts) -> _Arrays:
+    """Rows, columns and entries of the matrix as given."""
+    if isinstance(costs, DenseCosts):
+        rows, columns = costs.is_allowed(costs.matrix).nonzero()
+        return rows, columns, costs.matrix[rows, columns]
+    rows, columns, values = costs.triples()
+    allowed = values < np.inf
+    return rows[allowed], columns[allowed], costs.data[allowed]
+
+
+def _extended(triple: _Arrays, shape: tuple[int, int], number: int) -> Any:
+    """With a column more for each row that stays free, and a row more for each column that does, at no cost.
+
+    None of these rows goes with one of these columns. So an assignment has as many pairs without them as are wanted.
+    """
+    (rows, columns), (more_rows, more_columns) = shape, (shape[1] - number, shape[0] - number)
+    ways = [
+        np.indices((rows, more_columns)).reshape(2, -1) + [[0], [columns]],
+        np.indices((more_rows, columns)).reshape(2, -1) + [[rows], [0]],
+    ]
+    row_of, column_of = (np.concatenate([triple[side], *(way[side] for way in ways)]) for side in range(2))
+    entries = np.zeros(len(row_of), triple[2].dtype)
+    entries[: len(triple[2])] = triple[2]
+    whole_shape = rows + more_rows, columns + more_columns
+    return scipy.sparse.coo_array((entries, (row_of, column_of)), shape=whole_shape).tocsr()
+
+
+def _result(costs: DenseCosts | SparseCosts, whole: Assignment, number: int) -> Assignment:
+    """The part of the assignment that is of the matrix as given, with its duals.
+
+    All columns that were added have one dual, and all rows: minus that, a free vertex is at 0, and no other above.
+    """
+    if whole.exact is not None:
+        raise InvalidInput(
+            "pairs=... needs costs of one magnitude; forbid pairs with an infinity, or by leaving them out of a sparse "
+            "matrix, instead of a big number"
+        )
+    rows, columns = costs.shape
+    row_match, col_match = whole.row_match[:rows].copy(), whole.col_match[:columns].copy()
+    row_match[row_match >= columns] = -1
+    col_match[col_match >= rows] = -1
+    u, v = whole.u[:rows], whole.v[:columns]
+    of_columns = _least(whole.v[columns:], -u)
+    of_rows = _least(whole.u[rows:], -v)
+    u, v = u + of_columns, v + of_rows
+    nodes = (costs.row_nodes, costs.col_nodes) if isinstance(costs, SparseCosts) else (None, None)
+    return Assignment(
+        row_match, col_match, u, v, costs.of_pairs(row_match, False), Status.PAIRS, costs.maximize, None, None,
+        whole.stats, None, costs.forbid_nan, *nodes, (-(of_columns + of_rows)).item(),
+    )  # fmt: skip
+
+
+def _least(added: Any, otherwise: Any) -> Any:
+    """The least dual of the vertices that were added, or if there are none, one that serves as well."""
+    return added.min() if len(added) else otherwise.min() if len(otherwise) else otherwise.dtype.type(0)
+
+
+def _too_many(costs: DenseCosts | SparseCosts, rows: Any, columns: Any, number: int) -> Infeasible:
+    ones = np.ones(len(rows), np.int8)
+    graph = scipy.sparse.coo_array((ones, (rows, columns)), shape=costs.shape).tocsr()
+    cover = max_matching(graph).vertex_cover()
+    size = len(cover[0]) + len(cover[1])
+    back = mover_to(costs.device)
+    return Infeasible(
+        f"{size} pairs can be made, not {number}: the error's {len(cover[0])} rows and {len(cover[1])} columns cover "
+        "all allowed pairs; ask for fewer pairs",
+        *map(back, cover),
+    )

@@ -1,0 +1,1 @@
+"""Neighbours of matching and assignment, each a reduction to them; `results` has what they return, and no solver."""

@@ -1,0 +1,243 @@
+"""`bottleneck`: the assignment whose dearest pair is cheapest, by matchings of the pairs below thresholds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from ..arrays import all_others, mover_to, row_of_each_entry, truth_of
+from ..assignment.lap import lap
+from ..cardinality.matching import max_matching
+from ..errors import InvalidInput
+from ..problems.costs import costs_of
+from ..problems.dense import DenseCosts
+from ..problems.sparse import SparseCosts
+from ..proof.verify import verify
+from ..toolkit_result import Bottleneck
+
+# Pairs that are looked at first, the cheapest ones, for each row and for each unit of the logarithm of their number:
+# random pairs have an assignment from 1 on (Erdős and Rényi 1964). Each time that there is none the pairs become more.
+FIRST_PAIRS = 3
+MORE_PAIRS = 8
+
+
+class _Pairs(NamedTuple):
+    """Pairs in the order of their rows; rows are of the side with fewer vertices."""
+
+    rows: Any
+    columns: Any
+    values: Any  # in the minimisation form
+    shape: tuple[int, int]
+
+    def within(self, threshold: int | float) -> _Pairs:
+        kept = (self.values <= threshold).nonzero()[0]
+        return _Pairs(self.rows[kept], self.columns[kept], self.values[kept], self.shape)
+
+    def graph(self) -> tuple[Any, Any, tuple[int, int]]:
+        ends = np.bincount(self.rows, minlength=self.shape[0]).cumsum()
+        indptr = np.zeros_like(ends, shape=len(ends) + 1)
+        indptr[1:] = ends
+        return indptr, self.columns, self.shape
+
+
+def bottleneck(
+    cost: Any,
+    *,
+    maximize: bool = False,
+    then: str | None = None,
+    forbid_nan: bool = False,
+    threads: int | None = None,
+    certify: bool = False,
+) -> Bottleneck:
+    """The assignment whose dearest pair is as cheap as can be, with its proof (bottleneck assignment).
+
+    Parameters
+    ----------
+    cost : array or sparse matrix, shape (rows, columns)
+        As for `gmatch.lap`: of a sparse matrix the stored entries are the only allowed pairs, +inf forbids a pair (-inf
+        when maximizing). min(rows, columns) pairs are made. Never changed.
+    maximize : bool
+        Make the cheapest pair as dear as can be instead.
+    then : {None, "sum"}
+        ``"sum"``: of all such assignments the one of least total cost (of most, when maximizing).
+    forbid_nan : bool
+        NaN forbids its pair; otherwise it is refused.
+    threads : int, optional
+        Host threads of the matchings, as for `gmatch.max_matching`.
+    certify : bool
+        Also run `gmatch.verify` on the result.
+
+    Returns
+    -------
+    Bottleneck
+        ``row_ind, col_ind = bottleneck(cost)`` works. Its arrays live where the costs live; the work is done on the
+        host, where costs on a GPU are moved once.
+
+    Raises
+    ------
+    InvalidInput
+        If the costs or an option is not valid, before any work.
+    Infeasible
+        If forbidden pairs leave no assignment; with a Hall witness.
+    CertificateError
+        If `certify` finds the result wrong: a defect of gmatch.
+
+    Notes
+    -----
+    No assignment is cheaper than the dearest of the cheapest pairs of all rows, which is tried first. A threshold that
+    allows too few pairs has a vertex cover that says so (König 1931); all assignments need a pair outside it, so the
+    cheapest of these is the next bound. Thresholds above the bound are tried by
+    growing steps, then halved. Each is a maximum matching that begins
+    with the last one: O(log(entries)) of them, and O(entries) memory for the pairs that are looked at, the cheapest
+    O(rows * log(rows)) of a matrix at first. See R. Burkard, M. Dell'Amico, S. Martello: Assignment Problems (2009),
+    section 6.2.
+
+    Examples
+    --------
+    >>> cost = [[4, 1, 3], [2, 0, 5], [3, 2, 2]]
+    >>> result = gmatch.bottleneck(cost, then="sum")
+    >>> result.threshold, result.cost, result.col_ind.tolist()
+    (2, 5, [1, 0, 2])
+    """
+    if then is not None and (not isinstance(then, str) or then != "sum"):
+        raise InvalidInput(f"then must be None or 'sum'; got {then!r}")
+    costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan)
+    if costs.cost_limit is not None:
+        raise InvalidInput("bottleneck makes all pairs that can be made; give costs without a cost_limit")
+    result = _solve(costs.on("cpu"), then == "sum", threads).moved(mover_to(costs.device))
+    if certify:
+        verify(costs, result)
+    return result
+
+
+def _solve(costs: DenseCosts | SparseCosts, by_sum: bool, threads: int | None) -> Bottleneck:
+    if min(costs.shape) == 0:
+        return _nothing(costs, by_sum)
+    pairs, stats = _first_pairs(costs, threads)
+    if pairs is None:
+        lap(costs, threads=threads)  # says why there is no assignment
+        raise AssertionError("lap found an assignment of pairs that have none")
+    threshold, row_match, cover = _least_threshold(pairs, threads, stats)
+    result = _result(costs, row_match, cover, stats)
+    return _cheapest(costs, pairs.within(threshold), result, threads) if by_sum else result
+
+
+def _all_pairs(costs: DenseCosts | SparseCosts, most: int | float) -> _Pairs:
+    """The allowed pairs that cost no more."""
+    shape = min(costs.shape), max(costs.shape)
+    if isinstance(costs, SparseCosts):
+        rows, columns = row_of_each_entry(costs.indptr, costs.entries), costs.indices
+        values = costs.minimised()
+        kept = ((values <= most) & (values < math.inf)).nonzero()[0]
+        return _Pairs(rows[kept], columns[kept], values[kept], shape)
+    values = costs.minimised()
+    rows, columns = ((values <= most) & (values < math.inf)).nonzero()
+    return _Pairs(rows, columns.astype(np.int32), values[rows, columns], shape)
+
+
+def _first_pairs(costs: DenseCosts | SparseCosts, threads: int | None) -> tuple[_Pairs | None, dict[str, Any]]:
+    """The cheapest pairs that have an assignment, not many more than needed; None if all pairs have none."""
+    stats = {"matchings": 0}
+    values = costs.minimised().reshape(-1)
+    rows = min(costs.shape)
+    number = FIRST_PAIRS * math.ceil(rows * (math.log(rows) + 1))
+    while True:
+        everything = number >= len(values)
+        most = math.inf if everything else np.partition(values, number)[number].item()
+        pairs = _all_pairs(costs, most)
+        stats["matchings"] += 1
+        if max_matching(pairs.graph(), threads=threads).size == rows:
+            return pairs, stats
+        if everything:
+            return None, stats
+        number *= MORE_PAIRS
+
+
+def _least_threshold(pairs: _Pairs, threads: int | None, stats: dict[str, int]) -> tuple[Any, Any, tuple[Any, Any]]:
+    """The least threshold that allows an assignment, such an assignment, and a cover of all pairs below."""
+    least, cover = _bound_of_minima(pairs)
+    values = np.unique(pairs.values[pairs.values >= least])
+    low, high = 0, len(values) - 1  # all below `low` lies in the cover; `high` allows an assignment
+    initial: Any = "auto"
+    row_match, place, step = None, 0, 1
+    while row_match is None or low < high:
+        within = pairs.within(values[place])
+        matching = max_matching(within.graph(), initial=initial, threads=threads)
+        stats["matchings"] += 1
+        if matching.size == pairs.shape[0]:
+            row_match, high = matching.row_match, place
+        else:
+            initial, cover = matching, matching.vertex_cover()
+            low = int(np.searchsorted(values, _least_outside(pairs, cover)))
+        # The bound is often near: the thresholds above it are tried by growing steps before they are halved.
+        place, step = min(low + step - 1, (low + high) // 2), step * 4
+    return values[high], row_match, cover
+
+
+def _bound_of_minima(pairs: _Pairs) -> tuple[Any, tuple[Any, Any]]:
+    """The dearest of the minima of rows, and of columns if all are matched, and a cover of all cheaper pairs."""
+    bounds = []
+    for number, numbers in enumerate((pairs.rows, pairs.columns)[: 1 + (pairs.shape[0] == pairs.shape[1])]):
+        order = pairs.values.argsort()[::-1]  # the cheapest pair of a vertex is written last
+        minima = np.zeros_like(pairs.values, shape=pairs.shape[number])
+        minima[numbers[order]] = pairs.values[order]
+        dearest = minima.argmax()
+        others = all_others(dearest.reshape(1), pairs.shape[number])
+        none = others[:0]
+        bounds.append((minima[dearest].item(), (others, none) if number == 0 else (none, others)))
+    return max(bounds, key=lambda bound: bound[0])
+
+
+def _least_outside(pairs: _Pairs, cover: tuple[Any, Any]) -> Any:
+    """The cost of the cheapest pair that is not covered."""
+    outside = []
+    for numbers, length in zip(cover, pairs.shape, strict=True):
+        is_outside = np.ones_like(pairs.rows, dtype=np.bool_, shape=length)
+        is_outside[numbers] = False
+        outside.append(is_outside)
+    return pairs.values[outside[0][pairs.rows] & outside[1][pairs.columns]].min()
+
+
+def _result(costs: DenseCosts | SparseCosts, row_match: Any, cover: Any, stats: dict[str, Any]) -> Bottleneck:
+    """For the matrix as given, of an assignment of the problem as the programs read it."""
+    col_match = np.full_like(row_match, -1, shape=max(costs.shape))
+    col_match[row_match] = np.arange(len(row_match))
+    if costs.transposed:
+        row_match, col_match, cover = col_match, row_match, cover[::-1]
+    pair_costs = costs.of_pairs(row_match, True)
+    dearest = pair_costs.min() if costs.maximize else pair_costs.max()
+    return Bottleneck(
+        dearest.item(), row_match, col_match, pair_costs, cover, None, costs.maximize, costs.forbid_nan, stats
+    )
+
+
+def _cheapest(costs: DenseCosts | SparseCosts, pairs: _Pairs, found: Bottleneck, threads: int | None) -> Bottleneck:
+    """The cheapest assignment of the pairs up to the threshold."""
+    rows, columns = (pairs.columns, pairs.rows) if costs.transposed else (pairs.rows, pairs.columns)
+    entries = costs.matrix[rows, columns] if isinstance(costs, DenseCosts) else _entries(costs, pairs)
+    matrix = scipy.sparse.coo_array((entries, (rows, columns)), shape=costs.shape).tocsr()
+    assignment = lap(SparseCosts(matrix, maximize=costs.maximize), threads=threads)
+    return Bottleneck(
+        found.threshold, assignment.row_match, assignment.col_match, assignment.pair_costs, found.cover, assignment,
+        found.maximize, found.forbid_nan, found.stats,
+    )  # fmt: skip
+
+
+def _entries(costs: SparseCosts, pairs: _Pairs) -> Any:
+    """The stored entries of pairs that are all those up to a threshold."""
+    values = costs.minimised()
+    return costs.data[(values <= pairs.values.max()) & (values < math.inf)]
+
+
+def _nothing(costs: DenseCosts | SparseCosts, by_sum: bool) -> Bottleneck:
+    """The result of a problem without pairs."""
+    empty = lap(costs)
+    none = np.zeros(0, np.int64)
+    assignment = empty if by_sum else None
+    return Bottleneck(
+        None, empty.row_match, empty.col_match, empty.pair_costs, (none, none), assignment, costs.maximize,
+        costs.forbid_nan, {"matchings": 0},
+    )  # fmt: skip

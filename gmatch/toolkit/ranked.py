@@ -1,0 +1,285 @@
+"""`k_best` and `ranked`: the cheapest assignments in order, from the best one and its duals."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from .. import _native
+from ..arrays import exact_sum, truth_of
+from ..assignment.lap import lap
+from ..errors import InvalidInput
+from ..problems.costs import costs_of
+from ..problems.dense import DenseCosts
+from ..problems.limits import minimised
+from ..problems.sparse import SparseCosts
+from ..proof.verify import verify
+from ..toolkit_result import KBest, RankedAssignment
+
+# Assignments that are written at once: so many rows of tables are made before it is known whether there are so many.
+AT_ONCE = 1024
+
+
+class _Problem(NamedTuple):
+    """The allowed pairs of a problem in the order of its rows, all of which are matched; with its best assignment."""
+
+    costs: DenseCosts | SparseCosts  # as given
+    turned: bool  # whether rows here are columns as given
+    indptr: Any
+    indices: Any
+    places: Any  # of the pairs, as they follow each other in a matrix: increasing
+    entries: Any  # as given
+    columns: int  # ways out included
+    row_match: Any
+    u: Any
+    v: Any
+    slacks: Any  # of the entries, with these duals
+
+    def ranking(self) -> Any:
+        """What finds the next assignments."""
+        whole = self.slacks.dtype == np.int64
+        leave = np.maximum(-self.v, 0)
+        kind = _native.RankedIntegers if whole else _native.RankedFloats
+        return kind(self.indptr, self.indices, self.slacks, leave, self.row_match)
+
+
+def k_best(
+    cost: Any,
+    k: int,
+    *,
+    maximize: bool = False,
+    cost_limit: Any = None,
+    forbid_nan: bool = False,
+    certify: bool = False,
+) -> KBest:
+    """The k cheapest assignments in order, with their proof.
+
+    Parameters
+    ----------
+    cost : array or sparse matrix, shape (rows, columns)
+        As for `gmatch.lap`: of a sparse matrix the stored entries are the only allowed pairs, +inf forbids a pair (-inf
+        when maximizing). min(rows, columns) pairs are made. Never changed.
+    k : int
+        How many, 1 or more. Fewer are returned where there are fewer.
+    maximize : bool
+        The dearest ones, the dearest first.
+    cost_limit : number, optional
+        As for `gmatch.lap`: a pair dearer than this is never made (when maximizing: a pair worth less), and rows and
+        columns may stay free instead, at half the limit each. The order is by that price then: by the cost and as many
+        times the limit as vertices of the smaller side are free.
+    forbid_nan : bool
+        NaN forbids its pair; otherwise it is refused.
+    certify : bool
+        Also run `gmatch.verify` on the result.
+
+    Returns
+    -------
+    KBest
+        A sequence of `RankedAssignment`; ``row_ind, col_ind = k_best(cost, k)[3]`` works.
+
+    Raises
+    ------
+    InvalidInput
+        If the costs or an option is not valid; or if sums of costs could overflow: ``16 * pairs * (highest - lowest)``
+        and ``pairs * max(-lowest, highest)`` must be below 2**63 for integers.
+    Infeasible
+        If forbidden pairs leave no assignment at all; with a Hall witness.
+    CertificateError
+        If `certify` finds the result wrong: a defect of gmatch.
+
+    Notes
+    -----
+    The best assignment is that of `lap`. The others are split into sets, one for each row, by Murty's rule: pairs of
+    earlier rows are kept, the pair of the row is not. The cheapest of a set is one shortest augmenting path from the
+    duals of its parent; that of the cheapest set is next, and splits its set in turn. O(k * pairs) paths at worst, but
+    most are given up early: a set waits with a bound until it is the cheapest, and is not searched much farther. On one
+    core of the host, where costs on a GPU are moved; 16 bytes for each allowed pair, 48 for each open set, and
+    O(k * (rows + columns)) memory.
+
+    Of equally cheap assignments the one comes first that was found first: the order depends on the costs alone, and
+    the first k are the same for every greater k. Integers are exact. Floats are ordered up to a rounding that `verify`
+    states.
+
+    References
+    ----------
+    K. G. Murty: An algorithm for ranking all the assignments in order of increasing cost. Operations Research 16
+    (1968). M. L. Miller, H. S. Stone, I. J. Cox: Optimizing Murty's ranked assignment method. IEEE Trans. Aerosp.
+    Electron. Syst. 33 (1997).
+
+    Examples
+    --------
+    >>> cost = [[4, 1, 3], [2, 0, 5], [3, 2, 2]]
+    >>> best = gmatch.k_best(cost, 3)
+    >>> best.costs.tolist(), best.row_match.tolist()
+    ([5, 6, 6], [[1, 0, 2], [0, 1, 2], [2, 1, 0]])
+    >>> gmatch.k_best(cost, 100).complete, len(gmatch.k_best(cost, 100))
+    (True, 6)
+    """
+    number = _number(k)
+    costs = costs_of(cost, truth_of("maximize", maximize), cost_limit, forbid_nan)
+    problem = _problem_of(costs.on("cpu"))
+    ranking = problem.ranking()
+    tables = []
+    while number:
+        found = _next(problem, ranking, min(number, AT_ONCE))
+        tables.append(found)
+        number -= len(found[0])
+        if len(found[0]) < AT_ONCE:
+            break
+    mates, u, v = (np.concatenate(parts) for parts in zip(*tables, strict=True))
+    # One more than was asked for is not known; the ranking returned fewer only if there are no others.
+    result = KBest(
+        _as_given(problem, mates), _costs_of_each(problem, mates), u, v, number > 0, costs.maximize, costs.cost_limit,
+        costs.forbid_nan,
+    )  # fmt: skip
+    if truth_of("certify", certify):
+        verify(costs, result)
+    return result
+
+
+def ranked(
+    cost: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False
+) -> Iterator[RankedAssignment]:
+    """The assignments in order, the cheapest first, one by one: an iterator that ends when there are no more.
+
+    Parameters
+    ----------
+    cost, maximize, cost_limit, forbid_nan
+        As for `k_best`.
+
+    Returns
+    -------
+    iterator of RankedAssignment
+        In the order of `k_best`.
+
+    Raises
+    ------
+    InvalidInput, Infeasible
+        As `k_best`, when it is called.
+
+    Examples
+    --------
+    >>> for assignment in gmatch.ranked([[4, 1, 3], [2, 0, 5], [3, 2, 2]]):
+    ...     if assignment.row_match[0] != 1:
+    ...         break
+    >>> assignment
+    <RankedAssignment 1 of 3 pairs, cost 6>
+    """
+    problem = _problem_of(costs_of(cost, truth_of("maximize", maximize), cost_limit, forbid_nan).on("cpu"))
+    return _ranked(problem)
+
+
+def _ranked(problem: _Problem) -> Iterator[RankedAssignment]:
+    ranking, rank = problem.ranking(), 0
+    while True:
+        mates, _, _ = _next(problem, ranking, 1)
+        if not len(mates):
+            return
+        yield RankedAssignment(rank, _as_given(problem, mates)[0], _costs_of_each(problem, mates)[0].item())
+        rank += 1
+
+
+def _number(k: Any) -> int:
+    try:
+        number = operator.index(k)
+    except TypeError:
+        raise InvalidInput(f"k must be an integer; got {k!r}") from None
+    if number < 1 or isinstance(k, bool):
+        raise InvalidInput(f"k must be 1 or more; got {k!r}")
+    return number
+
+
+def _problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
+    """The pairs that may be made, and the best assignment."""
+    turned = costs.shape[0] > costs.shape[1]
+    if costs.cost_limit is None:
+        problem, (rows, columns, entries) = costs, _allowed_pairs(costs, turned)
+        best = lap(problem)
+        row_match, u, v = (best.col_match, best.v, best.u) if turned else (best.row_match, best.u, best.v)
+    else:
+        problem = _with_ways_out(costs, turned)
+        rows, columns, entries = _allowed_pairs(problem, False)
+        best = lap(problem)
+        row_match, u, v = best.row_match, best.u, best.v
+    _refuse_large(problem, best.exact is not None)
+    values = minimised(entries, problem.dual_type, problem.maximize, None)
+    slacks = np.maximum(values - u[rows] - v[columns], 0)  # floats may be below by a rounding
+    slacks[row_match[rows] == columns] = 0
+    indptr = np.zeros(len(row_match) + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=len(row_match)), out=indptr[1:])
+    indices = np.ascontiguousarray(columns, np.int32)
+    return _Problem(
+        costs, turned, indptr, indices, _places(rows, columns, len(v)), entries, len(v), row_match, u, v, slacks,
+    )  # fmt: skip
+
+
+def _allowed_pairs(costs: DenseCosts | SparseCosts, turned: bool) -> tuple[Any, Any, Any]:
+    """Rows, columns and entries in the order of rows, then of columns; of the transpose if it is turned."""
+    if isinstance(costs, DenseCosts):
+        matrix = costs.matrix.T if turned else costs.matrix
+        allowed = matrix < np.inf if not costs.maximize else matrix > -np.inf
+        return *allowed.nonzero(), matrix[allowed]
+    rows, columns, values = costs.triples()
+    rows, columns = (columns, rows) if turned else (rows, columns)
+    kept = (values < np.inf).nonzero()[0]
+    kept = kept[_places(rows[kept], columns[kept], max(costs.shape)).argsort(kind="stable")]
+    return rows[kept], columns[kept], costs.data[kept]
+
+
+def _places(rows: Any, columns: Any, width: int) -> Any:
+    return rows * np.int64(width) + columns
+
+
+def _with_ways_out(costs: DenseCosts | SparseCosts, turned: bool) -> SparseCosts:
+    """The problem in which each vertex of the smaller side may also take a way out, for itself, at the limit."""
+    rows, columns, entries = _allowed_pairs(costs, turned)
+    shape = costs.shape[:: -1 if turned else 1]
+    matrix = scipy.sparse.coo_array((entries, (rows, columns)), shape=shape).tocsr()
+    return SparseCosts(matrix, maximize=costs.maximize, cost_limit=costs.cost_limit).with_ways_out()
+
+
+def _refuse_large(costs: DenseCosts | SparseCosts, is_split: bool) -> None:
+    """Raises if differences of the costs of two assignments, or duals, could leave the range of their type."""
+    pairs, spread, largest = min(costs.shape), costs.highest - costs.lowest, max(-costs.lowest, costs.highest)
+    overflows = costs.dual_type is np.int64 and max(16 * pairs * spread, pairs * largest) >= 2**63
+    if is_split or overflows:
+        raise InvalidInput(
+            "ranking needs costs of one magnitude: 16 * pairs * (highest - lowest) below 2**63, and no big number in "
+            f"place of forbidden pairs; got {pairs} pairs and costs from {costs.lowest} to {costs.highest}; forbid "
+            "pairs with inf or by leaving them out of a sparse matrix"
+        )
+
+
+def _next(problem: _Problem, ranking: Any, number: int) -> tuple[Any, Any, Any]:
+    """Mates and duals of the next assignments of the problem, as many as there are."""
+    rows = len(problem.row_match)
+    mates = np.empty((number, rows), np.int32)
+    u, v = (np.empty((number, length), problem.u.dtype) for length in (rows, problem.columns))
+    found = ranking.rank(mates, u, v)
+    return mates[:found], u[:found] + problem.u, v[:found] + problem.v
+
+
+def _as_given(problem: _Problem, mates: Any) -> Any:
+    """The column of each row of the matrix as given; ways out are none."""
+    rows, columns = sorted(problem.costs.shape)
+    mates = np.where(mates < columns, mates, -1).astype(np.int32, copy=False)
+    if not problem.turned:
+        return mates
+    ranks, places = (mates >= 0).nonzero()
+    turned = np.full((len(mates), columns), -1, np.int32)
+    turned[ranks, mates[ranks, places]] = places
+    return turned
+
+
+def _costs_of_each(problem: _Problem, mates: Any) -> Any:
+    """What the pairs of each assignment cost, without ways out."""
+    wanted = _places(np.arange(mates.shape[1]), mates, problem.columns)
+    entries = problem.entries[np.searchsorted(problem.places, wanted)]
+    entries[mates >= max(problem.costs.shape)] = 0
+    if entries.dtype.kind == "i":
+        return entries.sum(axis=1, dtype=np.int64)
+    return np.array([exact_sum(some) for some in entries])

@@ -1,0 +1,214 @@
+"""What the toolkit returns, and what `verify` proves of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, overload
+
+from .arrays import exact_sum
+from .result import Assignment
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bottleneck:
+    """An assignment whose dearest pair is as cheap as can be, and its proof. Unpacks as ``row_ind, col_ind = result``.
+
+    All arrays live where the costs live.
+
+    Attributes
+    ----------
+    threshold : int, float or None
+        The cost of the dearest pair, as an entry of the costs; None if there are no pairs. When maximizing: of the
+        cheapest pair.
+    row_match : int32 array, shape (rows,)
+        The column that each row is matched with, -1 for free rows.
+    col_match : int32 array, shape (columns,)
+        The row that each column is matched with, -1 for free columns.
+    pair_costs : array, shape (size,)
+        The entries of the matched pairs, in the order of `row_ind`.
+    cover : (integer array, integer array)
+        Rows and columns, fewer than there are pairs, so that every pair cheaper than the threshold lies in one of them
+        (König 1931): no assignment does without a pair at the threshold or above.
+    assignment : Assignment or None
+        With ``then="sum"``: the cheapest assignment of the pairs not above the threshold, with its duals.
+    maximize : bool
+    forbid_nan : bool
+        Whether some costs were NaN, which forbade their pairs.
+    stats : dict
+        ``matchings``: how many thresholds were tried.
+    """
+
+    threshold: int | float | None
+    row_match: Any
+    col_match: Any
+    pair_costs: Any
+    cover: tuple[Any, Any]
+    assignment: Assignment | None = None
+    maximize: bool = False
+    forbid_nan: bool = False
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many pairs are matched."""
+        return len(self.pair_costs)
+
+    @cached_property
+    def cost(self) -> int | float:
+        """The sum of `pair_costs`, as `Assignment.cost`."""
+        return exact_sum(self.pair_costs)
+
+    @cached_property
+    def row_ind(self) -> Any:
+        """The matched rows in increasing order, shape (size,)."""
+        return (self.row_match >= 0).nonzero()[0]
+
+    @cached_property
+    def col_ind(self) -> Any:
+        """The columns matched with `row_ind`, shape (size,)."""
+        return self.row_match[self.row_ind]
+
+    def moved(self, to_device: Callable[[Any], Any]) -> Bottleneck:
+        """On another device."""
+        names = "row_match", "col_match", "pair_costs"
+        arrays = {name: to_device(getattr(self, name)) for name in names}
+        cover = to_device(self.cover[0]), to_device(self.cover[1])
+        return replace(self, **arrays, cover=cover, assignment=self.assignment and self.assignment.moved(to_device))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.row_ind, self.col_ind))
+
+    def __repr__(self) -> str:
+        return f"<Bottleneck of {self.size} pairs, threshold {self.threshold}>"
+
+
+@dataclass(frozen=True)
+class BottleneckCertificate:
+    """What `verify` proved: every assignment has a pair that costs `threshold` or more (less, when maximizing).
+
+    Attributes
+    ----------
+    threshold : int, float or None
+    cover_rows, cover_columns : int
+        How many rows and columns cover all cheaper pairs: together fewer than the pairs.
+    """
+
+    threshold: int | float | None
+    cover_rows: int
+    cover_columns: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankedAssignment:
+    """One of the cheapest assignments. Unpacks as ``row_ind, col_ind = assignment``. Its arrays live on the host.
+
+    Attributes
+    ----------
+    rank : int
+        Its place in the order, from 0.
+    row_match : int32 array, shape (rows,)
+        The column that each row is matched with, -1 for free rows.
+    cost : int or float
+        The sum of what its pairs cost: an exact integer, or the float nearest to the exact sum.
+    size : int
+        How many pairs it has.
+    """
+
+    rank: int
+    row_match: Any
+    cost: int | float
+
+    @property
+    def size(self) -> int:
+        return len(self.row_ind)
+
+    @cached_property
+    def row_ind(self) -> Any:
+        """The matched rows in increasing order, shape (size,)."""
+        return (self.row_match >= 0).nonzero()[0]
+
+    @cached_property
+    def col_ind(self) -> Any:
+        """The columns matched with `row_ind`, shape (size,)."""
+        return self.row_match[self.row_ind]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.row_ind, self.col_ind))
+
+    def __repr__(self) -> str:
+        return f"<RankedAssignment {self.rank} of {self.size} pairs, cost {self.cost}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KBest(Sequence[RankedAssignment]):
+    """The cheapest assignments in order, and their proof: a sequence of `RankedAssignment`.
+
+    All arrays live on the host.
+
+    Attributes
+    ----------
+    row_match : int32 array, shape (found, rows)
+        The column that each row is matched with, -1 for free rows; the cheapest assignment first.
+    costs : int64 or float64 array, shape (found,)
+        What the pairs of each assignment cost.
+    u, v : int64 or float64 arrays, shapes (found, fewer) and (found, more)
+        Duals of the minimisation form, of the side with fewer vertices (rows, if there are as many) and of the other
+        side. With a `cost_limit` v has one more for each vertex of the fewer: what it pays to stay free. Those of an
+        assignment prove it cheapest among the assignments that share its pairs with an earlier one up to where they
+        part, and have another pair there: see `gmatch.verify`.
+    complete : bool
+        Whether more were asked for than there are: then there are no others.
+    maximize : bool
+    cost_limit : int or float or None
+        What was asked for.
+    forbid_nan : bool
+        Whether some costs were NaN, which forbade their pairs.
+    """
+
+    row_match: Any
+    costs: Any
+    u: Any
+    v: Any
+    complete: bool
+    maximize: bool = False
+    cost_limit: int | float | None = None
+    forbid_nan: bool = False
+
+    def __len__(self) -> int:
+        return len(self.row_match)
+
+    @overload
+    def __getitem__(self, rank: int) -> RankedAssignment: ...
+    @overload
+    def __getitem__(self, rank: slice) -> list[RankedAssignment]: ...
+    def __getitem__(self, rank: int | slice) -> RankedAssignment | list[RankedAssignment]:
+        if isinstance(rank, slice):
+            return [self[number] for number in range(*rank.indices(len(self)))]
+        rank = range(len(self))[rank]
+        return RankedAssignment(rank, self.row_match[rank], self.costs[rank].item())
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "<KBest of no assignments>"
+        return f"<KBest of {len(self)} assignments, costs {self.costs[0]} to {self.costs[-1]}>"
+
+
+@dataclass(frozen=True)
+class KBestCertificate:
+    """What `verify` proved: no other assignment is cheaper than the last one by more than the tolerance.
+
+    Attributes
+    ----------
+    number : int
+        Of assignments, all different.
+    complete : bool
+        Whether there are no others.
+    tolerance : int or float
+        0 for integers. For floats it allows for the rounding of the duals.
+    """
+
+    number: int
+    complete: bool
+    tolerance: int | float

@@ -1,0 +1,126 @@
+"""`bottleneck` against all assignments, its proof against what is no proof, and bad input."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from assignment_oracles import DTYPES, random_costs
+
+import gmatch
+
+
+def least_threshold(cost: np.ndarray, maximize: bool) -> tuple[float, float] | None:
+    """The dearest pair of the best assignment, and the least sum among the best; None if all are forbidden."""
+    sign = -1 if maximize else 1
+    values = sign * (cost if cost.shape[0] <= cost.shape[1] else cost.T).astype(float)
+    rows, columns = values.shape
+    ways = np.array(list(itertools.permutations(range(columns), rows)), int).reshape(-1, rows)
+    chosen = values[np.arange(rows), ways]
+    most = chosen.max(axis=1)
+    if most.min() == np.inf:
+        return None
+    return sign * most.min(), sign * chosen[most == most.min()].sum(axis=1).min()
+
+
+def forms(cost: np.ndarray, maximize: bool) -> list[Any]:
+    """The same costs as dense and as sparse ones."""
+    if cost.dtype == np.float16:
+        return [cost]  # SciPy's sparse matrices have no such type
+    places = (cost != (-np.inf if maximize else np.inf)).nonzero()
+    sparse = sp.coo_array((cost[places], places), shape=cost.shape)
+    return [cost, np.asfortranarray(cost), sparse.tocsr(), sparse.tocsc()]
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_against_all_assignments(dtype: str, maximize: bool) -> None:
+    rng = np.random.default_rng(DTYPES.index(dtype))
+    for _ in range(60):
+        cost = random_costs(rng, dtype, maximize)
+        expected = least_threshold(cost, maximize) if cost.size else (None, 0)
+        for form in forms(cost, maximize):
+            if expected is None:
+                with pytest.raises(gmatch.Infeasible):
+                    gmatch.bottleneck(form, maximize=maximize)
+                continue
+            plain = gmatch.bottleneck(form, maximize=maximize, certify=True)
+            cheapest = gmatch.bottleneck(form, maximize=maximize, then="sum", certify=True)
+            assert plain.threshold == cheapest.threshold == expected[0]
+            assert cheapest.cost == expected[1]
+            assert plain.size == min(cost.shape)
+            assert [len(part) for part in plain] == [plain.size] * 2
+
+
+@pytest.mark.parametrize("shape", [(60, 60), (50, 80), (80, 50)])
+def test_larger_ones_against_scipy(shape: tuple[int, int]) -> None:
+    """The threshold allows an assignment, and what is below does not, by SciPy's matching."""
+    rng = np.random.default_rng(1)
+    kinds = rng.random(shape), rng.integers(0, 9, shape), rng.integers(0, 2, shape), rng.random(shape) ** 40
+    staircase = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1]) - 7)
+    for cost in (*kinds, staircase, np.add.outer(np.arange(shape[0]), np.arange(shape[1]))):
+        found = gmatch.bottleneck(cost, certify=True)
+        for allowed, is_enough in ((cost <= found.threshold, True), (cost < found.threshold, False)):
+            mates = sp.csgraph.maximum_bipartite_matching(sp.csr_array(allowed.astype(np.int8)))
+            assert ((mates >= 0).sum() == min(shape)) == is_enough
+        dearest = gmatch.bottleneck(-cost, maximize=True, certify=True)
+        assert dearest.threshold == -found.threshold
+
+
+def test_thresholds_are_few() -> None:
+    cost = np.random.default_rng(0).random((300, 300))
+    assert gmatch.bottleneck(cost).stats["matchings"] <= 3
+    assert gmatch.bottleneck(np.add.outer(np.arange(200), np.arange(200))).stats["matchings"] <= 12
+
+
+def test_nan_and_costs_checked_before() -> None:
+    cost = np.array([[1, np.nan], [np.nan, 3]])
+    found = gmatch.bottleneck(cost, forbid_nan=True, then="sum", certify=True)
+    assert (found.threshold, found.cost) == (3, 4)
+    checked = gmatch.DenseCosts([[5, 2], [1, 9]], maximize=True)
+    assert gmatch.bottleneck(checked, certify=True).threshold == 5
+
+
+WRONG = {
+    "not fewer than": lambda r: {"cover": (np.arange(2), r.cover[1])},
+    "not covered": lambda r: {"cover": (r.cover[0][:0], r.cover[1][:0])},
+    "dearest pair costs": lambda r: {"threshold": r.threshold + 1},
+    "pair_costs must hold": lambda r: {"pair_costs": r.pair_costs + 1},
+    "of 2 pairs": lambda r: {"row_match": r.row_match * 0 - 1, "col_match": r.col_match * 0 - 1},
+    "has others": lambda r: {"row_match": 1 - r.row_match, "col_match": np.append(1 - r.row_match, -1)},
+    "without a limit": lambda r: {"assignment": dataclasses.replace(r.assignment, cost_limit=9)},
+    "is for maximize": lambda r: {"maximize": True},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_what_is_no_proof_is_refused(message: str) -> None:
+    costs = gmatch.DenseCosts([[1, 1, 7], [2, 2, 8]])
+    right = gmatch.bottleneck(costs, then="sum")
+    gmatch.verify(costs, right)
+    with pytest.raises(gmatch.CertificateError, match=message):
+        gmatch.verify(costs, dataclasses.replace(right, **WRONG[message](right)))
+
+
+def test_forbidden_pairs_are_refused_by_the_proof() -> None:
+    right = gmatch.bottleneck(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    with pytest.raises(gmatch.CertificateError, match="forbidden"):
+        gmatch.verify(np.array([[np.inf, np.inf], [np.inf, np.inf]]), right)
+    with pytest.raises(gmatch.CertificateError, match="not stored"):
+        gmatch.verify(sp.csr_array((2, 2)), right)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(gmatch.InvalidInput, match="then must be None or 'sum'"):
+        gmatch.bottleneck([[1]], then="least")
+    with pytest.raises(gmatch.InvalidInput, match="without a cost_limit"):
+        gmatch.bottleneck(gmatch.DenseCosts([[1]], cost_limit=3))
+    with pytest.raises(gmatch.InvalidInput, match="NaN"):
+        gmatch.bottleneck([[np.nan]])
+    with pytest.raises(gmatch.Infeasible) as raised:
+        gmatch.bottleneck(np.array([[np.inf, 1.0], [np.inf, 2.0]]))
+    assert raised.value.rows.tolist() == [0, 1] and raised.value.columns.tolist() == [1]
