@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from enum import IntEnum
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, Unpack, overload
@@ -15,7 +15,7 @@ from ..cardinality.matching import max_matching
 from ..errors import Infeasible, InvalidInput
 from ..methods import JV, Core, SerialCore, Tree, assignment_method_of, batch_method_of, bids_pay
 from ..problems.batch import CostBatch, is_batch, solve_batch
-from ..problems.costs import costs_of
+from ..problems.costs import costs_of, refuse_options_of_graphs
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..problems.splits import splits_into_fitting
@@ -69,6 +69,12 @@ class _Start(NamedTuple):
     v: Any
 
 
+class _Network(Protocol):
+    """A graph of networkx."""
+
+    def to_undirected(self, as_view: bool = False) -> Any: ...
+
+
 class _Sparse(Protocol):
     """A sparse matrix of SciPy or CuPy."""
 
@@ -77,7 +83,7 @@ class _Sparse(Protocol):
 
 # Costs of which the type says whether they are those of one problem or of many. The types of most arrays do not
 # say how many dimensions there are; such a type fits any number, even one that no costs have.
-_Matrix = Costs | _Sparse | np.ndarray[tuple[int, int], Any]
+_Matrix = Costs | _Sparse | _Network | np.ndarray[tuple[int, int], Any]
 _Problem = _Matrix | Sequence[Sequence[float]] | Sequence[np.ndarray[tuple[int], Any]]
 _Problems = CostBatch | np.ndarray[tuple[int, int, int], Any] | Sequence[_Matrix] | Sequence[Sequence[Sequence[float]]]
 _OfUnknownShape = np.ndarray[tuple[int, int, int, int], Any]
@@ -95,6 +101,8 @@ class _Options(TypedDict, total=False):
     device: str | None
     threads: int | None
     certify: bool
+    top_nodes: Iterable[Hashable] | None
+    weight: Hashable | None
 
 
 @overload
@@ -126,6 +134,8 @@ def lap(
     certify: bool = False,
     sizes: Any = None,
     mask: Any = None,
+    top_nodes: Iterable[Hashable] | None = None,
+    weight: Hashable | None = "weight",
 ) -> Any:
     """The cheapest way to match rows with columns (linear assignment), with its proof; of one problem or of many.
 
@@ -136,8 +146,8 @@ def lap(
         and ranges. Of a sparse matrix of SciPy, CuPy or PyTorch the stored entries, explicit zeros too, are the only
         allowed pairs, and duplicates are summed; see `SparseCosts`. Never changed. min(rows, columns) pairs are made.
         +inf forbids a pair (-inf when maximizing). A large number does not: where too few other pairs are allowed, it
-        is used as any cost is, and the exact sums that it enters need more digits. For the weights of a networkx graph
-        see `SparseCosts.from_networkx`.
+        is used as any cost is, and the exact sums that it enters need more digits. Of a bipartite networkx graph the
+        edges are the only allowed pairs; the answer's `Assignment.pairs` are pairs of nodes.
     maximize : bool
         Find the dearest assignment instead.
     method : str or method object
@@ -185,6 +195,11 @@ def lap(
     sizes : integer array, shape (problems, 2), optional
     mask : bool array, shape (problems, rows, columns), optional
         What counts of a padded batch; see `CostBatch`.
+    top_nodes : iterable of nodes, optional
+        Of a graph one side of the bipartition, which becomes the rows. By default it is found by colours, and the graph
+        must be connected.
+    weight : key of edge data, or None
+        Of a graph what an edge costs, 1 where it has no such data. None: each costs 1.
 
     Returns
     -------
@@ -235,6 +250,7 @@ def lap(
     maximize, deterministic = truth_of("maximize", maximize), truth_of("deterministic", deterministic)
     certify = truth_of("certify", certify)
     if sizes is not None or mask is not None or is_batch(cost):
+        refuse_options_of_graphs(cost, top_nodes, weight)
         batch = cost
         if not isinstance(cost, CostBatch):
             batch = CostBatch(
@@ -243,7 +259,7 @@ def lap(
         elif maximize and not cost.maximize or not all(option is None for option in (cost_limit, sizes, mask)):
             raise InvalidInput("a CostBatch has its own maximize, cost_limit, sizes and mask; give them to CostBatch")
         return _lap_of_batch(batch, method, initial, duals, infeasible, deterministic, device, threads, certify)
-    costs = costs_of(cost, maximize, cost_limit, forbid_nan)
+    costs = costs_of(cost, maximize, cost_limit, forbid_nan, top_nodes, weight)
     backend = backend_for(None, costs.device if device is None else device)
     dense = costs if isinstance(costs, DenseCosts) else None
     chosen, reason = assignment_method_of(method, backend.NAME, dense)

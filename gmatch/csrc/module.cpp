@@ -41,6 +41,7 @@ NB_MODULE(_native, m) {
   define_mirror(m);
   define_magnitudes(m);
   define_matching(m);
+  define_networkx(m);
   define_search(m);
   define_shortest_paths(m);
   define_sparse_assignment(m);
