@@ -190,7 +190,13 @@ def numbers_of(weights: list[Any], name_of: Any) -> Any:
             raise InvalidInput(
                 f"weights must be real numbers; that of the edge {name_of(edge)} is {weight!r}; use int or float"
             )
-    return as_dense_array(weights, "weights") if weights else np.empty(0, np.int64)
+    array = as_dense_array(weights, "weights") if weights else np.empty(0, np.int64)
+    if array.dtype.kind == "O":
+        largest = max(range(len(weights)), key=lambda edge: abs(weights[edge]))
+        raise InvalidInput(
+            f"weights must be integers of 64 bits, or floats; that of the edge {name_of(largest)} is {weights[largest]}"
+        )
+    return array
 
 
 def _from_adjacency(
