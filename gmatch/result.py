@@ -10,7 +10,8 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from .arrays import all_others, exact_sum
+from . import notebook
+from .arrays import all_others, exact_sum, to_host
 from .errors import InvalidInput
 
 # Of `stats["seconds"]`.
@@ -79,11 +80,45 @@ class _Pairs:
 
     @property
     def pairs(self) -> list[tuple[Any, Any]]:
-        """The matched pairs, in the order of `row_ind`: of nodes if they came from networkx, else of numbers."""
+        """The matched pairs, in the order of `row_ind`: of nodes or labels if there are any, else of numbers.
+
+        The rows and columns of a networkx graph are nodes, and those of a pandas DataFrame have labels.
+        """
+        return list(zip(*self._names(), strict=True))
+
+    def _names(self) -> tuple[list[Any], list[Any]]:
+        """What the rows and the columns of the pairs are called."""
         rows, columns = self.row_ind.tolist(), self.col_ind.tolist()
-        if self.row_nodes is not None and self.col_nodes is not None:
-            rows, columns = [self.row_nodes[row] for row in rows], [self.col_nodes[column] for column in columns]
-        return list(zip(rows, columns, strict=True))
+        if self.row_nodes is None or self.col_nodes is None:
+            return rows, columns
+        return [self.row_nodes[row] for row in rows], [self.col_nodes[column] for column in columns]
+
+    def _values(self) -> dict[str, Any]:
+        """What there is to say of each pair, besides what its ends are: arrays by name."""
+        return {}
+
+    def to_frame(self) -> Any:
+        """The pairs as a pandas DataFrame, one a line: ``row``, ``column``, and ``cost`` if they have costs.
+
+        Rows and columns are called as in `pairs`.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If pandas is not installed.
+        """
+        import pandas
+
+        rows, columns = (pandas.Series(names, dtype=None if names else object) for names in self._names())
+        return pandas.DataFrame(
+            {"row": rows, "column": columns, **{name: to_host(values) for name, values in self._values().items()}}
+        )
+
+    def _repr_html_(self) -> str:
+        values = self._values()
+        shown = (array[: notebook.LINES_SHOWN].tolist() for array in values.values())
+        lines = zip(*self._names(), *shown, strict=False)
+        return notebook.table(repr(self).strip("<>"), ("row", "column", *values), lines, len(self.row_ind))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -340,7 +375,8 @@ class Assignment(_Pairs):
     forbid_nan : bool
         Whether some costs were NaN, which forbade their pairs.
     row_nodes, col_nodes : tuple or None
-        The nodes that rows and columns stand for, if the costs came from a networkx graph.
+        The nodes that rows and columns stand for, if the costs came from a networkx graph; their labels, if from a
+        pandas DataFrame.
     """
 
     row_match: Any
@@ -362,6 +398,9 @@ class Assignment(_Pairs):
     def size(self) -> int:
         """How many pairs are matched."""
         return len(self.pair_costs)
+
+    def _values(self) -> dict[str, Any]:
+        return {"cost": self.pair_costs}
 
     @cached_property
     def cost(self) -> int | float:
@@ -484,6 +523,14 @@ class AssignmentBatch(Sequence[Assignment]):
 
     def __repr__(self) -> str:
         return f"<AssignmentBatch of {len(self)} problems, {int(self.size.sum())} pairs>"
+
+    def _repr_html_(self) -> str:
+        names = "problem", "rows", "columns", "pairs", "cost", "status"
+        lines = (
+            (number, len(one.row_match), len(one.col_match), one.size, one.cost, one.status)
+            for number, one in enumerate(self)
+        )
+        return notebook.table(repr(self).strip("<>"), names, lines, len(self))
 
 
 def _item(value: Any, number: int) -> Any:

@@ -471,10 +471,9 @@ def _result(
         pair_costs = costs.of_pairs(row_match, status is Status.OPTIMAL)
     else:
         pair_costs = entries.astype(costs.dtype, copy=False)
-    nodes = (costs.row_nodes, costs.col_nodes) if isinstance(costs, SparseCosts) else (None, None)
     return Assignment(
         row_match, col_match, u, v, pair_costs, status, costs.maximize, costs.cost_limit, cover, stats, exact,
-        costs.forbid_nan, *nodes,
+        costs.forbid_nan, costs.row_nodes, costs.col_nodes,
     )  # fmt: skip
 
 
