@@ -126,6 +126,13 @@ def is_frame(given: Any) -> bool:
     return library_of(given) in ("pandas", "polars") and hasattr(given, "columns") and hasattr(given, "to_numpy")
 
 
+def labels_of(frame: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
+    """The labels of the rows and columns of a DataFrame of pandas; one of polars has none for its rows."""
+    if library_of(frame) != "pandas":
+        return None, None
+    return tuple(frame.index.tolist()), tuple(frame.columns.tolist())
+
+
 def array_of_frame(frame: Any) -> Any:
     """The numbers of a DataFrame, missing ones as NaN; refused where integers would be rounded."""
     array = _of_pandas(frame) if library_of(frame) == "pandas" else np.asarray(frame)

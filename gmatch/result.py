@@ -10,7 +10,8 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from .arrays import all_others, exact_sum
+from . import notebook
+from .arrays import all_others, exact_sum, to_host
 from .errors import InvalidInput
 
 # Of `stats["seconds"]`.
@@ -18,9 +19,13 @@ STEPS = ("start", "search", "augment", "price")
 new, set_attribute = object.__new__, object.__setattr__
 
 
-class _MadeLater:
-    """A result whose fields can be made when they are asked for: small calls are made by thousands."""
+class _Pairs:
+    """A result that is pairs of rows and columns. Fields can be made later, when asked for: small calls are many."""
 
+    row_match: Any
+    col_match: Any
+    row_nodes: tuple[Hashable, ...] | None
+    col_nodes: tuple[Hashable, ...] | None
     _later = None  # what they are made of: see `later`
 
     @classmethod
@@ -49,9 +54,75 @@ class _MadeLater:
             return iter(make_pairs(*arguments))
         return iter((self.row_ind, self.col_ind))
 
+    def __dir__(self) -> list[str]:
+        """Fields are there before they are made."""
+        return sorted({*super().__dir__(), *type(self).__dataclass_fields__})  # type: ignore[attr-defined]
+
+    @cached_property
+    def row_ind(self) -> Any:
+        """The matched rows in increasing order, shape (size,)."""
+        return (self.row_match >= 0).nonzero()[0]
+
+    @cached_property
+    def col_ind(self) -> Any:
+        """The columns matched with `row_ind`, shape (size,)."""
+        return self.row_match[self.row_ind]
+
+    @cached_property
+    def unmatched_rows(self) -> Any:
+        """The free rows in increasing order, shape (rows - size,)."""
+        return (self.row_match < 0).nonzero()[0]
+
+    @cached_property
+    def unmatched_columns(self) -> Any:
+        """The free columns in increasing order, shape (columns - size,)."""
+        return (self.col_match < 0).nonzero()[0]
+
+    @property
+    def pairs(self) -> list[tuple[Any, Any]]:
+        """The matched pairs, in the order of `row_ind`: of nodes or labels if there are any, else of numbers.
+
+        The rows and columns of a networkx graph are nodes, and those of a pandas DataFrame have labels.
+        """
+        return list(zip(*self._names(), strict=True))
+
+    def _names(self) -> tuple[list[Any], list[Any]]:
+        """What the rows and the columns of the pairs are called."""
+        rows, columns = self.row_ind.tolist(), self.col_ind.tolist()
+        if self.row_nodes is None or self.col_nodes is None:
+            return rows, columns
+        return [self.row_nodes[row] for row in rows], [self.col_nodes[column] for column in columns]
+
+    def _values(self) -> dict[str, Any]:
+        """What there is to say of each pair, besides what its ends are: arrays by name."""
+        return {}
+
+    def to_frame(self) -> Any:
+        """The pairs as a pandas DataFrame, one a line: ``row``, ``column``, and ``cost`` if they have costs.
+
+        Rows and columns are called as in `pairs`.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If pandas is not installed.
+        """
+        import pandas
+
+        rows, columns = (pandas.Series(names, dtype=None if names else object) for names in self._names())
+        return pandas.DataFrame(
+            {"row": rows, "column": columns, **{name: to_host(values) for name, values in self._values().items()}}
+        )
+
+    def _repr_html_(self) -> str:
+        values = self._values()
+        shown = (array[: notebook.LINES_SHOWN].tolist() for array in values.values())
+        lines = zip(*self._names(), *shown, strict=False)
+        return notebook.table(repr(self).strip("<>"), ("row", "column", *values), lines, len(self.row_ind))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Matching(_MadeLater):
+class Matching(_Pairs):
     """A maximum cardinality matching, and its proof. Unpacks as ``row_ind, col_ind = matching``.
 
     All arrays live where the graph lives: NumPy for NumPy, CuPy for CuPy.
@@ -74,6 +145,8 @@ class Matching(_MadeLater):
         rows on the longest path), ``edges_inspected`` the entries they read. ``levels_per_phase`` and
         ``augmentations_per_phase`` are lists. ``seconds`` has the time of each step by name. With several threads the
         races decide which of many maximum matchings is found, and the counters differ a little from run to run.
+    row_nodes, col_nodes : tuple or None
+        The nodes that rows and columns stand for, if the graph came from networkx.
     """
 
     size: int
@@ -81,16 +154,8 @@ class Matching(_MadeLater):
     col_match: Any
     reached_columns: Any
     stats: dict[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def row_ind(self) -> Any:
-        """The matched rows in increasing order, shape (size,)."""
-        return (self.row_match >= 0).nonzero()[0]
-
-    @cached_property
-    def col_ind(self) -> Any:
-        """The columns matched with `row_ind`, shape (size,)."""
-        return self.row_match[self.row_ind]
+    row_nodes: tuple[Hashable, ...] | None = None
+    col_nodes: tuple[Hashable, ...] | None = None
 
     def vertex_cover(self) -> tuple[Any, Any]:
         """A smallest vertex cover (König 1931): row and column numbers, increasing.
@@ -268,7 +333,7 @@ def _nearest(rests: Any, multiples: list[tuple[int | float, Any]]) -> Any:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assignment(_MadeLater):
+class Assignment(_Pairs):
     """A cheapest assignment, and its proof. Unpacks as ``row_ind, col_ind = assignment``, as SciPy's result does.
 
     All arrays live where the costs live: NumPy for NumPy, CuPy for CuPy and for other arrays on a GPU.
@@ -312,7 +377,8 @@ class Assignment(_MadeLater):
     forbid_nan : bool
         Whether some costs were NaN, which forbade their pairs.
     row_nodes, col_nodes : tuple or None
-        The nodes that rows and columns stand for, if the costs came from a networkx graph.
+        The nodes that rows and columns stand for, if the costs came from a networkx graph; their labels, if from a
+        pandas DataFrame.
     pair_price : int or float or None
         For ``"pairs"``: what a pair costs beside its duals, in the minimisation form. Then
         ``u[i] + v[j] + pair_price <= c[i, j]`` for all pairs, with equality for matched ones; all duals are at most 0,
@@ -340,28 +406,13 @@ class Assignment(_MadeLater):
         """How many pairs are matched."""
         return len(self.pair_costs)
 
-    @property
-    def pairs(self) -> list[tuple[Any, Any]]:
-        """The matched pairs, in the order of `row_ind`: of nodes if the costs came from a graph, else of numbers."""
-        rows, columns = self.row_ind.tolist(), self.col_ind.tolist()
-        if self.row_nodes is not None and self.col_nodes is not None:
-            rows, columns = [self.row_nodes[row] for row in rows], [self.col_nodes[column] for column in columns]
-        return list(zip(rows, columns, strict=True))
+    def _values(self) -> dict[str, Any]:
+        return {"cost": self.pair_costs}
 
     @cached_property
     def cost(self) -> int | float:
         """The sum of `pair_costs`: an exact Python int for integers, for floats the float nearest to the exact sum."""
         return exact_sum(self.pair_costs)
-
-    @cached_property
-    def row_ind(self) -> Any:
-        """The matched rows in increasing order, shape (size,)."""
-        return (self.row_match >= 0).nonzero()[0]
-
-    @cached_property
-    def col_ind(self) -> Any:
-        """The columns matched with `row_ind`, shape (size,)."""
-        return self.row_match[self.row_ind]
 
     @cached_property
     def witness(self) -> tuple[Any, Any] | None:
@@ -486,6 +537,14 @@ class AssignmentBatch(Sequence[Assignment]):
 
     def __repr__(self) -> str:
         return f"<AssignmentBatch of {len(self)} problems, {int(self.size.sum())} pairs>"
+
+    def _repr_html_(self) -> str:
+        names = "problem", "rows", "columns", "pairs", "cost", "status"
+        lines = (
+            (number, len(one.row_match), len(one.col_match), one.size, one.cost, one.status)
+            for number, one in enumerate(self)
+        )
+        return notebook.table(repr(self).strip("<>"), names, lines, len(self))
 
 
 def _item(value: Any, number: int) -> Any:

@@ -194,7 +194,10 @@ def matching_small(graph: Any, make_stats: Callable[..., Any]) -> Matching | Non
     except TypeError:  # of other types than int32
         return None
     if found:
-        return Matching.later(_field_of_matching, _pairs_of_matching, (cells, rows, columns, make_stats))
+        matching = Matching.later(_field_of_matching, _pairs_of_matching, (cells, rows, columns, make_stats))
+        if type(graph) is BipartiteGraph and graph.row_nodes is not None:
+            vars(matching).update(row_nodes=graph.row_nodes, col_nodes=graph.col_nodes)
+        return matching
     if type(graph) is BipartiteGraph:
         raise InvalidInput(
             "the arrays of a BipartiteGraph must not be changed, and these hold no graph any more; make a new one"

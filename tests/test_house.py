@@ -17,14 +17,14 @@ PACKAGE = Path(gmatch.__file__).parent
 # From below. A file imports from its own floor and from floors below it.
 FLOORS = (
     ("errors",),
-    ("cuda", "arrays", "foreign", "types"),
+    ("cuda", "arrays", "foreign", "types", "notebook"),
     ("result", "methods", "toolkit_result"),
     ("backends",),
     ("problems",),
     ("small", "proof"),
     ("cardinality",),
     ("assignment",),
-    ("compat", "datasets", "toolkit"),
+    ("compat", "datasets", "toolkit", "networkx_backend"),
     ("public",),
     ("", "cli", "plot", "__main__"),
 )

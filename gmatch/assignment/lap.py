@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..backends import backend_for
 from ..errors import InvalidInput
 from ..methods import assignment_method_of, batch_method_of
 from ..problems.batch import CostBatch, is_batch
-from ..problems.costs import costs_of
+from ..problems.costs import costs_of, refuse_options_of_graphs
 from ..problems.dense import DenseCosts
 from ..proof.verify import verify
 from ..result import Assignment, AssignmentBatch
@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from ..methods import AssignmentMethod
 
 
+class _Network(Protocol):
+    """A graph of networkx."""
+
+    def to_undirected(self, as_view: bool = False) -> Any: ...
+
+
 class _Sparse(Protocol):
     """A sparse matrix of SciPy or CuPy."""
 
@@ -38,7 +44,7 @@ class _Sparse(Protocol):
 
 # Costs of which the type says whether they are those of one problem or of many. The types of most arrays do not
 # say how many dimensions there are; such a type fits any number, even one that no costs have.
-_Matrix = Costs | _Sparse | np.ndarray[tuple[int, int], Any]
+_Matrix = Costs | _Sparse | _Network | np.ndarray[tuple[int, int], Any]
 _Problem = _Matrix | Sequence[Sequence[float]] | Sequence[np.ndarray[tuple[int], Any]]
 _Problems = CostBatch | np.ndarray[tuple[int, int, int], Any] | Sequence[_Matrix] | Sequence[Sequence[Sequence[float]]]
 _OfUnknownShape = np.ndarray[tuple[int, int, int, int], Any]
@@ -56,6 +62,8 @@ class _Options(TypedDict, total=False):
     device: str | None
     threads: int | None
     certify: bool
+    top_nodes: Iterable[Hashable] | None
+    weight: Hashable | None
 
 
 @overload
@@ -87,6 +95,8 @@ def lap(
     certify: bool = False,
     sizes: Any = None,
     mask: Any = None,
+    top_nodes: Iterable[Hashable] | None = None,
+    weight: Hashable | None = "weight",
 ) -> Any:
     """The cheapest way to match rows with columns (linear assignment), with its proof; of one problem or of many.
 
@@ -97,8 +107,8 @@ def lap(
         and ranges. Of a sparse matrix of SciPy, CuPy or PyTorch the stored entries, explicit zeros too, are the only
         allowed pairs, and duplicates are summed; see `SparseCosts`. Never changed. min(rows, columns) pairs are made.
         +inf forbids a pair (-inf when maximizing). A large number does not: where too few other pairs are allowed, it
-        is used as any cost is, and the exact sums that it enters need more digits. For the weights of a networkx graph
-        see `SparseCosts.from_networkx`.
+        is used as any cost is, and the exact sums that it enters need more digits. Of a bipartite networkx graph the
+        edges are the only allowed pairs; the answer's `Assignment.pairs` are pairs of nodes.
     maximize : bool
         Find the dearest assignment instead.
     method : str or method object
@@ -146,6 +156,11 @@ def lap(
     sizes : integer array, shape (problems, 2), optional
     mask : bool array, shape (problems, rows, columns), optional
         What counts of a padded batch; see `CostBatch`.
+    top_nodes : iterable of nodes, optional
+        Of a graph one side of the bipartition, which becomes the rows. By default it is found by colours, and the graph
+        must be connected.
+    weight : key of edge data, or None
+        Of a graph what an edge costs, 1 where it has no such data. None: each costs 1.
 
     Returns
     -------
@@ -200,6 +215,7 @@ def lap(
     certify = truth_of("certify", certify)
     result: Assignment | AssignmentBatch
     if sizes is not None or mask is not None or is_batch(cost):
+        refuse_options_of_graphs(cost, top_nodes, weight)
         batch = cost
         if not isinstance(cost, CostBatch):
             batch = CostBatch(
@@ -213,7 +229,7 @@ def lap(
         result = solve_batch(batch, plan, start_of_batch(initial, duals, plan), infeasible == "partial")
         problem = batch
     else:
-        problem = costs = costs_of(cost, maximize, cost_limit, forbid_nan)
+        problem = costs = costs_of(cost, maximize, cost_limit, forbid_nan, top_nodes, weight)
         backend = backend_for(None, costs.device if device is None else device)
         chosen, reason = assignment_method_of(method, backend.NAME, costs if isinstance(costs, DenseCosts) else None)
         start = start_of(initial, duals, costs, chosen)

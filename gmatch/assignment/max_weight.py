@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from ..errors import InvalidInput
 from ..foreign import library_of
 from ..problems.costs import costs_of
+from ..problems.networks import Nodes, a_side_of
 from ..problems.sparse import SparseCosts
 from .lap import lap
 from .pairs import of_pairs
@@ -120,15 +121,12 @@ def max_weight_matching(
     return result
 
 
-def _a_side_of(graph: networkx.Graph[Any]) -> list[Hashable]:
-    """The nodes of one colour, of two that suffice for a bipartite graph."""
-    import networkx
-
-    try:
-        colors = networkx.bipartite.color(graph)
-    except networkx.NetworkXError:
+def _a_side_of(graph: networkx.Graph[Any]) -> Nodes:
+    """One side of a bipartition; any is as good as another."""
+    side, _ = a_side_of(graph)
+    if side is None:
         raise InvalidInput(
             "expected a bipartite graph; this one has a cycle of an odd number of edges; use "
             "networkx.max_weight_matching for it"
-        ) from None
-    return [node for node in graph if colors[node]]
+        )
+    return side

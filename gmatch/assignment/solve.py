@@ -62,8 +62,8 @@ def _result(costs: Costs, plan: Plan, start: Start, solution: Solution) -> Assig
         pair_costs = costs.of_pairs(solution.row_match, solution.status is Status.OPTIMAL)
     else:
         pair_costs = solution.entries.astype(costs.dtype, copy=False)
-    nodes = (costs.row_nodes, costs.col_nodes) if isinstance(costs, SparseCosts) else (None, None)
     return Assignment(
         solution.row_match, solution.col_match, solution.u, solution.v, pair_costs, solution.status, costs.maximize,
-        costs.cost_limit, solution.cover, stats, solution.exact, costs.forbid_nan, *nodes,
+        costs.cost_limit, solution.cover, stats, solution.exact, costs.forbid_nan, costs.row_nodes,
+        costs.col_nodes,
     )  # fmt: skip

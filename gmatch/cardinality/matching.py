@@ -138,7 +138,7 @@ def max_matching(
         back = mover_to(problem.device)
         row_match, col_match, reached = back(row_match), back(col_match), back(reached)
     stats = _stats(counters, chosen.name, backend.NAME)
-    result = Matching(counters["size"], row_match, col_match, reached, stats)
+    result = Matching(counters["size"], row_match, col_match, reached, stats, problem.row_nodes, problem.col_nodes)
     if certify:
         verify(problem, result)
     return result

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from typing import Any
 
+import numpy as np
+
 from ..errors import InvalidInput
-from ..foreign import as_sparse
+from ..foreign import as_sparse, library_of
 from .dense import DenseCosts
+from .networks import Nodes, a_side_of
 from .sparse import SparseCosts, is_sparse
 
 
@@ -23,9 +27,20 @@ def as_costs(cost: Any, maximize: bool = False, cost_limit: Any = None, forbid_n
 
 
 def costs_of(
-    cost: Any, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False
+    cost: Any,
+    maximize: bool = False,
+    cost_limit: Any = None,
+    forbid_nan: bool = False,
+    top_nodes: Iterable[Hashable] | None = None,
+    weight: Hashable | None = "weight",
 ) -> DenseCosts | SparseCosts:
-    """The costs themselves, or what `SparseCosts` makes of a sparse matrix, `DenseCosts` of all else."""
+    """The costs themselves, or what `SparseCosts` makes of a sparse matrix or graph, `DenseCosts` of all else."""
+    if type(cost) is not np.ndarray and library_of(cost) == "networkx":
+        top_nodes = _the_side_of(cost) if top_nodes is None else top_nodes
+        return SparseCosts.from_networkx(
+            cost, top_nodes, weight, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan
+        )
+    refuse_options_of_graphs(cost, top_nodes, weight)
     if not isinstance(cost, SparseCosts):
         matrix = as_sparse(cost)
         if is_sparse(matrix):
@@ -37,3 +52,22 @@ def costs_of(
             "cost_limit=...) instead"
         )
     return cost
+
+
+def refuse_options_of_graphs(cost: Any, top_nodes: Any, weight: Any) -> None:
+    """Raises `InvalidInput` if such an option is given."""
+    if top_nodes is not None or weight != "weight":
+        raise InvalidInput(f"top_nodes and weight are for a networkx graph; got {type(cost).__name__}; leave them out")
+
+
+def _the_side_of(graph: Any) -> Nodes:
+    """One side of the bipartition, of which there must be but one: which nodes are to be matched depends on it."""
+    side, is_only = a_side_of(graph)
+    if side is None:
+        raise InvalidInput("expected a bipartite graph; this one has a cycle of an odd number of edges")
+    if not is_only:
+        raise InvalidInput(
+            "expected a connected graph, or one side of the bipartition as top_nodes: with several components there "
+            "are several bipartitions"
+        )
+    return side

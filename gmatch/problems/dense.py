@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Device, as_dense_array, device_of, entry_of_each_row, mover_to, namespace, truth_of
 from ..errors import InvalidInput
-from ..foreign import way_in
+from ..foreign import is_frame, labels_of, way_in
 from ..types import readable
 from .limits import (
     INFINITE_INTEGER,
@@ -76,6 +76,8 @@ class DenseCosts:
         Whether the finite costs are known to be whole numbers: integers, and on a GPU floats that have no fractions.
     overflows : bool
         Whether sums of the costs could overflow, and `gmatch.lap` splits them: see `gmatch.ExactDuals`.
+    row_nodes, col_nodes : tuple or None
+        The labels of rows and columns, if the costs came as a DataFrame of pandas.
     device : {"cpu", "gpu"}
         Where the array lives.
 
@@ -109,6 +111,8 @@ class DenseCosts:
     forbid_nan: bool
     whole: bool
     overflows: bool
+    row_nodes: tuple[Hashable, ...] | None = None
+    col_nodes: tuple[Hashable, ...] | None = None
     device: Device
 
     def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> None:
@@ -134,6 +138,8 @@ class DenseCosts:
             cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids,
             forbid_nan=has_nan, whole=whole, device=device, overflows=False,
         )  # fmt: skip
+        if type(cost) is not np.ndarray and is_frame(cost):
+            vars(self).update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
         if array.dtype != np.int32 or limit is not None:
             self._refuse_overflow()
 

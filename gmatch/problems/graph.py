@@ -14,6 +14,7 @@ from ..arrays import Device, device_of, mover_to, own
 from ..backends import backend_for
 from ..errors import GmatchError, InvalidInput, changed
 from ..foreign import as_sparse, is_frame, library_of
+from .networks import Sides, sides_of
 
 if TYPE_CHECKING:
     import networkx
@@ -112,11 +113,15 @@ class BipartiteGraph:
         InvalidInput
             If a top node is not in the graph or is given twice, or if an edge joins two nodes of one side.
         """
-        row_nodes, col_nodes, rows, columns, _ = sides_of(graph, top_nodes)
-        shape = len(row_nodes), len(col_nodes)
-        made = cls(scipy.sparse.coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=shape))
-        object.__setattr__(made, "row_nodes", row_nodes)
-        object.__setattr__(made, "col_nodes", col_nodes)
+        return cls.between(sides_of(graph, top_nodes))
+
+    @classmethod
+    def between(cls, sides: Sides) -> BipartiteGraph:
+        """The graph of these nodes and edges."""
+        ones = np.ones(len(sides.rows), np.int8)
+        made = cls(scipy.sparse.coo_array((ones, (sides.rows, sides.columns)), shape=sides.shape))
+        object.__setattr__(made, "row_nodes", sides.row_nodes)
+        object.__setattr__(made, "col_nodes", sides.col_nodes)
         return made
 
     def private(self) -> BipartiteGraph:
@@ -137,44 +142,6 @@ class BipartiteGraph:
             to_device(self.indptr), to_device(self.indices), self.shape, self.entries, device,
             self.row_nodes, self.col_nodes,
         )  # fmt: skip
-
-
-Nodes = tuple[Hashable, ...]
-
-
-def sides_of(
-    graph: networkx.Graph[Any], top_nodes: Iterable[Hashable], weight: Any = None
-) -> tuple[Nodes, Nodes, list[int], list[int], list[Any]]:
-    """Of a networkx graph the top nodes and the others, and of its edges the rows, the columns and the weights.
-
-    An edge weighs 1 where it has no weight, and where none is asked for.
-    """
-    try:
-        row_nodes = tuple(top_nodes)
-        row_of = {node: row for row, node in enumerate(row_nodes)}
-        edges = graph.edges(data=weight, default=1) if weight is not None else ((*edge, 1) for edge in graph.edges())
-    except (TypeError, AttributeError) as error:
-        raise InvalidInput(f"expected a networkx graph and those of its nodes that are rows; got {error}") from None
-    if len(row_of) != len(row_nodes):
-        raise InvalidInput(f"top_nodes must be distinct nodes; {len(row_nodes) - len(row_of)} are given twice")
-    missing = [node for node in row_nodes if node not in graph]
-    if missing:
-        raise InvalidInput(f"top_nodes must be nodes of the graph; {missing[0]!r} is not")
-    col_nodes = tuple(node for node in graph if node not in row_of)
-    column_of = {node: column for column, node in enumerate(col_nodes)}
-    rows, columns, weights = [], [], []
-    for node, other, value in edges:
-        if (node in row_of) == (other in row_of):
-            side = "top" if node in row_of else "bottom"
-            raise InvalidInput(
-                f"expected edges between top_nodes and the other nodes; {node!r} - {other!r} joins two {side} "
-                "nodes; give one whole side of the bipartition as top_nodes"
-            )
-        top, bottom = (node, other) if node in row_of else (other, node)
-        rows.append(row_of[top])
-        columns.append(column_of[bottom])
-        weights.append(value)
-    return row_nodes, col_nodes, rows, columns, weights
 
 
 def _restored(*values: Any) -> BipartiteGraph:

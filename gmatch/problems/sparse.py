@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
 
 from .. import _native
-from ..arrays import Device, as_dense_array, device_of, mover_to, namespace, own, row_of_each_entry, truth_of
+from ..arrays import Device, device_of, mover_to, namespace, own, row_of_each_entry, truth_of
 from ..backends import backend_for
 from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64, as_sparse, way_in
 from ..types import WIDER_TYPE, WORKING_TYPES, widened
 from .dense import DenseCosts
-from .graph import BipartiteGraph, damage_refused, sides_of, to_csr
+from .graph import BipartiteGraph, damage_refused, to_csr
 from .limits import MAX_VERTICES, SPREADS, WAY_OUT_OF_NAN, limit_of, minimised, number_of, type_with_limit, without_nan
+from .networks import Sides, sides_of
 from .splits import splits_into_fitting
 
 if TYPE_CHECKING:
@@ -206,21 +207,24 @@ class SparseCosts:
             If a top node is not in the graph or is given twice, if an edge joins two nodes of one side, if two edges
             join the same nodes, or if a weight is no real number.
         """
-        row_nodes, col_nodes, rows, columns, weights = sides_of(graph, top_nodes, weight)
-        shape = len(row_nodes), len(col_nodes)
-        numbers = _weights_of(weights, lambda edge: f"{row_nodes[rows[edge]]!r} - {col_nodes[columns[edge]]!r}")
-        places = np.array(rows, np.int64) * max(shape[1], 1) + np.array(columns, np.int64)
-        order = places.argsort(kind="stable")
-        twice = order[1:][places[order[1:]] == places[order[:-1]]]
-        if len(twice):
-            edge = int(twice[0])
+        sides = sides_of(graph, top_nodes, weight)
+        return cls.between(sides, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
+
+    @classmethod
+    def between(cls, sides: Sides, **options: Any) -> SparseCosts:
+        """The weights of these edges, each 1 if there are none."""
+        numbers = np.ones(len(sides.rows), np.int64) if sides.weights is None else sides.weights
+        matrix = scipy.sparse.coo_array((numbers, (sides.rows, sides.columns)), shape=sides.shape)
+        made = cls(matrix, **options)
+        if made.entries < len(numbers):
+            places = sides.rows.astype(np.int64) * sides.shape[1] + sides.columns
+            order = places.argsort(kind="stable")
+            edge = int(order[1:][places[order[1:]] == places[order[:-1]]][0])
             raise InvalidInput(
-                f"expected one edge between two nodes; there are more between {row_nodes[rows[edge]]!r} and "
-                f"{col_nodes[columns[edge]]!r}; make a networkx.Graph that has the one that counts"
+                f"expected one edge between two nodes; there are more between {' and '.join(sides.ends_of(edge))}; "
+                "make a networkx.Graph that has the one that counts"
             )
-        matrix = scipy.sparse.coo_array((numbers, (rows, columns)), shape=shape)
-        made = cls(matrix, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
-        vars(made).update(row_nodes=row_nodes, col_nodes=col_nodes)
+        vars(made).update(row_nodes=sides.row_nodes, col_nodes=sides.col_nodes)
         return made
 
     @property
@@ -386,16 +390,6 @@ def is_sparse(cost: Any) -> bool:
     """Whether it is a sparse matrix of SciPy or CuPy."""
     # Its type is asked for nnz, since a damaged matrix may raise anything when it counts its entries.
     return hasattr(type(cost), "nnz") and hasattr(cost, "format") and hasattr(cost, "shape")
-
-
-def _weights_of(weights: list[Any], name_of: Callable[[int], str]) -> Any:
-    """The weights of edges as an array of numbers that rounds no integer."""
-    for edge, weight in enumerate(weights):
-        if not isinstance(weight, int | float | np.integer | np.floating | np.bool_):
-            raise InvalidInput(
-                f"weights must be real numbers; that of the edge {name_of(edge)} is {weight!r}; use int or float"
-            )
-    return as_dense_array(weights, "weights") if weights else np.empty(0, np.int64)
 
 
 def _compressed(cost: Any) -> tuple[_Matrix, bool]:

@@ -26,6 +26,7 @@ using namespace nb::literals;
 void define_magnitudes(nb::module_& m);       // of duals and costs
 void define_matching(nb::module_& m);         // maximum cardinality
 void define_ranked_assignments(nb::module_& m);
+void define_networkx(nb::module_& m);         // graphs of networkx as arrays
 void define_search(nb::module_& m);           // dense assignment by the search
 void define_shortest_paths(nb::module_& m);   // dense assignment by serial shortest paths, small problems, batches
 void define_sparse_assignment(nb::module_& m);
