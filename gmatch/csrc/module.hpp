@@ -31,6 +31,7 @@ void define_matching(nb::module_& m);         // maximum cardinality
 void define_search(nb::module_& m);           // dense assignment by the search
 void define_shortest_paths(nb::module_& m);   // dense assignment by serial shortest paths, small problems, batches
 void define_sparse_assignment(nb::module_& m);
+void define_points(nb::module_& m);           // dense assignment of points, without the matrix
 
 template <class T>
 using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
