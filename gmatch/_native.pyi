@@ -180,7 +180,7 @@ def assign_sparse_tree(
     threads: int,
 ) -> tuple[int, ...]: ...
 def assign_points(
-    x: Any, y: Any, metric: str, doubled: bool, out_x: float, out_y: float, limit: float, whole: bool, start_match: Any,
+    x: Any, y: Any, metric: str, doubled: bool, limit: float, whole: bool, start_match: Any,
     start_v: Any, row_match: Any, col_match: Any, u: Any, v: Any, smallest: int, threads: int,
 ) -> dict[str, Any]: ...  # fmt: skip
 def sparse_assignment_workspace_size(num_rows: int, num_columns: int, cost: str, offset: str, column: str) -> int: ...

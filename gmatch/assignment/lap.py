@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from enum import IntEnum
 from time import perf_counter_ns
@@ -17,11 +18,13 @@ from ..methods import JV, Core, SerialCore, Tree, assignment_method_of, batch_me
 from ..problems.batch import CostBatch, is_batch, solve_batch
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
+from ..problems.points import PointCosts, look_like_points, points_of
 from ..problems.sparse import SparseCosts
 from ..problems.splits import splits_into_fitting
 from ..proof.verify import verify
 from ..result import STEPS, Assignment, AssignmentBatch, ExactDuals, Status, Tier, witness_of
 from ..small import small_first
+from .points import lap_of_points
 from .tiers import duals_hide_costs, solve_by_tiers, split_costs
 from .ties import Names, settle_ties
 
@@ -51,6 +54,10 @@ class AssignmentStart(IntEnum):
         return self.name.lower()
 
 
+TWO_CLOUDS = (
+    "a sequence of two arrays is a batch of two cost matrices; if these are points, one in each row, use "
+    "gmatch.lap(gmatch.PointCosts(x, y)); if they are costs, gmatch.CostBatch([x, y]) says so"
+)
 # None: the one that suits the method.
 STARTS = {
     "auto": None,
@@ -234,6 +241,18 @@ def lap(
         raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {infeasible!r}")
     maximize, deterministic = truth_of("maximize", maximize), truth_of("deterministic", deterministic)
     certify = truth_of("certify", certify)
+    if isinstance(cost, PointCosts):
+        points = points_of(
+            cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan, sizes=sizes, mask=mask
+        )
+        if points.suit_trees():
+            return lap_of_points(
+                points, method=method, initial=initial, duals=duals, deterministic=deterministic, device=device,
+                threads=threads, certify=certify,
+            )  # fmt: skip
+        cost, maximize, cost_limit = points.as_dense(), False, None
+    elif look_like_points(cost):
+        warnings.warn(TWO_CLOUDS, stacklevel=3)
     if sizes is not None or mask is not None or is_batch(cost):
         batch = cost
         if not isinstance(cost, CostBatch):

@@ -29,8 +29,8 @@ std::unique_ptr<points::Space> space_of(const std::string& metric, std::size_t d
   throw nb::value_error(("unknown metric " + metric).c_str());
 }
 
-// Points that must be matched have an infinite `out`. Empty arrays are no start.
-nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubled, double out_x, double out_y, double limit,
+// Without a limit the cost of an x that stays free is infinite. Empty arrays are no start.
+nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubled, double limit,
                        bool whole, Array<const Vertex> start_match, Array<const double> start_v, Array<Vertex> row_match,
                        Array<Vertex> col_match, Array<double> u, Array<double> v, int smallest, int threads) {
   const auto space = space_of(metric, x.shape(1));
@@ -39,7 +39,7 @@ nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubl
   Count now = clock.nanoseconds();
   try {
     const nb::gil_scoped_release release;
-    counted = points::solve(*space, {doubled, out_x, out_y, limit, whole, smallest, threads},
+    counted = points::solve(*space, {doubled, limit, limit, whole, smallest, threads},
                             {static_cast<Vertex>(x.shape(0)), static_cast<Vertex>(y.shape(0)), x.data(), y.data(),
                              start_match.shape(0) ? start_match.data() : nullptr, start_v.shape(0) ? start_v.data() : nullptr,
                              row_match.data(), col_match.data(), u.data(), v.data()});
@@ -69,7 +69,7 @@ nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubl
 }  // namespace
 
 void define_points(nb::module_& m) {
-  m.def("assign_points", &assign_points, "x"_a.noconvert(), "y"_a.noconvert(), "metric"_a, "doubled"_a, "out_x"_a, "out_y"_a,
+  m.def("assign_points", &assign_points, "x"_a.noconvert(), "y"_a.noconvert(), "metric"_a, "doubled"_a,
         "limit"_a, "whole"_a, "start_match"_a.noconvert(), "start_v"_a.noconvert(), "row_match"_a.noconvert(),
         "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "smallest"_a, "threads"_a);
 }

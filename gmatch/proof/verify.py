@@ -12,6 +12,7 @@ from ..arrays import (
 from ..errors import InvalidInput
 from ..foreign import as_sparse
 from ..problems.batch import CostBatch
+from ..problems.points import PointCosts
 from ..problems.sparse import SparseCosts, is_sparse
 from ..result import (
     Assignment,
@@ -25,6 +26,7 @@ from ..result import (
 from .decomposition import verify_decomposition
 from .dense import verify_dense_assignment
 from .matching import verify_matching
+from .points import verify_point_assignment
 from .sparse import verify_sparse_assignment
 
 if TYPE_CHECKING:
@@ -51,7 +53,8 @@ def verify(
     For an assignment: mates point at each other, no pair is forbidden or dearer than the limit, the pairs are as many
     as there can be (by a vertex cover, if that is fewer than rows and columns), and the duals prove that no assignment
     is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory. For sparse
-    costs over every stored entry, in O(rows + columns + entries) time and memory.
+    costs over every stored entry, in O(rows + columns + entries) time and memory. For points over all pairs of them, by
+    bounds where there are many: O(n + m) memory.
 
     For a decomposition: its matching is proven as above and lies on the diagonals, the orders are permutations, blocks
     and parts fit each other, no entry lies below the diagonal blocks, and none of these can be split: breadth-first
@@ -111,6 +114,8 @@ def verify(
             verify_dense_assignment(cost, result[k], strict) for k, cost in enumerate(_problems_of(problem, result))
         ]
     if isinstance(result, Assignment):
+        if isinstance(problem, PointCosts):
+            return verify_point_assignment(problem, result, strict)
         problem = as_sparse(problem)
         sparse = isinstance(problem, SparseCosts) or is_sparse(problem)
         return (verify_sparse_assignment if sparse else verify_dense_assignment)(problem, result, strict)

@@ -2,9 +2,9 @@
 //
 // Where both clouds have as many points and all are matched, rows are the points x, columns the points y. Else some stay
 // free, and the problem is doubled: rows are all x and copies of all y, columns are all y and copies of all x. A copy of y
-// and a copy of x cost what x and y cost; x and its own copy cost `out_x`, what it is worth that x stays free, y and its own
-// copy `out_y`. Now all rows and columns are matched, and any duals are a start. In the cheapest assignment both halves match
-// at the least cost, with the same points free; half the sum of the duals of a point and of its copy is a dual of it.
+// and a copy of x cost what x and y cost; x and its own copy twice what it costs that x stays free, y and its own copy
+// nothing. Now all rows and columns are matched, and any duals are a start. In the cheapest assignment both halves match at
+// the least cost, with the same points free; half the sum of the duals of a point and of its copy is a dual of it.
 //
 // A core is a set of pairs (x, y), of which both halves know the same.
 #pragma once
@@ -27,8 +27,8 @@ struct Clouds {
   Vertex num_x, num_y;
   const double *x, *y;
   bool doubled;
-  double out_x, out_y;  // FAR for points that may not stay free
-  double limit;         // dearer pairs are not allowed
+  double free_cost;  // of an x that stays free; FAR where none may
+  double limit;      // dearer pairs are not allowed
 
   Vertex num_rows() const { return doubled ? num_x + num_y : num_x; }
   bool is_copy(Vertex row) const { return row >= num_x; }
@@ -38,8 +38,7 @@ struct Clouds {
   // Of a row: the first column of the points that it may have, and the column and the price of staying free.
   Vertex first_column(Vertex row) const { return is_copy(row) ? num_y : 0; }
   Vertex out_column(Vertex row) const { return is_copy(row) ? row - num_x : num_y + row; }
-  double out_cost(Vertex row) const { return !doubled ? FAR : is_copy(row) ? out_y : out_x; }
-  double half_out_x() const { return out_x < FAR ? out_x / 2 : FAR; }
+  double out_cost(Vertex row) const { return !doubled ? FAR : is_copy(row) ? 0 : 2 * free_cost; }
 };
 
 struct Pair {
@@ -139,7 +138,7 @@ class PairLists {
 class Core {
  public:
   Core(const Clouds& clouds, const PairLists& pairs) : num_rows_(clouds.num_rows()), begin_(clouds.num_rows() + 1, 0) {
-    const bool x_out = clouds.doubled && clouds.out_x < FAR, y_out = clouds.doubled && clouds.out_y < FAR;
+    const bool x_out = clouds.doubled && clouds.free_cost < FAR, y_out = clouds.doubled;
     for (Vertex i = 0; i < clouds.num_x; ++i) begin_[i + 1] = begin_[i] + pairs.end(i) - pairs.begin(i) + x_out;
     if (clouds.doubled) {
       for (Count pair = 0; pair < pairs.size(); ++pair) ++begin_[clouds.num_x + pairs.y(pair) + 1];
@@ -157,9 +156,9 @@ class Core {
         put(i, pairs.y(pair), pairs.cost(pair));
         if (clouds.doubled) put(clouds.num_x + pairs.y(pair), clouds.num_y + i, pairs.cost(pair));
       }
-      if (x_out) put(i, clouds.out_column(i), clouds.out_x);
+      if (x_out) put(i, clouds.out_column(i), clouds.out_cost(i));
     }
-    for (Vertex row = clouds.num_x; y_out && row < num_rows_; ++row) put(row, clouds.out_column(row), clouds.out_y);
+    for (Vertex row = clouds.num_x; y_out && row < num_rows_; ++row) put(row, clouds.out_column(row), clouds.out_cost(row));
   }
 
   SparseCosts<double, Count, Vertex> costs() const {

@@ -28,7 +28,7 @@ namespace points {
 
 struct Options {
   bool doubled;
-  double out_x, out_y, limit;
+  double free_cost, limit;  // see Clouds
   bool whole;       // all costs are whole numbers
   Vertex smallest;  // a level with so many points on a side is the coarsest
   int threads;
@@ -88,9 +88,8 @@ class Level {
   // The coarsest level. Of each point of the smaller side as many nearest as that side has suffice.
   void solve_alone() {
     Stopwatch watch;
-    const double dual = clouds_.doubled ? clouds_.out_y / 2 : 0;
-    std::fill(v_.begin(), v_.begin() + clouds_.num_y, dual);
-    std::fill(v_.begin() + clouds_.num_y, v_.end(), clouds_.out_x < FAR ? clouds_.out_x / 2 : 0);
+    std::fill(v_.begin(), v_.begin() + clouds_.num_y, 0.0);
+    std::fill(v_.begin() + clouds_.num_y, v_.end(), clouds_.free_cost < FAR ? clouds_.free_cost : 0);
     Nearest nearest(clouds_, clouds_.doubled ? tree_of_x(nullptr, v_.data() + clouds_.num_y) : nullptr,
                     tree_of_y(nullptr, v_.data()));
     const bool by_x = clouds_.num_x <= clouds_.num_y;
@@ -130,7 +129,7 @@ class Level {
       for (Vertex j = begin; j < end; ++j) {
         Hit hit{FAR, NONE};
         tree->least(fine.y_at(j), 1, &hit, FAR, FAR, static_cast<unsigned>(j));
-        start.y_dual[j] = clouds_.doubled ? std::min(hit.reduced, clouds_.out_y / 2) : hit.reduced;
+        start.y_dual[j] = clouds_.doubled ? std::min(hit.reduced, 0.0) : hit.reduced;
       }
     });
     watch.take(counters_.extend_ns);
@@ -179,7 +178,7 @@ class Level {
     for_hits(0, clouds_.num_x, BEST_COLUMNS, [&](Vertex i, int k, Hit* hits) {
       return y_tree->least(clouds_.x_at(i), k, hits, FAR, clouds_.limit, static_cast<unsigned>(i));
     }, [&](Vertex i, const Hit* hits, int size, std::vector<Pair>& found) {
-      start.x_dual[i] = std::min(size > 0 ? hits[0].reduced : FAR, clouds_.half_out_x());
+      start.x_dual[i] = std::min(size > 0 ? hits[0].reduced : FAR, clouds_.free_cost);
       for (int q = 0; q < size; ++q) found.push_back({i, hits[q].point});
     });
     const auto x_slopes = slopes_of(clouds_.space, clouds_.x, clouds_.num_x, clouds_.y, start.y_of);
@@ -204,7 +203,7 @@ class Level {
     for (Vertex i = 0; i < clouds_.num_x; ++i) {
       if (start.y_of[i] != NONE) start.x_of[start.y_of[i]] = i;
     }
-    if (clouds_.doubled && clouds_.out_x < FAR) return;
+    if (clouds_.free_cost < FAR) return;
     Vertex next = 0;
     for (Vertex i = 0; i < clouds_.num_x; ++i) {
       if (start.y_of[i] != NONE) continue;
@@ -215,16 +214,16 @@ class Level {
   }
 
   double mean_gap() const {
-    const double half_x = clouds_.half_out_x(), half_y = clouds_.doubled ? clouds_.out_y / 2 : FAR;
+    const double free_y = clouds_.doubled ? 0 : FAR;
     double gap = 0;
     for (Vertex i = 0; i < clouds_.num_x; ++i) {
       const Vertex j = solution_.y_of[i];
-      const double free = half_x - solution_.x_dual[i];
+      const double free = clouds_.free_cost - solution_.x_dual[i];
       if (j == NONE) gap += free;
-      else gap += std::min(clouds_.cost(i, j) - solution_.x_dual[i] - solution_.y_dual[j], free + half_y - solution_.y_dual[j]);
+      else gap += std::min(clouds_.cost(i, j) - solution_.x_dual[i] - solution_.y_dual[j], free + free_y - solution_.y_dual[j]);
     }
     for (Vertex j = 0; clouds_.doubled && j < clouds_.num_y; ++j) {
-      if (solution_.x_of[j] == NONE) gap += half_y - solution_.y_dual[j];
+      if (solution_.x_of[j] == NONE) gap -= solution_.y_dual[j];
     }
     return gap / clouds_.num_x;
   }
@@ -382,10 +381,10 @@ class Level {
     for (Vertex i = 0; i < clouds_.num_x; ++i) {
       s.y_of[i] = row_match_[i] < clouds_.num_y ? row_match_[i] : NONE;
       if (s.y_of[i] != NONE) s.x_of[s.y_of[i]] = i;
-      s.x_dual[i] = clouds_.doubled ? std::min((u_[i] + v_[clouds_.num_y + i]) / 2, clouds_.half_out_x()) : u_[i];
+      s.x_dual[i] = clouds_.doubled ? std::min((u_[i] + v_[clouds_.num_y + i]) / 2, clouds_.free_cost) : u_[i];
     }
     for (Vertex j = 0; j < clouds_.num_y; ++j) {
-      s.y_dual[j] = clouds_.doubled ? std::min((v_[j] + u_[clouds_.num_x + j]) / 2, clouds_.out_y / 2) : v_[j];
+      s.y_dual[j] = clouds_.doubled ? std::min((v_[j] + u_[clouds_.num_x + j]) / 2, 0.0) : v_[j];
     }
   }
 
@@ -443,8 +442,8 @@ inline Counters solve(const Space& space, const Options& options, const Arrays& 
   Cloud x(space, arrays.x, arrays.num_x), y(space, arrays.y, arrays.num_y);
   const auto clouds_at = [&](std::size_t level) {
     const auto size = [&](const Cloud& cloud) { return static_cast<Vertex>(cloud.levels[level].size() / space.dimension()); };
-    return Clouds{space,           size(x),          size(y),           x.levels[level].data(), y.levels[level].data(),
-                  options.doubled, options.out_x, options.out_y, level == 0 ? options.limit : FAR};
+    return Clouds{space, size(x), size(y), x.levels[level].data(), y.levels[level].data(), options.doubled, options.free_cost,
+                  level == 0 ? options.limit : FAR};
   };
   while (arrays.start_y_of == nullptr &&
          std::min(x.levels.back().size(), y.levels.back().size()) / space.dimension() > std::size_t(options.smallest)) {
@@ -489,14 +488,14 @@ inline Counters solve(const Space& space, const Options& options, const Arrays& 
     for (double& dual : found.y_dual) dual -= most;
     for (double& dual : found.x_dual) dual += most;
   }
-  // What rounding left.
+  // What rounding left: from here on the duals are feasible.
   const Clouds clouds = clouds_at(0);
   const auto slopes = slopes_of(space, clouds.y, clouds.num_y, clouds.x, found.x_of);
   const auto tree = space.tree(clouds.num_y, clouds.y, slopes.data(), found.y_dual.data());
   share_out(clouds.num_x, options.threads, [&](Vertex begin, Vertex end, int) {
     for (Vertex i = begin; i < end; ++i) {
       Hit hit;
-      if (tree->least(clouds.x_at(i), 1, &hit, found.x_dual[i], options.limit, 0) > 0) found.x_dual[i] = hit.reduced;
+      if (tree->least(clouds.x_at(i), 1, &hit, found.x_dual[i], options.limit, 0, true) > 0) found.x_dual[i] = hit.reduced;
     }
   });
   last_watch.take(counters.price_ns);

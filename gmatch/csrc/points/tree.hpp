@@ -32,7 +32,8 @@ class Tree {
  public:
   virtual ~Tree() = default;
   // Lists the k least of cost - v that are below `below`, sorted; how many. Pairs that cost more than `limit` do not count.
-  virtual int least(const double* x, int k, Hit* hits, double below, double limit, unsigned turn) const = 0;
+  // Bounds are rounded: what is less only by that may be missed, unless the query is strict. A strict one visits all ties.
+  virtual int least(const double* x, int k, Hit* hits, double below, double limit, unsigned turn, bool strict = false) const = 0;
   virtual void set(Vertex point, double v) = 0;
   virtual void set_all(const double* v) = 0;
 };
@@ -83,7 +84,8 @@ class MetricTree final : public Tree {
     }
   }
 
-  int least(const double* given, int k, Hit* hits, double below, double limit, unsigned turn) const override {
+  int least(const double* given, int k, Hit* hits, double below, double limit, unsigned turn,
+            bool strict) const override {
     struct Visit {
       double bound;
       int level;
@@ -91,6 +93,7 @@ class MetricTree final : public Tree {
     } stack[STACK];
     double x[D];
     std::copy_n(given, D, x);
+    const double rounding = strict ? ROUNDING : 0;
     turn *= 2654435761u;
     turn ^= turn >> 15;
     int depth = 0, size = 0;
@@ -118,7 +121,7 @@ class MetricTree final : public Tree {
       const Nodes& nodes = levels_[visit.level - 1][visit.node];
       for (int q = 0; q < 4; ++q) {
         const Bound bound = metric_.template at_least<D>(x, nodes.boxes, q);
-        values[q] = bound.least - nodes.most[q] - (bound.size + std::abs(nodes.most[q])) * ROUNDING;
+        values[q] = bound.least - nodes.most[q] - (bound.size + std::abs(nodes.most[q])) * rounding;
       }
       if (limit < FAR) {
         for (int q = 0; q < 4; ++q) {
@@ -141,7 +144,7 @@ class MetricTree final : public Tree {
  private:
   static constexpr int STACK = 4 * 16 + 4;  // 16 levels hold 2^32 points
   // A bound is a sum of some 8 D rounded terms, and `most` has come through up to 16 levels.
-  static constexpr double ROUNDING = 0x1p-46;
+  static constexpr double ROUNDING = 0x1p-47;
 
   struct Leaf {
     double point[4][D], v[4];
