@@ -27,6 +27,7 @@ from .methods import (
 from .problems.batch import CostBatch
 from .problems.dense import DenseCosts
 from .problems.graph import BipartiteGraph
+from .problems.points import PointCosts
 from .problems.sparse import SparseCosts
 from .proof.verify import verify
 from .result import (
@@ -92,6 +93,7 @@ __all__ = [
     "Mixed",
     "Munkres",
     "Ordered",
+    "PointCosts",
     "PothenFan",
     "RankedAssignment",
     "SparseCosts",

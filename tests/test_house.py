@@ -30,7 +30,7 @@ FLOORS = (
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 ROOMS_OF_CSRC = (
-    ("team",), ("costs",), ("search",), ("cardinality",), ("assignment",), ("core",), ("serial",),
+    ("team",), ("costs",), ("search",), ("cardinality",), ("assignment",), ("core",), ("serial",), ("points",),
     ("bindings", "programs"),
 )  # fmt: skip
 FLOOR_OF_CSRC = {room: floor for floor, rooms in enumerate(ROOMS_OF_CSRC) for room in rooms}

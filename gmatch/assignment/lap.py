@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
 
@@ -14,15 +15,22 @@ from ..methods import assignment_method_of, batch_method_of
 from ..problems.batch import CostBatch, is_batch
 from ..problems.costs import costs_of, refuse_options_of_graphs
 from ..problems.dense import DenseCosts
+from ..problems.points import PointCosts, look_like_points, points_of
 from ..proof.verify import verify
 from ..result import Assignment, AssignmentBatch
 from ..small import small_first
 from .batch import solve_batch, start_of_batch
+from .points import lap_of_points
 from .programs import Plan
 from .request import STARTS, AssignmentStart, Costs, refuse_what_does_not_fit, start_of
 from .solve import solve
 
 __all__ = ["STARTS", "AssignmentStart", "lap"]
+
+TWO_CLOUDS = (
+    "a sequence of two arrays is a batch of two cost matrices; if these are points, one in each row, use "
+    "gmatch.lap(gmatch.PointCosts(x, y)); if they are costs, gmatch.CostBatch([x, y]) says so"
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -214,6 +222,18 @@ def lap(
     maximize, deterministic = truth_of("maximize", maximize), truth_of("deterministic", deterministic)
     certify = truth_of("certify", certify)
     result: Assignment | AssignmentBatch
+    if isinstance(cost, PointCosts):
+        points = points_of(
+            cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan, sizes=sizes, mask=mask
+        )
+        if points.suit_trees():
+            return lap_of_points(
+                points, method=method, initial=initial, duals=duals, deterministic=deterministic, device=device,
+                threads=threads, certify=certify,
+            )  # fmt: skip
+        cost, maximize, cost_limit = points.as_dense(), False, None
+    elif look_like_points(cost):
+        warnings.warn(TWO_CLOUDS, stacklevel=3)
     if sizes is not None or mask is not None or is_batch(cost):
         refuse_options_of_graphs(cost, top_nodes, weight)
         batch = cost

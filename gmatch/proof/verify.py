@@ -12,6 +12,7 @@ from ..arrays import (
 from ..errors import InvalidInput
 from ..foreign import as_sparse
 from ..problems.batch import CostBatch
+from ..problems.points import PointCosts
 from ..problems.sparse import SparseCosts, is_sparse
 from ..result import (
     Assignment,
@@ -28,6 +29,7 @@ from .decomposition import verify_decomposition
 from .dense import verify_dense_assignment
 from .matching import verify_matching
 from .pairs import verify_pairs
+from .points import verify_point_assignment
 from .ranked import verify_k_best
 from .sparse import verify_sparse_assignment
 
@@ -66,7 +68,7 @@ def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certifica
     is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory. For sparse
     costs over every stored entry, in O(rows + columns + entries) time and memory. One of so many pairs is proven by
     its `Assignment.pair_price`, too: no duals are above 0, so as many pairs cost no less than that many prices and the
-    sum of all duals.
+    sum of all duals. For points over all pairs of them, by bounds where there are many: O(n + m) memory.
 
     For a decomposition: its matching is proven as above and lies on the diagonals, the orders are permutations, blocks
     and parts fit each other, no entry lies below the diagonal blocks, and none of these can be split: breadth-first
@@ -141,6 +143,8 @@ def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certifica
     if isinstance(result, Assignment) and result.pair_price is not None:
         return verify_pairs(problem, result)
     if isinstance(result, Assignment):
+        if isinstance(problem, PointCosts):
+            return verify_point_assignment(problem, result, strict)
         problem = as_sparse(problem)
         sparse = isinstance(problem, SparseCosts) or is_sparse(problem)
         return (verify_sparse_assignment if sparse else verify_dense_assignment)(problem, result, strict)

@@ -59,4 +59,5 @@ NB_MODULE(_native, m) {
   define_search(m);
   define_shortest_paths(m);
   define_sparse_assignment(m);
+  define_points(m);
 }

@@ -1,0 +1,147 @@
+"""`lap` for points: options, trees, result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_dense_array, to_host
+from ..backends.points import STEPS, assign_points
+from ..errors import InvalidInput
+from ..problems.points import PointCosts
+from ..proof.verify import verify
+from ..result import Assignment, Status
+
+REASON = "points of few coordinates are matched by trees, without the matrix"
+# Given duals lie within so many spreads of the costs; no others are of use.
+SPREADS = 32
+
+
+def lap_of_points(
+    costs: PointCosts,
+    *,
+    method: Any,
+    initial: Any,
+    duals: Any,
+    deterministic: bool,
+    device: str | None,
+    threads: int | None,
+    certify: bool,
+) -> Assignment:
+    """As `gmatch.lap`, for points that suit trees. O((n + m) log(n + m)) time for most; O(n + m) memory.
+
+    Raises
+    ------
+    MemoryError
+        If so many pairs tie that those that are looked at do not fit into 2.4 kB a point.
+    """
+    if not isinstance(method, str) or method != "auto":
+        name = method if isinstance(method, str) else type(method).__name__
+        raise InvalidInput(f"points have one method, 'auto'; got {name!r}; for others use lap(costs.as_dense(), ...)")
+    if deterministic:
+        raise InvalidInput(
+            "deterministic=True compares the pairs that tie, along the matrix, which points do not make; use "
+            "lap(costs.as_dense(), deterministic=True), or leave it out: the same points and options give the same "
+            "assignment anyway"
+        )
+    if device not in (None, "cpu"):
+        raise InvalidInput(f"points are matched on the host; use device=None or 'cpu', not {device!r}")
+    rows, columns = costs.shape
+    turned = rows > columns
+    row_match, v = _start_of(costs, initial, duals)
+    if rows and columns:
+        solution = assign_points(costs.turned() if turned else costs, row_match, v, threads)
+    else:
+        solution = _nothing(costs)
+    row_match, col_match, u, v, counters = solution
+    if turned and rows and columns:
+        row_match, col_match, u, v = col_match, row_match, v, u
+    given = "given" if not isinstance(initial, str) or duals is not None else "auto"
+    result = _result(costs, row_match, col_match, u, v, {"initial": given, **counters})
+    if certify:
+        verify(costs, result)
+    return result
+
+
+def _result(costs: PointCosts, row_match: Any, col_match: Any, u: Any, v: Any, counters: dict[str, Any]) -> Assignment:
+    matched = (row_match >= 0).nonzero()[0]
+    nanoseconds = counters.pop("nanoseconds")
+    for name in ("size", "start_ns", "search_ns", "augment_ns"):
+        counters.pop(name, None)
+    stats = {
+        "method": "points", "backend": "cpu", "team": "host", "reason": REASON, **counters,
+        "seconds": {step: nanoseconds[step] / 1e9 for step in STEPS},
+    }  # fmt: skip
+    pair_costs = costs.of_pairs(matched, row_match[matched])
+    status = Status.OPTIMAL if len(matched) == min(costs.shape) else Status.LIMITED
+    return Assignment(row_match, col_match, u, v, pair_costs, status, costs.maximize, costs.cost_limit, stats=stats)
+
+
+def _nothing(costs: PointCosts) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    rows, columns = costs.shape
+    counters = {"nanoseconds": dict.fromkeys(STEPS, 0), "threads": 0}
+    return np.full(rows, -1, np.int32), np.full(columns, -1, np.int32), np.zeros(rows), np.zeros(columns), counters
+
+
+def _start_of(costs: PointCosts, initial: Any, duals: Any) -> tuple[Any, Any]:
+    """A given matching of the smaller side, and given duals of the larger; None for what is not given."""
+    turned = costs.shape[0] > costs.shape[1]
+    row_match = None
+    if isinstance(initial, str):
+        if initial != "auto":
+            raise InvalidInput(f"points start from 'auto', an Assignment or an array; got initial={initial!r}")
+    else:
+        mates = _checked_mates(costs, initial)
+        row_match = _turned(mates, costs.shape[1]) if turned else mates
+        if duals is None and isinstance(initial, Assignment):
+            duals = initial.u, initial.v
+    if duals is None:
+        return row_match, None
+    if not isinstance(duals, tuple | list) or len(duals) != 2:
+        raise InvalidInput(f"duals must be a pair of arrays, (u, v); got {type(duals).__name__}")
+    u, v = (_checked_dual(*named) for named in zip("uv", duals, costs.shape, strict=True))
+    v = u if turned else v
+    if costs.shape[0] == costs.shape[1] and costs.limit is None and v.size:
+        v = v - v.max()
+    v = np.minimum(v, 0.0)
+    return row_match, v.clip(-SPREADS * max(costs.highest - costs.lowest, 0.0), None)
+
+
+def _checked_mates(costs: PointCosts, initial: Any) -> Any:
+    """The column of each row as an int32 array of our own."""
+    rows, columns = costs.shape
+    given = to_host(as_dense_array(initial.row_match if isinstance(initial, Assignment) else initial, "initial"))
+    if given.shape != (rows,) or rows and given.dtype.kind not in "iu":
+        raise InvalidInput(
+            f"initial must be an Assignment or an integer array of shape ({rows},), the column of each row or -1; "
+            f"got {given.dtype} of shape {given.shape}"
+        )
+    if rows and not (-1 <= int(given.min()) and int(given.max()) < columns):
+        raise InvalidInput(
+            f"initial must hold columns from 0 to {columns - 1}, or -1; got {int(given.min())} to {int(given.max())}"
+        )
+    mates = given.astype(np.int32)
+    matched = mates[mates >= 0]
+    if len(np.unique(matched)) < len(matched):
+        raise InvalidInput("initial must be a matching; it gives a column to more than one row")
+    return mates
+
+
+def _turned(mates: Any, columns: int) -> Any:
+    of_columns = np.full(columns, -1, np.int32)
+    matched = (mates >= 0).nonzero()[0]
+    of_columns[mates[matched]] = matched
+    return of_columns
+
+
+def _checked_dual(name: str, given: Any, length: int) -> Any:
+    dual = to_host(as_dense_array(given, "duals"))
+    if dual.shape != (length,) or length and dual.dtype.kind not in "iuf":
+        raise InvalidInput(
+            f"duals must be real numbers, and {name} of shape ({length},); got {dual.dtype} of shape {dual.shape}"
+        )
+    dual = dual.astype(np.float64)
+    if not np.isfinite(dual).all():
+        raise InvalidInput(f"duals must be finite; {name} has {dual[~np.isfinite(dual)][0]}")
+    return dual

@@ -1,0 +1,58 @@
+"""Assignment of points on the host, in the compiled extension."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _native
+from .cpu import available_threads, thread_count
+
+if TYPE_CHECKING:
+    from ..problems.points import PointCosts
+
+# Coordinates that the trees are compiled for; others are filled up with zeros, which no metric sees.
+DIMENSIONS = (2, 3, 4, 8)
+# Points of a side that the coarsest level has at most: it knows all pairs that may matter.
+SMALLEST = 256
+# Points of both clouds for each thread that pays.
+POINTS_PER_THREAD = 20_000
+STEPS = ("order", "extend", "core", "auction", "search", "price", "finish")
+
+
+def assign_points(
+    costs: PointCosts, row_match: Any, v: Any, threads: int | None
+) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    """The cheapest assignment; row_match, col_match, u, v, counters. Both clouds must have points.
+
+    `row_match` and `v` are what to start from, or None.
+    """
+    rows, columns = costs.shape
+    assert 0 < rows <= columns, "the smaller cloud comes first, and empty ones have no duals"
+    found_match, col_match = np.empty(rows, np.int32), np.empty(columns, np.int32)
+    u, found_v = np.empty(rows), np.empty(columns)
+    limit = math.inf if costs.limit is None else float(costs.limit)
+    counters = _native.assign_points(
+        _filled_up(costs.x), _filled_up(costs.y), costs.metric, rows < columns or costs.limit is not None, limit,
+        costs.whole, np.empty(0, np.int32) if row_match is None else row_match, np.empty(0) if v is None else v,
+        found_match, col_match, u, found_v, SMALLEST, _team_size(threads, rows + columns),
+    )  # fmt: skip
+    return found_match, col_match, u, found_v, counters
+
+
+def _team_size(threads: int | None, points: int) -> int:
+    if threads is None:
+        return max(1, min(available_threads(), points // POINTS_PER_THREAD))
+    return thread_count(threads, 0)
+
+
+def _filled_up(points: Any) -> Any:
+    coordinates = points.shape[1]
+    dimension = next(size for size in DIMENSIONS if size >= coordinates)
+    if dimension == coordinates:
+        return points
+    filled = np.zeros((len(points), dimension))
+    filled[:, :coordinates] = points
+    return filled

@@ -1,0 +1,75 @@
+// points.cpp: assignment of points on the host, for Python.
+#include <nanobind/stl/string.h>
+
+#include "bindings/module.hpp"
+#include "points/levels.hpp"
+
+namespace {
+
+using Points = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class Metric>
+std::unique_ptr<points::Space> space_of(const Metric& metric, std::size_t dimension) {
+  switch (dimension) {
+    case 2: return std::make_unique<points::MetricSpace<Metric, 2>>(metric);
+    case 3: return std::make_unique<points::MetricSpace<Metric, 3>>(metric);
+    case 4: return std::make_unique<points::MetricSpace<Metric, 4>>(metric);
+    case 8: return std::make_unique<points::MetricSpace<Metric, 8>>(metric);
+  }
+  throw nb::value_error("expected points of 2, 3, 4 or 8 coordinates");
+}
+
+std::unique_ptr<points::Space> space_of(const std::string& metric, std::size_t dimension) {
+  if (metric == "sqeuclidean") return space_of(points::SquaredEuclidean{}, dimension);
+  if (metric == "euclidean") return space_of(points::Euclidean{}, dimension);
+  if (metric == "cityblock") return space_of(points::Cityblock{}, dimension);
+  if (metric == "chebyshev") return space_of(points::Chebyshev{}, dimension);
+  if (metric == "dot") return space_of(points::Dot{0}, dimension);
+  if (metric == "cosine") return space_of(points::Dot{1}, dimension);
+  throw nb::value_error(("unknown metric " + metric).c_str());
+}
+
+// Without a limit the cost of an x that stays free is infinite. Empty arrays are no start.
+nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubled, double limit,
+                       bool whole, Array<const Vertex> start_match, Array<const double> start_v, Array<Vertex> row_match,
+                       Array<Vertex> col_match, Array<double> u, Array<double> v, int smallest, int threads) {
+  const auto space = space_of(metric, x.shape(1));
+  points::Counters counted;
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  try {
+    const OthersMayRun others_may_run;
+    counted = points::solve(*space, {doubled, limit, limit, whole, smallest, threads},
+                            {static_cast<Vertex>(x.shape(0)), static_cast<Vertex>(y.shape(0)), x.data(), y.data(),
+                             start_match.shape(0) ? start_match.data() : nullptr, start_v.shape(0) ? start_v.data() : nullptr,
+                             row_match.data(), col_match.data(), u.data(), v.data()});
+  } catch (const points::NoRoom& error) {
+    PyErr_SetString(PyExc_MemoryError, error.what());
+    throw nb::python_error();
+  }
+  nb::dict report = to_dict(static_cast<Vertex>(x.shape(0)), counted.search.start_size, counted.search, lap(clock, now));
+  report["levels"] = counted.levels;
+  report["rounds"] = counted.rounds;
+  report["violations"] = counted.first_found;
+  report["core_pairs"] = counted.pairs;
+  report["bids"] = counted.bids;
+  report["times_learned"] = counted.times_learned;
+  nb::dict nanoseconds;
+  nanoseconds["order"] = counted.order_ns;
+  nanoseconds["extend"] = counted.extend_ns;
+  nanoseconds["core"] = counted.core_ns;
+  nanoseconds["auction"] = counted.auction_ns;
+  nanoseconds["search"] = counted.search_ns;
+  nanoseconds["price"] = counted.price_ns;
+  nanoseconds["finish"] = counted.finish_ns;
+  report["nanoseconds"] = nanoseconds;
+  return report;
+}
+
+}  // namespace
+
+void define_points(nb::module_& m) {
+  m.def("assign_points", &assign_points, "x"_a.noconvert(), "y"_a.noconvert(), "metric"_a, "doubled"_a,
+        "limit"_a, "whole"_a, "start_match"_a.noconvert(), "start_v"_a.noconvert(), "row_match"_a.noconvert(),
+        "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "smallest"_a, "threads"_a);
+}

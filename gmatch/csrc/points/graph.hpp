@@ -1,0 +1,299 @@
+// graph.hpp: the assignment problem of two clouds as square costs: its rows and columns, and the pairs that are known.
+//
+// Where both clouds have as many points and all are matched, rows are the points x, columns the points y. Else some stay
+// free, and the problem is doubled: rows are all x and copies of all y, columns are all y and copies of all x. A copy of y
+// and a copy of x cost what x and y cost; x and its own copy twice what it costs that x stays free, y and its own copy
+// nothing. Now all rows and columns are matched, and any duals are a start. In the cheapest assignment both halves match at
+// the least cost, with the same points free; half the sum of the duals of a point and of its copy is a dual of it.
+//
+// A core is a set of pairs (x, y), of which both halves know the same.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "points/tree.hpp"
+#include "serial/sparse_shortest_path.hpp"
+#include "team/host_threads.hpp"
+
+namespace points {
+
+// Two clouds, each in the order of its tree.
+struct Clouds {
+  const Space& space;
+  Vertex num_x, num_y;
+  const double *x, *y;
+  bool doubled;
+  double free_cost;  // of an x that stays free; FAR where none may
+  double limit;      // dearer pairs are not allowed
+
+  Vertex num_rows() const { return doubled ? num_x + num_y : num_x; }
+  bool is_copy(Vertex row) const { return row >= num_x; }
+  const double* x_at(Vertex i) const { return x + static_cast<std::size_t>(i) * space.dimension(); }
+  const double* y_at(Vertex j) const { return y + static_cast<std::size_t>(j) * space.dimension(); }
+  double cost(Vertex i, Vertex j) const { return space.cost(x_at(i), y_at(j)); }
+  // Of a row: the first column of the points that it may have, and the column and the price of staying free.
+  Vertex first_column(Vertex row) const { return is_copy(row) ? num_y : 0; }
+  Vertex out_column(Vertex row) const { return is_copy(row) ? row - num_x : num_y + row; }
+  double out_cost(Vertex row) const { return !doubled ? FAR : is_copy(row) ? 0 : 2 * free_cost; }
+};
+
+struct Pair {
+  Vertex x, y;
+};
+
+// What a way through a tree spends, see Poll.
+constexpr Count OF_A_POINT = 1 << 10;
+
+// Runs work(begin, end, share) on shares of 0 to size; what one of them throws ends all, and is thrown here.
+template <class Work>
+void share_out(Vertex size, int threads, const Work& work) {
+  const int shares = std::max(1, std::min<int>(threads, size / 256));
+  run_on_host(shares, [&](const HostTeam& team) {
+    const auto edge = [&](int share) { return static_cast<Vertex>(Count{size} * share / shares); };
+    work(edge(team.rank()), edge(team.rank() + 1), team.rank());
+  });
+}
+
+// The pairs of a core by their x, each once, with their costs.
+class PairLists {
+ public:
+  explicit PairLists(const Clouds& clouds) : clouds_(clouds), begin_(clouds.num_x + 1, 0) {}
+
+  Count size() const { return begin_.back(); }
+  Count begin(Vertex i) const { return begin_[i]; }
+  Count end(Vertex i) const { return begin_[i + 1]; }
+  Vertex y(Count pair) const { return y_[pair]; }
+  double cost(Count pair) const { return cost_[pair]; }
+
+  // The lists of each share, which are left empty.
+  void add(std::vector<std::vector<Pair>>& found, int threads) {
+    std::vector<Count> begin(begin_.size(), 0);
+    for (const auto& list : found) {
+      for (const Pair& pair : list) ++begin[pair.x + 1];
+    }
+    for (Vertex i = 0; i < clouds_.num_x; ++i) begin[i + 1] += begin[i] + (end(i) - this->begin(i));
+    std::vector<Vertex> y(begin.back());
+    std::vector<Count> next(begin.begin(), begin.end() - 1);
+    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+      for (Count pair = this->begin(i); pair < end(i); ++pair) y[next[i]++] = y_[pair];
+    }
+    for (auto& list : found) {
+      for (const Pair& pair : list) y[next[pair.x]++] = pair.y;
+      std::vector<Pair>().swap(list);
+    }
+    share_out(clouds_.num_x, threads, [&](Vertex first, Vertex last, int) {
+      for (Vertex i = first; i < last; ++i) {
+        const auto first_y = y.begin() + begin[i], last_y = y.begin() + begin[i + 1];
+        std::sort(first_y, last_y);
+        next[i] = std::remove_if(first_y, std::unique(first_y, last_y),
+                                 [&](Vertex j) { return clouds_.limit < FAR && clouds_.cost(i, j) > clouds_.limit; }) -
+                  first_y;
+      }
+    });
+    Count kept = 0;
+    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+      std::copy_n(y.begin() + begin[i], next[i], y.begin() + kept);
+      begin_[i] = kept;
+      kept += next[i];
+    }
+    begin_.back() = kept;
+    y.resize(kept);
+    y.shrink_to_fit();
+    y_.swap(y);
+    cost_.resize(kept);
+    share_out(clouds_.num_x, threads, [&](Vertex first, Vertex last, int) {
+      for (Vertex i = first; i < last; ++i) {
+        for (Count pair = this->begin(i); pair < end(i); ++pair) cost_[pair] = clouds_.cost(i, y_[pair]);
+      }
+    });
+  }
+
+ private:
+  const Clouds& clouds_;
+  std::vector<Count> begin_;  // [num_x + 1]
+  std::vector<Vertex> y_;
+  std::vector<double> cost_;
+};
+
+// A core as the sparse solver reads it.
+class Core {
+ public:
+  Core(const Clouds& clouds, const PairLists& pairs) : num_rows_(clouds.num_rows()), begin_(clouds.num_rows() + 1, 0) {
+    const bool x_out = clouds.doubled && clouds.free_cost < FAR, y_out = clouds.doubled;
+    for (Vertex i = 0; i < clouds.num_x; ++i) begin_[i + 1] = begin_[i] + pairs.end(i) - pairs.begin(i) + x_out;
+    if (clouds.doubled) {
+      for (Count pair = 0; pair < pairs.size(); ++pair) ++begin_[clouds.num_x + pairs.y(pair) + 1];
+      for (Vertex row = clouds.num_x; row < num_rows_; ++row) begin_[row + 1] += begin_[row] + y_out;
+    }
+    column_.resize(begin_.back());
+    cost_.resize(begin_.back());
+    std::vector<Count> next(begin_.begin(), begin_.end() - 1);
+    const auto put = [&](Vertex row, Vertex column, double cost) {
+      column_[next[row]] = column;
+      cost_[next[row]++] = cost;
+    };
+    for (Vertex i = 0; i < clouds.num_x; ++i) {
+      for (Count pair = pairs.begin(i); pair < pairs.end(i); ++pair) {
+        put(i, pairs.y(pair), pairs.cost(pair));
+        if (clouds.doubled) put(clouds.num_x + pairs.y(pair), clouds.num_y + i, pairs.cost(pair));
+      }
+      if (x_out) put(i, clouds.out_column(i), clouds.out_cost(i));
+    }
+    for (Vertex row = clouds.num_x; y_out && row < num_rows_; ++row) put(row, clouds.out_column(row), clouds.out_cost(row));
+  }
+
+  SparseCosts<double, Count, Vertex> costs() const {
+    return {num_rows_, num_rows_, begin_.data(), column_.data(), cost_.data(), false};
+  }
+
+ private:
+  const Vertex num_rows_;
+  std::vector<Count> begin_;  // [num_rows + 1]
+  std::vector<Vertex> column_;
+  std::vector<double> cost_;
+};
+
+// Both sides' trees, and the rows' queries.
+class Nearest {
+ public:
+  // No tree of x unless the problem is doubled.
+  Nearest(const Clouds& clouds, std::unique_ptr<Tree> x_tree, std::unique_ptr<Tree> y_tree)
+      : clouds_(clouds), x_tree_(std::move(x_tree)), y_tree_(std::move(y_tree)) {}
+
+  // The points that suit a row best, numbered as columns; not the way out.
+  int least(Vertex row, int k, Hit* hits, double below = FAR) const {
+    const bool copy = clouds_.is_copy(row);
+    const double* point = copy ? clouds_.y_at(row - clouds_.num_x) : clouds_.x_at(row);
+    const int size = (copy ? x_tree_ : y_tree_)->least(point, k, hits, below, clouds_.limit, static_cast<unsigned>(row));
+    if (copy) {
+      for (int q = 0; q < size; ++q) hits[q].point += clouds_.num_y;
+    }
+    return size;
+  }
+  Vertex num_points(Vertex row) const { return clouds_.is_copy(row) ? clouds_.num_x : clouds_.num_y; }
+  Pair pair(Vertex row, Vertex column) const {
+    return clouds_.is_copy(row) ? Pair{column - clouds_.num_y, row - clouds_.num_x} : Pair{row, column};
+  }
+  void set(Vertex column, double v) {
+    if (column < clouds_.num_y) y_tree_->set(column, v);
+    else x_tree_->set(column - clouds_.num_y, v);
+  }
+  void set_all(const double* v) {
+    y_tree_->set_all(v);
+    if (x_tree_) x_tree_->set_all(v + clouds_.num_y);
+  }
+
+ private:
+  const Clouds& clouds_;
+  std::unique_ptr<Tree> x_tree_, y_tree_;
+};
+
+// Rows of which the best K are known, and a bound on the others, as SparseShortestPathSolver asks for them: no v rises.
+class LazyRows {
+ public:
+  using Dual = double;
+  const Vertex num_rows, num_columns;
+
+  LazyRows(const Clouds& clouds, Nearest& nearest, int k, Count room, int threads)
+      : num_rows(clouds.num_rows()), num_columns(num_rows), clouds_(clouds), nearest_(nearest), k_(k), room_(room),
+        threads_(threads), about_(num_rows) {}
+
+  // All rows; the threads share them out, some at a time.
+  void price() {
+    std::vector<Hit> hits(static_cast<std::size_t>(std::min(num_rows, AT_ONCE)) * k_);
+    std::vector<int> sizes(std::min(num_rows, AT_ONCE));
+    for (Vertex first = 0; first < num_rows; first += AT_ONCE) {
+      const Vertex size = std::min(AT_ONCE, num_rows - first);
+      share_out(size, threads_, [&](Vertex begin, Vertex end, int) {
+        Poll poll;
+        for (Vertex i = begin; i < end; ++i) {
+          poll.spend(OF_A_POINT);
+          sizes[i] = nearest_.least(first + i, most(first + i, k_), &hits[std::size_t(i) * k_]);
+        }
+      });
+      for (Vertex i = 0; i < size; ++i) {
+        about_[first + i].k = k_;
+        store(first + i, &hits[std::size_t(i) * k_], sizes[i]);
+      }
+    }
+  }
+  // By the v of now; more of them if that does not raise the bound.
+  void learn(Vertex row) {
+    About& about = about_[row];
+    const double before = about.bound;
+    const Vertex k = about.k;
+    ++times_learned_;
+    about.k = k_;
+    pick(row);
+    if (about.bound > before) return;
+    about.k = std::min<Count>(Count{2} * k, nearest_.num_points(row));
+    pick(row);
+  }
+  void note_start(Count) {}
+  void note_auction() {}
+  bool gives_up() const { return static_cast<Count>(column_.size()) > room_; }
+  Count times_learned() const { return times_learned_; }
+  void set_v(Vertex column, double v) { nearest_.set(column, v); }
+  static double infinite() { return FAR; }
+  Count begin(Vertex row) const { return about_[row].begin; }
+  Count end(Vertex row) const { return about_[row].end; }
+  Vertex column(Count edge) const { return column_[edge]; }
+  double at(Count edge) const { return cost_[edge]; }
+  double bound(Vertex row) const { return about_[row].bound; }
+
+ private:
+  struct About {
+    Count begin, end;
+    double bound;
+    Vertex room, k;
+  };
+
+  static constexpr Vertex AT_ONCE = 1 << 16;
+
+  Vertex most(Vertex row, Vertex k) const { return std::min(k, nearest_.num_points(row)); }
+
+  void pick(Vertex row) {
+    const Vertex k = most(row, about_[row].k);
+    if (static_cast<std::size_t>(k) > hits_.size()) hits_.resize(k);
+    store(row, hits_.data(), nearest_.least(row, k, hits_.data()));
+  }
+
+  // In the place the row has, if there is room.
+  void store(Vertex row, const Hit* hits, int size) {
+    About& about = about_[row];
+    const bool has_out = clouds_.out_cost(row) < FAR;
+    if (size + has_out > about.room) {
+      about.room = size + has_out;
+      about.begin = static_cast<Count>(column_.size());
+      column_.resize(column_.size() + about.room);
+      cost_.resize(column_.size());
+    }
+    about.end = about.begin;
+    const auto put = [&](Vertex column, double cost) {
+      column_[about.end] = column;
+      cost_[about.end++] = cost;
+    };
+    for (int q = 0; q < size; ++q) {
+      const Pair pair = nearest_.pair(row, hits[q].point);
+      put(hits[q].point, clouds_.cost(pair.x, pair.y));
+    }
+    if (has_out) put(clouds_.out_column(row), clouds_.out_cost(row));
+    const Vertex k = most(row, about.k);
+    about.bound = k < nearest_.num_points(row) && size == k ? hits[size - 1].reduced : FAR;
+  }
+
+  const Clouds& clouds_;
+  Nearest& nearest_;
+  const int k_;
+  const Count room_;
+  const int threads_;
+  std::vector<About> about_;  // [num_rows]
+  std::vector<Vertex> column_;
+  std::vector<double> cost_;
+  std::vector<Hit> hits_;
+  Count times_learned_ = 0;
+};
+
+}  // namespace points

@@ -1,0 +1,519 @@
+// levels.hpp: the cheapest assignment of two clouds of points, without the matrix of their costs. Exact.
+//
+//   coarsen   the centroids of four consecutive points are the points of the next coarser level, down to a small problem
+//   extend    v of a point is the least cost - u of the coarse points: a query of a tree
+//   core      of each row its best few columns by cost - v, of each column its best few rows; the pairs that the coarse
+//             matching makes, so that all can be matched; of the coarse core's pairs some that lie far apart
+//   auction   on the core, from these duals, epsilon from the gap that they leave
+//   search    shortest paths on the core (sparse_shortest_path.hpp): exact for the core
+//   price     each row asks its tree for columns with cost - v below its u; these join the core, until few rows find any
+//   finish    the search once more, over rows that are known in part and asked again when it comes as far (LazyRows): exact
+//             for all pairs
+//
+// The solvers know nothing of points.
+//
+// Schmitzer, "A sparse multiscale algorithm for dense optimal transport", Journal of Mathematical Imaging and Vision 56
+// (2016). Merigot, "A multiscale approach to optimal transport", Computer Graphics Forum 30 (2011).
+#pragma once
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "points/graph.hpp"
+#include "points/kept_auction.hpp"
+
+namespace points {
+
+struct Options {
+  bool doubled;
+  double free_cost, limit;  // see Clouds
+  bool whole;       // all costs are whole numbers
+  Vertex smallest;  // a level with so many points on a side is the coarsest
+  int threads;
+};
+
+// Times in nanoseconds, and sums over all levels; rounds, first_found and pairs are those of the finest level.
+struct Counters {
+  Count levels, rounds, first_found, pairs, bids, times_learned;
+  Count order_ns, extend_ns, core_ns, auction_ns, search_ns, price_ns, finish_ns;
+  SparseShortestPathCounters search;
+};
+
+// More memory would be needed than a problem of points ought to take.
+struct NoRoom : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The matching of a level, NONE for points that stay free, and a dual of each point.
+struct Solution {
+  std::vector<Vertex> y_of, x_of;
+  std::vector<double> x_dual, y_dual;
+};
+
+class Stopwatch {
+ public:
+  void take(Count& total) { total += lap(clock_, now_); }
+
+ private:
+  const HostTeam clock_{0, 1, nullptr};
+  Count now_ = clock_.nanoseconds();
+};
+
+// Of each four points of one side the mean gradient of their duals, as their mates `others` tell it.
+inline std::vector<double> slopes_of(const Space& space, const double* points, Vertex num_points, const double* others,
+                                     const std::vector<Vertex>& mates) {
+  const std::size_t dimension = space.dimension();
+  std::vector<double> slopes((num_points + 3) / 4 * dimension, 0.0), gradient(dimension);
+  for (Vertex i = 0; i < num_points; ++i) {
+    if (mates[i] == NONE) continue;
+    space.gradient(others + mates[i] * dimension, points + i * dimension, gradient.data());
+    const int in_four = std::min<Vertex>(4, num_points - i / 4 * 4);
+    for (std::size_t k = 0; k < dimension; ++k) slopes[i / 4 * dimension + k] += gradient[k] / in_four;
+  }
+  return slopes;
+}
+
+class Level {
+ public:
+  Level(const Clouds& clouds, const Options& options, Counters& counters)
+      : clouds_(clouds), options_(options), counters_(counters), pairs_(clouds_), found_(std::max(1, options.threads)),
+        gaps_(clouds.num_rows()), v_(clouds.num_rows()), u_(clouds.num_rows()), row_match_(clouds.num_rows()),
+        col_match_(clouds.num_rows()) {}
+  Level(const Level&) = delete;
+
+  const Solution& solution() const { return solution_; }
+
+  // The coarsest level. Of each point of the smaller side as many nearest as that side has suffice.
+  void solve_alone() {
+    Stopwatch watch;
+    std::fill(v_.begin(), v_.begin() + clouds_.num_y, 0.0);
+    std::fill(v_.begin() + clouds_.num_y, v_.end(), clouds_.free_cost < FAR ? clouds_.free_cost : 0);
+    Nearest nearest(clouds_, clouds_.doubled ? tree_of_x(nullptr, v_.data() + clouds_.num_y) : nullptr,
+                    tree_of_y(nullptr, v_.data()));
+    const bool by_x = clouds_.num_x <= clouds_.num_y;
+    const Vertex first = by_x ? 0 : clouds_.num_x, last = by_x ? clouds_.num_x : clouds_.num_rows();
+    for_hits(first, last, std::min(clouds_.num_x, clouds_.num_y), [&](Vertex row, int k, Hit* hits) {
+      return nearest.least(row, k, hits);
+    }, [&](Vertex row, const Hit* hits, int size, std::vector<Pair>& found) {
+      for (int q = 0; q < size; ++q) found.push_back(nearest.pair(row, hits[q].point));
+    });
+    watch.take(counters_.core_ns);
+    solve_rounds(nearest, false, 0);
+  }
+
+  // From a matching and duals, which may be those of another problem. All points that must be matched are.
+  void solve_from(Solution start, const Level* coarse) {
+    Stopwatch watch;
+    solution_ = std::move(start);
+    Nearest nearest = make_core();
+    if (coarse != nullptr) add_from(*coarse);
+    const double gap = mean_gap();
+    watch.take(counters_.core_ns);
+    solve_rounds(nearest, true, gap);
+  }
+
+  // What a finer level starts from.
+  Solution extended_to(const Clouds& fine) const {
+    Stopwatch watch;
+    Solution start;
+    start.y_of.assign(fine.num_x, NONE);
+    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+      for (int r = 0; r < 4 && solution_.y_of[i] != NONE; ++r) start.y_of[4 * i + r] = 4 * solution_.y_of[i] + r;
+    }
+    const auto slopes = slopes_of(clouds_.space, clouds_.x, clouds_.num_x, clouds_.y, solution_.y_of);
+    const auto tree = clouds_.space.tree(clouds_.num_x, clouds_.x, slopes.data(), solution_.x_dual.data());
+    start.y_dual.resize(fine.num_y);
+    share_out(fine.num_y, options_.threads, [&](Vertex begin, Vertex end, int) {
+      Poll poll;
+      for (Vertex j = begin; j < end; ++j) {
+        poll.spend(OF_A_POINT);
+        Hit hit{FAR, NONE};
+        tree->least(fine.y_at(j), 1, &hit, FAR, FAR, static_cast<unsigned>(j));
+        start.y_dual[j] = clouds_.doubled ? std::min(hit.reduced, 0.0) : hit.reduced;
+      }
+    });
+    watch.take(counters_.extend_ns);
+    return start;
+  }
+
+ private:
+  static constexpr int BEST_COLUMNS = 8, BEST_ROWS = 4;
+  // Of a coarse row's far pairs so many for each doubling of the distance.
+  static constexpr int FAR_PAIRS = 3;
+  // Epsilon, in gaps: from 1 down by STEP, to LAST.
+  static constexpr double STEP = 6, LAST = 1e-6;
+  // Epsilon for whole costs: less only turns ties round.
+  static constexpr double LEAST_OF_WHOLE = 0.125;
+  // Of so many rows less than one finds anything: the rest is left to the finish.
+  static constexpr Vertex FEW_FIND = 1000;
+  // The share of rows that makes it worth to hold the auction again.
+  static constexpr double MANY_FIND = 0.3;
+  static constexpr int ROUNDS = 30, MOST_ROUNDS = 1000;
+  // Entries that the finish may come to know, for each row, and beside.
+  static constexpr Count ROOM = 200, MORE_ROOM = 1 << 24;
+
+  std::unique_ptr<Tree> tree_of_x(const double* slopes, const double* v) const {
+    return clouds_.space.tree(clouds_.num_x, clouds_.x, slopes, v);
+  }
+  std::unique_ptr<Tree> tree_of_y(const double* slopes, const double* v) const {
+    return clouds_.space.tree(clouds_.num_y, clouds_.y, slopes, v);
+  }
+
+  // For each row of some: ask(row, k, hits) lists up to k hits; use(row, hits, size, list of pairs). In shares.
+  template <class Ask, class Use>
+  void for_hits(Vertex first, Vertex last, int k, const Ask& ask, const Use& use) {
+    share_out(last - first, options_.threads, [&](Vertex begin, Vertex end, int share) {
+      std::vector<Hit> hits(k);
+      Poll poll;
+      for (Vertex row = first + begin; row < first + end; ++row) {
+        poll.spend(OF_A_POINT);
+        use(row, hits.data(), ask(row, k, hits.data()), found_[share]);
+      }
+    });
+  }
+
+  // Leaves the duals of x in the solution.
+  Nearest make_core() {
+    Solution& start = solution_;
+    complete(start);
+    const auto y_slopes = slopes_of(clouds_.space, clouds_.y, clouds_.num_y, clouds_.x, start.x_of);
+    auto y_tree = tree_of_y(y_slopes.data(), start.y_dual.data());
+    start.x_dual.resize(clouds_.num_x);
+    for_hits(0, clouds_.num_x, BEST_COLUMNS, [&](Vertex i, int k, Hit* hits) {
+      return y_tree->least(clouds_.x_at(i), k, hits, FAR, clouds_.limit, static_cast<unsigned>(i));
+    }, [&](Vertex i, const Hit* hits, int size, std::vector<Pair>& found) {
+      start.x_dual[i] = std::min(size > 0 ? hits[0].reduced : FAR, clouds_.free_cost);
+      for (int q = 0; q < size; ++q) found.push_back({i, hits[q].point});
+    });
+    const auto x_slopes = slopes_of(clouds_.space, clouds_.x, clouds_.num_x, clouds_.y, start.y_of);
+    auto x_tree = tree_of_x(x_slopes.data(), start.x_dual.data());
+    for_hits(0, clouds_.num_y, BEST_ROWS, [&](Vertex j, int k, Hit* hits) {
+      return x_tree->least(clouds_.y_at(j), k, hits, FAR, clouds_.limit, static_cast<unsigned>(j));
+    }, [&](Vertex j, const Hit* hits, int size, std::vector<Pair>& found) {
+      for (int q = 0; q < size; ++q) found.push_back({hits[q].point, j});
+    });
+    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+      if (start.y_of[i] != NONE) found_[0].push_back({i, start.y_of[i]});
+    }
+    std::copy(start.y_dual.begin(), start.y_dual.end(), v_.begin());
+    if (clouds_.doubled) std::copy(start.x_dual.begin(), start.x_dual.end(), v_.begin() + clouds_.num_y);
+    else x_tree.reset();
+    return Nearest(clouds_, std::move(x_tree), std::move(y_tree));
+  }
+
+  // Rows that must be matched and are not get any free columns.
+  void complete(Solution& start) const {
+    start.x_of.assign(clouds_.num_y, NONE);
+    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+      if (start.y_of[i] != NONE) start.x_of[start.y_of[i]] = i;
+    }
+    if (clouds_.free_cost < FAR) return;
+    Vertex next = 0;
+    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+      if (start.y_of[i] != NONE) continue;
+      while (start.x_of[next] != NONE) ++next;
+      start.y_of[i] = next;
+      start.x_of[next] = i;
+    }
+  }
+
+  double mean_gap() const {
+    const double free_y = clouds_.doubled ? 0 : FAR;
+    double gap = 0;
+    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+      const Vertex j = solution_.y_of[i];
+      const double free = clouds_.free_cost - solution_.x_dual[i];
+      if (j == NONE) gap += free;
+      else gap += std::min(clouds_.cost(i, j) - solution_.x_dual[i] - solution_.y_dual[j], free + free_y - solution_.y_dual[j]);
+    }
+    for (Vertex j = 0; clouds_.doubled && j < clouds_.num_y; ++j) {
+      if (solution_.x_of[j] == NONE) gap -= solution_.y_dual[j];
+    }
+    return gap / clouds_.num_x;
+  }
+
+  // A coarse pair stands for the best columns of its children.
+  void add_from(const Level& coarse) {
+    share_out(coarse.clouds_.num_x, options_.threads, [&](Vertex begin, Vertex end, int share) {
+      std::vector<Vertex> kept;
+      for (Vertex i = begin; i < end; ++i) {
+        coarse.list_far(i, kept);
+        const Vertex mate = coarse.solution_.y_of[i];
+        for (Vertex x = 4 * i; x < 4 * i + 4; ++x) {
+          for (int r = 0; r < 4 && mate != NONE; ++r) found_[share].push_back({x, 4 * mate + r});
+          for (const Vertex j : kept) found_[share].push_back({x, best_of_four(x, 4 * j)});
+        }
+      }
+    });
+  }
+
+  Vertex best_of_four(Vertex x, Vertex first) const {
+    double least = FAR;
+    Vertex best = first;
+    for (Vertex y = first; y < first + 4; ++y) {
+      const double here = clouds_.cost(x, y) - solution_.y_dual[y];
+      if (here < least) {
+        least = here;
+        best = y;
+      }
+    }
+    return best;
+  }
+
+  // Of the core's columns of a row, those with least slack first, those that lie apart: from each other by half as much as
+  // from the mate, and few for each doubling of that.
+  void list_far(Vertex i, std::vector<Vertex>& kept) const {
+    kept.clear();
+    std::vector<std::pair<double, Vertex>> by_slack;
+    Vertex mate = solution_.y_of[i];
+    for (Count pair = pairs_.begin(i); pair < pairs_.end(i); ++pair) {
+      const Vertex j = pairs_.y(pair);
+      if (j != mate) by_slack.push_back({pairs_.cost(pair) - solution_.y_dual[j], j});
+    }
+    std::sort(by_slack.begin(), by_slack.end());
+    if (mate == NONE && !by_slack.empty()) {
+      mate = by_slack.front().second;
+      kept.push_back(mate);
+    }
+    int count[2 * OCTAVES] = {};
+    for (const auto& entry : by_slack) {
+      const Vertex j = entry.second;
+      const double square = apart(j, mate);
+      int& here = count[square > 0 ? std::max(0, std::min(2 * OCTAVES - 1, std::ilogb(square) / 2 + OCTAVES)) : 0];
+      if (here >= FAR_PAIRS) continue;
+      if (std::any_of(kept.begin(), kept.end(), [&](Vertex other) { return apart(j, other) < square / 4; })) continue;
+      ++here;
+      kept.push_back(j);
+    }
+  }
+  static constexpr int OCTAVES = 32;
+
+  double apart(Vertex a, Vertex b) const {
+    double square = 0;
+    for (int k = 0; k < clouds_.space.dimension(); ++k) {
+      const double t = clouds_.y_at(a)[k] - clouds_.y_at(b)[k];
+      square += t * t;
+    }
+    return square;
+  }
+
+  void solve_rounds(Nearest& nearest, bool has_duals, double epsilon) {
+    Stopwatch watch;
+    const Vertex num_rows = clouds_.num_rows();
+    bool hold = has_duals, finished = false, has_room = true;
+    for (int round = 0; !finished; ++round) {
+      if (round == MOST_ROUNDS) throw NoRoom("the pairs that tie do not fit into the room there is for these points");
+      pairs_.add(found_, options_.threads);
+      const Core core(clouds_, pairs_);
+      watch.take(counters_.core_ns);
+      if (hold) hold_auction(core, epsilon);
+      watch.take(counters_.auction_ns);
+      search(core, has_duals);
+      has_duals = true;
+      watch.take(counters_.search_ns);
+      const Vertex rows = price(nearest, epsilon);
+      watch.take(counters_.price_ns);
+      counters_.rounds = round + 1;
+      hold = rows > num_rows * MANY_FIND;
+      finished = rows == 0;
+      // Once there was no room for the finish, rounds go on to the end.
+      if (finished || !has_room || (rows > num_rows / FEW_FIND && round < ROUNDS)) continue;
+      finished = has_room = finish(nearest);
+      watch.take(counters_.finish_ns);
+    }
+    for (auto& list : found_) list.clear();
+    counters_.pairs = pairs_.size();
+    take_solution();
+  }
+
+  void hold_auction(const Core& core, double gap) {
+    KeptAuction auction(core.costs(), v_.data());
+    const double last = std::max(gap * LAST, options_.whole ? LEAST_OF_WHOLE : 0);
+    for (double epsilon = gap; epsilon > last; epsilon /= STEP) auction.hold(epsilon);
+    counters_.bids += auction.num_bids();
+  }
+
+  void search(const Core& core, bool has_duals) {
+    // Whole duals keep all sums of whole costs exact.
+    if (options_.whole) {
+      for (double& v : v_) v = std::floor(v);
+    }
+    using Costs = const SparseCosts<double, Count, Vertex>;
+    Costs costs = core.costs();
+    SparseShortestPathSolver<Costs> solver(costs, counters_.search);
+    const Vertex size = solver.solve(has_duals, row_match_.data(), col_match_.data(), u_.data(), v_.data());
+    if (size < clouds_.num_rows()) throw std::logic_error("the core of the points has no assignment");
+  }
+
+  // Returns how many rows found columns, and leaves by how much their u was too large, in the mean.
+  Vertex price(Nearest& nearest, double& gap) {
+    nearest.set_all(v_.data());
+    double scale = 0;
+    for (const double dual : u_) scale = std::max(scale, std::abs(dual));
+    for (const double dual : v_) scale = std::max(scale, std::abs(dual));
+    const double rounding = scale * ROUNDING;
+    std::fill(gaps_.begin(), gaps_.end(), 0.0);
+    for_hits(0, clouds_.num_rows(), BEST_COLUMNS, [&](Vertex row, int k, Hit* hits) {
+      return nearest.least(row, k, hits, u_[row] - rounding);
+    }, [&](Vertex row, const Hit* hits, int size, std::vector<Pair>& found) {
+      if (size > 0) gaps_[row] = u_[row] - hits[0].reduced;
+      for (int q = 0; q < size; ++q) found.push_back(nearest.pair(row, hits[q].point));
+    });
+    Count found = 0;
+    for (const auto& list : found_) found += static_cast<Count>(list.size());
+    if (counters_.rounds == 0) counters_.first_found = found;
+    gap = std::accumulate(gaps_.begin(), gaps_.end(), 0.0) / clouds_.num_rows();
+    return static_cast<Vertex>(std::count_if(gaps_.begin(), gaps_.end(), [](double by) { return by > 0; }));
+  }
+  static constexpr double ROUNDING = 0x1p-48;
+
+  // False if there is not enough room; then v are duals as good as any.
+  bool finish(Nearest& nearest) {
+    LazyRows rows(clouds_, nearest, BEST_COLUMNS, ROOM * clouds_.num_rows() + MORE_ROOM, options_.threads);
+    SparseShortestPathSolver<LazyRows> solver(rows, counters_.search);
+    const Vertex size = solver.solve(true, row_match_.data(), col_match_.data(), u_.data(), v_.data());
+    counters_.times_learned += rows.times_learned();
+    return size == clouds_.num_rows();
+  }
+
+  void take_solution() {
+    Solution& s = solution_;
+    s.y_of.resize(clouds_.num_x);
+    s.x_of.assign(clouds_.num_y, NONE);
+    s.x_dual.resize(clouds_.num_x);
+    s.y_dual.resize(clouds_.num_y);
+    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+      s.y_of[i] = row_match_[i] < clouds_.num_y ? row_match_[i] : NONE;
+      if (s.y_of[i] != NONE) s.x_of[s.y_of[i]] = i;
+      s.x_dual[i] = clouds_.doubled ? std::min((u_[i] + v_[clouds_.num_y + i]) / 2, clouds_.free_cost) : u_[i];
+    }
+    for (Vertex j = 0; j < clouds_.num_y; ++j) {
+      s.y_dual[j] = clouds_.doubled ? std::min((v_[j] + u_[clouds_.num_x + j]) / 2, 0.0) : v_[j];
+    }
+  }
+
+  const Clouds clouds_;
+  const Options options_;
+  Counters& counters_;
+  PairLists pairs_;
+  std::vector<std::vector<Pair>> found_;  // pairs that are to join the core, of each thread
+  std::vector<double> gaps_, v_, u_;
+  std::vector<Vertex> row_match_, col_match_;
+  Solution solution_;
+};
+
+// A cloud in the order of its tree, and what its points were called.
+struct Cloud {
+  std::vector<Vertex> numbers;
+  std::vector<std::vector<double>> levels;  // the finest first
+
+  Cloud(const Space& space, const double* given, Vertex num_points) : numbers(num_points), levels(1) {
+    const std::size_t dimension = space.dimension();
+    std::iota(numbers.begin(), numbers.end(), 0);
+    space.order(given, numbers.data(), num_points);
+    levels[0].resize(num_points * dimension);
+    for (Vertex i = 0; i < num_points; ++i) std::copy_n(given + numbers[i] * dimension, dimension, &levels[0][i * dimension]);
+  }
+  void coarsen(std::size_t dimension) {
+    const std::vector<double>& fine = levels.back();
+    const std::size_t size = fine.size() / dimension / 4;
+    std::vector<double> coarse(size * dimension);
+    for (std::size_t i = 0; i < size; ++i) {
+      for (std::size_t k = 0; k < dimension; ++k) {
+        double sum = 0;
+        for (int r = 0; r < 4; ++r) sum += fine[(4 * i + r) * dimension + k] / 4;
+        coarse[i * dimension + k] = sum;
+      }
+    }
+    levels.push_back(std::move(coarse));
+  }
+};
+
+// As given: a former matching or none (nullptr), a former y_dual or none. Writes what was found, in the order of the points
+// as given; the duals are those of Solution.
+struct Arrays {
+  Vertex num_x, num_y;
+  const double *x, *y;
+  const Vertex* start_y_of;
+  const double* start_y_dual;
+  Vertex *y_of, *x_of;
+  double *x_dual, *y_dual;
+};
+
+inline Counters solve(const Space& space, const Options& options, const Arrays& arrays) {
+  Counters counters{};
+  Stopwatch watch;
+  Cloud x(space, arrays.x, arrays.num_x), y(space, arrays.y, arrays.num_y);
+  const auto clouds_at = [&](std::size_t level) {
+    const auto size = [&](const Cloud& cloud) { return static_cast<Vertex>(cloud.levels[level].size() / space.dimension()); };
+    return Clouds{space, size(x), size(y), x.levels[level].data(), y.levels[level].data(), options.doubled, options.free_cost,
+                  level == 0 ? options.limit : FAR};
+  };
+  while (arrays.start_y_of == nullptr &&
+         std::min(x.levels.back().size(), y.levels.back().size()) / space.dimension() > std::size_t(options.smallest)) {
+    x.coarsen(space.dimension());
+    y.coarsen(space.dimension());
+  }
+  watch.take(counters.order_ns);
+
+  std::unique_ptr<Level> coarse;
+  for (std::size_t number = x.levels.size(); number-- > 0;) {
+    Options here = options;
+    here.whole = options.whole && number == 0;
+    counters.rounds = 0;
+    ++counters.levels;
+    const Clouds clouds = clouds_at(number);
+    auto level = std::make_unique<Level>(clouds, here, counters);
+    Solution start;
+    if (coarse) start = coarse->extended_to(clouds);
+    if (number == 0 && arrays.start_y_of != nullptr) {
+      std::vector<Vertex> place(arrays.num_y);
+      for (Vertex j = 0; j < arrays.num_y; ++j) place[y.numbers[j]] = j;
+      start.y_of.resize(arrays.num_x);
+      for (Vertex i = 0; i < arrays.num_x; ++i) {
+        const Vertex mate = arrays.start_y_of[x.numbers[i]];
+        start.y_of[i] = mate == NONE ? NONE : place[mate];
+      }
+    }
+    if (number == 0 && arrays.start_y_dual != nullptr) {
+      start.y_dual.resize(arrays.num_y);
+      for (Vertex j = 0; j < arrays.num_y; ++j) start.y_dual[j] = arrays.start_y_dual[y.numbers[j]];
+    }
+    if (start.y_of.empty() || start.y_dual.empty()) level->solve_alone();
+    else level->solve_from(std::move(start), coarse.get());
+    coarse = std::move(level);
+  }
+
+  Solution found = coarse->solution();
+  coarse.reset();
+  Stopwatch last_watch;
+  if (!options.doubled) {  // any amount may go from all of one side to the other
+    const double most = *std::max_element(found.y_dual.begin(), found.y_dual.end());
+    for (double& dual : found.y_dual) dual -= most;
+    for (double& dual : found.x_dual) dual += most;
+  }
+  // What rounding left: from here on the duals are feasible.
+  const Clouds clouds = clouds_at(0);
+  const auto slopes = slopes_of(space, clouds.y, clouds.num_y, clouds.x, found.x_of);
+  const auto tree = space.tree(clouds.num_y, clouds.y, slopes.data(), found.y_dual.data());
+  share_out(clouds.num_x, options.threads, [&](Vertex begin, Vertex end, int) {
+    for (Vertex i = begin; i < end; ++i) {
+      Hit hit;
+      if (tree->least(clouds.x_at(i), 1, &hit, found.x_dual[i], options.limit, 0, true) > 0) found.x_dual[i] = hit.reduced;
+    }
+  });
+  last_watch.take(counters.price_ns);
+  std::fill_n(arrays.x_of, arrays.num_y, NONE);
+  for (Vertex i = 0; i < arrays.num_x; ++i) {
+    const Vertex row = x.numbers[i];
+    arrays.y_of[row] = found.y_of[i] == NONE ? NONE : y.numbers[found.y_of[i]];
+    if (found.y_of[i] != NONE) arrays.x_of[arrays.y_of[row]] = row;
+    arrays.x_dual[row] = found.x_dual[i];
+  }
+  for (Vertex j = 0; j < arrays.num_y; ++j) arrays.y_dual[y.numbers[j]] = found.y_dual[j];
+  return counters;
+}
+
+}  // namespace points

@@ -1,0 +1,261 @@
+// tree.hpp: points of one side in a tree of fours, asked for the least of cost - v.
+//
+//   order   both clouds by a k-d tree of equal counts, cut at multiples of 4, 16, 64 ...: so many consecutive points are
+//           compact, and the tree needs no pointers. Node i of a level has the nodes 4 i to 4 i + 3 of the level below
+//   node    the box of its points, a slope g, and `most`, the largest v - g (y - centre): no point of the box has less
+//           cost - v than the metric's at_least() - most
+//   query   branch and bound, the most promising child first; of ties each query meets others first, so that many rows
+//           with the same costs do not all choose the same columns
+//
+// One changed v costs O(log n).
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "points/metrics.hpp"
+#include "team/team.cuh"
+
+namespace points {
+
+constexpr double FAR = std::numeric_limits<double>::infinity();
+
+struct Hit {
+  double reduced;  // cost - v
+  Vertex point;
+};
+
+// Points of a side with their duals; the metric and the dimension are inside.
+class Tree {
+ public:
+  virtual ~Tree() = default;
+  // Lists the k least of cost - v that are below `below`, sorted; how many. Pairs that cost more than `limit` do not count.
+  // Bounds are rounded: what is less only by that may be missed, unless the query is strict. A strict one visits all ties.
+  virtual int least(const double* x, int k, Hit* hits, double below, double limit, unsigned turn, bool strict = false) const = 0;
+  virtual void set(Vertex point, double v) = 0;
+  virtual void set_all(const double* v) = 0;
+};
+
+class Space {
+ public:
+  virtual ~Space() = default;
+  virtual int dimension() const = 0;
+  virtual double cost(const double* x, const double* y) const = 0;
+  // By y; the negative of that by x, but for Dot.
+  virtual void gradient(const double* x, const double* y, double* g) const = 0;
+  // `slopes`: one for each four points, or none.
+  virtual std::unique_ptr<Tree> tree(Vertex num_points, const double* points, const double* slopes, const double* v) const = 0;
+  virtual void order(const double* points, Vertex* numbers, Vertex num_points) const = 0;
+};
+
+template <class Metric, int D>
+class MetricTree final : public Tree {
+ public:
+  MetricTree(const Metric& metric, Vertex num_points, const double* points, const double* slopes, const double* v)
+      : metric_(metric), num_points_(num_points), leaves_((num_points + 3) / 4) {
+    for (Vertex i = 0; i < 4 * static_cast<Vertex>(leaves_.size()); ++i) {
+      Leaf& leaf = leaves_[i / 4];
+      for (int k = 0; k < D; ++k) leaf.point[i % 4][k] = i < num_points ? points[static_cast<std::size_t>(i) * D + k] : 0;
+      leaf.v[i % 4] = i < num_points ? v[i] : -FAR;
+    }
+    do {
+      levels_.emplace_back((width(num_levels()) + 3) / 4);
+      for (Vertex i = 0; i < width(num_levels() - 1); ++i) make_node(num_levels() - 1, i, slopes);
+    } while (levels_.back().size() > 1);
+  }
+
+  void set(Vertex point, double v) override {
+    leaves_[point / 4].v[point % 4] = v;
+    Vertex i = point / 4;
+    for (int level = 0; level < num_levels(); ++level, i /= 4) {
+      double& most = levels_[level][i / 4].most[i % 4];
+      const double now = most_of(level, i);
+      if (now == most) return;
+      most = now;
+    }
+  }
+
+  void set_all(const double* v) override {
+    for (Vertex i = 0; i < num_points_; ++i) leaves_[i / 4].v[i % 4] = v[i];
+    for (int level = 0; level < num_levels(); ++level) {
+      for (Vertex i = 0; i < width(level); ++i) levels_[level][i / 4].most[i % 4] = most_of(level, i);
+    }
+  }
+
+  int least(const double* given, int k, Hit* hits, double below, double limit, unsigned turn,
+            bool strict) const override {
+    struct Visit {
+      double bound;
+      int level;
+      Vertex node;
+    } stack[STACK];
+    double x[D];
+    std::copy_n(given, D, x);
+    const double rounding = strict ? ROUNDING : 0;
+    turn *= 2654435761u;
+    turn ^= turn >> 15;
+    int depth = 0, size = 0;
+    stack[depth++] = {-FAR, num_levels(), 0};
+    while (depth > 0) {
+      const Visit visit = stack[--depth];
+      if (!(visit.bound < below)) continue;
+      double values[4];
+      if (visit.level == 0) {
+        const Leaf& leaf = leaves_[visit.node];
+        for (int q = 0; q < 4; ++q) {
+          const double cost = metric_.template cost<D>(x, leaf.point[q]);
+          values[q] = cost <= limit ? cost - leaf.v[q] : FAR;
+        }
+        for (unsigned z = 0; z < 4; ++z) {
+          const int q = (z + turn) & 3;
+          if (!(values[q] < below)) continue;
+          int place = size < k ? size++ : k - 1;
+          for (; place > 0 && hits[place - 1].reduced > values[q]; --place) hits[place] = hits[place - 1];
+          hits[place] = {values[q], 4 * visit.node + q};
+          if (size == k) below = hits[k - 1].reduced;
+        }
+        continue;
+      }
+      const Nodes& nodes = levels_[visit.level - 1][visit.node];
+      for (int q = 0; q < 4; ++q) {
+        const Bound bound = metric_.template at_least<D>(x, nodes.boxes, q);
+        values[q] = bound.least - nodes.most[q] - (bound.size + std::abs(nodes.most[q])) * rounding;
+      }
+      if (limit < FAR) {
+        for (int q = 0; q < 4; ++q) {
+          if (metric_.template cheapest<D>(x, nodes.boxes, q) * (1 - ROUNDING) > limit) values[q] = FAR;
+        }
+      }
+      int order[4], children = 0;
+      for (unsigned z = 0; z < 4; ++z) {
+        const int q = (z + (turn >> (2 * visit.level))) & 3;
+        if (!(values[q] < below)) continue;
+        int place = children++;
+        for (; place > 0 && values[order[place - 1]] < values[q]; --place) order[place] = order[place - 1];
+        order[place] = q;
+      }
+      for (int c = 0; c < children; ++c) stack[depth++] = {values[order[c]], visit.level - 1, 4 * visit.node + order[c]};
+    }
+    return size;
+  }
+
+ private:
+  static constexpr int STACK = 4 * 16 + 4;  // 16 levels hold 2^32 points
+  // A bound is a sum of some 8 D rounded terms, and `most` has come through up to 16 levels.
+  static constexpr double ROUNDING = 0x1p-47;
+
+  struct Leaf {
+    double point[4][D], v[4];
+  };
+  struct Nodes {
+    Boxes<D> boxes;
+    double most[4] = {-FAR, -FAR, -FAR, -FAR};
+    double offset[4];  // from the slope and centre of a node to those of its parent: what `most` grows by at most
+  };
+
+  int num_levels() const { return static_cast<int>(levels_.size()); }
+  // Nodes of a level; below the first one lie the leaves.
+  Vertex width(int level) const { return static_cast<Vertex>(level == 0 ? leaves_.size() : levels_[level - 1].size()); }
+  Vertex width_below(int level) const { return level == 0 ? num_points_ : width(level - 1); }
+
+  void make_node(int level, Vertex i, const double* slopes) {
+    Nodes& nodes = levels_[level][i / 4];
+    const int q = i % 4, children = static_cast<int>(std::min<Vertex>(4, width_below(level) - 4 * i));
+    for (int k = 0; k < D; ++k) {
+      double low = FAR, high = -FAR, slope = 0;
+      for (int r = 0; r < children; ++r) {
+        low = std::min(low, level == 0 ? leaves_[i].point[r][k] : levels_[level - 1][i].boxes.low[k][r]);
+        high = std::max(high, level == 0 ? leaves_[i].point[r][k] : levels_[level - 1][i].boxes.high[k][r]);
+        if (level > 0) slope += levels_[level - 1][i].boxes.slope[k][r] / children;
+      }
+      if (level == 0 && slopes != nullptr) slope = slopes[static_cast<std::size_t>(i) * D + k];
+      Boxes<D>& boxes = nodes.boxes;
+      boxes.low[k][q] = low;
+      boxes.high[k][q] = high;
+      boxes.slope[k][q] = slope;
+      boxes.centre[k][q] = low + (high - low) / 2;
+      boxes.half[k][q] = std::max(high - boxes.centre[k][q], boxes.centre[k][q] - low) * (1 + ROUNDING);
+    }
+    for (int r = 0; level > 0 && r < children; ++r) {
+      Nodes& below = levels_[level - 1][i];
+      double offset = 0;
+      for (int k = 0; k < D; ++k) {
+        offset += std::abs(below.boxes.slope[k][r] - nodes.boxes.slope[k][q]) * below.boxes.half[k][r] -
+                  nodes.boxes.slope[k][q] * (below.boxes.centre[k][r] - nodes.boxes.centre[k][q]);
+      }
+      below.offset[r] = offset;
+    }
+    nodes.most[q] = most_of(level, i);
+  }
+
+  double most_of(int level, Vertex i) const {
+    double most = -FAR;
+    const int children = static_cast<int>(std::min<Vertex>(4, width_below(level) - 4 * i));
+    if (level > 0) {
+      const Nodes& below = levels_[level - 1][i];
+      for (int r = 0; r < children; ++r) most = std::max(most, below.most[r] + below.offset[r]);
+      return most;
+    }
+    const Boxes<D>& boxes = levels_[0][i / 4].boxes;
+    const int q = i % 4;
+    for (int r = 0; r < children; ++r) {
+      double here = leaves_[i].v[r];
+      for (int k = 0; k < D; ++k) here -= boxes.slope[k][q] * (leaves_[i].point[r][k] - boxes.centre[k][q]);
+      most = std::max(most, here);
+    }
+    return most;
+  }
+
+  const Metric metric_;
+  const Vertex num_points_;
+  std::vector<Leaf> leaves_;                // [num_points / 4]
+  std::vector<std::vector<Nodes>> levels_;  // the nodes of each level by fours; that of the last is the root
+};
+
+template <class Metric, int D>
+class MetricSpace final : public Space {
+ public:
+  explicit MetricSpace(const Metric& metric) : metric_(metric) {}
+  int dimension() const override { return D; }
+  double cost(const double* x, const double* y) const override { return metric_.template cost<D>(x, y); }
+  void gradient(const double* x, const double* y, double* g) const override { metric_.template gradient<D>(x, y, g); }
+  std::unique_ptr<Tree> tree(Vertex num_points, const double* points, const double* slopes, const double* v) const override {
+    return std::make_unique<MetricTree<Metric, D>>(metric_, num_points, points, slopes, v);
+  }
+  // Each part is cut where it is widest, near its middle, at a multiple of a power of four.
+  void order(const double* points, Vertex* numbers, Vertex num_points) const override {
+    if (num_points <= 4) return;
+    Vertex unit = 4;
+    while (unit < (num_points + 3) / 4) unit *= 4;
+    const Vertex middle = std::max<Vertex>(1, static_cast<Vertex>(num_points * 0.5 / unit + 0.5)) * unit;
+    split(points, numbers, middle, num_points);
+    order(points, numbers, middle);
+    order(points, numbers + middle, num_points - middle);
+  }
+
+ private:
+  static void split(const double* points, Vertex* numbers, Vertex middle, Vertex end) {
+    int widest = 0;
+    double width = -1;
+    const auto at = [&](Vertex number, int k) { return points[static_cast<std::size_t>(number) * D + k]; };
+    for (int k = 0; k < D; ++k) {
+      const auto less = [&](Vertex a, Vertex b) { return at(a, k) < at(b, k); };
+      const auto ends = std::minmax_element(numbers, numbers + end, less);
+      const double here = at(*ends.second, k) - at(*ends.first, k);
+      if (here > width) {
+        width = here;
+        widest = k;
+      }
+    }
+    std::nth_element(numbers, numbers + middle, numbers + end, [&](Vertex a, Vertex b) {
+      const double x = at(a, widest), y = at(b, widest);
+      return x < y || (x == y && a < b);
+    });
+  }
+
+  const Metric metric_;
+};
+
+}  // namespace points

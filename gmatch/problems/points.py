@@ -1,0 +1,304 @@
+"""The costs of an assignment problem of points: two clouds and a metric, checked once, then frozen; no matrix."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_dense_array, device_of, truth_of
+from ..errors import InvalidInput
+from ..foreign import EXACT_IN_FLOAT64
+from .dense import DenseCosts
+from .limits import MAX_VERTICES, number_of, refuse_overflow
+
+METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine")
+# Minkowski's distances that are another metric.
+NAMES_OF_P = {1.0: "cityblock", 2.0: "euclidean", math.inf: "chebyshev"}
+# Coordinates that a tree of the host takes; see csrc/points/metrics.hpp.
+MOST_COORDINATES = 8
+# Bytes of the matrix that is made where no tree helps.
+MOST_MATRIX = 1 << 31
+# Entries of a matrix that are made at once.
+BLOCK = 1 << 20
+# Whole costs whose sums stay whole numbers in float64.
+MOST_WHOLE = 2.0**45
+
+
+class PointCosts:
+    """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
+
+    The matrix is never made where d is at most 8, the metric is not ``"minkowski"``, and nothing is to be maximized.
+    Else it is, in float64, if it takes at most 2 GB.
+
+    Parameters
+    ----------
+    x, y : arrays, shapes (n, d) and (m, d)
+        The points: NumPy arrays, tensors and other arrays on the host, or nested lists; of bool, integers of magnitude
+        at most 2**53, or float16 to float64. All are taken as float64, which changes none.
+    metric : {"sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine"}
+        With t = x[k] - y[k], and sums in the order of k, each operation rounded once to float64: ``"sqeuclidean"`` is
+        the sum of t * t, ``"euclidean"`` its square root, ``"cityblock"`` the sum of abs(t), ``"chebyshev"`` the
+        largest abs(t), ``"minkowski"`` (the sum of abs(t)**p)**(1/p), ``"dot"`` minus the sum of x[k] * y[k], and
+        ``"cosine"`` 1 minus that sum for points divided by their lengths. In NumPy these are `of_pairs`.
+    p : number, optional
+        Of ``"minkowski"``, at least 1. With p = 1, 2 or inf it is the metric of that name.
+    maximize : bool
+        Whether the dearest assignment is wanted.
+    cost_limit : number, optional
+        A pair dearer than this is never made, and points may stay free instead: see `gmatch.lap`.
+
+    Attributes
+    ----------
+    x, y : float64 arrays, C order
+        The points; of ``"cosine"`` divided by their lengths. Copies, or the arrays given: do not change them.
+    metric : str
+    p : float or None
+        Of ``"minkowski"``.
+    shape : (int, int)
+        n and m.
+    dtype : dtype
+        Of the costs: float64.
+    maximize : bool
+    cost_limit, limit : float or None
+        As given, and in the minimisation form.
+    lowest, highest : float
+        Bounds of the costs in the minimisation form.
+    whole : bool
+        Whether all costs are whole numbers.
+    device : "cpu"
+
+    Raises
+    ------
+    InvalidInput
+        If x or y are no such arrays, hold NaN or inf, or differ in their coordinates; if sums of costs could overflow
+        float64 (coordinates of about 1e150 squared, say); if a point of length 0 has no cosine.
+
+    Examples
+    --------
+    >>> import gmatch
+    >>> gmatch.lap(gmatch.PointCosts([[0.0, 0.0], [5.0, 0.0]], [[4.0, 0.0], [0.0, 1.0]])).col_ind.tolist()
+    [1, 0]
+    """
+
+    x: Any
+    y: Any
+    metric: str
+    p: float | None
+    shape: tuple[int, int]
+    maximize: bool
+    cost_limit: int | float | None
+    limit: int | float | None
+    lowest: float
+    highest: float
+    whole: bool
+
+    dtype = np.dtype(np.float64)
+    dual_type = np.float64
+    device = "cpu"
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        *,
+        metric: str = "sqeuclidean",
+        p: float | None = None,
+        maximize: bool = False,
+        cost_limit: Any = None,
+    ) -> None:
+        metric, p = _metric_of(metric, p)
+        maximize = truth_of("maximize", maximize)
+        x, y = _points_of(x, "x"), _points_of(y, "y")
+        if x.shape[1] != y.shape[1]:
+            raise InvalidInput(f"x and y must have the same coordinates; got shapes {x.shape} and {y.shape}")
+        if len(x) + len(y) > MAX_VERTICES:
+            raise InvalidInput(f"x and y must be at most {MAX_VERTICES} points; got {len(x)} and {len(y)}")
+        whole = metric not in ("euclidean", "minkowski", "cosine") and bool((x == np.rint(x)).all())
+        whole = whole and bool((y == np.rint(y)).all())
+        if metric == "cosine":
+            x, y = _of_length_one(x, "x"), _of_length_one(y, "y")
+        lowest, highest = _range_of(x, y, metric, p)
+        try:
+            refuse_overflow(lowest, highest, self.dtype, min(len(x), len(y)))
+        except InvalidInput:
+            raise InvalidInput(
+                f"sums of what these points cost could overflow float64: a pair can cost {highest}; scale the points "
+                "down by a power of two"
+            ) from None
+        cost_limit = None if cost_limit is None else number_of(cost_limit, self.dtype, maximize)
+        if maximize:
+            lowest, highest = -highest, -lowest
+        vars(self).update(
+            x=x, y=y, metric=metric, p=p, shape=(len(x), len(y)), maximize=maximize, cost_limit=cost_limit,
+            limit=cost_limit if cost_limit is None or not maximize else -cost_limit, lowest=lowest, highest=highest,
+            whole=whole and max(-lowest, highest) < MOST_WHOLE,
+        )  # fmt: skip
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a PointCosts is frozen; make a new one instead of setting {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a PointCosts is frozen; {name} cannot be deleted")
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        wanted = "most" if self.maximize else "least"
+        limit = "" if self.cost_limit is None else f", limit {self.cost_limit}"
+        p = "" if self.p is None else f" of p = {self.p}"
+        return f"<PointCosts of {rows} and {columns} points in {self.x.shape[1]}-D, {self.metric}{p}, {wanted}{limit}>"
+
+    def suit_trees(self) -> bool:
+        """Whether the cheapest assignment is found without the matrix."""
+        return self.x.shape[1] <= MOST_COORDINATES and self.metric != "minkowski" and not self.maximize
+
+    def turned(self) -> PointCosts:
+        """With x and y in each other's place; views."""
+        other = object.__new__(PointCosts)
+        vars(other).update(vars(self), x=self.y, y=self.x, shape=self.shape[::-1])
+        return other
+
+    def of_pairs(self, rows: Any, columns: Any) -> Any:
+        """What pairs cost: a float64 array of the shape that the indices broadcast to."""
+        shape = np.broadcast_shapes(np.shape(rows), np.shape(columns))
+        total = np.zeros(shape)
+        for k in range(self.x.shape[1]):
+            x, y = self.x[rows, k], self.y[columns, k]
+            if self.metric in ("dot", "cosine"):
+                total += x * y
+                continue
+            t = x - y
+            if self.metric in ("sqeuclidean", "euclidean"):
+                total += t * t
+            elif self.metric == "cityblock":
+                total += abs(t)
+            elif self.metric == "chebyshev":
+                np.maximum(total, abs(t), out=total)
+            else:
+                total += abs(t) ** self.p
+        if self.metric == "euclidean":
+            return np.sqrt(total)
+        if self.metric == "minkowski":
+            assert self.p is not None
+            return total ** (1 / self.p)
+        if self.metric in ("dot", "cosine"):
+            return (self.metric == "cosine") - total
+        return total
+
+    def as_dense(self) -> DenseCosts:
+        """The matrix, of float64; O(n m) time and memory.
+
+        Raises
+        ------
+        InvalidInput
+            If it takes more than 2 GB.
+        """
+        rows, columns = self.shape
+        if 8 * rows * columns > MOST_MATRIX:
+            raise InvalidInput(
+                f"without the matrix points of at most {MOST_COORDINATES} coordinates are matched, at the least cost, "
+                f"by any metric but 'minkowski'; got {self!r}, and the matrix would take {8 * rows * columns} bytes, "
+                f"more than {MOST_MATRIX}; make it yourself, in a smaller type, and give that to lap"
+            )
+        matrix = np.empty(self.shape)
+        step = max(1, BLOCK // max(columns, 1))
+        for first in range(0, rows, step):
+            block = np.arange(first, min(first + step, rows))
+            matrix[block] = self.of_pairs(block[:, None], np.arange(columns))
+        return DenseCosts(matrix, maximize=self.maximize, cost_limit=self.cost_limit)
+
+
+def points_of(cost: PointCosts, **options: Any) -> PointCosts:
+    """The costs themselves; refused beside options that they have of their own, or that are for matrices."""
+    given = [name for name, option in options.items() if option is not None and option is not False]
+    if given:
+        raise InvalidInput(
+            f"a PointCosts has its own maximize and cost_limit, and takes no sizes, mask and forbid_nan; got {given[0]}"
+            "; give maximize and cost_limit to PointCosts(x, y, ...) instead"
+        )
+    return cost
+
+
+def look_like_points(cost: Any) -> bool:
+    """Whether a sequence of two matrices may be meant for two clouds: few columns, the same ones, and many rows."""
+    if not isinstance(cost, list | tuple) or len(cost) != 2:
+        return False
+    shapes = [tuple(getattr(cloud, "shape", ())) for cloud in cost]
+    if any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][1]:
+        return False
+    columns = shapes[0][1]
+    return bool(1 <= columns <= MOST_COORDINATES and min(rows for rows, _ in shapes) >= 8 * columns)
+
+
+def _metric_of(metric: Any, p: Any) -> tuple[str, float | None]:
+    if not isinstance(metric, str) or metric not in METRICS:
+        raise InvalidInput(f"metric must be one of {', '.join(map(repr, METRICS))}; got {metric!r}")
+    if metric != "minkowski":
+        if p is not None:
+            raise InvalidInput(f"p is for metric 'minkowski'; got p={p!r} for {metric!r}")
+        return metric, None
+    if isinstance(p, bool) or not isinstance(p, int | float | np.number) or not p >= 1:
+        raise InvalidInput(f"metric 'minkowski' needs a number p, at least 1; got {p!r}")
+    p = float(p)
+    return (NAMES_OF_P[p], None) if p in NAMES_OF_P else (metric, p)
+
+
+def _points_of(given: Any, name: str) -> Any:
+    """The points as a float64 array in C order that holds exactly what was given; itself if it is one."""
+    array = as_dense_array(given, name)
+    if device_of(array) == "gpu":
+        raise InvalidInput(f"{name} must lie on the host, where points are matched; got an array on a GPU; use .get()")
+    if array.ndim != 2 or array.shape[1] == 0:
+        advice = f"; of numbers on a line use {name}.reshape(-1, 1)" if array.ndim == 1 and array.size else ""
+        raise InvalidInput(f"{name} must be points, an array of shape (points, coordinates); got {array.shape}{advice}")
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise InvalidInput(
+            f"{name} must hold real numbers: bool, integers, or float16 to float64; got {array.dtype}; use "
+            f"{name}.astype(np.float64)"
+        )
+    if array.dtype.kind in "iu" and array.size and max(-int(array.min()), int(array.max())) > EXACT_IN_FLOAT64:
+        raise InvalidInput(
+            f"{name} must hold integers of magnitude at most 2**53, which float64 holds exactly; got {array.min()} to "
+            f"{array.max()}; subtract a common offset from x and y, or use {name}.astype(np.float64)"
+        )
+    points = np.ascontiguousarray(array, np.float64)
+    wrong = (~np.isfinite(points)).nonzero()
+    if len(wrong[0]):
+        place = int(wrong[0][0]), int(wrong[1][0])
+        raise InvalidInput(f"{name} must hold finite coordinates; {name}{list(place)} is {points[place]}")
+    return points
+
+
+def _of_length_one(points: Any, name: str) -> Any:
+    squares = np.zeros(len(points))
+    with np.errstate(over="ignore"):
+        for k in range(points.shape[1]):
+            squares += points[:, k] * points[:, k]
+    # A denormal sum has too few digits, and an infinite one none.
+    wrong = (~((squares >= np.finfo(np.float64).tiny) & (squares < np.inf))).nonzero()[0]
+    if len(wrong):
+        raise InvalidInput(
+            f"metric 'cosine' needs points whose squared length is a normal float64; {name}[{int(wrong[0])}] has "
+            f"{squares[wrong[0]]}"
+        )
+    return points / np.sqrt(squares)[:, None]
+
+
+def _range_of(x: Any, y: Any, metric: str, p: float | None) -> tuple[float, float]:
+    """Bounds of what a pair costs, from the boxes of both clouds."""
+    if metric == "cosine":
+        return -1.0, 3.0  # with room for rounding
+    if not len(x) or not len(y):
+        return 0.0, 0.0
+    with np.errstate(over="ignore"):
+        if metric == "dot":
+            most = float((abs(x).max(axis=0) * abs(y).max(axis=0)).sum())
+            return -most, most
+        widths = np.maximum(x.max(axis=0) - y.min(axis=0), y.max(axis=0) - x.min(axis=0))
+        if metric in ("cityblock", "chebyshev"):
+            return 0.0, float(widths.sum() if metric == "cityblock" else widths.max())
+        # Squares and powers must not overflow, even if a root is drawn of their sum.
+        power = 2.0 if p is None else p
+        total = float((widths**power).sum())
+        return 0.0, total if metric == "sqeuclidean" or total == math.inf else total ** (1 / power)

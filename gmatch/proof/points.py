@@ -1,0 +1,225 @@
+"""The proof of an assignment of points, without the matrix: blocks of near points are compared where bounds fail.
+
+The points of each cloud are put into blocks of near ones. For blocks X and Y with centres a and b, and slopes g and h
+that follow the duals u of X and v of Y,
+
+    c(x, y) - u(x) - v(y) >= c(a, b) - (s + g) (x - a) + (s - h) (y - b) - most(u - g (x - a)) - most(v - h (y - b))
+
+where s is the gradient of c by y at the centres: c is convex in x - y. (The inner product is not, and loses a little
+more.) Where that, or the cost of the nearest points of both boxes less the largest duals, is above 0 with room for
+rounding, no pair of the two blocks contradicts the duals. All pairs of the other blocks are looked at. The
+solver shares neither order nor trees nor what a pair costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import exact_sum
+from ..errors import CertificateError, InvalidInput
+from ..problems.points import PointCosts
+from ..result import Assignment, AssignmentCertificate, Status
+from .dense import verify_dense_assignment
+from .duals import certificate_of, checked_duals, refuse_costs_of_others, tolerance_of
+from .matching import arrays_of, check_mates
+
+# Points of a block, and of one where there are more than so many points.
+BLOCK, LARGE_BLOCK, MANY = 64, 128, 300_000
+# Up to so many pairs all are looked at.
+ALL_PAIRS = 1 << 23
+# Pairs of blocks, and pairs of points, that are looked at together.
+BLOCKS_TOGETHER, PAIRS_TOGETHER = 1 << 19, 1 << 19
+# What a bound may be off, in parts of the magnitudes that enter it: some 100 roundings.
+ROUNDING = 2.0**-46
+# Bytes of a matrix for a strict proof.
+MOST_MATRIX = 1 << 27
+
+
+class _Blocks(NamedTuple):
+    """A cloud in blocks of near points; the last block is filled up with its last point."""
+
+    members: Any  # (blocks, size) numbers of points
+    low: Any  # (blocks, d)
+    high: Any
+    centre: Any
+    half: Any
+    slope: Any
+    over_slope: Any  # (blocks,) the largest dual less what the slope says
+    largest: Any  # the largest dual
+
+
+def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: bool) -> AssignmentCertificate:
+    """As `gmatch.verify`; O(n + m) memory."""
+    if strict and 8 * costs.shape[0] * costs.shape[1] > MOST_MATRIX:
+        raise InvalidInput("a strict proof needs the matrix, and that of these points is large; leave strict out")
+    if strict or not costs.suit_trees():
+        refuse_costs_of_others(costs, assignment)  # type: ignore[arg-type]
+        return verify_dense_assignment(costs.as_dense(), assignment, strict)
+    refuse_costs_of_others(costs, assignment)  # type: ignore[arg-type]
+    row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
+    check_mates(np, row_match, col_match, costs.shape)
+    u, v = checked_duals(np, assignment, costs)  # type: ignore[arg-type]
+    if assignment.exact is not None or assignment.cover is not None:
+        raise CertificateError("points have no exact duals and no cover; got some")
+    free_cost = 0.0 if costs.limit is None else float(costs.limit)
+    pair_costs = _checked_pairs(costs, row_match, assignment)
+    _check_size(costs, assignment)
+    tolerance = tolerance_of(costs, u, v, pair_costs)  # type: ignore[arg-type]
+    if costs.shape[0] > costs.shape[1]:
+        costs, u, v, row_match = costs.turned(), v, u, col_match
+    free = len(u) - len(pair_costs)
+    lowered = np.minimum(v, 0.0) if len(v) > len(u) else v
+    if not exact_sum(v - lowered) <= tolerance:
+        raise CertificateError(
+            f"a dual of the side with more points is {v.max()}, but must not be above 0: points of it stay free"
+        )
+    over = u - _least(costs, u, lowered, row_match)
+    if costs.limit is not None and len(u):
+        over = np.maximum(over, u + lowered.max() - costs.limit)
+    over = np.maximum(over, 0.0)
+    if not exact_sum(over) <= tolerance:
+        raise CertificateError(
+            f"the duals are not feasible: that of point {int(over.argmax())} of the smaller cloud is too large by "
+            f"{over.max()}"
+        )
+    gap = exact_sum(np.concatenate([pair_costs, np.full(free, free_cost), -u, over, -lowered]))
+    return certificate_of(assignment, gap, tolerance)
+
+
+def _checked_pairs(costs: PointCosts, row_match: Any, assignment: Assignment) -> Any:
+    """What the pairs cost, once they are known to cost what the assignment says."""
+    matched = (row_match >= 0).nonzero()[0]
+    expected = _cost(costs.metric, costs.x[matched], costs.y[row_match[matched]])
+    (claimed,) = arrays_of(np, assignment, "pair_costs")
+    if claimed.shape != expected.shape or claimed.dtype != costs.dtype or bool((claimed != expected).any()):
+        raise CertificateError("pair_costs must hold what the matched points cost, row by row; it does not")
+    if costs.limit is not None and bool((expected > costs.limit).any()):
+        row = int(matched[expected.argmax()])
+        raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, dearer than the limit")
+    return expected
+
+
+def _check_size(costs: PointCosts, assignment: Assignment) -> None:
+    size, most = assignment.size, min(costs.shape)
+    if size < most and costs.limit is None:
+        raise CertificateError(f"the assignment has {size} of {most} pairs, and without a limit all must be made")
+    status = Status.OPTIMAL if size == most else Status.LIMITED
+    if assignment.status != status:
+        raise CertificateError(
+            f"the assignment says it is {str(assignment.status)!r}, but with {size} of {most} pairs it is "
+            f"{str(status)!r}"
+        )
+
+
+def _cost(metric: str, x: Any, y: Any) -> Any:
+    """What pairs cost; x and y have the coordinates last, which are added one after the other."""
+    if metric in ("dot", "cosine"):
+        total = x[..., 0] * y[..., 0] + 0.0
+        for k in range(1, x.shape[-1]):
+            total = total + x[..., k] * y[..., k]
+        return (1.0 if metric == "cosine" else 0.0) - total
+    away = abs(x - y)
+    if metric == "chebyshev":
+        return away.max(axis=-1)
+    terms = away if metric == "cityblock" else away * away
+    total = terms[..., 0]
+    for k in range(1, terms.shape[-1]):
+        total = total + terms[..., k]
+    return np.sqrt(total) if metric == "euclidean" else total
+
+
+def _least(costs: PointCosts, u: Any, v: Any, row_match: Any) -> Any:
+    """The least cost - v of each row; or, of rows where it is known to be above, u."""
+    rows, columns = costs.shape
+    if rows * columns <= ALL_PAIRS:
+        step = max(1, PAIRS_TOGETHER // max(columns, 1))
+        blocks = [costs.x[first : first + step, None] for first in range(0, rows, step)]
+        least = [(_cost(costs.metric, block, costs.y) - v).min(axis=1, initial=np.inf) for block in blocks]
+        return np.concatenate([*least, np.empty(0)])
+    matched = (row_match >= 0).nonzero()[0]
+    x_slopes, y_slopes = np.zeros_like(costs.x), np.zeros_like(costs.y)
+    mates = row_match[matched]
+    y_slopes[mates] = _gradient(costs.metric, costs.x[matched], costs.y[mates])
+    x_slopes[matched] = _gradient(costs.metric, costs.y[mates], costs.x[matched])
+    x, y = _blocks_of(costs.x, u, x_slopes), _blocks_of(costs.y, v, y_slopes)
+    least = u.copy()
+    for x_block, y_block in _doubtful(costs.metric, x, y):
+        numbers = x.members[x_block]
+        others = y.members[y_block]
+        here = _cost(costs.metric, costs.x[numbers][:, :, None], costs.y[others][:, None]) - v[others][:, None]
+        np.minimum.at(least, numbers, here.min(axis=2))
+    return least
+
+
+def _gradient(metric: str, x: Any, y: Any) -> Any:
+    """Of the cost, by y."""
+    if metric in ("dot", "cosine"):
+        return np.broadcast_to(-x, np.broadcast_shapes(x.shape, y.shape))
+    away = y - x
+    if metric == "sqeuclidean":
+        return 2 * away
+    if metric == "cityblock":
+        return np.sign(away)
+    if metric == "chebyshev":
+        return np.where(np.arange(away.shape[-1]) == abs(away).argmax(axis=-1)[..., None], np.sign(away), 0.0)
+    length = np.sqrt((away * away).sum(axis=-1, keepdims=True))
+    return np.divide(away, length, out=np.zeros_like(away), where=length > 0)
+
+
+def _blocks_of(points: Any, duals: Any, slopes: Any) -> _Blocks:
+    size = BLOCK if len(points) <= MANY else LARGE_BLOCK
+    order = np.arange(len(points))
+    parts = [(0, len(points))]
+    while parts:
+        first, last = parts.pop()
+        middle = first + max(size, (last - first) // 2 // size * size)
+        if middle >= last:
+            continue
+        part = points[order[first:last]]
+        axis = int((part.max(axis=0) - part.min(axis=0)).argmax())
+        order[first:last] = order[first:last][part[:, axis].argpartition(middle - first)]
+        parts += [(first, middle), (middle, last)]
+    filled = np.concatenate([order, np.full(-len(order) % size, order[-1])])
+    members = filled.reshape(-1, size)
+    inside = points[members]
+    low, high = inside.min(axis=1), inside.max(axis=1)
+    centre = low + (high - low) / 2
+    half = np.maximum(high - centre, centre - low)
+    slope = slopes[members].mean(axis=1)
+    over = (duals[members] - ((inside - centre[:, None]) * slope[:, None]).sum(axis=2)).max(axis=1)
+    return _Blocks(members, low, high, centre, half, slope, over, duals[members].max(axis=1))
+
+
+def _doubtful(metric: str, x: _Blocks, y: _Blocks) -> Iterator[tuple[Any, Any]]:
+    """Pairs of blocks that no bound rules out, some at a time."""
+    step = max(1, BLOCKS_TOGETHER // len(y.members))
+    together = max(1, PAIRS_TOGETHER // x.members.shape[1] ** 2)
+    for first in range(0, len(x.members), step):
+        some = _Blocks(*(part[first : first + step, None] for part in x))
+        x_blocks, y_blocks = (~_ruled_out(metric, some, y)).nonzero()
+        for begin in range(0, len(x_blocks), together):
+            yield x_blocks[begin : begin + together] + first, y_blocks[begin : begin + together]
+
+
+def _ruled_out(metric: str, x: _Blocks, y: _Blocks) -> Any:
+    """Whether no pair of two blocks costs less than its duals; x has shape (blocks, 1, ...)."""
+    gradient = _gradient(metric, x.centre, y.centre)
+    magnitude = abs(x.over_slope) + abs(y.over_slope) + abs(x.largest) + abs(y.largest)
+    if metric in ("dot", "cosine"):
+        by_x, lost = -y.centre - x.slope, (x.half * y.half).sum(axis=-1)
+        magnitude = magnitude + 1 + ((abs(x.centre) + x.half) * (abs(y.centre) + y.half)).sum(axis=-1)
+        near = np.full(lost.shape, -np.inf)
+    else:
+        by_x, lost = -gradient - x.slope, 0.0
+        away = abs(x.centre - y.centre)
+        zero = np.zeros_like(away)
+        near = _cost(metric, np.maximum(np.maximum(x.low - y.high, y.low - x.high), 0.0), zero)
+        magnitude = magnitude + _cost(metric, away + x.half + y.half, zero)
+    by_y = gradient - y.slope
+    spread = (abs(by_x) * x.half).sum(axis=-1) + (abs(by_y) * y.half).sum(axis=-1)
+    magnitude = magnitude + ((abs(gradient) + abs(x.slope)) * x.half + (abs(gradient) + abs(y.slope)) * y.half).sum(-1)
+    tangent = _cost(metric, x.centre, y.centre) - spread - lost - x.over_slope - y.over_slope
+    return np.maximum(tangent, near - x.largest - y.largest) > magnitude * ROUNDING

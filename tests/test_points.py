@@ -1,0 +1,348 @@
+"""Points: the cheapest assignment without the matrix, against SciPy's on the matrix, and its proof."""
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+import gmatch
+from gmatch import CertificateError, DenseCosts, InvalidInput, PointCosts
+from gmatch.backends import points as backend
+from gmatch.proof import points as proof
+
+METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "dot", "cosine")
+
+
+def normal(rng, n, m, d):
+    return rng.normal(size=(n, d)), rng.normal(size=(m, d))
+
+
+def identical(rng, n, m, d):
+    x = rng.random((n, d))
+    return x, x[rng.permutation(m) % n]
+
+
+def moved(rng, n, m, d):
+    x = rng.random((max(n, m), d))
+    return x[:n], rng.permuted(x[:m], axis=0) * 0.01 + x[:m]
+
+
+def grid(rng, n, m, d):
+    return rng.integers(0, 4, (n, d)), rng.integers(0, 4, (m, d))
+
+
+def duplicates(rng, n, m, d):
+    sites = rng.normal(size=(5, d))
+    return sites[rng.integers(0, 5, n)], rng.normal(size=(m, d))
+
+
+def collinear(rng, n, m, d):
+    return rng.random((n, 1)) * np.ones(d), rng.random((m, 1)) * np.ones(d) + np.eye(d)[0]
+
+
+def clusters(rng, n, m, d):
+    sites = rng.normal(size=(4, d)) * 10
+    return sites[rng.integers(0, 4, n)] + rng.normal(size=(n, d)), sites[rng.integers(0, 4, m) ** 2 // 3] + rng.normal(
+        size=(m, d)
+    )
+
+
+def one_far(rng, n, m, d):
+    x, y = rng.random((n, d)), rng.random((m, d))
+    y[: m // 4] += 1e4
+    return x, y
+
+
+def off_origin(rng, n, m, d):
+    return rng.random((n, d)) + 5e6, rng.random((m, d)) + 5e6
+
+
+def heavy_tails(rng, n, m, d):
+    return rng.standard_cauchy((n, d)), rng.standard_cauchy((m, d))
+
+
+def singles(rng, n, m, d):
+    return rng.random((n, d), dtype=np.float32), rng.random((m, d), dtype=np.float32)
+
+
+FAMILIES = (
+    normal, identical, moved, grid, duplicates, collinear, clusters, one_far, off_origin, heavy_tails, singles
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def many_levels(monkeypatch):
+    """Small clouds have several levels, and their proofs blocks, as large ones do."""
+    monkeypatch.setattr(backend, "SMALLEST", 6)
+    monkeypatch.setattr(proof, "ALL_PAIRS", 50)
+    monkeypatch.setattr(proof, "BLOCK", 8)
+
+
+def matrix_of(costs):
+    return costs.of_pairs(np.arange(costs.shape[0])[:, None], np.arange(costs.shape[1]))
+
+
+def price_of(matrix, pairs, limit):
+    rows, columns = pairs
+    return matrix[rows, columns].sum() + (limit or 0) * (min(matrix.shape) - len(rows))
+
+
+def check(costs, **options):
+    assignment = gmatch.lap(costs, **options)
+    certificate = gmatch.verify(costs, assignment)
+    matrix = matrix_of(costs)
+    cut = matrix if costs.limit is None else np.minimum(matrix, costs.limit)
+    best = cut[linear_sum_assignment(cut)].sum()
+    found = price_of(matrix, assignment, costs.limit)
+    assert abs(found - best) <= certificate.tolerance + 1e-12 * abs(cut).max(initial=0) * len(cut)
+    assert certificate.gap <= certificate.tolerance
+    assert np.array_equal(assignment.pair_costs, matrix[assignment.row_ind, assignment.col_ind])
+    # Another program proves it on the matrix.
+    gmatch.verify(DenseCosts(matrix, cost_limit=costs.cost_limit), assignment)
+    return assignment
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+@pytest.mark.parametrize("metric", METRICS)
+def test_assignments_are_the_cheapest(family, metric):
+    rng = np.random.default_rng([FAMILIES.index(family), METRICS.index(metric)])
+    for d in range(1, 9):
+        n = int(rng.integers(1, 90))
+        x, y = family(rng, n, n, d)
+        if metric == "cosine":
+            x, y = x + 10, y + 10
+        check(PointCosts(x, y, metric=metric), threads=1 + d % 2)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_clouds_may_differ_in_size(family):
+    rng = np.random.default_rng(FAMILIES.index(family))
+    for d in range(1, 9):
+        n, m = (int(number) for number in rng.integers(1, 90, 2))
+        x, y = family(rng, n, m, d)
+        assignment = check(PointCosts(x, y, metric=METRICS[d % 5]))
+        assert assignment.size == min(n, m) and assignment.status == "optimal"
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_limits_leave_points_free(family):
+    rng = np.random.default_rng(FAMILIES.index(family))
+    for d in range(1, 9):
+        n, m = (int(number) for number in rng.integers(1, 90, 2))
+        x, y = family(rng, n, n if d % 2 else m, d)
+        metric = METRICS[d % 5]
+        limit = float(np.quantile(matrix_of(PointCosts(x, y, metric=metric)), rng.choice([0.01, 0.1, 0.5])))
+        assignment = check(PointCosts(x, y, metric=metric, cost_limit=limit))
+        assert (assignment.pair_costs <= limit).all()
+
+
+def test_a_limit_below_all_costs_leaves_all_free():
+    costs = PointCosts(np.zeros((20, 2)), np.ones((30, 2)), cost_limit=0.5)
+    assignment = gmatch.lap(costs)
+    assert assignment.size == 0 and assignment.status == "limited"
+    gmatch.verify(costs, assignment)
+
+
+def test_whole_costs_leave_no_gap():
+    rng = np.random.default_rng(1)
+    for d in (1, 2, 3):
+        costs = PointCosts(rng.integers(0, 9, (70, d)), rng.integers(0, 9, (70, d)))
+        assignment = check(costs)
+        assert costs.whole and gmatch.verify(costs, assignment).gap == 0
+        assert (assignment.u == np.rint(assignment.u)).all() and (assignment.v == np.rint(assignment.v)).all()
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0)])
+def test_empty_clouds(shape):
+    costs = PointCosts(np.zeros((shape[0], 2)), np.zeros((shape[1], 2)))
+    assignment = gmatch.lap(costs, certify=True)
+    assert assignment.size == 0 and assignment.row_match.shape == shape[:1] and assignment.status == "optimal"
+
+
+def test_starts_from_an_assignment_and_from_duals():
+    rng = np.random.default_rng(5)
+    for n, m, limit in ((80, 80, None), (50, 80, None), (80, 50, None), (60, 70, 0.02)):
+        x, y = rng.random((n, 2)), rng.random((m, 2))
+        former = gmatch.lap(PointCosts(x, y, cost_limit=limit))
+        costs = PointCosts(x + rng.normal(size=(n, 2)) * 0.01, y, cost_limit=limit)
+        check(costs, initial=former)
+        check(costs, initial=former.row_match)
+        check(costs, duals=(former.u, former.v))
+        check(costs, duals=(np.zeros(n), rng.normal(size=m)))
+        check(costs, initial=np.full(n, -1))
+
+
+def test_pairs_cost_what_the_documentation_says():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(2, 40, 3)).astype(np.float32)
+    for metric in METRICS:
+        expected = -(x.astype(float) @ y.T.astype(float)) if metric == "dot" else cdist(x, y, metric)
+        assert np.allclose(matrix_of(PointCosts(x, y, metric=metric)), expected, rtol=1e-12, atol=1e-14)
+    assert np.allclose(matrix_of(PointCosts(x, y, metric="minkowski", p=3)), cdist(x, y, "minkowski", p=3))
+    assert PointCosts(x, y, metric="minkowski", p=2).metric == "euclidean"
+    own = proof._cost("sqeuclidean", x[:, None].astype(float), y.astype(float))
+    assert np.array_equal(own, matrix_of(PointCosts(x, y)))
+
+
+def test_what_no_tree_takes_is_solved_by_the_matrix():
+    rng = np.random.default_rng(4)
+    for costs in (
+        PointCosts(*rng.normal(size=(2, 30, 20))),
+        PointCosts(*rng.normal(size=(2, 30, 2)), metric="minkowski", p=1.5),
+        PointCosts(rng.normal(size=(30, 12)), rng.normal(size=(40, 12)), metric="cosine", cost_limit=0.3),
+    ):
+        assert not costs.suit_trees()
+        check(costs)
+    costs = PointCosts(*rng.normal(size=(2, 30, 2)), maximize=True)
+    matrix = matrix_of(costs)
+    assert np.isclose(gmatch.lap(costs, certify=True).cost, matrix[linear_sum_assignment(matrix, maximize=True)].sum())
+    with pytest.raises(InvalidInput, match="matrix would take 20000000000 bytes"):
+        gmatch.lap(PointCosts(np.zeros((50_000, 9)), np.zeros((50_000, 9))))
+
+
+def test_large_clouds_are_proven(monkeypatch):
+    monkeypatch.undo()
+    rng = np.random.default_rng(6)
+    for metric in ("sqeuclidean", "euclidean"):
+        x, y = rng.random((4000, 2)), rng.random((4000, 2)) ** 2
+        costs = PointCosts(x, y, metric=metric)
+        assignment = gmatch.lap(costs)
+        assert 4000**2 > proof.ALL_PAIRS and gmatch.verify(costs, assignment).gap >= 0
+        gmatch.verify(costs.as_dense(), assignment)
+
+
+def test_threads_and_runs_agree():
+    rng = np.random.default_rng(7)
+    costs = PointCosts(rng.random((3000, 2)), rng.random((3000, 2)))
+    one, again, three = (gmatch.lap(costs, threads=threads) for threads in (1, 1, 3))
+    assert np.array_equal(one.row_match, again.row_match) and np.array_equal(one.row_match, three.row_match)
+    assert np.array_equal(one.v, three.v)
+
+
+@pytest.mark.parametrize("limit", [None, 0.05])
+@pytest.mark.parametrize("columns", [60, 75])
+def test_forged_results_are_refused(limit, columns):
+    rng = np.random.default_rng(8)
+    x, y = rng.random((60, 2)), rng.random((columns, 2))
+    costs = PointCosts(x, y, cost_limit=limit)
+    good = gmatch.lap(costs)
+    gmatch.verify(costs, good)
+
+    def refused(**changes):
+        with pytest.raises(CertificateError):
+            gmatch.verify(costs, dataclasses.replace(good, **changes))
+
+    a, b = good.row_ind[:2]
+    swapped, back = good.row_match.copy(), good.col_match.copy()
+    swapped[[a, b]] = swapped[[b, a]]
+    back[swapped[[a, b]]] = a, b
+    refused(row_match=swapped, col_match=back, pair_costs=costs.of_pairs(good.row_ind, swapped[good.row_ind]))
+    refused(row_match=swapped, col_match=back)
+    refused(row_match=swapped)
+    for vertex in range(0, 60, 7):
+        raised = good.u.copy()
+        raised[vertex] += 1e-6
+        refused(u=raised)
+        lowered = good.u.copy()
+        lowered[vertex] -= 1e-6
+        refused(u=lowered)
+        raised = good.v.copy()
+        raised[vertex] += 1e-6
+        refused(v=raised)
+    refused(u=good.u * np.nan)
+    refused(u=good.u + 1, v=good.v)
+    refused(pair_costs=good.pair_costs + 1e-9)
+    refused(pair_costs=good.pair_costs.astype(np.float32))
+    refused(status="partial")
+    refused(cost_limit=0.07)
+    refused(maximize=True)
+    refused(cover=(np.empty(0, int), np.empty(0, int)))
+    short, back = good.row_match.copy(), good.col_match.copy()
+    back[short[a]] = -1
+    short[a] = -1
+    refused(row_match=short, col_match=back, pair_costs=good.pair_costs[1:])
+    other = PointCosts(x + 0.01 * rng.normal(size=x.shape), y, cost_limit=limit)
+    with pytest.raises(CertificateError):
+        gmatch.verify(other, good)
+
+
+def test_strict_proofs():
+    costs = PointCosts(*np.random.default_rng(9).random((2, 40, 2)))
+    assert gmatch.verify(costs, gmatch.lap(costs), strict=True).gap == 0
+
+
+NOT_FINITE = np.array([[0.0, 1.0], [np.nan, 2.0]])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(x=NOT_FINITE, y=NOT_FINITE), r"finite coordinates; x\[1, 0\] is nan"),
+        (dict(x=np.ones((2, 2)), y=np.full((2, 2), np.inf)), r"finite coordinates; y\[0, 0\] is inf"),
+        (dict(x=np.ones((2, 2)), y=np.ones((2, 3))), "same coordinates"),
+        (dict(x=np.ones(3), y=np.ones(3)), r"shape \(points, coordinates\).*reshape"),
+        (dict(x=np.ones((3, 0)), y=np.ones((3, 0))), r"shape \(points, coordinates\)"),
+        (dict(x=np.ones((3, 2), complex), y=np.ones((3, 2))), "real numbers"),
+        (dict(x=np.array([["a", "b"]]), y=np.ones((1, 2))), "real numbers"),
+        (dict(x=np.full((1, 1), 2**60), y=np.ones((1, 1), int)), r"at most 2\*\*53"),
+        (dict(x=np.full((2, 2), 1e200), y=np.zeros((2, 2))), "could overflow float64"),
+        (dict(x=np.ones((2, 2)), y=np.ones((2, 2)), metric="hamming"), "metric must be one of"),
+        (dict(x=np.ones((2, 2)), y=np.ones((2, 2)), metric="minkowski"), "needs a number p"),
+        (dict(x=np.ones((2, 2)), y=np.ones((2, 2)), metric="minkowski", p=0.5), "at least 1"),
+        (dict(x=np.ones((2, 2)), y=np.ones((2, 2)), p=2), "p is for metric 'minkowski'"),
+        (dict(x=np.ones((2, 2)), y=np.zeros((2, 2)), metric="cosine"), r"y\[0\] has 0"),
+        (dict(x=np.ones((2, 2)), y=np.ones((2, 2)), cost_limit=np.nan), "cost_limit must be finite"),
+        (dict(x=np.ma.masked_array([[1.0, 2.0]], [[True, False]]), y=np.ones((1, 2))), "masked"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_of_points(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        PointCosts(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(method="jv"), "one method, 'auto'"),
+        (dict(deterministic=True), "as_dense"),
+        (dict(device="gpu"), "on the host"),
+        (dict(maximize=True), "its own maximize"),
+        (dict(cost_limit=3), "its own maximize"),
+        (dict(sizes=[[1, 1]]), "no sizes"),
+        (dict(initial="reduce"), "start from 'auto'"),
+        (dict(initial=[0, 0, 1]), "must be a matching"),
+        (dict(initial=[0, 7, 1]), "columns from 0 to 2"),
+        (dict(initial=[0]), r"shape \(3,\)"),
+        (dict(duals=(np.zeros(3), np.zeros(4))), r"v of shape \(3,\)"),
+        (dict(duals=(np.zeros(3), np.full(3, np.inf))), "finite"),
+        (dict(duals=3), "pair of arrays"),
+        (dict(threads=0), "threads must be"),
+    ],
+)  # fmt: skip
+def test_what_lap_refuses_beside_points(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        gmatch.lap(PointCosts(np.ones((3, 2)), np.ones((3, 2))), **options)
+
+
+def test_points_are_frozen_and_say_what_they_are():
+    costs = PointCosts(np.ones((3, 2)), np.ones((4, 2)), metric="cityblock", cost_limit=2)
+    assert repr(costs) == "<PointCosts of 3 and 4 points in 2-D, cityblock, least, limit 2.0>"
+    with pytest.raises(AttributeError, match="frozen"):
+        costs.metric = "dot"
+    with pytest.raises(AttributeError, match="frozen"):
+        del costs.x
+
+
+def test_two_clouds_are_no_batch():
+    x, y = np.random.default_rng(0).random((2, 40, 2))
+    with pytest.warns(UserWarning, match="PointCosts"):
+        batch = gmatch.lap((x, y))
+    assert len(batch) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gmatch.lap(gmatch.CostBatch([x, y]))
+        gmatch.lap((x[:8], y[:8]))
+        gmatch.lap([x, y, y])
