@@ -2,8 +2,9 @@
 
 import sys
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from . import compat, datasets
+from . import compat
 from .assignment.lap import lap
 from .assignment.max_weight import max_weight_matching
 from .cardinality.decomposition import block_triangular_form, dulmage_mendelsohn
@@ -41,6 +42,9 @@ from .result import (
     Status,
     Tier,
 )
+
+if TYPE_CHECKING:
+    from . import datasets  # which gmatch imports when it is used itself
 
 # Modules that moved stay importable by their old names for one release.
 MOVED = {
