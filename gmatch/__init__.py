@@ -25,7 +25,8 @@ def __getattr__(name: str) -> Any:
     if find_spec(f"{__name__}.{name}") is not None:
         return import_module(f"{__name__}.{name}")
     public = import_module(f"{__name__}.public")
-    globals().update({each: getattr(public, each) for each in ("__all__", *public.__all__, *public.MOVED)})
+    for each in vars(public).keys() & {"__all__", *public.__all__, *public.MOVED}:
+        globals().setdefault(each, getattr(public, each))  # what somebody has put in its place stays
     if name not in globals():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return globals()[name]

@@ -2,8 +2,9 @@
 
 import sys
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from . import compat, datasets
+from . import compat
 from .assignment.lap import lap
 from .assignment.max_weight import max_weight_matching
 from .cardinality.decomposition import block_triangular_form, dulmage_mendelsohn
@@ -45,6 +46,9 @@ from .result import (
 from .toolkit.bottleneck import bottleneck
 from .toolkit.ranked import k_best, ranked
 from .toolkit_result import Bottleneck, BottleneckCertificate, KBest, KBestCertificate, RankedAssignment
+
+if TYPE_CHECKING:
+    from . import datasets  # which gmatch imports when it is used itself
 
 # Modules that moved stay importable by their old names for one release.
 MOVED = {

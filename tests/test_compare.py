@@ -32,7 +32,7 @@ def build_of_the_tests(folder: Path, change: str = "") -> Path:
 
 
 def changed_lap(body: str) -> str:
-    return f"\n_lap = lap\ndef lap(cost, **options):\n    {body}\n"
+    return f"\nfrom gmatch.public import lap as _lap\ndef lap(cost, **options):\n    {body}\n"
 
 
 def run(old: Path, new: Path, *arguments: str) -> int:
