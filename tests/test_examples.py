@@ -29,8 +29,14 @@ def run(name: str, *argv: object) -> str:
 
 def test_every_example_is_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
-        "block_triangular_form.py", "compare_variants.py", "networkx_crosscheck.py", "structural_rank_suitesparse.py"
+        "block_triangular_form.py", "compare_variants.py", "networkx_crosscheck.py", "points.py",
+        "structural_rank_suitesparse.py",
     }  # fmt: skip
+
+
+def test_points() -> None:
+    lines = run("points.py", 500, "--dimension", 3, "--noise", 0.01).splitlines()
+    assert lines[0].startswith("cost ") and lines[1] == "100.0% of 500 points found again"
 
 
 def test_structural_rank_suitesparse() -> None:
