@@ -43,7 +43,16 @@ from .result import (
 )
 from .toolkit.bottleneck import bottleneck
 from .toolkit.ranked import k_best, ranked
-from .toolkit.results import Bottleneck, BottleneckCertificate, KBest, KBestCertificate, RankedAssignment
+from .toolkit.results import (
+    Bottleneck,
+    BottleneckCertificate,
+    KBest,
+    KBestCertificate,
+    RankedAssignment,
+    Scaling,
+    ScalingCertificate,
+)
+from .toolkit.scaling import scale
 
 __version__ = "0.1.0"
 
@@ -95,6 +104,8 @@ __all__ = [
     "Ordered",
     "PothenFan",
     "RankedAssignment",
+    "Scaling",
+    "ScalingCertificate",
     "SparseCosts",
     "Status",
     "Tier",
@@ -109,6 +120,7 @@ __all__ = [
     "max_matching",
     "max_weight_matching",
     "ranked",
+    "scale",
     "structural_rank",
     "verify",
 ]
