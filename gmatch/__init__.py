@@ -51,8 +51,11 @@ from .toolkit.results import (
     RankedAssignment,
     Scaling,
     ScalingCertificate,
+    Transport,
+    TransportCertificate,
 )
 from .toolkit.scaling import scale
+from .toolkit.transport import transport
 
 __version__ = "0.1.0"
 
@@ -109,6 +112,8 @@ __all__ = [
     "SparseCosts",
     "Status",
     "Tier",
+    "Transport",
+    "TransportCertificate",
     "Tree",
     "block_triangular_form",
     "bottleneck",
@@ -122,5 +127,6 @@ __all__ = [
     "ranked",
     "scale",
     "structural_rank",
+    "transport",
     "verify",
 ]

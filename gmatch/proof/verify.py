@@ -29,6 +29,8 @@ from ..toolkit.results import (
     KBestCertificate,
     Scaling,
     ScalingCertificate,
+    Transport,
+    TransportCertificate,
 )
 from .bottleneck import verify_bottleneck
 from .decomposition import verify_decomposition
@@ -38,8 +40,9 @@ from .pairs import verify_pairs
 from .ranked import verify_k_best
 from .scaling import verify_scaling
 from .sparse import verify_sparse_assignment
+from .transport import verify_transport
 
-_Result = Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck | KBest | Scaling
+_Result = Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck | KBest | Scaling | Transport
 _Certificate = (
     Certificate
     | AssignmentCertificate
@@ -48,6 +51,7 @@ _Certificate = (
     | BottleneckCertificate
     | KBestCertificate
     | ScalingCertificate
+    | TransportCertificate
 )
 
 
@@ -65,6 +69,8 @@ def verify(problem: Any, result: Bottleneck, *, strict: bool = ...) -> Bottlenec
 def verify(problem: Any, result: KBest, *, strict: bool = ...) -> KBestCertificate: ...
 @overload
 def verify(problem: Any, result: Scaling, *, strict: bool = ...) -> ScalingCertificate: ...
+@overload
+def verify(problem: Any, result: Transport, *, strict: bool = ...) -> TransportCertificate: ...
 def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certificate:
     """Proves that a matching is largest, an assignment cheapest, or a decomposition block triangular and finest.
 
@@ -100,11 +106,14 @@ def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certifica
     For a `Scaling`: the problem that its job is, as above; and for ``"product"`` that no scaled entry is above 1, and
     those on the diagonal are 1, within 64 * eps * (rows + columns) of the largest logarithm.
 
+    For a `Transport`: amounts add up to supplies and demands, and its duals prove the cost as those of an assignment
+    do, each as many times as its row or column has units.
+
     Parameters
     ----------
-    problem : as for `gmatch.max_matching` or `gmatch.lap`
+    problem : as for `gmatch.max_matching` or `gmatch.lap`; for a Transport (cost, supply, demand)
         Costs that became those of a wider type in a batch are taken in that type.
-    result : Matching, Assignment, AssignmentBatch, Decomposition, Bottleneck, KBest or Scaling
+    result : Matching, Assignment, AssignmentBatch, Decomposition, Bottleneck, KBest, Scaling or Transport
         What they returned for the problem, on either device. An Assignment knows whether it was to maximize, its
         limit, and whether NaN forbade pairs.
     strict : bool
@@ -114,7 +123,7 @@ def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certifica
     Returns
     -------
     Certificate, AssignmentCertificate (a list of them for a batch), DecompositionCertificate, BottleneckCertificate,
-    KBestCertificate or ScalingCertificate
+    KBestCertificate, ScalingCertificate or TransportCertificate
 
     Raises
     ------
@@ -164,6 +173,8 @@ def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certifica
         return verify_bottleneck(problem, result, strict)
     if isinstance(result, KBest):
         return verify_k_best(problem, result)
+    if isinstance(result, Transport):
+        return verify_transport(problem, result)
     if isinstance(result, Scaling):
         return verify_scaling(problem, result)
     if isinstance(result, Matching):

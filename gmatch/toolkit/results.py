@@ -308,3 +308,60 @@ class ScalingCertificate:
     size: int
     excess: float
     proof: Certificate | AssignmentCertificate | BottleneckCertificate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Transport:
+    """The cheapest way to bring supplies to demands, and its proof. All arrays live on the host.
+
+    Attributes
+    ----------
+    rows, columns : int64 arrays, shape (routes,)
+        The routes in use, in the order of rows, then of columns.
+    amounts : int64 array, shape (routes,)
+        How much goes by each, 1 or more.
+    cost : int or float
+        The sum of what each unit costs: an exact integer, or a float within a rounding of each route.
+    u, v : int64 or float64 arrays, shapes (rows,) and (columns,)
+        The duals, of the minimisation form: ``u[i] + v[j] <= c[i, j]`` for all allowed routes, with equality for those
+        in use. The side with the greater sum has none above 0, and 0 where something is left.
+    shape : (int, int)
+        Rows and columns.
+    maximize : bool
+    forbid_nan : bool
+        Whether some costs were NaN, which forbade their routes.
+    """
+
+    rows: Any
+    columns: Any
+    amounts: Any
+    cost: int | float
+    u: Any
+    v: Any
+    shape: tuple[int, int]
+    maximize: bool = False
+    forbid_nan: bool = False
+
+    @cached_property
+    def flow(self) -> Any:
+        """The amounts as a CSR matrix of SciPy."""
+        return scipy.sparse.coo_array((self.amounts, (self.rows, self.columns)), shape=self.shape).tocsr()
+
+    def __repr__(self) -> str:
+        return f"<Transport of {int(self.amounts.sum())} units by {len(self.rows)} routes, cost {self.cost}>"
+
+
+@dataclass(frozen=True)
+class TransportCertificate:
+    """What `verify` proved: no transport costs less than `cost - gap` (more than `cost + gap`, when maximizing).
+
+    Attributes
+    ----------
+    cost : int or float
+    gap, tolerance : int or float
+        As of `AssignmentCertificate`: 0 for integers.
+    """
+
+    cost: int | float
+    gap: int | float
+    tolerance: int | float
