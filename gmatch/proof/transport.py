@@ -99,8 +99,8 @@ def _checked_duals(
     for name, dual, length in (("u", u, costs.shape[0]), ("v", v, costs.shape[1])):
         if dual.shape != (length,) or dual.dtype != costs.dual_type or not bool(np.isfinite(dual).all()):
             raise CertificateError(
-                f"{name} must hold {length} finite duals of type {np.dtype(costs.dual_type)}; got {dual.dtype} of shape "
-                f"{dual.shape}"
+                f"{name} must hold {length} finite duals of type {np.dtype(costs.dual_type)}; got {dual.dtype} of "
+                f"shape {dual.shape}"
             )
         magnitudes += [max(-dual.min().item(), dual.max().item())] if length else []
     if costs.dual_type is np.int64:

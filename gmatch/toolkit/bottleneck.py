@@ -22,6 +22,8 @@ from .results import Bottleneck
 # random pairs have an assignment from 1 on (Erdős and Rényi 1964). Each time that there is none the pairs become more.
 FIRST_PAIRS = 3
 MORE_PAIRS = 8
+# Pairs by which it is guessed what the cheapest ones cost.
+SAMPLE = 1 << 17
 
 
 class _Pairs(NamedTuple):
@@ -142,11 +144,13 @@ def _first_pairs(costs: DenseCosts | SparseCosts, threads: int | None) -> tuple[
     """The cheapest pairs that have an assignment, not many more than needed; None if all pairs have none."""
     stats = {"matchings": 0}
     values = costs.minimised().reshape(-1)
+    sample = values[:: max(1, len(values) // SAMPLE)]
     rows = min(costs.shape)
     number = FIRST_PAIRS * math.ceil(rows * (math.log(rows) + 1))
     while True:
         everything = number >= len(values)
-        most = math.inf if everything else np.partition(values, number)[number].item()
+        place = number * len(sample) // len(values) if len(values) else 0
+        most = math.inf if everything else np.partition(sample, place)[place].item()
         pairs = _all_pairs(costs, most)
         stats["matchings"] += 1
         if max_matching(pairs.graph(), threads=threads).size == rows:
@@ -168,7 +172,7 @@ def _least_threshold(pairs: _Pairs, threads: int | None, stats: dict[str, int]) 
         matching = max_matching(within.graph(), initial=initial, threads=threads)
         stats["matchings"] += 1
         if matching.size == pairs.shape[0]:
-            row_match, high = matching.row_match, place
+            row_match, high, pairs = matching.row_match, place, within
         else:
             initial, cover = matching, matching.vertex_cover()
             low = int(np.searchsorted(values, _least_outside(pairs, cover)))
@@ -181,9 +185,8 @@ def _bound_of_minima(pairs: _Pairs) -> tuple[Any, tuple[Any, Any]]:
     """The dearest of the minima of rows, and of columns if all are matched, and a cover of all cheaper pairs."""
     bounds = []
     for number, numbers in enumerate((pairs.rows, pairs.columns)[: 1 + (pairs.shape[0] == pairs.shape[1])]):
-        order = pairs.values.argsort()[::-1]  # the cheapest pair of a vertex is written last
-        minima = np.zeros_like(pairs.values, shape=pairs.shape[number])
-        minima[numbers[order]] = pairs.values[order]
+        minima = np.full(pairs.shape[number], pairs.values.max())
+        np.minimum.at(minima, numbers, pairs.values)
         dearest = minima.argmax()
         others = all_others(dearest.reshape(1), pairs.shape[number])
         none = others[:0]
