@@ -39,6 +39,7 @@ void define_mirror(nb::module_& m) {
 
 NB_MODULE(_native, m) {
   define_mirror(m);
+  define_bottleneck(m);
   define_magnitudes(m);
   define_matching(m);
   define_ranked_assignments(m);
