@@ -28,6 +28,7 @@ class BottleneckSearch {
         col_match_(col_match),
         cover_rows_(cover_rows),
         cover_columns_(cover_columns),
+        order_(costs.num_rows),
         least_(costs.num_columns),
         predecessor_(costs.num_columns),
         is_reached_(costs.num_columns) {}
@@ -37,8 +38,8 @@ class BottleneckSearch {
     std::fill_n(row_match_, costs_.num_rows, NONE);
     std::fill_n(col_match_, costs_.num_columns, NONE);
     begin_at_minima();
-    for (Vertex row = 0; row < costs_.num_rows; ++row) {
-      if (is_forbidden(threshold_) || !augment(row)) return row;
+    for (Vertex matched = 0; matched < costs_.num_rows; ++matched) {
+      if (is_forbidden(threshold_) || !augment(order_[matched])) return matched;
     }
     return costs_.num_rows;
   }
@@ -49,15 +50,19 @@ class BottleneckSearch {
   void begin_at_minima() {
     std::vector<Dual> of_columns(costs_.num_columns, costs_.infinite());
     std::vector<Dual> of_rows(costs_.num_rows, costs_.infinite());
+    std::vector<double> sums(costs_.num_rows, 0);
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       Dual least = costs_.infinite();
+      order_[row] = row;
       for (Vertex j = 0; j < costs_.num_columns; ++j) {
         const Dual here = costs_.at(row, j);
+        sums[row] += static_cast<double>(here);
         least = std::min(least, here);
         of_columns[j] = std::min(of_columns[j], here);
       }
       of_rows[row] = least;
     }
+    std::stable_sort(order_.begin(), order_.end(), [&](Vertex a, Vertex b) { return sums[a] > sums[b]; });
     const auto row = std::max_element(of_rows.begin(), of_rows.end());
     threshold_ = *row;
     std::fill_n(cover_rows_, costs_.num_rows, true);
@@ -143,6 +148,7 @@ class BottleneckSearch {
   Vertex* const col_match_;
   bool* const cover_rows_;
   bool* const cover_columns_;
+  std::vector<Vertex> order_;        // [num_rows] in which they are matched: those of dear pairs first, which have less choice
   std::vector<Dual> least_;          // [num_columns] the least cost with a row of the tree; below all once it is reached
   std::vector<Vertex> predecessor_;  // [num_columns] that row
   std::vector<char> is_reached_;     // [num_columns]
