@@ -90,10 +90,10 @@ def transport(
         units = lap(_repeated(costs, sides, rows, columns), maximize=costs.maximize, threads=threads)
     except Infeasible as error:
         raise _infeasible(error, rows, columns) from None
-    if units.exact is not None:
+    if units.exact is not None and costs.dual_type is np.int64:  # of floats duals are nearest ones
         raise InvalidInput(
-            "transport needs costs of one magnitude; forbid routes with an infinity, or by leaving them out of a "
-            "sparse matrix, instead of a big number"
+            "sums of these costs could overflow int64; forbid routes by leaving them out of a sparse matrix, instead "
+            "of by a big number"
         )
     pairs = np.stack([rows[units.row_ind], columns[units.col_ind]])
     _, first, amounts = np.unique(pairs[0] * np.int64(costs.shape[1]) + pairs[1], return_index=True, return_counts=True)
