@@ -129,6 +129,9 @@ def assign_by_slacks(
     threads: int,
 ) -> tuple[int, ...]: ...
 def munkres_workspace_size(num_rows: int, num_columns: int, threads: int, cost: str) -> int: ...
+def assign_bottleneck(
+    costs: Any, maximize: bool, row_match: Any, col_match: Any, cover_rows: Any, cover_columns: Any
+) -> tuple[int, int]: ...
 
 class RankedIntegers:
     """The cheapest assignments in order, of costs in int64: see csrc/ranked_assignments.hpp."""

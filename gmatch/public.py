@@ -45,7 +45,19 @@ from .result import (
 )
 from .toolkit.bottleneck import bottleneck
 from .toolkit.ranked import k_best, ranked
-from .toolkit_result import Bottleneck, BottleneckCertificate, KBest, KBestCertificate, RankedAssignment
+from .toolkit.scaling import scale
+from .toolkit.transport import transport
+from .toolkit_result import (
+    Bottleneck,
+    BottleneckCertificate,
+    KBest,
+    KBestCertificate,
+    RankedAssignment,
+    Scaling,
+    ScalingCertificate,
+    Transport,
+    TransportCertificate,
+)
 
 if TYPE_CHECKING:
     from . import datasets  # which gmatch imports when it is used itself
@@ -100,9 +112,13 @@ __all__ = [
     "PointCosts",
     "PothenFan",
     "RankedAssignment",
+    "Scaling",
+    "ScalingCertificate",
     "SparseCosts",
     "Status",
     "Tier",
+    "Transport",
+    "TransportCertificate",
     "Tree",
     "block_triangular_form",
     "bottleneck",
@@ -114,6 +130,8 @@ __all__ = [
     "max_matching",
     "max_weight_matching",
     "ranked",
+    "scale",
     "structural_rank",
+    "transport",
     "verify",
 ]

@@ -7,8 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
+import numpy as np
+import scipy.sparse
+
 from .arrays import exact_sum
-from .result import Assignment
+from .errors import InvalidInput
+from .result import Assignment, AssignmentCertificate, Certificate, Matching
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +41,7 @@ class Bottleneck:
     forbid_nan : bool
         Whether some costs were NaN, which forbade their pairs.
     stats : dict
-        ``matchings``: how many thresholds were tried.
+        ``matchings``: how many thresholds were tried, of sparse costs. ``rises``: how often that of dense ones rose.
     """
 
     threshold: int | float | None
@@ -211,4 +215,153 @@ class KBestCertificate:
 
     number: int
     complete: bool
+    tolerance: int | float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scaling:
+    """A permutation to a large diagonal, and scalings of rows and columns, with their proof. All arrays on the host.
+
+    Attributes
+    ----------
+    job : str
+        What was asked for.
+    row_match : int32 array, shape (rows,)
+        The column whose diagonal place the entry of each row gets, -1 for rows without an entry.
+    col_match : int32 array, shape (columns,)
+        The row of each column's entry, -1 for columns without.
+    row_log, col_log : float64 arrays, shapes (rows,) and (columns,)
+        The natural logarithms of the scalings: 0 unless the job is ``"product"``.
+    proof : Matching, Assignment or Bottleneck
+        The answer to the problem that the job is: see `gmatch.scale`.
+    pivots : tuple of int64 arrays, or None
+        Of a symmetric scaling the numbers that go into each pivot, one or two.
+    """
+
+    job: str
+    row_match: Any
+    col_match: Any
+    row_log: Any
+    col_log: Any
+    proof: Matching | Assignment | Bottleneck
+    pivots: tuple[Any, ...] | None = None
+
+    @property
+    def size(self) -> int:
+        """How many entries are on the diagonal; for a maximum matching the structural rank."""
+        return int((self.row_match >= 0).sum())
+
+    @cached_property
+    def row_scale(self) -> Any:
+        """What rows are multiplied with, shape (rows,); infinite or 0 where float64 has no such number."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.row_log)
+
+    @cached_property
+    def col_scale(self) -> Any:
+        """What columns are multiplied with, shape (columns,)."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.col_log)
+
+    @cached_property
+    def row_order(self) -> Any:
+        """Row ``row_order[i]`` of a square matrix becomes row i; rows without an entry fill the other places."""
+        order = self.col_match.astype(np.int64)
+        order[order < 0] = (self.row_match < 0).nonzero()[0][: int((order < 0).sum())]
+        return order
+
+    def apply(self, matrix: Any) -> Any:
+        """The square matrix scaled and permuted, as a CSR matrix of SciPy: ``(R A C)[row_order]``.
+
+        A symmetric scaling permutes nothing, since pivots do that on both sides.
+        """
+        rows, columns = matrix.shape
+        if (rows, columns) != (len(self.row_match), len(self.col_match)) or rows != columns:
+            raise InvalidInput(
+                f"expected a square matrix with {len(self.row_match)} rows and {len(self.col_match)} columns; got "
+                f"{rows} rows and {columns} columns"
+            )
+        scaled = scipy.sparse.coo_array(matrix)
+        factors = np.exp(self.row_log[scaled.coords[0]] + self.col_log[scaled.coords[1]])
+        made = scipy.sparse.coo_array((scaled.data * factors, scaled.coords), shape=scaled.shape).tocsr()
+        return made if self.pivots is not None else made[self.row_order]
+
+    def __repr__(self) -> str:
+        rows, columns = len(self.row_match), len(self.col_match)
+        return f"<Scaling of {rows} rows and {columns} columns, {self.job}, {self.size} entries on the diagonal>"
+
+
+@dataclass(frozen=True)
+class ScalingCertificate:
+    """What `verify` proved: the diagonal is best, and scaled entries are as the job says.
+
+    Attributes
+    ----------
+    size : int
+        How many entries are on the diagonal; there are no more.
+    excess : float
+        By how much, as a logarithm, the largest scaled entry is above 1, and a scaled diagonal entry off 1, at most.
+    proof : Certificate, AssignmentCertificate or BottleneckCertificate
+        Of the problem that the job is.
+    """
+
+    size: int
+    excess: float
+    proof: Certificate | AssignmentCertificate | BottleneckCertificate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Transport:
+    """The cheapest way to bring supplies to demands, and its proof. All arrays live on the host.
+
+    Attributes
+    ----------
+    rows, columns : int64 arrays, shape (routes,)
+        The routes in use, in the order of rows, then of columns.
+    amounts : int64 array, shape (routes,)
+        How much goes by each, 1 or more.
+    cost : int or float
+        The sum of what each unit costs: an exact integer, or a float within a rounding of each route.
+    u, v : int64 or float64 arrays, shapes (rows,) and (columns,)
+        The duals, of the minimisation form: ``u[i] + v[j] <= c[i, j]`` for all allowed routes, with equality for those
+        in use. The side with the greater sum has none above 0, and 0 where something is left.
+    shape : (int, int)
+        Rows and columns.
+    maximize : bool
+    forbid_nan : bool
+        Whether some costs were NaN, which forbade their routes.
+    """
+
+    rows: Any
+    columns: Any
+    amounts: Any
+    cost: int | float
+    u: Any
+    v: Any
+    shape: tuple[int, int]
+    maximize: bool = False
+    forbid_nan: bool = False
+
+    @cached_property
+    def flow(self) -> Any:
+        """The amounts as a CSR matrix of SciPy."""
+        return scipy.sparse.coo_array((self.amounts, (self.rows, self.columns)), shape=self.shape).tocsr()
+
+    def __repr__(self) -> str:
+        return f"<Transport of {int(self.amounts.sum())} units by {len(self.rows)} routes, cost {self.cost}>"
+
+
+@dataclass(frozen=True)
+class TransportCertificate:
+    """What `verify` proved: no transport costs less than `cost - gap` (more than `cost + gap`, when maximizing).
+
+    Attributes
+    ----------
+    cost : int or float
+    gap, tolerance : int or float
+        As of `AssignmentCertificate`: 0 for integers.
+    """
+
+    cost: int | float
+    gap: int | float
     tolerance: int | float

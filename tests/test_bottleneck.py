@@ -64,6 +64,8 @@ def test_larger_ones_against_scipy(shape: tuple[int, int]) -> None:
     staircase = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1]) - 7)
     for cost in (*kinds, staircase, np.add.outer(np.arange(shape[0]), np.arange(shape[1]))):
         found = gmatch.bottleneck(cost, certify=True)
+        every = sp.coo_array((cost.ravel(), np.indices(shape).reshape(2, -1)), shape=shape)
+        assert gmatch.bottleneck(every, certify=True).threshold == found.threshold
         for allowed, is_enough in ((cost <= found.threshold, True), (cost < found.threshold, False)):
             mates = sp.csgraph.maximum_bipartite_matching(sp.csr_array(allowed.astype(np.int8)))
             assert ((mates >= 0).sum() == min(shape)) == is_enough
@@ -73,8 +75,10 @@ def test_larger_ones_against_scipy(shape: tuple[int, int]) -> None:
 
 def test_thresholds_are_few() -> None:
     cost = np.random.default_rng(0).random((300, 300))
-    assert gmatch.bottleneck(cost).stats["matchings"] <= 3
-    assert gmatch.bottleneck(np.add.outer(np.arange(200), np.arange(200))).stats["matchings"] <= 12
+    assert gmatch.bottleneck(sp.csr_array(cost)).stats["matchings"] <= 4
+    plane = np.add.outer(np.arange(200), np.arange(200))
+    assert gmatch.bottleneck(sp.csr_array(plane + 1)).stats["matchings"] <= 12
+    assert gmatch.bottleneck(plane).stats["rises"] <= 1
 
 
 def test_nan_and_costs_checked_before() -> None:

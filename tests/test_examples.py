@@ -29,7 +29,7 @@ def run(name: str, *argv: object) -> str:
 
 def test_every_example_is_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
-        "block_triangular_form.py", "compare_variants.py", "networkx_crosscheck.py", "points.py",
+        "block_triangular_form.py", "compare_variants.py", "lu_after_scaling.py", "networkx_crosscheck.py", "points.py",
         "structural_rank_suitesparse.py",
     }  # fmt: skip
 
@@ -37,6 +37,14 @@ def test_every_example_is_tested() -> None:
 def test_points() -> None:
     lines = run("points.py", 500, "--dimension", 3, "--noise", 0.01).splitlines()
     assert lines[0].startswith("cost ") and lines[1] == "100.0% of 500 points found again"
+
+
+def test_lu_after_scaling() -> None:
+    """Without pivoting the matrix has no usable decomposition; scaled and permuted it has one."""
+    lines = run("lu_after_scaling.py", 400).splitlines()
+    assert lines[0] == "400 rows, 1920 entries, 3 of them on the diagonal"
+    before, after = (float(line.rsplit(maxsplit=1)[-1]) for line in lines[1:])
+    assert before > 1e-3 and after < 1e-12
 
 
 def test_structural_rank_suitesparse() -> None:

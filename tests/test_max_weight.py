@@ -239,6 +239,12 @@ def test_what_proves_no_number_of_pairs_is_refused(message: str) -> None:
         gmatch.verify(costs, dataclasses.replace(right, **arrays))
 
 
+def test_big_numbers_among_weights() -> None:
+    weights = np.array([[5.0, 1e9, 4.0], [2.0, 9.0, 1e9], [1e9, 1.0, 3.0]])
+    assert gmatch.max_weight_matching(-weights, pairs=3, certify=True).cost == gmatch.lap(-weights, maximize=True).cost
+    assert gmatch.max_weight_matching(weights, pairs=2, certify=True).cost == 2e9
+
+
 def test_bad_numbers_of_pairs() -> None:
     for pairs in (-1, 3, 1.5, True, "1"):
         with pytest.raises(gmatch.InvalidInput, match="pairs must be"):

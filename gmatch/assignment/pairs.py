@@ -102,10 +102,10 @@ def _result(costs: DenseCosts | SparseCosts, whole: Assignment, number: int) -> 
 
     All columns that were added have one dual, and all rows: minus that, a free vertex is at 0, and no other above.
     """
-    if whole.exact is not None:
+    if whole.exact is not None and costs.dual_type is np.int64:  # of floats duals are nearest ones
         raise InvalidInput(
-            "pairs=... needs costs of one magnitude; forbid pairs with an infinity, or by leaving them out of a sparse "
-            "matrix, instead of a big number"
+            "sums of these costs could overflow int64; forbid pairs by leaving them out of a sparse matrix, instead of "
+            "by a big number"
         )
     rows, columns = costs.shape
     row_match, col_match = whole.row_match[:rows].copy(), whole.col_match[:columns].copy()

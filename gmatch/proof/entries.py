@@ -52,3 +52,13 @@ def checked_entries(xp: Any, costs: DenseCosts | SparseCosts, row_match: Any, re
     if claimed.shape != rows.shape or claimed.dtype != costs.dtype or bool((claimed != entries[rows]).any()):
         raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
     return entries
+
+
+def least_of_rows(xp: Any, costs: DenseCosts | SparseCosts, v: Any) -> Any:
+    """The least cost less the dual of its column in each row."""
+    far = 2**62 if costs.dual_type is np.int64 else np.inf
+    least = xp.full(costs.shape[0], far, costs.dual_type)
+    for rows, columns, block in blocks_of_entries(costs):
+        reduced = values_of(costs, block) - v[columns]
+        xp.minimum.at(least, xp.broadcast_to(rows, block.shape), reduced)
+    return least

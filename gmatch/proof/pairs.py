@@ -13,7 +13,7 @@ from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..result import Assignment, AssignmentCertificate, Status
 from .duals import certificate_of, checked_duals, refuse_costs_of_others
-from .entries import blocks_of_entries, checked_entries, values_of
+from .entries import checked_entries, least_of_rows, values_of
 from .matching import arrays_of, check_mates
 
 
@@ -35,7 +35,7 @@ def verify_pairs(cost: Any, assignment: Assignment) -> AssignmentCertificate:
     price = _checked_price(costs, assignment, u, v)
     tolerance = _tolerance(costs, u, v, price)
     u, v = xp.minimum(u, 0), xp.minimum(v, 0)
-    u = xp.minimum(u, _least_of_rows(xp, costs, v) - price)
+    u = xp.minimum(u, least_of_rows(xp, costs, v) - price)
     # In Python integers, or in one exactly rounded sum.
     if costs.dual_type is np.int64:
         gap = exact_sum(values) - assignment.size * price - exact_sum(u) - exact_sum(v)
@@ -64,13 +64,3 @@ def _tolerance(costs: DenseCosts | SparseCosts, u: Any, v: Any, price: Any) -> i
     if scale > 8 * vertices * max(-costs.lowest, costs.highest):
         raise CertificateError("the duals are too large for costs of this range: float64 would round these away")
     return 64 * float(np.finfo(np.float64).eps) * vertices * scale
-
-
-def _least_of_rows(xp: Any, costs: DenseCosts | SparseCosts, v: Any) -> Any:
-    """The least cost less the dual of its column in each row."""
-    far = 2**62 if costs.dual_type is np.int64 else np.inf
-    least = xp.full(costs.shape[0], far, costs.dual_type)
-    for rows, columns, block in blocks_of_entries(costs):
-        reduced = values_of(costs, block) - v[columns]
-        xp.minimum.at(least, xp.broadcast_to(rows, block.shape), reduced)
-    return least

@@ -23,7 +23,16 @@ from ..result import (
     DecompositionCertificate,
     Matching,
 )
-from ..toolkit_result import Bottleneck, BottleneckCertificate, KBest, KBestCertificate
+from ..toolkit_result import (
+    Bottleneck,
+    BottleneckCertificate,
+    KBest,
+    KBestCertificate,
+    Scaling,
+    ScalingCertificate,
+    Transport,
+    TransportCertificate,
+)
 from .bottleneck import verify_bottleneck
 from .decomposition import verify_decomposition
 from .dense import verify_dense_assignment
@@ -31,9 +40,11 @@ from .matching import verify_matching
 from .pairs import verify_pairs
 from .points import verify_point_assignment
 from .ranked import verify_k_best
+from .scaling import verify_scaling
 from .sparse import verify_sparse_assignment
+from .transport import verify_transport
 
-_Result = Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck | KBest
+_Result = Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck | KBest | Scaling | Transport
 _Certificate = (
     Certificate
     | AssignmentCertificate
@@ -41,6 +52,8 @@ _Certificate = (
     | DecompositionCertificate
     | BottleneckCertificate
     | KBestCertificate
+    | ScalingCertificate
+    | TransportCertificate
 )
 
 
@@ -56,6 +69,10 @@ def verify(problem: Any, result: Decomposition, *, strict: bool = ...) -> Decomp
 def verify(problem: Any, result: Bottleneck, *, strict: bool = ...) -> BottleneckCertificate: ...
 @overload
 def verify(problem: Any, result: KBest, *, strict: bool = ...) -> KBestCertificate: ...
+@overload
+def verify(problem: Any, result: Scaling, *, strict: bool = ...) -> ScalingCertificate: ...
+@overload
+def verify(problem: Any, result: Transport, *, strict: bool = ...) -> TransportCertificate: ...
 def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certificate:
     """Proves that a matching is largest, an assignment cheapest, or a decomposition block triangular and finest.
 
@@ -88,11 +105,17 @@ def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certifica
     that have less slack than the last assignment costs more. On the host, in O(allowed pairs) time for each assignment,
     and the cube of the number of rows on such cycles.
 
+    For a `Scaling`: the problem that its job is, as above; and for ``"product"`` that no scaled entry is above 1, and
+    those on the diagonal are 1, within 64 * eps * (rows + columns) of the largest logarithm.
+
+    For a `Transport`: amounts add up to supplies and demands, and its duals prove the cost as those of an assignment
+    do, each as many times as its row or column has units.
+
     Parameters
     ----------
-    problem : as for `gmatch.max_matching` or `gmatch.lap`
+    problem : as for `gmatch.max_matching` or `gmatch.lap`; for a Transport (cost, supply, demand)
         Costs that became those of a wider type in a batch are taken in that type.
-    result : Matching, Assignment, AssignmentBatch, Decomposition, Bottleneck or KBest
+    result : Matching, Assignment, AssignmentBatch, Decomposition, Bottleneck, KBest, Scaling or Transport
         What they returned for the problem, on either device. An Assignment knows whether it was to maximize, its
         limit, and whether NaN forbade pairs.
     strict : bool
@@ -101,8 +124,8 @@ def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certifica
 
     Returns
     -------
-    Certificate, AssignmentCertificate (a list of them for a batch), DecompositionCertificate, BottleneckCertificate
-    or KBestCertificate
+    Certificate, AssignmentCertificate (a list of them for a batch), DecompositionCertificate, BottleneckCertificate,
+    KBestCertificate, ScalingCertificate or TransportCertificate
 
     Raises
     ------
@@ -154,6 +177,10 @@ def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certifica
         return verify_bottleneck(problem, result, strict)
     if isinstance(result, KBest):
         return verify_k_best(problem, result)
+    if isinstance(result, Transport):
+        return verify_transport(problem, result)
+    if isinstance(result, Scaling):
+        return verify_scaling(problem, result)
     if isinstance(result, Matching):
         return verify_matching(problem, result)
     raise InvalidInput(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 
+from .. import _native
 from ..arrays import all_others, mover_to, row_of_each_entry, truth_of
 from ..assignment.lap import lap
 from ..cardinality.matching import max_matching
@@ -22,6 +24,12 @@ from ..toolkit_result import Bottleneck
 # random pairs have an assignment from 1 on (Erdős and Rényi 1964). Each time that there is none the pairs become more.
 FIRST_PAIRS = 3
 MORE_PAIRS = 8
+# Pairs by which it is guessed what the cheapest ones cost.
+SAMPLE = 1 << 17
+
+
+# Mates of the rows of the problem as the programs read it, a cover of all cheaper pairs, and what was counted.
+_Found = tuple[Any, tuple[Any, Any], dict[str, Any]]
 
 
 class _Pairs(NamedTuple):
@@ -66,7 +74,7 @@ def bottleneck(
     forbid_nan : bool
         NaN forbids its pair; otherwise it is refused.
     threads : int, optional
-        Host threads of the matchings, as for `gmatch.max_matching`.
+        Host threads of the matchings of sparse costs, as for `gmatch.max_matching`, and of ``"sum"``.
     certify : bool
         Also run `gmatch.verify` on the result.
 
@@ -87,13 +95,16 @@ def bottleneck(
 
     Notes
     -----
-    No assignment is cheaper than the dearest of the cheapest pairs of all rows, which is tried first. A threshold that
-    allows too few pairs has a vertex cover that says so (König 1931); all assignments need a pair outside it, so the
-    cheapest of these is the next bound. Thresholds above the bound are tried by
-    growing steps, then halved. Each is a maximum matching that begins
-    with the last one: O(log(entries)) of them, and O(entries) memory for the pairs that are looked at, the cheapest
-    O(rows * log(rows)) of a matrix at first. See R. Burkard, M. Dell'Amico, S. Martello: Assignment Problems (2009),
-    section 6.2.
+    No assignment is cheaper than the dearest of the cheapest pairs of all rows, where the threshold begins. A threshold
+    that allows too few pairs has a vertex cover that says so (König 1931); all assignments need a pair outside it, so
+    the cheapest of these is the next bound. Dense costs: rows are matched one by one along augmenting paths, in
+    O(rows**2 * columns) time at worst and O(columns) memory. Sparse costs: O(log(entries)) maximum matchings, each of
+    which begins with the last one; thresholds above the bound are tried by growing steps, then halved.
+
+    References
+    ----------
+    U. Derigs, U. Zimmermann: An augmenting path method for solving linear bottleneck assignment problems. Computing 19
+    (1978). R. Burkard, M. Dell'Amico, S. Martello: Assignment Problems (2009), section 6.2.
 
     Examples
     --------
@@ -116,37 +127,50 @@ def bottleneck(
 def _solve(costs: DenseCosts | SparseCosts, by_sum: bool, threads: int | None) -> Bottleneck:
     if min(costs.shape) == 0:
         return _nothing(costs, by_sum)
-    pairs, stats = _first_pairs(costs, threads)
-    if pairs is None:
+    found = _by_search(costs) if isinstance(costs, DenseCosts) else _by_thresholds(costs, threads)
+    if found is None:
         lap(costs, threads=threads)  # says why there is no assignment
         raise AssertionError("lap found an assignment of pairs that have none")
-    threshold, row_match, cover = _least_threshold(pairs, threads, stats)
-    result = _result(costs, row_match, cover, stats)
-    return _cheapest(costs, pairs.within(threshold), result, threads) if by_sum else result
+    result = _result(costs, *found)
+    return _cheapest(costs, result, threads) if by_sum else result
 
 
-def _all_pairs(costs: DenseCosts | SparseCosts, most: int | float) -> _Pairs:
+def _by_search(costs: DenseCosts) -> _Found | None:
+    """By augmenting paths and a threshold that rises."""
+    rows, columns = costs.array.shape
+    row_match, col_match = np.empty(rows, np.int32), np.empty(columns, np.int32)
+    in_cover = np.empty(rows, np.bool_), np.empty(columns, np.bool_)
+    size, rises = _native.assign_bottleneck(costs.array, costs.maximize, row_match, col_match, *in_cover)
+    if size < rows:
+        return None
+    return row_match, (in_cover[0].nonzero()[0], in_cover[1].nonzero()[0]), {"rises": rises}
+
+
+def _by_thresholds(costs: SparseCosts, threads: int | None) -> _Found | None:
+    """By maximum matchings of the pairs up to thresholds."""
+    pairs, stats = _first_pairs(costs, threads)
+    return None if pairs is None else _least_threshold(pairs, threads, stats)
+
+
+def _all_pairs(costs: SparseCosts, most: int | float) -> _Pairs:
     """The allowed pairs that cost no more."""
-    shape = min(costs.shape), max(costs.shape)
-    if isinstance(costs, SparseCosts):
-        rows, columns = row_of_each_entry(costs.indptr, costs.entries), costs.indices
-        values = costs.minimised()
-        kept = ((values <= most) & (values < math.inf)).nonzero()[0]
-        return _Pairs(rows[kept], columns[kept], values[kept], shape)
     values = costs.minimised()
-    rows, columns = ((values <= most) & (values < math.inf)).nonzero()
-    return _Pairs(rows, columns.astype(np.int32), values[rows, columns], shape)
+    kept = ((values <= most) & (values < math.inf)).nonzero()[0]
+    rows = row_of_each_entry(costs.indptr, costs.entries)[kept]
+    return _Pairs(rows, costs.indices[kept], values[kept], (min(costs.shape), max(costs.shape)))
 
 
-def _first_pairs(costs: DenseCosts | SparseCosts, threads: int | None) -> tuple[_Pairs | None, dict[str, Any]]:
+def _first_pairs(costs: SparseCosts, threads: int | None) -> tuple[_Pairs | None, dict[str, Any]]:
     """The cheapest pairs that have an assignment, not many more than needed; None if all pairs have none."""
     stats = {"matchings": 0}
-    values = costs.minimised().reshape(-1)
+    values = costs.minimised()
+    sample = values[:: max(1, len(values) // SAMPLE)]
     rows = min(costs.shape)
     number = FIRST_PAIRS * math.ceil(rows * (math.log(rows) + 1))
     while True:
         everything = number >= len(values)
-        most = math.inf if everything else np.partition(values, number)[number].item()
+        place = number * len(sample) // len(values) if len(values) else 0
+        most = math.inf if everything else np.partition(sample, place)[place].item()
         pairs = _all_pairs(costs, most)
         stats["matchings"] += 1
         if max_matching(pairs.graph(), threads=threads).size == rows:
@@ -156,8 +180,8 @@ def _first_pairs(costs: DenseCosts | SparseCosts, threads: int | None) -> tuple[
         number *= MORE_PAIRS
 
 
-def _least_threshold(pairs: _Pairs, threads: int | None, stats: dict[str, int]) -> tuple[Any, Any, tuple[Any, Any]]:
-    """The least threshold that allows an assignment, such an assignment, and a cover of all pairs below."""
+def _least_threshold(pairs: _Pairs, threads: int | None, stats: dict[str, int]) -> _Found:
+    """An assignment up to the least threshold that allows one."""
     least, cover = _bound_of_minima(pairs)
     values = np.unique(pairs.values[pairs.values >= least])
     low, high = 0, len(values) - 1  # all below `low` lies in the cover; `high` allows an assignment
@@ -168,22 +192,21 @@ def _least_threshold(pairs: _Pairs, threads: int | None, stats: dict[str, int]) 
         matching = max_matching(within.graph(), initial=initial, threads=threads)
         stats["matchings"] += 1
         if matching.size == pairs.shape[0]:
-            row_match, high = matching.row_match, place
+            row_match, high, pairs = matching.row_match, place, within
         else:
             initial, cover = matching, matching.vertex_cover()
             low = int(np.searchsorted(values, _least_outside(pairs, cover)))
         # The bound is often near: the thresholds above it are tried by growing steps before they are halved.
         place, step = min(low + step - 1, (low + high) // 2), step * 4
-    return values[high], row_match, cover
+    return row_match, cover, stats
 
 
 def _bound_of_minima(pairs: _Pairs) -> tuple[Any, tuple[Any, Any]]:
     """The dearest of the minima of rows, and of columns if all are matched, and a cover of all cheaper pairs."""
     bounds = []
     for number, numbers in enumerate((pairs.rows, pairs.columns)[: 1 + (pairs.shape[0] == pairs.shape[1])]):
-        order = pairs.values.argsort()[::-1]  # the cheapest pair of a vertex is written last
-        minima = np.zeros_like(pairs.values, shape=pairs.shape[number])
-        minima[numbers[order]] = pairs.values[order]
+        minima = np.full(pairs.shape[number], pairs.values.max())
+        np.minimum.at(minima, numbers, pairs.values)
         dearest = minima.argmax()
         others = all_others(dearest.reshape(1), pairs.shape[number])
         none = others[:0]
@@ -214,22 +237,21 @@ def _result(costs: DenseCosts | SparseCosts, row_match: Any, cover: Any, stats: 
     )
 
 
-def _cheapest(costs: DenseCosts | SparseCosts, pairs: _Pairs, found: Bottleneck, threads: int | None) -> Bottleneck:
+def _cheapest(costs: DenseCosts | SparseCosts, found: Bottleneck, threads: int | None) -> Bottleneck:
     """The cheapest assignment of the pairs up to the threshold."""
-    rows, columns = (pairs.columns, pairs.rows) if costs.transposed else (pairs.rows, pairs.columns)
-    entries = costs.matrix[rows, columns] if isinstance(costs, DenseCosts) else _entries(costs, pairs)
-    matrix = scipy.sparse.coo_array((entries, (rows, columns)), shape=costs.shape).tocsr()
+    if isinstance(costs, DenseCosts):
+        places = (costs.matrix >= found.threshold if costs.maximize else costs.matrix <= found.threshold).nonzero()
+        entries = costs.matrix[places]
+    else:
+        rows, columns, _ = costs.triples()
+        kept = costs.data >= found.threshold if costs.maximize else costs.data <= found.threshold
+        places, entries = (rows[kept], columns[kept]), costs.data[kept]
+    matrix = scipy.sparse.coo_array((entries, places), shape=costs.shape).tocsr()
     assignment = lap(SparseCosts(matrix, maximize=costs.maximize), threads=threads)
-    return Bottleneck(
-        found.threshold, assignment.row_match, assignment.col_match, assignment.pair_costs, found.cover, assignment,
-        found.maximize, found.forbid_nan, found.stats,
+    return replace(
+        found, row_match=assignment.row_match, col_match=assignment.col_match, pair_costs=assignment.pair_costs,
+        assignment=assignment,
     )  # fmt: skip
-
-
-def _entries(costs: SparseCosts, pairs: _Pairs) -> Any:
-    """The stored entries of pairs that are all those up to a threshold."""
-    values = costs.minimised()
-    return costs.data[(values <= pairs.values.max()) & (values < math.inf)]
 
 
 def _nothing(costs: DenseCosts | SparseCosts, by_sum: bool) -> Bottleneck:

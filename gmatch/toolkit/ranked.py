@@ -18,10 +18,13 @@ from ..problems.dense import DenseCosts
 from ..problems.limits import minimised
 from ..problems.sparse import SparseCosts
 from ..proof.verify import verify
+from ..result import Assignment
 from ..toolkit_result import KBest, RankedAssignment
 
 # Assignments that are written at once: so many rows of tables are made before it is known whether there are so many.
 AT_ONCE = 1024
+# Beside duals so many times as large, float64 holds no more than half of the digits of a cost.
+MOST_MAGNITUDES = 2.0**26
 
 
 class _Problem(NamedTuple):
@@ -102,7 +105,7 @@ def k_best(
 
     Of equally cheap assignments the one comes first that was found first: the order depends on the costs alone, and
     the first k are the same for every greater k. Integers are exact. Floats are ordered up to a rounding that `verify`
-    states.
+    states: of the largest cost or limit that an assignment pays.
 
     References
     ----------
@@ -205,8 +208,8 @@ def _problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
         rows, columns, entries = _allowed_pairs(problem, False)
         best = lap(problem)
         row_match, u, v = best.row_match, best.u, best.v
-    _refuse_large(problem, best.exact is not None)
     values = minimised(entries, problem.dual_type, problem.maximize, None)
+    _refuse_large(problem, values, best, costs.cost_limit is not None)
     slacks = np.maximum(values - u[rows] - v[columns], 0)  # floats may be below by a rounding
     slacks[row_match[rows] == columns] = 0
     indptr = np.zeros(len(row_match) + 1, np.int64)
@@ -242,15 +245,24 @@ def _with_ways_out(costs: DenseCosts | SparseCosts, turned: bool) -> SparseCosts
     return SparseCosts(matrix, maximize=costs.maximize, cost_limit=costs.cost_limit).with_ways_out()
 
 
-def _refuse_large(costs: DenseCosts | SparseCosts, is_split: bool) -> None:
-    """Raises if differences of the costs of two assignments, or duals, could leave the range of their type."""
+def _refuse_large(costs: DenseCosts | SparseCosts, values: Any, best: Assignment, is_limited: bool) -> None:
+    """Raises if differences of the costs of two assignments overflow, or if big numbers round half of a cost away.
+
+    Not if it is the limit that is big: nothing but what it weighs beside a cost is lost.
+    """
     pairs, spread, largest = min(costs.shape), costs.highest - costs.lowest, max(-costs.lowest, costs.highest)
-    overflows = costs.dual_type is np.int64 and max(16 * pairs * spread, pairs * largest) >= 2**63
-    if is_split or overflows:
+    if costs.dual_type is np.int64:
+        is_large = best.exact is not None or max(16 * pairs * spread, pairs * largest) >= 2**63
+    elif best.exact is None or is_limited:
+        is_large = False
+    else:
+        ordinary = abs(values)[abs(values) < best.exact.tiers[-1].value / 2].max(initial=0)
+        is_large = max(abs(best.u).max(), abs(best.v).max()) > MOST_MAGNITUDES * ordinary
+    if is_large:
         raise InvalidInput(
-            "ranking needs costs of one magnitude: 16 * pairs * (highest - lowest) below 2**63, and no big number in "
-            f"place of forbidden pairs; got {pairs} pairs and costs from {costs.lowest} to {costs.highest}; forbid "
-            "pairs with inf or by leaving them out of a sparse matrix"
+            "ranking needs costs of like magnitudes: of integers 16 * pairs * (highest - lowest) below 2**63, and of "
+            f"floats no big number in place of forbidden pairs; got {pairs} pairs and costs from {costs.lowest} to "
+            f"{costs.highest}; forbid pairs with inf or by leaving them out of a sparse matrix"
         )
 
 

@@ -52,6 +52,7 @@ void raise_too_few_threads(const std::exception_ptr& thrown, void*) {
 NB_MODULE(_native, m) {
   define_mirror(m);
   nb::register_exception_translator(raise_too_few_threads);
+  define_bottleneck(m);
   define_magnitudes(m);
   define_matching(m);
   define_ranked_assignments(m);

@@ -23,9 +23,10 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 // The parts. Each is compiled by itself, which takes a while, so side by side.
+void define_bottleneck(nb::module_& m);       // dense bottleneck assignment
 void define_magnitudes(nb::module_& m);       // of duals and costs
 void define_matching(nb::module_& m);         // maximum cardinality
-void define_ranked_assignments(nb::module_& m);
+void define_ranked_assignments(nb::module_& m);  // the cheapest assignments in order
 void define_networkx(nb::module_& m);         // graphs of networkx as arrays
 void define_search(nb::module_& m);           // dense assignment by the search
 void define_shortest_paths(nb::module_& m);   // dense assignment by serial shortest paths, small problems, batches

@@ -1,0 +1,106 @@
+"""The proof of a scaling: of the problem that its job is, and of the sizes of scaled entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ..arrays import as_dense_array, to_host
+from ..errors import CertificateError
+from ..foreign import as_sparse
+from ..problems.sparse import is_sparse
+from ..result import Assignment, Matching
+from ..toolkit_result import Bottleneck, Scaling, ScalingCertificate
+from .bottleneck import verify_bottleneck
+from .matching import arrays_of, check_mates, verify_matching
+from .sparse import verify_sparse_assignment
+
+# What logarithms of scaled entries may be off, for each row and column and each unit of the largest logarithm: a few
+# roundings of each dual, as `gmatch.verify` allows assignments of floats.
+ROUNDINGS = 64 * float(np.finfo(np.float64).eps)
+
+_KINDS: dict[str, type[Matching] | type[Assignment] | type[Bottleneck]] = {
+    "product": Assignment,
+    "sum": Assignment,
+    "bottleneck": Bottleneck,
+    "cardinality": Matching,
+}
+
+
+def verify_scaling(matrix: Any, scaling: Scaling) -> ScalingCertificate:
+    """As `gmatch.verify`; O(rows + columns + entries) time and memory, on the host."""
+    rows, columns, magnitudes, shape = _entries(matrix)
+    row_match, col_match, row_log, col_log = arrays_of(np, scaling, "row_match", "col_match", "row_log", "col_log")
+    check_mates(np, row_match, col_match, shape)
+    for name, logs, length in (("row_log", row_log, shape[0]), ("col_log", col_log, shape[1])):
+        if logs.shape != (length,) or logs.dtype != np.float64 or not bool(np.isfinite(logs).all()):
+            raise CertificateError(f"{name} must hold {length} finite float64; got {logs.dtype} of shape {logs.shape}")
+    if not isinstance(scaling.proof, _KINDS[scaling.job]) or bool((scaling.proof.row_match != row_match).any()):
+        raise CertificateError(f"the proof must be of the job {scaling.job!r} and have the pairs of the scaling")
+    certificate = _check_job(rows, columns, magnitudes, shape, scaling)
+    excess = 0.0
+    if scaling.job == "product":
+        excess = _check_scaled(rows, columns, magnitudes, row_match, row_log, col_log)
+    elif bool(row_log.any()) or bool(col_log.any()):
+        raise CertificateError(f"the job {scaling.job!r} has no scalings: row_log and col_log must be 0")
+    if scaling.pivots is not None:
+        _check_symmetric(scaling, row_match, row_log, col_log)
+    return ScalingCertificate(int((row_match >= 0).sum()), excess, certificate)
+
+
+def _entries(matrix: Any) -> tuple[Any, Any, Any, tuple[int, int]]:
+    """Rows, columns and magnitudes of the entries that are not 0."""
+    sparse = as_sparse(matrix)
+    sparse = scipy.sparse.coo_array(to_host(sparse if is_sparse(sparse) else as_dense_array(matrix, "matrix")))
+    entries = sparse.tocsr().tocoo()  # duplicates are added
+    values: Any = abs(entries.data.astype(np.complex128 if entries.dtype.kind == "c" else np.float64))
+    kept = values != 0
+    return entries.coords[0][kept], entries.coords[1][kept], values[kept], entries.shape
+
+
+def _check_job(rows: Any, columns: Any, magnitudes: Any, shape: tuple[int, int], scaling: Scaling) -> Any:
+    """The certificate of the problem that the job is."""
+    values = magnitudes
+    if scaling.job == "product":
+        logs = np.log(magnitudes)
+        values = logs.max(initial=-np.inf) - logs
+    problem = scipy.sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()
+    proof = scaling.proof
+    if isinstance(proof, Matching):
+        return verify_matching(problem, proof)
+    if isinstance(proof, Bottleneck):
+        return verify_bottleneck(problem, proof, False)
+    if proof.maximize != (scaling.job == "sum") or proof.cost_limit is not None or proof.pair_price is not None:
+        raise CertificateError(f"the proof must be a cheapest or dearest assignment as the job {scaling.job!r} has it")
+    return verify_sparse_assignment(problem, proof, False)
+
+
+def _check_scaled(rows: Any, columns: Any, magnitudes: Any, row_match: Any, row_log: Any, col_log: Any) -> float:
+    """How far the logarithms of scaled entries are above 0, and those of the diagonal from 0, at most."""
+    logs = np.log(magnitudes)
+    scaled = row_log[rows] + logs + col_log[columns]
+    diagonal = scaled[row_match[rows] == columns]
+    excess = max(float(scaled.max(initial=0)), float(-diagonal.min(initial=0)))
+    largest = max(float(abs(array).max(initial=1)) for array in (row_log, col_log, logs))
+    if not excess <= ROUNDINGS * (len(row_log) + len(col_log)) * largest:
+        raise CertificateError(
+            f"scaled entries must be at most 1, and those on the diagonal 1; a logarithm is off by {excess}"
+        )
+    return excess
+
+
+def _check_symmetric(scaling: Scaling, row_match: Any, row_log: Any, col_log: Any) -> None:
+    """That rows and columns are scaled alike, and pivots of one or two rows hold each row once."""
+    pivots = scaling.pivots or ()
+    if bool((row_log != col_log).any()):
+        raise CertificateError("a symmetric scaling must scale rows and columns alike")
+    if any(len(pivot) not in (1, 2) for pivot in pivots):
+        raise CertificateError("pivots must hold one or two rows each")
+    numbers = np.sort(np.concatenate([*pivots, np.zeros(0, np.int64)]))
+    if numbers.shape != row_match.shape or bool((numbers != np.arange(len(row_match))).any()):
+        raise CertificateError("pivots must hold each row once")
+    for pivot in pivots:
+        if len(pivot) == 2 and row_match[pivot[0]] != pivot[1]:
+            raise CertificateError(f"the pivot of rows {pivot[0]} and {pivot[1]} must be a pair of the permutation")

@@ -1,0 +1,193 @@
+"""`transport`: whole supplies to whole demands, as an assignment of as many rows and columns as there are units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ..arrays import as_dense_array, exact_sum, to_host, truth_of
+from ..assignment.lap import lap
+from ..errors import Infeasible, InvalidInput
+from ..problems.costs import costs_of
+from ..problems.dense import DenseCosts
+from ..problems.limits import minimised
+from ..problems.sparse import SparseCosts
+from ..proof.verify import verify
+from ..toolkit_result import Transport
+
+# Of the repeated costs: a GB in float64.
+MOST_ENTRIES = 1 << 27
+
+
+def transport(
+    cost: Any,
+    supply: Any,
+    demand: Any,
+    *,
+    maximize: bool = False,
+    forbid_nan: bool = False,
+    threads: int | None = None,
+    certify: bool = False,
+) -> Transport:
+    """The cheapest way to bring whole supplies to whole demands, with its proof (the transportation problem).
+
+    Parameters
+    ----------
+    cost : array or sparse matrix, shape (rows, columns)
+        What a unit costs from each row to each column, as for `gmatch.lap`: of a sparse matrix the stored entries are
+        the only allowed routes, +inf forbids one (-inf when maximizing). Never changed.
+    supply : integer array, shape (rows,)
+        How much each row has, 0 or more.
+    demand : integer array, shape (columns,)
+        How much each column takes, 0 or more. As much is brought as the smaller of both sums.
+    maximize : bool
+        The dearest way instead.
+    forbid_nan : bool
+        NaN forbids its route; otherwise it is refused.
+    threads : int, optional
+        Host threads, as for `gmatch.lap`.
+    certify : bool
+        Also run `gmatch.verify` on the result.
+
+    Returns
+    -------
+    Transport
+
+    Raises
+    ------
+    InvalidInput
+        If the costs, the supplies or the demands are not valid; or if there are too many units for this way: the costs
+        of each unit of supply for each unit of demand must be at most 2**27 entries.
+    Infeasible
+        If forbidden routes leave no way; with a witness in rows and columns: those of the side with the smaller sum
+        may only go with those of the other, and these are too little.
+    CertificateError
+        If `certify` finds the result wrong: a defect of gmatch.
+
+    Notes
+    -----
+    Rows and columns are repeated for each unit, and assigned. Equal rows have equal duals, which prove the whole. Time
+    and memory are those of `lap` with as many rows and columns as there are units: for supplies of some tens, not of
+    thousands. For masses that are not whole see POT's ``ot.emd``, whose answer times the sum of masses this is.
+
+    Examples
+    --------
+    >>> result = gmatch.transport([[4, 1, 3], [2, 6, 5]], supply=[3, 2], demand=[2, 2, 1])
+    >>> result.cost, result.flow.toarray().tolist()
+    (9, [[0, 2, 1], [2, 0, 0]])
+    """
+    costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).on("cpu")
+    if costs.cost_limit is not None:
+        raise InvalidInput("transport brings all that can be brought; give costs without a cost_limit")
+    sides = [
+        _amounts(name, given, length)
+        for name, given, length in (("supply", supply, costs.shape[0]), ("demand", demand, costs.shape[1]))
+    ]
+    rows, columns = (np.repeat(np.arange(len(amounts)), amounts) for amounts in sides)
+    try:
+        units = lap(_repeated(costs, sides, rows, columns), maximize=costs.maximize, threads=threads)
+    except Infeasible as error:
+        raise _infeasible(error, rows, columns) from None
+    if units.exact is not None and costs.dual_type is np.int64:  # of floats duals are nearest ones
+        raise InvalidInput(
+            "sums of these costs could overflow int64; forbid routes by leaving them out of a sparse matrix, instead "
+            "of by a big number"
+        )
+    pairs = np.stack([rows[units.row_ind], columns[units.col_ind]])
+    _, first, amounts = np.unique(pairs[0] * np.int64(costs.shape[1]) + pairs[1], return_index=True, return_counts=True)
+    entries = units.pair_costs[first]
+    u, v = _duals(costs, units, rows, columns)
+    result = Transport(
+        pairs[0, first], pairs[1, first], amounts.astype(np.int64), _total(entries, amounts), u, v, costs.shape,
+        costs.maximize, costs.forbid_nan,
+    )  # fmt: skip
+    if truth_of("certify", certify):
+        verify((costs, *sides), result)
+    return result
+
+
+def _amounts(name: str, given: Any, length: int) -> Any:
+    array = to_host(as_dense_array(given, name))
+    if array.shape != (length,) or length and array.dtype.kind not in "iub":
+        raise InvalidInput(
+            f"{name} must be {length} whole numbers in an integer array of shape ({length},); got {array.dtype} of "
+            f"shape {array.shape}"
+        )
+    if length and int(array.min()) < 0:
+        place = int(array.argmin())
+        raise InvalidInput(f"{name} must be 0 or more; {name}[{place}] is {array[place]}")
+    if sum(array.tolist()) > MOST_ENTRIES:
+        raise _too_many(f"{name} sums up to {sum(array.tolist())}")
+    return array.astype(np.int64)
+
+
+def _too_many(what: str) -> InvalidInput:
+    return InvalidInput(
+        f"there are too many units to assign each: {what}, and the costs of all pairs of units must be at most "
+        f"{MOST_ENTRIES} entries; divide supplies and demands by a common factor, or use a network simplex, such as "
+        "POT's ot.emd"
+    )
+
+
+def _repeated(costs: DenseCosts | SparseCosts, sides: list[Any], rows: Any, columns: Any) -> Any:
+    """The costs of each unit of supply for each unit of demand."""
+    if isinstance(costs, DenseCosts):
+        if len(rows) * len(columns) > MOST_ENTRIES:
+            raise _too_many(f"{len(rows)} * {len(columns)} pairs")
+        return costs.matrix[rows][:, columns]
+    row_of, column_of, _ = costs.triples()
+    entries = sum((sides[0][row_of] * sides[1][column_of]).tolist())
+    if entries > MOST_ENTRIES:
+        raise _too_many(f"{entries} allowed pairs")
+    matrix = scipy.sparse.coo_array((costs.data, (row_of, column_of)), shape=costs.shape).tocsr()
+    return matrix[rows][:, columns]
+
+
+def _infeasible(error: Infeasible, rows: Any, columns: Any) -> Infeasible:
+    """The error, with the witness in rows and columns as given."""
+    sides = np.unique(rows[error.rows]), np.unique(columns[error.columns])
+    by_rows = len(rows) <= len(columns)
+    units = len(error.rows), len(error.columns)
+    many, few = (0, 1) if by_rows else (1, 0)
+    names = "rows", "columns"
+    return Infeasible(
+        f"forbidden routes leave no way: {units[many]} units of the error's {len(sides[many])} {names[many]} may only "
+        f"go with the {units[few]} units of its {len(sides[few])} {names[few]}",
+        *sides,
+    )
+
+
+def _total(entries: Any, amounts: Any) -> int | float:
+    """What all units cost: exactly for integers."""
+    if entries.dtype.kind == "i":
+        return exact_sum(entries.astype(object) * amounts)
+    return exact_sum(entries.astype(np.float64) * amounts)
+
+
+def _duals(costs: DenseCosts | SparseCosts, units: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
+    """Those of equal units are equal, but for rounding; vertices without units have the greatest that they may have."""
+    if isinstance(costs, DenseCosts):
+        allowed = costs.is_allowed(costs.matrix).nonzero()
+        entries = costs.matrix[allowed]
+    else:
+        *allowed, values = costs.triples()
+        kept = values < np.inf
+        allowed, entries = tuple(side[kept] for side in allowed), costs.data[kept]
+    values = minimised(entries, costs.dual_type, costs.maximize, None)
+    far = 2**62 if values.dtype == np.int64 else np.inf
+    u, v = (np.full(length, far, values.dtype) for length in costs.shape)
+    np.minimum.at(u, rows, units.u.astype(u.dtype))
+    np.minimum.at(v, columns, units.v.astype(v.dtype))
+    for ours, others, own, other, may_be_left in (
+        (u, v, *allowed, len(rows) > len(columns)),
+        (v, u, *allowed[::-1], len(columns) > len(rows)),
+    ):
+        missing = ours == far
+        seen = missing[own] & (others[other] != far)
+        np.minimum.at(ours, own[seen], values[seen] - others[other[seen]])
+        ours[ours == far] = 0
+        if may_be_left:
+            ours[missing] = np.minimum(ours[missing], 0)
+    return u, v
