@@ -422,6 +422,14 @@ def _demo_line(facts: Facts) -> dict[str, Any]:
     return shown | {"ms": _milliseconds(facts["total_seconds"])}
 
 
+def _cache() -> str:
+    """Where downloads are kept, or why there are none."""
+    try:
+        return str(cache_folder())
+    except GmatchError as error:
+        return f"none: {error}"
+
+
 def run_info(arguments: argparse.Namespace) -> int:
     """``gmatch info``: versions, threads, GPUs, folders, methods."""
     facts = {
@@ -431,7 +439,7 @@ def run_info(arguments: argparse.Namespace) -> int:
         "scipy": scipy.__version__,
         "cpu_threads": cpu.available_threads(),
         **_gpu_facts(),
-        "cache": str(cache_folder()),
+        "cache": _cache(),
         "methods": [method.name for method in METHODS],
         "assignment_methods": [method.name for method in ASSIGNMENT_METHODS],
     }

@@ -391,6 +391,13 @@ def test_info_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "claims-apsb-gpubfs-wr" in lines
 
 
+def test_info_without_what_downloads_need(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    monkeypatch.delenv("GMATCH_DATA_DIR", raising=False)
+    cache = json.loads(run("info", "--json")[1])["cache"]
+    assert cache.startswith("none: ") and "gmatch-bipartite[data]" in cache
+
+
 def test_info_says_why_there_is_no_gpu(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda, "module", lambda: None)
     facts = json.loads(run("info", "--json")[1])
