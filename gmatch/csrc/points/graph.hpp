@@ -196,9 +196,9 @@ class LazyRows {
   using Dual = double;
   const Vertex num_rows, num_columns;
 
-  LazyRows(const Clouds& clouds, Nearest& nearest, int k, Count room, int threads)
+  LazyRows(const Clouds& clouds, Nearest& nearest, int k, Count room, Count most_hits, int threads)
       : num_rows(clouds.num_rows()), num_columns(num_rows), clouds_(clouds), nearest_(nearest), k_(k), room_(room),
-        threads_(threads), about_(num_rows) {}
+        most_hits_(most_hits), threads_(threads), about_(num_rows) {}
 
   // All rows; the threads share them out, some at a time.
   void price() {
@@ -233,7 +233,8 @@ class LazyRows {
   }
   void note_start(Count) {}
   void note_auction() {}
-  bool gives_up() const { return static_cast<Count>(column_.size()) > room_; }
+  // Where many pairs tie, rows would come to know most of them, one after the other.
+  bool gives_up() const { return hits_asked_ > most_hits_ || static_cast<Count>(column_.size()) > room_; }
   Count times_learned() const { return times_learned_; }
   void set_v(Vertex column, double v) { nearest_.set(column, v); }
   static double infinite() { return FAR; }
@@ -256,6 +257,7 @@ class LazyRows {
 
   void pick(Vertex row) {
     const Vertex k = most(row, about_[row].k);
+    hits_asked_ += k;
     if (static_cast<std::size_t>(k) > hits_.size()) hits_.resize(k);
     store(row, hits_.data(), nearest_.least(row, k, hits_.data()));
   }
@@ -287,13 +289,13 @@ class LazyRows {
   const Clouds& clouds_;
   Nearest& nearest_;
   const int k_;
-  const Count room_;
+  const Count room_, most_hits_;
   const int threads_;
   std::vector<About> about_;  // [num_rows]
   std::vector<Vertex> column_;
   std::vector<double> cost_;
   std::vector<Hit> hits_;
-  Count times_learned_ = 0;
+  Count times_learned_ = 0, hits_asked_ = 0;
 };
 
 }  // namespace points

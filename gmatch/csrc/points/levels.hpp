@@ -8,7 +8,7 @@
 //   search    shortest paths on the core (sparse_shortest_path.hpp): exact for the core
 //   price     each row asks its tree for columns with cost - v below its u; these join the core, until few rows find any
 //   finish    the search once more, over rows that are known in part and asked again when it comes as far (LazyRows): exact
-//             for all pairs
+//             for all pairs. Where that takes long, for ties, more rounds come first
 //
 // The solvers know nothing of points.
 //
@@ -148,11 +148,15 @@ class Level {
   static constexpr double LEAST_OF_WHOLE = 0.125;
   // Of so many rows less than one finds anything: the rest is left to the finish.
   static constexpr Vertex FEW_FIND = 1000;
+  // Where the finish gave up, it is tried again once a part of as many find anything.
+  static constexpr Vertex LESS = 8;
   // The share of rows that makes it worth to hold the auction again.
   static constexpr double MANY_FIND = 0.3;
-  static constexpr int ROUNDS = 30, MOST_ROUNDS = 1000;
+  static constexpr int MOST_ROUNDS = 1000;
   // Entries that the finish may come to know, for each row, and beside.
   static constexpr Count ROOM = 200, MORE_ROOM = 1 << 24;
+  // And those that it may ask the trees for.
+  static constexpr Count HITS = 25, MORE_HITS = 1 << 16;
 
   std::unique_ptr<Tree> tree_of_x(const double* slopes, const double* v) const {
     return clouds_.space.tree(clouds_.num_x, clouds_.x, slopes, v);
@@ -302,7 +306,8 @@ class Level {
   void solve_rounds(Nearest& nearest, bool has_duals, double epsilon) {
     Stopwatch watch;
     const Vertex num_rows = clouds_.num_rows();
-    bool hold = has_duals, finished = false, has_room = true;
+    bool hold = has_duals, finished = false;
+    Vertex few = num_rows / FEW_FIND;
     for (int round = 0; !finished; ++round) {
       if (round == MOST_ROUNDS) throw NoRoom("the pairs that tie do not fit into the room there is for these points");
       pairs_.add(found_, options_.threads);
@@ -318,9 +323,9 @@ class Level {
       counters_.rounds = round + 1;
       hold = rows > num_rows * MANY_FIND;
       finished = rows == 0;
-      // Once there was no room for the finish, rounds go on to the end.
-      if (finished || !has_room || (rows > num_rows / FEW_FIND && round < ROUNDS)) continue;
-      finished = has_room = finish(nearest);
+      if (finished || rows > few) continue;
+      finished = finish(nearest);
+      few = rows / LESS;  // if it gave up
       watch.take(counters_.finish_ns);
     }
     for (auto& list : found_) list.clear();
@@ -369,13 +374,14 @@ class Level {
   }
   static constexpr double ROUNDING = 0x1p-48;
 
-  // False if there is not enough room; then v are duals as good as any.
+  // False if it gave up; then v are duals to go on from.
   bool finish(Nearest& nearest) {
-    LazyRows rows(clouds_, nearest, BEST_COLUMNS, ROOM * clouds_.num_rows() + MORE_ROOM, options_.threads);
+    const Count size = clouds_.num_rows();
+    LazyRows rows(clouds_, nearest, BEST_COLUMNS, ROOM * size + MORE_ROOM, HITS * size + MORE_HITS, options_.threads);
     SparseShortestPathSolver<LazyRows> solver(rows, counters_.search);
-    const Vertex size = solver.solve(true, row_match_.data(), col_match_.data(), u_.data(), v_.data());
+    const Vertex matched = solver.solve(true, row_match_.data(), col_match_.data(), u_.data(), v_.data());
     counters_.times_learned += rows.times_learned();
-    return size == clouds_.num_rows();
+    return !rows.gives_up() && matched == size;
   }
 
   void take_solution() {
