@@ -224,7 +224,10 @@ def look_like_points(cost: Any) -> bool:
     """Whether a sequence of two matrices may be meant for two clouds: few columns, the same ones, and many rows."""
     if not isinstance(cost, list | tuple) or len(cost) != 2:
         return False
-    shapes = [tuple(getattr(cloud, "shape", ())) for cloud in cost]
+    try:
+        shapes = [tuple(getattr(cloud, "shape", ())) for cloud in cost]
+    except Exception:  # whatever a user's class raises: who reads the costs says what is wrong
+        return False
     if any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][1]:
         return False
     columns = shapes[0][1]
