@@ -15,8 +15,24 @@ from .errors import InvalidInput
 from .result import Assignment, AssignmentCertificate, Certificate, Matching
 
 
+class _Matched:
+    """What follows from the column of each row."""
+
+    row_match: Any
+
+    @cached_property
+    def row_ind(self) -> Any:
+        """The matched rows in increasing order, shape (size,)."""
+        return (self.row_match >= 0).nonzero()[0]
+
+    @cached_property
+    def col_ind(self) -> Any:
+        """The columns matched with `row_ind`, shape (size,)."""
+        return self.row_match[self.row_ind]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Bottleneck:
+class Bottleneck(_Matched):
     """An assignment whose dearest pair is as cheap as can be, and its proof. Unpacks as ``row_ind, col_ind = result``.
 
     All arrays live where the costs live.
@@ -64,16 +80,6 @@ class Bottleneck:
         """The sum of `pair_costs`, as `Assignment.cost`."""
         return exact_sum(self.pair_costs)
 
-    @cached_property
-    def row_ind(self) -> Any:
-        """The matched rows in increasing order, shape (size,)."""
-        return (self.row_match >= 0).nonzero()[0]
-
-    @cached_property
-    def col_ind(self) -> Any:
-        """The columns matched with `row_ind`, shape (size,)."""
-        return self.row_match[self.row_ind]
-
     def moved(self, to_device: Callable[[Any], Any]) -> Bottleneck:
         """On another device."""
         names = "row_match", "col_match", "pair_costs"
@@ -105,7 +111,7 @@ class BottleneckCertificate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankedAssignment:
+class RankedAssignment(_Matched):
     """One of the cheapest assignments. Unpacks as ``row_ind, col_ind = assignment``. Its arrays live on the host.
 
     Attributes
@@ -127,16 +133,6 @@ class RankedAssignment:
     @property
     def size(self) -> int:
         return len(self.row_ind)
-
-    @cached_property
-    def row_ind(self) -> Any:
-        """The matched rows in increasing order, shape (size,)."""
-        return (self.row_match >= 0).nonzero()[0]
-
-    @cached_property
-    def col_ind(self) -> Any:
-        """The columns matched with `row_ind`, shape (size,)."""
-        return self.row_match[self.row_ind]
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.row_ind, self.col_ind))

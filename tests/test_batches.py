@@ -274,3 +274,11 @@ def test_costs_that_int64_does_not_hold_are_refused(device: str) -> None:
     assert batch[1].cost == 10**19
     with pytest.raises(gmatch.InvalidInput, match="int64 does not hold 10000000000000000000, the cost of problem 0"):
         _ = batch.cost
+
+
+def test_a_matrix_that_repeats_is_looked_at_once() -> None:
+    matrix = np.arange(12.0).reshape(3, 4)
+    batch = gmatch.CostBatch(np.broadcast_to(matrix, (1000, 3, 4)))
+    entries = batch._entries_that_count()
+    assert entries.size == matrix.size and np.shares_memory(entries, matrix)
+    assert {one.cost for one in gmatch.lap(batch, certify=True)} == {gmatch.lap(matrix).cost}

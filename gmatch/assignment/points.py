@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_dense_array, to_host
 from ..backends.points import STEPS, assign_points
 from ..errors import InvalidInput
+from ..methods.method import is_auto
 from ..problems.points import PointCosts
 from ..proof.verify import verify
 from ..result import Assignment, Status
+from .request import checked_dual, checked_matching
 
 REASON = "points of few coordinates are matched by trees, without the matrix"
 # Given duals lie within so many spreads of the costs; no others are of use.
@@ -36,7 +37,7 @@ def lap_of_points(
     MemoryError
         If so many pairs tie that those that are looked at do not fit into 2.4 kB a point.
     """
-    if not isinstance(method, str) or method != "auto":
+    if not is_auto(method):
         name = method if isinstance(method, str) else type(method).__name__
         raise InvalidInput(f"points have one method, 'auto'; got {name!r}; for others use lap(costs.as_dense(), ...)")
     if deterministic:
@@ -92,56 +93,16 @@ def _start_of(costs: PointCosts, initial: Any, duals: Any) -> tuple[Any, Any]:
         if initial != "auto":
             raise InvalidInput(f"points start from 'auto', an Assignment or an array; got initial={initial!r}")
     else:
-        mates = _checked_mates(costs, initial)
-        row_match = _turned(mates, costs.shape[1]) if turned else mates
+        row_match = checked_matching(initial, costs)[turned]
         if duals is None and isinstance(initial, Assignment):
             duals = initial.u, initial.v
     if duals is None:
         return row_match, None
     if not isinstance(duals, tuple | list) or len(duals) != 2:
         raise InvalidInput(f"duals must be a pair of arrays, (u, v); got {type(duals).__name__}")
-    u, v = (_checked_dual(*named) for named in zip("uv", duals, costs.shape, strict=True))
+    u, v = (checked_dual("duals", *named, costs) for named in zip("uv", duals, costs.shape, strict=True))
     v = u if turned else v
     if costs.shape[0] == costs.shape[1] and costs.limit is None and v.size:
         v = v - v.max()
     v = np.minimum(v, 0.0)
     return row_match, v.clip(-SPREADS * max(costs.highest - costs.lowest, 0.0), None)
-
-
-def _checked_mates(costs: PointCosts, initial: Any) -> Any:
-    """The column of each row as an int32 array of our own."""
-    rows, columns = costs.shape
-    given = to_host(as_dense_array(initial.row_match if isinstance(initial, Assignment) else initial, "initial"))
-    if given.shape != (rows,) or rows and given.dtype.kind not in "iu":
-        raise InvalidInput(
-            f"initial must be an Assignment or an integer array of shape ({rows},), the column of each row or -1; "
-            f"got {given.dtype} of shape {given.shape}"
-        )
-    if rows and not (-1 <= int(given.min()) and int(given.max()) < columns):
-        raise InvalidInput(
-            f"initial must hold columns from 0 to {columns - 1}, or -1; got {int(given.min())} to {int(given.max())}"
-        )
-    mates = given.astype(np.int32)
-    matched = mates[mates >= 0]
-    if len(np.unique(matched)) < len(matched):
-        raise InvalidInput("initial must be a matching; it gives a column to more than one row")
-    return mates
-
-
-def _turned(mates: Any, columns: int) -> Any:
-    of_columns = np.full(columns, -1, np.int32)
-    matched = (mates >= 0).nonzero()[0]
-    of_columns[mates[matched]] = matched
-    return of_columns
-
-
-def _checked_dual(name: str, given: Any, length: int) -> Any:
-    dual = to_host(as_dense_array(given, "duals"))
-    if dual.shape != (length,) or length and dual.dtype.kind not in "iuf":
-        raise InvalidInput(
-            f"duals must be real numbers, and {name} of shape ({length},); got {dual.dtype} of shape {dual.shape}"
-        )
-    dual = dual.astype(np.float64)
-    if not np.isfinite(dual).all():
-        raise InvalidInput(f"duals must be finite; {name} has {dual[~np.isfinite(dual)][0]}")
-    return dual

@@ -17,6 +17,7 @@ from ..result import Assignment
 
 if TYPE_CHECKING:
     from ..methods import AssignmentMethod
+    from ..problems.points import PointCosts
 
 Costs = DenseCosts | SparseCosts
 
@@ -81,7 +82,7 @@ def kind_of_start(name: str, method: AssignmentMethod, costs: Costs | None) -> A
 
 def start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) -> Start:
     """The start as a backend takes it: for `costs.array`, with copies of given arrays where the costs live."""
-    given = None if isinstance(initial, str) else _checked_assignment(initial, costs)
+    given = None if isinstance(initial, str) else checked_matching(initial, costs)
     of_initial = duals is None and isinstance(initial, Assignment)
     if of_initial:
         duals = initial.u, initial.v
@@ -103,7 +104,7 @@ def _checked_duals(what: str, duals: Any, costs: Costs) -> Any:
     """
     if not isinstance(duals, tuple | list) or len(duals) != 2:
         raise InvalidInput(f"{what} must be a pair of arrays, (u, v); got {type(duals).__name__}")
-    u, v = (_checked_dual(what, *named, costs) for named in zip("uv", duals, costs.shape, strict=True))
+    u, v = (checked_dual(what, *named, costs) for named in zip("uv", duals, costs.shape, strict=True))
     v = u if costs.transposed else v
     if not v.size:
         return v
@@ -112,7 +113,7 @@ def _checked_duals(what: str, duals: Any, costs: Costs) -> Any:
     return v.clip(max(least, np.iinfo(np.int64).min) if v.dtype.kind == "i" else least, most) - most
 
 
-def _checked_dual(what: str, name: str, given: Any, length: int, costs: Costs) -> Any:
+def checked_dual(what: str, name: str, given: Any, length: int, costs: Costs | PointCosts) -> Any:
     array = as_dense_array(given, what)
     kinds, expected = ("i", "signed integers") if costs.dual_type is np.int64 else ("if", "real numbers")
     # Of an empty list NumPy makes floats.
@@ -130,7 +131,7 @@ def _checked_dual(what: str, name: str, given: Any, length: int, costs: Costs) -
     return dual
 
 
-def _checked_assignment(initial: Any, costs: Costs) -> tuple[Any, Any]:
+def checked_matching(initial: Any, costs: Costs | PointCosts) -> tuple[Any, Any]:
     """Both sides of a given assignment as int32 arrays of our own, where the costs live."""
     rows, columns = costs.shape
     given = as_dense_array(initial.row_match if isinstance(initial, Assignment) else initial, "initial")

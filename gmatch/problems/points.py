@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_dense_array, device_of, truth_of
+from ..arrays import Device, as_dense_array, device_of, truth_of
 from ..errors import InvalidInput
 from ..foreign import EXACT_IN_FLOAT64
 from .dense import DenseCosts
@@ -96,7 +96,7 @@ class PointCosts:
 
     dtype = np.dtype(np.float64)
     dual_type = np.float64
-    device = "cpu"
+    device: Device = "cpu"
 
     def __init__(
         self,
@@ -158,6 +158,10 @@ class PointCosts:
         other = object.__new__(PointCosts)
         vars(other).update(vars(self), x=self.y, y=self.x, shape=self.shape[::-1])
         return other
+
+    def may_pair(self, rows: Any, columns: Any) -> Any:
+        """Which pairs are not forbidden: all."""
+        return np.ones(len(rows), np.bool_)
 
     def of_pairs(self, rows: Any, columns: Any) -> Any:
         """What pairs cost: a float64 array of the shape that the indices broadcast to."""
