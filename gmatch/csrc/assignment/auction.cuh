@@ -172,8 +172,8 @@ struct Auction {
     unit = ldexp(1.0, price_bits);
     units_in_one = ldexp(1.0, -price_bits);
   }
-  // Integers are made longer where that cannot overflow, and shorter where offers would, see offer_of; floats need not be. A
-  // price of integers is whole.
+  // Integer costs are made longer if no sum can overflow. They are made shorter if an offer would leave 64 bits; see
+  // offer_of. Floats are left as they are. A price of integers is whole.
   DEVICE int room_above(long long) const {
     // Entries that a core gains later lie within two spreads of those it has.
     return 58 - ilogb(1 + static_cast<double>(spreads->largest) + 2 * static_cast<double>(spread));

@@ -164,7 +164,7 @@ struct CheapMatching {
   template <class Team>
   DEVICE void fit_one_by_one(const Team& team) const {
     clear_matching(team, matching);
-    constexpr Vertex AT_ONCE = 1024;  // rows: to count what is read row by row takes as long as to read it
+    constexpr Vertex AT_ONCE = 1024;  // rows between two reports: a report after each row doubled the time of the first fit
     for (Count begin = 0; begin < matching.num_rows; begin += AT_ONCE) {
       const Count end = begin + AT_ONCE < matching.num_rows ? begin + AT_ONCE : matching.num_rows;
       for (Vertex row = static_cast<Vertex>(begin); row < end; ++row) take_first_free(row);

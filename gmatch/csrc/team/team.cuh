@@ -493,7 +493,7 @@ class [[nodiscard]] HostTeam {
   HostTeam in_blocks() const { return *this; }
   int lane() const { return 0; }
   int lanes() const { return 1; }
-  // For what it does by itself, in entries: see Poll.
+  // A loop that calls no other method of the team reports here how many entries it has read; see Poll.
   void spend(Count entries) const { poll_.spend(entries); }
   void sync() const { any(false); }
   bool any(bool yes) const {
@@ -602,7 +602,7 @@ class [[nodiscard]] HostTeam {
   }
 
  private:
-  // What they spend: more where more may be to do.
+  // The entries that an item, a row, a value of a group, a tile and a barrier count for; see Poll.
   static constexpr Count OF_ITEM = 16, OF_ROW = 256, OF_GROUP = 64, OF_TILE = 1 << 16, OF_BARRIER = 1 << 10;
 
   // Chunks keep neighbours in one cache, and leave steps with little to do to one thread.
