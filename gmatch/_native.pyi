@@ -55,9 +55,10 @@ def inspect(offsets: Any, columns: Any, num_columns: int, threads: int) -> tuple
 def match_workspace_size(
     forest: int, start: int, num_rows: int, num_columns: int, num_edges: int, offset: str, column: str
 ) -> int: ...
-def inspect_costs(costs: Any, threads: int) -> tuple[Any, Any, bool, bool, bool]: ...
+def inspect_costs(costs: Any, stored: str, threads: int) -> tuple[Any, Any, bool, bool, bool]: ...
 def assign_jv(
     costs: Any,
+    stored: str,
     maximize: bool,
     limit: int | float | None,
     least_cost: int | float,
@@ -70,6 +71,7 @@ def assign_jv(
 ) -> dict[str, Any]: ...
 def assign_core_jv(
     costs: Any,
+    stored: str,
     maximize: bool,
     limit: int | float | None,
     least_cost: int | float,
@@ -83,6 +85,7 @@ def assign_core_jv(
 ) -> dict[str, Any]: ...
 def assign_by_core(
     costs: Any,
+    stored: str,
     maximize: bool,
     limit: int | float | None,
     row_match: Any,
@@ -98,6 +101,7 @@ def assign_by_core(
 ) -> tuple[int, ...]: ...
 def assign_by_search(
     costs: Any,
+    stored: str,
     maximize: bool,
     limit: int | float | None,
     row_match: Any,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import chain
@@ -90,7 +91,7 @@ def _array_of(given: Any, what: str) -> Any:
     if is_frame(given):
         return array_of_frame(given)
     if str(getattr(given, "dtype", "")) == "torch.bfloat16":
-        given = given.float()
+        return _array_of_brain_floats(given, what)
     if hasattr(given, "__cuda_array_interface__"):
         return cuda.cupy().asarray(given)
     if hasattr(given, "__dlpack_device__") and given.__dlpack_device__()[0] in DLPACK_CUDA:
@@ -98,6 +99,15 @@ def _array_of(given: Any, what: str) -> Any:
     if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
         return np.from_dlpack(given)
     return np.asarray(given)
+
+
+def _array_of_brain_floats(tensor: Any, what: str) -> Any:
+    """Of a PyTorch tensor of bfloat16: shared where ml_dtypes gives NumPy that type, a copy as float32 otherwise."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return _array_of(tensor.float(), what)
+    return _array_of(tensor.view(sys.modules["torch"].int16), what).view(ml_dtypes.bfloat16)
 
 
 def _is_sparse(given: Any) -> bool:

@@ -9,8 +9,16 @@ import numpy as np
 from .errors import InvalidInput
 from .foreign import EXACT_IN_FLOAT64, library_of, way_in
 
-# The types the programs are compiled for, and the narrowest of them that holds the values of another type.
+# The types of the numbers that programs work with, and the narrowest of them that holds the values of another type.
 WORKING_TYPES = frozenset(np.dtype(name) for name in ("int32", "int64", "float32", "float64"))
+
+
+# Types that programs for dense costs read as they lie, by their names in NumPy, and the numbers that their entries are:
+# as NARROW_TYPES of csrc/costs/stored.cuh. NumPy has bfloat16 from ml_dtypes.
+NARROW_TYPES = {
+    "int8": np.dtype(np.int32), "uint8": np.dtype(np.int32), "int16": np.dtype(np.int32), "uint16": np.dtype(np.int32),
+    "float16": np.dtype(np.float32), "bfloat16": np.dtype(np.float32),
+}  # fmt: skip
 
 
 WIDER_TYPE = {
@@ -20,12 +28,28 @@ WIDER_TYPE = {
 }  # fmt: skip
 
 
-def readable(array: Any, given: Any = None) -> Any:
+def is_narrow(dtype: np.dtype[Any]) -> bool:
+    return dtype.isnative and dtype.name in NARROW_TYPES
+
+
+def number_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Of the numbers that entries of a type which programs read are."""
+    return NARROW_TYPES[dtype.name] if is_narrow(dtype) else dtype
+
+
+def bits_of(array: Any) -> Any:
+    """The array as the extension takes it, which knows no bfloat16: with the name of its type."""
+    return array.view(np.uint16) if array.dtype.name == "bfloat16" else array
+
+
+def readable(array: Any, given: Any = None, *, narrow: bool = False) -> Any:
     """The array in a type and with strides that the programs can read; a copy only if it has others.
 
-    `given` is what the array was made of, for the advice of a message.
+    Those for dense costs read `narrow` types, too. `given` is what the array was made of, for the advice of a message.
     """
-    if array.dtype not in WORKING_TYPES:
+    if narrow and array.dtype == np.bool_:
+        array = array.view(np.uint8)
+    if array.dtype not in WORKING_TYPES and not (narrow and is_narrow(array.dtype)):
         array = widened(array, given)
     if any(stride % array.itemsize for stride in array.strides) or not getattr(array.flags, "aligned", True):
         array = array.copy()

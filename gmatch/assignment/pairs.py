@@ -41,7 +41,7 @@ def of_pairs(
         raise InvalidInput("pairs=... starts from nothing given; leave initial and duals out")
     if costs.cost_limit is not None:
         raise InvalidInput("pairs=... makes pairs whatever they cost; give costs without a cost_limit")
-    here = costs.on("cpu")
+    here = costs.widened().on("cpu")
     rows, columns, entries = _allowed_pairs(here)
     extended = _extended((rows, columns, entries), costs.shape, number)
     try:

@@ -38,7 +38,7 @@ def duals_hide_costs(costs: Costs, solution: Solution) -> bool:
     row_match, u, v = solution.row_match, solution.u, solution.v
     if costs.dual_type is np.int64:
         return False
-    if costs.device == "cpu" and isinstance(costs, DenseCosts):
+    if costs.device == "cpu" and isinstance(costs, DenseCosts) and not costs.is_narrow:
         return _native.duals_hide_costs(costs.array, row_match, u, v, costs.lowest, costs.highest)
     if costs.device == "gpu" and max(-costs.lowest, costs.highest) < LARGE_ON_GPU:
         return False

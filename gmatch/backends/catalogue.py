@@ -22,7 +22,7 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 OPTIONS = ("-std=c++17",)
@@ -34,6 +34,11 @@ COSTS: tuple[Words, ...] = (
     {"type": "int32", "cost": "int"}, {"type": "int64", "cost": "long long"},
     {"type": "float32", "cost": "float"}, {"type": "float64", "cost": "double"},
 )  # fmt: skip
+# Narrow types, read as they lie. They differ in how an entry becomes a number, and in nothing else: they have one name.
+NARROW: tuple[Words, ...] = tuple(
+    {"type": "narrow", "cost": cost}
+    for cost in ("Float16", "BFloat16", "signed char", "unsigned char", "short", "unsigned short")
+)
 SLACKS: tuple[Words, ...] = (
     {"type": "int32", "cost": "int", "slack": "int", "wide": ""},
     {"type": "int32", "cost": "int", "slack": "long long", "wide": "-wide"},
@@ -56,13 +61,9 @@ FORESTS: tuple[Words, ...] = (
 )
 # Threads of a block. The tree variant has no registers for more, whatever LIMITS say.
 LIMITS: tuple[Words, ...] = ({"limit": "512", "wide": ""}, {"limit": "1024", "wide": "-wide"})
+TREE: Words = {"search": "tree", "edges": "TightEdges", "limit": "512", "wide": ""}
 SEARCHES: tuple[Words, ...] = tuple(
-    {**search, **cost}
-    for cost in COSTS
-    for search in (
-        {"search": "tree", "edges": "TightEdges", "limit": "512", "wide": ""},
-        {"search": "classical", "edges": "ClassicalEdges"},
-    )
+    {**search, **cost} for cost in COSTS for search in (TREE, {"search": "classical", "edges": "ClassicalEdges"})
 )
 
 
@@ -115,6 +116,9 @@ class Program:
         Of words. A variant has a row of each; a later one overrides words of an earlier one.
     workspace : str or None
         The function of the extension that says how many bytes it works in.
+    narrow : tuple
+        Rows for narrow types of costs, as `rows`; none where it reads none. The emulator leaves them out, for it draws
+        costs of the types that they are read as.
     """
 
     source: str
@@ -124,11 +128,12 @@ class Program:
     title: str
     rows: tuple[tuple[Words, ...], ...]
     workspace: str | None = None
+    narrow: tuple[tuple[Words, ...], ...] = ((),)
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
         """All that may run."""
-        return self._different(product(*self.rows))
+        return self._different(chain(product(*self.rows), product(*self.narrow)))
 
     @cached_property
     def compiled(self) -> tuple[Variant, ...]:
@@ -176,6 +181,7 @@ ASSIGN = Program(
     title="{search}-{type}{wide}",
     rows=(LIMITS, SEARCHES),
     workspace="assignment_workspace_size",
+    narrow=(tuple({**TREE, **cost} for cost in NARROW),),
 )
 ASSIGN_CORE = Program(
     source="programs/assign_core.cu",
@@ -185,6 +191,7 @@ ASSIGN_CORE = Program(
     title="core-{type}",
     rows=(COSTS,),
     workspace="core_workspace_size",
+    narrow=(NARROW,),
 )
 ASSIGN_BATCH = Program(
     source="programs/assign_batch.cu",
@@ -226,6 +233,7 @@ INSPECT_COSTS = Program(
     macros={"COSTS": "Entries<{cost}>"},
     title="inspection-{type}",
     rows=(COSTS,),
+    narrow=(NARROW,),
 )
 ROWS = Program(
     source="programs/rows.cu",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..methods import (
     Tree,
     assignment_method_of,
 )
+from ..types import bits_of, number_type
 from .layouts import REPORT, numbers_of, words_of
 
 if TYPE_CHECKING:
@@ -118,7 +120,8 @@ def steps_by_name(trace: Any) -> list[str]:
 
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
     """The lowest and the highest finite entry, and whether the matrix holds NaN, +inf, -inf, and integers only."""
-    return *_native.inspect_costs(array, thread_count(None, array.size)), array.dtype.kind == "i"
+    seen = _native.inspect_costs(bits_of(array), array.dtype.name, thread_count(None, array.size))
+    return *seen, number_type(array.dtype).kind == "i"
 
 
 Assigned = tuple[Any, Any, Any, Any, dict[str, Any]]  # row_match, col_match, u, v, and counters by name
@@ -140,8 +143,8 @@ def _vectors(costs: DenseCosts | SparseCosts, row_match: Any, v: Any) -> tuple[A
     return row_match, np.empty(columns, np.int32), np.empty(rows, costs.dual_type), duals
 
 
-def _arguments(costs: DenseCosts) -> tuple[Any, bool, Any]:
-    return costs.array, costs.maximize, costs.limit
+def _arguments(costs: DenseCosts) -> tuple[Any, str, bool, Any]:
+    return bits_of(costs.array), costs.array.dtype.name, costs.maximize, costs.limit
 
 
 def _assign_jv(costs: DenseCosts, method: JV, start: int, row_match: Any, v: Any, threads: int | None) -> Assigned:
@@ -173,7 +176,8 @@ def _assign_core(costs: DenseCosts, method: Core, start: int, row_match: Any, v:
     team_size = 1 if threads is None else thread_count(threads, 0)
     if team_size == 1:
         return _assign_serial_core(costs, method, start, row_match, v, threads)
-    return _search(_native.assign_by_core, costs, method, start, row_match, v, team_size, costs.dual_spread())
+    program = partial(_native.assign_by_core, *_arguments(costs))
+    return _search(program, costs, method, start, row_match, v, team_size, costs.dual_spread())
 
 
 def _assign_by_slacks(
@@ -181,25 +185,25 @@ def _assign_by_slacks(
 ) -> Assigned:
     team_size = 1 if threads is None else thread_count(threads, 0)
     slacks = np.empty(costs.array.size, costs.slack_type())
-    return _search(_native.assign_by_slacks, costs, method, start, row_match, v, team_size, method.rung, slacks)
+    program = partial(_native.assign_by_slacks, costs.array, costs.maximize, costs.limit)
+    return _search(program, costs, method, start, row_match, v, team_size, method.rung, slacks)
 
 
 def _assign_by_search(
     costs: DenseCosts, method: Tree | Classical, start: int, row_match: Any, v: Any, threads: int | None
 ) -> Assigned:
     team_size, classical = 1 if threads is None else thread_count(threads, 0), isinstance(method, Classical)
-    return _search(
-        _native.assign_by_search, costs, method, start, row_match, v, team_size, classical, method.many_paths
-    )
+    program = partial(_native.assign_by_search, *_arguments(costs))
+    return _search(program, costs, method, start, row_match, v, team_size, classical, method.many_paths)
 
 
 def _search(
     program: Any, costs: DenseCosts, method: Any, start: int, row_match: Any, v: Any, team_size: int, *others: Any
 ) -> Assigned:
-    """Runs a program of the search on a team of threads."""
+    """Runs a program of the search, which has its costs, on a team of threads."""
     vectors = _vectors(costs, row_match, v)
     levels, augmentations = journal = np.empty((2, journal_length(method, len(row_match))), np.int32)
-    report = program(*_arguments(costs), *vectors, levels, augmentations, start, v is not None, *others, team_size)
+    report = program(*vectors, levels, augmentations, start, v is not None, *others, team_size)
     return *vectors, counters_of_assignment(report, journal_of(method, journal), "host", team_size)
 
 

@@ -13,6 +13,7 @@ from .. import _native, cuda
 from ..arrays import entry_of_each_row
 from ..errors import InvalidInput
 from ..methods import Claims, Classical, Core, ForestKind, Munkres, Tree
+from ..types import number_type
 from .catalogue import (
     ASSIGN,
     ASSIGN_BATCH,
@@ -79,9 +80,12 @@ SEEN_IN_COSTS = COST_INSPECTION.getter("lowest", "minus_highest", "nans", "plus_
 # By the type of the duals.
 DENSE_COSTS = {np.int64: Layout("DenseCosts<long long>"), np.float64: Layout("DenseCosts<double>")}
 BATCH = {np.int64: Layout("Batch<long long>"), np.float64: Layout("Batch<double>")}
+# By their names in NumPy, as WIDE_TYPES and NARROW_TYPES of csrc/costs/stored.cuh.
 C_TYPES = {
-    np.dtype(dtype): name for dtype, name in (("i4", "int"), ("i8", "long long"), ("f4", "float"), ("f8", "double"))
-}
+    "int32": "int", "int64": "long long", "float32": "float", "float64": "double",
+    "int8": "signed char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short",
+    "float16": "Float16", "bfloat16": "BFloat16",
+}  # fmt: skip
 WORKSPACE_SIZES: dict[Program, Callable[..., int]] = {
     program: getattr(_native, program.workspace) for program in PROGRAMS if program.workspace
 }
@@ -125,7 +129,7 @@ def index_types(indptr: Any, indices: Any) -> dict[str, str]:
 
 
 def c_type(array: Any) -> str:
-    return C_TYPES[array.dtype]
+    return C_TYPES[array.dtype.name]
 
 
 def resident_blocks(kernel: Any, block_size: int, device: Any, near_memory: int = 0) -> int:
@@ -302,7 +306,8 @@ def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
         )
         kernel((blocks,), (BLOCK_SIZE,), (entries, seen.begin, seen.arrivals))
         lowest, minus_highest, nans, plus_infs, minus_infs, fractions = SEEN_IN_COSTS(seen.read())
-    range_of = (_from_order(lowest, array.dtype), _from_order(~minus_highest, array.dtype))
+    whole = number_type(array.dtype).kind == "i"
+    range_of = (_from_order(lowest, whole), _from_order(~minus_highest, whole))
     return *range_of, nans > 0, plus_infs > 0, minus_infs > 0, fractions == 0
 
 
@@ -312,9 +317,9 @@ def _strides_of(array: Any) -> tuple[int, int]:
     return row_stride // size, column_stride // size
 
 
-def _from_order(place: int, dtype: Any) -> int | float:
+def _from_order(place: int, whole: bool) -> int | float:
     """The number that `order_of` in csrc/costs/inspection.cuh puts in a place; infinity where no float was finite."""
-    if dtype.kind == "i":
+    if whole:
         return place
     if place in (2**63 - 1, -(2**63)):
         return float(np.copysign(np.inf, place))

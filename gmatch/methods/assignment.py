@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from .method import AnyMethod
 
-DENSE, SPARSE, BATCH = (frozenset((kind,)) for kind in ("dense", "sparse", "batch"))
+DENSE, NARROW, SPARSE, BATCH = (frozenset((kind,)) for kind in ("dense", "narrow", "sparse", "batch"))
 
 Paths = Literal["many", "nearest"]
 
@@ -30,7 +30,7 @@ class Tree(AnyMethod):
         the paper. ``"many"`` needs five to thirty times fewer phases; rectangular problems always take the nearest.
     """
 
-    solves = {"cpu": DENSE | SPARSE | BATCH, "gpu": DENSE | SPARSE | BATCH}
+    solves = {"cpu": DENSE | NARROW | SPARSE | BATCH, "gpu": DENSE | NARROW | SPARSE | BATCH}
     one_launch = True
 
     paths: Paths = "many"
@@ -76,7 +76,7 @@ class Core(AnyMethod):
     as the costs take, and 3 KB a row.
     """
 
-    solves = {"cpu": DENSE, "gpu": DENSE}
+    solves = {"cpu": DENSE | NARROW, "gpu": DENSE | NARROW}
     many_paths = one_launch = True
 
 
@@ -135,7 +135,7 @@ class JV(AnyMethod):
     be matched and few costs tie, from an auction at once; ``"auto"`` solves them as dense costs where that is faster.
     """
 
-    solves = {"cpu": DENSE | SPARSE | BATCH}
+    solves = {"cpu": DENSE | NARROW | SPARSE | BATCH}
     many_paths, one_launch = False, True
 
 

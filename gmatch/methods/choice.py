@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
+from ..types import number_type
 from .assignment import ASSIGNMENT_BY_NAME, JV, AssignmentMethod, Classical, Core, SerialCore, SparseJV, Tree
 from .method import is_auto, refuse_what_it_does_not_solve
 
@@ -91,7 +92,7 @@ LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
 def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return _SPARSE_JV, ONE_CORE_REASON
-    if min(costs.shape) < FEW_ROWS_ON_CPU[costs.array.dtype.kind]:
+    if min(costs.shape) < FEW_ROWS_ON_CPU[number_type(costs.array.dtype).kind]:
         return _JV, FEW_ROWS_REASON
     if costs.values_per_row() <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
         return _JV, "ties: whole costs of few values for each row"
@@ -108,7 +109,7 @@ def assignment_method_of(
     None stands for sparse costs, unless it is of another `kind`. For which costs what is chosen was measured: see
     benchmarks/LOG.md.
     """
-    kind = kind or ("sparse" if costs is None else "dense")
+    kind = kind or ("sparse" if costs is None else "narrow" if costs.is_narrow else "dense")
     if isinstance(method, AssignmentMethod):
         refuse_what_it_does_not_solve(method, device, kind, ASSIGNMENT_BY_NAME)
         return method, "asked for"

@@ -13,7 +13,11 @@ _type_hints: Callable[[type], dict[str, Any]] = cache(get_type_hints)
 
 
 # What is solved, in the words of an error.
-KINDS = {"graph": "graphs", "dense": "dense costs", "sparse": "sparse costs", "batch": "batches"}
+KINDS = {
+    "graph": "graphs", "dense": "dense costs", "narrow": "dense costs of 8 or 16 bits as they lie",
+    "sparse": "sparse costs", "batch": "batches",
+}  # fmt: skip
+WAYS_OUT = {"narrow": ["cost.astype(np.float32), or np.int32 for integers"]}
 DEVICES = {"cpu": "the CPU", "gpu": "a GPU"}
 
 
@@ -47,5 +51,5 @@ def refuse_what_it_does_not_solve(method: AnyMethod, device: str, kind: str, oth
         return
     able = [name for name, other in others.items() if "-" not in name and kind in other.solves.get(device, ())]
     elsewhere = [f"device={place!r}" for place, kinds in method.solves.items() if place != device and kind in kinds]
-    advice = " or ".join([", ".join(map(repr, ("auto", *able))), *elsewhere])
+    advice = " or ".join([", ".join(map(repr, ("auto", *able))), *elsewhere, *WAYS_OUT.get(kind, ())])
     raise InvalidInput(f"method {method.name!r} solves no {KINDS[kind]} on {DEVICES[device]}; use {advice}")

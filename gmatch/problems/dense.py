@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Device, as_dense_array, device_of, entry_of_each_row, mover_to, namespace, truth_of
 from ..errors import InvalidInput
 from ..foreign import is_frame, labels_of, way_in
-from ..types import readable
+from ..types import is_narrow, number_type, readable
 from .limits import (
     INFINITE_INTEGER,
     MAX_VERTICES,
@@ -38,9 +38,9 @@ class DenseCosts:
     ----------
     cost : array, shape (rows, columns)
         NumPy or CuPy array, anything with ``__cuda_array_interface__``, ``__dlpack__`` or ``__array__`` (so PyTorch
-        tensors), or nested lists. In any order and with any strides. int32, int64, float32 and float64 are used as
-        they lie; bool, int8, int16, uint8 and uint16 are copied to int32, uint32 and uint64 (below 2**63 - 1)
-        to int64, float16 and bfloat16 to float32. +inf forbids a pair, or -inf when maximizing.
+        tensors), or nested lists. In any order and with any strides. bool, int8 to int64, uint8, uint16, float16 to
+        float64, and bfloat16 of the package ml_dtypes, are used as they lie; uint32 and uint64 (below 2**63 - 1) are
+        copied to int64. +inf forbids a pair, or -inf when maximizing.
     maximize : bool
         Whether the dearest assignment is wanted. Nothing is negated here: the programs do that as they read.
     cost_limit : number, optional
@@ -59,7 +59,8 @@ class DenseCosts:
     shape : (int, int)
         Rows and columns as given.
     dtype : dtype
-        Of the entries; that of `array` unless a limit made a copy.
+        Of the numbers that the entries are, and of the costs of pairs: int32 for narrower integers, float32 for
+        narrower floats; otherwise that of `array`, unless a limit made a copy.
     maximize : bool
     cost_limit : int or float or None
         As given.
@@ -119,7 +120,7 @@ class DenseCosts:
         array = as_matrix(cost)
         shape = rows, columns = array.shape
         device = device_of(array)
-        dtype = array.dtype
+        dtype = number_type(array.dtype)
         maximize = truth_of("maximize", maximize)
         has_nan = False
         if truth_of("forbid_nan", forbid_nan):
@@ -140,13 +141,13 @@ class DenseCosts:
         )  # fmt: skip
         if type(cost) is not np.ndarray and is_frame(cost):
             vars(self).update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
-        if array.dtype != np.int32 or limit is not None:
+        if number_type(array.dtype) != np.int32 or limit is not None:
             self._refuse_overflow()
 
     def _refuse_overflow(self) -> None:
         """Raises if sums could leave the range of the duals' type, and splitting the costs does not help."""
         try:
-            refuse_overflow(self.lowest, self.highest, self.array.dtype, min(self.shape))
+            refuse_overflow(self.lowest, self.highest, number_type(self.array.dtype), min(self.shape))
         except InvalidInput:
             if splits_into_fitting(self) is None:
                 raise
@@ -172,7 +173,16 @@ class DenseCosts:
     @property
     def dual_type(self) -> type[np.int64] | type[np.float64]:
         """Of the duals, and of sums of costs."""
-        return np.int64 if self.array.dtype.kind == "i" else np.float64
+        return np.int64 if number_type(self.array.dtype).kind == "i" else np.float64
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the entries are shorter than the numbers that they are."""
+        return is_narrow(self.array.dtype)
+
+    def widened(self) -> DenseCosts:
+        """The same costs, for who cannot read narrow entries: a copy of these as the numbers that they are."""
+        return self._with(self.array.astype(self.dtype), self.device) if self.is_narrow else self
 
     def slack_type(self) -> type[np.int32] | type[np.int64] | type[np.float64]:
         """Of a matrix of slacks: they stay within four spreads."""
@@ -287,7 +297,7 @@ def as_matrix(cost: Any) -> Any:
         )
     if max(array.shape) > MAX_VERTICES:
         raise InvalidInput(f"cost must have at most {MAX_VERTICES} rows and columns; got {array.shape}")
-    return readable(array, cost)
+    return readable(array, cost, narrow=True)
 
 
 def _lies_by_columns(array: Any) -> bool:

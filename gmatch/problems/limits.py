@@ -13,6 +13,7 @@ from ..arrays import Device
 from ..backends import backend_for
 from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64
+from ..types import number_type
 
 MAX_VERTICES = 2**31 - 2
 
@@ -59,7 +60,7 @@ def blocks_of(shape: tuple[int, int], device: Device) -> Iterator[slice]:
 
 def without_nan(array: Any, maximize: bool) -> tuple[Any, bool]:
     """The array with the infinity that forbids a pair in place of NaN, and whether there was any: then it is a copy."""
-    is_nan = array != array if array.dtype.kind == "f" else np.False_
+    is_nan = array != array if number_type(array.dtype).kind == "f" else np.False_
     if not bool(is_nan.any()):
         return array, False
     array = array.copy(order="K")
@@ -137,7 +138,7 @@ def type_with_limit(limit: int | float, array: Any, lowest: int | float, highest
             "cost must not hold -2**63 when maximizing, for int64 does not hold what such a pair costs, 2**63; use "
             "cost.astype(np.float64)"
         )
-    if array.dtype.kind == "f" or isinstance(limit, int):
+    if number_type(array.dtype).kind == "f" or isinstance(limit, int):
         return array
     largest = max(abs(lowest), abs(highest))
     if largest > EXACT_IN_FLOAT64:

@@ -320,6 +320,10 @@ class SparseCosts:
         values = minimised(self.data, self.dual_type, self.maximize, None)
         return (columns, rows, values) if self.transposed else (rows, columns, values)
 
+    def widened(self) -> SparseCosts:
+        """As of `DenseCosts`: these have no narrow entries."""
+        return self
+
     def minimised(self) -> Any:
         """As of `DenseCosts`, of the stored entries."""
         return minimised(self.data, self.dual_type, self.maximize, self.limit)

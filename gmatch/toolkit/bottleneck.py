@@ -115,7 +115,7 @@ def bottleneck(
     """
     if then is not None and (not isinstance(then, str) or then != "sum"):
         raise InvalidInput(f"then must be None or 'sum'; got {then!r}")
-    costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan)
+    costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).widened()
     if costs.cost_limit is not None:
         raise InvalidInput("bottleneck makes all pairs that can be made; give costs without a cost_limit")
     result = _solve(costs.on("cpu"), then == "sum", threads).moved(mover_to(costs.device))

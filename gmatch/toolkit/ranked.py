@@ -123,7 +123,7 @@ def k_best(
     (True, 6)
     """
     number = _number(k)
-    costs = costs_of(cost, truth_of("maximize", maximize), cost_limit, forbid_nan)
+    costs = costs_of(cost, truth_of("maximize", maximize), cost_limit, forbid_nan).widened()
     problem = _problem_of(costs.on("cpu"))
     ranking = problem.ranking()
     tables = []
@@ -172,7 +172,8 @@ def ranked(
     >>> assignment
     <RankedAssignment 1 of 3 pairs, cost 6>
     """
-    problem = _problem_of(costs_of(cost, truth_of("maximize", maximize), cost_limit, forbid_nan).on("cpu"))
+    costs = costs_of(cost, truth_of("maximize", maximize), cost_limit, forbid_nan)
+    problem = _problem_of(costs.widened().on("cpu"))
     return _ranked(problem)
 
 

@@ -78,7 +78,7 @@ def transport(
     >>> result.cost, result.flow.toarray().tolist()
     (9, [[0, 2, 1], [2, 0, 0]])
     """
-    costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).on("cpu")
+    costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).widened().on("cpu")
     if costs.cost_limit is not None:
         raise InvalidInput("transport brings all that can be brought; give costs without a cost_limit")
     sides = [

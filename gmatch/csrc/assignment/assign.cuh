@@ -35,10 +35,10 @@ DEVICE ClaimedForest<true> carve_forest(Workspace& workspace, const Matching& ma
 }
 
 // The least of cost - v that this lane of a group sees in a row.
-template <class Team, class Cost>
-DEVICE auto least_reduced_cost(const Team& team, const TightEdges<Cost>& edges, Vertex row) {
-  using Dual = typename TightEdges<Cost>::Dual;
-  const DenseCosts<Cost>& costs = edges.costs;
+template <class Team, class Stored>
+DEVICE auto least_reduced_cost(const Team& team, const TightEdges<Stored>& edges, Vertex row) {
+  using Dual = typename TightEdges<Stored>::Dual;
+  const DenseCosts<Stored>& costs = edges.costs;
   Dual least = costs.infinite();
   TightLists::each_column(
       team, 0, costs.num_columns, [&](Vertex column) { return costs.at(row, column) - edges.v[column]; },
@@ -46,8 +46,8 @@ DEVICE auto least_reduced_cost(const Team& team, const TightEdges<Cost>& edges, 
   return least;
 }
 
-template <class Cost>
-DEVICE bool is_tight(const TightEdges<Cost>& edges, Vertex row, Vertex column) {
+template <class Stored>
+DEVICE bool is_tight(const TightEdges<Stored>& edges, Vertex row, Vertex column) {
   const auto slack = edges.slack(edges.costs.at(row, column), edges.u[row], edges.v[column]);
   return is_rounding(slack, edges.u[row], edges.v[column]);
 }
@@ -64,12 +64,12 @@ DEVICE void reduce_each_row(const Team& team, const Edges& edges) {
 }
 
 // As reduce_rows, in one pass over the matrix.
-template <class Team, class Cost>
-DEVICE void reduce_rows_together(const Team& team, const TightEdges<Cost>& edges) {
-  using Pass = RowPass<Cost>;
+template <class Team, class Stored>
+DEVICE void reduce_rows_together(const Team& team, const TightEdges<Stored>& edges) {
+  using Pass = RowPass<Stored>;
   using Rough = typename Pass::Rough;
   constexpr Vertex MINE = Pass::STRATA / Team::LANES;
-  const DenseCosts<Cost>& costs = edges.costs;
+  const DenseCosts<Stored>& costs = edges.costs;
   const Pass pass{costs};
   pass.each_few_rows(team, [&](Vertex first_row) {
     typename Pass::Dual least[Team::ROWS_AT_ONCE];
@@ -96,8 +96,8 @@ template <class Team, class Edges>
 DEVICE void reduce_rows(const Team& team, const Edges& edges) {
   reduce_each_row(team, edges);
 }
-template <class Team, class Cost>
-DEVICE void reduce_rows(const Team& team, const TightEdges<Cost>& edges) {
+template <class Team, class Stored>
+DEVICE void reduce_rows(const Team& team, const TightEdges<Stored>& edges) {
   if constexpr (Team::STREAMS) {
     // A group for each row, if there are so many, has it sooner than a fourth of them have four.
     if (edges.costs.num_rows > team.size() / team.lanes()) return reduce_rows_together(team, edges);
@@ -106,24 +106,24 @@ DEVICE void reduce_rows(const Team& team, const TightEdges<Cost>& edges) {
 }
 
 // The largest v for the u there are; for square problems, where every column will be matched.
-template <class Team, class Cost>
-DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Cost>& edges) {
+template <class Team, class Stored>
+DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Stored>& edges) {
   forest.plant(steps, edges);  // nothing is matched yet: every row is a root, at distance zero
   edges.begin_phase(steps);
   steps.end();
   edges.lower_distances(
       steps.team, forest.frontier_rows(steps), steps.todo(),
-      [&](Vertex column, typename DenseCosts<Cost>::Dual here, const Sprout*) {
+      [&](Vertex column, typename DenseCosts<Stored>::Dual here, const Sprout*) {
         if (here != edges.costs.infinite()) edges.v[column] = here;
       });
   steps.end();
 }
 
 // Every row that is asked for, and has none, takes a tight column that nobody has.
-template <class Team, class Cost, class IsWanted>
-DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const TightEdges<Cost>& edges,
+template <class Team, class Stored, class IsWanted>
+DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const TightEdges<Stored>& edges,
                               IsWanted is_wanted) {
-  const DenseCosts<Cost>& costs = edges.costs;
+  const DenseCosts<Stored>& costs = edges.costs;
   const Vertex width = team.lanes() * Team::AT_ONCE, chunks = (costs.num_columns + width - 1) / width;
   team.each_group(costs.num_rows, [&](Count i) {
     const Vertex row = static_cast<Vertex>(i);
@@ -147,12 +147,12 @@ DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const 
 
 // Vogel's rule: of the rows that want a column, it goes to the one that would lose most by its second best. As tried by
 // Kawtikwar, Cravens, Yang, "Improvements to Hungarian Solver", Improvement Attempt 1.
-template <class Cost>
+template <class Stored>
 class RegretStart {
  public:
-  using Dual = typename TightEdges<Cost>::Dual;
+  using Dual = typename TightEdges<Stored>::Dual;
 
-  DEVICE RegretStart(const Matching& matching, const TightEdges<Cost>& edges) : matching_(matching), edges_(edges) {}
+  DEVICE RegretStart(const Matching& matching, const TightEdges<Stored>& edges) : matching_(matching), edges_(edges) {}
   DEVICE void carve(Workspace& workspace) {
     bids_ = workspace.take<Count>(matching_.num_columns);
     keys_ = workspace.take<Count>(matching_.num_rows);
@@ -239,25 +239,25 @@ class RegretStart {
   }
 
   const Matching& matching_;
-  const TightEdges<Cost>& edges_;
+  const TightEdges<Stored>& edges_;
   Count* bids_;     // [num_columns] the least key of those that want a column
   Count* keys_;     // [num_rows]
   Vertex* wanted_;  // [num_rows]
 };
 
 // By Vogel's rule, or the first that there is; then by bids, if asked for.
-template <class Team, class Cost, class Dual>
-DEVICE void match_tight_pairs(Steps<Team>& steps, const TightEdges<Cost>& edges, const AssignmentTask<Dual>& task,
+template <class Team, class Stored, class Dual>
+DEVICE void match_tight_pairs(Steps<Team>& steps, const TightEdges<Stored>& edges, const AssignmentTask<Dual>& task,
                               Workspace workspace) {
   if (task.start == AssignmentStart::regret) {
-    RegretStart<Cost> regret(task.matching, edges);
+    RegretStart<Stored> regret(task.matching, edges);
     regret.carve(workspace);
     return regret.run(steps);
   }
   match_tight_pairs(steps.team, task.matching, edges, [](Vertex) { return true; });
   if (task.start != AssignmentStart::bids) return;
   steps.team.sync();
-  RowBids<Cost> bids(task.matching, edges);
+  RowBids<Stored> bids(task.matching, edges);
   bids.carve(workspace);
   bids.run(steps);
 }
@@ -322,13 +322,13 @@ DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& 
 
 // The start of the classical variant: the lists come first, and tell the rest without another pass over the matrix. Only
 // the columns without a tight edge, if there are any, are read again: all others have the largest v there is, zero.
-template <class Cost>
+template <class Stored>
 class ListedStart {
  public:
-  using Dual = typename DenseCosts<Cost>::Dual;
+  using Dual = typename DenseCosts<Stored>::Dual;
 
   // Of `tight` no more is used than the costs and the duals. What the search needs later is memory until then.
-  DEVICE ListedStart(const ClaimedForest<true>& forest, const TightEdges<Cost>& tight, ClassicalEdges<Cost>& edges)
+  DEVICE ListedStart(const ClaimedForest<true>& forest, const TightEdges<Stored>& tight, ClassicalEdges<Stored>& edges)
       : matching_(forest.matching), tight_(tight), edges_(edges), is_tight_(forest.predecessor), loose_(edges.lists.stale) {}
 
   template <class Team>
@@ -381,8 +381,8 @@ class ListedStart {
   }
 
   const Matching& matching_;
-  const TightEdges<Cost>& tight_;
-  ClassicalEdges<Cost>& edges_;
+  const TightEdges<Stored>& tight_;
+  ClassicalEdges<Stored>& edges_;
   Vertex* is_tight_;  // [num_columns] whether the column has a tight edge: 0 or 1
   Vertex* loose_;     // [num_columns] those that had none; of square problems
 };
@@ -391,8 +391,8 @@ template <class Edges, class Dual>
 DEVICE void set_up(Edges& edges, const AssignmentTask<Dual>& task) {
   edges.many_paths = task.many_paths && task.matching.num_rows == task.matching.num_columns;
 }
-template <class Cost, class Dual>
-DEVICE void set_up(ClassicalEdges<Cost>&, const AssignmentTask<Dual>&) {}
+template <class Stored, class Dual>
+DEVICE void set_up(ClassicalEdges<Stored>&, const AssignmentTask<Dual>&) {}
 
 template <class Edges, class Costs, class Dual>
 DEVICE Edges edges_of(const Costs& costs, const AssignmentTask<Dual>& task) {
@@ -406,19 +406,19 @@ DEVICE Edges edges_of(const Costs& costs, const AssignmentTask<Dual>& task) {
 
 // The start for the edges of the search, which it leaves as the first phase wants them. `workspace` begins where their own
 // memory does.
-template <class Team, class Cost, class Dual>
-DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Cost>& edges,
+template <class Team, class Stored, class Dual>
+DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Stored>& edges,
                         const AssignmentTask<Dual>& task, Workspace workspace) {
   edges.carve(workspace, static_cast<Count>(steps.team.size()) * Team::TILE);
   run_assignment_start(steps, forest, edges, task, workspace);
 }
-template <class Team, class Cost, class Dual>
-DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, ClassicalEdges<Cost>& edges,
+template <class Team, class Stored, class Dual>
+DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, ClassicalEdges<Stored>& edges,
                         const AssignmentTask<Dual>& task, Workspace workspace) {
-  auto tight = edges_of<TightEdges<Cost>>(edges.costs, task);
+  auto tight = edges_of<TightEdges<Stored>>(edges.costs, task);
   if (task.start == AssignmentStart::reduce && !task.has_duals) {
     edges.carve(workspace, 0);
-    ListedStart<Cost> listed(forest, tight, edges);
+    ListedStart<Stored> listed(forest, tight, edges);
     return listed.run(steps);
   }
   Workspace of_edges = workspace;
@@ -431,8 +431,8 @@ DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, C
 
 // Runs the start. Apart, and with copies of its own, so that a GPU's registers are shared out for the search alone; so it
 // gives the team back.
-template <class Edges, class Team, class Cost, class Dual>
-DEVICE_APART Team start_assignment(Team team, DenseCosts<Cost> costs, AssignmentTask<Dual> task) {
+template <class Edges, class Team, class Stored, class Dual>
+DEVICE_APART Team start_assignment(Team team, DenseCosts<Stored> costs, AssignmentTask<Dual> task) {
   Steps<Team> steps(team, *task.progress);
   Count now = team.nanoseconds();
   Workspace workspace(task.workspace);
@@ -463,9 +463,9 @@ struct AllMatched {
 };
 
 // Date and Nagi's variants: the classical one with ClassicalEdges, that of alternating trees with TightEdges.
-template <class Edges, class Team, class Cost>
-DEVICE void assign(Team& team, const DenseCosts<Cost>& costs,
-                   const AssignmentTask<typename DenseCosts<Cost>::Dual>& task) {
+template <class Edges, class Team, class Stored>
+DEVICE void assign(Team& team, const DenseCosts<Stored>& costs,
+                   const AssignmentTask<typename DenseCosts<Stored>::Dual>& task) {
   Report& report = *task.report;
   team = start_assignment<Edges>(team, costs, task);
 
@@ -474,7 +474,7 @@ DEVICE void assign(Team& team, const DenseCosts<Cost>& costs,
   const auto forest = carve_forest(workspace, task.matching);
   auto edges = edges_of<Edges>(costs, task);
   edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
-  run_phases(steps, forest, edges, false, task.journal, report, AllMatched<typename DenseCosts<Cost>::Dual>{task});
+  run_phases(steps, forest, edges, false, task.journal, report, AllMatched<typename DenseCosts<Stored>::Dual>{task});
 
   if (team.rank() == 0) {
     report.size = report.start_size + steps.progress.augmented;
@@ -483,20 +483,20 @@ DEVICE void assign(Team& team, const DenseCosts<Cost>& costs,
   }
 }
 
-template <class Edges, class Cost>
-DEVICE Count assignment_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
+template <class Edges, class Stored>
+DEVICE Count assignment_workspace_size(const DenseCosts<Stored>& costs, Count team_tile) {
   Workspace workspace(nullptr);
   const auto forest = carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr});
   Workspace for_search = workspace;
   Edges edges{};
   edges.costs = costs;
   edges.carve(for_search, team_tile);
-  TightEdges<Cost> start_edges{};
+  TightEdges<Stored> start_edges{};
   start_edges.costs = costs;
   start_edges.carve(workspace, team_tile);
   Workspace for_regret = workspace;
-  RegretStart<Cost>(forest.matching, start_edges).carve(for_regret);
-  RowBids<Cost>(forest.matching, start_edges).carve(workspace);
+  RegretStart<Stored>(forest.matching, start_edges).carve(for_regret);
+  RowBids<Stored>(forest.matching, start_edges).carve(workspace);
   Count most = for_search.used();
   for (const Count used : {for_regret.used(), workspace.used()}) most = used > most ? used : most;
   return most;

@@ -11,11 +11,11 @@
 #include "assignment/tight_lists.cuh"
 #include "costs/dense.cuh"
 
-template <class Cost>
+template <class Stored>
 struct ClassicalEdges {
-  using Dual = typename DenseCosts<Cost>::Dual;
+  using Dual = typename DenseCosts<Stored>::Dual;
 
-  DenseCosts<Cost> costs;
+  DenseCosts<Stored> costs;
   Dual* u;              // [num_rows]
   Dual* v;              // [num_columns]
   TightLists lists;
@@ -59,7 +59,7 @@ struct ClassicalEdges {
       TightLists::each_in_turn<Team>(
           first, end, [&](Vertex row) { return with_dual(team, row, column, &u[row]); },
           [&](Vertex row, const EntryAndDual& seen) {
-            const Dual slack_now = slack(costs.of_entry(seen.entry), seen.dual, v[column]);
+            const Dual slack_now = slack(costs.of_entry(value_of(seen.entry)), seen.dual, v[column]);
             if (!(slack_now > 0)) lists.add(team, row, column);
             else if (slack_now < team.read(&least[row])) team.lower(&least[row], slack_now);
           });
@@ -87,7 +87,7 @@ struct ClassicalEdges {
           return Seen{team.read_once(costs.place(row, column)), team.read(&u[row]), team.read(&v[column]), team.read(&entered[row])};
         },
         [&](Vertex row, Vertex, bool is_new, const Seen& seen) {
-          const Dual slack_now = slack(costs.of_entry(seen.entry), seen.u_of_row, seen.v_of_column);
+          const Dual slack_now = slack(costs.of_entry(value_of(seen.entry)), seen.u_of_row, seen.v_of_column);
           if ((is_new ? radius : seen.entered) + slack_now <= radius) return true;
           // It was tight when the row was compressed, before the column's dual fell.
           if (slack_now < steps.team.read(&least[row])) steps.team.lower(&least[row], slack_now);
@@ -151,13 +151,13 @@ struct ClassicalEdges {
  private:
   // What says whether an edge is tight.
   struct Seen {
-    Cost entry;
+    Stored entry;
     Dual u_of_row, v_of_column, entered;
   };
 
   // What a pass over a row or a column reads of an edge.
   struct EntryAndDual {
-    Cost entry;
+    Stored entry;
     Dual dual;
   };
   template <class Team>
@@ -190,7 +190,7 @@ struct ClassicalEdges {
           team, first, end, [&](Vertex column) { return with_dual(team, row, column, &v[column]); },
           [&](Vertex column, const EntryAndDual& seen) {
             if (offset < radius && !is_wanted(column)) return;
-            const Dual slack_now = slack(costs.of_entry(seen.entry), u[row], seen.dual);
+            const Dual slack_now = slack(costs.of_entry(value_of(seen.entry)), u[row], seen.dual);
             if (offset + slack_now <= radius) {
               on_tight(row, column, is_full ? TightLists::CAPACITY : lists.add(team, row, column));
             } else if (slack_now < smallest) {

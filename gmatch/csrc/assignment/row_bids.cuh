@@ -10,12 +10,12 @@
 #include "assignment/tight_edges.cuh"
 #include "assignment/tight_lists.cuh"
 
-template <class Cost>
+template <class Stored>
 class RowBids {
  public:
-  using Dual = typename TightEdges<Cost>::Dual;
+  using Dual = typename TightEdges<Stored>::Dual;
 
-  DEVICE RowBids(const Matching& matching, const TightEdges<Cost>& edges) : matching_(matching), edges_(edges) {}
+  DEVICE RowBids(const Matching& matching, const TightEdges<Stored>& edges) : matching_(matching), edges_(edges) {}
   DEVICE void carve(Workspace& workspace) {
     for (Vertex*& rows : bidders_) rows = workspace.take<Vertex>(matching_.num_rows);
     sold_in_ = workspace.take<Vertex>(matching_.num_columns);
@@ -84,7 +84,7 @@ class RowBids {
 
   // Of an entry of a row.
   struct Seen {
-    Cost entry;
+    Stored entry;
     Dual v;
   };
 
@@ -97,7 +97,7 @@ class RowBids {
           return Seen{group.read_once(edges_.costs.place(row, column)), group.read(&edges_.v[column])};
         },
         [&](Vertex column, const Seen& seen) {
-          const Dual reduced = edges_.costs.of_entry(seen.entry) - seen.v;
+          const Dual reduced = edges_.costs.of_entry(value_of(seen.entry)) - seen.v;
           if (reduced < offer.least || (reduced == offer.least && !offer.is_free && is_free(column))) {
             offer = {reduced, offer.least, column, is_free(column)};
           } else if (reduced < offer.second) {
@@ -142,7 +142,7 @@ class RowBids {
   }
 
   const Matching& matching_;
-  const TightEdges<Cost>& edges_;
+  const TightEdges<Stored>& edges_;
   Vertex* bidders_[2];  // [num_rows] each: of this round and of the next
   Vertex* sold_in_;     // [num_columns] the last round in which the column was
   Vertex* bought_;      // [num_rows] the column that a bidder of this round won, or NONE

@@ -15,12 +15,12 @@
 #include "costs/dense.cuh"
 #include "search/claimed_forest.cuh"
 
-template <class Cost>
+template <class Stored>
 struct TightEdges {
-  using Dual = typename DenseCosts<Cost>::Dual;
+  using Dual = typename DenseCosts<Stored>::Dual;
   static constexpr Vertex ROWS_PER_PART = 4;  // of a frontier: fewer do not pay for another thread and a barrier
 
-  DenseCosts<Cost> costs;
+  DenseCosts<Stored> costs;
   bool many_paths;        // a phase goes on until half of its trees have a path; square problems only
   Dual* u;                // [num_rows]
   Dual* v;                // [num_columns]
@@ -201,7 +201,7 @@ struct TightEdges {
   template <class Team>
   DEVICE Count scan_column(const Team&, const Sprout* rows, Vertex count, Vertex part, Vertex parts, Vertex column,
                            Dual& best, Vertex& from) const {
-    using Rough = typename DenseCosts<Cost>::Rough;
+    using Rough = typename DenseCosts<Stored>::Rough;
     from = NONE;
     if (column >= costs.num_columns) return 0;
     best = distance[column];
@@ -221,17 +221,17 @@ struct TightEdges {
     const Vertex step = parts * Team::AT_ONCE;
     if (part < count) find_rows(part);
     for (Vertex i = part; i < count; i += step) {
-      Cost entry[Team::AT_ONCE];
+      Stored entry[Team::AT_ONCE];
       Dual u_of_row[Team::AT_ONCE];
       for (int q = 0; q < Team::AT_ONCE; ++q) {
         u_of_row[q] = u[row[q]];
-        entry[q] = costs.entry(row[q], column);
+        entry[q] = *costs.place(row[q], column);
       }
       find_rows(i + step < count ? i + step : i);
       for (int q = 0; q < Team::AT_ONCE; ++q) {
         const Rough rough_u = roughly_above<Rough>(u_of_row[q]);
-        if (Team::STREAMS && costs.roughly_of_entry(entry[q], limit) - rough_u > bound) continue;
-        const Dual reach = radius + slack(costs.of_entry(entry[q]), u_of_row[q], v_of_column);
+        if (Team::STREAMS && costs.roughly_of_entry(value_of(entry[q]), limit) - rough_u > bound) continue;
+        const Dual reach = radius + slack(costs.of_entry(value_of(entry[q])), u_of_row[q], v_of_column);
         if (reach >= best) continue;
         best = reach;
         from = i + q * parts;

@@ -139,17 +139,25 @@ inline Count team_tile(int threads) { return static_cast<Count>(threads) * HostT
 
 template <class T>
 using CostMatrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+// Entries of a type whose name comes with it: nanobind does not know all of them.
+using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 
-template <class Cost>
-DenseCosts<Cost> dense_costs(const CostMatrix<Cost>& costs, bool maximize, nb::handle limit) {
-  using Dual = typename DenseCosts<Cost>::Dual;
+template <class Stored, class Matrix>
+const Stored* entries_of(const Matrix& costs) {
+  if (costs.itemsize() != sizeof(Stored)) throw std::invalid_argument("costs are not stored as the name of their type says");
+  return static_cast<const Stored*>(static_cast<const void*>(costs.data()));
+}
+
+template <class Stored, class Matrix>
+DenseCosts<Stored> dense_costs(const Matrix& costs, bool maximize, nb::handle limit) {
+  using Dual = typename DenseCosts<Stored>::Dual;
   return {static_cast<Vertex>(costs.shape(0)),
           static_cast<Vertex>(costs.shape(1)),
-          costs.data(),
+          entries_of<Stored>(costs),
           costs.stride(0),
           costs.stride(1),
           maximize,
-          limit.is_none() ? DenseCosts<Cost>::infinite() : nb::cast<Dual>(limit)};
+          limit.is_none() ? DenseCosts<Stored>::infinite() : nb::cast<Dual>(limit)};
 }
 
 // What a serial method reports.

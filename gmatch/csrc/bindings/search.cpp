@@ -9,33 +9,43 @@
 
 namespace {
 
-template <class Cost>
-nb::tuple assign_by_search(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
-                      Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
-                      Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels, Array<Vertex> augmentations,
-                      int start, bool has_duals, bool classical, bool many_paths, int threads) {
-  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
-  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, many_paths);
-  const auto run = [&](auto edges) {
-    using Edges = decltype(edges);
-    return call.run(assignment_workspace_size<Edges>(problem, team_tile(threads)), threads,
-                    [&](HostTeam& team) { assign<Edges>(team, problem, call.task); });
-  };
-  return classical ? run(ClassicalEdges<Cost>{}) : run(TightEdges<Cost>{});
+template <class Dual>
+nb::tuple assign_by_search(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> row_match,
+                           Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, Array<Vertex> levels,
+                           Array<Vertex> augmentations, int start, bool has_duals, bool classical, bool many_paths,
+                           int threads) {
+  return with_stored<Dual>(stored, [&](auto entry) {
+    using Stored = decltype(entry);
+    const DenseCosts<Stored> problem = dense_costs<Stored>(costs, maximize, limit);
+    AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, many_paths);
+    const auto run = [&](auto edges) {
+      using Edges = decltype(edges);
+      return call.run(assignment_workspace_size<Edges>(problem, team_tile(threads)), threads,
+                      [&](HostTeam& team) { assign<Edges>(team, problem, call.task); });
+    };
+    if constexpr (!IS_NARROW<Stored>) {
+      if (classical) return run(ClassicalEdges<Stored>{});
+    } else if (classical) {
+      throw std::invalid_argument("the classical search takes no narrow types");
+    }
+    return run(TightEdges<Stored>{});
+  });
 }
 
-template <class Cost>
-nb::tuple assign_core(CostMatrix<Cost> costs, bool maximize, nb::handle limit, Array<Vertex> row_match,
-                      Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
-                      Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels, Array<Vertex> augmentations,
-                      int start, bool has_duals, typename DenseCosts<Cost>::Dual spread, int threads) {
-  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
-  AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, true);
-  CoreReport report{};
-  call.task.report = &report.counters;
-  call.run(core_workspace_size(problem, team_tile(threads)), threads,
-           [&](HostTeam& team) { assign_by_core(team, problem, call.task, spread); });
-  return to_tuple(report);
+template <class Dual>
+nb::tuple assign_core(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> row_match,
+                      Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, Array<Vertex> levels,
+                      Array<Vertex> augmentations, int start, bool has_duals, Dual spread, int threads) {
+  return with_stored<Dual>(stored, [&](auto entry) {
+    using Stored = decltype(entry);
+    const DenseCosts<Stored> problem = dense_costs<Stored>(costs, maximize, limit);
+    AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, true);
+    CoreReport report{};
+    call.task.report = &report.counters;
+    call.run(core_workspace_size(problem, team_tile(threads)), threads,
+             [&](HostTeam& team) { assign_by_core(team, problem, call.task, spread); });
+    return to_tuple(report);
+  });
 }
 
 template <class Cost, class Slack>
@@ -44,7 +54,7 @@ nb::tuple assign_by_slacks(CostMatrix<Cost> costs, bool maximize, nb::handle lim
                            Array<typename DenseCosts<Cost>::Dual> v, Array<Vertex> levels,
                            Array<Vertex> augmentations, int start, bool has_duals, int form, Array<Slack> slacks,
                            int threads) {
-  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+  const DenseCosts<Cost> problem = dense_costs<Cost>(costs, maximize, limit);
   AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, false);
   auto least = problem.infinite();
   return call.run(munkres_workspace_size(problem, team_tile(threads)), threads, [&](HostTeam& team) {
@@ -54,8 +64,8 @@ nb::tuple assign_by_slacks(CostMatrix<Cost> costs, bool maximize, nb::handle lim
   });
 }
 
-template <class Cost>
-DenseCosts<Cost> of_shape(int num_rows, int num_columns, Cost) {
+template <class Stored>
+DenseCosts<Stored> of_shape(int num_rows, int num_columns, Stored) {
   return {num_rows, num_columns, nullptr, 0, 0, false, 0};
 }
 
@@ -64,11 +74,13 @@ Count device_tile(int threads) { return static_cast<Count>(threads) * DEVICE_TIL
 // Calls function(edges, costs) for edges of that name in the catalogue.
 template <class Function>
 Count with_search(int num_rows, int num_columns, const std::string& cost, const std::string& edges, Function function) {
-  return with_cost(cost, [&](auto entry) {
-    using Cost = decltype(entry);
+  return with_stored_type(cost, [&](auto entry) {
+    using Stored = decltype(entry);
     const auto costs = of_shape(num_rows, num_columns, entry);
-    if (edges == "TightEdges") return function(TightEdges<Cost>{}, costs);
-    if (edges == "ClassicalEdges") return function(ClassicalEdges<Cost>{}, costs);
+    if (edges == "TightEdges") return function(TightEdges<Stored>{}, costs);
+    if constexpr (!IS_NARROW<Stored>) {
+      if (edges == "ClassicalEdges") return function(ClassicalEdges<Stored>{}, costs);
+    }
     throw std::invalid_argument("expected a type of edges, got " + edges);
   });
 }
@@ -88,7 +100,7 @@ Count gpu_batch_workspace_size(int num_rows, int num_columns, int threads, const
 }
 
 Count gpu_core_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost) {
-  return with_cost(cost, [&](auto entry) {
+  return with_stored_type(cost, [&](auto entry) {
     return core_workspace_size(of_shape(num_rows, num_columns, entry), device_tile(threads));
   });
 }
@@ -99,12 +111,12 @@ Count gpu_munkres_workspace_size(int num_rows, int num_columns, int threads, con
   });
 }
 
-template <class Cost>
+template <class Dual>
 void define_search_for(nb::module_& m) {
-  m.def("assign_by_core", &assign_core<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
+  m.def("assign_by_core", &assign_core<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
         "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "spread"_a, "threads"_a);
-  m.def("assign_by_search", &assign_by_search<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(),
+  m.def("assign_by_search", &assign_by_search<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
         "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "classical"_a,
         "many_paths"_a, "threads"_a);
@@ -121,9 +133,7 @@ void define_munkres_for(nb::module_& m) {
 }  // namespace
 
 void define_search(nb::module_& m) {
-  define_search_for<std::int32_t>(m);
   define_search_for<Count>(m);
-  define_search_for<float>(m);
   define_search_for<double>(m);
   define_munkres_for<std::int32_t, std::int32_t>(m);
   define_munkres_for<std::int32_t, Count>(m);

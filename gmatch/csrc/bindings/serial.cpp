@@ -11,6 +11,7 @@
 #include "assignment/batch.cuh"
 #include "bindings/mirror.hpp"
 #include "bindings/module.hpp"
+#include "bindings/type_names.hpp"
 #include "costs/magnitudes.hpp"
 #include "costs/sparse.cuh"
 #include "serial/core_search.hpp"
@@ -38,11 +39,11 @@ struct MovedCosts {
   }
 };
 
-template <class Cost>
-Vertex solve_serially(const DenseCosts<Cost>& costs, const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
-                      const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
+template <class Stored>
+Vertex solve_serially(const DenseCosts<Stored>& costs, const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options,
+                      const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result,
                       ShortestPathCounters& counters) {
-  if constexpr (std::is_same_v<Cost, Count>) {
+  if constexpr (std::is_same_v<Stored, Count>) {
     if (options.least_cost < -Distance<Count>::MAX_COST || options.greatest_cost > Distance<Count>::MAX_COST) {
       const MovedCosts moved(costs, options.least_cost);
       const Count spread = options.greatest_cost - options.least_cost;
@@ -54,48 +55,48 @@ Vertex solve_serially(const DenseCosts<Cost>& costs, const ShortestPathOptions<t
   return solve_by_shortest_paths(costs, options, result, counters);
 }
 
-template <class Cost>
-nb::dict assign_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
-                   typename DenseCosts<Cost>::Dual least_cost, typename DenseCosts<Cost>::Dual greatest_cost,
-                   Array<Vertex> row_match, Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
-                   Array<typename DenseCosts<Cost>::Dual> v, bool has_duals) {
-  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+template <class Dual>
+nb::dict assign_jv(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Dual least_cost,
+                   Dual greatest_cost, Array<Vertex> row_match, Array<Vertex> col_match, Array<Dual> u, Array<Dual> v,
+                   bool has_duals) {
   ShortestPathCounters counted{};
-  Vertex size;
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
-  {
+  const Vertex size = with_stored<Dual>(stored, [&](auto entry) {
+    const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
     const OthersMayRun others_may_run;
-    size = solve_serially(problem, {least_cost, greatest_cost, has_duals},
+    return solve_serially(problem, {least_cost, greatest_cost, has_duals},
                           {u.data(), v.data(), row_match.data(), col_match.data()}, counted);
-  }
+  });
   return to_dict(size, 0, counted, lap(clock, now));
 }
 
-// The core on one core of the host; where it gives up, the whole matrix, from the duals there are.
-template <class Cost>
-nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
-                        typename DenseCosts<Cost>::Dual least_cost, typename DenseCosts<Cost>::Dual greatest_cost,
-                        Array<Vertex> row_match, Array<Vertex> col_match, Array<typename DenseCosts<Cost>::Dual> u,
-                        Array<typename DenseCosts<Cost>::Dual> v, bool has_duals, int threads) {
-  const DenseCosts<Cost> problem = dense_costs(costs, maximize, limit);
+// The core on one core of the host; where it gives up, the whole matrix, from the duals there are. Returns how many rows are
+// matched.
+template <class Stored>
+Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
+                               const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options, int threads,
+                               const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result, CoreCounters& counted) {
+  const Vertex size = solve_by_core(costs, options.start_from_duals, threads, result, counted);
+  if (size != NONE) return size;
+  counted.trace.add(CoreStep::search_matrix);
+  const bool from_duals = options.start_from_duals || counted.sparse.augmentations > 0;
+  return solve_serially(costs, {options.least_cost, options.greatest_cost, from_duals}, result, counted.dense);
+}
+
+template <class Dual>
+nb::dict assign_core_jv(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Dual least_cost,
+                        Dual greatest_cost, Array<Vertex> row_match, Array<Vertex> col_match, Array<Dual> u, Array<Dual> v,
+                        bool has_duals, int threads) {
   CoreCounters counted{};
-  Vertex size;
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
-  bool gave_up;
-  {
+  const Vertex size = with_stored<Dual>(stored, [&](auto entry) {
+    const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
     const OthersMayRun others_may_run;
-    const ShortestPathResult<typename DenseCosts<Cost>::Dual> result{u.data(), v.data(), row_match.data(),
-                                                                     col_match.data()};
-    size = solve_by_core(problem, has_duals, threads, result, counted);
-    gave_up = size == NONE;
-    if (gave_up) {
-      counted.trace.add(CoreStep::search_matrix);
-      const bool from_duals = has_duals || counted.sparse.augmentations > 0;
-      size = solve_serially(problem, {least_cost, greatest_cost, from_duals}, result, counted.dense);
-    }
-  }
+    return solve_by_core_or_matrix(problem, {least_cost, greatest_cost, has_duals}, threads,
+                                   {u.data(), v.data(), row_match.data(), col_match.data()}, counted);
+  });
   nb::dict report = to_dict(size, counted.sparse.start_size, counted.sparse, lap(clock, now));
   report["phases"] = counted.sparse.augmentations + counted.dense.augmentations;
   report["levels"] = report["rows_scanned"] = counted.sparse.rows_scanned + counted.dense.rows_scanned;
@@ -104,7 +105,7 @@ nb::dict assign_core_jv(CostMatrix<Cost> costs, bool maximize, nb::handle limit,
   report["repricings"] = counted.times_learned;
   report["price_ns"] = counted.price_ns;
   report["search_ns"] = nb::cast<Count>(report["search_ns"]) - counted.price_ns;
-  report["gave_up"] = gave_up;
+  report["gave_up"] = counted.trace.ends_with(CoreStep::search_matrix);
   report["trace"] = to_tuple(counted.trace);
   return report;
 }
@@ -818,8 +819,22 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
   return answers;
 }
 
-template <class Cost>
-nb::tuple inspect_costs(CostMatrix<Cost> costs, int threads) {
+// Some entries of a line, which lie `stride` apart; narrow ones as numbers, which `numbers` has room for.
+template <class Stored, class Cost>
+void add_line(CostRange<Cost>& range, const Stored* entries, Count length, Count stride, std::vector<Cost>& numbers) {
+  if constexpr (IS_NARROW<Stored>) {
+    numbers.resize(length);
+    for (Count k = 0; k < length; ++k) numbers[k] = value_of(entries[k * stride]);
+    add_row(range, numbers.data(), length, 1);
+  } else {
+    add_row(range, entries, length, stride);
+  }
+}
+
+template <class Stored>
+nb::tuple inspect_stored(const AnyMatrix& costs, int threads) {
+  using Cost = typename ValueOf<Stored>::type;
+  const Stored* const entries = entries_of<Stored>(costs);
   std::vector<CostRange<Cost>> ranges(threads, empty_range<Cost>());
   {
     const OthersMayRun others_may_run;
@@ -837,11 +852,12 @@ nb::tuple inspect_costs(CostMatrix<Cost> costs, int threads) {
     const Count row_tiles = (rows + rows_of_tile - 1) / rows_of_tile, column_tiles = (columns + TILE - 1) / TILE;
     run_on_host(threads, [&](HostTeam& team) {
       CostRange<Cost> range = empty_range<Cost>();
+      std::vector<Cost> numbers;
       team.each_tile(row_tiles * column_tiles, [&](Count i) {
         const Count first_row = i / column_tiles * rows_of_tile, first = i % column_tiles * TILE;
         for (Count k = first_row; k < std::min(rows, first_row + rows_of_tile); ++k) {
-          add_row(range, costs.data() + k * costs.stride(row) + first * costs.stride(column),
-                  std::min(TILE, columns - first), costs.stride(column));
+          add_line(range, entries + k * costs.stride(row) + first * costs.stride(column), std::min(TILE, columns - first),
+                   costs.stride(column), numbers);
         }
       });
       ranges[team.rank()] = range;
@@ -858,27 +874,40 @@ nb::tuple inspect_costs(CostMatrix<Cost> costs, int threads) {
   return nb::make_tuple(all.lowest, all.highest, all.nan, all.plus_inf, all.minus_inf);
 }
 
+nb::tuple inspect_costs(AnyMatrix costs, const std::string& stored, int threads) {
+  if (stored.find("int") != std::string::npos) {
+    return with_stored<Count>(stored, [&](auto entry) { return inspect_stored<decltype(entry)>(costs, threads); });
+  }
+  return with_stored<double>(stored, [&](auto entry) { return inspect_stored<decltype(entry)>(costs, threads); });
+}
+
 template <class Cost>
-void define_shortest_paths_for(nb::module_& m) {
+void define_batch_for(nb::module_& m) {
   m.def("assign_batch", &assign_batch<Cost>, "problems"_a.noconvert(), "entries"_a.noconvert(), "maximize"_a,
         "limit"_a.none(), "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(),
         "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "method"_a, "start"_a, "many_paths"_a, "threads"_a);
-  m.def("inspect_costs", &inspect_costs<Cost>, "costs"_a.noconvert(), "threads"_a);
-  m.def("assign_jv", &assign_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
+}
+
+template <class Dual>
+void define_shortest_paths_for(nb::module_& m) {
+  m.def("assign_jv", &assign_jv<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "least_cost"_a,
         "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
         "has_duals"_a);
-  m.def("assign_core_jv", &assign_core_jv<Cost>, "costs"_a.noconvert(), "maximize"_a, "limit"_a.none(), "least_cost"_a,
-        "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
-        "has_duals"_a, "threads"_a);
+  m.def("assign_core_jv", &assign_core_jv<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(),
+        "v"_a.noconvert(), "has_duals"_a, "threads"_a);
 }
 
 }  // namespace
 
 void define_shortest_paths(nb::module_& m) {
-  define_shortest_paths_for<std::int32_t>(m);
+  define_batch_for<std::int32_t>(m);
+  define_batch_for<Count>(m);
+  define_batch_for<float>(m);
+  define_batch_for<double>(m);
   define_shortest_paths_for<Count>(m);
-  define_shortest_paths_for<float>(m);
   define_shortest_paths_for<double>(m);
+  m.def("inspect_costs", &inspect_costs, "costs"_a.noconvert(), "stored"_a, "threads"_a);
   m.def("assign_small", &assign_small, "costs"_a, "maximize"_a, "may_be_equal"_a);
   m.def("lap_small", &lap_small, "kind"_a, "make_field"_a, "make_pairs"_a, "maximize"_a, "costs"_a);
   m.def("lap_small_sparse", &lap_small_sparse, "kind"_a, "make_field"_a, "make_field_of_laid_out"_a, "make_pairs"_a, "array_type"_a, "storage"_a,

@@ -14,15 +14,15 @@
 #include "team/memory.cuh"
 
 // The core, as the search reads it: a row of `sizes[row]` entries, in any order.
-template <class Cost_>
+template <class Stored>
 struct Core {
-  using Cost = Cost_;
+  using Cost = typename DenseCosts<Stored>::Cost;
   using Offset = Count;
-  using Dual = typename DenseCosts<Cost>::Dual;
-  using Rough = typename DenseCosts<Cost>::Rough;
+  using Dual = typename DenseCosts<Stored>::Dual;
+  using Rough = typename DenseCosts<Stored>::Rough;
 
   static constexpr bool FEW_COLUMNS = true;
-  static constexpr Vertex STRATA = RowPass<Cost>::STRATA;
+  static constexpr Vertex STRATA = RowPass<Stored>::STRATA;
   static constexpr Vertex ROOM = SHORT_LISTS ? 66 : 128;  // entries of a row at most; it begins with the best two of a stratum
 
   // What all rows say together.
@@ -35,11 +35,11 @@ struct Core {
     Count mutual_rows;   // of a sample: that are the best of the column that is best for them
   };
 
-  DenseCosts<Cost> dense;
+  DenseCosts<Stored> dense;
   Vertex num_rows, num_columns;
   Vertex* sizes;    // [num_rows]
   Vertex* columns;  // [num_rows][ROOM]
-  Cost* entries;    // [num_rows][ROOM] as in the matrix
+  Cost* entries;    // [num_rows][ROOM] the numbers of the matrix
   Totals* totals;   // [1]
 
   DEVICE void carve(Workspace& workspace) {
@@ -50,7 +50,7 @@ struct Core {
   }
 
   // As SparseCosts.
-  static DEVICE Dual infinite() { return DenseCosts<Cost>::infinite(); }
+  static DEVICE Dual infinite() { return DenseCosts<Stored>::infinite(); }
   DEVICE Offset begin(Vertex row) const { return static_cast<Count>(row) * ROOM; }
   DEVICE Offset end(Vertex row) const { return begin(row) + (sizes[row] < ROOM ? sizes[row] : ROOM); }
   static DEVICE Vertex room(Vertex) { return ROOM; }
@@ -72,7 +72,7 @@ struct Core {
     team.sync();
     SpreadsOfSome<Dual> spreads;
     Count best_offers = 0;
-    const RowPass<Cost> pass{dense};
+    const RowPass<Stored> pass{dense};
     pass.each_few_rows(team, [&](Vertex first_row) {
       BestTwo best[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
       Rough bound[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
@@ -112,7 +112,7 @@ struct Core {
     if (team.rank() == 0) totals->found = totals->added = 0;
     team.sync();
     Count found = 0, added = 0;
-    const RowPass<Cost> pass{dense};
+    const RowPass<Stored> pass{dense};
     pass.each_few_rows(team, [&](Vertex first_row) {
       Dual u[Team::ROWS_AT_ONCE];
       Rough bound[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
@@ -231,7 +231,7 @@ struct Core {
   }
 };
 
-template <class Cost>
-DEVICE Core<Cost> core_of(const DenseCosts<Cost>& costs) {
+template <class Stored>
+DEVICE Core<Stored> core_of(const DenseCosts<Stored>& costs) {
   return {costs, costs.num_rows, costs.num_columns};
 }

@@ -13,8 +13,8 @@ struct FreeColumns {
 // A column that is among the best of no row, or of too few, is free after an auction, and as dear as at first, while rows
 // that had to do without it have outbid each other for the others. Its v becomes what the row of the whole matrix that
 // finds it best would bid for it.
-template <class Team, class Cost, class Dual>
-DEVICE void price_free_columns(Team& team, const Core<Cost>& core, const Matching& matching,
+template <class Team, class Stored, class Dual>
+DEVICE void price_free_columns(Team& team, const Core<Stored>& core, const Matching& matching,
                                const FreeColumns<Dual>& free_columns) {
   if (team.rank() == 0) *free_columns.size = 0;
   team.sync();
@@ -37,8 +37,8 @@ DEVICE void price_free_columns(Team& team, const Core<Cost>& core, const Matchin
 }
 
 // The least of cost - u in a column, some rows at once for each lane: an entry is a line of memory for itself.
-template <class Team, class Cost, class Dual>
-DEVICE Dual least_of_column(const Team& team, const DenseCosts<Cost>& costs, Vertex column, const Dual* u) {
+template <class Team, class Stored, class Dual>
+DEVICE Dual least_of_column(const Team& team, const DenseCosts<Stored>& costs, Vertex column, const Dual* u) {
   Dual least = costs.infinite();
   for (Vertex first = team.lane(); first < costs.num_rows; first += Team::AT_ONCE * team.lanes()) {
     Dual cost[Team::AT_ONCE];
@@ -56,8 +56,8 @@ DEVICE Dual least_of_column(const Team& team, const DenseCosts<Cost>& costs, Ver
 }
 
 // The least of cost - v in a row of the core, of columns with an owner.
-template <class Team, class Cost, class Dual>
-DEVICE Dual best_of_owned(const Team& team, const Core<Cost>& core, Vertex row, const Matching& matching, const Dual* v) {
+template <class Team, class Stored, class Dual>
+DEVICE Dual best_of_owned(const Team& team, const Core<Stored>& core, Vertex row, const Matching& matching, const Dual* v) {
   const auto entries = row_of(core, row);
   Dual least = core.infinite();
   for (Vertex place = team.lane(); place < entries.size; place += team.lanes()) {

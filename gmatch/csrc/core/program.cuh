@@ -59,8 +59,8 @@ DEVICE void note(const Team& team, const AssignmentTask<Dual>& task, CoreStep st
   if (team.rank() == 0) reinterpret_cast<CoreReport*>(task.report)->trace.add(step);
 }
 
-template <class Team, class Cost>
-DEVICE void count_free_rows(Team& team, const Core<Cost>& core, const Matching& matching) {
+template <class Team, class Stored>
+DEVICE void count_free_rows(Team& team, const Core<Stored>& core, const Matching& matching) {
   if (team.rank() == 0) core.totals->free_rows = 0;
   team.sync();
   Count free_rows = 0;
@@ -70,8 +70,8 @@ DEVICE void count_free_rows(Team& team, const Core<Cost>& core, const Matching& 
 }
 
 // Refines the prices of an auction in a core or its matrix; where that does not end, counts how many rows it made tight.
-template <class Team, class Costs, class Cost, class Dual>
-DEVICE void refine_and_count(Team& team, const Costs& costs, const Core<Cost>& core, const AssignmentTask<Dual>& task) {
+template <class Team, class Costs, class Stored, class Dual>
+DEVICE void refine_and_count(Team& team, const Costs& costs, const Core<Stored>& core, const AssignmentTask<Dual>& task) {
   const bool ended = refine_prices(team, costs, task.matching, task.v);
   if (team.rank() == 0) core.totals->tight_rows = ended ? core.num_rows : 0;
   team.sync();
@@ -89,38 +89,38 @@ DEVICE void refine_and_count(Team& team, const Costs& costs, const Core<Cost>& c
 // Whether the auction of a square problem left more than one row in so many. Where a core serves, it leaves one in a hundred at
 // most: more where rows find the same few columns best, as for costs (i + 1) (j + 1), or some columns are among the best of no
 // row.
-template <class Cost>
-DEVICE bool leaves_more(const Core<Cost>& core, Vertex one_of) {
+template <class Stored>
+DEVICE bool leaves_more(const Core<Stored>& core, Vertex one_of) {
   return core.num_rows == core.num_columns && core.totals->free_rows > core.num_rows / one_of;
 }
 
 // How many pairs the last auction since the core was picked made tight, of which it was of use or not; all if there was none.
-template <class Cost>
-DEVICE bool made_most_tight(const Core<Cost>& core) {
+template <class Stored>
+DEVICE bool made_most_tight(const Core<Stored>& core) {
   return core.num_rows - core.totals->tight_rows <= core.num_rows / ROWS_OF_AN_AUCTION;
 }
-template <class Cost>
-DEVICE bool made_few_tight(const Core<Cost>& core) {
+template <class Stored>
+DEVICE bool made_few_tight(const Core<Stored>& core) {
   return core.totals->tight_rows < core.num_rows / ROWS_OF_AN_AUCTION;
 }
 
-template <class Cost, class Dual>
-DEVICE Auction<Core<Cost>> auction_of(const Core<Cost>& core, const AssignmentTask<Dual>& task, Dual spread) {
+template <class Stored, class Dual>
+DEVICE Auction<Core<Stored>> auction_of(const Core<Stored>& core, const AssignmentTask<Dual>& task, Dual spread) {
   return {core,          &core.totals->spreads, FIRST_EPSILON, LAST_EPSILON, bids_of_chain(core.num_rows),
           task.matching, task.v,                spread};
 }
 
 // Whether half of the entries that begin the core are the best of their rows: more offers are equal then than a core has
 // room for beside others, and an auction of them leads nowhere.
-template <class Cost>
-DEVICE bool is_tied(const Core<Cost>& core) {
-  return core.totals->best_offers > static_cast<Count>(core.num_rows) * Core<Cost>::STRATA;
+template <class Stored>
+DEVICE bool is_tied(const Core<Stored>& core) {
+  return core.totals->best_offers > static_cast<Count>(core.num_rows) * Core<Stored>::STRATA;
 }
 
 // Asks some rows whether they alone are the best of the one column that is best for them: of several, all but one would be
 // left without. From v = 0.
-template <class Team, class Cost>
-DEVICE void count_mutual_rows(Team& team, const Core<Cost>& core) {
+template <class Team, class Stored>
+DEVICE void count_mutual_rows(Team& team, const Core<Stored>& core) {
   const auto blocks = team.in_blocks();
   blocks.each_group(ROWS_OF_A_SAMPLE, [&](Count i) {
     const Vertex row = static_cast<Vertex>(core.num_rows * i / ROWS_OF_A_SAMPLE);
@@ -149,8 +149,8 @@ DEVICE void count_mutual_rows(Team& team, const Core<Cost>& core) {
 
 
 // Whether the search in the matrix itself, from minima of rows and columns, has least to do.
-template <class Cost>
-DEVICE bool needs_no_auction(const Core<Cost>& core) {
+template <class Stored>
+DEVICE bool needs_no_auction(const Core<Stored>& core) {
   return is_tied(core) || core.totals->mutual_rows > MOST_MUTUAL;
 }
 
@@ -161,22 +161,22 @@ DEVICE bool starts_anew(const AssignmentTask<Dual>& task) {
 }
 
 // One copy for all that need it: with three, the compiler makes each slower by far.
-template <class Team, class Cost, class Dual>
-DEVICE_APART Team hold_against_matrix(Team team, Core<Cost> core, const Dual* v) {
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team hold_against_matrix(Team team, Core<Stored> core, const Dual* v) {
   core.reprice(team, v);
   return team;
 }
-template <class Team, class Cost>
-DEVICE_APART Team bid_from_duals(Team team, Auction<Core<Cost>> auction, int first_epsilon) {
+template <class Team, class Stored>
+DEVICE_APART Team bid_from_duals(Team team, Auction<Core<Stored>> auction, int first_epsilon) {
   auction.run_from_duals(team, first_epsilon, LONGER_CHAINS);
   return team;
 }
 
 // After an auction that left columns free which are among the best of too few rows: the core learns of them, and the
 // auction is held again.
-template <class Team, class Cost, class Dual>
-DEVICE void learn_of_columns(Team& team, const Core<Cost>& core, const AssignmentTask<Dual>& task,
-                             const Auction<Core<Cost>>& auction) {
+template <class Team, class Stored, class Dual>
+DEVICE void learn_of_columns(Team& team, const Core<Stored>& core, const AssignmentTask<Dual>& task,
+                             const Auction<Core<Stored>>& auction) {
   const FreeColumns<Dual> columns{task.u, task.v, auction.words, auction.next_row};
   const Dual more = static_cast<Dual>(core.totals->spreads.typical() / PARTS_OF_A_SPREAD);
   price_free_columns(team, core, task.matching, columns);
@@ -194,8 +194,8 @@ DEVICE void learn_of_columns(Team& team, const Core<Cost>& core, const Assignmen
 }
 
 // Steps 1 and 2: leaves row_match and v. An assignment or duals that are given take the place of an auction.
-template <class Team, class Cost, class Dual>
-DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace,
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team start_core(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace,
                              bool* lacked_columns) {
   Count now = team.nanoseconds();
   if (!task.has_duals) team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
@@ -241,8 +241,8 @@ DEVICE_APART Team start_core(Team team, Core<Cost> core, AssignmentTask<Dual> ta
 }
 
 // Step 3, from row_match and v.
-template <class Team, class Cost, class Dual>
-DEVICE_APART Team search_core(Team team, Core<Cost> core, AssignmentTask<Dual> task) {
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team search_core(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
   note(team, task, CoreStep::search);
   if (team.rank() == 0) {
     *task.progress = Progress{};
@@ -255,21 +255,21 @@ DEVICE_APART Team search_core(Team team, Core<Cost> core, AssignmentTask<Dual> t
 }
 
 // After a search that left rows free: others than the core's entries become better for them, and for all that they reach.
-template <class Team, class Cost, class Dual>
-DEVICE_APART Team outprice_core(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual margin) {
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team outprice_core(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual margin) {
   note(team, task, CoreStep::outprice);
   Steps<Team> steps(team, *task.progress);
   Workspace workspace(task.workspace);  // as the search left it
   const auto forest = carve_forest(workspace, task.matching, true);
-  auto edges = edges_of<SparseTightEdges<Core<Cost>>>(core, task);
+  auto edges = edges_of<SparseTightEdges<Core<Stored>>>(core, task);
   edges.carve(workspace);
   edges.outprice(steps, forest, margin);
   return team;
 }
 
 // Step 4: whether the core, with what joined it, has more to say.
-template <class Team, class Cost, class Dual>
-DEVICE_APART Team reprice_core(Team team, Core<Cost> core, AssignmentTask<Dual> task) {
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team reprice_core(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
   Count now = team.nanoseconds();
   team = hold_against_matrix(team, core, task.v);
   if (team.rank() == 0) {
@@ -281,8 +281,8 @@ DEVICE_APART Team reprice_core(Team team, Core<Cost> core, AssignmentTask<Dual> 
 }
 
 // Step 1 again, from v and what is matched.
-template <class Team, class Cost, class Dual>
-DEVICE_APART Team rebuild_core(Team team, Core<Cost> core, AssignmentTask<Dual> task) {
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team rebuild_core(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
   note(team, task, CoreStep::rebuild);
   Count now = team.nanoseconds();
   team.sync();  // others may still read what the core told
@@ -294,8 +294,8 @@ DEVICE_APART Team rebuild_core(Team team, Core<Cost> core, AssignmentTask<Dual> 
 
 // Step 2 again, from v: where the core has grown by much, the rows that this leaves free are fewer than those that found
 // something better.
-template <class Team, class Cost, class Dual>
-DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, int first_epsilon,
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team bid_again(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread, int first_epsilon,
                             Workspace workspace) {
   note(team, task, CoreStep::bid_again);
   Count now = team.nanoseconds();
@@ -315,13 +315,13 @@ DEVICE_APART Team bid_again(Team team, Core<Cost> core, AssignmentTask<Dual> tas
 
 // Step 2 in the whole matrix, where all columns are to be matched: from the beginning, for a core that misled its auction,
 // or the search, misled the duals.
-template <class Team, class Cost, class Dual>
-DEVICE_APART Team bid_in_matrix(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team bid_in_matrix(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
   note(team, task, CoreStep::auction_matrix);
   Count now = team.nanoseconds();
   Spreads<Dual>* spreads = &core.totals->spreads;
   measure_spreads(team, core.dense, spreads);
-  Auction<DenseCosts<Cost>> auction{core.dense,        spreads,       FIRST_DENSE_EPSILON, LAST_DENSE_EPSILON,
+  Auction<DenseCosts<Stored>> auction{core.dense,        spreads,       FIRST_DENSE_EPSILON, LAST_DENSE_EPSILON,
                                     MOST_DENSE_BIDS,   task.matching, task.v,              spread};
   auction.carve(workspace);
   auction.last = auction.finest_epsilon();
@@ -338,8 +338,8 @@ DEVICE_APART Team bid_in_matrix(Team team, Core<Cost> core, AssignmentTask<Dual>
 }
 
 // Before step 5: along the few entries of a core, duals may have gone farther apart than any in the matrix need to.
-template <class Team, class Cost, class Dual>
-DEVICE_APART Team bound_duals(Team team, Core<Cost> core, AssignmentTask<Dual> task, Dual spread) {
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team bound_duals(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread) {
   team.each(core.num_columns, [&](Count column) {
     if (task.v[column] < -spread) task.v[column] = -spread;
   });
@@ -347,8 +347,8 @@ DEVICE_APART Team bound_duals(Team team, Core<Cost> core, AssignmentTask<Dual> t
   return team;
 }
 
-template <class Team, class Cost, class Dual>
-DEVICE_APART Team search_matrix(Team team, Core<Cost> core, AssignmentTask<Dual> task) {
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team search_matrix(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
   note(team, task, CoreStep::search_matrix);
   if (team.rank() == 0) {
     ++task.report->dense_searches;
@@ -356,18 +356,18 @@ DEVICE_APART Team search_matrix(Team team, Core<Cost> core, AssignmentTask<Dual>
     task.report->start_size = 0;
   }
   team.sync();
-  assign<TightEdges<Cost>>(team, core.dense, task);
+  assign<TightEdges<Stored>>(team, core.dense, task);
   return team;
 }
 
 // The five steps. The journal has room for MOST_REPRICINGS + 2 searches.
-template <class Cost>
+template <class Stored>
 class AssignmentByCore {
  public:
-  using Dual = typename DenseCosts<Cost>::Dual;
+  using Dual = typename DenseCosts<Stored>::Dual;
 
   // `spread` is how far v may lie apart at the start.
-  DEVICE AssignmentByCore(const DenseCosts<Cost>& costs, const AssignmentTask<Dual>& task, Dual spread)
+  DEVICE AssignmentByCore(const DenseCosts<Stored>& costs, const AssignmentTask<Dual>& task, Dual spread)
       : core_(core_of(costs)), workspace_(task.workspace), task_(task), from_duals_(task), spread_(spread),
         is_square_(costs.num_rows == costs.num_columns) {
     core_.carve(workspace_);
@@ -478,7 +478,7 @@ class AssignmentByCore {
 
   DEVICE const AssignmentTask<Dual>& next_search() const { return starts_from_minima_ ? from_minima_ : from_duals_; }
 
-  Core<Cost> core_;
+  Core<Stored> core_;
   Workspace workspace_;  // beyond the core
   AssignmentTask<Dual> task_, from_duals_, from_minima_;
   Dual spread_;
@@ -489,25 +489,25 @@ class AssignmentByCore {
   bool starts_from_minima_ = false;  // the next search
 };
 
-template <class Team, class Cost>
-DEVICE void assign_by_core(Team& team, const DenseCosts<Cost>& costs,
-                           const AssignmentTask<typename DenseCosts<Cost>::Dual>& task,
-                           typename DenseCosts<Cost>::Dual spread) {
-  AssignmentByCore<Cost>(costs, task, spread).run(team);
+template <class Team, class Stored>
+DEVICE void assign_by_core(Team& team, const DenseCosts<Stored>& costs,
+                           const AssignmentTask<typename DenseCosts<Stored>::Dual>& task,
+                           typename DenseCosts<Stored>::Dual spread) {
+  AssignmentByCore<Stored>(costs, task, spread).run(team);
 }
 
-template <class Cost>
-DEVICE Count core_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
+template <class Stored>
+DEVICE Count core_workspace_size(const DenseCosts<Stored>& costs, Count team_tile) {
   Workspace workspace(nullptr);
-  Core<Cost> core = core_of(costs);
+  Core<Stored> core = core_of(costs);
   core.carve(workspace);
   Workspace for_auction(nullptr);
-  Auction<Core<Cost>> auction{core};
+  Auction<Core<Stored>> auction{core};
   auction.carve(for_auction);
   Count most = for_auction.used();
   const Count for_core = search_workspace_size(core);
   most = for_core > most ? for_core : most;
-  const Count for_dense = assignment_workspace_size<TightEdges<Cost>>(costs, team_tile);
+  const Count for_dense = assignment_workspace_size<TightEdges<Stored>>(costs, team_tile);
   most = for_dense > most ? for_dense : most;
   return workspace.used() + most;
 }

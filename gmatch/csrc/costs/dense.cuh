@@ -2,13 +2,12 @@
 #pragma once
 #include "team/mirror.hpp"
 #include "team/team.cuh"
+#include "costs/stored.cuh"
 
 // Sums of costs and duals: 64-bit integers for integer costs (checked for overflow before the work starts), doubles for
 // floats.
 template <class Cost>
-struct DualOf {
-  using type = double;
-};
+struct DualOf;
 template <>
 struct DualOf<int> {
   using type = long long;
@@ -17,10 +16,24 @@ template <>
 struct DualOf<long long> {
   using type = long long;
 };
+template <>
+struct DualOf<float> {
+  using type = double;
+};
+template <>
+struct DualOf<double> {
+  using type = double;
+};
 
-// What entries are held against bounds in, before they are looked at exactly: as short as the entries are.
+// What numbers are held against bounds in, before they are looked at exactly: as short as the numbers are.
 template <class Cost>
-struct RoughOf {
+struct RoughOf;
+template <>
+struct RoughOf<int> {
+  using type = float;
+};
+template <>
+struct RoughOf<float> {
   using type = float;
 };
 template <>
@@ -78,14 +91,15 @@ DEVICE double rounded_down(double dual, int places) {
   return ldexp(floor(ldexp(dual, places)), -places);
 }
 
-template <class Cost_>
+template <class Stored_>
 struct DenseCosts {
-  using Cost = Cost_;
+  using Stored = Stored_;
+  using Cost = typename ValueOf<Stored>::type;
   using Dual = typename DualOf<Cost>::type;
 
   Vertex num_rows;     // not more than num_columns: every row must be matched
   Vertex num_columns;
-  const Cost* costs;
+  const Stored* costs;
   Count row_stride;    // in entries, as column_stride: any order, transposed views too
   Count column_stride;
   bool maximize;       // the cost of a pair is minus its entry
@@ -96,8 +110,8 @@ struct DenseCosts {
   // More than any sum of costs.
   static DEVICE Dual infinite() { return beyond_all(Dual{}); }
 
-  DEVICE const Cost* place(Vertex row, Vertex column) const { return costs + row * row_stride + column * column_stride; }
-  DEVICE Cost entry(Vertex row, Vertex column) const { return *place(row, column); }
+  DEVICE const Stored* place(Vertex row, Vertex column) const { return costs + row * row_stride + column * column_stride; }
+  DEVICE Cost entry(Vertex row, Vertex column) const { return value_of(*place(row, column)); }
   // What a pair with this entry costs.
   DEVICE Dual of_entry(Cost entry) const {
     const Dual cost = maximize ? -static_cast<Dual>(entry) : static_cast<Dual>(entry);

@@ -46,19 +46,19 @@ struct SeenCosts {
 };
 
 // A matrix with any strides. Of sparse costs all entries are one row, longer than a Vertex can say.
-template <class Cost>
+template <class Stored>
 struct Entries {
-  const Cost* first;
+  const Stored* first;
   Count num_rows, num_columns;
   Count row_stride, column_stride;  // in entries
 
   FIELDS(Entries, first, num_rows, num_columns, row_stride, column_stride)
 };
 
-template <class Team, class Cost>
-DEVICE void inspect_costs(Team& team, const Entries<Cost>& entries, CostInspection& inspection) {
+template <class Team, class Stored>
+DEVICE void inspect_costs(Team& team, const Entries<Stored>& entries, CostInspection& inspection) {
   const Count num_rows = entries.num_rows, num_columns = entries.num_columns;
-  using Dual = typename DualOf<Cost>::type;
+  using Dual = typename DualOf<typename ValueOf<Stored>::type>::type;
   constexpr int AT_ONCE = Team::AT_ONCE;
   if (team.rank() == 0) inspection = {0x7fffffffffffffff, 0x7fffffffffffffff, 0, 0, 0, 0};
   team.sync();
@@ -66,17 +66,17 @@ DEVICE void inspect_costs(Team& team, const Entries<Cost>& entries, CostInspecti
   if (entries.column_stride == 1 && (num_rows == 1 || entries.row_stride == num_columns)) {
     const Count end = num_rows * num_columns;
     for (Count first = team.rank(); first < end; first += static_cast<Count>(team.size()) * AT_ONCE) {
-      Cost entry[AT_ONCE];
+      Stored entry[AT_ONCE];
       for (int k = 0; k < AT_ONCE; ++k) {
         const Count at = first + static_cast<Count>(team.size()) * k;
         entry[k] = team.read_once(entries.first + (at < end ? at : first));  // to see one again changes nothing
       }
-      for (int k = 0; k < AT_ONCE; ++k) seen.add(static_cast<Dual>(entry[k]));
+      for (int k = 0; k < AT_ONCE; ++k) seen.add(static_cast<Dual>(value_of(entry[k])));
     }
   } else {
     team.each_group(num_rows, [&](Count row) {
       for (Count column = team.lane(); column < num_columns; column += team.lanes()) {
-        seen.add(static_cast<Dual>(entries.first[row * entries.row_stride + column * entries.column_stride]));
+        seen.add(static_cast<Dual>(value_of(entries.first[row * entries.row_stride + column * entries.column_stride])));
       }
     });
   }

@@ -5,14 +5,14 @@
 #pragma once
 #include "costs/dense.cuh"
 
-template <class Cost>
+template <class Stored>
 struct RowPass {
-  using Dual = typename DenseCosts<Cost>::Dual;
-  using Rough = typename DenseCosts<Cost>::Rough;
+  using Dual = typename DenseCosts<Stored>::Dual;
+  using Rough = typename DenseCosts<Stored>::Rough;
 
   static constexpr Vertex STRATA = 32;  // a column is in stratum column % STRATA; a lane has all columns of some strata
 
-  DenseCosts<Cost> costs;
+  DenseCosts<Stored> costs;
 
   // use(first_row) for every Team::ROWS_AT_ONCE rows: read together, so that v is read once for all of them.
   template <class Team, class Use>
@@ -45,14 +45,14 @@ struct RowPass {
     constexpr Vertex TOGETHER = Team::AT_ONCE > 1 ? 4 : 1;
     const Count stride = CONTIGUOUS ? 1 : costs.column_stride;
     Vertex column = block * STRATA + team.lane() * (STRATA / Team::LANES);
-    const Cost* entries_of[Team::ROWS_AT_ONCE];
+    const Stored* entries_of[Team::ROWS_AT_ONCE];
     for (Vertex r = 0; r < Team::ROWS_AT_ONCE; ++r) {
       entries_of[r] = costs.costs + safe_row(first_row, r) * costs.row_stride + column * stride;
     }
     const auto move_on = [&](Vertex blocks) {
       block += blocks;
       column += blocks * STRATA;
-      for (const Cost*& entries_here : entries_of) entries_here += blocks * STRATA * stride;
+      for (const Stored*& entries_here : entries_of) entries_here += blocks * STRATA * stride;
     };
     while (block + TOGETHER <= end) {
       each_together<TOGETHER>(team, entries_of, stride, column, v, bound, visit);
@@ -69,7 +69,7 @@ struct RowPass {
     constexpr Vertex MINE = STRATA / Team::LANES, ROWS = Team::ROWS_AT_ONCE;
     const Rough limit = static_cast<Rough>(costs.limit);
     // All is under way before any of it is looked at.
-    Cost entry[BLOCKS][ROWS][MINE];
+    Stored entry[BLOCKS][ROWS][MINE];
     Dual v_of[BLOCKS][MINE];
     for (Vertex k = 0; k < BLOCKS; ++k) {
       for (Vertex s = 0; s < MINE; ++s) {
@@ -82,14 +82,14 @@ struct RowPass {
       for (Vertex s = 0; s < MINE; ++s) rough_v[s] = roughly_above<Rough>(v_of[k][s]);
       for (Vertex r = 0; r < ROWS; ++r) {
         const auto is_far = [&](Vertex s) {
-          return costs.roughly_of_entry(entry[k][r][s], limit) - rough_v[s] > bound[r][s];
+          return costs.roughly_of_entry(value_of(entry[k][r][s]), limit) - rough_v[s] > bound[r][s];
         };
         bool all_far = true;
         for (Vertex s = 0; s < MINE; ++s) all_far &= is_far(s);
         if (all_far) continue;
         for (Vertex s = 0; s < MINE; ++s) {
           if (MINE > 1 && is_far(s)) continue;
-          visit(r, s, first_column + k * STRATA + s, costs.of_entry(entry[k][r][s]) - v_of[k][s]);
+          visit(r, s, first_column + k * STRATA + s, costs.of_entry(value_of(entry[k][r][s])) - v_of[k][s]);
         }
       }
     }

@@ -38,12 +38,12 @@ DEVICE StoredRow<Costs> row_of(const Costs& costs, Vertex row) {
   return {costs, row, static_cast<Vertex>(costs.end(row) - costs.begin(row)), costs.begin(row)};
 }
 
-template <class Cost>
+template <class Stored>
 struct DenseRow {
   static constexpr Vertex AT_ONCE = 8;
   static constexpr bool IS_LONG = true;
 
-  const DenseCosts<Cost>& costs;
+  const DenseCosts<Stored>& costs;
   Vertex row, size;
 
   DEVICE bool has_places() const { return true; }
@@ -52,13 +52,13 @@ struct DenseRow {
   template <class Team>
   DEVICE Vertex column(const Team&, Vertex place) const { return place; }
   template <class Team>
-  DEVICE Cost entry(const Team&, Vertex place) const { return costs.entry(row, place); }
+  DEVICE typename DenseCosts<Stored>::Cost entry(const Team&, Vertex place) const { return costs.entry(row, place); }
   template <class Team>
   DEVICE Vertex size_of(const Team&) const { return size; }
-  DEVICE typename DenseCosts<Cost>::Dual at(Vertex place) const { return costs.at(row, place); }
+  DEVICE typename DenseCosts<Stored>::Dual at(Vertex place) const { return costs.at(row, place); }
 };
-template <class Cost>
-DEVICE DenseRow<Cost> row_of(const DenseCosts<Cost>& costs, Vertex row) {
+template <class Stored>
+DEVICE DenseRow<Stored> row_of(const DenseCosts<Stored>& costs, Vertex row) {
   return {costs, row, costs.num_columns};
 }
 

@@ -11,11 +11,11 @@
 
 #include "serial/shortest_path.hpp"
 
-template <class Cost, class Rows>
+template <class Rows>
 class CoreSample {
  public:
-  CoreSample(const DenseCosts<Cost>& costs, ShortestPathCounters& counters)
-      : size_(costs.num_rows), rows_{costs}, no_duals_(costs.num_columns, 0), counters_(counters) {}
+  CoreSample(const Rows& rows, ShortestPathCounters& counters)
+      : size_(rows.num_rows()), rows_(rows), no_duals_(rows.num_columns(), 0), counters_(counters) {}
 
   bool speaks_for_core() {
     if (size_ < SMALLEST) return true;

@@ -88,22 +88,22 @@ struct PricingScan {
 };
 
 // The core, as the sparse method reads it.
-template <class Cost, class Rows>
+template <class Rows, class Dual_>
 class PricedRows {
  public:
-  using Dual = typename DenseCosts<Cost>::Dual;
+  using Dual = Dual_;
 
   const Vertex num_rows, num_columns;
 
-  PricedRows(const DenseCosts<Cost>& costs, int threads, ShortestPathCounters& counters, CoreTrace& trace)
-      : num_rows(costs.num_rows),
-        num_columns(costs.num_columns),
-        threads_(std::min<Vertex>(threads, costs.num_rows)),
+  PricedRows(const Rows& rows, int threads, ShortestPathCounters& counters, CoreTrace& trace)
+      : num_rows(rows.num_rows()),
+        num_columns(rows.num_columns()),
+        threads_(std::min<Vertex>(threads, num_rows)),
         counters_(counters),
         trace_(trace),
-        v_(costs.num_columns),
-        about_(costs.num_rows),
-        pile_(costs) {
+        v_(num_columns),
+        about_(num_rows),
+        pile_(rows) {
     pile_.columns.reserve(static_cast<std::size_t>(num_rows) * 2 * Scan<Dual, true>::MINIMA);
     pile_.costs.reserve(pile_.columns.capacity());
   }
@@ -158,7 +158,7 @@ class PricedRows {
   void set_v(Vertex column, Dual v) { v_[column] = v; }
 
   // As SparseCosts.
-  static Dual infinite() { return DenseCosts<Cost>::infinite(); }
+  static Dual infinite() { return beyond_all(Dual{}); }
   Count begin(Vertex row) const { return about_[row].begin; }
   Count end(Vertex row) const { return about_[row].end; }
   Vertex column(Count edge) const { return pile_.columns[edge]; }
@@ -209,7 +209,7 @@ class PricedRows {
     Poll poll;
     bool gives_up = false;
 
-    explicit Pile(const DenseCosts<Cost>& given) : rows{given}, picked(given.num_columns + 1) {}
+    explicit Pile(const Rows& given) : rows(given), picked(given.num_columns() + 1) {}
   };
 
   void price_share(Pile& pile, Vertex begin, Vertex end) {
@@ -228,7 +228,7 @@ class PricedRows {
   // Each thread has a pile of its own, with room for all it may pick; then they are put together in the order of rows.
   void price_by_threads() {
     const auto first_row = [&](int share) { return static_cast<Vertex>(Count{num_rows} * share / threads_); };
-    std::vector<Pile> piles(threads_, Pile(pile_.rows.costs));
+    std::vector<Pile> piles(threads_, Pile(pile_.rows));
     for (int share = 0; share < threads_; ++share) {
       piles[share].columns.reserve(static_cast<std::size_t>(first_row(share + 1) - first_row(share)) * DEPTHS[0].room);
       piles[share].costs.reserve(piles[share].columns.capacity());
@@ -365,25 +365,30 @@ struct CoreCounters {
 // Matches all rows at the least cost, by the core. Returns how many are matched: fewer than there are if that cannot be,
 // and NONE if the core gave up; then v are good duals to start from, if any pair was made. The threads share the pass over
 // the matrix; one searches.
-template <class Cost>
-Vertex solve_by_core(const DenseCosts<Cost>& costs, bool has_duals, int threads,
-                     const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result, CoreCounters& counters) {
-  using Dual = typename DenseCosts<Cost>::Dual;
+template <class Stored>
+Vertex solve_by_core(const DenseCosts<Stored>& costs, bool has_duals, int threads,
+                     const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result, CoreCounters& counters) {
+  using Cost = typename DenseCosts<Stored>::Cost;
+  using Dual = typename DenseCosts<Stored>::Dual;
   const auto solve = [&](auto rows) {
     const bool is_square = costs.num_rows == costs.num_columns;
     if (is_square && !has_duals) {
       counters.trace.add(CoreStep::sample);
-      if (!CoreSample<Cost, decltype(rows)>(costs, counters.dense).speaks_for_core()) return NONE;
+      if (!CoreSample<decltype(rows)>(rows, counters.dense).speaks_for_core()) return NONE;
     }
-    using Costs = PricedRows<Cost, decltype(rows)>;
-    Costs core(costs, threads, counters.dense, counters.trace);
+    using Costs = PricedRows<decltype(rows), Dual>;
+    Costs core(rows, threads, counters.dense, counters.trace);
     SparseShortestPathSolver<Costs> solver(core, counters.sparse);
     const Vertex size = solver.solve(has_duals, result.row_match, result.col_match, result.u, result.v);
     counters.times_learned = core.times_learned();
     counters.price_ns = core.price_ns();
     return core.gives_up() ? NONE : size;
   };
-  if (costs.column_stride != 1 || costs.limit < costs.infinite()) return solve(CopiedRows<Cost>{costs});
-  if (costs.maximize) return solve(StoredRows<Cost, Dual, true>{costs});
-  return solve(StoredRows<Cost, Dual, false>{costs});
+  if constexpr (IS_NARROW<Stored>) {
+    return solve(CopiedRows<std::conditional_t<std::is_same_v<Cost, int>, int, Dual>>(costs));
+  } else {
+    if (costs.column_stride != 1 || costs.limit < costs.infinite()) return solve(CopiedRows<Dual>(costs));
+    if (costs.maximize) return solve(StoredRows<Cost, Dual, true>{costs});
+    return solve(StoredRows<Cost, Dual, false>{costs});
+  }
 }

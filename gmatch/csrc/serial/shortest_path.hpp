@@ -34,6 +34,7 @@
 
 #include "serial/dense_auction.hpp"
 #include "serial/row_scan.hpp"
+#include "serial/rows.hpp"
 #include "team/interrupt.hpp"
 #include "team/memory.cuh"
 
@@ -63,72 +64,14 @@ struct ShortestPathResult {
   Vertex* col_match;   // [num_columns] the mate or NONE
 };
 
-// Rows as they lie in memory.
-template <class Cost, class Work_, bool MAXIMIZE>
-struct StoredRows {
-  using Entry = Cost;
-  using Work = Work_;
-  using Scan = RowScan<Cost, Work, MAXIMIZE>;
-  const DenseCosts<Cost>& costs;
-
-  Vertex width() const { return costs.num_columns; }
-  const Entry* entries(Vertex row) { return costs.costs + row * costs.row_stride; }
-  Work at(Vertex row, Vertex column) const { return Scan::cost(costs.costs[row * costs.row_stride + column]); }
-};
-
-// Rows whose entries are apart in memory, or cost no more than a limit: copied for each scan, a row and the next one apart.
-template <class Cost>
-struct CopiedRows {
-  using Entry = typename DenseCosts<Cost>::Dual;
-  using Work = Entry;
-  using Scan = RowScan<Entry, Work, false>;
-  const DenseCosts<Cost>& costs;
-  std::vector<Entry> copies = std::vector<Entry>(2 * Count{width()});
-
-  Vertex width() const { return std::max(costs.num_columns, Scan::FEWEST_COLUMNS); }
-  const Entry* entries(Vertex row) {
-    Entry* copy = copies.data() + row % 2 * Count{width()};
-    for (Vertex j = 0; j < costs.num_columns; ++j) copy[j] = costs.at(row, j);
-    return copy;
-  }
-  Work at(Vertex row, Vertex column) const { return costs.at(row, column); }
-};
-
-// Rows of fewer columns than scans take at once: copied once. What follows the end is no column: its v is MASKED.
-template <class Cost, class Work_>
-class PaddedRows {
- public:
-  using Entry = Work_;
-  using Work = Work_;
-  using Scan = RowScan<Work, Work, false>;
-
-  explicit PaddedRows(const DenseCosts<Cost>& costs) {
-    for (Vertex row = 0; row < costs.num_rows; ++row) {
-      Work* copy = entries_ + row * WIDTH;
-      for (Vertex j = 0; j < costs.num_columns; ++j) copy[j] = static_cast<Work>(costs.at(row, j));
-      std::fill(copy + costs.num_columns, copy + WIDTH, Work{0});
-    }
-  }
-
-  Vertex width() const { return WIDTH; }
-  const Entry* entries(Vertex row) const { return entries_ + row * WIDTH; }
-  Work at(Vertex row, Vertex column) const { return entries_[row * WIDTH + column]; }
-
- private:
-  static constexpr Vertex WIDTH = Scan::FEWEST_COLUMNS;
-  Work entries_[(WIDTH - 1) * WIDTH];
-};
-
-template <class Cost, class Rows>
+template <class Rows, class Dual>
 class ShortestPathSolver {
  public:
-  using Dual = typename DenseCosts<Cost>::Dual;
-
-  ShortestPathSolver(const DenseCosts<Cost>& costs, const ShortestPathOptions<Dual>& options,
-                     const ShortestPathResult<Dual>& result, ShortestPathCounters& counters)
-      : num_rows_(costs.num_rows),
-        num_columns_(costs.num_columns),
-        rows_{costs},
+  ShortestPathSolver(Rows rows, const ShortestPathOptions<Dual>& options, const ShortestPathResult<Dual>& result,
+                     ShortestPathCounters& counters)
+      : num_rows_(rows.num_rows()),
+        num_columns_(rows.num_columns()),
+        rows_(std::move(rows)),
         options_(options),
         result_(result),
         row_match_(result.row_match),
@@ -545,13 +488,14 @@ Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const Shor
 
 // Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
 // Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, and up to 16 MB for a copy of whole numbers.
-template <class Cost>
-Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
-                               const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
-                               const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
+template <class Stored>
+Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
+                               const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options,
+                               const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result,
                                ShortestPathCounters& counters) {
-  using Dual = typename DenseCosts<Cost>::Dual;
-  if constexpr (!std::is_same_v<Cost, int>) {
+  using Cost = typename DenseCosts<Stored>::Cost;
+  using Dual = typename DenseCosts<Stored>::Dual;
+  if constexpr (!std::is_same_v<Cost, int> && !IS_NARROW<Stored>) {
     // Scans read each entry many times, of 32 bits twice as many at once: those that fit are copied, where the copy is small.
     // With room for an auction, which these would have in 64.
     constexpr Count MOST_COPIED = 1 << 22;
@@ -563,22 +507,23 @@ Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
       if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), options, result, counters);
     }
   }
-  const auto solve = [&](auto maximize, auto zero) {
-    using Padded = PaddedRows<Cost, decltype(zero)>;
-    if (costs.num_columns < Padded::Scan::FEWEST_COLUMNS) {
-      return ShortestPathSolver<Cost, Padded>(costs, options, result, counters).solve();
-    }
-    using Rows = StoredRows<Cost, decltype(zero), decltype(maximize)::value>;
-    return ShortestPathSolver<Cost, Rows>(costs, options, result, counters).solve();
+  const auto solve = [&](auto rows) {
+    return ShortestPathSolver<decltype(rows), Dual>(std::move(rows), options, result, counters).solve();
   };
-  if (costs.column_stride != 1 || costs.limit < costs.infinite()) {
-    return ShortestPathSolver<Cost, CopiedRows<Cost>>(costs, options, result, counters).solve();
-  }
-  if constexpr (std::numeric_limits<Cost>::is_integer && sizeof(Cost) < sizeof(Dual)) {
-    // Where costs are small, work in as many bits as they have: twice as many fit into a vector.
-    if (is_enough<Cost>(options)) {
-      return costs.maximize ? solve(std::true_type{}, Cost{}) : solve(std::false_type{}, Cost{});
+  // In as many bits as costs have, where that is enough: twice as many fit into a vector.
+  const auto solve_in = [&](auto zero) {
+    using Work = decltype(zero);
+    if constexpr (!IS_NARROW<Stored>) {
+      if (costs.column_stride == 1 && costs.limit == costs.infinite()) {
+        if (costs.num_columns < PaddedRows<Cost, Work>::Scan::FEWEST_COLUMNS) return solve(PaddedRows<Cost, Work>(costs));
+        if (costs.maximize) return solve(StoredRows<Cost, Work, true>{costs});
+        return solve(StoredRows<Cost, Work, false>{costs});
+      }
     }
+    return solve(CopiedRows<Work>(costs));
+  };
+  if constexpr (std::is_same_v<Cost, int>) {
+    if (is_enough<int>(options)) return solve_in(int{});
   }
-  return costs.maximize ? solve(std::true_type{}, Dual{}) : solve(std::false_type{}, Dual{});
+  return solve_in(Dual{});
 }

@@ -102,6 +102,10 @@ DEVICE char* block_memory() {
 
 #endif
 
+// What is read once, past the caches. Types of costs/stored.cuh have their own.
+template <class T>
+DEVICE T streamed(const T* cell) { return __ldcs(cell); }
+
 // The number of a vertex in an array of the caller's, checked before; see the host's.
 template <class Number>
 DEVICE Vertex vertex_at(const Number* cell, Vertex) { return static_cast<Vertex>(*cell); }
@@ -234,7 +238,7 @@ class [[nodiscard]] DeviceTeam {
   template <class T>
   DEVICE void write(T* cell, T value) const { *static_cast<volatile T*>(of_grid(cell)) = value; }
   template <class T>
-  DEVICE T read_once(const T* cell) const { return IS_FAR ? __ldcs(of_grid(cell)) : *cell; }
+  DEVICE T read_once(const T* cell) const { return IS_FAR ? streamed(of_grid(cell)) : *cell; }
 
   DEVICE bool claim(int* cell, int expected, int desired) const {
     if (shares_cells()) assume_global(cell);

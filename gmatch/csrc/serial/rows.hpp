@@ -1,0 +1,115 @@
+// rows.hpp: the rows of a dense matrix as the serial solvers scan them: as they lie in memory, or copied.
+//
+//   num_rows(), num_columns()
+//   width()                 columns of a row that may be read: not fewer than scans take at once
+//   entries(row)            [width()] of the row, until the row after the next one is asked for
+//   at(row, column)         what a pair costs
+//   Scan                    the RowScan that reads these entries
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "costs/dense.cuh"
+#include "serial/row_scan.hpp"
+
+// Rows as they lie in memory.
+template <class Cost, class Work_, bool MAXIMIZE>
+struct StoredRows {
+  using Entry = Cost;
+  using Work = Work_;
+  using Scan = RowScan<Cost, Work, MAXIMIZE>;
+  const DenseCosts<Cost>& costs;
+
+  Vertex num_rows() const { return costs.num_rows; }
+  Vertex num_columns() const { return costs.num_columns; }
+  Vertex width() const { return costs.num_columns; }
+  const Entry* entries(Vertex row) { return costs.costs + row * costs.row_stride; }
+  Work at(Vertex row, Vertex column) const { return Scan::cost(costs.costs[row * costs.row_stride + column]); }
+};
+
+// Rows whose entries are narrow, lie apart in memory, or cost no more than a limit: copied for each scan, a row and the next one
+// apart. They are read by pointers to functions, so that a solver is compiled once for all that costs may be stored as.
+template <class Work_>
+class CopiedRows {
+ public:
+  using Entry = Work_;
+  using Work = Work_;
+  using Scan = RowScan<Work, Work, false>;
+
+  template <class Stored>
+  explicit CopiedRows(const DenseCosts<Stored>& costs)
+      : costs_(&costs),
+        copy_(&copy<Stored>),
+        at_(&at<Stored>),
+        num_rows_(costs.num_rows),
+        num_columns_(costs.num_columns),
+        copies_(2 * Count{width()}) {}
+
+  Vertex num_rows() const { return num_rows_; }
+  Vertex num_columns() const { return num_columns_; }
+  Vertex width() const { return std::max(num_columns_, Scan::FEWEST_COLUMNS); }
+  const Entry* entries(Vertex row) {
+    Work* to = copies_.data() + row % 2 * Count{width()};
+    copy_(costs_, row, to);
+    return to;
+  }
+  Work at(Vertex row, Vertex column) const { return at_(costs_, row, column); }
+
+ private:
+  template <class Stored>
+  static void copy(const void* given, Vertex row, Work* to) {
+    // All that the loop asks for is of its own: what it writes might be anywhere.
+    const DenseCosts<Stored> costs = *static_cast<const DenseCosts<Stored>*>(given);
+    const Stored* from = costs.place(row, 0);
+    const auto copy_by = [&, columns = costs.num_columns](Count stride, auto cost_of) {
+      for (Vertex j = 0; j < columns; ++j) to[j] = static_cast<Work>(cost_of(value_of(from[j * stride])));
+    };
+    using Cost = typename DenseCosts<Stored>::Cost;
+    const auto copy_any = [&](Count stride) {
+      // With bounds of their own, loops of narrow entries that lie side by side are made of vectors.
+      if (costs.limit < costs.infinite()) copy_by(stride, [&costs](Cost entry) { return costs.of_entry(entry); });
+      else if (costs.maximize) copy_by(stride, [](Cost entry) { return -static_cast<Work>(entry); });
+      else copy_by(stride, [](Cost entry) { return static_cast<Work>(entry); });
+    };
+    if (costs.column_stride == 1) copy_any(1);
+    else copy_any(costs.column_stride);
+  }
+  template <class Stored>
+  static Work at(const void* given, Vertex row, Vertex column) {
+    return static_cast<Work>(static_cast<const DenseCosts<Stored>*>(given)->at(row, column));
+  }
+
+  const void* costs_;  // DenseCosts of some type, as for copy_ and at_
+  void (*copy_)(const void*, Vertex, Work*);
+  Work (*at_)(const void*, Vertex, Vertex);
+  Vertex num_rows_, num_columns_;
+  std::vector<Work> copies_;
+};
+
+// Rows of fewer columns than scans take at once: copied once. What follows the end is no column: its v is MASKED.
+template <class Cost, class Work_>
+class PaddedRows {
+ public:
+  using Entry = Work_;
+  using Work = Work_;
+  using Scan = RowScan<Work, Work, false>;
+
+  explicit PaddedRows(const DenseCosts<Cost>& costs) : num_rows_(costs.num_rows), num_columns_(costs.num_columns) {
+    for (Vertex row = 0; row < costs.num_rows; ++row) {
+      Work* copy = entries_ + row * WIDTH;
+      for (Vertex j = 0; j < costs.num_columns; ++j) copy[j] = static_cast<Work>(costs.at(row, j));
+      std::fill(copy + costs.num_columns, copy + WIDTH, Work{0});
+    }
+  }
+
+  Vertex num_rows() const { return num_rows_; }
+  Vertex num_columns() const { return num_columns_; }
+  Vertex width() const { return WIDTH; }
+  const Entry* entries(Vertex row) const { return entries_ + row * WIDTH; }
+  Work at(Vertex row, Vertex column) const { return entries_[row * WIDTH + column]; }
+
+ private:
+  static constexpr Vertex WIDTH = Scan::FEWEST_COLUMNS;
+  Vertex num_rows_, num_columns_;
+  Work entries_[(WIDTH - 1) * WIDTH];
+};
