@@ -63,7 +63,7 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs.values_per_row() <= FEWEST_VALUES:
         return _TREE, "ties: whole costs of very few values for each row"
     if costs.values_per_row() <= FEW_VALUES["gpu"]:
-        return _CLASSICAL, "ties: whole costs of few values for each row"
+        return _TREE if costs.is_narrow else _CLASSICAL, "ties: whole costs of few values for each row"
     takes_long = costs.shape[0] == costs.shape[1] and costs.values_per_row() >= MANY_VALUES
     if min(costs.shape) < (FEW_ROWS // 2 if takes_long else FEW_ROWS):
         return _TREE, "few rows"
