@@ -213,9 +213,20 @@ struct Auction {
   // All rows bid, with no column owned at first; so many bids a chain. Returns how many chains were cut off.
   template <class Team>
   DEVICE Count hold_round(Team& team, Count epsilon, Vertex most) const {
+    const Count cut_off_before = *num_cut_off;
+    team = hold_round_apart(team, *this, epsilon, most);
+    return *num_cut_off - cut_off_before;
+  }
+  // One copy for all rounds: a compiler would else make one of each.
+  template <class Team>
+  static DEVICE_APART Team hold_round_apart(Team team, Auction auction, Count epsilon, Vertex most) {
+    auction.let_all_bid(team, epsilon, most);
+    return team;
+  }
+  template <class Team>
+  DEVICE void let_all_bid(Team& team, Count epsilon, Vertex most) const {
     team.each(costs.num_columns, [&](Count column) { words[column] |= no_owner(); });
     if (team.rank() == 0) *next_row = 0;
-    const Count cut_off_before = *num_cut_off;
     team.sync();
     const auto bidders = groups_for_a_row(team);
     Count bids = 0, cut_off = 0;
@@ -227,7 +238,6 @@ struct Auction {
     team.add_all(num_bids, bidders.lane() == 0 ? bids : 0);
     team.add_all(num_cut_off, bidders.lane() == 0 ? cut_off : 0);
     team.sync();
-    return *num_cut_off - cut_off_before;
   }
 
   // A bid reads a whole row: a long one by all lanes there are, for the fewer bid at once, the fewer bid in vain.

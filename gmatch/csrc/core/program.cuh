@@ -356,7 +356,7 @@ DEVICE_APART Team search_matrix(Team team, Core<Cost> core, AssignmentTask<Dual>
     task.report->start_size = 0;
   }
   team.sync();
-  assign<TightEdges<Cost>>(team, core.dense, task);
+  assign<TightEdges<Cost>, false>(team, core.dense, task);
   return team;
 }
 
