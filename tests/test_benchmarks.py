@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from harness import Allowance, SideProcess, Timing, clocked, equals, timed, time
 import gmatch
 from gmatch import cuda, plot
 from gmatch.backends import gpu
+from gmatch.backends.catalogue import CSRC
 
 TINY = ["--sizes", "16", "24", "--repeats", "1"]
 
@@ -601,3 +603,48 @@ def test_profiles() -> None:
     assert lines[0] == [[1, 0], [1, 0.5], [2, 1], [10, 1]]
     assert lines[1] == [[1, 0], [1, 0.5], [10, 0.5]]  # twenty times the best is beyond the end
     assert lines[2] == [[1, 0], [10, 0]]
+
+
+def copy_of_sources(folder: Path) -> Path:
+    """With a header in a folder of a folder, too."""
+    copy = folder / "csrc"
+    shutil.copytree(CSRC, copy)
+    (copy / "search" / "deep").mkdir(parents=True)
+    (copy / "search" / "deep" / "steps.cuh").write_text("// the name of another file, elsewhere\n")
+    return copy
+
+
+def test_each_file_below_csrc_is_in_the_hash(tmp_path: Path) -> None:
+    """By it `compare.py` tells builds apart."""
+    copy = copy_of_sources(tmp_path)
+    before = harness.hash_of_files(copy)
+    files = [path for path in copy.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} >= {".cuh", ".hpp", ".cpp"} and len(files) > len(list(CSRC.glob("*.cuh")))
+    hashes = [before]
+    for path in files:
+        content = path.read_bytes()
+        path.write_bytes(content + b"\n")
+        hashes.append(harness.hash_of_files(copy))
+        path.write_bytes(content)
+        renamed = path.rename(path.with_name(f"other_{path.name}"))
+        hashes.append(harness.hash_of_files(copy))
+        moved = (
+            renamed.rename(copy / "search" / path.name) if path.parent == copy else renamed.rename(copy / "moved.cuh")
+        )
+        hashes.append(harness.hash_of_files(copy))
+        moved.rename(path)
+        path.unlink()
+        hashes.append(harness.hash_of_files(copy))
+        path.write_bytes(content)
+    assert harness.hash_of_files(copy) == before and len(set(hashes)) == len(hashes)
+
+
+def test_the_hash_knows_names_from_contents_and_not_where_the_folder_is(tmp_path: Path) -> None:
+    hashes = set()
+    for number, files in enumerate(({"a": "b", "c": ""}, {"a": "", "c": "b"}, {"a": "bc"}, {"ab": "c"}, {"a/b": "c"})):
+        for folder in (tmp_path / f"{number}", tmp_path / f"{number}-again"):
+            for name, content in files.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text(content)
+            hashes.add(harness.hash_of_files(folder))
+    assert len(hashes) == 5

@@ -74,7 +74,13 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 
 #define DEVICE __device__ __forceinline__
 #define DEVICE_APART __device__ __noinline__
-#define PROGRAM(name, block_limit) extern "C" __global__ void __launch_bounds__(block_limit, 1) name
+// An entry point. Before its source, each has a macro ENTRY_name that is 1 or 0: whether it is wanted. One that is not is a
+// template that nobody asks for, and costs no time.
+#define PROGRAM(name, block_limit) PROGRAM_IF(ENTRY_##name, name, block_limit)
+#define PROGRAM_IF(is_wanted, name, block_limit) PROGRAM_IF_IS(is_wanted, name, block_limit)
+#define PROGRAM_IF_IS(is_wanted, name, block_limit) PROGRAM_IF_##is_wanted(name, block_limit)
+#define PROGRAM_IF_1(name, block_limit) extern "C" __global__ void __launch_bounds__(block_limit, 1) name
+#define PROGRAM_IF_0(name, block_limit) template <int> __device__ void name
 #define SHARED_BY_BLOCK(type, name) __shared__ type name
 #define NOT_UNROLLED _Pragma("unroll 1")  // the loop that follows: for a short program
 constexpr bool SHORT_LISTS = false;       // lists that are soon full, for tests
