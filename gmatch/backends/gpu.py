@@ -23,9 +23,9 @@ from .catalogue import (
     ROWS,
     Program,
 )
+from .compiled import Kernel, kernel_of
 from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
 from .layouts import CORE_TRACE, REPORT, Layout, words_of
-from .machine_code import Kernel, kernel_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ import hashlib
 import importlib.util
 import logging
 import os
-import tempfile
+import threading
 import time
 import zlib
 from functools import cache
@@ -90,7 +90,7 @@ def code_of(variant: Variant, entry: str, text: str, capability: int) -> tuple[b
     place = kept_in() / f"gmatch-{key_of(text, (*options, f'NVRTC {nvrtc_version()}'))}.cubin"
     if place.is_file():
         return place.read_bytes(), "kept"
-    code = compiled(f"{variant.name}-{entry}.cu", text, options, is_ptx)
+    code = compile_text(f"{variant.name}-{entry}.cu", text, options, is_ptx)
     keep(place, code)
     return code, "compiled"
 
@@ -139,12 +139,12 @@ def kept_in() -> Path:
 
 
 def keep(place: Path, code: bytes) -> None:
-    """Whole or not at all: other processes may be reading. Where nothing can be written, the next process compiles."""
+    """Whole or not at all: others may be reading. Where nothing can be written, the next process compiles."""
+    own = place.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
-            file.write(code)
-        os.replace(file.name, place)
+        own.write_bytes(code)
+        own.replace(place)
     except OSError as error:
         log.warning("cannot keep machine code in %s: %s; set CUPY_CACHE_DIR to a folder for it", place.parent, error)
 
@@ -152,7 +152,6 @@ def keep(place: Path, code: bytes) -> None:
 # What is compiled.
 
 
-@cache
 def nvrtc_version() -> str:
     """As "13.0". CuPy loads NVRTC when it is first asked."""
     major, minor = cupy.cuda.nvrtc.getVersion()
@@ -174,7 +173,7 @@ def nvrtc_options(capability: int) -> tuple[tuple[str, ...], bool]:
     return (*OPTIONS, *OF_NVRTC, *hurry, architecture), is_ptx
 
 
-def compiled(name: str, text: str, options: tuple[str, ...], is_ptx: bool) -> bytes:
+def compile_text(name: str, text: str, options: tuple[str, ...], is_ptx: bool) -> bytes:
     """Machine code by NVRTC, or PTX, which the driver compiles; seconds."""
     nvrtc = cupy.cuda.nvrtc
     program = nvrtc.createProgram(text, name, (), ())
