@@ -15,6 +15,7 @@ from typing import Any
 import assignment
 import cardinality
 import deveci
+import first_call
 import harness
 import layouts
 import numpy as np
@@ -648,3 +649,32 @@ def test_the_hash_knows_names_from_contents_and_not_where_the_folder_is(tmp_path
                 (folder / name).write_text(content)
             hashes.add(harness.hash_of_files(folder))
     assert len(hashes) == 5
+
+
+def test_first_calls_of_modes_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its worker needs a GPU, so that another one answers: in the first process of a cache it takes longer."""
+    worker = tmp_path / "worker.py"
+    worker.write_text(
+        "import json, os, pathlib, sys\n"
+        "case, mode, repeats, *sizes = sys.argv[1:]\n"
+        "cache = pathlib.Path(os.environ['CUPY_CACHE_DIR'])\n"
+        "first = 8.0 if not cache.exists() else 2.0\n"
+        "cache.mkdir(parents=True, exist_ok=True)\n"
+        "value = 7 + (case == 'sparse' and mode == 'full')\n"
+        "print(json.dumps({'first': first, 'import': 0.5, 'value': value, 'code': 'compiled', 'method': 'core',\n"
+        "  'of_cupy': 0, 'warm': {n: [0.001] * int(repeats) for n in sizes}, 'values': {n: 5 for n in sizes}}))\n"
+    )
+    monkeypatch.setattr(first_call, "WORKER", worker)
+    monkeypatch.setattr(first_call, "machine_of", lambda device: {"device": device})
+    file = tmp_path / "first.json"
+    assert first_call.main(["--cases", "int32", "--sizes", "10", "20", "--output", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2] == "| int32 | mid | core | compiled | 8.00 | 2.00 | 0.500 | 0 | 1.00 | 1.00 |" and len(lines) == 5
+    assert [call["mode"] for call in json.loads(file.read_text())["calls"]] == ["mid", "full"]
+    assert first_call.main(["--cases", "sparse", "--sizes"]) == 1
+    assert "sparse, first: 8 by full, not 7" in capsys.readouterr().out
+    worker.write_text("raise RuntimeError('no GPU')")
+    with pytest.raises(SystemExit, match="(?s)int64, mid: .*no GPU"):
+        first_call.main(["--cases", "int64"])
