@@ -141,7 +141,7 @@ struct Auction {
   template <class Team>
   DEVICE void run_again(Team& team) {
     hold_round(team, has_epsilon() ? epsilon_of(last) : 0, most_bids);
-    read_off(team);
+    team = read_off_apart(team, *this);
   }
 
  private:
@@ -339,6 +339,12 @@ struct Auction {
     return owner_of(found) == no_owner() ? STOP : static_cast<Vertex>(owner_of(found));
   }
 
+  // One copy, as of a round.
+  template <class Team>
+  static DEVICE_APART Team read_off_apart(Team team, Auction auction) {
+    auction.read_off(team);
+    return team;
+  }
   // Leaves the pairs, and v. A square problem does not change when all v do; so that they stay small, the highest is made
   // zero, or a little less, so that prices can be refined.
   template <class Team>
@@ -378,8 +384,10 @@ struct Auction {
 template <class Team, class Costs, class Dual>
 DEVICE bool refine_prices(Team& team, const Costs& costs, const Matching& matching, Dual* v) {
   constexpr int MOST_ROUNDS = 12, PASSES = 3;
+  NOT_UNROLLED
   for (int round = 0; round < MOST_ROUNDS; ++round) {
     bool rises = false;
+    NOT_UNROLLED
     for (int pass = 0; pass < PASSES; ++pass) {
       rises = false;
       team.each_group(costs.num_rows, [&](Count row) {
