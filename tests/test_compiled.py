@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import zlib
+import lzma
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,7 +78,7 @@ def ship(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: bytes) -> Path:
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
     for name, code in files.items():
-        (package / f"{name}.z").write_bytes(zlib.compress(code))
+        (package / f"{name}.xz").write_bytes(lzma.compress(code))
     monkeypatch.syspath_prepend(str(package.parent))
     monkeypatch.setattr(compiled, "PACKAGE", "fake_kernels")
     compiled.shipped_in.cache_clear()
@@ -86,7 +86,7 @@ def ship(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: bytes) -> Path:
 
 
 def name_of(text: str, architecture: int) -> str:
-    return compiled.shipped_name(text, architecture).removesuffix(".z")
+    return compiled.shipped_name(text, architecture).removesuffix(".xz")
 
 
 def test_code_is_compiled_once_and_kept_for_later(nvrtc: Compiler) -> None:
@@ -133,7 +133,7 @@ def test_shipped_code_of_another_text_or_architecture_is_ignored(
 def test_names_of_code_differ_by_all_that_makes_it() -> None:
     other = ASSIGN_CORE.variants[0].complete_text("assign_core_grid")
     names = [compiled.shipped_name(text, each) for text in (TEXT, other, TEXT + " ") for each in ARCHITECTURES]
-    assert len(set(names)) == 3 * len(ARCHITECTURES) and all(len(name) == 34 for name in names)
+    assert len(set(names)) == 3 * len(ARCHITECTURES) and all(len(name) == 35 for name in names)
     assert compiled.key_of("b", ("a",)) != compiled.key_of("", ("a", "b"))
 
 

@@ -54,7 +54,7 @@ class Compiler:
 def unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The whole package, installed."""
     monkeypatch.setattr(build, "find_compiler", Compiler)
-    monkeypatch.setattr(build, "LEVEL", 1)
+    monkeypatch.setattr(build, "LEVEL", 0)
     only = ["core-*", "rows-8:*", "munkres-float64:*", "cardinality-*-huge-4:*"]
     assert build.main([str(tmp_path), "--jobs", "2", "--only", *only]) == 0
     (wheel,) = tmp_path.glob("*.whl")

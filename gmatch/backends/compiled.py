@@ -14,7 +14,6 @@ import logging
 import os
 import threading
 import time
-import zlib
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -110,7 +109,7 @@ def shipped_options(architecture: int) -> tuple[str, ...]:
 
 def shipped_name(text: str, architecture: int) -> str:
     """The name of the file of shipped code."""
-    return f"{key_of(text, shipped_options(architecture))}.z"
+    return f"{key_of(text, shipped_options(architecture))}.xz"
 
 
 @cache
@@ -126,8 +125,10 @@ def shipped_code(text: str, capability: int) -> bytes | None:
     fitting = [each for each in ARCHITECTURES if each // 10 == capability // 10 and each <= capability]
     if folder is None or not fitting:
         return None
+    import lzma  # which not every Python was built with: for the package alone
+
     path = folder / shipped_name(text, max(fitting))
-    return zlib.decompress(path.read_bytes()) if path.is_file() else None
+    return lzma.decompress(path.read_bytes()) if path.is_file() else None
 
 
 # What is kept.
@@ -193,6 +194,6 @@ def compile_text(name: str, text: str, options: tuple[str, ...], is_ptx: bool) -
 def about() -> list[str]:
     """Where machine code comes from, first what is asked first; for people."""
     folder = shipped_in()
-    shipped = "not installed" if folder is None else f"{len(list(folder.glob('*.z')))} programs in {folder}"
+    shipped = "not installed" if folder is None else f"{len(list(folder.glob('*.xz')))} programs in {folder}"
     options, _ = nvrtc_options(int(cupy.cuda.Device().compute_capability))
     return [f"shipped: {shipped}", f"kept: in {kept_in()}", f"compiled: NVRTC {nvrtc_version()} {' '.join(options)}"]
