@@ -40,9 +40,7 @@ from gmatch.backends.compiled import OF_NVRTC, PACKAGE, shipped_name
 # By the architecture: what the source may ask for. It asks whether there is more than 7.5 has.
 FRONT_ENDS = {architecture: 75 if architecture < 80 else 80 for architecture in ARCHITECTURES}
 EM_CUDA = 190
-LEVEL = (
-    6  # of xz: the largest file takes 9 ms to unpack; by zlib it would take 3, and the wheel be larger by two thirds
-)
+LEVEL = 6  # of xz: the largest file takes 9 ms to unpack; zlib would take 3, and two thirds more room
 
 
 @dataclass(frozen=True)
