@@ -94,9 +94,11 @@ def weigh(program: Launched, sources: Path, architecture: str) -> Weighed:
             process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             raise gmatch.BackendUnavailable(f"nvcc cannot compile {program.name}: {output.strip()}")
-        # Sources of before the catalogue chose entry points have them all.
-        weight = weights(output)[program.entry]
-        return Weighed(usage.ru_utime + usage.ru_stime, code_size(cubin.read_bytes()), {program.entry: weight})
+        # Other sources may have all entry points in one, or this one in another file.
+        found = {entry: weight for entry, weight in weights(output).items() if entry == program.entry}
+        if not found:
+            raise gmatch.DataError(f"expected {program.name} below {sources}, got no such entry point")
+        return Weighed(usage.ru_utime + usage.ru_stime, code_size(cubin.read_bytes()), found)
 
 
 ENTRY = re.compile(r"Compiling entry function '(\w+)'")

@@ -133,6 +133,12 @@ def test_a_program_that_does_not_compile_is_no_silence(
     assert list(weigh.load(file)[1]) == only[1:]
 
 
+def test_sources_without_an_entry_point_are_told(compiler: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert weigh.main(["--only", "rows:*"]) == 1
+    output = capsys.readouterr()
+    assert "expected rows:inspect_grid below" in output.err and "find_entries_grid" in output.out
+
+
 def test_all_programs_of_the_catalogue_are_weighed(capsys: pytest.CaptureFixture[str]) -> None:
     assert weigh.main(["--list"]) == 0
     names = [
