@@ -52,10 +52,9 @@ import cardinality
 import numpy as np
 import other_costs
 import small
-from harness import POSITIVE, machine_of, number, parsed, within
+from harness import POSITIVE, hash_of_files, machine_of, number, parsed, within
 
 import gmatch
-from gmatch.backends.gpu import hash_of_files
 
 ROOT = Path(__file__).parent.parent
 WORKER = Path(__file__).with_name("compare_worker.py")

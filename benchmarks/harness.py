@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import multiprocessing
@@ -355,6 +356,16 @@ def exit_status(timings: list[Timing]) -> int:
     """1 if an answer was wrong, or nothing was measured."""
     wrong = any("wrong" in timing.facts for timing in timings)
     return 1 if wrong or not any(timing.median for timing in timings) else 0
+
+
+def hash_of_files(folder: Path) -> str:
+    """Changes with the name, the place and the content of every file below a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
 
 
 def machine_of(device: str) -> dict[str, Any]:

@@ -1,13 +1,13 @@
 """Weighs the programs of a GPU without one: registers, stack, spills, machine code, and seconds to compile them.
 
     python benchmarks/weigh.py --output NEW.json                     # every program; CPU minutes
-    python benchmarks/weigh.py --only core-int32 'rows-*'            # some programs
+    python benchmarks/weigh.py --only 'core-*' '*:assign_grid'       # some programs
     python benchmarks/weigh.py --sources OTHER/gmatch/csrc --output OTHER.json    # of this catalogue
     python benchmarks/weigh.py --compare OLD.json NEW.json           # what became heavier
 
-nvcc compiles each program as fully optimized as NVRTC does, and ptxas says what each function takes. Spills are
-counted for an entry point and the functions that it calls, in bytes, however often they run. Seconds are those of a
-processor, so that others that work on the machine do not count.
+nvcc compiles each entry point alone, as it is launched, fully optimized, and ptxas says what each function takes.
+Spills are counted for an entry point and the functions that it calls, in bytes, however often they run. Seconds are
+those of a processor, so that others that work on the machine do not count.
 
 --compare lists the programs that changed. Its exit status is 1 if one gained stack or more than 16 bytes of spills, or
 is missing in NEW. Without it the exit status is 1 if a program does not compile, 2 for arguments that cannot work.
@@ -31,11 +31,10 @@ from shutil import which
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from harness import POSITIVE, markdown_table, number, parsed
+from harness import POSITIVE, hash_of_files, markdown_table, number, parsed
 
 import gmatch
-from gmatch.backends import gpu
-from gmatch.backends.catalogue import OPTIONS, PROGRAMS, Variant
+from gmatch.backends.catalogue import CSRC, OPTIONS, PROGRAMS, Variant
 
 # Bytes of spills that a program may gain.
 MORE_SPILLS = 16
@@ -61,16 +60,29 @@ class Weighed:
     entries: dict[str, Weight]
 
 
-def programs() -> list[Variant]:
-    """Every program of the catalogue."""
-    return [variant for program in PROGRAMS for variant in program.compiled]
+@dataclass(frozen=True)
+class Launched:
+    """What is compiled at a time: a program, for one of its entry points."""
+
+    variant: Variant
+    entry: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.variant.name}:{self.entry}"
 
 
-def weigh(program: Variant, sources: Path, architecture: str) -> Weighed:
+def programs() -> list[Launched]:
+    """Every program of the catalogue, for each entry point."""
+    variants = [variant for program in PROGRAMS for variant in program.compiled]
+    return [Launched(variant, entry) for variant in variants for entry in variant.program.entries]
+
+
+def weigh(program: Launched, sources: Path, architecture: str) -> Weighed:
     """Compiles a program with nvcc, which must find its source below `sources`."""
     with TemporaryDirectory() as folder:
         text, cubin = Path(folder) / "program.cu", Path(folder) / "program.cubin"
-        text.write_text(program.text)
+        text.write_text(program.variant.text(program.entry))
         command = ["nvcc", *OPTIONS, f"-I{sources}", "-cubin", f"-arch={architecture}", "-Xptxas", "-v"]
         with subprocess.Popen(
             [*command, str(text), "-o", str(cubin)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -82,7 +94,11 @@ def weigh(program: Variant, sources: Path, architecture: str) -> Weighed:
             process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             raise gmatch.BackendUnavailable(f"nvcc cannot compile {program.name}: {output.strip()}")
-        return Weighed(usage.ru_utime + usage.ru_stime, code_size(cubin.read_bytes()), weights(output))
+        # Other sources may have all entry points in one, or this one in another file.
+        found = {entry: weight for entry, weight in weights(output).items() if entry == program.entry}
+        if not found:
+            raise gmatch.DataError(f"expected {program.name} below {sources}, got no such entry point")
+        return Weighed(usage.ru_utime + usage.ru_stime, code_size(cubin.read_bytes()), found)
 
 
 ENTRY = re.compile(r"Compiling entry function '(\w+)'")
@@ -124,7 +140,7 @@ def code_size(elf: bytes) -> int:
     return sum(length for _, _, flags, _, _, length in headers if flags & executable)
 
 
-def weigh_all(wanted: Sequence[Variant], options: argparse.Namespace) -> dict[str, Weighed]:
+def weigh_all(wanted: Sequence[Launched], options: argparse.Namespace) -> dict[str, Weighed]:
     """The programs that compile, by name. Each is saved as soon as it is weighed."""
     found = {}
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -142,7 +158,7 @@ def weigh_all(wanted: Sequence[Variant], options: argparse.Namespace) -> dict[st
 
 
 def save(options: argparse.Namespace, found: dict[str, Weighed]) -> None:
-    about = {"arch": options.arch, "nvcc": version_of_nvcc(), "sources": gpu.hash_of_files(options.sources)}
+    about = {"arch": options.arch, "nvcc": version_of_nvcc(), "sources": hash_of_files(options.sources)}
     weights_by_name = {name: asdict(weighed) for name, weighed in found.items()}
     options.output.write_text(json.dumps({**about, "programs": weights_by_name}, indent=1) + "\n")
 
@@ -238,7 +254,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--arch", default="sm_90", help="architecture, sm_90 by default")
     add("--only", nargs="+", metavar="PATTERN", default=["*"], help="programs by name or pattern; see --list")
     add("--list", action="store_true", help="print the names of all programs, and compile nothing")
-    add("--sources", type=Path, default=gpu.CSRC, help="the folder csrc of another tree")
+    add("--sources", type=Path, default=CSRC, help="the folder csrc of another tree")
     add("--jobs", type=POSITIVE, default=1, help="programs to compile at the same time")
     add("--output", type=Path, help="JSON file to write, after each program")
     add("--compare", type=Path, nargs=2, metavar=("OLD", "NEW"), help="JSON files of --output")

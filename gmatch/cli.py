@@ -453,7 +453,14 @@ def _gpu_facts() -> Facts:
         gpus, problem = cuda.devices(), None
     except BackendUnavailable as error:
         gpus, problem = [], str(error)
-    return {"cupy": getattr(sys.modules.get("cupy"), "__version__", None), "gpus": gpus, "gpu_problem": problem}
+    version = getattr(sys.modules.get("cupy"), "__version__", None)
+    return {"cupy": version, "gpus": gpus, "gpu_problem": problem, "gpu_code": _gpu_code() if gpus else []}
+
+
+def _gpu_code() -> list[str]:
+    from .backends import compiled  # imports CuPy
+
+    return compiled.about()
 
 
 # One graph, from its name to an answer.

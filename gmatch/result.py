@@ -11,7 +11,7 @@ from typing import Any, Self, overload
 import numpy as np
 
 from . import notebook
-from .arrays import all_others, exact_sum, to_host
+from .arrays import all_others, device_of, exact_sum, mover_to, to_host
 from .errors import InvalidInput
 
 # Of `stats["seconds"]`.
@@ -143,8 +143,10 @@ class Matching(_Pairs):
         ``phases`` counts searches, the last of which finds nothing, and ``depth_first`` those that searched depth first
         (see `Mixed`); ``levels`` counts their steps (on a GPU perhaps those of one block: see `Claims`; depth first the
         rows on the longest path), ``edges_inspected`` the entries they read. ``levels_per_phase`` and
-        ``augmentations_per_phase`` are lists. ``seconds`` has the time of each step by name. With several threads the
-        races decide which of many maximum matchings is found, and the counters differ a little from run to run.
+        ``augmentations_per_phase`` are lists. ``seconds`` has the time of each step by name. On a GPU ``code`` says
+        where the program came from: ``"shipped"``, ``"kept"`` from an earlier process, or ``"compiled"`` in this one.
+        With several threads the races decide which of many maximum matchings is found, and the counters differ a little
+        from run to run.
     row_nodes, col_nodes : tuple or None
         The nodes that rows and columns stand for, if the graph came from networkx.
     """
@@ -373,7 +375,8 @@ class Assignment(_Pairs):
         ``augmentations_per_phase`` are lists. Of `Core`, ``bids`` counts those of its auctions, ``repricings`` its
         passes over the matrix, ``dense_searches`` is 1 where it was left to the search in the matrix, on one core of
         the host ``gave_up`` says why it was left to `JV`, and ``trace`` lists the steps that it took by name.
-        ``seconds`` has the time of each step by name.
+        ``seconds`` has the time of each step by name, and ``code`` says where a GPU's program came from, as in
+        `Matching`.
     forbid_nan : bool
         Whether some costs were NaN, which forbade their pairs.
     row_nodes, col_nodes : tuple or None
@@ -494,21 +497,24 @@ class AssignmentBatch(Sequence[Assignment]):
         InvalidInput
             If int64 does not hold the cost of a problem; that of ``batch[k]`` is a Python int.
         """
-        if self.pair_costs.dtype != np.int64:
-            return self.pair_costs.sum(axis=1, dtype=np.int64 if self.pair_costs.dtype.kind == "i" else np.float64)
-        large = (abs(self.pair_costs.sum(axis=1, dtype=np.float64)) > 2.0**62).nonzero()[0].tolist()
+        # On the host: a GPU would first compile a program for sums, for more than a second.
+        pair_costs = to_host(self.pair_costs)
+        to_device = mover_to(device_of(self.pair_costs))
+        if pair_costs.dtype != np.int64:
+            return to_device(pair_costs.sum(axis=1, dtype=np.int64 if pair_costs.dtype.kind == "i" else np.float64))
+        large = (abs(pair_costs.sum(axis=1, dtype=np.float64)) > 2.0**62).nonzero()[0].tolist()
         for number in large:
-            cost = exact_sum(self.pair_costs[number])
+            cost = exact_sum(pair_costs[number])
             if not -(2**63) <= cost < 2**63:
                 raise InvalidInput(
                     f"int64 does not hold {cost}, the cost of problem {number}; use batch[{number}].cost"
                 )
-        return self.pair_costs.sum(axis=1)
+        return to_device(pair_costs.sum(axis=1))
 
     @cached_property
     def size(self) -> Any:
         """How many pairs each problem has, shape (problems,)."""
-        return (self.row_match >= 0).sum(axis=1)
+        return mover_to(device_of(self.row_match))((to_host(self.row_match) >= 0).sum(axis=1))
 
     def __len__(self) -> int:
         return len(self.status)

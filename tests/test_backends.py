@@ -1,11 +1,9 @@
 """The seam between Python and the programs."""
 
 import ctypes
-import shutil
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,77 +14,9 @@ from conftest import GPU
 import gmatch
 from gmatch import cuda
 from gmatch.backends import cpu, gpu
-from gmatch.backends.catalogue import INSPECT_COSTS, MATCH
+from gmatch.backends.catalogue import CSRC, MATCH
 from gmatch.cardinality.matching import Start
 from gmatch.methods import ForestKind
-
-CSRC = gpu.CSRC
-
-
-def copy_of_sources(folder: Path) -> Path:
-    """With a header in a folder of a folder, too."""
-    copy = folder / "csrc"
-    shutil.copytree(CSRC, copy)
-    (copy / "search" / "deep").mkdir(parents=True)
-    (copy / "search" / "deep" / "steps.cuh").write_text("// the name of another file, elsewhere\n")
-    return copy
-
-
-def test_each_file_below_csrc_is_in_the_hash(tmp_path: Path) -> None:
-    """CuPy would else serve kernels of sources that are no longer there."""
-    copy = copy_of_sources(tmp_path)
-    before = gpu.hash_of_files(copy)
-    files = [path for path in copy.rglob("*") if path.is_file()]
-    assert {path.suffix for path in files} >= {".cuh", ".hpp", ".cpp"} and len(files) > len(list(CSRC.glob("*.cuh")))
-    hashes = [before]
-    for path in files:
-        content = path.read_bytes()
-        path.write_bytes(content + b"\n")
-        hashes.append(gpu.hash_of_files(copy))
-        path.write_bytes(content)
-        renamed = path.rename(path.with_name(f"other_{path.name}"))
-        hashes.append(gpu.hash_of_files(copy))
-        moved = (
-            renamed.rename(copy / "search" / path.name) if path.parent == copy else renamed.rename(copy / "moved.cuh")
-        )
-        hashes.append(gpu.hash_of_files(copy))
-        moved.rename(path)
-        path.unlink()
-        hashes.append(gpu.hash_of_files(copy))
-        path.write_bytes(content)
-    assert gpu.hash_of_files(copy) == before and len(set(hashes)) == len(hashes)
-
-
-def test_the_hash_knows_names_from_contents_and_not_where_the_folder_is(tmp_path: Path) -> None:
-    hashes = set()
-    for number, files in enumerate(({"a": "b", "c": ""}, {"a": "", "c": "b"}, {"a": "bc"}, {"ab": "c"}, {"a/b": "c"})):
-        for folder in (tmp_path / f"{number}", tmp_path / f"{number}-again"):
-            for name, content in files.items():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (folder / name).write_text(content)
-            hashes.add(gpu.hash_of_files(folder))
-    assert len(hashes) == 5
-
-
-def test_programs_are_compiled_with_the_hash_and_from_the_root_of_the_sources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compiled: list[tuple[str, ...]] = []
-
-    def compile_module(code: str, options: tuple[str, ...], **others: object) -> SimpleNamespace:
-        compiled.append(options)
-        return SimpleNamespace(get_function=lambda name: name)
-
-    monkeypatch.setattr(gpu, "cupy", SimpleNamespace(RawModule=compile_module))
-    copy = copy_of_sources(tmp_path)
-    monkeypatch.setattr(gpu, "CSRC", copy)
-    for change in ("", "// changed\n"):
-        (copy / "search" / "deep" / "steps.cuh").write_text(change)
-        gpu.source_hash.cache_clear()
-        assert gpu.entry_point.__wrapped__(INSPECT_COSTS, "inspect_costs_grid", 0, cost="int") == "inspect_costs_grid"
-        assert f"-I{copy}" in compiled[-1] and f"-DSOURCE_{gpu.hash_of_files(copy)}" in compiled[-1]
-    assert compiled[0] != compiled[1]
-    gpu.source_hash.cache_clear()
 
 
 class HostMemory:

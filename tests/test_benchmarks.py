@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any
 import assignment
 import cardinality
 import deveci
+import first_call
 import harness
 import layouts
 import numpy as np
@@ -27,6 +29,7 @@ from harness import Allowance, SideProcess, Timing, clocked, equals, timed, time
 import gmatch
 from gmatch import cuda, plot
 from gmatch.backends import gpu
+from gmatch.backends.catalogue import CSRC
 
 TINY = ["--sizes", "16", "24", "--repeats", "1"]
 
@@ -601,3 +604,77 @@ def test_profiles() -> None:
     assert lines[0] == [[1, 0], [1, 0.5], [2, 1], [10, 1]]
     assert lines[1] == [[1, 0], [1, 0.5], [10, 0.5]]  # twenty times the best is beyond the end
     assert lines[2] == [[1, 0], [10, 0]]
+
+
+def copy_of_sources(folder: Path) -> Path:
+    """With a header in a folder of a folder, too."""
+    copy = folder / "csrc"
+    shutil.copytree(CSRC, copy)
+    (copy / "search" / "deep").mkdir(parents=True)
+    (copy / "search" / "deep" / "steps.cuh").write_text("// the name of another file, elsewhere\n")
+    return copy
+
+
+def test_each_file_below_csrc_is_in_the_hash(tmp_path: Path) -> None:
+    """By it `compare.py` tells builds apart."""
+    copy = copy_of_sources(tmp_path)
+    before = harness.hash_of_files(copy)
+    files = [path for path in copy.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} >= {".cuh", ".hpp", ".cpp"} and len(files) > len(list(CSRC.glob("*.cuh")))
+    hashes = [before]
+    for path in files:
+        content = path.read_bytes()
+        path.write_bytes(content + b"\n")
+        hashes.append(harness.hash_of_files(copy))
+        path.write_bytes(content)
+        renamed = path.rename(path.with_name(f"other_{path.name}"))
+        hashes.append(harness.hash_of_files(copy))
+        moved = (
+            renamed.rename(copy / "search" / path.name) if path.parent == copy else renamed.rename(copy / "moved.cuh")
+        )
+        hashes.append(harness.hash_of_files(copy))
+        moved.rename(path)
+        path.unlink()
+        hashes.append(harness.hash_of_files(copy))
+        path.write_bytes(content)
+    assert harness.hash_of_files(copy) == before and len(set(hashes)) == len(hashes)
+
+
+def test_the_hash_knows_names_from_contents_and_not_where_the_folder_is(tmp_path: Path) -> None:
+    hashes = set()
+    for number, files in enumerate(({"a": "b", "c": ""}, {"a": "", "c": "b"}, {"a": "bc"}, {"ab": "c"}, {"a/b": "c"})):
+        for folder in (tmp_path / f"{number}", tmp_path / f"{number}-again"):
+            for name, content in files.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text(content)
+            hashes.add(harness.hash_of_files(folder))
+    assert len(hashes) == 5
+
+
+def test_first_calls_of_modes_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its worker needs a GPU, so that another one answers: in the first process of a cache it takes longer."""
+    worker = tmp_path / "worker.py"
+    worker.write_text(
+        "import json, os, pathlib, sys\n"
+        "case, mode, repeats, *sizes = sys.argv[1:]\n"
+        "cache = pathlib.Path(os.environ['CUPY_CACHE_DIR'])\n"
+        "first = 8.0 if not cache.exists() else 2.0\n"
+        "cache.mkdir(parents=True, exist_ok=True)\n"
+        "value = 7 + (case == 'sparse' and mode == 'full')\n"
+        "print(json.dumps({'first': first, 'import': 0.5, 'value': value, 'code': 'compiled', 'method': 'core',\n"
+        "  'of_cupy': 0, 'warm': {n: [0.001] * int(repeats) for n in sizes}, 'values': {n: 5 for n in sizes}}))\n"
+    )
+    monkeypatch.setattr(first_call, "WORKER", worker)
+    monkeypatch.setattr(first_call, "machine_of", lambda device: {"device": device})
+    file = tmp_path / "first.json"
+    assert first_call.main(["--cases", "int32", "--sizes", "10", "20", "--output", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2] == "| int32 | mid | core | compiled | 8.00 | 2.00 | 0.500 | 0 | 1.00 | 1.00 |" and len(lines) == 5
+    assert [call["mode"] for call in json.loads(file.read_text())["calls"]] == ["mid", "full"]
+    assert first_call.main(["--cases", "sparse", "--sizes"]) == 1
+    assert "sparse, first: 8 by full, not 7" in capsys.readouterr().out
+    worker.write_text("raise RuntimeError('no GPU')")
+    with pytest.raises(SystemExit, match="(?s)int64, mid: .*no GPU"):
+        first_call.main(["--cases", "int64"])

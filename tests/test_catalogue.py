@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from gmatch import _native
 from gmatch.backends import catalogue, gpu
-from gmatch.backends.catalogue import PROGRAMS, Program
+from gmatch.backends.catalogue import CSRC, PROGRAMS, Program
 from gmatch.methods import ForestKind
 
 ROOT = Path(__file__).parent.parent
@@ -23,7 +24,7 @@ PARAMETERS = r"\s*\(([^)]*)\)"
 
 def text_of(source: str) -> str:
     """Without comments, and with a line of each macro in one."""
-    text = re.sub(r"//.*", "", (gpu.CSRC / source).read_text())
+    text = re.sub(r"//.*", "", (CSRC / source).read_text())
     return re.sub(r"\\\n", "", text)
 
 
@@ -40,13 +41,13 @@ def entries_in(text: str) -> dict[str, tuple[str, list[str]]]:
 
 
 def test_every_entry_point_of_the_sources_is_listed_once() -> None:
-    names = [path.relative_to(gpu.CSRC).as_posix() for path in gpu.CSRC.rglob("*.cu")]
+    names = [path.relative_to(CSRC).as_posix() for path in CSRC.rglob("*.cu")]
     in_sources = {name: list(entries_in(text_of(name))) for name in names}
     assert {program.source: list(program.entries) for program in PROGRAMS} == in_sources
     assert len(PROGRAMS) == len(in_sources)
     entries = [entry for program in PROGRAMS for entry in program.entries]
     assert len(set(entries)) == len(entries) >= 20
-    for path in gpu.CSRC.rglob("*"):
+    for path in CSRC.rglob("*"):
         if path.is_file() and path.suffix != ".cu":
             text = path.read_text()
             assert "__global__" not in text or path.name == "team.cuh", path
@@ -77,18 +78,64 @@ def test_macros_that_a_source_asks_for_are_given(program: Program) -> None:
     text = text_of(program.source)
     own = {"PROGRAM", *re.findall(r"#define (\w+)", text)} | {"__VA_ARGS__"}
     assert set(re.findall(r"\b[A-Z_]{2,}\b", text)) - own == set(program.macros)
-    header = (gpu.CSRC / program.source).read_text().partition("#include")[0]
+    header = (CSRC / program.source).read_text().partition("#include")[0]
     vocabulary = set(re.findall(r"^    ([A-Z_]+)  ", str(catalogue.__doc__), re.MULTILINE))
     for macro in program.macros:
         assert macro in header and macro in vocabulary
     for variant in program.variants:
-        assert variant.text.endswith(f"#include <{program.source}>\n")
-        assert all(f"#define {macro} {value}\n" in variant.text for macro, value in variant.definitions.items())
-        assert "{" not in variant.text and "{" not in variant.name
+        text = variant.text()
+        assert text.endswith(f"#include <{program.source}>\n")
+        assert all(f"#define {macro} {value}\n" in text for macro, value in variant.definitions.items())
+        assert all(f"#define ENTRY_{entry} 1\n" in text for entry in program.entries)
+        assert "{" not in text and "{" not in variant.name
+
+
+@EVERY_PROGRAM
+def test_an_entry_point_is_wanted_alone(program: Program) -> None:
+    variant = program.variants[0]
+    for entry in program.entries:
+        for text in (variant.text(entry), variant.complete_text(entry)):
+            wanted = dict(re.findall(r"^#define ENTRY_(\w+) (\d)$", text, re.MULTILINE))
+            assert wanted == {other: f"{int(other == entry)}" for other in program.entries}
+
+
+@EVERY_PROGRAM
+def test_a_complete_text_has_each_file_once(program: Program) -> None:
+    text = catalogue.amalgamated(program.source, CSRC)
+    assert not re.search(r"^ *//", text, re.MULTILINE) and "\n\n" not in text and "#pragma once" not in text
+    left = re.findall(r'#include [<"](\S+)[>"]', text)
+    assert all("/" not in name or name == "team/interrupt.hpp" for name in left)  # of the host
+    structs = re.findall(r"^(?:struct|class) (\w+)[^;]*\{$", text, re.MULTILINE)
+    assert "Progress" in structs or program.workspace is None
+    assert text.count("class [[nodiscard]] DeviceTeam {") == 1
+    assert str(CSRC) not in text
+
+
+def test_a_complete_text_follows_what_it_includes_and_nothing_else(tmp_path: Path) -> None:
+    """By its hash machine code is found: a change of any file it is made of must be another text."""
+    copy = tmp_path / "csrc"
+    shutil.copytree(CSRC, copy)
+    variant = catalogue.ASSIGN_CORE.variants[0]
+
+    def text() -> str:
+        catalogue.amalgamated.cache_clear()
+        return variant.complete_text("assign_core_grid", csrc=copy)
+
+    first = text()
+    assert first == variant.complete_text("assign_core_grid")
+    for name in ("programs/assign_core.cu", "core/program.cuh", "team/team.cuh", "costs/spreads.cuh"):
+        content = (copy / name).read_text()
+        (copy / name).write_text(content + "constexpr int CHANGED = 1;\n")
+        assert text() != first, name
+        (copy / name).write_text(content + "// another comment\n\n")
+        assert text() == first, name
+    for name in ("cardinality/match.cuh", "serial/lanes.hpp"):
+        (copy / name).write_text("")
+    assert text() == first
 
 
 def test_no_variant_is_listed_twice() -> None:
-    texts = [variant.text for program in PROGRAMS for variant in program.variants]
+    texts = [variant.text() for program in PROGRAMS for variant in program.variants]
     assert len(set(texts)) == len(texts) > 100
     compiled = [variant.name for program in PROGRAMS for variant in program.compiled]
     assert len(set(compiled)) == len(compiled) > 60
@@ -109,8 +156,8 @@ def test_every_word_is_emulated(program: Program) -> None:
     wide = [variant for variant in program.variants if variant.words.get("type") != "narrow"]
     every_word = {word for variant in wide for word in variant.words.items()}
     assert {word for variant in program.each_once for word in variant.words.items()} == every_word
-    texts = {variant.text for variant in program.variants}
-    assert {variant.text for variant in program.each_once} <= texts
+    texts = {variant.text() for variant in program.variants}
+    assert {variant.text() for variant in program.each_once} <= texts
     assert len(program.each_once) == max(map(len, program.rows))
 
 
@@ -120,23 +167,20 @@ def test_forests_are_numbered_as_their_kinds() -> None:
 
 
 def test_only_what_is_listed_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[str] = []
-
-    def compile_module(code: str, options: tuple[str, ...], **others: object) -> SimpleNamespace:
-        compiled.append(code)
-        return SimpleNamespace(get_function=lambda name: name)
-
-    monkeypatch.setattr(gpu, "cupy", SimpleNamespace(RawModule=compile_module))
-    compile_entry = gpu.entry_point.__wrapped__
+    device = SimpleNamespace(compute_capability="90")
+    monkeypatch.setattr(gpu, "cupy", SimpleNamespace(cuda=SimpleNamespace(Device=lambda number: device)))
+    monkeypatch.setattr(gpu, "kernel_of", lambda *asked: asked)
+    entry_point = gpu.entry_point.__wrapped__
     words = {"cost": "float", "edges": "ClassicalEdges"}
-    assert compile_entry(catalogue.ASSIGN, "assign_grid", 0, **words, limit=1024) == "assign_grid"
-    assert compiled == [
+    variant, entry, capability = entry_point(catalogue.ASSIGN, "assign_grid", 0, **words, limit=1024)
+    assert (entry, capability) == ("assign_grid", "90")
+    assert variant.text(entry) == (
         "#define COSTS DenseCosts<float>\n#define EDGES ClassicalEdges<float>\n#define BLOCK_LIMIT 1024\n"
-        "#include <programs/assign.cu>\n"
-    ]
+        "#define ENTRY_assign_grid 1\n#define ENTRY_assign_block 0\n#include <programs/assign.cu>\n"
+    )
     for others in ({"limit": 256}, {"limit": 512, "cost": "half"}, {"edges": "TightEdges", "limit": 1024}, {}):
         with pytest.raises(LookupError, match="expected words of one variant"):
-            compile_entry(catalogue.ASSIGN, "assign_grid", 0, **(words | others))
+            entry_point(catalogue.ASSIGN, "assign_grid", 0, **(words | others))
 
 
 # What a workspace is asked for, beside words.
@@ -188,7 +232,7 @@ def test_it_writes_what_compilers_are_given(arguments: tuple[str, ...], tmp_path
     wanted = [variant for program in PROGRAMS for variant in (program.each_once if arguments else program.compiled)]
     assert lines_of(*arguments, folder=tmp_path) == [[variant.name, variant.program.source] for variant in wanted]
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
-        f"{variant.name}.cu": variant.text for variant in wanted
+        f"{variant.name}.cu": variant.text() if arguments else variant.complete_text() for variant in wanted
     }
 
 

@@ -376,7 +376,7 @@ def test_info(run: Run) -> None:
     facts = json.loads(output)
     assert (code, facts["gmatch"], facts["numpy"]) == (0, gmatch.__version__, np.__version__)
     assert facts["cpu_threads"] >= 1
-    assert bool(facts["gpus"]) != bool(facts["gpu_problem"])
+    assert bool(facts["gpus"]) != bool(facts["gpu_problem"]) and bool(facts["gpus"]) == bool(facts["gpu_code"])
     assert facts["methods"] == [method.name for method in gmatch.METHODS]
     assert plain_facts(run("info")[1])["methods"] == " ".join(facts["methods"])
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 import weigh
+from harness import hash_of_files
 from weigh import Weighed, Weight
 
 import gmatch
-from gmatch.backends import gpu
-from gmatch.backends.catalogue import PROGRAMS
+from gmatch.backends.catalogue import CSRC, PROGRAMS
 
 ROOT = Path(__file__).parent.parent
 # Of csrc/programs/rows.cu and csrc/programs/assign_core.cu, by nvcc 13.0 for sm_90; names of functions are cut short.
@@ -65,7 +65,7 @@ def write_compiler(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def save(path: Path, programs: dict[str, Weighed], **about: str) -> Path:
-    options = weigh.argparse.Namespace(arch="sm_90", sources=gpu.CSRC, output=path)
+    options = weigh.argparse.Namespace(arch="sm_90", sources=CSRC, output=path)
     weigh.save(options, programs)
     path.write_text(json.dumps(json.loads(path.read_text()) | about))
     return path
@@ -109,30 +109,41 @@ def test_machine_code_is_what_can_be_executed() -> None:
 
 def test_a_program_is_weighed(compiler: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "weights.json"
-    assert weigh.main(["--only", "rows", "--output", str(file), "--arch", "sm_100"]) == 0
+    name = "rows:find_entries_grid"
+    assert weigh.main(["--only", name, "--output", str(file), "--arch", "sm_100"]) == 0
     lines = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
-    assert lines[2][:6] == ["| rows", "find_entries_grid", "48", "0", "0 / 0", f"{0x1880 + 0x1A80:,}"]
-    assert lines[3][:3] == ["| ", "count_unsorted_grid", "40"]
+    assert lines[2][:6] == [f"| {name}", "find_entries_grid", "48", "0", "0 / 0", f"{0x1880 + 0x1A80:,}"]
+    assert len(lines) == 3
     about, found = weigh.load(file)
-    assert about == {"arch": "sm_100", "nvcc": "Build 13", "sources": gpu.source_hash()}
-    assert found["rows"].entries == weigh.weights(ROWS) and found["rows"].code == 0x1880 + 0x1A80
+    assert about == {"arch": "sm_100", "nvcc": "Build 13", "sources": hash_of_files(CSRC)}
+    weight = weigh.weights(ROWS)["find_entries_grid"]
+    assert found[name].entries == {"find_entries_grid": weight} and found[name].code == 0x1880 + 0x1A80
     call = (compiler / "calls").read_text().splitlines()[0]
-    assert call.startswith(f"-std=c++17 -I{gpu.CSRC} -cubin -arch=sm_100 -Xptxas -v /")
+    assert call.startswith(f"-std=c++17 -I{CSRC} -cubin -arch=sm_100 -Xptxas -v /")
 
 
 def test_a_program_that_does_not_compile_is_no_silence(
     compiler: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "weights.json"
-    assert weigh.main(["--only", "core-int32", "rows", "--output", str(file), "--jobs", "2"]) == 1
+    only = ["core-int32:assign_core_grid", "rows:find_entries_grid"]
+    assert weigh.main(["--only", *only, "--output", str(file), "--jobs", "2"]) == 1
     output = capsys.readouterr()
-    assert "nvcc cannot compile core-int32: no such type" in output.err and "find_entries_grid" in output.out
-    assert list(weigh.load(file)[1]) == ["rows"]
+    assert f"nvcc cannot compile {only[0]}: no such type" in output.err and "find_entries_grid" in output.out
+    assert list(weigh.load(file)[1]) == only[1:]
+
+
+def test_sources_without_an_entry_point_are_told(compiler: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert weigh.main(["--only", "rows:*"]) == 1
+    output = capsys.readouterr()
+    assert "expected rows:inspect_grid below" in output.err and "find_entries_grid" in output.out
 
 
 def test_all_programs_of_the_catalogue_are_weighed(capsys: pytest.CaptureFixture[str]) -> None:
     assert weigh.main(["--list"]) == 0
-    names = [variant.name for program in PROGRAMS for variant in program.compiled]
+    names = [
+        f"{variant.name}:{entry}" for program in PROGRAMS for variant in program.compiled for entry in program.entries
+    ]
     assert capsys.readouterr().out.split() == names and len(set(names)) == len(names) > 50
 
 
@@ -184,7 +195,7 @@ def test_files_that_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ("--only rows no-such", "--only: expected a name or pattern of --list, got 'no-such'"),
+        ("--only rows:* no-such", "--only: expected a name or pattern of --list, got 'no-such'"),
         ("--sources /no/such/folder", "--sources: expected the folder csrc of a tree, got /no/such/folder"),
         ("--jobs 0", "--jobs: expected a whole number of at least 1, got '0'"),
         ("", "expected nvcc on the PATH, and there is none; install CUDA's compiler, or use --compare"),
@@ -202,4 +213,6 @@ def test_arguments_that_cannot_work(
 def test_names_are_listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert weigh.main(["--list", "--only", "core-*"]) == 0
-    assert capsys.readouterr().out.split() == ["core-int32", "core-int64", "core-float32", "core-float64"]
+    assert capsys.readouterr().out.split() == [
+        f"core-{cost}:assign_core_grid" for cost in ("int32", "int64", "float32", "float64")
+    ]

@@ -1,9 +1,10 @@
 """Every program of a GPU, once. NVRTC, nvcc in CI, the emulator and the gauges walk this table.
 
-    python gmatch/backends/catalogue.py FOLDER                  # write NAME.cu for each program to compile
-    python gmatch/backends/catalogue.py --each-once FOLDER      # fewer: each word of the table is in one of them
+    python gmatch/backends/catalogue.py FOLDER                  # write NAME.cu for each program to compile, complete
+    python gmatch/backends/catalogue.py --each-once FOLDER      # fewer, which include their sources: for the emulator
 
-Prints a line for each: its name, and its source. Runs by itself: it needs nothing but this file.
+Prints a line for each: its name, and its source. Each word of the table is in one of the fewer, too. Runs by itself: it
+needs nothing but this file and csrc.
 
 A program is a file of csrc with entry points. It is compiled for words of the table, as "int" for a type of costs. They
 fill the macros that the source asks for, which are the same everywhere:
@@ -14,19 +15,52 @@ fill the macros that the source asks for, which are the same everywhere:
     SLACK        the type of a slack
     ROW_LANES    how many threads share a row
     BLOCK_LIMIT  how many threads a block has at most
+
+A GPU is given one entry point at a time, for what is not launched need not be compiled: see PROGRAM in
+csrc/team/team.cuh.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import re
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, product
 from pathlib import Path
 
+CSRC = Path(__file__).parent.parent / "csrc"
 OPTIONS = ("-std=c++17",)
-"""Of the compiler, beside where it finds csrc."""
+"""Of every compiler."""
+ARCHITECTURES = (75, 80, 90, 100, 120)
+"""That code is shipped for, by their compute capabilities. Code of one runs on all later ones of its generation."""
+INCLUDE = re.compile(r'#include [<"](\S+)[>"]')
+
+
+@cache
+def amalgamated(source: str, csrc: Path) -> str:
+    """A file of csrc with all files that it includes in their places, each once: a compiler need not find them.
+
+    Without comments and empty lines, so that machine code of it outlasts a change of these. Where an include depends on
+    a condition it is the host's, and stays as it is.
+    """
+    seen: set[str] = set()
+
+    def lines_of(name: str) -> Iterator[str]:
+        seen.add(name)
+        conditions = 0
+        for line in (csrc / name).read_text(encoding="utf-8").splitlines():
+            text = line.strip()
+            conditions += text.startswith("#if") - text.startswith("#endif")
+            include = INCLUDE.match(text) if conditions == 0 else None
+            if include and include[1] not in seen:
+                yield from lines_of(include[1])
+            elif text and not include and not text.startswith("//") and text != "#pragma once":
+                yield line
+
+    return "".join(f"{line}\n" for line in lines_of(source))
+
 
 Words = dict[str, str]
 # Words that go together are one row. `type`, `size`, `kind`, `search` and `wide` are for names.
@@ -89,11 +123,18 @@ class Variant:
         """Its entry points, and the most threads of a block of each."""
         return {entry: int(threads.format(**self.words)) for entry, threads in self.program.entries.items()}
 
-    @property
-    def text(self) -> str:
-        """What a compiler is given. Definitions stand in it, for nvcc would split an option at each comma."""
-        lines = [f"#define {macro} {value}\n" for macro, value in self.definitions.items()]
-        return "".join(lines) + f"#include <{self.program.source}>\n"
+    def text(self, *entries: str) -> str:
+        """What a compiler that finds csrc is given for some entry points, or for all."""
+        return self._head(entries or self.program.entries) + f"#include <{self.program.source}>\n"
+
+    def complete_text(self, *entries: str, csrc: Path = CSRC) -> str:
+        """The same for a compiler that finds nothing."""
+        return self._head(entries or self.program.entries) + amalgamated(self.program.source, csrc)
+
+    def _head(self, entries: Container[str]) -> str:
+        """Definitions stand in the text, for nvcc would split an option at each comma."""
+        wanted = {f"ENTRY_{entry}": f"{int(entry in entries)}" for entry in self.program.entries}
+        return "".join(f"#define {macro} {value}\n" for macro, value in (self.definitions | wanted).items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +207,7 @@ class Program:
 
 MATCH = Program(
     source="programs/match.cu",
-    entries={"match_grid": "1024", "match_block": "1024", "inspect_grid": "1024"},
+    entries={"match_grid": "1024", "match_block": "1024"},
     structs=("CsrEdges", "Task"),
     macros={"EDGES": "CsrEdges<{offset}, {column}>", "FOREST": "{forest}", "ROW_LANES": "{lanes}"},
     title="cardinality-{kind}{size}",
@@ -228,7 +269,7 @@ MUNKRES = Program(
 )  # fmt: skip
 INSPECT_COSTS = Program(
     source="programs/inspect_costs.cu",
-    entries={"inspect_costs_grid": "1024"},
+    entries={"inspect_costs_grid": "1024", "find_pair_costs_grid": "512"},
     structs=("Entries",),
     macros={"COSTS": "Entries<{cost}>"},
     title="inspection-{type}",
@@ -237,7 +278,7 @@ INSPECT_COSTS = Program(
 )
 ROWS = Program(
     source="programs/rows.cu",
-    entries={"count_unsorted_grid": "512", "find_entries_grid": "512"},
+    entries={"inspect_grid": "1024", "count_unsorted_grid": "512", "find_entries_grid": "512"},
     structs=("CsrEdges",),
     macros={"EDGES": "CsrEdges<{offset}, {column}>", "ROW_LANES": "{lanes}"},
     title="rows{size}",
@@ -249,11 +290,12 @@ PROGRAMS = (MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, MUNKRES, IN
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where to write")
-    parser.add_argument("--each-once", action="store_true", help="as few as have each word of the table")
+    parser.add_argument("--each-once", action="store_true", help="as few as have each word of the table; with includes")
     options = parser.parse_args()
     for program in PROGRAMS:
         for variant in program.each_once if options.each_once else program.compiled:
-            (options.folder / f"{variant.name}.cu").write_text(variant.text)
+            text = variant.text() if options.each_once else variant.complete_text()
+            (options.folder / f"{variant.name}.cu").write_text(text)
             print(variant.name, program.source)
 
 

@@ -68,7 +68,7 @@ def reading_threads(threads: int | None, costs: int) -> int:
 
 
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-    """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/match.cuh."""
+    """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/sparse_rows.cuh."""
     seen: tuple[int, int, int, int] = _native.inspect(indptr, indices, columns, thread_count(None, len(indices)))
     return seen
 

@@ -1,18 +1,15 @@
-"""Programs on a GPU: compiled by NVRTC through CuPy, one cooperative launch each."""
+"""Programs on a GPU: one cooperative launch each."""
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _native, cuda
-from ..arrays import entry_of_each_row
 from ..errors import InvalidInput
-from ..methods import Claims, Classical, Core, ForestKind, Munkres, Tree
+from ..methods import Claims, Classical, Core, Munkres, Tree
 from ..types import number_type
 from .catalogue import (
     ASSIGN,
@@ -23,11 +20,11 @@ from .catalogue import (
     INSPECT_COSTS,
     MATCH,
     MUNKRES,
-    OPTIONS,
     PROGRAMS,
     ROWS,
     Program,
 )
+from .compiled import Kernel, kernel_of
 from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
 from .layouts import CORE_TRACE, REPORT, Layout, words_of
 
@@ -43,7 +40,6 @@ if TYPE_CHECKING:
 cupy: Any = cuda.module()
 
 NAME = "gpu"
-CSRC = Path(__file__).parent.parent / "csrc"
 # The paper's constant number of threads: 256 blocks of 256.
 CONSTANT_BLOCKS = 256
 PAPER_BLOCK_SIZE = 256
@@ -92,35 +88,11 @@ WORKSPACE_SIZES: dict[Program, Callable[..., int]] = {
 INFINITE = {np.int64: 2**63 - 1, np.float64: np.inf}  # no limit
 
 
-def hash_of_files(folder: Path) -> str:
-    """Changes with the name, the place and the content of every file below a folder."""
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()[:16]
-
-
 @cache
-def source_hash() -> str:
-    """CuPy's kernel cache does not see included files; this in the options makes a change of them a new kernel.
-
-    All files count, for any of them may be included.
-    """
-    return hash_of_files(CSRC)
-
-
-@cache
-def entry_point(program: Program, name: str, device: int, **words: str | int) -> Any:
-    """Of a program, compiled for words of the catalogue. CuPy keeps the machine code on disk, for later processes."""
+def entry_point(program: Program, name: str, device: int, **words: str | int) -> Kernel:
+    """Of a program, compiled for words of the catalogue, on a device, which is current."""
     variant = program.variant(**{word: str(value) for word, value in words.items()})
-    module = cupy.RawModule(
-        code=variant.text,
-        options=(*OPTIONS, f"-I{CSRC}", f"-DSOURCE_{source_hash()}"),
-        enable_cooperative_groups=True,
-    )
-    return module.get_function(name)
+    return kernel_of(variant, name, cupy.cuda.Device(device).compute_capability)
 
 
 def index_types(indptr: Any, indices: Any) -> dict[str, str]:
@@ -132,15 +104,13 @@ def c_type(array: Any) -> str:
     return C_TYPES[array.dtype.name]
 
 
-def resident_blocks(kernel: Any, block_size: int, device: Any, near_memory: int = 0) -> int:
+def resident_blocks(kernel: Kernel, block_size: int, device: Any, near_memory: int = 0) -> int:
     """How many blocks the device holds at once: more would never reach a barrier of the grid."""
-    per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-        kernel.kernel.ptr, block_size, near_memory
-    )
+    per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.ptr, block_size, near_memory)
     return int(per_processor) * int(device.attributes["MultiProcessorCount"])
 
 
-def grid_of(method: ForestMethod, kernel: Any, rows: int, device: Any) -> tuple[int, int]:
+def grid_of(method: ForestMethod, kernel: Kernel, rows: int, device: Any) -> tuple[int, int]:
     """Blocks of the grid, and threads of a block."""
     threads = getattr(method, "threads", None)
     if threads is None:
@@ -165,12 +135,10 @@ def lanes_for(entries: int, rows: int) -> int:
 
 
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-    """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/match.cuh."""
+    """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/sparse_rows.cuh."""
     with indices.device as device:
-        # Of the program that the search takes by default, so that nothing is compiled for the inspection alone.
-        forest, lanes = FORESTS[ForestKind.CLAIMED_WITH_ROOTS]["forest"], lanes_for(len(indices), len(indptr) - 1)
-        types = index_types(indptr, indices)
-        kernel = entry_point(MATCH, "inspect_grid", device.id, **types, forest=forest, lanes=lanes)
+        lanes = lanes_for(len(indices), len(indptr) - 1)
+        kernel = entry_point(ROWS, "inspect_grid", device.id, **index_types(indptr, indices), lanes=lanes)
         seen = Words(len(INSPECTION.names))
         blocks = max(1, min(device.attributes["MultiProcessorCount"], len(indices) // BLOCK_SIZE))
         edges = _edges(indptr, indices, columns)
@@ -208,7 +176,7 @@ def match(
         kernel((blocks,), (block_size,), (_edges(graph.indptr, graph.indices, columns), task, launch.arrivals))
         row_match, col_match, reached = vectors.arrays()
         counters = counters_by_name(*launch.read(), team, blocks * block_size)
-    return row_match, col_match, reached, counters
+    return row_match, col_match, reached, counters | {"code": kernel.origin}
 
 
 def _edges(indptr: Any, indices: Any, columns: int) -> Any:
@@ -295,20 +263,33 @@ def _refuse_threads(threads: int | None) -> None:
 
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
     """The lowest and the highest finite entry, whether there are NaN, +inf and -inf, and no fractions."""
-    rows, columns = array.shape
     with array.device as device:
         kernel = entry_point(INSPECT_COSTS, "inspect_costs_grid", device.id, cost=c_type(array))
         seen = Words(len(COST_INSPECTION.names))
         blocks = max(1, min(device.attributes["MultiProcessorCount"], array.size // BLOCK_SIZE))
-        row_stride, column_stride = _strides_of(array)
-        entries = ENTRIES.pack(
-            first=array.data.ptr, num_rows=rows, num_columns=columns, row_stride=row_stride, column_stride=column_stride
-        )
-        kernel((blocks,), (BLOCK_SIZE,), (entries, seen.begin, seen.arrivals))
+        kernel((blocks,), (BLOCK_SIZE,), (_entries(array), seen.begin, seen.arrivals))
         lowest, minus_highest, nans, plus_infs, minus_infs, fractions = SEEN_IN_COSTS(seen.read())
     whole = number_type(array.dtype).kind == "i"
     range_of = (_from_order(lowest, whole), _from_order(~minus_highest, whole))
     return *range_of, nans > 0, plus_infs > 0, minus_infs > 0, fractions == 0
+
+
+def _pair_costs(array: Any, row_match: Any, device: int) -> Any:
+    """The entry of each row of a matrix in its column, of a row without one any entry; does not wait for them."""
+    rows = len(row_match)
+    pair_costs = cupy.empty(rows, array.dtype)
+    kernel = entry_point(INSPECT_COSTS, "find_pair_costs_grid", device, cost=c_type(array))
+    blocks = max(1, min(cupy.cuda.Device(device).attributes["MultiProcessorCount"], rows // GRID_BLOCK_SIZE))
+    kernel((blocks,), (GRID_BLOCK_SIZE,), (_entries(array), row_match, pair_costs, Words(0).arrivals))
+    return pair_costs
+
+
+def _entries(array: Any) -> Any:
+    """An `Entries` of csrc."""
+    (rows, columns), (row_stride, column_stride) = array.shape, _strides_of(array)
+    return ENTRIES.pack(
+        first=array.data.ptr, num_rows=rows, num_columns=columns, row_stride=row_stride, column_stride=column_stride
+    )
 
 
 def _strides_of(array: Any) -> tuple[int, int]:
@@ -353,12 +334,12 @@ def assign(
             column_stride=column_stride, maximize=costs.maximize,
             limit=INFINITE[dual] if costs.limit is None else costs.limit,
         )  # fmt: skip
-        run(costs, method, (problem, task), launch, device, (blocks, block_size))
+        kernel = run(costs, method, (problem, task), launch, device, (blocks, block_size))
         row_match, col_match, u, v = vectors.arrays()
-        entries = entry_of_each_row(costs.array, row_match)
+        entries = _pair_costs(costs.array, row_match, device.id)
         report, journal = launch.read()
         counters = counters_of_assignment(report, journal_of(method, journal), team, blocks * block_size)
-    return row_match, col_match, u, v, counters | {"entries": entries}
+    return row_match, col_match, u, v, counters | {"entries": entries, "code": kernel.origin}
 
 
 def _assignment_task(vectors: Vectors, launch: Launch, start: int, has_duals: bool, many_paths: bool) -> Any:
@@ -386,34 +367,37 @@ def _assignment_grid(method: AssignmentMethod, entries: int, device: Any) -> tup
 
 def _run_search(
     costs: DenseCosts, method: Any, given: tuple[Any, Any], state: Launch, device: Any, grid: tuple[int, int]
-) -> None:
+) -> Kernel:
     blocks, block_size = grid
     name, words = "assign_block" if blocks == 1 else "assign_grid", EDGES_OF[type(method)]
     kernel = entry_point(ASSIGN, name, device.id, cost=c_type(costs.array), **words, limit=block_size)
     kernel((blocks,), (block_size,), (*given, state.arrivals))
+    return kernel
 
 
 def _run_core(
     costs: DenseCosts, method: Core, given: tuple[Any, Any], state: Launch, device: Any, grid: tuple[int, int]
-) -> None:
+) -> Kernel:
     blocks, block_size = grid
     kernel = entry_point(ASSIGN_CORE, "assign_core_grid", device.id, cost=c_type(costs.array))
     kernel((blocks,), (block_size,), (*given, costs.dual_type(costs.dual_spread()), state.arrivals))
+    return kernel
 
 
 def _run_munkres(
     costs: DenseCosts, method: Munkres, given: tuple[Any, Any], state: Launch, device: Any, grid: tuple[int, int]
-) -> None:
+) -> Kernel:
     """One launch, or the loop of `run_munkres` in csrc/assignment/munkres.cuh with a launch for each line."""
     rows, columns = costs.array.shape
     slacks = cupy.empty(rows * columns, costs.slack_type())
     infinite = INFINITE[costs.dual_type]
-    least = cupy.full(1, infinite, costs.dual_type)
+    least = cupy.array([infinite], costs.dual_type)  # cupy.full would compile a program for it
     arguments = (*given, np.int32(method.rung), slacks, least, state.arrivals)
 
-    def launch(name: str) -> None:
+    def launch(name: str) -> Kernel:
         kernel = entry_point(MUNKRES, f"munkres_{name}", device.id, cost=c_type(costs.array), slack=c_type(slacks))
         kernel(grid[:1], grid[1:], arguments)
+        return kernel
 
     if method.one_launch:
         return launch("grid")
@@ -422,12 +406,12 @@ def _run_munkres(
     launch("start")
     launch("compress")
     while True:
-        launch("search")
+        kernel = launch("search")
         if state.read_report()[SIZE] == rows:
-            return None
+            return kernel
         launch("find_least")
         if least.item() == infinite:
-            return None
+            return kernel
         for step in ("clear_lists", *shift, *count):
             launch(step)
 
@@ -435,7 +419,7 @@ def _run_munkres(
 # By the method's edges, where it is run by the search.
 EDGES_OF: dict[type, dict[str, str]] = {Tree: {"edges": "TightEdges"}, Classical: {"edges": "ClassicalEdges"}}
 # By the method: its program, what it is compiled for beside the type of costs, the size of its report, and how it runs.
-DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., None]]] = {
+DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., Kernel]]] = {
     **{kind: (ASSIGN, words, REPORT_SIZE, _run_search) for kind, words in EDGES_OF.items()},
     Core: (ASSIGN_CORE, {}, CORE_REPORT_SIZE, _run_core),
     Munkres: (MUNKRES, {}, REPORT_SIZE, _run_munkres),
@@ -463,8 +447,7 @@ def assign_batch(
         bytes_needed = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **types)
         near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
         kernel = entry_point(ASSIGN_BATCH, "assign_batch", device.id, **types)
-        if near > kernel.max_dynamic_shared_size_bytes:
-            kernel.max_dynamic_shared_size_bytes = near
+        kernel.allow_near_memory(near)
         blocks = max(1, min(problems, resident_blocks(kernel, block_size, device, near)))
         row_match, col_match = (cupy.empty((problems, side), np.int32) for side in (rows, columns))
         u, v = (cupy.empty((problems, side), dual) for side in (rows, columns))
@@ -484,7 +467,8 @@ def assign_batch(
             shared_mem=near,
         )  # fmt: skip
         counters = counters_of(_on_host(reports))
-    return row_match, col_match, u, v, pair_costs, counters | {"team": "block", "threads": blocks * block_size}
+        counters |= {"team": "block", "threads": blocks * block_size, "code": kernel.origin}
+    return row_match, col_match, u, v, pair_costs, counters
 
 
 @lru_cache(maxsize=64)
@@ -594,4 +578,4 @@ def assign_sparse(
         kernel((blocks,), (GRID_BLOCK_SIZE,), (problem, task, dual(costs.dual_spread()), launch.arrivals))
         row_match, col_match, u, v = vectors.arrays()
         counters = counters_of_assignment(*launch.read(), team, blocks * GRID_BLOCK_SIZE)
-    return row_match, col_match, u, v, counters
+    return row_match, col_match, u, v, counters | {"code": kernel.origin}

@@ -1,4 +1,4 @@
-// inspect_costs.cpp: inspect_costs_grid, for one type of COSTS.
+// inspect_costs.cpp: inspect_costs_grid and find_pair_costs_grid, for one type of COSTS.
 #include "matrices.h"
 
 using Cost = CostOf<COSTS>::type;
@@ -43,6 +43,22 @@ static void spoil(Random& random, Matrix<Float>& matrix) {
   }
 }
 
+static std::string find(const emulator::Launch& launch, Random& random, const Matrix<Cost>& matrix) {
+  std::vector<Vertex> row_match(matrix.rows);
+  for (Vertex& column : row_match) column = random() % 4 == 0 ? NONE : static_cast<Vertex>(random() % matrix.columns);
+  std::vector<Cost> found(matrix.rows);
+  emulator::launch(launch, [&] {
+    find_pair_costs_grid({matrix.first(), matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride},
+                         row_match.data(), found.data(), arrivals);
+  });
+  for (Vertex row = 0; row < matrix.rows; ++row) {
+    if (row_match[row] == NONE) continue;
+    const Cost entry = matrix.entry(row, row_match[row]);
+    if (std::memcmp(&found[row], &entry, sizeof entry) != 0) return "the cost of another pair";  // of NaN, too
+  }
+  return "";
+}
+
 int main(int argc, char** argv) {
   return fuzz(argc, argv, 300, [](Random& random) -> std::string {
     Matrix<Cost> matrix = draw_matrix<Cost>(random, 40);
@@ -61,6 +77,7 @@ int main(int argc, char** argv) {
         differs(found.minus_infs, seen.minus_infs)) {
       return "other numbers that are not finite";
     }
-    return differs(found.fractions, seen.fractions) ? "other fractions" : "";
+    if (differs(found.fractions, seen.fractions)) return "other fractions";
+    return find(launch, random, matrix);
   });
 }

@@ -1,4 +1,4 @@
-// rows.cpp: count_unsorted_grid and find_entries_grid, for one type of EDGES, with ROW_LANES threads for a row.
+// rows.cpp: inspect_grid, count_unsorted_grid and find_entries_grid, for one type of EDGES, with ROW_LANES threads for a row.
 #include <algorithm>
 #include <vector>
 
@@ -28,6 +28,26 @@ static Rows draw_rows(Random& random) {
     drawn.offsets.push_back(static_cast<Pointee<decltype(EDGES::offsets)>>(drawn.indices.size()));
   }
   return drawn;
+}
+
+// Of rows that may be spoilt: entries that name no column, and a row that ends before it begins.
+static std::string inspect(Random& random, Rows rows) {
+  Count bad_columns = 0, falling_offsets = 0;
+  for (auto& column : rows.indices) {
+    if (random() % 20 != 0) continue;
+    column = random() % 2 == 0 ? -1 : rows.columns;
+    ++bad_columns;
+  }
+  if (rows.rows() > 1 && random() % 4 == 0) rows.offsets[1 + random() % (rows.rows() - 1)] = -1;
+  for (Vertex row = 0; row < rows.rows(); ++row) falling_offsets += rows.offsets[row + 1] < rows.offsets[row];
+  if (falling_offsets > 0) bad_columns = 0;  // they are not counted then
+  Inspection found{};
+  emulator::launch(draw_launch(random), [&] {
+    inspect_grid(rows.edges(), rows.indices.size(), &found, arrivals);
+  });
+  if (found.falling_offsets != falling_offsets) return "an inspection that miscounts offsets";
+  if (found.bad_columns != bad_columns) return "an inspection that miscounts columns";
+  return found.last_offset == rows.offsets.back() ? "" : "an inspection with another last offset";
 }
 
 static std::string count(Random& random, const Rows& rows) {
@@ -69,6 +89,6 @@ int main(int argc, char** argv) {
       const std::string wrong = look(random, rows);
       if (!wrong.empty()) return wrong;
     }
-    return std::string();
+    return inspect(random, rows);
   });
 }

@@ -245,14 +245,16 @@ class RegretStart {
   Vertex* wanted_;  // [num_rows]
 };
 
-// By Vogel's rule, or the first that there is; then by bids, if asked for.
-template <class Team, class Stored, class Dual>
+// By Vogel's rule, where the program has it, or the first that there is; then by bids, if asked for.
+template <bool HAS_REGRET, class Team, class Stored, class Dual>
 DEVICE void match_tight_pairs(Steps<Team>& steps, const TightEdges<Stored>& edges, const AssignmentTask<Dual>& task,
                               Workspace workspace) {
-  if (task.start == AssignmentStart::regret) {
-    RegretStart<Stored> regret(task.matching, edges);
-    regret.carve(workspace);
-    return regret.run(steps);
+  if constexpr (HAS_REGRET) {
+    if (task.start == AssignmentStart::regret) {
+      RegretStart<Stored> regret(task.matching, edges);
+      regret.carve(workspace);
+      return regret.run(steps);
+    }
   }
   match_tight_pairs(steps.team, task.matching, edges, [](Vertex) { return true; });
   if (task.start != AssignmentStart::bids) return;
@@ -284,7 +286,7 @@ DEVICE bool raise_free_columns(Steps<Team>& steps, const Matching& matching, con
 }
 
 // Matches along tight edges, for the duals v that there are.
-template <class Team, class Edges, class Dual>
+template <bool HAS_REGRET, class Team, class Edges, class Dual>
 DEVICE void match_tightly(Steps<Team>& steps, const ClaimedForest<true>& forest, Edges& edges,
                           const AssignmentTask<Dual>& task, Workspace workspace) {
   Team& team = steps.team;
@@ -302,21 +304,22 @@ DEVICE void match_tightly(Steps<Team>& steps, const ClaimedForest<true>& forest,
   team.sync();
   if (task.start == AssignmentStart::none) return;
   if (matching.num_rows == matching.num_columns && !task.has_duals) reduce_columns(steps, forest, edges);
-  match_tight_pairs(steps, edges, task, workspace);
+  match_tight_pairs<HAS_REGRET>(steps, edges, task, workspace);
   team.sync();
 }
 
-template <class Team, class Edges, class Dual>
+template <bool HAS_REGRET, class Team, class Edges, class Dual>
 DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& forest, Edges& edges,
                                  const AssignmentTask<Dual>& task, Workspace workspace) {
   constexpr int MAX_ROUNDS = 8;
   const Matching& matching = task.matching;
   if (!task.has_duals) steps.team.each(matching.num_columns, [&](Count column) { task.v[column] = 0; });
   steps.team.sync();
-  match_tightly(steps, forest, edges, task, workspace);
-  if (!task.has_duals || matching.num_rows == matching.num_columns) return;
-  for (int round = 0; raise_free_columns(steps, matching, edges, round == MAX_ROUNDS); ++round) {
-    match_tightly(steps, forest, edges, task, workspace);
+  // One call, for a compiler puts a copy of it wherever it is called.
+  for (int round = 0;; ++round) {
+    match_tightly<HAS_REGRET>(steps, forest, edges, task, workspace);
+    if (!task.has_duals || matching.num_rows == matching.num_columns) return;
+    if (!raise_free_columns(steps, matching, edges, round == MAX_ROUNDS)) return;
   }
 }
 
@@ -406,13 +409,13 @@ DEVICE Edges edges_of(const Costs& costs, const AssignmentTask<Dual>& task) {
 
 // The start for the edges of the search, which it leaves as the first phase wants them. `workspace` begins where their own
 // memory does.
-template <class Team, class Stored, class Dual>
+template <bool HAS_REGRET, class Team, class Stored, class Dual>
 DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Stored>& edges,
                         const AssignmentTask<Dual>& task, Workspace workspace) {
   edges.carve(workspace, static_cast<Count>(steps.team.size()) * Team::TILE);
-  run_assignment_start(steps, forest, edges, task, workspace);
+  run_assignment_start<HAS_REGRET>(steps, forest, edges, task, workspace);
 }
-template <class Team, class Stored, class Dual>
+template <bool HAS_REGRET, class Team, class Stored, class Dual>
 DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, ClassicalEdges<Stored>& edges,
                         const AssignmentTask<Dual>& task, Workspace workspace) {
   auto tight = edges_of<TightEdges<Stored>>(edges.costs, task);
@@ -422,7 +425,7 @@ DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, C
     return listed.run(steps);
   }
   Workspace of_edges = workspace;
-  start_edges(steps, forest, tight, task, workspace);
+  start_edges<HAS_REGRET>(steps, forest, tight, task, workspace);
   steps.team.sync();  // what it worked in becomes the memory of the edges
   edges.carve(of_edges, 0);
   edges.begin(steps.team);
@@ -431,14 +434,14 @@ DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, C
 
 // Runs the start. Apart, and with copies of its own, so that a GPU's registers are shared out for the search alone; so it
 // gives the team back.
-template <class Edges, class Team, class Stored, class Dual>
+template <class Edges, bool HAS_REGRET = true, class Team, class Stored, class Dual>
 DEVICE_APART Team start_assignment(Team team, DenseCosts<Stored> costs, AssignmentTask<Dual> task) {
   Steps<Team> steps(team, *task.progress);
   Count now = team.nanoseconds();
   Workspace workspace(task.workspace);
   const auto forest = carve_forest(workspace, task.matching);
   auto edges = edges_of<Edges>(costs, task);
-  start_edges(steps, forest, edges, task, workspace);
+  start_edges<HAS_REGRET>(steps, forest, edges, task, workspace);
   Count start_size = 0;
   team.each(costs.num_rows, [&](Count row) { start_size += task.matching.row_match[row] != NONE; });
   team.add_all(&task.report->start_size, start_size);
@@ -462,12 +465,13 @@ struct AllMatched {
   }
 };
 
-// Date and Nagi's variants: the classical one with ClassicalEdges, that of alternating trees with TightEdges.
-template <class Edges, class Team, class Stored>
+// Date and Nagi's variants: the classical one with ClassicalEdges, that of alternating trees with TightEdges. HAS_REGRET:
+// whether the task may ask for the start by regret, which is long to compile.
+template <class Edges, bool HAS_REGRET = true, class Team, class Stored>
 DEVICE void assign(Team& team, const DenseCosts<Stored>& costs,
                    const AssignmentTask<typename DenseCosts<Stored>::Dual>& task) {
   Report& report = *task.report;
-  team = start_assignment<Edges>(team, costs, task);
+  team = start_assignment<Edges, HAS_REGRET>(team, costs, task);
 
   Steps<Team> steps(team, *task.progress);
   Workspace workspace(task.workspace);

@@ -52,8 +52,8 @@ DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>&, const
   team.sync();
 }
 
-// Every row takes a tight column that nobody has.
-template <class Team, class Costs, class Dual>
+// Every row takes a tight column that nobody has. There is no start by regret.
+template <bool HAS_REGRET, class Team, class Costs, class Dual>
 DEVICE void match_tight_pairs(Steps<Team>& steps, const SparseTightEdges<Costs>& edges, const AssignmentTask<Dual>& task,
                               Workspace) {
   const Team& team = steps.team;
@@ -82,7 +82,7 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   edges.carve(workspace);
   edges.begin(team);
 
-  run_assignment_start(steps, forest, edges, task, workspace);
+  run_assignment_start<false>(steps, forest, edges, task, workspace);
   Count start_size = 0;
   team.each(matching.num_rows, [&](Count row) { start_size += matching.row_match[row] != NONE; });
   team.add_all(&report.start_size, start_size);

@@ -141,7 +141,7 @@ struct Auction {
   template <class Team>
   DEVICE void run_again(Team& team) {
     hold_round(team, has_epsilon() ? epsilon_of(last) : 0, most_bids);
-    read_off(team);
+    team = read_off_apart(team, *this);
   }
 
  private:
@@ -213,9 +213,20 @@ struct Auction {
   // All rows bid, with no column owned at first; so many bids a chain. Returns how many chains were cut off.
   template <class Team>
   DEVICE Count hold_round(Team& team, Count epsilon, Vertex most) const {
+    const Count cut_off_before = *num_cut_off;
+    team = hold_round_apart(team, *this, epsilon, most);
+    return *num_cut_off - cut_off_before;
+  }
+  // One copy for all rounds: a compiler would else make one of each.
+  template <class Team>
+  static DEVICE_APART Team hold_round_apart(Team team, Auction auction, Count epsilon, Vertex most) {
+    auction.let_all_bid(team, epsilon, most);
+    return team;
+  }
+  template <class Team>
+  DEVICE void let_all_bid(Team& team, Count epsilon, Vertex most) const {
     team.each(costs.num_columns, [&](Count column) { words[column] |= no_owner(); });
     if (team.rank() == 0) *next_row = 0;
-    const Count cut_off_before = *num_cut_off;
     team.sync();
     const auto bidders = groups_for_a_row(team);
     Count bids = 0, cut_off = 0;
@@ -227,7 +238,6 @@ struct Auction {
     team.add_all(num_bids, bidders.lane() == 0 ? bids : 0);
     team.add_all(num_cut_off, bidders.lane() == 0 ? cut_off : 0);
     team.sync();
-    return *num_cut_off - cut_off_before;
   }
 
   // A bid reads a whole row: a long one by all lanes there are, for the fewer bid at once, the fewer bid in vain.
@@ -329,6 +339,12 @@ struct Auction {
     return owner_of(found) == no_owner() ? STOP : static_cast<Vertex>(owner_of(found));
   }
 
+  // One copy, as of a round.
+  template <class Team>
+  static DEVICE_APART Team read_off_apart(Team team, Auction auction) {
+    auction.read_off(team);
+    return team;
+  }
   // Leaves the pairs, and v. A square problem does not change when all v do; so that they stay small, the highest is made
   // zero, or a little less, so that prices can be refined.
   template <class Team>
@@ -368,8 +384,10 @@ struct Auction {
 template <class Team, class Costs, class Dual>
 DEVICE bool refine_prices(Team& team, const Costs& costs, const Matching& matching, Dual* v) {
   constexpr int MOST_ROUNDS = 12, PASSES = 3;
+  NOT_UNROLLED
   for (int round = 0; round < MOST_ROUNDS; ++round) {
     bool rises = false;
+    NOT_UNROLLED
     for (int pass = 0; pass < PASSES; ++pass) {
       rises = false;
       team.each_group(costs.num_rows, [&](Count row) {

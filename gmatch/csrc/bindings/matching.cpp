@@ -9,6 +9,7 @@
 #include "cardinality/match.cuh"
 #include "cardinality/mixed.hpp"
 #include "cardinality/pothen_fan.hpp"
+#include "cardinality/sparse_rows.cuh"
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include "bindings/mirror.hpp"
 #include "bindings/module.hpp"
 #include "cardinality/match.cuh"
+#include "cardinality/sparse_rows.cuh"
 #include "core/program.cuh"
 #include "costs/inspection.cuh"
 #include "costs/sparse.cuh"

@@ -1,4 +1,4 @@
-// match.cuh: maximum cardinality matching: a start, the search, and the proof; and what a graph holds, before.
+// match.cuh: maximum cardinality matching: a start, the search, and the proof.
 #pragma once
 #include "cardinality/csr_edges.cuh"
 #include "cardinality/starts.cuh"
@@ -167,37 +167,6 @@ DEVICE void match_cardinality(Team& team, Edges edges, const Task& task) {
   forest.carve(workspace);
   run_phases(steps, forest, edges, task.shortest_only, task.journal, *task.report);
   report_matching(team, forest, task);
-}
-
-// What a graph looks like before it is trusted.
-struct Inspection {
-  Count falling_offsets;  // rows that end before they begin
-  Count first_offset;
-  Count last_offset;
-  Count bad_columns;  // entries that name no column; counted only if all offsets are good
-
-  FIELDS(Inspection, falling_offsets, first_offset, last_offset, bad_columns)
-};
-
-// `num_entries` is the length of edges.columns. Reads nothing outside the arrays, whatever they hold.
-template <class Team, class Edges>
-DEVICE void inspect_graph(Team& team, const Edges& edges, Count num_entries, Inspection& inspection) {
-  Count falling = 0;
-  team.each(edges.num_rows, [&](Count row) { falling += edges.end(row) < edges.begin(row); });
-  team.add_all(&inspection.falling_offsets, falling);
-  team.sync();
-
-  const Count first = edges.offsets[0], last = edges.offsets[edges.num_rows];
-  if (team.rank() == 0) {
-    inspection.first_offset = first;
-    inspection.last_offset = last;
-  }
-  if (team.read(&inspection.falling_offsets) != 0 || first != 0 || last > num_entries) return;
-  Count bad = 0;
-  team.each(last, [&](Count edge) {
-    bad += edges.columns[edge] < 0 || edges.columns[edge] >= edges.num_columns;
-  });
-  team.add_all(&inspection.bad_columns, bad);
 }
 
 template <class Edges>

@@ -160,10 +160,15 @@ DEVICE bool starts_anew(const AssignmentTask<Dual>& task) {
   return !task.has_duals && task.start != AssignmentStart::given && task.start != AssignmentStart::none;
 }
 
-// One copy for all that need it: with three, the compiler makes each slower by far.
+// One copy of each for all that need it: with three, the compiler makes each slower by far.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team hold_against_matrix(Team team, Core<Stored> core, const Dual* v) {
   core.reprice(team, v);
+  return team;
+}
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team build_core(Team team, Core<Stored> core, const Dual* v) {
+  core.build(team, v);
   return team;
 }
 template <class Team, class Stored>
@@ -201,7 +206,7 @@ DEVICE_APART Team start_core(Team team, Core<Stored> core, AssignmentTask<Dual> 
   if (!task.has_duals) team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
   team.sync();
   note(team, task, CoreStep::price);
-  core.build(team, task.v);
+  team = build_core(team, core, task.v);
   if (team.rank() == 0) task.report->price_ns += lap(team, now);
   if (task.start == AssignmentStart::given) return team;
   if (task.start == AssignmentStart::none || task.has_duals) {
@@ -286,7 +291,7 @@ DEVICE_APART Team rebuild_core(Team team, Core<Stored> core, AssignmentTask<Dual
   note(team, task, CoreStep::rebuild);
   Count now = team.nanoseconds();
   team.sync();  // others may still read what the core told
-  core.build(team, task.v);
+  team = build_core(team, core, task.v);
   core.add_pairs(team, task.matching);
   if (team.rank() == 0) task.report->price_ns += lap(team, now);
   return team;
@@ -356,7 +361,7 @@ DEVICE_APART Team search_matrix(Team team, Core<Stored> core, AssignmentTask<Dua
     task.report->start_size = 0;
   }
   team.sync();
-  assign<TightEdges<Stored>>(team, core.dense, task);
+  assign<TightEdges<Stored>, false>(team, core.dense, task);
   return team;
 }
 

@@ -1,7 +1,13 @@
-// inspect_costs.cu: what costs hold, found out by a GPU. COSTS are Entries.
-#include "costs/inspection.cuh"
+// inspect_costs.cu: what costs hold, and what the pairs of an assignment cost, found out by a GPU. COSTS are Entries.
+#include "costs/pair_costs.cuh"
 
 PROGRAM(inspect_costs_grid, 1024)(COSTS entries, CostInspection* inspection, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
   inspect_costs(team, entries, *inspection);
+}
+
+PROGRAM(find_pair_costs_grid, 512)
+(COSTS entries, const Vertex* row_match, EntryOf<COSTS>::type* pair_costs, unsigned* arrivals) {
+  GridTeam<32> team(arrivals);
+  find_pair_costs(team, entries, row_match, pair_costs);
 }

@@ -11,8 +11,3 @@ PROGRAM(match_block, 1024)(EDGES edges, Task task, unsigned* arrivals) {
   BlockTeam<ROW_LANES> team(arrivals);
   match_cardinality<FOREST>(team, edges, task);
 }
-
-PROGRAM(inspect_grid, 1024)(EDGES edges, Count num_entries, Inspection* inspection, unsigned* arrivals) {
-  GridTeam<ROW_LANES> team(arrivals);
-  inspect_graph(team, edges, num_entries, *inspection);
-}

@@ -1,6 +1,11 @@
-// rows.cu: what is asked of compressed sparse rows on a GPU, beside a search. EDGES are their entries, ROW_LANES is how
-// many threads share a row.
+// rows.cu: what compressed sparse rows hold, and what is asked of them on a GPU beside a search. EDGES are their entries,
+// ROW_LANES is how many threads share a row.
 #include "cardinality/sparse_rows.cuh"
+
+PROGRAM(inspect_grid, 1024)(EDGES edges, Count num_entries, Inspection* inspection, unsigned* arrivals) {
+  GridTeam<ROW_LANES> team(arrivals);
+  inspect_graph(team, edges, num_entries, *inspection);
+}
 
 PROGRAM(count_unsorted_grid, 512)(EDGES rows, Count* num_unsorted, unsigned* arrivals) {
   GridTeam<ROW_LANES> team(arrivals);

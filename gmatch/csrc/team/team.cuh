@@ -74,7 +74,13 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 
 #define DEVICE __device__ __forceinline__
 #define DEVICE_APART __device__ __noinline__
-#define PROGRAM(name, block_limit) extern "C" __global__ void __launch_bounds__(block_limit, 1) name
+// An entry point. Before its source, each has a macro ENTRY_name that is 1 or 0: whether it is wanted. One that is not is a
+// template that nobody asks for, and costs no time.
+#define PROGRAM(name, block_limit) PROGRAM_IF(ENTRY_##name, name, block_limit)
+#define PROGRAM_IF(is_wanted, name, block_limit) PROGRAM_IF_IS(is_wanted, name, block_limit)
+#define PROGRAM_IF_IS(is_wanted, name, block_limit) PROGRAM_IF_##is_wanted(name, block_limit)
+#define PROGRAM_IF_1(name, block_limit) extern "C" __global__ void __launch_bounds__(block_limit, 1) name
+#define PROGRAM_IF_0(name, block_limit) template <int> __device__ void name
 #define SHARED_BY_BLOCK(type, name) __shared__ type name
 #define NOT_UNROLLED _Pragma("unroll 1")  // the loop that follows: for a short program
 constexpr bool SHORT_LISTS = false;       // lists that are soon full, for tests
@@ -273,8 +279,8 @@ class [[nodiscard]] DeviceTeam {
     return old;
   }
   DEVICE void add_all(Count* cell, Count value) const {
-    value = of_block(value, [](Count a, Count b) { return a + b; });
-    if (speaks() && value != 0) fetch_add(cell, value);
+    if constexpr (on_grid()) add_all_apart(cell, value);
+    else add_all_here(cell, value);
   }
   template <class T>
   DEVICE T min_group(T value) const {
@@ -382,9 +388,16 @@ class [[nodiscard]] DeviceTeam {
     if (threadIdx.x % 32 == 0) parts.of_warp[threadIdx.x / 32] = value;
     __syncthreads();
     if (threadIdx.x == 0) {
+      NOT_UNROLLED
       for (unsigned warp = 1; warp < blockDim.x / 32; ++warp) value = join(value, parts.of_warp[warp]);
     }
     return value;
+  }
+  // One copy for all sums of a grid, which programs have a dozen of.
+  static DEVICE_APART void add_all_apart(Count* cell, Count value) { DeviceTeam(nullptr, 0).add_all_here(cell, value); }
+  DEVICE void add_all_here(Count* cell, Count value) const {
+    value = of_block(value, [](Count a, Count b) { return a + b; });
+    if (speaks() && value != 0) fetch_add(cell, value);
   }
   DEVICE bool speaks() const { return threadIdx.x % (on_grid() ? blockDim.x : 32) == 0; }
   template <class T>
