@@ -61,11 +61,17 @@ class _Pairs:
     @cached_property
     def row_ind(self) -> Any:
         """The matched rows in increasing order, shape (size,)."""
+        if self._later is not None:
+            row_ind, _ = self
+            return row_ind
         return (self.row_match >= 0).nonzero()[0]
 
     @cached_property
     def col_ind(self) -> Any:
         """The columns matched with `row_ind`, shape (size,)."""
+        if self._later is not None:
+            _, col_ind = self
+            return col_ind
         return self.row_match[self.row_ind]
 
     @cached_property
