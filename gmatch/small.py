@@ -97,11 +97,11 @@ def _solver(maximize: bool, reason: str) -> Callable[..., Assignment | None]:
 lap_small, jv_small = (
     tuple(_solver(maximize, reason) for maximize in (False, True)) for reason in (FEW_ROWS_REASON, "asked for")
 )
-"""What `gmatch.lap(cost)` and `gmatch.lap(cost, method="jv")` return, minimizing and maximizing; a `cost_limit` may follow.
-None for costs that need the long way: large, of other types, or extreme."""
+"""What `gmatch.lap(cost)` and `gmatch.lap(cost, method="jv")` return, minimizing and maximizing. A
+`cost_limit` may follow. None for costs that need the long way: large, of other types, or extreme."""
 
 
-def _sparse_solver(storage: int, maximize: bool) -> Callable[[Any], Assignment | None]:
+def _sparse_solver(storage: int, maximize: bool) -> Callable[..., Assignment | None]:
     make_field = partial(_field, reason=ONE_CORE_REASON)
     make_field_of_laid_out = partial(_field, reason=f"{LAID_OUT}; {FEW_ROWS_REASON}")
     return partial(
@@ -111,7 +111,7 @@ def _sparse_solver(storage: int, maximize: bool) -> Callable[[Any], Assignment |
 
 STORAGE = numbers_of("Storage")
 # By the type of a sparse matrix.
-lap_small_sparse: dict[type, tuple[Callable[[Any], Assignment | None], ...]] = {
+lap_small_sparse: dict[type, tuple[Callable[..., Assignment | None], ...]] = {
     kind: tuple(_sparse_solver(STORAGE[storage], maximize) for maximize in (False, True))
     for storage, kinds in {
         "rows": (csr_array, csr_matrix), "columns": (csc_array, csc_matrix), "coordinates": (coo_array, coo_matrix),
@@ -125,15 +125,16 @@ SOLVERS_OF_SMALL: dict[str | type, tuple[Callable[..., Assignment | None], ...]]
 }  # fmt: skip
 """By the method, if it is a string, or by its type."""
 
-TAKEN_BY_SMALL: dict[str, frozenset[int]] = {
-    name: frozenset(map(id, taken)) for name, taken in {
+TAKEN_BY_SMALL: dict[str, dict[int, Any]] = {
+    name: {id(value): value for value in taken}
+    for name, taken in {
         "initial": ("auto",), "infeasible": ("raise", "partial"), "device": (None, "cpu"), "threads": (None, 1),
         "deterministic": (False,), "certify": (False,), "duals": (None,), "sizes": (None,), "mask": (None,),
         "forbid_nan": (False, True), "top_nodes": (None,), "maximize": (False, True),
     }.items()
 }  # fmt: skip
-"""Options of `lap`, but for `method` and `cost_limit`, and what they are where small costs take the short way: just these
-objects, for what is equal to them may be an array, or not allowed. Python has one of each, and makes no other."""
+"""Options of `lap`, but for `method` and `cost_limit`, and what they are where small costs take the short way: just
+these objects, by their ids, for what is equal to them may be an array, or not allowed."""
 
 # Rows and columns of lists in all, at most: to look at each list takes longer than the long way else.
 MOST_OF_LISTS = 4 * SMALL_SIDE
@@ -162,7 +163,7 @@ def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
     if not options:
         return solvers[False](cost)
     solver = _solver_for(options, {"auto": solvers})
-    return None if solver is None or options.get("cost_limit") is not None else solver(cost)
+    return None if solver is None else solver(cost, options.get("cost_limit"))
 
 
 def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
@@ -197,7 +198,7 @@ def _as_small_array(cost: Any) -> npt.NDArray[Any] | None:
     if type(array) is not ndarray or array.ndim != 2 or min(array.shape) > SMALL_SIDE:
         return None
     if array.dtype in WIDENED:
-        return widened(array)
+        array = widened(array)
     return None if array is cost else array
 
 
@@ -207,7 +208,9 @@ def _array_of_lists(cost: list[Any]) -> npt.NDArray[Any] | None:
         return None
     try:
         array = np.array(cost)
-    except (ValueError, TypeError):  # which the long way explains
+    except MemoryError:
+        raise
+    except Exception:  # whatever entries raise: the long way explains it
         return None
     if array.dtype == np.float64 and array.size and not (abs(array) < EXACT_IN_FLOAT64).all():
         return None
@@ -218,14 +221,16 @@ def _solver_for(
     options: dict[str, Any], by_method: dict[Any, tuple[Callable[..., Assignment | None], ...]]
 ) -> Callable[..., Assignment | None] | None:
     """That of small costs with these options of `lap`, if there is one; `lap` says what is wrong with them."""
-    method, maximize = "auto", False
+    method: str | type = "auto"
+    maximize = False
     for name, option in options.items():
         if name == "method":
             method = option if type(option) is str else type(option)
-        elif name != "cost_limit" and id(option) not in TAKEN_BY_SMALL.get(name, ()):
-            return None
-        elif name == "maximize":
-            maximize = option
+        elif name != "cost_limit":
+            if id(option) not in TAKEN_BY_SMALL.get(name, ()):
+                return None
+            if name == "maximize":
+                maximize = option
     solvers = by_method.get(method)
     return None if solvers is None else solvers[maximize]
 

@@ -163,9 +163,10 @@ def test_pairs_of_small_calls_lie_where_they_are_looked_for(rows: int, columns: 
         for number, place in enumerate(places):
             arrays.views[place](cells, rows, columns)[...] = np.arange(min(rows, columns)) + 1000 * number
         wanted = [arrays.views[place](cells, rows, columns).tolist() for place in places]
-        found = [*small._pair_indices(cells, (rows, columns)), small._pairs(cells, rows, columns, "d")[1]]
+        pairs = small._pairs(cells, rows, columns, "d", min(rows, columns))
+        found = [*small._pair_indices(cells, (rows, columns)), pairs[1]]
         assert [array.tolist() for array in found] == wanted
-        assert small._pairs(cells, rows, columns, "d")[0].tolist() == wanted[0]
+        assert pairs[0].tolist() == wanted[0]
 
 
 def test_problems_of_a_batch_are_rows_of_words() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 
 import gmatch
@@ -148,3 +149,34 @@ def test_rows_leave_for_others() -> None:
     for padded in (cost, np.pad(cost, ((0, 0), (0, 12)), constant_values=9.0)):
         result, _ = both(padded, cost_limit=6.0)
         assert result.row_match.tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("kind", ["csr_array", "csc_matrix", "coo_array"])
+def test_sparse_ones_with_a_limit(dtype: str, kind: str) -> None:
+    rng = np.random.default_rng(5)
+    took_short = 0
+    for case in range(120):
+        shape = tuple(rng.integers(1, 14, 2))
+        stored = rng.random(shape) < rng.choice([0.1, 0.4, 1])
+        cost = rng.integers(-9, 30, shape).astype(dtype)
+        matrix = getattr(scipy.sparse, kind)(scipy.sparse.coo_array((cost[stored], stored.nonzero()), shape))
+        maximize, limit = bool(case % 2), [4, 9.0, -3, 40, 2.5][case % 5]
+        short, _ = both(matrix, cost_limit=limit, maximize=maximize)
+        took_short += short_way(matrix, cost_limit=limit, maximize=maximize) is not None
+        forbidden = np.where(stored, cost, -np.inf if maximize else np.inf)
+        beside = gmatch.lap(forbidden, cost_limit=limit, maximize=maximize, certify=True)
+        assert short.cost - limit * short.size == pytest.approx(beside.cost - limit * beside.size)
+    assert took_short > 60
+
+
+def test_tall_ones_are_copied_right() -> None:
+    rng = np.random.default_rng(6)
+    for shape in ((40, 33), (130, 17), (70, 64)):
+        for dtype in ("int32", "int64", "float32", "float64"):
+            cost = (1000 * rng.random(shape)).astype(dtype)
+            for layout in (cost, np.asfortranarray(cost), cost.T, cost[::-1, ::-1], cost.repeat(3, axis=1)[:, ::3]):
+                expected = layout[linear_sum_assignment(layout)].sum(dtype=np.float64)
+                result = gmatch.lap(layout, certify=True)
+                assert result.cost == pytest.approx(expected, rel=1e-12)
+                both(layout, cost_limit=100)

@@ -557,15 +557,16 @@ bool read_limit(nb::handle given, SmallLimit* limit) {
   return std::abs(limit->number) < 0x1p53;
 }
 
-// The limit as a result has it: an integer beside integers, a float beside floats.
-nb::object limit_beside(const ArrayMemory& memory, const SmallLimit& limit) {
+// As a result has it: an integer beside integers, a float beside floats.
+void note_limit(nb::handle result, const ArrayMemory& memory, const SmallLimit& limit) {
+  static PyObject* const limit_name = PyUnicode_InternFromString("cost_limit");
   const bool floats = memory.type() == 'd' || memory.type() == 'f';
-  return nb::steal(floats ? PyFloat_FromDouble(limit.number) : PyLong_FromLongLong(limit.whole));
+  const nb::object number = nb::steal(floats ? PyFloat_FromDouble(limit.number) : PyLong_FromLongLong(limit.whole));
+  if (PyObject_GenericSetAttr(result.ptr(), limit_name, number.ptr()) != 0) throw nb::python_error();
 }
 
 nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize, nb::handle costs,
                      nb::handle cost_limit) {
-  static PyObject* const limit_name = PyUnicode_InternFromString("cost_limit");
   SmallLimit limit;
   const bool has_limit = !cost_limit.is_none();
   if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
@@ -575,9 +576,7 @@ nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pai
   const char type[] = {memory.type(), 0};
   const nb::object result = later_result(kind, make_field, make_pairs, maximize,
                                          nb::make_tuple(cells, memory.length(0), memory.length(1), type, size_in(cells)));
-  if (has_limit && PyObject_GenericSetAttr(result.ptr(), limit_name, limit_beside(memory, limit).ptr()) != 0) {
-    throw nb::python_error();
-  }
+  if (has_limit) note_limit(result, memory, limit);
   return result;
 }
 
@@ -588,6 +587,7 @@ MIRRORED_ENUM(Storage, rows, columns, coordinates);
 struct SmallSparseCall {
   Vertex rows, columns;
   bool lines_are_columns, maximize;
+  const SmallLimit* limit;  // or nullptr
 };
 
 // What solved it: nothing, the sparse method, or the dense one.
@@ -615,7 +615,8 @@ class SmallSparseSolver {
       if (length > stored.length) return SmallSolution::NONE_FOUND;
       stored.length = length;
     }
-    if (stored.length < fewer_ || stored.length > pairs) return SmallSolution::NONE_FOUND;
+    // With a limit rows may stay free, and pairs that are not stored are only dear ones.
+    if ((stored.length < fewer_ && call_.limit == nullptr) || stored.length > pairs) return SmallSolution::NONE_FOUND;
     CostRange<Cost> range = empty_range<Cost>();
     add_row(range, stored.entries, stored.length, 1);
     if (!is_plain_here(range)) return SmallSolution::NONE_FOUND;
@@ -623,6 +624,7 @@ class SmallSparseSolver {
     const bool has_all = stored.length == pairs, turned = stored.num_lines > stored.num_places;
     const bool fits = has_all || !IS_INTEGER || sums_stay_below(0x1p53, range, fewer_);
     if (!fits || !is_best_laid_out(call_.rows, call_.columns, stored.length)) {
+      if (call_.limit != nullptr) return SmallSolution::NONE_FOUND;
       return solve_sparse(stored, turned) ? SmallSolution::SPARSE : SmallSolution::NONE_FOUND;
     }
     const bool solved = has_all && !turned && stored.is_dense() ? solve_dense(stored.entries, false, range)
@@ -638,7 +640,7 @@ class SmallSparseSolver {
   using Marked = std::conditional_t<IS_INTEGER, double, Cost>;
 
   bool is_plain_here(const CostRange<Cost>& range) const {
-    return is_plain(range, {call_.maximize, true, nullptr}) && (!IS_INTEGER || sums_stay_below(0x1p62, range, fewer_));
+    return is_plain(range, {call_.maximize, true, call_.limit}) && (!IS_INTEGER || sums_stay_below(0x1p62, range, fewer_));
   }
 
   // `entries` are those of all pairs, line by line of the matrix as it is stored, or place by place if it is turned.
@@ -648,8 +650,9 @@ class SmallSparseSolver {
     const SmallMatrix<Entry> matrix{entries,
                                     {call_.rows, call_.columns},
                                     {by_columns ? 1 : call_.columns, by_columns ? call_.rows : 1}};
-    const CostRange<Entry> same{static_cast<Entry>(range.lowest), static_cast<Entry>(range.highest), false, false, false};
-    if (!solve_plain(matrix, same, {call_.maximize, true, nullptr}, IS_INTEGER, cells_)) return false;
+    const bool forbids = call_.limit != nullptr;  // then there may be pairs that are not stored
+    const CostRange<Entry> same{static_cast<Entry>(range.lowest), static_cast<Entry>(range.highest), false, forbids, false};
+    if (!solve_plain(matrix, same, {call_.maximize, true, call_.limit}, IS_INTEGER, cells_)) return false;
     if constexpr (!std::is_same_v<Dual, typename DenseCosts<Entry>::Dual>) make_integers();
     if (IS_INTEGER && call_.rows == call_.columns) lower_column_duals();
     return true;
@@ -799,14 +802,17 @@ bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
 // As lap_small, for a sparse matrix of SciPy; its fields are made otherwise if it was laid out.
 // Its arrays must be of `array_type`: other types may hide something.
 nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, nb::handle make_pairs,
-                            nb::handle array_type, int storage, bool maximize, nb::handle costs) {
+                            nb::handle array_type, int storage, bool maximize, nb::handle costs, nb::handle cost_limit) {
   static PyObject* const shape_name = PyUnicode_InternFromString("shape");
   static PyObject* const data_name = PyUnicode_InternFromString("data");
   static PyObject* const coords_name = PyUnicode_InternFromString("coords");
   static PyObject* const indptr_name = PyUnicode_InternFromString("indptr");
   static PyObject* const indices_name = PyUnicode_InternFromString("indices");
   const bool compressed = storage != static_cast<int>(Storage::coordinates);
-  SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize};
+  SmallLimit limit;
+  const bool has_limit = !cost_limit.is_none();
+  if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
+  SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize, has_limit ? &limit : nullptr};
   if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
   nb::object first, second;
   if (compressed) {
@@ -828,8 +834,11 @@ nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle m
   const SmallSolution solved = solve_small_sparse(memory, call, compressed, first_of(cells));
   if (solved == SmallSolution::NONE_FOUND) return nb::none();
   const char type[] = {memory.data.type(), 0};
-  return later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field, make_pairs, maximize,
-                      nb::make_tuple(cells, call.rows, call.columns, type, size_in(cells)));
+  const nb::object result =
+      later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field, make_pairs, maximize,
+                   nb::make_tuple(cells, call.rows, call.columns, type, size_in(cells)));
+  if (has_limit) note_limit(result, memory.data, limit);
+  return result;
 }
 
 // Independent problems, each by one thread: the threads take the next one in turn.
@@ -969,7 +978,7 @@ void define_shortest_paths(nb::module_& m) {
   m.def("lap_small", &lap_small, "kind"_a, "make_field"_a, "make_pairs"_a, "maximize"_a, "costs"_a,
         "cost_limit"_a = nb::none());
   m.def("lap_small_sparse", &lap_small_sparse, "kind"_a, "make_field"_a, "make_field_of_laid_out"_a, "make_pairs"_a, "array_type"_a, "storage"_a,
-        "maximize"_a, "costs"_a);
+        "maximize"_a, "costs"_a, "cost_limit"_a = nb::none());
   mirror::add_struct<SmallCounters>(m, "SmallCounters");
   mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
   mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");

@@ -552,17 +552,28 @@ bool reads_as_stored([[maybe_unused]] const ShortestPathOptions<Dual>& stored) {
   return true;
 }
 
-// Copies all entries, row by row; or returns false where one is no whole number of few bits.
+// Copies all entries to rows that lie one after another, by tiles: the entries of a column may be those that lie side by side.
+template <class Cost>
+void copy_rows(const DenseCosts<Cost>& costs, Cost* to) {
+  constexpr Vertex TILE = 16;
+  Poll poll;
+  for (Vertex first_row = 0; first_row < costs.num_rows; first_row += TILE) {
+    const Vertex end_row = std::min(costs.num_rows, first_row + TILE);
+    poll.spend(Count{TILE} * costs.num_columns);
+    for (Vertex first = 0; first < costs.num_columns; first += TILE) {
+      const Vertex end = std::min(costs.num_columns, first + TILE);
+      for (Vertex row = first_row; row < end_row; ++row) {
+        for (Vertex j = first; j < end; ++j) to[row * Count{costs.num_columns} + j] = costs.entry(row, j);
+      }
+    }
+  }
+}
+
+// Copies all entries, row by row; or returns false where one is no whole number of few bits. Entries of a row lie side by side.
 template <class Cost>
 bool copy_whole(const DenseCosts<Cost>& costs, int* to) {
-  std::vector<Cost> apart(costs.column_stride == 1 ? 0 : costs.num_columns);
   for (Vertex row = 0; row < costs.num_rows; ++row, to += costs.num_columns) {
-    const Cost* entries = costs.place(row, 0);
-    if (costs.column_stride != 1) {
-      for (Vertex j = 0; j < costs.num_columns; ++j) apart[j] = entries[j * costs.column_stride];
-      entries = apart.data();
-    }
-    if (!WholeScan<Cost>::copy(entries, costs.num_columns, to)) return false;
+    if (!WholeScan<Cost>::copy(costs.place(row, 0), costs.num_columns, to)) return false;
   }
   return true;
 }
@@ -602,13 +613,25 @@ Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const Shor
 }
 
 // Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
-// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, and up to 16 MB for a copy of whole numbers.
+// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, up to 16 MB for a copy of whole
+// numbers, and up to 32 MB for a copy of entries that lie apart.
 template <class Cost>
 Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
                                const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
                                const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
                                ShortestPathCounters& counters) {
   using Dual = typename DenseCosts<Cost>::Dual;
+  constexpr Count MOST_COPIED = 1 << 22;
+  const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
+  if (costs.column_stride != 1 && entries <= MOST_COPIED) {
+    const std::unique_ptr<Cost[]> copies(new Cost[entries]);
+    copy_rows(costs, copies.get());
+    DenseCosts<Cost> side_by_side = costs;
+    side_by_side.costs = copies.get();
+    side_by_side.row_stride = costs.num_columns;
+    side_by_side.column_stride = 1;
+    return solve_by_shortest_paths(side_by_side, options, result, counters);
+  }
   const bool has_limit = costs.limit < costs.infinite();
   // Of the entries, which are read as they are: a limit is no bound of theirs.
   ShortestPathOptions<Dual> stored = options;
@@ -616,8 +639,6 @@ Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
   if constexpr (!std::is_same_v<Cost, int>) {
     // Scans read each entry many times, of 32 bits twice as many at once: those that fit are copied, where the copy is small.
     // With room for an auction, which these would have in 64.
-    constexpr Count MOST_COPIED = 1 << 22;
-    const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
     const bool has_room = is_enough<int>(stored) && stored.greatest_cost - stored.least_cost <= Distance<int>::MAX_RANGE / 2;
     const bool limit_is_whole = !has_limit || costs.limit == std::floor(costs.limit);
     if (entries <= MOST_COPIED && has_room && limit_is_whole && begins_whole(costs)) {
