@@ -94,11 +94,16 @@ def _solver(maximize: bool, reason: str) -> Callable[..., Assignment | None]:
     return partial(_native.lap_small, Assignment, partial(_field, reason=reason), _pairs, maximize)
 
 
-lap_small, jv_small = (
+NO_LIMIT = False, 0
+Solvers = tuple[Callable[..., Assignment | None], ...]
+auto_small, jv_small = (
     tuple(_solver(maximize, reason) for maximize in (False, True)) for reason in (FEW_ROWS_REASON, "asked for")
 )
-"""What `gmatch.lap(cost)` and `gmatch.lap(cost, method="jv")` return, minimizing and maximizing. A
-`cost_limit` may follow. None for costs that need the long way: large, of other types, or extreme."""
+"""What `gmatch.lap(cost, cost_limit=limit)` returns, and with ``method="jv"``, minimizing and maximizing: of whether
+there is a limit, the limit, and costs. None for costs that need the long way: large, of other types, or extreme."""
+
+lap_small = tuple(partial(solver, *NO_LIMIT) for solver in auto_small)
+"""The same without a limit."""
 
 
 def _sparse_solver(storage: int, maximize: bool) -> Callable[..., Assignment | None]:
@@ -111,17 +116,17 @@ def _sparse_solver(storage: int, maximize: bool) -> Callable[..., Assignment | N
 
 STORAGE = numbers_of("Storage")
 # By the type of a sparse matrix.
-lap_small_sparse: dict[type, tuple[Callable[..., Assignment | None], ...]] = {
+lap_small_sparse: dict[type, Solvers] = {
     kind: tuple(_sparse_solver(STORAGE[storage], maximize) for maximize in (False, True))
     for storage, kinds in {
         "rows": (csr_array, csr_matrix), "columns": (csc_array, csc_matrix), "coordinates": (coo_array, coo_matrix),
     }.items()
     for kind in kinds
 }  # fmt: skip
-"""The same as `lap_small`, of sparse matrices."""
+"""The same as `auto_small`, of sparse matrices."""
 
-SOLVERS_OF_SMALL: dict[str | type, tuple[Callable[..., Assignment | None], ...]] = {
-    "auto": lap_small, "jv": jv_small, JV: jv_small,
+SOLVERS_OF_SMALL: dict[str | type, Solvers] = {
+    "auto": auto_small, "jv": jv_small, JV: jv_small,
 }  # fmt: skip
 """By the method, if it is a string, or by its type."""
 
@@ -161,22 +166,27 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
 def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
     solvers = lap_small_sparse[type(cost)]
     if not options:
-        return solvers[False](cost)
+        return solvers[False](*NO_LIMIT, cost)
     solver = _solver_for(options, {"auto": solvers})
-    return None if solver is None else solver(cost, options.get("cost_limit"))
+    return None if solver is None else solver(*_limit_in(options), cost)
 
 
 def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
     solver = _solver_for(options, SOLVERS_OF_SMALL)
     if solver is None:
         return None
-    limit = options.get("cost_limit")
+    limit = _limit_in(options)
     if type(cost) is ndarray and options:
-        quick = solver(cost, limit)
+        quick = solver(*limit, cost)
         if quick is not None:
             return quick
     array = _as_small_array(cost)
-    return None if array is None else solver(array, limit)
+    return None if array is None else solver(*limit, array)
+
+
+def _limit_in(options: dict[str, Any]) -> tuple[bool, Any]:
+    limit = options.get("cost_limit")
+    return NO_LIMIT if limit is None else (True, limit)
 
 
 def _as_small_array(cost: Any) -> npt.NDArray[Any] | None:
@@ -217,9 +227,7 @@ def _array_of_lists(cost: list[Any]) -> npt.NDArray[Any] | None:
     return array
 
 
-def _solver_for(
-    options: dict[str, Any], by_method: dict[Any, tuple[Callable[..., Assignment | None], ...]]
-) -> Callable[..., Assignment | None] | None:
+def _solver_for(options: dict[str, Any], by_method: dict[Any, Solvers]) -> Callable[..., Assignment | None] | None:
     """That of small costs with these options of `lap`, if there is one; `lap` says what is wrong with them."""
     method: str | type = "auto"
     maximize = False

@@ -565,10 +565,9 @@ void note_limit(nb::handle result, const ArrayMemory& memory, const SmallLimit& 
   if (PyObject_GenericSetAttr(result.ptr(), limit_name, number.ptr()) != 0) throw nb::python_error();
 }
 
-nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize, nb::handle costs,
-                     nb::handle cost_limit) {
+nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize,
+                     bool has_limit, nb::handle cost_limit, nb::handle costs) {
   SmallLimit limit;
-  const bool has_limit = !cost_limit.is_none();
   if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
   const ArrayMemory memory(costs);
   nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr});
@@ -802,7 +801,7 @@ bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
 // As lap_small, for a sparse matrix of SciPy; its fields are made otherwise if it was laid out.
 // Its arrays must be of `array_type`: other types may hide something.
 nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, nb::handle make_pairs,
-                            nb::handle array_type, int storage, bool maximize, nb::handle costs, nb::handle cost_limit) {
+                            nb::handle array_type, int storage, bool maximize, bool has_limit, nb::handle cost_limit, nb::handle costs) {
   static PyObject* const shape_name = PyUnicode_InternFromString("shape");
   static PyObject* const data_name = PyUnicode_InternFromString("data");
   static PyObject* const coords_name = PyUnicode_InternFromString("coords");
@@ -810,7 +809,6 @@ nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle m
   static PyObject* const indices_name = PyUnicode_InternFromString("indices");
   const bool compressed = storage != static_cast<int>(Storage::coordinates);
   SmallLimit limit;
-  const bool has_limit = !cost_limit.is_none();
   if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
   SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize, has_limit ? &limit : nullptr};
   if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
@@ -975,10 +973,9 @@ void define_shortest_paths(nb::module_& m) {
   define_shortest_paths_for<float>(m);
   define_shortest_paths_for<double>(m);
   m.def("assign_small", &assign_small, "costs"_a, "maximize"_a, "may_be_equal"_a);
-  m.def("lap_small", &lap_small, "kind"_a, "make_field"_a, "make_pairs"_a, "maximize"_a, "costs"_a,
-        "cost_limit"_a = nb::none());
-  m.def("lap_small_sparse", &lap_small_sparse, "kind"_a, "make_field"_a, "make_field_of_laid_out"_a, "make_pairs"_a, "array_type"_a, "storage"_a,
-        "maximize"_a, "costs"_a, "cost_limit"_a = nb::none());
+  // Without names of arguments, among which to look takes longer; so None cannot stand for no limit.
+  m.def("lap_small", &lap_small);
+  m.def("lap_small_sparse", &lap_small_sparse);
   mirror::add_struct<SmallCounters>(m, "SmallCounters");
   mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
   mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");
