@@ -141,8 +141,9 @@ TAKEN_BY_SMALL: dict[str, dict[int, Any]] = {
 """Options of `lap`, but for `method` and `cost_limit`, and what they are where small costs take the short way: just
 these objects, by their ids, for what is equal to them may be an array, or not allowed."""
 
-# Rows and columns of lists in all, at most: to look at each list takes longer than the long way else.
-MOST_OF_LISTS = 4 * SMALL_SIDE
+# Rows and columns in all, at most, as the extension takes them: others are not copied in vain.
+MOST_ROWS_AND_COLUMNS = 4 * SMALL_SIDE
+# Types whose every value one that the extension takes holds.
 WIDENED = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16", "uint32"))
 
 
@@ -199,13 +200,11 @@ def _as_small_array(cost: Any) -> npt.NDArray[Any] | None:
             return None
         try:
             array = cost.detach().numpy()
-        except (
-            AttributeError,
-            TypeError,
-            RuntimeError,
-        ):  # of torch: on another device, sparse, of a type NumPy has not
+        except (AttributeError, TypeError, RuntimeError):  # on a GPU, sparse, or of a type that NumPy has not
             return None
-    if type(array) is not ndarray or array.ndim != 2 or min(array.shape) > SMALL_SIDE:
+    if type(array) is not ndarray or array.ndim != 2:
+        return None
+    if min(array.shape) > SMALL_SIDE or sum(array.shape) > MOST_ROWS_AND_COLUMNS:
         return None
     if array.dtype in WIDENED:
         array = widened(array)
@@ -214,7 +213,9 @@ def _as_small_array(cost: Any) -> npt.NDArray[Any] | None:
 
 def _array_of_lists(cost: list[Any]) -> npt.NDArray[Any] | None:
     """What NumPy makes of lists of numbers, unless it rounds some."""
-    if not cost or len(cost) > MOST_OF_LISTS or any(type(row) is not list for row in cost):
+    if any(type(row) is not list for row in cost[: MOST_ROWS_AND_COLUMNS + 1]):
+        return None
+    if not cost or len(cost) + len(cost[0]) > MOST_ROWS_AND_COLUMNS:
         return None
     try:
         array = np.array(cost)
@@ -222,8 +223,10 @@ def _array_of_lists(cost: list[Any]) -> npt.NDArray[Any] | None:
         raise
     except Exception:  # whatever entries raise: the long way explains it
         return None
-    if array.dtype == np.float64 and array.size and not (abs(array) < EXACT_IN_FLOAT64).all():
-        return None
+    if array.dtype == np.float64:
+        large = abs(array) >= EXACT_IN_FLOAT64
+        if large.any() and np.isfinite(array[large]).any():
+            return None
     return array
 
 
