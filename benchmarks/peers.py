@@ -8,6 +8,7 @@ Conversions to the type that it is fastest with are made before, and not timed.
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 import shlex
@@ -16,6 +17,7 @@ import subprocess
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,14 +33,14 @@ Solve = Callable[[], float]
 
 LAP_FUNCTIONS = ("lapjv", "lapjvx", "lapjvc", "lapjvs", "lapjvr", "lapjvh")
 DISTRIBUTIONS = (
-    "numpy", "scipy", "lap", "lapx", "ortools", "torch", "torch-linear-assignment", "cupy-cuda13x",
-    "igraph", "networkx",
+    "numpy", "scipy", "lap", "lapx", "laprust", "lapcpp", "fastlap", "ortools",
+    "torch", "torch-linear-assignment", "cupy-cuda13x", "igraph", "networkx",
 )  # fmt: skip
 
 
 def names() -> list[str]:
     """The peers that are installed."""
-    found = ["SciPy", *lap_functions()]
+    found = ["SciPy", *lap_functions(), *module_functions()]
     if find_spec("ortools"):
         found.append("OR-Tools")
     return found
@@ -94,9 +96,25 @@ def lap_functions() -> dict[str, Callable[[np.ndarray], Any]]:
     return {f"{_distribution_of_lap()} {name}": getattr(lap, name) for name in names}
 
 
+# Modules with one function each that returns rows and columns, and the options with which it takes any shape.
+MODULES = {
+    "laprust": ("lapjv", {"extend_cost": True}), "lapcpp": ("lapjv", {"extend_cost": True}), "fastlap": ("lapjvx", {}),
+}  # fmt: skip
+
+
+def module_functions(**options: Any) -> dict[str, Callable[[np.ndarray], Any]]:
+    """laprust, lapcpp and fastlap, those that are installed; `options` go to each, as cost_limit does."""
+    found = {}
+    for module, (function, own) in MODULES.items():
+        if find_spec(module):
+            solve = getattr(importlib.import_module(module), function)
+            found[module] = partial(solve, return_cost=False, **own, **options)
+    return found
+
+
 def _lap(matrix: np.ndarray, name: str) -> Solve:
     floats = np.ascontiguousarray(matrix, np.float64)
-    rows, solve = np.arange(len(floats)), lap_functions()[name]
+    rows, solve = np.arange(len(floats)), (lap_functions() | module_functions())[name]
     return lambda: cost_of_lap(floats, rows, solve(floats))
 
 
@@ -106,6 +124,8 @@ def cost_of_lap(matrix: np.ndarray, rows: np.ndarray, answer: Any) -> float:
     number = next((float(part) for part in parts if np.ndim(part) == 0), None)
     if number is not None:
         return number
+    if len(parts) == 2:  # rows and columns: of tall matrices, and with a limit, not all rows have a pair
+        rows = parts[0]
     return float(matrix[rows, parts[-1]].sum())
 
 

@@ -34,14 +34,35 @@ Kind = tuple[Callable[[int, int], list[Any]], dict[str, Solve], Callable[[Any, A
 ASSIGNMENT: dict[str, Solve] = {
     "lap(C)": gmatch.lap,
     "rows, columns = lap(C)": lambda costs: tuple(gmatch.lap(costs)),
+    "lap(C).col_ind": lambda costs: (gmatch.lap(costs).col_ind,),
+    "lap(C, threads=1)": lambda costs: tuple(gmatch.lap(costs, threads=1)),
+    'lap(C, infeasible="partial")': lambda costs: tuple(gmatch.lap(costs, infeasible="partial")),
     "gmatch.compat": gmatch.compat.linear_sum_assignment,
     "SciPy": scipy.optimize.linear_sum_assignment,
 }
+# Of what may have fewer pairs than rows, with the pairs in hand.
+PAIRS: dict[str, Solve] = {"rows, columns = lap(C)": lambda costs: tuple(gmatch.lap(costs))}
+LIMITED: dict[str, Solve] = {"lap(C, cost_limit=t)": lambda costs: tuple(gmatch.lap(costs, cost_limit=limit_of(costs)))}
 MATCHING: dict[str, Solve] = {
     "max_matching(A)": gmatch.max_matching,
     "max_matching(A).size": lambda graph: gmatch.max_matching(graph).size,
     "SciPy": maximum_bipartite_matching,
 }
+
+
+def limit_of(costs: Any) -> float:
+    """Of uniform costs in [0, 1] two in each row are below it."""
+    return 2 / len(costs)
+
+
+def price_of(costs: Any, found: Any) -> float:
+    """What the pairs cost beside rows and columns that stay free, each at half the limit."""
+    rows, columns = found
+    return float(costs[rows, columns].sum()) - limit_of(costs) * len(rows)
+
+
+def with_limit(solve: Solve) -> Solve:
+    return lambda costs: solve(costs, cost_limit=limit_of(costs))  # type: ignore[call-arg]
 
 
 def cost_of(costs: Any, found: Any) -> float:
@@ -72,9 +93,21 @@ def assignments(n: int, count: int) -> list[Any]:
     return list(np.random.default_rng(n).random((count, n, n)))
 
 
+def tall(n: int, count: int) -> list[Any]:
+    return list(np.random.default_rng(n).random((count, n + n // 2, n)))
+
+
+def as_int32(n: int, count: int) -> list[Any]:
+    return [(1000 * costs).astype(np.int32) for costs in assignments(n, count)]
+
+
 def graphs(n: int, count: int) -> list[Any]:
     random = np.random.default_rng(n)
     return [scipy.sparse.random_array((n, n), density=min(1, 3 / n), rng=random, format="csr") for _ in range(count)]
+
+
+def proven_cost(costs: Any) -> float:
+    return gmatch.lap(costs, certify=True).cost
 
 
 def arguments(command: Sequence[str] | None) -> argparse.Namespace:
@@ -92,9 +125,27 @@ def main(command: Sequence[str] | None = None) -> None:
     kinds: dict[str, Kind] = {
         "assignment": (
             assignments,
-            ASSIGNMENT | peers.lap_functions(),
+            ASSIGNMENT | peers.lap_functions() | peers.module_functions(),
             cost_of,
-            lambda costs: gmatch.lap(costs, certify=True).cost,
+            proven_cost,
+        ),
+        "tall": (
+            tall,
+            PAIRS | {"SciPy": scipy.optimize.linear_sum_assignment} | peers.module_functions(),
+            cost_of,
+            proven_cost,
+        ),
+        "int32": (
+            as_int32,
+            PAIRS | {"SciPy": scipy.optimize.linear_sum_assignment} | peers.module_functions(),
+            cost_of,
+            proven_cost,
+        ),
+        "limit": (
+            assignments,
+            LIMITED | {name: with_limit(peer) for name, peer in peers.module_functions().items() if name != "fastlap"},
+            price_of,
+            lambda costs: price_of(costs, gmatch.lap(costs, cost_limit=limit_of(costs), certify=True)),
         ),
         "matching": (graphs, MATCHING, size_of, lambda graph: gmatch.max_matching(graph, certify=True).size),
     }

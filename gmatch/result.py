@@ -49,8 +49,9 @@ class _Pairs:
         return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
 
     def __iter__(self) -> Iterator[Any]:
-        if self._later is not None:
-            _, make_pairs, arguments = self._later
+        later = self._later
+        if later is not None:
+            _, make_pairs, arguments = later
             return iter(make_pairs(*arguments))
         return iter((self.row_ind, self.col_ind))
 
@@ -61,11 +62,16 @@ class _Pairs:
     @cached_property
     def row_ind(self) -> Any:
         """The matched rows in increasing order, shape (size,)."""
+        if self._later is not None:
+            return next(iter(self))
         return (self.row_match >= 0).nonzero()[0]
 
     @cached_property
     def col_ind(self) -> Any:
         """The columns matched with `row_ind`, shape (size,)."""
+        if self._later is not None:
+            _, col_ind = self
+            return col_ind
         return self.row_match[self.row_ind]
 
     @cached_property

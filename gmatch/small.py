@@ -14,9 +14,11 @@ from . import _native
 from .backends.cpu import counters_by_name
 from .backends.layouts import REPORT, Arrays, Layout, numbers_of
 from .errors import InvalidInput
+from .foreign import EXACT_IN_FLOAT64
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
 from .result import Assignment, Matching, Status
+from .types import widened
 
 SMALL_SIDE = _native.SMALL_SIDE
 # What a small call leaves, as csrc/bindings/serial.cpp says, for costs that are integers and for others.
@@ -46,16 +48,16 @@ def _pair_indices(cells: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     return ndarray(pairs, int64, cells, PAIR_ROWS), ndarray(pairs, int64, cells, PAIR_COLUMNS + BYTES_OF_A_ROW * pairs)
 
 
-def _pairs(cells: Any, rows: int, columns: int, type_of_costs: str) -> tuple[Any, Any]:
+def _pairs(cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int) -> tuple[Any, Any]:
     """The same, with the columns as numbers of 32 bits, from the end of the cells. Unpacked again, the same memory."""
-    pairs = rows if rows < columns else columns
-    return ndarray(pairs, int64, cells, PAIR_ROWS), ndarray(pairs, int32, cells, len(cells) - 4 * pairs)
+    most = rows if rows < columns else columns
+    return ndarray(pairs, int64, cells, PAIR_ROWS), ndarray(pairs, int32, cells, len(cells) - 4 * most)
 
 
-def _field(name: str, cells: Any, rows: int, columns: int, type_of_costs: str, *, reason: str) -> Any:
+def _field(name: str, cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int, *, reason: str) -> Any:
     """A field of an Assignment that has no default, from the cells."""
     if name == "status":
-        return Status.OPTIMAL
+        return Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
     if name == "stats":
         return _stats(CELLS[True].views["counters"](cells, rows, columns), reason)
     dtype = np.dtype(type_of_costs)
@@ -63,7 +65,7 @@ def _field(name: str, cells: Any, rows: int, columns: int, type_of_costs: str, *
     if name in VECTORS:
         return views[name](cells, rows, columns)
     if name == "pair_costs":
-        return views[name](cells, rows, columns).astype(dtype)
+        return views[name](cells, rows, columns)[:pairs].astype(dtype)
     raise AttributeError(name)
 
 
@@ -88,18 +90,23 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
     }
 
 
-def _solver(maximize: bool, reason: str) -> Callable[[npt.NDArray[Any]], Assignment | None]:
+def _solver(maximize: bool, reason: str) -> Callable[..., Assignment | None]:
     return partial(_native.lap_small, Assignment, partial(_field, reason=reason), _pairs, maximize)
 
 
-lap_small, jv_small = (
+NO_LIMIT = False, 0
+Solvers = tuple[Callable[..., Assignment | None], ...]
+auto_small, jv_small = (
     tuple(_solver(maximize, reason) for maximize in (False, True)) for reason in (FEW_ROWS_REASON, "asked for")
 )
-"""What `gmatch.lap(cost)` and `gmatch.lap(cost, method="jv")` return, minimizing and maximizing.
-None for costs that need the long way: large, of other types, or extreme."""
+"""What `gmatch.lap(cost, cost_limit=limit)` returns, and with ``method="jv"``, minimizing and maximizing: of whether
+there is a limit, the limit, and costs. None for costs that need the long way: large, of other types, or extreme."""
+
+lap_small = tuple(partial(solver, *NO_LIMIT) for solver in auto_small)
+"""The same without a limit."""
 
 
-def _sparse_solver(storage: int, maximize: bool) -> Callable[[Any], Assignment | None]:
+def _sparse_solver(storage: int, maximize: bool) -> Callable[..., Assignment | None]:
     make_field = partial(_field, reason=ONE_CORE_REASON)
     make_field_of_laid_out = partial(_field, reason=f"{LAID_OUT}; {FEW_ROWS_REASON}")
     return partial(
@@ -109,27 +116,35 @@ def _sparse_solver(storage: int, maximize: bool) -> Callable[[Any], Assignment |
 
 STORAGE = numbers_of("Storage")
 # By the type of a sparse matrix.
-lap_small_sparse: dict[type, tuple[Callable[[Any], Assignment | None], ...]] = {
+lap_small_sparse: dict[type, Solvers] = {
     kind: tuple(_sparse_solver(STORAGE[storage], maximize) for maximize in (False, True))
     for storage, kinds in {
         "rows": (csr_array, csr_matrix), "columns": (csc_array, csc_matrix), "coordinates": (coo_array, coo_matrix),
     }.items()
     for kind in kinds
 }  # fmt: skip
-"""The same as `lap_small`, of sparse matrices."""
+"""The same as `auto_small`, of sparse matrices."""
 
-SOLVERS_OF_SMALL: dict[str | type, tuple[Callable[[npt.NDArray[Any]], Assignment | None], ...]] = {
-    "auto": lap_small, "jv": jv_small, JV: jv_small,
+SOLVERS_OF_SMALL: dict[str | type, Solvers] = {
+    "auto": auto_small, "jv": jv_small, JV: jv_small,
 }  # fmt: skip
 """By the method, if it is a string, or by its type."""
 
-TAKEN_BY_SMALL: dict[str, tuple[Any, ...]] = {
-    "initial": ("auto",), "infeasible": ("raise",), "device": (None, "cpu"), "threads": (None, 1),
-    "deterministic": (False,), "certify": (False,), "duals": (None,), "cost_limit": (None,), "sizes": (None,),
-    "mask": (None,), "forbid_nan": (False, True),
+TAKEN_BY_SMALL: dict[str, dict[int, Any]] = {
+    name: {id(value): value for value in taken}
+    for name, taken in {
+        "initial": ("auto",), "infeasible": ("raise", "partial"), "device": (None, "cpu"), "threads": (None, 1),
+        "deterministic": (False,), "certify": (False,), "duals": (None,), "sizes": (None,), "mask": (None,),
+        "forbid_nan": (False, True), "top_nodes": (None,), "maximize": (False, True),
+    }.items()
 }  # fmt: skip
-"""Options of `lap`, but for `maximize` and `method`, and what they are where small costs take the short way: just these
-objects, for what is equal to them may be an array, or not allowed."""
+"""Options of `lap`, but for `method` and `cost_limit`, and what they are where small costs take the short way: just
+these objects, by their ids, for what is equal to them may be an array, or not allowed."""
+
+# Rows and columns in all, at most, as the extension takes them: others are not copied in vain.
+MOST_ROWS_AND_COLUMNS = 4 * SMALL_SIDE
+# Types whose every value one that the extension takes holds.
+WIDENED = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16", "uint32"))
 
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
@@ -138,31 +153,96 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(lap)
     def lap_small_first(cost: Any, **options: Any) -> Any:
-        if type(cost) is ndarray:
-            solver = _solver_for(options, SOLVERS_OF_SMALL) if options else lap_of_small
-        elif type(cost) in lap_small_sparse:
-            solvers = lap_small_sparse[type(cost)]
-            solver = _solver_for(options, {"auto": solvers}) if options else solvers[False]
-        else:
-            return lap(cost, **options)
-        quick = None if solver is None else solver(cost)
+        kind = type(cost)
+        if kind is ndarray and not options:
+            quick = lap_of_small(cost)
+            if quick is not None:
+                return quick
+        quick = _sparse_first(cost, options) if kind in lap_small_sparse else _dense_first(cost, options)
         return lap(cost, **options) if quick is None else quick
 
     return lap_small_first
 
 
-def _solver_for(
-    options: dict[str, Any], by_method: dict[Any, tuple[Callable[[Any], Assignment | None], ...]]
-) -> Callable[[Any], Assignment | None] | None:
-    """That of small costs with these options of `lap`, if there is one; `lap` says what is wrong with them."""
-    maximize, method = options.get("maximize", False), options.get("method", "auto")
-    if maximize is not False and maximize is not True:
+def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
+    solvers = lap_small_sparse[type(cost)]
+    if not options:
+        return solvers[False](*NO_LIMIT, cost)
+    solver = _solver_for(options, {"auto": solvers})
+    return None if solver is None else solver(*_limit_in(options), cost)
+
+
+def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
+    solver = _solver_for(options, SOLVERS_OF_SMALL)
+    if solver is None:
         return None
+    limit = _limit_in(options)
+    if type(cost) is ndarray and options:
+        quick = solver(*limit, cost)
+        if quick is not None:
+            return quick
+    array = _as_small_array(cost)
+    return None if array is None else solver(*limit, array)
+
+
+def _limit_in(options: dict[str, Any]) -> tuple[bool, Any]:
+    limit = options.get("cost_limit")
+    return NO_LIMIT if limit is None else (True, limit)
+
+
+def _as_small_array(cost: Any) -> npt.NDArray[Any] | None:
+    """A small matrix as the long way reads it: of other types, tensors of torch, lists. None: it needs the long way."""
+    array = cost
+    if type(cost) is list:
+        array = _array_of_lists(cost)
+    elif type(cost) is not ndarray:
+        if type(cost).__module__ != "torch":
+            return None
+        try:
+            array = cost.detach().numpy()
+        except (AttributeError, TypeError, RuntimeError):  # on a GPU, sparse, or of a type that NumPy has not
+            return None
+    if type(array) is not ndarray or array.ndim != 2:
+        return None
+    if min(array.shape) > SMALL_SIDE or sum(array.shape) > MOST_ROWS_AND_COLUMNS:
+        return None
+    if array.dtype in WIDENED:
+        array = widened(array)
+    return None if array is cost else array
+
+
+def _array_of_lists(cost: list[Any]) -> npt.NDArray[Any] | None:
+    """What NumPy makes of lists of numbers, unless it rounds some."""
+    if any(type(row) is not list for row in cost[: MOST_ROWS_AND_COLUMNS + 1]):
+        return None
+    if not cost or len(cost) + len(cost[0]) > MOST_ROWS_AND_COLUMNS:
+        return None
+    try:
+        array = np.array(cost)
+    except MemoryError:
+        raise
+    except Exception:  # whatever entries raise: the long way explains it
+        return None
+    if array.dtype == np.float64:
+        large = abs(array) >= EXACT_IN_FLOAT64
+        if large.any() and np.isfinite(array[large]).any():
+            return None
+    return array
+
+
+def _solver_for(options: dict[str, Any], by_method: dict[Any, Solvers]) -> Callable[..., Assignment | None] | None:
+    """That of small costs with these options of `lap`, if there is one; `lap` says what is wrong with them."""
+    method: str | type = "auto"
+    maximize = False
     for name, option in options.items():
-        if name != "maximize" and name != "method":
-            if all(option is not taken for taken in TAKEN_BY_SMALL.get(name, ())):
+        if name == "method":
+            method = option if type(option) is str else type(option)
+        elif name != "cost_limit":
+            if id(option) not in TAKEN_BY_SMALL.get(name, ()):
                 return None
-    solvers = by_method.get(method if type(method) is str else type(method))
+            if name == "maximize":
+                maximize = option
+    solvers = by_method.get(method)
     return None if solvers is None else solvers[maximize]
 
 

@@ -29,6 +29,15 @@ METHODS = {
     "cpu": ("auto", *(method.name for method in gmatch.ASSIGNMENT_METHODS)),
     "gpu": ("auto", *(method.name for method in gmatch.ASSIGNMENT_METHODS if method.name != "jv")),
 }
+
+
+def methods_that_read(dtype: Any, device: str) -> tuple[str, ...]:
+    """Those that dense costs of a type may be given to: the classical forms read none of 8 and 16 bits."""
+    if np.dtype(dtype).itemsize > 2:
+        return METHODS[device]
+    return tuple(method for method in METHODS[device] if not method.startswith(("classical", "munkres")))
+
+
 STARTS = ("auto", "reduce", "bids", "regret", "none")
 
 

@@ -292,7 +292,8 @@ def test_the_table_of_small_problems(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = tmp_path / "small.json"
     small.main(["--sizes", "3", "5", "--problems", "4", "--turns", "3", "--output", str(file)])
     printed = capsys.readouterr().out
-    assert "| assignment | lap(C) | rows, columns = lap(C) | gmatch.compat | SciPy |" in printed
+    assert "| assignment | lap(C) | rows, columns = lap(C) | lap(C).col_ind |" in printed and "| SciPy |" in printed
+    assert "| limit | lap(C, cost_limit=t) |" in printed
     assert "| matching, 5 x 5 |" in printed
     assert all(timing.median and timing.facts == {"problems": 4} for timing in harness.load(file)[1])
 

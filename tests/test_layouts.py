@@ -13,12 +13,12 @@ import pytest
 from gmatch import _native, methods, small
 from gmatch.assignment.lap import AssignmentStart
 from gmatch.backends import gpu
-from gmatch.backends.catalogue import PROGRAMS
+from gmatch.backends.catalogue import CSRC, PROGRAMS
 from gmatch.backends.layouts import BATCH_PROBLEM, Arrays, Layout, words_of
 from gmatch.cardinality.matching import Start
 from gmatch.methods import ForestKind
 
-ALL_SOURCES = "".join(path.read_text() for path in gpu.CSRC.rglob("*") if path.is_file())
+ALL_SOURCES = "".join(path.read_text() for path in CSRC.rglob("*") if path.is_file())
 EVERY_STRUCT = pytest.mark.parametrize("name", _native.STRUCTS)
 # In the letters of Python's struct.
 CODES = {"Vertex": "i", "int": "i", "Count": "q", "bool": "?"}
@@ -163,9 +163,10 @@ def test_pairs_of_small_calls_lie_where_they_are_looked_for(rows: int, columns: 
         for number, place in enumerate(places):
             arrays.views[place](cells, rows, columns)[...] = np.arange(min(rows, columns)) + 1000 * number
         wanted = [arrays.views[place](cells, rows, columns).tolist() for place in places]
-        found = [*small._pair_indices(cells, (rows, columns)), small._pairs(cells, rows, columns, "d")[1]]
+        pairs = small._pairs(cells, rows, columns, "d", min(rows, columns))
+        found = [*small._pair_indices(cells, (rows, columns)), pairs[1]]
         assert [array.tolist() for array in found] == wanted
-        assert small._pairs(cells, rows, columns, "d")[0].tolist() == wanted[0]
+        assert pairs[0].tolist() == wanted[0]
 
 
 def test_problems_of_a_batch_are_rows_of_words() -> None:

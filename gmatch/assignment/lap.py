@@ -195,11 +195,12 @@ def lap(
     Notes
     -----
     O(pairs**2 * max(rows, columns)) work at worst, and O(rows + columns) memory beside the costs, but for up to 16 MB
-    that `JV` may copy whole costs to. An infeasible problem needs its allowed pairs as a graph too: up to 8 bytes for
-    each, and for ``"partial"`` a copy of the costs. Sparse costs take O(pairs * (entries + columns * log(columns)))
-    work at worst, mostly far less. By ``"auto"`` on the CPU they are solved as dense ones where that is faster, which
-    ``stats["reason"]`` says: square ones of at most 2**17 pairs, and all with an entry for every 24 pairs (with more
-    than 2**25 pairs, for every 4). The dense matrix takes up to 192 bytes for each entry.
+    that `JV` may copy whole costs to, and up to 32 MB for costs that do not lie by rows of the smaller side. An
+    infeasible problem needs its allowed pairs as a graph too: up to 8 bytes for each, and for ``"partial"`` a copy of
+    the costs. Sparse costs take O(pairs * (entries + columns * log(columns))) work at worst, mostly far less. By
+    ``"auto"`` on the CPU they are solved as dense ones where that is faster, which ``stats["reason"]`` says: square
+    ones of at most 2**17 pairs, and all with an entry for every 24 pairs (with more than 2**25 pairs, for every 4). The
+    dense matrix takes up to 192 bytes for each entry.
 
     The problems of a batch are independent: one thread solves one on the CPU (not by ``"munkres"``), one block of
     threads on a GPU (by ``"tree"`` or ``"classical"``), all in one launch. They start from nothing given.

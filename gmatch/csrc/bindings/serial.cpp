@@ -262,9 +262,9 @@ void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count col
 
 // What a small call counts.
 struct SmallCounters {
-  Count augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size;
+  Count augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size;
 
-  FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size)
+  FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size)
 };
 
 // A small matrix where it lies; rows first, strides in entries.
@@ -278,9 +278,21 @@ struct SmallMatrix {
   Vertex more() const { return std::max(shape[0], shape[1]); }
 };
 
+// A limit that a small call was given: a number, also as an integer if it is whole and no float has more bits.
+struct SmallLimit {
+  double number;
+  Count whole;
+  bool is_whole;
+
+  // That of the minimisation form, for duals of either type.
+  Count of(Count, bool maximize) const { return maximize ? -whole : whole; }
+  double of(double, bool maximize) const { return maximize ? -number : number; }
+};
+
 // What a small call is asked for.
 struct SmallCall {
   bool maximize, may_be_equal;
+  const SmallLimit* limit = nullptr;
 };
 
 // Costs that need no second look: those that count are far from every overflow.
@@ -288,7 +300,31 @@ template <class Cost>
 bool is_plain(const CostRange<Cost>& range, const SmallCall& call) {
   constexpr double FAR = std::numeric_limits<Cost>::is_integer ? 0x1p56 : std::is_same_v<Cost, float> ? 3e38 : 1e290;
   const bool is_refused = range.nan || (call.maximize ? range.plus_inf : range.minus_inf);
+  if (call.limit != nullptr) {
+    const bool fits = !std::numeric_limits<Cost>::is_integer || call.limit->is_whole;
+    if (!fits || !(std::abs(call.limit->number) <= FAR) || range.lowest > range.highest) return false;
+  }
   return !is_refused && range.lowest >= -FAR && range.highest <= FAR && (call.may_be_equal || range.lowest != range.highest);
+}
+
+// The range of the costs of the minimisation form, cut off at the limit.
+template <class Dual>
+struct SmallRange {
+  Dual lowest, highest, greatest_entry, limit;
+};
+template <class Cost, class Dual = typename DenseCosts<Cost>::Dual>
+SmallRange<Dual> minimised(const CostRange<Cost>& range, const SmallCall& call) {
+  const Dual least = static_cast<Dual>(range.lowest), most = static_cast<Dual>(range.highest);
+  SmallRange<Dual> costs{call.maximize ? -most : least, call.maximize ? -least : most, 0, DenseCosts<Cost>::infinite()};
+  costs.greatest_entry = costs.highest;
+  if (call.limit == nullptr) return costs;
+  const Dual limit = call.limit->of(Dual{}, call.maximize);
+  const bool forbids = range.plus_inf || range.minus_inf;
+  if (!forbids && limit >= costs.highest) return costs;  // no cost is above
+  costs.limit = limit;
+  costs.lowest = std::min(costs.lowest, limit);
+  costs.highest = forbids ? limit : std::min(costs.highest, limit);
+  return costs;
 }
 
 // Whether the duals need the second look of gmatch/tiers.py.
@@ -324,12 +360,26 @@ struct SmallCells {
     visit("pair_columns_32", &SmallCells::pair_columns_32, pairs);
   }
 
+  // How many pairs there are: fewer than there is room for, where a limit left some out.
+  Count& size() const { return reinterpret_cast<SmallCounters*>(counters)->size; }
+
   SmallCells(Count* cells, Vertex rows, Vertex columns) { mirror::lay_out(*this, cells, rows, columns); }
 
   // What a solver writes, for which columns are rows if the problem is transposed.
   ShortestPathResult<Dual> result(bool transposed) const {
     if (transposed) return {v, u, col_match, row_match};
     return {u, v, row_match, col_match};
+  }
+
+  // Frees the pairs that cost more than the limit.
+  template <class EntryOf>
+  void drop_dear_pairs(Vertex rows, bool maximize, Dual limit, const EntryOf& entry) {
+    for (Vertex row = 0; row < rows; ++row) {
+      const Vertex column = row_match[row];
+      if (column == NONE) continue;
+      const Dual value = static_cast<Dual>(entry(row, column));
+      if ((maximize ? -value : value) > limit) row_match[row] = col_match[column] = NONE;
+    }
   }
 
   // The pairs in the order of the rows. entry(row, column) is that of a pair.
@@ -344,42 +394,44 @@ struct SmallCells {
       pair_columns[k] = pair_columns_32[k] = column;
       pair_costs[k] = static_cast<Dual>(entry(row, column));
     }
+    size() = to - pair_rows;
   }
 
   template <class Counters>
   void note_counters(const Counters& counted, Count start_size, Count ns) {
+    const Count pairs = size();
     new (counters) SmallCounters{counted.augmentations, counted.rows_scanned, counted.dual_updates,
-                                 counted.entries_read,  ns,                   start_size};
+                                 counted.entries_read,  ns,                   start_size,
+                                 pairs};
   }
 };
 
 // Fills the cells; false if there is no assignment, or if the duals need a second look, which those
 // of exact costs, such as integers, do not. The costs are plain.
 template <class Cost>
-bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, bool maximize, bool exact, Count* cells) {
+bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, const SmallCall& call, bool exact, Count* cells) {
   using Dual = typename DenseCosts<Cost>::Dual;
   const auto [rows, columns] = given.shape;
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
   const bool transposed = rows > columns || (rows == columns && std::abs(given.stride[0]) < std::abs(given.stride[1]));
   const Vertex fewer = given.fewer();
+  const SmallRange<Dual> of_costs = minimised(range, call);
   const DenseCosts<Cost> costs{fewer, given.more(), given.entries, given.stride[transposed], given.stride[!transposed],
-                               maximize, DenseCosts<Cost>::infinite()};
+                               call.maximize, of_costs.limit};
   SmallCells<Dual> found(cells, rows, columns);
   ShortestPathCounters counted{};
-  const Dual lowest = static_cast<Dual>(range.lowest), highest = static_cast<Dual>(range.highest);
-  const Vertex matched =
-      solve_by_shortest_paths(costs, {maximize ? -highest : lowest, maximize ? -lowest : highest, false},
-                              found.result(transposed), counted);
+  const Vertex matched = solve_by_shortest_paths(costs, {of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry},
+                                                 found.result(transposed), counted);
   if (matched < fewer) return false;
   if constexpr (std::is_floating_point_v<Cost>) {
-    if (!exact && hides_costs(costs, found.result(transposed), maximize ? -highest : lowest, maximize ? -lowest : highest)) {
-      return false;
-    }
+    if (!exact && hides_costs(costs, found.result(transposed), of_costs.lowest, of_costs.highest)) return false;
   }
-  found.note_pairs(rows, [&](Vertex row, Vertex column) {
+  const auto entry = [&](Vertex row, Vertex column) {
     return given.entries[row * given.stride[0] + column * given.stride[1]];
-  });
+  };
+  if (of_costs.limit < costs.infinite()) found.drop_dear_pairs(rows, call.maximize, of_costs.limit, entry);
+  found.note_pairs(rows, entry);
   found.note_counters(counted, 0, lap(clock, now));
   return true;
 }
@@ -389,7 +441,7 @@ template <class Cost>
 bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells) {
   CostRange<Cost> range = empty_range<Cost>();
   add_rows(range, given.entries, given.shape[0], given.shape[1], given.stride[0], given.stride[1]);
-  return is_plain(range, call) && solve_plain(given, range, call.maximize, false, cells);
+  return is_plain(range, call) && solve_plain(given, range, call, false, cells);
 }
 
 // The memory of a NumPy array, by Python's own protocol: small calls have no time for nanobind's arrays.
@@ -445,6 +497,7 @@ nb::object new_cells(Count rows, Count columns) {
   if (!cells.is_valid()) throw nb::python_error();
   return cells;
 }
+Count size_in(nb::handle cells) { return reinterpret_cast<const SmallCounters*>(PyByteArray_AsString(cells.ptr()))->size; }
 Count* first_of(nb::handle cells) { return reinterpret_cast<Count*>(PyByteArray_AsString(cells.ptr())); }
 
 template <class Cost>
@@ -469,7 +522,7 @@ nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call) {
   return cells_of(memory.matrix<Count>(), call);
 }
 nb::object assign_small(nb::handle costs, bool maximize, bool may_be_equal) {
-  return assign_small_for(ArrayMemory(costs), {maximize, may_be_equal});
+  return assign_small_for(ArrayMemory(costs), {maximize, may_be_equal, nullptr});
 }
 
 // A result of Python's type `kind` that makes its fields later, see gmatch/result.py.
@@ -487,13 +540,44 @@ nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle make_
   return result;
 }
 
-nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize, nb::handle costs) {
+// A limit as it was given, if it is a number of Python's own types; others need the long way.
+bool read_limit(nb::handle given, SmallLimit* limit) {
+  if (PyFloat_Check(given.ptr())) {
+    const double number = PyFloat_AsDouble(given.ptr());
+    const bool is_whole = std::abs(number) < 0x1p53 && number == std::floor(number);
+    *limit = {number, is_whole ? static_cast<Count>(number) : 0, is_whole};
+    return true;
+  }
+  if (!PyLong_CheckExact(given.ptr())) return false;
+  const long long whole = PyLong_AsLongLong(given.ptr());
+  if (whole == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return false;
+  }
+  *limit = {static_cast<double>(whole), whole, true};
+  return std::abs(limit->number) < 0x1p53;
+}
+
+// As a result has it: an integer beside integers, a float beside floats.
+void note_limit(nb::handle result, const ArrayMemory& memory, const SmallLimit& limit) {
+  static PyObject* const limit_name = PyUnicode_InternFromString("cost_limit");
+  const bool floats = memory.type() == 'd' || memory.type() == 'f';
+  const nb::object number = nb::steal(floats ? PyFloat_FromDouble(limit.number) : PyLong_FromLongLong(limit.whole));
+  if (PyObject_GenericSetAttr(result.ptr(), limit_name, number.ptr()) != 0) throw nb::python_error();
+}
+
+nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize,
+                     bool has_limit, nb::handle cost_limit, nb::handle costs) {
+  SmallLimit limit;
+  if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
   const ArrayMemory memory(costs);
-  nb::object cells = assign_small_for(memory, {maximize, true});
+  nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr});
   if (cells.is_none()) return cells;
   const char type[] = {memory.type(), 0};
-  return later_result(kind, make_field, make_pairs, maximize,
-                      nb::make_tuple(cells, memory.length(0), memory.length(1), type));
+  const nb::object result = later_result(kind, make_field, make_pairs, maximize,
+                                         nb::make_tuple(cells, memory.length(0), memory.length(1), type, size_in(cells)));
+  if (has_limit) note_limit(result, memory, limit);
+  return result;
 }
 
 // How a sparse matrix is stored.
@@ -503,6 +587,7 @@ MIRRORED_ENUM(Storage, rows, columns, coordinates);
 struct SmallSparseCall {
   Vertex rows, columns;
   bool lines_are_columns, maximize;
+  const SmallLimit* limit;  // or nullptr
 };
 
 // What solved it: nothing, the sparse method, or the dense one.
@@ -530,7 +615,8 @@ class SmallSparseSolver {
       if (length > stored.length) return SmallSolution::NONE_FOUND;
       stored.length = length;
     }
-    if (stored.length < fewer_ || stored.length > pairs) return SmallSolution::NONE_FOUND;
+    // With a limit rows may stay free, and pairs that are not stored are only dear ones.
+    if ((stored.length < fewer_ && call_.limit == nullptr) || stored.length > pairs) return SmallSolution::NONE_FOUND;
     CostRange<Cost> range = empty_range<Cost>();
     add_row(range, stored.entries, stored.length, 1);
     if (!is_plain_here(range)) return SmallSolution::NONE_FOUND;
@@ -538,6 +624,7 @@ class SmallSparseSolver {
     const bool has_all = stored.length == pairs, turned = stored.num_lines > stored.num_places;
     const bool fits = has_all || !IS_INTEGER || sums_stay_below(0x1p53, range, fewer_);
     if (!fits || !is_best_laid_out(call_.rows, call_.columns, stored.length)) {
+      if (call_.limit != nullptr) return SmallSolution::NONE_FOUND;
       return solve_sparse(stored, turned) ? SmallSolution::SPARSE : SmallSolution::NONE_FOUND;
     }
     const bool solved = has_all && !turned && stored.is_dense() ? solve_dense(stored.entries, false, range)
@@ -553,7 +640,7 @@ class SmallSparseSolver {
   using Marked = std::conditional_t<IS_INTEGER, double, Cost>;
 
   bool is_plain_here(const CostRange<Cost>& range) const {
-    return is_plain(range, {call_.maximize, true}) && (!IS_INTEGER || sums_stay_below(0x1p62, range, fewer_));
+    return is_plain(range, {call_.maximize, true, call_.limit}) && (!IS_INTEGER || sums_stay_below(0x1p62, range, fewer_));
   }
 
   // `entries` are those of all pairs, line by line of the matrix as it is stored, or place by place if it is turned.
@@ -563,8 +650,9 @@ class SmallSparseSolver {
     const SmallMatrix<Entry> matrix{entries,
                                     {call_.rows, call_.columns},
                                     {by_columns ? 1 : call_.columns, by_columns ? call_.rows : 1}};
-    const CostRange<Entry> same{static_cast<Entry>(range.lowest), static_cast<Entry>(range.highest), false, false, false};
-    if (!solve_plain(matrix, same, call_.maximize, IS_INTEGER, cells_)) return false;
+    const bool forbids = call_.limit != nullptr;  // then there may be pairs that are not stored
+    const CostRange<Entry> same{static_cast<Entry>(range.lowest), static_cast<Entry>(range.highest), false, forbids, false};
+    if (!solve_plain(matrix, same, {call_.maximize, true, call_.limit}, IS_INTEGER, cells_)) return false;
     if constexpr (!std::is_same_v<Dual, typename DenseCosts<Entry>::Dual>) make_integers();
     if (IS_INTEGER && call_.rows == call_.columns) lower_column_duals();
     return true;
@@ -714,14 +802,16 @@ bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
 // As lap_small, for a sparse matrix of SciPy; its fields are made otherwise if it was laid out.
 // Its arrays must be of `array_type`: other types may hide something.
 nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, nb::handle make_pairs,
-                            nb::handle array_type, int storage, bool maximize, nb::handle costs) {
+                            nb::handle array_type, int storage, bool maximize, bool has_limit, nb::handle cost_limit, nb::handle costs) {
   static PyObject* const shape_name = PyUnicode_InternFromString("shape");
   static PyObject* const data_name = PyUnicode_InternFromString("data");
   static PyObject* const coords_name = PyUnicode_InternFromString("coords");
   static PyObject* const indptr_name = PyUnicode_InternFromString("indptr");
   static PyObject* const indices_name = PyUnicode_InternFromString("indices");
   const bool compressed = storage != static_cast<int>(Storage::coordinates);
-  SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize};
+  SmallLimit limit;
+  if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
+  SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize, has_limit ? &limit : nullptr};
   if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
   nb::object first, second;
   if (compressed) {
@@ -743,8 +833,11 @@ nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle m
   const SmallSolution solved = solve_small_sparse(memory, call, compressed, first_of(cells));
   if (solved == SmallSolution::NONE_FOUND) return nb::none();
   const char type[] = {memory.data.type(), 0};
-  return later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field, make_pairs, maximize,
-                      nb::make_tuple(cells, call.rows, call.columns, type));
+  const nb::object result =
+      later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field, make_pairs, maximize,
+                   nb::make_tuple(cells, call.rows, call.columns, type, size_in(cells)));
+  if (has_limit) note_limit(result, memory.data, limit);
+  return result;
 }
 
 // Independent problems, each by one thread: the threads take the next one in turn.
@@ -909,9 +1002,9 @@ void define_shortest_paths(nb::module_& m) {
   define_shortest_paths_for<double>(m);
   m.def("inspect_costs", &inspect_costs, "costs"_a.noconvert(), "stored"_a, "threads"_a);
   m.def("assign_small", &assign_small, "costs"_a, "maximize"_a, "may_be_equal"_a);
-  m.def("lap_small", &lap_small, "kind"_a, "make_field"_a, "make_pairs"_a, "maximize"_a, "costs"_a);
-  m.def("lap_small_sparse", &lap_small_sparse, "kind"_a, "make_field"_a, "make_field_of_laid_out"_a, "make_pairs"_a, "array_type"_a, "storage"_a,
-        "maximize"_a, "costs"_a);
+  // Without names of arguments, among which to look takes longer; so None cannot stand for no limit.
+  m.def("lap_small", &lap_small);
+  m.def("lap_small_sparse", &lap_small_sparse);
   mirror::add_struct<SmallCounters>(m, "SmallCounters");
   mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
   mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");

@@ -19,6 +19,10 @@
 // 38 (1987). Rectangular problems as in Crouse, "On implementing 2D rectangular assignment algorithms", IEEE
 // Transactions on Aerospace and Electronic Systems 52 (2016): all columns start at v = 0, without column reduction.
 //
+// With a limit on the costs each row has a way out, at the limit, for itself alone: a path may end there, and all columns may
+// stay free. So entries above the limit need not be cut off, and never count. In the end the rows that are out take columns that
+// are free, which cost the limit or more: so all rows are matched, at the least cost of the matrix that is cut off.
+//
 // A row whose tree reaches no free column can never be matched (Berge), whatever happens elsewhere. So the method stops.
 //
 // Costs may change while they are read, where another thread writes to the caller's array. Then the answer is wrong, but no
@@ -52,6 +56,8 @@ struct ShortestPathOptions {
   Dual least_cost;
   Dual greatest_cost;
   bool start_from_duals;  // from the v that is passed in, any finite numbers, instead of the column reduction
+  // No entry that is not forbidden would cost more without the limit, which bounds the costs.
+  Dual greatest_entry = std::numeric_limits<Dual>::max();
 };
 
 // What the method writes. If it stops because a row cannot be matched, the matching need not be the largest, and u and v
@@ -67,7 +73,7 @@ struct ShortestPathResult {
 template <class Rows, class Dual>
 class ShortestPathSolver {
  public:
-  ShortestPathSolver(Rows rows, const ShortestPathOptions<Dual>& options, const ShortestPathResult<Dual>& result,
+  ShortestPathSolver(Rows rows, Dual limit, const ShortestPathOptions<Dual>& options, const ShortestPathResult<Dual>& result,
                      ShortestPathCounters& counters)
       : num_rows_(rows.num_rows()),
         num_columns_(rows.num_columns()),
@@ -77,7 +83,9 @@ class ShortestPathSolver {
         row_match_(result.row_match),
         col_match_(result.col_match),
         counters_(counters),
-        columns_may_stay_free_(num_rows_ < num_columns_),
+        has_ways_out_(limit < beyond_all(Dual{})),
+        way_out_(has_ways_out_ ? static_cast<Work>(limit) : FAR),
+        columns_may_stay_free_(num_rows_ < num_columns_ || has_ways_out_),
         width_(rows_.width()) {
     Workspace size(nullptr);
     carve(size);
@@ -99,6 +107,7 @@ class ShortestPathSolver {
     }
     match_free_rows();
     write_solution();
+    if (has_ways_out_) match_rows_that_are_out();
     return static_cast<Vertex>(num_rows_ - std::count(row_match_, row_match_ + num_rows_, NONE));
   }
 
@@ -114,6 +123,8 @@ class ShortestPathSolver {
   // Floats can bid for ever, by less and less: the augmenting row reduction ends after so many bids for each row. So many cost
   // less than the paths that they save, which are longer in large problems; a second sweep, as in the paper, does not.
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
+  // The end of a path that is no column.
+  static constexpr Vertex WAY_OUT = NONE - 1;
   // A start from duals gives them up after so many rounds.
   static constexpr int MAX_ROUNDS = 8;
   // Of so few rows the searches are short.
@@ -190,7 +201,7 @@ class ShortestPathSolver {
     clear_matching();
     for (Vertex row = 0; row < num_rows_; ++row) {
       const auto found = find_least_two(scan(row));
-      if (found.least < FAR && col_match_[found.column] == NONE) {
+      if (found.least < FAR && found.least <= way_out_ && col_match_[found.column] == NONE) {
         match(row, found.column);
       } else {
         free_rows_.push(row);
@@ -302,14 +313,16 @@ class ShortestPathSolver {
       const Vertex row = free_rows_.items[next++];
       const Entry* entries = scan(row);
       const auto found = find_least_two(entries);
+      if (has_ways_out_ && found.least > way_out_) continue;  // for good: v only falls
       if (!(found.least < FAR)) {
         free_rows_.items[kept++] = row;
         continue;
       }
       Vertex column = found.column;
-      const bool bid = found.least < found.second && found.second < FAR;
+      const Work second = std::min(found.second, way_out_);
+      const bool bid = found.least < second && second < FAR;
       if (bid) {
-        lower(column, found.second - found.least);
+        lower(column, second - found.least);
       } else if (col_match_[column] != NONE) {
         const Vertex other = Scan::find_free_column(entries, v_, is_free_, width_, found.least);
         if (other != NONE) column = other;
@@ -333,29 +346,42 @@ class ShortestPathSolver {
       if (matched && branch.distance < level_) lower(branch.column, level_ - branch.distance);
     }
     if (!matched) return false;
-    flip_path(column);
+    if (column == WAY_OUT) leave(row_out_);
+    else flip_path(column);
     ++counters_.augmentations;
     return true;
   }
 
   // Dijkstra's method. The distance of a column counts u of the root in, so that u is never needed. Returns the free
-  // column at the end of the shortest path, NONE if there is no path. level_ is its length.
+  // column at the end of the shortest path, WAY_OUT if a way out is nearer, NONE if there is no path. level_ is its length.
   Vertex grow_tree(Vertex root) {
     tree_.size = 0;
+    row_out_ = root;
+    out_distance_ = way_out_;
     Work least = Scan::relax_first(scan(root), v_, root, width_, distance_, predecessor_,
                                    block_least_);
     level_ = least;
     std::size_t scanned = 0;
     while (true) {
       if (least <= level_ || scanned == tree_.size) {
+        const Work before = level_;
         level_ = std::max(least, level_);  // rounding must not turn Dijkstra back
+        if (out_distance_ < level_) {
+          level_ = std::max(out_distance_, before);
+          return WAY_OUT;
+        }
         if (!(level_ < FAR)) return NONE;
         const Vertex end = collect_nearest();
         if (end != NONE || scanned == tree_.size) return end;
       }
       const Branch& branch = tree_.items[scanned++];  // a copy would be read in one piece, and wait for what was just written
       const Vertex row = col_match_[branch.column];
-      least = relax(row, rows_.at(row, branch.column) - branch.v - branch.distance);
+      const Work offset = rows_.at(row, branch.column) - branch.v - branch.distance;
+      if (has_ways_out_ && way_out_ - offset < out_distance_) {
+        out_distance_ = way_out_ - offset;
+        row_out_ = row;
+      }
+      least = relax(row, offset);
     }
   }
 
@@ -390,10 +416,29 @@ class ShortestPathSolver {
   // From its last column up to the root.
   void flip_path(Vertex column) {
     take(column);
-    for (Vertex row = static_cast<Vertex>(predecessor_[column]);; row = row_before_[row]) {
+    hand_on(column, static_cast<Vertex>(predecessor_[column]));
+  }
+  // To a row of the tree, which leaves its own to the row before it, and so on.
+  void hand_on(Vertex column, Vertex row) {
+    for (;; row = row_before_[row]) {
       col_match_[column] = row;
       column = std::exchange(row_match_[row], column);
       if (column == NONE) return;
+    }
+  }
+  // A row of the tree takes its way out, and leaves its column; the root has none.
+  void leave(Vertex row) {
+    const Vertex column = std::exchange(row_match_[row], NONE);
+    if (column != NONE) hand_on(column, row_before_[row]);
+  }
+
+  void match_rows_that_are_out() {
+    Vertex column = 0;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      if (row_match_[row] != NONE) continue;
+      while (column < num_columns_ && col_match_[column] != NONE) ++column;
+      if (column == num_columns_) return;  // only where costs have changed
+      match(row, column);
     }
   }
 
@@ -401,7 +446,8 @@ class ShortestPathSolver {
     for (Vertex j = 0; j < num_columns_; ++j) result_.v[j] = static_cast<Dual>(v_[j]);
     for (Vertex row = 0; row < num_rows_; ++row) {
       const Vertex column = row_match_[row];
-      result_.u[row] = static_cast<Dual>(column == NONE ? Work{0} : rows_.at(row, column) - v_[column]);
+      const Work of_free = has_ways_out_ ? way_out_ : Work{0};
+      result_.u[row] = static_cast<Dual>(column == NONE ? of_free : rows_.at(row, column) - v_[column]);
     }
   }
 
@@ -413,7 +459,9 @@ class ShortestPathSolver {
   Vertex* const col_match_;
   ShortestPathCounters& counters_;
   Poll poll_;
-  bool columns_may_stay_free_;
+  const bool has_ways_out_;               // of the rows
+  const Work way_out_;                    // its cost; FAR if there is none
+  const bool columns_may_stay_free_;
   const Vertex width_;                    // columns that scans read: num_columns, or some more
   std::unique_ptr<char[]> memory_;        // of what `carve` lists
   Work* v_;                               // [width]
@@ -427,6 +475,8 @@ class ShortestPathSolver {
   List<Branch> tree_{};                   // [num_rows at most] in order of distance
   List<Vertex> free_rows_{};              // [num_rows at most] rows to match
   Work level_{};                          // distance up to which the tree has grown
+  Vertex row_out_{};                      // the row of the tree with the nearest way out
+  Work out_distance_{};                   // that of its way out
   bool auction_was_held_ = false;
 };
 
@@ -438,17 +488,35 @@ bool is_enough(const ShortestPathOptions<Dual>& options) {
          options.greatest_cost - options.least_cost <= Limits::MAX_RANGE && !options.start_from_duals;
 }
 
-// Copies all entries, row by row; or returns false where one is no whole number of few bits.
+// Whether entries beside a limit are far from every overflow in the type of the duals.
+template <class Cost, class Dual>
+bool reads_as_stored([[maybe_unused]] const ShortestPathOptions<Dual>& stored) {
+  if constexpr (std::numeric_limits<Cost>::is_integer && sizeof(Cost) == sizeof(Dual)) return is_enough<Dual>(stored);
+  return true;
+}
+
+// Copies all entries to rows that lie one after another, by tiles: the entries of a column may be those that lie side by side.
+template <class Stored>
+void copy_rows(const DenseCosts<Stored>& costs, Stored* to) {
+  constexpr Vertex TILE = 16;
+  Poll poll;
+  for (Vertex first_row = 0; first_row < costs.num_rows; first_row += TILE) {
+    const Vertex end_row = std::min(costs.num_rows, first_row + TILE);
+    poll.spend(Count{TILE} * costs.num_columns);
+    for (Vertex first = 0; first < costs.num_columns; first += TILE) {
+      const Vertex end = std::min(costs.num_columns, first + TILE);
+      for (Vertex row = first_row; row < end_row; ++row) {
+        for (Vertex j = first; j < end; ++j) to[row * Count{costs.num_columns} + j] = *costs.place(row, j);
+      }
+    }
+  }
+}
+
+// Copies all entries, row by row; or returns false where one is no whole number of few bits. Entries of a row lie side by side.
 template <class Cost>
 bool copy_whole(const DenseCosts<Cost>& costs, int* to) {
-  std::vector<Cost> apart(costs.column_stride == 1 ? 0 : costs.num_columns);
   for (Vertex row = 0; row < costs.num_rows; ++row, to += costs.num_columns) {
-    const Cost* entries = costs.place(row, 0);
-    if (costs.column_stride != 1) {
-      for (Vertex j = 0; j < costs.num_columns; ++j) apart[j] = entries[j * costs.column_stride];
-      entries = apart.data();
-    }
-    if (!WholeScan<Cost>::copy(entries, costs.num_columns, to)) return false;
+    if (!WholeScan<Cost>::copy(costs.place(row, 0), costs.num_columns, to)) return false;
   }
   return true;
 }
@@ -469,10 +537,11 @@ Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
 template <class Cost, class Dual>
 Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const ShortestPathOptions<Dual>& options,
                     const ShortestPathResult<Dual>& result, ShortestPathCounters& counters) {
-  const DenseCosts<int> narrow{costs.num_rows, costs.num_columns, copies, costs.num_columns, 1, costs.maximize,
-                               DenseCosts<int>::infinite()};
+  const Count limit = costs.limit < costs.infinite() ? static_cast<Count>(costs.limit) : DenseCosts<int>::infinite();
+  const DenseCosts<int> narrow{costs.num_rows, costs.num_columns, copies, costs.num_columns, 1, costs.maximize, limit};
   const ShortestPathOptions<Count> narrow_options{static_cast<Count>(options.least_cost),
-                                                  static_cast<Count>(options.greatest_cost), false};
+                                                  static_cast<Count>(options.greatest_cost), false,
+                                                  static_cast<Count>(options.greatest_cost)};
   if constexpr (std::is_same_v<Dual, Count>) {
     return solve_by_shortest_paths(narrow, narrow_options, result, counters);
   } else {
@@ -487,7 +556,8 @@ Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const Shor
 }
 
 // Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
-// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, and up to 16 MB for a copy of whole numbers.
+// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, up to 16 MB for a copy of whole numbers, and up
+// to 32 MB for a copy of entries that lie apart.
 template <class Stored>
 Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
                                const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options,
@@ -495,26 +565,39 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
                                ShortestPathCounters& counters) {
   using Cost = typename DenseCosts<Stored>::Cost;
   using Dual = typename DenseCosts<Stored>::Dual;
+  constexpr Count MOST_COPIED = 1 << 22;
+  const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
+  if (costs.column_stride != 1 && entries <= MOST_COPIED) {
+    const std::unique_ptr<Stored[]> copies(new Stored[entries]);
+    copy_rows(costs, copies.get());
+    DenseCosts<Stored> side_by_side = costs;
+    side_by_side.costs = copies.get();
+    side_by_side.row_stride = costs.num_columns;
+    side_by_side.column_stride = 1;
+    return solve_by_shortest_paths(side_by_side, options, result, counters);
+  }
+  const bool has_limit = costs.limit < costs.infinite();
+  // Of the entries, which are read as they are: a limit is no bound of theirs.
+  ShortestPathOptions<Dual> stored = options;
+  if (has_limit) stored.greatest_cost = std::max(options.greatest_cost, options.greatest_entry);
   if constexpr (!std::is_same_v<Cost, int> && !IS_NARROW<Stored>) {
     // Scans read each entry many times, of 32 bits twice as many at once: those that fit are copied, where the copy is small.
     // With room for an auction, which these would have in 64.
-    constexpr Count MOST_COPIED = 1 << 22;
-    const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
-    const bool has_room = options.greatest_cost - options.least_cost <= Distance<int>::MAX_RANGE / 2;
-    if (entries <= MOST_COPIED && costs.limit == costs.infinite() && is_enough<int>(options) && has_room &&
-        begins_whole(costs)) {
+    const bool has_room = is_enough<int>(stored) && stored.greatest_cost - stored.least_cost <= Distance<int>::MAX_RANGE / 2;
+    const bool limit_is_whole = !has_limit || costs.limit == std::floor(costs.limit);
+    if (entries <= MOST_COPIED && has_room && limit_is_whole && begins_whole(costs)) {
       const std::unique_ptr<int[]> copies(new int[entries]);
-      if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), options, result, counters);
+      if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), stored, result, counters);
     }
   }
   const auto solve = [&](auto rows) {
-    return ShortestPathSolver<decltype(rows), Dual>(std::move(rows), options, result, counters).solve();
+    return ShortestPathSolver<decltype(rows), Dual>(std::move(rows), costs.limit, options, result, counters).solve();
   };
   // In as many bits as costs have, where that is enough: twice as many fit into a vector.
   const auto solve_in = [&](auto zero) {
     using Work = decltype(zero);
     if constexpr (!IS_NARROW<Stored>) {
-      if (costs.column_stride == 1 && costs.limit == costs.infinite()) {
+      if (costs.column_stride == 1 && (!has_limit || reads_as_stored<Cost>(stored))) {
         if (costs.num_columns < PaddedRows<Cost, Work>::Scan::FEWEST_COLUMNS) return solve(PaddedRows<Cost, Work>(costs));
         if (costs.maximize) return solve(StoredRows<Cost, Work, true>{costs});
         return solve(StoredRows<Cost, Work, false>{costs});
@@ -523,7 +606,7 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
     return solve(CopiedRows<Work>(costs));
   };
   if constexpr (std::is_same_v<Cost, int>) {
-    if (is_enough<int>(options)) return solve_in(int{});
+    if (is_enough<int>(stored)) return solve_in(int{});
   }
   return solve_in(Dual{});
 }

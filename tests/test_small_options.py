@@ -1,0 +1,198 @@
+"""Small calls with options, of other types, layouts and libraries: as the long way answers, and as SciPy does."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.optimize import linear_sum_assignment
+
+import gmatch
+from gmatch.small import SMALL_SIDE, small_first
+
+FIELDS = {"row_match", "col_match", "u", "v", "pair_costs"}
+TYPES = ["bool", "int8", "uint8", "int16", "uint16", "uint32", "int32", "int64", "float16", "float32", "float64"]
+LAYOUTS = {
+    "rows": lambda cost: cost,
+    "columns": np.asfortranarray,
+    "backwards": lambda cost: np.ascontiguousarray(cost[::-1, ::-1])[::-1, ::-1],
+    "apart": lambda cost: cost.repeat(2, axis=1)[:, ::2],
+    "list": lambda cost: cost.tolist(),
+}
+
+
+def long_way(cost: Any, **options: Any) -> Any:
+    return gmatch.lap.__wrapped__(cost, **options)  # type: ignore[attr-defined]
+
+
+def short_way(cost: Any, **options: Any) -> Any:
+    """None for what takes the long way."""
+    return small_first(lambda *_, **__: None)(cost, **options)
+
+
+def both(cost: Any, **options: Any) -> tuple[Any, Any]:
+    """What both ways answer: results, or what they raise; and that these are alike."""
+    answers = []
+    for way in (gmatch.lap, long_way):
+        try:
+            answers.append(way(cost, **options))
+        except gmatch.GmatchError as error:
+            answers.append((type(error), str(error)))
+    short, long = answers
+    if isinstance(long, tuple):
+        assert short == long
+        return short, long
+    for name in FIELDS:
+        assert getattr(short, name).dtype == getattr(long, name).dtype, name
+        assert getattr(short, name).shape == getattr(long, name).shape or "cost_limit" in options, name
+    for name in ("row_ind", "col_ind", "unmatched_rows", "unmatched_columns"):
+        assert getattr(short, name).dtype == getattr(long, name).dtype, name
+    for name in ("maximize", "cost_limit", "cover", "exact", "forbid_nan", "row_nodes"):
+        assert type(getattr(short, name)) is type(getattr(long, name)), name
+    assert set(short.stats) == set(long.stats) and short.stats["reason"] == long.stats["reason"]
+    assert short.cost_limit == long.cost_limit and short.maximize is long.maximize
+    assert type(short.cost) is type(long.cost) and type(short.status) is type(long.status)
+    limit = short.cost_limit or 0
+    worth = short.cost - limit * short.size, long.cost - limit * long.size
+    assert worth[0] == pytest.approx(worth[1], rel=1e-12, abs=1e-12)
+    if short.cost_limit is None:
+        assert short.status == long.status
+    rows, columns = short
+    assert (rows == short.row_ind).all() and (columns == short.col_ind).all() and len(rows) == short.size
+    assert (short.row_match[rows] == columns).all() and (short.col_match[columns] == rows).all()
+    gmatch.verify(cost, short)
+    return short, long
+
+
+def costs(rng: np.random.Generator, dtype: str, kind: str, shape: tuple[int, int]) -> np.ndarray:
+    lowest = 0 if dtype == "bool" or dtype.startswith("u") else -20
+    cost = rng.integers(lowest, 2 if dtype == "bool" else 2 - lowest if kind == "ties" else 100, shape).astype(dtype)
+    if cost.dtype.kind == "f":
+        if kind == "fractions":
+            cost += rng.random(shape).astype(dtype)
+        if kind == "forbidden":
+            cost[rng.random(shape) < 0.4] = np.inf
+        if kind == "bad":
+            cost[tuple(rng.integers(0, shape))] = rng.choice([np.nan, -np.inf])
+    if kind == "sentinels" and cost.dtype.itemsize > 2:
+        cost[rng.random(shape) < 0.5] = 10**9
+    return cost
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_as_the_long_way(dtype: str, layout: str) -> None:
+    rng = np.random.default_rng(TYPES.index(dtype))
+    options: list[dict[str, Any]] = [
+        {}, {"maximize": True}, {"cost_limit": 7}, {"cost_limit": 2.5}, {"cost_limit": -3.0, "maximize": True},
+        {"infeasible": "partial"}, {"infeasible": "partial", "maximize": True, "threads": 1}, {"cost_limit": 0},
+        {"cost_limit": 1e6, "device": "cpu"}, {"cost_limit": np.inf}, {"cost_limit": -np.inf}, {"cost_limit": np.nan},
+        {"method": "jv", "cost_limit": 30, "threads": 1}, {"cost_limit": np.float64(12)}, {"cost_limit": -1000},
+    ]  # fmt: skip
+    kinds = ["plain", "fractions", "ties", "forbidden", "sentinels", "bad"]
+    for case, (kind, option) in enumerate(itertools.product(kinds, options)):
+        shape = tuple(rng.integers(1, 12, 2)) if case % 3 else tuple(rng.integers(8, 45, 2))
+        cost = LAYOUTS[layout](costs(rng, dtype, kind, shape))
+        maximize = option.get("maximize", False)
+        if kind == "forbidden" and maximize and dtype.startswith("float") and layout != "list":
+            cost = -cost
+        short, long = both(cost, **option)
+        if isinstance(short, tuple) or option.get("cost_limit") is not None or kind == "forbidden":
+            continue
+        matrix = np.asarray(cost, np.float64)
+        expected = matrix[linear_sum_assignment(matrix, maximize)].sum()
+        assert short.cost == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"cost_limit": 0.5}, {"cost_limit": 1, "maximize": True}, {"infeasible": "partial"}, {"maximize": True},
+     {"threads": 1, "device": "cpu", "cost_limit": 0.25}],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_what_takes_the_short_way(options: dict[str, Any], dtype: str) -> None:
+    cost = np.random.default_rng(0).random((6, 9)).astype(dtype)
+    for given in (cost, cost.T, cost.tolist()):
+        assert isinstance(short_way(given, **options), gmatch.Assignment)
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [np.zeros((3, 3, 3)), [[1, 2], [3]], [[1.0, 2**53 + 1]], [[None, 1.0]], [], [[]], [["1"]], [np.zeros(2), [1, 2]],
+     np.zeros((2, 2), np.uint64), np.ones((2, SMALL_SIDE * 4)),
+     np.ones((2, SMALL_SIDE * 4), np.int8), [[1] * 4 * SMALL_SIDE], ((1, 2), (3, 4)), [[1, 2**63]]],
+    ids=str,
+)  # fmt: skip
+def test_what_takes_the_long_way(cost: Any) -> None:
+    assert short_way(cost) is None
+
+
+@pytest.mark.parametrize("limit", ["7", True, None, 2**60, [7], np.array(7), 7 + 0j])
+def test_other_limits_take_the_long_way(limit: Any) -> None:
+    cost = np.arange(12).reshape(3, 4)
+    if limit is not None:
+        assert short_way(cost, cost_limit=limit) is None
+    both(cost, cost_limit=limit)
+
+
+def test_a_limit_at_the_cost_of_pairs_keeps_them() -> None:
+    cost = np.array([[5, 9, 9], [9, 5, 9], [9, 9, 5]])
+    for given in (cost, cost.astype(float), cost.astype(np.float32)):
+        assert gmatch.lap(given, cost_limit=5).size == 3
+        assert gmatch.lap(given, cost_limit=4).size == 0
+
+
+def test_rows_leave_for_others() -> None:
+    """The way out of a row that has a column may be the end of the shortest path."""
+    cost = np.array([[4.0, 9.0], [1.0, 9.0]])
+    for padded in (cost, np.pad(cost, ((0, 0), (0, 12)), constant_values=9.0)):
+        result, _ = both(padded, cost_limit=6.0)
+        assert result.row_match.tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("kind", ["csr_array", "csc_matrix", "coo_array"])
+def test_sparse_ones_with_a_limit(dtype: str, kind: str) -> None:
+    rng = np.random.default_rng(5)
+    took_short = 0
+    for case in range(120):
+        shape = tuple(rng.integers(1, 14, 2))
+        stored = rng.random(shape) < rng.choice([0.1, 0.4, 1])
+        cost = rng.integers(-9, 30, shape).astype(dtype)
+        matrix = getattr(scipy.sparse, kind)(scipy.sparse.coo_array((cost[stored], stored.nonzero()), shape))
+        maximize, limit = bool(case % 2), [4, 9.0, -3, 40, 2.5][case % 5]
+        short, _ = both(matrix, cost_limit=limit, maximize=maximize)
+        took_short += short_way(matrix, cost_limit=limit, maximize=maximize) is not None
+        forbidden = np.where(stored, cost, -np.inf if maximize else np.inf)
+        beside = gmatch.lap(forbidden, cost_limit=limit, maximize=maximize, certify=True)
+        assert short.cost - limit * short.size == pytest.approx(beside.cost - limit * beside.size)
+    assert took_short > 60
+
+
+def test_tall_ones_are_copied_right() -> None:
+    rng = np.random.default_rng(6)
+    for shape in ((40, 33), (130, 17), (70, 64)):
+        for dtype in ("int32", "int64", "float32", "float64"):
+            cost = (1000 * rng.random(shape)).astype(dtype)
+            for layout in (cost, np.asfortranarray(cost), cost.T, cost[::-1, ::-1], cost.repeat(3, axis=1)[:, ::3]):
+                expected = layout[linear_sum_assignment(layout)].sum(dtype=np.float64)
+                result = gmatch.lap(layout, certify=True)
+                assert result.cost == pytest.approx(expected, rel=1e-12)
+                both(layout, cost_limit=100)
+
+
+def test_tensors_and_lists_take_the_short_way() -> None:
+    torch = pytest.importorskip("torch")
+    cost = np.random.default_rng(7).random((5, 8))
+    for given in (torch.from_numpy(cost), torch.from_numpy(cost).requires_grad_(), torch.from_numpy(cost).half()):
+        assert short_way(given, cost_limit=0.5) is not None
+        both(given, cost_limit=0.5)
+    for given in (torch.from_numpy(cost).bfloat16(), torch.from_numpy(cost).to_sparse(), torch.ones((2, 3, 3))):
+        assert short_way(given) is None
+
+
+def test_lists_may_forbid_pairs() -> None:
+    assert short_way([[1.0, np.inf], [np.inf, 2.0]]).cost == 3
+    both([[1.0, np.inf], [2.0, np.inf]], infeasible="partial")
