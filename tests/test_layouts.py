@@ -13,12 +13,12 @@ import pytest
 from gmatch import _native, methods, small
 from gmatch.assignment.lap import AssignmentStart
 from gmatch.backends import gpu
-from gmatch.backends.catalogue import PROGRAMS
+from gmatch.backends.catalogue import CSRC, PROGRAMS
 from gmatch.backends.layouts import BATCH_PROBLEM, Arrays, Layout, words_of
 from gmatch.cardinality.matching import Start
 from gmatch.methods import ForestKind
 
-ALL_SOURCES = "".join(path.read_text() for path in gpu.CSRC.rglob("*") if path.is_file())
+ALL_SOURCES = "".join(path.read_text() for path in CSRC.rglob("*") if path.is_file())
 EVERY_STRUCT = pytest.mark.parametrize("name", _native.STRUCTS)
 # In the letters of Python's struct.
 CODES = {"Vertex": "i", "int": "i", "Count": "q", "bool": "?"}
