@@ -295,7 +295,20 @@ def trace_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> 
     levels, augmentations = np.empty((2, cpu.journal_length(gmatch.Core(), rows)), np.int32)
     spread = (finite.max() - finite.min()).item() * (rows if dual is np.float64 else 1)
     report = _native.assign_by_core(
-        cost, False, None, row_match, col_match, u, v, levels, augmentations, start, False, spread, threads
+        cost,
+        cost.dtype.name,
+        False,
+        None,
+        row_match,
+        col_match,
+        u,
+        v,
+        levels,
+        augmentations,
+        start,
+        False,
+        spread,
+        threads,
     )
     assert len(report) == gpu.CORE_REPORT_SIZE
     found = cost[np.arange(rows), row_match].sum(dtype=np.float64)
