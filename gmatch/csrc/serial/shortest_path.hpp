@@ -159,7 +159,7 @@ class ShortestPathSolver {
       reduce_augmenting_rows();
     } else {
       start_from_reduction(true);
-      if (free_rows_.size > static_cast<std::size_t>(num_rows_ / MANY_FREE)) start_from_reduction(false);
+      if (is_many(free_rows_.size)) start_from_reduction(false);
     }
     match_free_rows();
     write_solution();
@@ -182,9 +182,8 @@ class ShortestPathSolver {
   static constexpr int MAX_ROUNDS = 8;
   // Of so few rows the searches are short.
   static constexpr Vertex FEW_ROWS = 64;
-  // Where a reduction of rows and then of columns leaves one row in so many free, rows want the same few columns. What
-  // these are worth a reduction of columns alone tells.
-  static constexpr Vertex MANY_FREE = 3;
+  // One row in so many is many that a start leaves free: rows want the same few columns then.
+  static constexpr std::size_t MANY_FREE = 3;
   // With no more free rows than one in so many no reduction is transferred.
   static constexpr std::size_t ROWS_TO_TRANSFER = 5;
 
@@ -283,6 +282,8 @@ class ShortestPathSolver {
     }
   }
 
+  bool is_many(std::size_t free_rows) const { return free_rows * MANY_FREE > static_cast<std::size_t>(num_rows_); }
+
   void start_from_reduction(bool by_rows) {
     reduce_columns(by_rows);
     transfer_reduction();
@@ -346,7 +347,7 @@ class ShortestPathSolver {
   // Whether the searches for the rows that are left of so many, by what those before have scanned, will take longer than
   // an auction, which scans each row thirty to a hundred times, at half the time a scan. They begin short and become longer.
   bool takes_long(std::size_t rows, Count scans) const {
-    const bool has_many = rows > static_cast<std::size_t>(num_rows_) / 2;
+    const bool has_many = is_many(rows);
     const auto left = static_cast<Count>(free_rows_.size), done = static_cast<Count>(rows) - left;
     const Count enough = has_many ? 1 : 8, much = has_many ? 10 : 100;
     return scans >= enough * num_rows_ && scans * left >= much * num_rows_ * done;
