@@ -29,6 +29,7 @@ template <>
 struct Distance<double> {
   static constexpr double FAR = std::numeric_limits<double>::infinity();
   static constexpr double MASKED = -FAR;
+  static constexpr double MAX_COST = FAR;
 };
 
 template <class Entry, class Work, bool NEGATED>

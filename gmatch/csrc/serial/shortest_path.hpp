@@ -88,7 +88,7 @@ struct CopiedRows {
   using Work = Entry;
   using Scan = RowScan<Entry, Work, false>;
   const DenseCosts<Cost>& costs;
-  std::vector<Entry> copies = std::vector<Entry>(2 * Count{width()}, Scan::FAR);
+  std::vector<Entry> copies = std::vector<Entry>(2 * Count{width()}, Distance<Entry>::MAX_COST);
 
   Vertex width() const { return std::max(costs.num_columns, Scan::FEWEST_COLUMNS); }
   const Entry* entries(Vertex row) {
@@ -99,7 +99,8 @@ struct CopiedRows {
   Work at(Vertex row, Vertex column) const { return costs.at(row, column); }
 };
 
-// Rows of fewer columns than scans take at once: copied once. What follows the end is no column: it is FAR, and its v MASKED.
+// Rows of fewer columns than scans take at once: copied once. What follows the end is no column: its v is MASKED, and no
+// cost is less in its place than the least of the row.
 template <class Cost, class Work_>
 class PaddedRows {
  public:
@@ -111,7 +112,7 @@ class PaddedRows {
     for (Vertex row = 0; row < costs.num_rows; ++row) {
       Work* copy = entries_ + row * WIDTH;
       for (Vertex j = 0; j < costs.num_columns; ++j) copy[j] = static_cast<Work>(costs.at(row, j));
-      std::fill(copy + costs.num_columns, copy + WIDTH, Scan::FAR);
+      std::fill(copy + costs.num_columns, copy + WIDTH, Distance<Work>::MAX_COST);
     }
   }
 
