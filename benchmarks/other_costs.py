@@ -131,6 +131,96 @@ def triangle(random: Random, n: int) -> Any:
     return cost.astype(np.int32)
 
 
+def overlaps(random: Random, n: int, matched: float) -> Any:
+    """1 - IoU, as trackers write it: nearly all pairs cost 1, some rows have a good pair, and all have fair ones."""
+    cost = np.ones((n, n))
+    rows = np.arange(n)
+    good = random.random_sample(n) < matched
+    cost[rows[good], rows[good]] = random.uniform(0.05, 0.5, int(good.sum()))
+    for _ in range(2):
+        cost[rows, random.randint(0, n, n)] = random.uniform(0.5, 1, n)
+    return cost[:, random.permutation(n)]
+
+
+def overlaps_of_half(random: Random, n: int) -> Any:
+    """1 - IoU where half of the pairs overlap."""
+    return np.minimum(1, 2 * random.random_sample((n, n)))
+
+
+def capped_points(random: Random, n: int, neighbours: float) -> Any:
+    """No distance counts for more than one with so many neighbours."""
+    return points(random, n, 2).clip(None, (neighbours / n / np.pi) ** 0.5)
+
+
+def similarities(random: Random, n: int, each: int) -> Any:
+    """Zero but for a few a row; the largest sum is wanted."""
+    found = np.zeros((n, n))
+    for _ in range(each):
+        found[np.arange(n), random.randint(0, n, n)] = random.random_sample(n)
+    return -found
+
+
+def sentinels(random: Random, n: int, allowed: float, number: float) -> Any:
+    cost = random.random_sample((n, n))
+    cost[random.random_sample((n, n)) > allowed / n] = number
+    return cost
+
+
+def zeros_and_ones(random: Random, n: int, ones: float) -> Any:
+    return (random.random_sample((n, n)) < ones).astype(np.int32)
+
+
+def one_hot_columns(random: Random, n: int) -> Any:
+    """Each row pays in one column of its own choice."""
+    cost = np.zeros((n, n))
+    cost[np.arange(n), random.randint(0, n, n)] = 1
+    return cost
+
+
+def few_valued_columns(random: Random, n: int) -> Any:
+    """Squared distances of features with three values each."""
+    left, right = (random.randint(0, 3, (n, 6)).astype(np.float64) for _ in range(2))
+    return distances(left, right).round(6) ** 2
+
+
+def maxima(random: Random, n: int) -> Any:
+    return np.maximum(*np.ix_(random.permutation(n), random.permutation(n))).astype(np.int32)
+
+
+def equal_rows(random: Random, n: int, noise: float) -> Any:
+    """Each row costs the same everywhere, but for the noise."""
+    return random.random_sample((n, 1)) + noise * random.random_sample((n, n))
+
+
+def band_in_a_sea(random: Random, n: int) -> Any:
+    rows, columns = random.permutation(n)[:, None], random.permutation(n)
+    return np.where(abs(rows - columns) <= 5, random.random_sample((n, n)), 1e9)
+
+
+# Most pairs cost the same.
+TIES: dict[str, Callable[[Random, int], Any]] = {
+    "overlaps": partial(overlaps, matched=1.0),
+    "overlaps, half matched": partial(overlaps, matched=0.5),
+    "overlaps of half": overlaps_of_half,
+    "capped points, 3": partial(capped_points, neighbours=3),
+    "capped points, 30": partial(capped_points, neighbours=30),
+    "similarities, 2": partial(similarities, each=2),
+    "similarities, 5": partial(similarities, each=5),
+    "similarities, 20": partial(similarities, each=20),
+    "sentinels 1e5, 5": partial(sentinels, allowed=5, number=1e5),
+    "sentinels 1e9, 2": partial(sentinels, allowed=2, number=1e9),
+    "half ones": partial(zeros_and_ones, ones=0.5),
+    "few ones": partial(zeros_and_ones, ones=0.05),
+    "few zeros": partial(zeros_and_ones, ones=0.999),
+    "one-hot columns": one_hot_columns,
+    "few-valued columns": few_valued_columns,
+    "maxima": maxima,
+    "equal rows 1e-15": partial(equal_rows, noise=1e-15),
+    "equal rows 1e-12": partial(equal_rows, noise=1e-12),
+    "equal rows 1e-9": partial(equal_rows, noise=1e-9),
+    "band in a sea": band_in_a_sea,
+}
+
 FAMILIES: dict[str, Callable[[Random, int], Any]] = {
     "column prices": column_prices,
     "row scales": row_scales,
@@ -156,6 +246,7 @@ FAMILIES: dict[str, Callable[[Random, int], Any]] = {
     "triangle": triangle,
     "gated": gated,
     "gated points": gated_points,
+    **TIES,
 }
 
 

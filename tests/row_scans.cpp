@@ -155,13 +155,18 @@ static void check_passes(std::mt19937& random, Vertex num_columns, int bytes) {
 
   std::vector<Work> v = row.v;
   std::vector<Index> least_row = row.predecessor;
-  run_in<typename Scan::LowerColumns>(bytes, entries, next_entries, Vertex{90}, num_columns, v.data(), least_row.data());
+  const Work u = row.cost(0), next_u = row.cost(num_columns - 1);
+  run_in<typename Scan::LowerColumns>(bytes, entries, next_entries, u, next_u, Vertex{90}, num_columns, v.data(),
+                                      least_row.data());
+  all = Scan::FAR;
   for (Vertex j = 0; j < num_columns; ++j) {
-    const Work here = row.cost(j), next = Scan::cost(row.next[j]);
+    all = std::min(all, row.cost(j));
+    const Work here = row.cost(j) - u, next = Scan::cost(row.next[j]) - next_u;
     const Work lower = next < here ? next : here;
     must(v[j] == std::min(row.v[j], lower), "lower_columns");
     must(least_row[j] == (lower < row.v[j] ? next < here ? 91 : 90 : row.predecessor[j]), "lower_columns, row");
   }
+  must(run_in<typename Scan::FindLeast>(bytes, entries, num_columns) == all, "find_least");
 }
 
 template <class Entry, class Work, bool NEGATED, bool PRICED>

@@ -29,6 +29,7 @@ template <>
 struct Distance<double> {
   static constexpr double FAR = std::numeric_limits<double>::infinity();
   static constexpr double MASKED = -FAR;
+  static constexpr double MAX_COST = FAR;
 };
 
 template <class Entry, class Work, bool NEGATED>
@@ -46,11 +47,17 @@ struct RowScan {
     return NEGATED ? -value : value;
   }
 
-  // Lowers v to the costs of two rows, `row` and the next one, and notes which of them is less: the first, if both are.
-  static void lower_columns(const Entry* entries, const Entry* next_entries, Vertex row, Vertex num_columns, Work* v,
-                            Index* least_row) {
+  // The least cost of a row.
+  static Work find_least(const Entry* entries, Vertex num_columns) {
+    return run_in_lanes<FindLeast>(sizeof(Work) * num_columns, entries, num_columns);
+  }
+
+  // Lowers v to the costs - u of two rows, `row` and the next one, and notes which of them is less: the first, if both are.
+  static void lower_columns(const Entry* entries, const Entry* next_entries, Work u, Work next_u, Vertex row,
+                            Vertex num_columns, Work* v, Index* least_row) {
     // Nothing is put together at the end: the widest registers pay from a fourth of the length on.
-    run_in_lanes<LowerColumns>(sizeof(Work) * 4 * num_columns, entries, next_entries, row, num_columns, v, least_row);
+    run_in_lanes<LowerColumns>(sizeof(Work) * 4 * num_columns, entries, next_entries, u, next_u, row, num_columns, v,
+                               least_row);
   }
 
   // The two least of cost - v, and the first column that has the least.
@@ -86,13 +93,24 @@ struct RowScan {
   }
 
   // The passes, each for registers of any width.
+  struct FindLeast {
+    template <int BYTES>
+    static ALWAYS_INLINE Work run(const Entry* entries, Vertex num_columns) {
+      constexpr int LANES = COUNT<BYTES>;
+      Vector<BYTES> least = all<Work, LANES>(FAR);
+      for (Vertex j = 0; j + LANES <= num_columns; j += LANES) least = lesser(least, costs<BYTES>(entries + j));
+      least = lesser(least, costs<BYTES>(entries + num_columns - LANES));
+      return least_of<LANES>(least);
+    }
+  };
+
   struct LowerColumns {
     template <int BYTES>
-    static ALWAYS_INLINE void run(const Entry* entries, const Entry* next_entries, Vertex row, Vertex num_columns, Work* v,
-                                  Index* least_row) {
+    static ALWAYS_INLINE void run(const Entry* entries, const Entry* next_entries, Work u, Work next_u, Vertex row,
+                                  Vertex num_columns, Work* v, Index* least_row) {
       each<BYTES>(0, num_columns, [=](Vertex j, auto bytes) __attribute__((always_inline)) {
         constexpr int HERE = decltype(bytes)::value, LANES = COUNT<HERE>;
-        const Vector<HERE> here = costs<HERE>(entries + j), next = costs<HERE>(next_entries + j);
+        const Vector<HERE> here = costs<HERE>(entries + j) - u, next = costs<HERE>(next_entries + j) - next_u;
         const Vector<HERE> before = load<Work, LANES>(v + j), lower = lesser(here, next);
         const auto is_lower = lower < before, is_next = next < here;
         const Lanes<Index, LANES> rows = is_next ? Lanes<Index, LANES>{} + (row + 1) : Lanes<Index, LANES>{} + row;

@@ -43,7 +43,7 @@ class CopiedRows {
         at_(&at<Stored>),
         num_rows_(costs.num_rows),
         num_columns_(costs.num_columns),
-        copies_(2 * Count{width()}) {}
+        copies_(2 * Count{width()}, Distance<Work>::MAX_COST) {}
 
   Vertex num_rows() const { return num_rows_; }
   Vertex num_columns() const { return num_columns_; }
@@ -86,7 +86,8 @@ class CopiedRows {
   std::vector<Work> copies_;
 };
 
-// Rows of fewer columns than scans take at once: copied once. What follows the end is no column: its v is MASKED.
+// Rows of fewer columns than scans take at once: copied once. What follows the end is no column: its v is MASKED, and no
+// cost is less in its place than the least of the row.
 template <class Cost, class Work_>
 class PaddedRows {
  public:
@@ -98,7 +99,7 @@ class PaddedRows {
     for (Vertex row = 0; row < costs.num_rows; ++row) {
       Work* copy = entries_ + row * WIDTH;
       for (Vertex j = 0; j < costs.num_columns; ++j) copy[j] = static_cast<Work>(costs.at(row, j));
-      std::fill(copy + costs.num_columns, copy + WIDTH, Work{0});
+      std::fill(copy + costs.num_columns, copy + WIDTH, Distance<Work>::MAX_COST);
     }
   }
 

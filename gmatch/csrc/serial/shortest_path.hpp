@@ -7,6 +7,11 @@
 //   augmenting row reduction  free rows bid for their best column, and turn out the row that has it
 //   augmentation              a shortest augmenting path (Dijkstra) for every row that is still free
 //
+// Unlike in the paper, columns are reduced by what costs are above the least of their row. Where most pairs cost the same,
+// as for 1 - IoU, v of all columns that nobody wants are equal then, and none is higher: the nearest free column of a row is
+// one of these, and searches end as soon as they come to any. By the costs themselves v of free columns lie anywhere, and
+// searches look at nearly all of the matrix. Where that leaves many rows free, columns are reduced as in the paper.
+//
 // Where augmentation turns out to take long, all begins anew, with v from an auction (serial/dense_auction.hpp).
 //
 // The invariant of all four, with u[i] = the least cost - v of row i: no pair costs less than u + v, and matched pairs
@@ -99,11 +104,13 @@ class ShortestPathSolver {
   Vertex solve() {
     if (options_.start_from_duals) {
       start_from_duals();
+      reduce_augmenting_rows();
     } else if (columns_may_stay_free_) {
       start_from_zero();
+      reduce_augmenting_rows();
     } else {
-      reduce_columns();
-      transfer_reduction();
+      start_from_reduction(true);
+      if (is_many(free_rows_.size)) start_from_reduction(false);
     }
     match_free_rows();
     write_solution();
@@ -129,6 +136,8 @@ class ShortestPathSolver {
   static constexpr int MAX_ROUNDS = 8;
   // Of so few rows the searches are short.
   static constexpr Vertex FEW_ROWS = 64;
+  // One row in so many is many that a start leaves free: rows want the same few columns then.
+  static constexpr std::size_t MANY_FREE = 3;
   // With no more free rows than one in so many no reduction is transferred.
   static constexpr std::size_t ROWS_TO_TRANSFER = 5;
 
@@ -227,15 +236,29 @@ class ShortestPathSolver {
     }
   }
 
-  // Counts for each row how many columns have their minimum in it.
-  void reduce_columns() {
+  bool is_many(std::size_t free_rows) const { return free_rows * MANY_FREE > static_cast<std::size_t>(num_rows_); }
+
+  void start_from_reduction(bool by_rows) {
+    reduce_columns(by_rows);
+    transfer_reduction();
+    reduce_augmenting_rows();
+  }
+
+  Work least_of_row(const Entry* entries) const {
+    const Work least = Scan::find_least(entries, width_);
+    return least < FAR ? least : 0;
+  }
+
+  // Of costs, or of what is above the least of each row. Counts for each row how many columns have their minimum in it.
+  void reduce_columns(bool by_rows) {
     clear_matching();
     std::fill_n(v_, num_columns_, FAR);
     std::fill_n(predecessor_, width_, Index{NONE});
     for (Vertex row = 0; row < num_rows_; row += 2) {
       const Entry* entries = scan(row);
       const Entry* next_entries = row + 1 < num_rows_ ? scan(row + 1) : entries;
-      Scan::lower_columns(entries, next_entries, row, width_, v_, predecessor_);
+      const Work u = by_rows ? least_of_row(entries) : 0, next_u = by_rows ? least_of_row(next_entries) : 0;
+      Scan::lower_columns(entries, next_entries, u, next_u, row, width_, v_, predecessor_);
     }
     std::fill_n(shares_, num_rows_, 0);
     for (Vertex j = num_columns_ - 1; j >= 0; --j) {
@@ -264,7 +287,6 @@ class ShortestPathSolver {
   }
 
   void match_free_rows() {
-    reduce_augmenting_rows();
     const std::size_t rows = free_rows_.size;
     const Count scanned_before = counters_.rows_scanned;
     while (free_rows_.size > 0) {
@@ -279,7 +301,7 @@ class ShortestPathSolver {
   // Whether the searches for the rows that are left of so many, by what those before have scanned, will take longer than
   // an auction, which scans each row thirty to a hundred times, at half the time a scan. They begin short and become longer.
   bool takes_long(std::size_t rows, Count scans) const {
-    const bool has_many = rows > static_cast<std::size_t>(num_rows_) / 2;
+    const bool has_many = is_many(rows);
     const auto left = static_cast<Count>(free_rows_.size), done = static_cast<Count>(rows) - left;
     const Count enough = has_many ? 1 : 8, much = has_many ? 10 : 100;
     return scans >= enough * num_rows_ && scans * left >= much * num_rows_ * done;
