@@ -9,7 +9,8 @@ from .assignment.lap import lap
 from .assignment.max_weight import max_weight_matching
 from .cardinality.decomposition import block_triangular_form, dulmage_mendelsohn
 from .cardinality.matching import max_matching, structural_rank
-from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
+from .distributed.ranks import Ranks
+from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput, RankLost
 from .methods import (
     APFB,
     ASSIGNMENT_METHODS,
@@ -111,7 +112,9 @@ __all__ = [
     "Ordered",
     "PointCosts",
     "PothenFan",
+    "RankLost",
     "RankedAssignment",
+    "Ranks",
     "Scaling",
     "ScalingCertificate",
     "SparseCosts",

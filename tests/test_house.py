@@ -24,6 +24,7 @@ FLOORS = (
     ("small", "proof"),
     ("cardinality",),
     ("assignment",),
+    ("distributed",),
     ("compat", "datasets", "toolkit", "networkx_backend"),
     ("public",),
     ("", "cli", "plot", "__main__"),
