@@ -30,6 +30,7 @@ from .problems.batch import CostBatch
 from .problems.dense import DenseCosts
 from .problems.graph import BipartiteGraph
 from .problems.points import PointCosts
+from .problems.row_blocks import RowBlocks
 from .problems.sparse import SparseCosts
 from .proof.verify import verify
 from .result import (
@@ -115,6 +116,7 @@ __all__ = [
     "RankLost",
     "RankedAssignment",
     "Ranks",
+    "RowBlocks",
     "Scaling",
     "ScalingCertificate",
     "SparseCosts",

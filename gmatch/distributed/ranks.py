@@ -112,6 +112,15 @@ class Ranks:
                 raise _named(other, rank) if self.size > 1 else other from note if rank == self.rank else None
         return notes
 
+    def done_by_all(self, work: Callable[[], Any]) -> Any:
+        """What `work` returns here, once it is done on all ranks; an error of one rank is raised by all."""
+        try:
+            done, error = work(), None
+        except Exception as raised:
+            done, error = None, raised
+        self.agree(error)
+        return done
+
     def broadcast(self, array: Any, root: int = ROOT) -> None:
         """The root's array becomes that of all: in place, of the same shape and type everywhere."""
         with self._meeting(array.nbytes):
