@@ -27,16 +27,16 @@ from ..assignment.request import AssignmentStart, Start
 from ..problems.sparse import SparseCosts
 from .blocks import ROUNDINGS, Part, Places, joined
 from .classical import classical
-from .found import Found
+from .found import COUNTED, Found
 from .ranks import ROOT, Ranks, of_root, reduced
 
 # A row is priced by the best two of its entries in each of 32 parts of the columns: 64 entries of a row are enough for
 # most matrices, and neighbours that are alike do not take all places.
 STRATA, OF_A_STRATUM = 32, 2
+# Of the searches on the root.
+COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
 # More rounds than any family of the tests takes by twice: what is not proven by then has no use for a core.
 MOST_ROUNDS = 100
-# Of the searches on the root.
-COUNTED = "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected"
 
 
 class Answer(IntEnum):
@@ -68,8 +68,8 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
         found.u, found.v = duals[:n], duals[n:]
         if not _reprice(ranks, part, core, found):
             found.row_match = of_root(ranks, n, np.int32, core.row_match)
-            counted = of_root(ranks, len(COUNTED) + 1, np.int64, core.counted).tolist()
-            found.counts.update(dict(zip((*COUNTED, "core_entries"), counted, strict=True)))
+            counted = of_root(ranks, len(COUNTED_ON_ROOT) + 1, np.int64, core.counted).tolist()
+            found.counts.update(dict(zip((*COUNTED_ON_ROOT, "core_entries"), counted, strict=True)))
             return found
     rounds = found.counts["rounds"]
     going_on = classical(ranks, part, found.v if n == m else None)
@@ -147,7 +147,7 @@ class _Core:
         self.shape, self._plan, self._given_v = part.shape, plan, given_v
         self._keys = np.empty(0, np.int64)  # row * columns + column, increasing
         self._values = np.empty(0, part.dual_type)
-        self._counts = np.zeros(len(COUNTED), np.int64)
+        self._counts = np.zeros(len(COUNTED_ON_ROOT), np.int64)
         self._grown = False
         self._costs: SparseCosts | None = None
         self._solution: Solution | None = None
@@ -172,7 +172,7 @@ class _Core:
         if last is not None and last.size == n:
             start = Start(AssignmentStart.GIVEN, last.row_match, last.v if n == m else None)
         self._solution = run(self._costs, self._plan, start)
-        self._counts += np.array([self._solution.counters[name] for name in COUNTED])
+        self._counts += np.array([self._solution.counters[name] for name in COUNTED_ON_ROOT])
         return [Answer.SOLVED if self._solution.size == n else Answer.SHORT]
 
     def counted(self) -> Any:

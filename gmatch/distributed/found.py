@@ -6,6 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+# Of all solvers, as in `stats` of one process. What the ranks read of their parts is not counted.
+COUNTED = "phases", "levels", "dual_steps"
+
 
 @dataclass
 class Found:
@@ -28,5 +31,5 @@ class Found:
     u: Any
     v: Any
     witness: tuple[Any, Any] | None = None
-    counts: Counter[str] = field(default_factory=lambda: Counter(phases=0, levels=0, dual_steps=0))
+    counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(COUNTED, 0)))
     reason: str = ""

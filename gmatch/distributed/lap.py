@@ -70,8 +70,8 @@ def _lap(ranks: Ranks, cost: Any, options: dict[str, Any]) -> Assignment:
         seconds.update(search=perf_counter() - start - seconds_met, meet=seconds_met)
         result.stats.update(
             method=method.name, reason=found.reason or reason, initial="reduce", backend="cpu", team="ranks",
-            threads=asked["threads"] or 1, ranks=ranks.size, rows=block.rows, meetings=meetings, bytes_met=bytes_met,
-            seconds=seconds, **found.counts,
+            threads=asked["threads"] or 1, start_size=0, ranks=ranks.size, rows=block.rows, meetings=meetings,
+            bytes_met=bytes_met, seconds=seconds, **found.counts,
         )  # fmt: skip
         if asked["certify"]:
             verify_block(ranks, cost, result)

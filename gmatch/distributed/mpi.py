@@ -37,6 +37,16 @@ def _mpi() -> Any:
     return MPI
 
 
+def world() -> Any:
+    """The communicator of all processes of the job."""
+    return _mpi().COMM_WORLD
+
+
+def end_the_job(code: int) -> None:
+    """Ends all processes, those too that do not answer."""
+    _mpi().COMM_WORLD.Abort(code)
+
+
 @cache
 def _line_key() -> int:
     """Of the attribute of a communicator that keeps its line: it is duplicated once, and freed with it."""
