@@ -238,6 +238,33 @@ def test_what_the_core_does_not_end_is_left_to_the_classical_variant(monkeypatch
         assert_proven(cost, result)
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_prices_that_mislead_are_found_anew(size, monkeypatch):
+    """All rows want the same columns: a core by minima of columns leaves rows free, many times."""
+    cost = families(400)["rank 4"]
+    result = gmatch.lap(blocks_of(cost, size))
+    assert_proven(cost, result)
+    assert result.stats["soft_starts"] == 1
+    monkeypatch.setattr(core_on_ranks, "soft_prices", lambda ranks, part: np.zeros(400))
+    without = gmatch.lap(blocks_of(cost, size))
+    assert_proven(cost, without)
+    assert without.stats["rounds"] > result.stats["rounds"]
+
+
+def test_soft_prices_of_pairs_that_are_forbidden(monkeypatch):
+    monkeypatch.setattr(core_on_ranks, "STRATA", 1)
+    rng = np.random.default_rng(5)
+    used = 0
+    for dtype in (np.float32, np.float64):
+        cost = rng.random((90, 90)).astype(dtype) * np.arange(1, 91)
+        cost[rng.random((90, 90)) < 0.7] = INF
+        cost[np.arange(90), rng.permutation(90)] = 50
+        result = gmatch.lap(blocks_of(cost, 3))
+        assert_proven(cost, result)
+        used += result.stats["soft_starts"]
+    assert used == 2
+
+
 def test_a_rank_never_sees_rows_of_others():
     """Of blocks that lie in memory of their own, no message is as large as a block."""
     cost = np.random.default_rng(3).random((600, 600))

@@ -205,6 +205,11 @@ class Part:
         """Whether each rank has all rows."""
         return bool(self.costs.shape[0] == self.shape[0])
 
+    @property
+    def is_square_by_rows(self) -> bool:
+        """Whether all columns are to be matched, too, and each rank has whole rows."""
+        return self.shape[0] == self.shape[1] and not self.block.transposed
+
     def slices(self) -> Iterator[slice]:
         """Of its rows, each of so many entries as a cache holds."""
         return blocks_of(self.costs.shape, "cpu")

@@ -5,7 +5,8 @@
     3  solve    the root solves the core by gmatch's own solver of sparse costs, and broadcasts u and v
     4  reprice  each rank finds the entries with cost < u + v in its part; the best of them join the core
     4' widen    where the core has no assignment, its witness (Hall 1935) goes to all: each rank offers the best
-                entries of the witness's rows outside its columns. If there is none, the witness holds for the matrix
+                entries of the witness's rows outside its columns. If there is none, the witness holds for the matrix.
+                The first time the prices have misled, and each rank prices its rows again, by soft minima
     5           until no rank finds any: then the duals are feasible in the whole matrix, and its assignment is optimal
 
 No rank ever holds the matrix. Entries travel as row * m + column with what they cost. Where this does not come to an
@@ -29,6 +30,7 @@ from .blocks import ROUNDINGS, Part, Places, joined
 from .classical import classical
 from .found import COUNTED, Found
 from .ranks import ROOT, Ranks, of_root, reduced
+from .soft import soft_prices
 
 # A row is priced by the best two of its entries in each of 32 parts of the columns: 64 entries of a row are enough for
 # most matrices, and neighbours that are alike do not take all places.
@@ -63,6 +65,10 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
             if not _widen(ranks, part, core, witness[:n], witness[n:], found.v):
                 found.witness = witness[:n], witness[n:]
                 return found
+            if part.is_square_by_rows and not found.counts["soft_starts"]:
+                found.counts["soft_starts"] += 1
+                found.v = soft_prices(ranks, part)
+                _join(ranks, core, ranks.done_by_all(partial(price, part, found.v, _strata(ranks, part))))
             continue
         duals = of_root(ranks, n + m, part.dual_type, core.duals)
         found.u, found.v = duals[:n], duals[n:]
