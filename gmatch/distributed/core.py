@@ -258,7 +258,7 @@ def _numbers(part: Part, some: slice) -> Any:
 
 
 def _best_of_strata(part: Part, keys: Any, numbers: Any, strata: int, most: int) -> tuple[Any, Any]:
-    """Rows and columns of the least keys of each row in each stratum, below far; `keys` is used up.
+    """Rows and columns of the least keys of each row in each stratum, below far.
 
     Each row begins to count its columns at another one, so that rows whose keys tie do not all pick the same.
     """
@@ -269,7 +269,9 @@ def _best_of_strata(part: Part, keys: Any, numbers: Any, strata: int, most: int)
     begin = numbers * width // part.shape[0]
     depth = -(-width // strata)
     turned = np.full((height, depth * strata), part.far, part.dual_type)
-    turned[:, :width] = np.take_along_axis(keys, (begin[:, None] + np.arange(width)) % width, axis=1)
+    for row, first in enumerate(begin.tolist()):  # two copies of each row take a tenth of one by places
+        turned[row, : width - first] = keys[row, first:]
+        turned[row, width - first : width] = keys[row, :first]
     cells = turned.reshape(height, depth, strata)
     found = []
     for _ in range(most):
