@@ -63,7 +63,7 @@ exit codes:
   1    an answer could not be proven, or disagrees with the published structural rank; or there is no assignment
   2    bad usage or input
   3    data missing, unreadable or not writable
-  4    backend unavailable, or out of memory
+  4    backend unavailable, out of memory, or a rank of --mpi lost
   130  interrupted
   141  whoever read the output has gone
 """

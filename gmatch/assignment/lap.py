@@ -54,7 +54,7 @@ class _Sparse(Protocol):
 # Costs of which the type says whether they are those of one problem or of many. The types of most arrays do not
 # say how many dimensions there are; such a type fits any number, even one that no costs have.
 _Matrix = Costs | _Sparse | _Network | np.ndarray[tuple[int, int], Any]
-_Problem = _Matrix | Sequence[Sequence[float]] | Sequence[np.ndarray[tuple[int], Any]]
+_Problem = _Matrix | RowBlocks | Sequence[Sequence[float]] | Sequence[np.ndarray[tuple[int], Any]]
 _Problems = CostBatch | np.ndarray[tuple[int, int, int], Any] | Sequence[_Matrix] | Sequence[Sequence[Sequence[float]]]
 _OfUnknownShape = np.ndarray[tuple[int, int, int, int], Any]
 

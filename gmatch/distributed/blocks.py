@@ -131,10 +131,13 @@ def block_of(
 
 
 def fingerprint(arrays: Any) -> str:
-    """Of arrays that must be the same on all ranks."""
+    """Of arrays that must be the same on all ranks: types, shapes and a hash of each."""
     if not isinstance(arrays, tuple | list):
         return repr(arrays)
-    return " ".join(hashlib.blake2b(np.asarray(array).tobytes(), digest_size=16).hexdigest() for array in arrays)
+    given = [np.asarray(array) for array in arrays]
+    return " ".join(
+        f"{array.dtype}{array.shape}:{hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()}" for array in given
+    )
 
 
 def _readable(block: Any, forbid_nan: bool, maximize: bool) -> tuple[Any, bool]:

@@ -55,7 +55,8 @@ def verify_block(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertific
         arrays = assignment.row_match, assignment.col_match, assignment.u, assignment.v, assignment.pair_costs
         block = block_of(
             ranks, cost, maximize=assignment.maximize, cost_limit=assignment.cost_limit,
-            forbid_nan=assignment.forbid_nan, options={"result": ranks.done_by_all(lambda: fingerprint(arrays))},
+            forbid_nan=assignment.forbid_nan,
+            options={"result": ranks.done_by_all(lambda: fingerprint(arrays)), "status": str(assignment.status)},
         )  # fmt: skip
         row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
         check_mates(np, row_match, col_match, block.shape)
