@@ -42,7 +42,9 @@ from .datasets.costs import read_labelled
 from .datasets.loader import cache_folder
 from .datasets.tables import LABELS
 from .datasets.tables import Table as CostTable
-from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
+from .distributed.mpi import end_the_job, world
+from .distributed.ranks import Ranks
+from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput, RankLost
 from .methods import ASSIGNMENT_METHODS, METHODS, assignment_method_of, method_of
 from .problems.costs import costs_of
 from .problems.dense import DenseCosts
@@ -52,6 +54,8 @@ from .proof.verify import verify
 from .result import Assignment, AssignmentCertificate, Certificate, Matching
 
 Facts = dict[str, Any]
+# Of `stats`: what is counted in one process, and what on several ranks.
+COUNTED_BY_SOME = ("rows_scanned", "edges_inspected", "ranks", "rounds", "meetings", "bytes_met")
 
 EPILOG = """\
 exit codes:
@@ -59,7 +63,7 @@ exit codes:
   1    an answer could not be proven, or disagrees with the published structural rank; or there is no assignment
   2    bad usage or input
   3    data missing, unreadable or not writable
-  4    backend unavailable, or out of memory
+  4    backend unavailable, out of memory, or a rank of --mpi lost
   130  interrupted
   141  whoever read the output has gone
 """
@@ -105,10 +109,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
         return code
-    except GmatchError as error:
-        return _fail(str(error), _exit_code(error))
-    except MemoryError as error:
-        return _fail(f"out of memory: {error}", NO_BACKEND)
+    except (GmatchError, MemoryError) as error:
+        return _tell(error)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -134,6 +136,12 @@ def _abandon(stream: IO[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def _tell(error: GmatchError | MemoryError) -> int:
+    if isinstance(error, MemoryError):
+        return _fail(f"out of memory: {error}", NO_BACKEND)
+    return _fail(str(error), _exit_code(error))
+
+
 def _fail(message: str, code: int) -> int:
     try:
         print(f"gmatch: error: {_one_line(message)}", file=sys.stderr)
@@ -148,6 +156,7 @@ def _exit_code(error: GmatchError) -> int:
         (Infeasible, NOT_PROVEN),
         (DataError, BAD_DATA),
         (BackendUnavailable, NO_BACKEND),
+        (RankLost, NO_BACKEND),
     )
     return next((code for kind, code in codes if isinstance(error, kind)), BAD_INPUT)
 
@@ -208,6 +217,10 @@ def _add_assign(commands: Any) -> argparse.ArgumentParser:
     command.add_argument(
         "--deterministic", action="store_true", help="of several cheapest always the same, on any device"
     )
+    command.add_argument(
+        "--mpi", action="store_true",
+        help="by all ranks that mpiexec starts, each with its rows of a .npy file (use python -m mpi4py -m gmatch)",
+    )  # fmt: skip
     _add_solver_options(command, "auto, jv, tree, or a full name as gmatch info lists them")
     command.add_argument(
         "--output",
@@ -280,6 +293,8 @@ def run_match(arguments: argparse.Namespace) -> int:
 
 def run_assign(arguments: argparse.Namespace) -> int:
     """``gmatch assign``: one matrix of costs, its cheapest assignment and the proof."""
+    if arguments.mpi:
+        return run_assign_on_ranks(arguments)
     assignment_method_of(arguments.method, arguments.device)
     _check_device(arguments)
     if arguments.output is not None:
@@ -296,7 +311,7 @@ def run_assign(arguments: argparse.Namespace) -> int:
         labels = {"row_labels": table.row_labels, "col_labels": table.col_labels}
         names = {name: np.array(texts, np.str_) for name, texts in labels.items() if texts is not None}
         _write_arrays(arguments.output, assignment, ("row_match", "col_match", "u", "v"), names)
-    facts = _assignment_facts(arguments.costs, costs, assignment, certificate, seconds)
+    facts = _assignment_facts(arguments.costs, assignment, certificate, seconds)
     shown = {name.replace("_", " "): _number(value) for name, value in facts.items() if not name.endswith("seconds")}
     pairs = _named_pairs(table, assignment)
     if arguments.json and pairs:
@@ -305,6 +320,61 @@ def run_assign(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         _print_pairs(pairs)
     return 0
+
+
+def run_assign_on_ranks(arguments: argparse.Namespace) -> int:
+    """``gmatch assign --mpi``: all ranks get the same answer, or the same error, and the first one prints it."""
+    ranks = Ranks(world())
+    try:
+        code = _solve_on_ranks(ranks, arguments)
+    except RankLost as error:
+        end_the_job(_tell(error))
+        raise
+    except (GmatchError, MemoryError) as error:
+        code = _exit_code(error) if isinstance(error, GmatchError) else NO_BACKEND
+        if ranks.rank == 0:
+            _tell(error)
+    sys.stdout.flush()
+    ranks.agree(None)  # mpiexec ends all when the first one ends with an error, perhaps before it has printed
+    return code
+
+
+def _solve_on_ranks(ranks: Ranks, arguments: argparse.Namespace) -> int:
+    first = ranks.rank == 0
+    rows = ranks.done_by_all(lambda: _own_rows(ranks, arguments))
+    start = time.perf_counter()
+    assignment = lap(
+        rows, maximize=arguments.maximize, cost_limit=arguments.cost_limit, forbid_nan=arguments.forbid_nan,
+        method=arguments.method, infeasible="partial" if arguments.partial else "raise",
+        deterministic=arguments.deterministic, device=arguments.device, threads=arguments.threads, comm=ranks,
+    )  # fmt: skip
+    seconds = time.perf_counter() - start
+    certificate = verify(rows, assignment, comm=ranks)
+    if arguments.output is not None:
+        names = "row_match", "col_match", "u", "v"
+        ranks.done_by_all(lambda: _write_arrays(arguments.output, assignment, names) if first else None)
+    if first:
+        facts = _assignment_facts(arguments.costs, assignment, certificate, seconds)
+        shown = {name.replace("_", " "): _number(fact) for name, fact in facts.items() if not name.endswith("seconds")}
+        _print_facts(facts, arguments.json, shown | {"time": f"{_milliseconds(seconds)} ms"})
+    return 0
+
+
+def _own_rows(ranks: Ranks, arguments: argparse.Namespace) -> Any:
+    """The rows of this rank, mapped: no other rows are read."""
+    name = arguments.costs
+    if not name.endswith(".npy") or not _is_file(name):
+        raise InvalidInput(f"--mpi takes a .npy file, of which each rank maps its rows; got {name!r}")
+    if ranks.rank == 0 and arguments.output is not None:
+        _check_output(arguments.output)
+    try:
+        matrix = np.load(name, mmap_mode="r")
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{name} is no .npy file of numbers: {error}") from None
+    if matrix.ndim != 2:
+        raise InvalidInput(f"expected a matrix of costs, with rows and columns; {name} has {matrix.ndim} dimensions")
+    first, end = (part * len(matrix) // ranks.size for part in (ranks.rank, ranks.rank + 1))
+    return matrix[first:end]
 
 
 def _costs_of(table: CostTable, arguments: argparse.Namespace) -> DenseCosts | SparseCosts:
@@ -359,26 +429,21 @@ def _read_costs(arguments: argparse.Namespace) -> CostTable:
     raise InvalidInput(f"expected a file that exists, or generator:NAME:SIZE; got {name!r}")
 
 
-def _assignment_facts(
-    name: str,
-    costs: DenseCosts | SparseCosts,
-    assignment: Assignment,
-    certificate: AssignmentCertificate,
-    seconds: float,
-) -> Facts:
+def _assignment_facts(name: str, assignment: Assignment, certificate: AssignmentCertificate, seconds: float) -> Facts:
     stats = assignment.stats
     return {
         "costs": name,
-        "rows": costs.shape[0],
-        "columns": costs.shape[1],
-        "type": str(costs.dtype),
+        "rows": len(assignment.row_match),
+        "columns": len(assignment.col_match),
+        "type": str(assignment.pair_costs.dtype),
         "pairs": len(assignment.row_ind),
         "cost": assignment.cost,
         "status": str(assignment.status),
         "gap": certificate.gap,
         "tolerance": certificate.tolerance,
         **{key: stats[key] for key in ("method", "initial", "start_size", "backend", "team", "threads")},
-        **{key: stats[key] for key in ("phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")},
+        **{key: stats[key] for key in ("phases", "levels", "dual_steps")},
+        **{key: stats[key] for key in COUNTED_BY_SOME if key in stats},
         **{f"{step}_seconds": value for step, value in stats["seconds"].items()},
         "total_seconds": seconds,
     }
@@ -413,7 +478,7 @@ def _demo_assignment(name: str, arguments: argparse.Namespace) -> Facts:
     start = time.perf_counter()
     assignment = lap(costs, device=arguments.device)
     seconds = time.perf_counter() - start
-    facts = _assignment_facts(name, costs, assignment, verify(costs, assignment), seconds)
+    facts = _assignment_facts(name, assignment, verify(costs, assignment), seconds)
     return {key: facts[key] for key in ("costs", "type", "pairs", "cost", "gap", "method", "phases", "total_seconds")}
 
 

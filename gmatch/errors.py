@@ -28,6 +28,10 @@ class CertificateError(GmatchError, RuntimeError):
     """A result that does not prove itself: `gmatch.verify` found what is wrong with it."""
 
 
+class RankLost(GmatchError, RuntimeError):
+    """Another rank died, or did not come while this one waited for it: end the job, and look at what that one says."""
+
+
 class Infeasible(GmatchError, ValueError):
     """Forbidden pairs or missing entries leave no way to match all rows, or all columns where these are fewer.
 

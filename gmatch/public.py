@@ -9,7 +9,8 @@ from .assignment.lap import lap
 from .assignment.max_weight import max_weight_matching
 from .cardinality.decomposition import block_triangular_form, dulmage_mendelsohn
 from .cardinality.matching import max_matching, structural_rank
-from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput
+from .distributed.ranks import Ranks
+from .errors import BackendUnavailable, CertificateError, DataError, GmatchError, Infeasible, InvalidInput, RankLost
 from .methods import (
     APFB,
     ASSIGNMENT_METHODS,
@@ -29,6 +30,7 @@ from .problems.batch import CostBatch
 from .problems.dense import DenseCosts
 from .problems.graph import BipartiteGraph
 from .problems.points import PointCosts
+from .problems.row_blocks import RowBlocks
 from .problems.sparse import SparseCosts
 from .proof.verify import verify
 from .result import (
@@ -111,7 +113,10 @@ __all__ = [
     "Ordered",
     "PointCosts",
     "PothenFan",
+    "RankLost",
     "RankedAssignment",
+    "Ranks",
+    "RowBlocks",
     "Scaling",
     "ScalingCertificate",
     "SparseCosts",

@@ -30,13 +30,18 @@ def run(name: str, *argv: object) -> str:
 def test_every_example_is_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         "block_triangular_form.py", "compare_variants.py", "lu_after_scaling.py", "networkx_crosscheck.py", "points.py",
-        "structural_rank_suitesparse.py",
+        "several_ranks.py", "structural_rank_suitesparse.py",
     }  # fmt: skip
 
 
 def test_points() -> None:
     lines = run("points.py", 500, "--dimension", 3, "--noise", 0.01).splitlines()
     assert lines[0].startswith("cost ") and lines[1] == "100.0% of 500 points found again"
+
+
+def test_several_ranks() -> None:
+    lines = run("several_ranks.py", 200).splitlines()
+    assert lines[0].startswith("cost ") and lines[1].startswith("4 ranks, ")
 
 
 def test_lu_after_scaling() -> None:

@@ -24,11 +24,15 @@ FLOORS = (
     ("small", "proof"),
     ("cardinality",),
     ("assignment",),
+    ("distributed",),
     ("compat", "datasets", "toolkit", "networkx_backend"),
     ("public",),
     ("", "cli", "plot", "__main__"),
 )
+# What is imported only where a call asks for several ranks; such a module is the door to those of its room.
+DOORS = {("assignment.lap", "distributed.lap"), ("proof.verify", "distributed.verify")}
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+SOLVERS = "small", "assignment", "cardinality"
 ROOMS_OF_CSRC = (
     ("team",), ("costs",), ("search",), ("cardinality",), ("assignment",), ("core",), ("serial",), ("points",),
     ("bindings", "programs"),
@@ -72,7 +76,7 @@ def imports_of(module: str) -> frozenset[str]:
             submodule = ".".join([*base, alias.name])
             if submodule != "_native":
                 found.add(submodule if submodule in MODULES else ".".join(base))
-    return frozenset(found & MODULES.keys())
+    return frozenset(other for other in found & MODULES.keys() if (module, other) not in DOORS)
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
@@ -103,6 +107,18 @@ def test_the_proof_knows_no_solver_and_no_backend() -> None:
     for module in MODULES:
         if room_of(module) == "proof":
             assert not {room_of(other) for other in imports_of(module)} & {"backends", "small", "methods"}, module
+
+
+def test_the_proof_on_several_ranks_knows_no_solver() -> None:
+    seen, todo = set(), ["distributed.verify"]
+    while todo:
+        new = {other for other in imports_of(todo.pop()) if room_of(other) in ("distributed", "proof", *SOLVERS)} - seen
+        seen |= new
+        todo += new
+    assert {other for other in seen if room_of(other) == "distributed"} == {
+        f"distributed.{name}" for name in ("blocks", "mpi", "ranks", "threads")
+    }
+    assert not {room_of(other) for other in seen} & {*SOLVERS}
 
 
 def test_cupy_is_imported_in_one_file() -> None:

@@ -16,6 +16,7 @@ from ..problems.batch import CostBatch, is_batch
 from ..problems.costs import costs_of, refuse_options_of_graphs
 from ..problems.dense import DenseCosts
 from ..problems.points import PointCosts, look_like_points, points_of
+from ..problems.row_blocks import RowBlocks
 from ..proof.verify import verify
 from ..result import Assignment, AssignmentBatch
 from ..small import small_first
@@ -53,7 +54,7 @@ class _Sparse(Protocol):
 # Costs of which the type says whether they are those of one problem or of many. The types of most arrays do not
 # say how many dimensions there are; such a type fits any number, even one that no costs have.
 _Matrix = Costs | _Sparse | _Network | np.ndarray[tuple[int, int], Any]
-_Problem = _Matrix | Sequence[Sequence[float]] | Sequence[np.ndarray[tuple[int], Any]]
+_Problem = _Matrix | RowBlocks | Sequence[Sequence[float]] | Sequence[np.ndarray[tuple[int], Any]]
 _Problems = CostBatch | np.ndarray[tuple[int, int, int], Any] | Sequence[_Matrix] | Sequence[Sequence[Sequence[float]]]
 _OfUnknownShape = np.ndarray[tuple[int, int, int, int], Any]
 
@@ -72,6 +73,7 @@ class _Options(TypedDict, total=False):
     certify: bool
     top_nodes: Iterable[Hashable] | None
     weight: Hashable | None
+    comm: Any
 
 
 @overload
@@ -105,6 +107,7 @@ def lap(
     mask: Any = None,
     top_nodes: Iterable[Hashable] | None = None,
     weight: Hashable | None = "weight",
+    comm: Any = None,
 ) -> Any:
     """The cheapest way to match rows with columns (linear assignment), with its proof; of one problem or of many.
 
@@ -169,6 +172,12 @@ def lap(
         must be connected.
     weight : key of edge data, or None
         Of a graph what an edge costs, 1 where it has no such data. None: each costs 1.
+    comm : communicator of mpi4py, or Ranks, optional
+        Of processes that hold a matrix together: `cost` is the block of consecutive rows of this rank, in the order of
+        the ranks, on the host, of any height. All ranks get the result of the whole matrix, or the same error; see
+        `Ranks`. Methods are ``"auto"``, ``"core"``, ``"classical"`` and ``"tree"``; `infeasible`, `deterministic` and
+        starts other than `duals`, which must be the same on all ranks, are for one process. Blocks in one process are
+        a `RowBlocks`, without `comm`.
 
     Returns
     -------
@@ -188,6 +197,8 @@ def lap(
         If the device has no room for the work (CuPy's OutOfMemoryError is one).
     CertificateError
         If `certify` finds the result wrong: a defect of gmatch.
+    RankLost
+        If another rank of `comm` dies, or does not come.
     KeyboardInterrupt
         On Ctrl-C, within 0.2 s where the main thread called; so does what another handler of signals raises. A call on
         a GPU cannot be interrupted: the error comes when it ends.
@@ -218,6 +229,14 @@ def lap(
     Electron. Syst. 52 (2016). K. Date, R. Nagi: GPU-accelerated Hungarian algorithms for the linear assignment
     problem. Parallel Computing 57 (2016).
     """
+    if comm is not None or isinstance(cost, RowBlocks):
+        from ..distributed.lap import lap_on_ranks
+
+        return lap_on_ranks(
+            cost, comm, maximize=maximize, method=method, initial=initial, duals=duals, cost_limit=cost_limit,
+            forbid_nan=forbid_nan, infeasible=infeasible, deterministic=deterministic, device=device, threads=threads,
+            certify=certify, sizes=sizes, mask=mask, top_nodes=top_nodes, weight=weight,
+        )  # fmt: skip
     if not isinstance(infeasible, str) or infeasible not in ("raise", "partial"):
         raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {infeasible!r}")
     maximize, deterministic = truth_of("maximize", maximize), truth_of("deterministic", deterministic)

@@ -198,14 +198,14 @@ class DenseCosts:
 
     def fits_core(self) -> bool:
         """Whether duals of a few entries of each row, along a path of all pairs, stay in the range of their type."""
-        most = (SPREADS + 8 * len(self.array)) * (self.highest - self.lowest) + max(-self.lowest, self.highest)
+        most = (SPREADS + 8 * min(self.shape)) * (self.highest - self.lowest) + max(-self.lowest, self.highest)
         return most < INFINITE_INTEGER if self.dual_type is np.int64 else math.isfinite(most)
 
     def dual_spread(self) -> int | float:
         """How far duals of columns may lie apart at the start; in an optimum they need not lie farther apart."""
         spread = self.highest - self.lowest
         if self.dual_type is np.float64:
-            return spread * len(self.array) if self.forbids else spread
+            return spread * min(self.shape) if self.forbids else spread
         most = (INFINITE_INTEGER - 1 - max(-self.lowest, self.highest)) // SPREADS
         return min(spread, most - int(spread))
 

@@ -13,6 +13,7 @@ from ..errors import InvalidInput
 from ..foreign import as_sparse
 from ..problems.batch import CostBatch
 from ..problems.points import PointCosts
+from ..problems.row_blocks import RowBlocks
 from ..problems.sparse import SparseCosts, is_sparse
 from ..result import (
     Assignment,
@@ -60,7 +61,7 @@ _Certificate = (
 @overload
 def verify(problem: Any, result: Matching, *, strict: bool = ...) -> Certificate: ...
 @overload
-def verify(problem: Any, result: Assignment, *, strict: bool = ...) -> AssignmentCertificate: ...
+def verify(problem: Any, result: Assignment, *, strict: bool = ..., comm: Any = ...) -> AssignmentCertificate: ...
 @overload
 def verify(problem: Any, result: AssignmentBatch, *, strict: bool = ...) -> list[AssignmentCertificate]: ...
 @overload
@@ -73,7 +74,7 @@ def verify(problem: Any, result: KBest, *, strict: bool = ...) -> KBestCertifica
 def verify(problem: Any, result: Scaling, *, strict: bool = ...) -> ScalingCertificate: ...
 @overload
 def verify(problem: Any, result: Transport, *, strict: bool = ...) -> TransportCertificate: ...
-def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certificate:
+def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = None) -> _Certificate:
     """Proves that a matching is largest, an assignment cheapest, or a decomposition block triangular and finest.
 
     For a matching: mates point at each other and are joined by an edge, every edge has an end in the matching's vertex
@@ -121,6 +122,9 @@ def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certifica
     strict : bool
         Find the gap of an assignment of floats in exact arithmetic, and hold it against a few roundings of what its
         pairs cost. All else is proven exactly anyway.
+    comm : communicator of mpi4py, or Ranks, optional
+        Of processes that hold a matrix together, as for `gmatch.lap`: `problem` is the block of this rank, `result` the
+        assignment of the whole. Each rank proves its rows; all get the certificate, or the same error.
 
     Returns
     -------
@@ -159,6 +163,10 @@ def verify(problem: Any, result: _Result, *, strict: bool = False) -> _Certifica
     That takes O(entries) time where few pairs have so little slack, but more where most do.
     """
     strict = truth_of("strict", strict)
+    if comm is not None or isinstance(problem, RowBlocks):
+        from ..distributed.verify import verify_on_ranks
+
+        return verify_on_ranks(problem, result, comm, strict)
     if isinstance(result, AssignmentBatch):
         return [
             verify_dense_assignment(cost, result[k], strict) for k, cost in enumerate(_problems_of(problem, result))

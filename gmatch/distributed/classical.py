@@ -1,0 +1,198 @@
+"""The classical variant of the Hungarian algorithm on several ranks, as in section 5 of Date and Nagi 2016.
+
+    1  Initialization     each rank holds some rows of the costs (of a tall matrix, which is transposed, some columns)
+    2  Initial reduction  each rank finds its minima of rows, then of columns; the least of all ranks are the duals
+    3  Optimality check   every rank knows all pairs, so it needs no message
+    4  Search             each rank lists its tight edges, the root gathers the lists; forward, reverse and augmentation
+                          passes run on the root alone: that is `gmatch.max_matching`, along the tight edges
+    5  Dual update        each rank finds the least slack between its rows of the forest and the columns outside it; the
+                          least of all ranks updates the duals everywhere
+
+Two things differ. The paper compresses the whole matrix for each search; here the root keeps its lists, each rank keeps
+the least slack of each row, and reads only rows that are new in the forest, or whose nearest column has joined it. And
+the search goes on until no path is left, as nothing that other ranks know changes meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..cardinality.matching import max_matching
+from .blocks import ROUNDINGS, Part, Places, joined
+from .found import Found
+from .ranks import ROOT, Ranks, of_root, reduced
+
+
+def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
+    """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
+
+    O(n**2 m / ranks) work at worst on each rank, O(n + m) memory, and on the root the tight edges.
+    """
+    n, m = part.shape
+    u, v = reduced_duals(ranks, part, v)
+    found = Found(np.full(n, -1, np.int32), u, v)
+    impossible = u == part.far
+    if impossible.any():
+        found.witness = _first_alone(impossible), np.zeros(m, np.bool_)
+        return found
+    tight, slacks = TightEdges(part.shape), LeastSlacks(part)
+    new = ranks.done_by_all(lambda: slacks.tight_from_the_start(u, v))
+    while True:
+        _gather_tight(ranks, tight, new)
+        covered, in_forest = _search(ranks, tight, found)
+        if not in_forest.any():
+            return found
+        least = np.full(1, part.far, part.dual_type)
+        theta = reduced(ranks, "min", least, partial(slacks.least, u, v, in_forest, covered))[0]
+        if theta == part.far:
+            found.witness = in_forest, covered
+            return found
+        new = ranks.done_by_all(partial(slacks.within, theta, u, v))
+        u[in_forest] += theta
+        v[covered] -= theta
+        found.counts["dual_steps"] += 1
+        tight.drop(in_forest, covered)
+
+
+def reduced_duals(ranks: Ranks, part: Part, v: Any = None) -> tuple[Any, Any]:
+    """Duals from minima of rows, and of columns where all are to be matched; or of rows alone, by given v.
+
+    A row without pairs is at far.
+    """
+    n, m = part.shape
+    start = np.zeros(m, part.dual_type) if v is None else v.astype(part.dual_type)
+    far_rows, far_columns = (np.full(length, part.far, part.dual_type) for length in (n, m))
+    u = reduced(ranks, "min", far_rows, lambda: part.least_of_rows(start))
+    if n == m and v is None and not (u == part.far).any():
+        least = reduced(ranks, "min", far_columns, lambda: part.least_of_columns(u))
+        start = np.where(least == part.far, 0, least).astype(part.dual_type)
+    return u, start
+
+
+def _first_alone(rows: Any) -> Any:
+    alone = np.zeros(len(rows), np.bool_)
+    alone[rows.argmax()] = True
+    return alone
+
+
+def _gather_tight(ranks: Ranks, tight: TightEdges, new: Places) -> None:
+    """To the root, whose adjacency lists grow by them."""
+    rows, columns, _ = new
+    keys = ranks.gather_list(rows * tight.shape[1] + columns)
+    if ranks.rank == ROOT:
+        tight.add(keys)
+
+
+def _search(ranks: Ranks, tight: TightEdges, found: Found) -> tuple[Any, Any]:
+    """Passes of the root along all tight edges; what they leave, on all ranks: covered columns, rows of the forest."""
+    n, m = tight.shape
+    with_counts = of_root(ranks, n + m + 2, np.int32, lambda: tight.matched(found.row_match))
+    found.row_match, reached, (phases, levels) = with_counts[:n], with_counts[n : n + m], with_counts[n + m :]
+    found.counts.update(searches=1, phases=int(phases), levels=int(levels))
+    covered = reached > 0
+    in_forest = found.row_match < 0
+    matched = (~in_forest).nonzero()[0]
+    if in_forest.any():
+        in_forest[matched] = covered[found.row_match[matched]]
+    return covered, in_forest
+
+
+class TightEdges:
+    """The adjacency lists of the root; empty on other ranks."""
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.shape = shape
+        self._keys = np.empty(0, np.int64)  # row * columns + column, increasing
+
+    def add(self, keys: Any) -> None:
+        self._keys = np.union1d(self._keys, keys)
+
+    def drop(self, in_forest: Any, covered: Any) -> None:
+        """What a dual step makes slack: edges of rows outside the forest with columns inside it."""
+        rows, columns = divmod(self._keys, self.shape[1])
+        self._keys = self._keys[in_forest[rows] | ~covered[columns]]
+
+    def matched(self, row_match: Any) -> Any:
+        """A largest matching along the edges, the columns it reaches from free rows, its phases and its levels."""
+        rows, columns = divmod(self._keys, self.shape[1])
+        indptr = np.concatenate([[0], np.bincount(rows, minlength=self.shape[0]).cumsum()])
+        matching = max_matching((indptr, columns.astype(np.int32), self.shape), initial=row_match)
+        counts = matching.stats["phases"], matching.stats["levels"]
+        return np.concatenate([matching.row_match, matching.reached_columns, counts])
+
+
+class LeastSlacks:
+    """The least slack of each row of this rank to columns outside the forest: Algorithm 7, but rows are read once.
+
+    What was read holds for as long as the row stays in the forest, the forest loses no column, and the column with the
+    least slack is outside it: each dual step lessens it by what it adds to the dual of the row.
+    """
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        height = part.costs.shape[0]
+        self._least = np.full(height, part.far, part.dual_type)
+        self._nearest = np.zeros(height, np.int64)
+        self._known = np.zeros(height, np.bool_)
+        self._covered = np.zeros(part.costs.shape[1], np.bool_)
+
+    def tight_from_the_start(self, u: Any, v: Any) -> Places:
+        """All tight edges by reduced duals."""
+        return self._up_to(np.zeros(len(self._least), self._part.dual_type), np.arange(len(self._least)), u, v)
+
+    def least(self, u: Any, v: Any, in_forest: Any, covered: Any) -> Any:
+        """The least of all rows of the forest; far if no edge leaves it."""
+        part = self._part
+        own_rows, own_columns = in_forest[part.rows], covered[part.columns]
+        if (self._covered & ~own_columns).any():
+            self._known[:] = False
+        self._covered = own_columns
+        if own_columns.size:
+            self._known &= own_rows & ~own_columns[self._nearest]
+            self._read((own_rows & ~self._known).nonzero()[0], u, v)
+            self._known |= own_rows
+        return self._least[own_rows].min(initial=part.far, keepdims=True)
+
+    def within(self, theta: Any, u: Any, v: Any) -> Places:
+        """The edges that a dual step makes tight; at least one if theta is the least slack of this rank."""
+        rows = (self._known & (self._least <= theta)).nonzero()[0]
+        edges = self._up_to(np.full(len(rows), theta), rows, u, v, least_too=True)
+        self._least[self._known & (self._least < self._part.far)] -= theta
+        return edges
+
+    def _read(self, rows: Any, u: Any, v: Any) -> None:
+        for _, some, slack in self._slacks(rows, u, v):
+            self._nearest[some] = slack.argmin(axis=1)
+            self._least[some] = np.maximum(slack[np.arange(len(some)), self._nearest[some]], 0)
+
+    def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool = False) -> Places:
+        """Edges of some rows with at most so much slack, but for rounding; or also with the least of their row.
+
+        For the least was found before some dual steps, each of which was rounded.
+        """
+        part, found = self._part, []
+        for first, some, slack in self._slacks(rows, u, v):
+            bound = most[first : first + len(some)]
+            if least_too:
+                bound = np.maximum(bound, slack.min(axis=1, initial=part.far))
+            bound = bound[:, None]
+            if part.dual_type is np.float64:
+                bound = bound + ROUNDINGS * (abs(u[part.rows][some])[:, None] + abs(v[part.columns]))
+            at, columns = ((slack <= bound) & (slack < part.far)).nonzero()
+            found.append(part.places(some[at], columns, slack[at, columns]))
+        return joined(found, part)
+
+    def _slacks(self, rows: Any, u: Any, v: Any) -> Iterator[tuple[int, Any, Any]]:
+        """Of some rows, some at a time, and how many came before; those of covered columns are far."""
+        part = self._part
+        step = max(1, (1 << 17) // max(1, part.costs.shape[1]))
+        for first in range(0, len(rows), step):
+            some = rows[first : first + step]
+            slack = part.reduced(some, v)
+            slack -= u[part.rows][some, None]
+            slack[:, self._covered] = part.far
+            yield first, some, slack

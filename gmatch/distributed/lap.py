@@ -1,0 +1,196 @@
+"""`gmatch.lap` on several ranks: options, blocks, the problem, its solver, and the result that every rank gets."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..arrays import truth_of
+from ..assignment.programs import Plan
+from ..assignment.request import start_of
+from ..backends import backend_for
+from ..errors import Infeasible, InvalidInput
+from ..methods import Classical, Core, Tree, assignment_method_of
+from ..problems.limits import minimised
+from ..problems.row_blocks import RowBlocks
+from ..result import STEPS, Assignment, Status, witness_of
+from .blocks import Block, Part, block_of, fingerprint
+from .classical import classical
+from .core import by_core
+from .found import Found
+from .ranks import PATIENCE, ROOT, Ranks
+from .threads import run_threads
+from .tree import split_by_columns, tree
+from .verify import verify_block
+
+METHODS: dict[str, Core | Classical | Tree] = {
+    "auto": Core(), "core": Core(), "classical": Classical(), "tree": Tree("nearest"), "tree-nearest": Tree("nearest"),
+}  # fmt: skip
+Method = Core | Classical | Tree
+
+
+def lap_on_ranks(cost: Any, comm: Any, **options: Any) -> Assignment:
+    """The result of the whole matrix, on every rank; see `gmatch.lap` for the options.
+
+    Raises
+    ------
+    InvalidInput, Infeasible, MemoryError
+        The same on every rank.
+    RankLost
+        If another rank does not come.
+    """
+    if isinstance(cost, RowBlocks):
+        if comm is not None:
+            raise InvalidInput("RowBlocks are all blocks of a matrix in one process; leave comm out")
+        blocks = cost.blocks
+        results = run_threads(
+            len(blocks), lambda seat: _lap(Ranks(seat, patience=PATIENCE), blocks[seat.rank], options)
+        )
+        result: Assignment = results[ROOT]
+        return result
+    return _lap(comm if isinstance(comm, Ranks) else Ranks(comm), cost, options)
+
+
+def _lap(ranks: Ranks, cost: Any, options: dict[str, Any]) -> Assignment:
+    with ranks.at_work():
+        start, before = perf_counter(), (ranks.meetings, ranks.bytes_met, ranks.seconds_met)
+        asked = ranks.done_by_all(lambda: _checked(options))
+        block = block_of(
+            ranks, cost, maximize=asked["maximize"], cost_limit=asked["cost_limit"], forbid_nan=asked["forbid_nan"],
+            options={"method": asked["method"], "duals": fingerprint(asked["duals"]), "certify": asked["certify"]},
+        )  # fmt: skip
+        method, reason = _method(asked["method"], block)
+        found = _solve(ranks, block, method, asked)
+        result = _result(ranks, block, found)
+        after = ranks.meetings, ranks.bytes_met, ranks.seconds_met
+        meetings, bytes_met, seconds_met = (now - then for now, then in zip(after, before, strict=True))
+        seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
+        seconds.update(search=perf_counter() - start - seconds_met, meet=seconds_met)
+        result.stats.update(
+            method=method.name, reason=found.reason or reason, initial="reduce", backend="cpu", team="ranks",
+            threads=asked["threads"] or 1, start_size=0, ranks=ranks.size, rows=block.rows, meetings=meetings,
+            bytes_met=bytes_met, seconds=seconds, **found.counts,
+        )  # fmt: skip
+        if asked["certify"]:
+            verify_block(ranks, cost, result)
+        return result
+
+
+# Options of `lap` that several ranks do not take: what they are otherwise, and what to do instead.
+ONE_BLOCK = "each rank gives one block of one matrix"
+ONLY_ALONE = {
+    "infeasible": ("raise", "use cost_limit to let rows and columns stay free, or one process"),
+    "deterministic": (False, "the same blocks and options give the same assignment anyway"),
+    "sizes": (None, ONE_BLOCK), "mask": (None, ONE_BLOCK), "top_nodes": (None, ONE_BLOCK),
+    "weight": ("weight", ONE_BLOCK),
+}  # fmt: skip
+
+
+def _checked(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that several ranks take; others are refused by name."""
+    for name, (usual, advice) in ONLY_ALONE.items():
+        given = options[name]
+        if given is not usual and not (isinstance(given, str) and given == usual):
+            raise InvalidInput(f"several ranks do not take {name}={given!r}; leave it out: {advice}")
+    if not isinstance(options["initial"], str) or options["initial"] not in ("auto", "reduce"):
+        raise InvalidInput(
+            "several ranks start from minima; leave initial out, or give duals=(u, v) of an earlier assignment to "
+            "start from"
+        )
+    if options["device"] not in (None, "cpu"):
+        raise InvalidInput(f"several ranks work on the host yet; use device=None or 'cpu', not {options['device']!r}")
+    backend_for(None, "cpu").thread_count(options["threads"], 0)
+    truths = {name: truth_of(name, options[name]) for name in ("maximize", "forbid_nan", "certify")}
+    return {**options, **truths, "method": _name_of(options["method"])}
+
+
+def _name_of(method: Any) -> str:
+    name = method.lower() if isinstance(method, str) else getattr(method, "name", type(method).__name__)
+    if name not in METHODS:
+        raise InvalidInput(
+            "several ranks take the methods 'auto', 'core', 'classical' and 'tree' (by nearest paths, as "
+            f"gmatch.Tree('nearest')); got {name!r}; the others take a whole matrix, without comm"
+        )
+    return str(name)
+
+
+def _method(name: str, block: Block) -> tuple[Method, str]:
+    if name == "auto" and not block.fits_core():
+        return METHODS["classical"], "costs of a range that leaves no room for the duals of a part of them"
+    if name == "auto":
+        return METHODS["core"], "on several ranks each prices its rows, and the root searches few entries of them"
+    if name == "core" and not block.fits_core():
+        raise InvalidInput(
+            "method 'core' needs room for duals along a path of all pairs, (32 + 8 * pairs) * (highest - lowest); "
+            "these costs lie too far apart for it; use 'auto' or 'classical'"
+        )
+    return METHODS[name], "asked for"
+
+
+def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) -> Found:
+    """By the method; the tree has its columns split, and turns square problems for that."""
+    rows, columns = block.shape
+    block.transposed = rows > columns or isinstance(method, Tree) and rows == columns
+    part = Part.of(block)
+    v = ranks.done_by_all(lambda: _given_duals(block, asked["duals"]))
+    if not min(block.shape):
+        u, v = (np.zeros(length, block.dual_type) for length in part.shape)
+        return Found(np.full(part.shape[0], -1, np.int32), u, v)
+    if isinstance(method, Classical):
+        return classical(ranks, part, v)
+    if isinstance(method, Tree):
+        return tree(ranks, part if block.transposed else split_by_columns(ranks, part), v)
+    sparse_method, _ = assignment_method_of("auto", "cpu")
+    return by_core(ranks, part, Plan(backend_for(None, "cpu"), sparse_method, asked["threads"], False), v)
+
+
+def _given_duals(block: Block, duals: Any) -> Any:
+    """Those of the columns of the problem. As in one process only square problems have a use for them."""
+    if duals is None:
+        return None
+    costs: Any = block  # of which the check asks no more than a block has
+    start = start_of("reduce", duals, costs, Classical())
+    return start.v if block.shape[0] == block.shape[1] else None
+
+
+def _result(ranks: Ranks, block: Block, found: Found) -> Assignment:
+    """For the matrix as it was given; the same on every rank."""
+    if found.witness is not None:
+        raise _infeasible(block, *found.witness)
+    row_match, u, v = found.row_match, found.u, found.v
+    col_match = np.full(len(v), -1, np.int32)
+    matched = (row_match >= 0).nonzero()[0]
+    col_match[row_match[matched]] = matched
+    if block.transposed:
+        row_match, col_match, u, v = col_match, row_match, v, u
+    entries = np.empty(len(matched), block.dtype)
+    gathered = ranks.gather_list(ranks.done_by_all(lambda: block.entries_of(row_match)))
+    if gathered is not None:
+        entries[:] = gathered
+    ranks.broadcast(entries)
+    status = Status.OPTIMAL
+    if block.limit is not None:
+        dear = minimised(entries, block.dual_type, block.maximize, None) > block.limit
+        if dear.any():
+            rows = (row_match >= 0).nonzero()[0][dear]
+            col_match[row_match[rows]] = -1
+            row_match[rows] = -1
+            entries, status = entries[~dear], Status.LIMITED
+    return Assignment(
+        row_match, col_match, u, v, entries, status, block.maximize, block.cost_limit, forbid_nan=block.forbid_nan
+    )
+
+
+def _infeasible(block: Block, in_rows: Any, in_columns: Any) -> Infeasible:
+    """The error, with the witness in rows and columns as given."""
+    cover = (~in_rows).nonzero()[0], in_columns.nonzero()[0]
+    rows, columns = witness_of(cover[::-1] if block.transposed else cover, block.shape)
+    sides = f"{len(rows)} rows", f"{len(columns)} columns"
+    many, few = sides if block.shape[0] <= block.shape[1] else sides[::-1]
+    return Infeasible(
+        f"no assignment avoids the forbidden pairs: the error's {many} may only be matched with its {few}; use "
+        "cost_limit to let rows and columns stay free",
+        rows, columns,
+    )  # fmt: skip

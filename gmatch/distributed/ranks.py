@@ -1,0 +1,193 @@
+"""What ranks say to each other: five verbs, which every rank calls in the same order."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from ..errors import InvalidInput
+from .mpi import line_of
+from .threads import Seat
+
+Reduction = Literal["sum", "min", "max"]
+ROOT = 0
+PATIENCE = 600.0
+
+
+class Line(Protocol):
+    """What carries the verbs: `Seat` between threads of one process, `MpiLine` between processes.
+
+    No call waits longer than `patience` seconds for a rank that neither comes nor works in gmatch: it raises
+    `RankLost`. Arrays are contiguous.
+    """
+
+    rank: int
+    size: int
+    working: bool  # others have patience with a rank that works
+
+    def exchange(self, note: Any, patience: float) -> list[Any]: ...
+    def broadcast(self, array: Any, root: int, patience: float) -> None: ...
+    def all_reduce(self, array: Any, op: Reduction, patience: float) -> None: ...
+    def gather(self, part: Any, into: Any, lengths: list[int], root: int, patience: float) -> None: ...
+
+
+class Ranks:
+    """The ranks that hold the rows of a matrix together, for ``gmatch.lap(block, comm=...)``.
+
+    Parameters
+    ----------
+    comm : mpi4py communicator
+        Of all ranks that hold rows, an intracommunicator. It is duplicated once; nothing is sent on itself.
+    patience : float
+        Seconds of silence after which a rank that does not come is taken for lost. A rank that works in gmatch is not
+        silent: it sends a sign every few seconds, whatever its search takes.
+
+    Attributes
+    ----------
+    rank, size : int
+        This rank, and how many there are.
+    meetings, bytes_met, seconds_met : int, int, float
+        How many verbs were called, the bytes of the arrays in them, and the seconds they took: mostly waiting.
+
+    Raises
+    ------
+    InvalidInput
+        If `comm` is no such communicator, or `patience` is no positive number.
+    BackendUnavailable
+        If mpi4py is not installed, or MPI was started without MPI_THREAD_MULTIPLE.
+    RankLost
+        If another rank does not come.
+
+    Notes
+    -----
+    All ranks must make the same calls with the same communicator in the same order, as for any collective of MPI.
+    """
+
+    def __init__(self, comm: Any, *, patience: float = PATIENCE) -> None:
+        if isinstance(patience, bool) or not isinstance(patience, int | float) or not 0 < patience < math.inf:
+            raise InvalidInput(f"patience must be a positive number of seconds; got {patience!r}")
+        self.patience = float(patience)
+        self._line: Line = comm if isinstance(comm, Seat) else line_of(comm, self.patience)
+        self.rank, self.size = self._line.rank, self._line.size
+        self.meetings = self.bytes_met = 0
+        self.seconds_met = 0.0
+
+    def __repr__(self) -> str:
+        return f"<Ranks: rank {self.rank} of {self.size}, patience {self.patience:g} s>"
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """While this rank works in gmatch: others that wait for it have patience."""
+        before, self._line.working = self._line.working, True
+        try:
+            yield
+        finally:
+            self._line.working = before
+
+    @contextmanager
+    def _meeting(self, size: int) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.meetings += 1
+        self.bytes_met += size
+        self.seconds_met += time.perf_counter() - start
+
+    def agree(self, note: Any) -> list[Any]:
+        """The notes of all ranks, on all ranks: small things that pickle.
+
+        Errors meet here: an exception as a note is raised on every rank, with the number of its rank; of several that
+        of the lowest rank.
+        """
+        with self._meeting(0):
+            notes = self._line.exchange(_portable(note) if isinstance(note, Exception) else note, self.patience)
+        for rank, other in enumerate(notes):
+            if isinstance(other, Exception):
+                raise _named(other, rank) if self.size > 1 else other from note if rank == self.rank else None
+        return notes
+
+    def done_by_all(self, work: Callable[[], Any]) -> Any:
+        """What `work` returns here, once it is done on all ranks; an error of one rank is raised by all."""
+        try:
+            done, error = work(), None
+        except Exception as raised:
+            done, error = None, raised
+        self.agree(error)
+        return done
+
+    def broadcast(self, array: Any, root: int = ROOT) -> None:
+        """The root's array becomes that of all: in place, of the same shape and type everywhere."""
+        with self._meeting(array.nbytes):
+            self._line.broadcast(array, root, self.patience)
+
+    def all_reduce(self, array: Any, op: Reduction) -> None:
+        """Sums, minima or maxima over all ranks, entry by entry: in place, on all ranks."""
+        with self._meeting(array.nbytes):
+            self._line.all_reduce(array, op, self.patience)
+
+    def gather_rows(self, part: Any, into: Any, starts: list[int]) -> None:
+        """The part of rank r becomes ``into[starts[r]:starts[r + 1]]`` on the root; elsewhere `into` is not touched."""
+        lengths = [end - start for start, end in pairwise(starts)]
+        with self._meeting(part.nbytes):
+            self._line.gather(np.ascontiguousarray(part), into, lengths, ROOT, self.patience)
+
+    def gather_list(self, part: Any, root: int = ROOT) -> Any:
+        """One-dimensional parts of any lengths, one after the other, on one rank; None on the others."""
+        with self._meeting(part.nbytes):
+            lengths = self._line.exchange(len(part), self.patience)
+            into = np.empty(sum(lengths) if self.rank == root else 0, part.dtype)
+            self._line.gather(np.ascontiguousarray(part), into, lengths, root, self.patience)
+        return into if self.rank == root else None
+
+
+def reduced(ranks: Ranks, op: Reduction, neutral: Any, work: Callable[[], Any]) -> Any:
+    """What `work` returns on all ranks, reduced. An error of one rank is raised by all, without a meeting of its own.
+
+    `neutral` is an array of the shape and type of what `work` returns: a rank that failed hands it in.
+    """
+    buffer = np.append(neutral, np.zeros(1, neutral.dtype))
+    error = None
+    try:
+        buffer[:-1] = work()
+    except Exception as raised:
+        error = raised
+        buffer[-1] = -1 if op == "min" else 1
+    ranks.all_reduce(buffer, op)
+    if buffer[-1] != 0:
+        ranks.agree(error)
+    return buffer[:-1]
+
+
+def of_root(ranks: Ranks, shape: int, dtype: Any, work: Callable[[], Any]) -> Any:
+    """The vector that `work` returns on the root, on all ranks; an error of the root is raised by all."""
+    buffer = np.zeros(shape + 1, dtype)
+    error = None
+    if ranks.rank == ROOT:
+        try:
+            buffer[:-1] = work()
+        except Exception as raised:
+            error = raised
+            buffer[-1] = 1
+    ranks.broadcast(buffer)
+    if buffer[-1] != 0:
+        ranks.agree(error)
+    return buffer[:-1]
+
+
+def _portable(error: Exception) -> Exception:
+    """The error as it can be sent, without what it was raised from; of its type if a text makes one."""
+    try:
+        made: Exception = pickle.loads(pickle.dumps(type(error)(str(error))))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return made
+
+
+def _named(error: Exception, rank: int) -> Exception:
+    return type(error)(f"rank {rank}: {error}")

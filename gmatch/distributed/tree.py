@@ -1,0 +1,187 @@
+"""The alternating tree variant of the Hungarian algorithm on several ranks, as in section 5 of Date and Nagi 2016.
+
+    1  Initialization     each rank holds some columns of the costs, with their slacks and predecessors
+    2  Initial reduction  as in `classical`
+    3  Optimality check   every rank knows all pairs, so it needs no message
+    4  Search             a level: each rank expands the frontier's rows over its columns (Algorithm 4); columns that
+                          turn tight send their rows to the next frontier, which all ranks learn together. After the
+                          last level the root gathers the predecessors; reverse and augmentation passes run there
+    5  Dual update        the least slack of all ranks' columns updates the duals everywhere (Algorithm 9)
+
+Two things differ. The paper gathers the rows of a frontier as lists and broadcasts them; here they are a bitmap that
+is summed, as no row is reached by two columns: n / 8 bytes, and nobody asks how many. And a column that a dual update
+makes tight joins the forest at once, since its slack is known, instead of by another expansion of its predecessor.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..cardinality.matching import max_matching
+from .blocks import Part
+from .classical import reduced_duals
+from .found import Found
+from .ranks import Ranks, of_root, reduced
+
+# Rows of a frontier that are held against all columns of a rank together.
+ENTRIES_AT_ONCE = 1 << 17
+
+
+def tree(ranks: Ranks, part: Part, v: Any = None) -> Found:
+    """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
+
+    O(n**2 m / ranks) work at worst on each rank, O(n + m) memory; a meeting for each level.
+    """
+    n, m = part.shape
+    u, v = reduced_duals(ranks, part, v)
+    found = Found(np.full(n, -1, np.int32), u, v)
+    impossible = u == part.far
+    if impossible.any():
+        alone = np.zeros(n, np.bool_)
+        alone[impossible.argmax()] = True
+        found.witness = alone, np.zeros(m, np.bool_)
+        return found
+    starts = np.cumsum([0, *ranks.agree(part.costs.shape[1])]).tolist()
+    while (found.row_match < 0).any():
+        found.counts["phases"] += 1
+        forest = Forest(part, found)
+        if not _grow(ranks, forest, found):
+            found.witness = forest.in_forest, _of_all(ranks, forest.covered.astype(np.uint8), starts) > 0
+            return found
+        _augment(ranks, forest, found, starts)
+    found.v = _of_all(ranks, found.v[part.columns], starts)
+    return found
+
+
+def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
+    """Levels and dual updates until columns that are free are reached; False if no edge leaves the forest."""
+    frontier = found.row_match < 0
+    while True:
+        while frontier.any():
+            found.counts["levels"] += 1
+            frontier, ends = _contract(ranks, forest, partial(forest.expand, frontier, found.u, found.v))
+        if ends:
+            return True
+        far = np.full(1, forest.part.far, forest.part.dual_type)
+        theta = reduced(ranks, "min", far, forest.least)[0]
+        if theta == forest.part.far:
+            return False
+        found.counts["dual_steps"] += 1
+        found.u[forest.in_forest] += theta
+        frontier, ends = _contract(ranks, forest, partial(forest.lower, theta, found.v))
+        if ends and not frontier.any():
+            return True
+
+
+def _contract(ranks: Ranks, forest: Forest, work: Any) -> tuple[Any, bool]:
+    """The next frontier, of what each rank reaches; and whether any column that is tight is free."""
+    n = len(forest.in_forest)
+    words = -(-n // 64)
+
+    def reached() -> Any:
+        work()
+        rows, ends = forest.claim()
+        bits = np.zeros(64 * words, np.uint8)
+        bits[rows] = 1
+        return np.concatenate([np.packbits(bits).view(np.int64), [ends]])
+
+    said = reduced(ranks, "sum", np.zeros(words + 1, np.int64), reached)
+    frontier = np.unpackbits(said[:words].view(np.uint8))[:n] > 0
+    forest.in_forest |= frontier
+    return frontier, bool(said[words])
+
+
+def _of_all(ranks: Ranks, own: Any, starts: list[int]) -> Any:
+    """What each rank knows of its columns, on all ranks."""
+    whole = np.zeros(starts[-1], own.dtype)
+    ranks.gather_rows(own, whole, starts)
+    ranks.broadcast(whole)
+    return whole
+
+
+def _augment(ranks: Ranks, forest: Forest, found: Found, starts: list[int]) -> None:
+    """The reverse and augmentation passes, on the root, along the predecessors of all columns."""
+    predecessors = np.full(starts[-1], -1, np.int32)
+    ranks.gather_rows(forest.predecessors_in_forest(), predecessors, starts)
+    n = len(found.row_match)
+    found.row_match = of_root(ranks, n, np.int32, lambda: along_predecessors(found.row_match, predecessors))
+
+
+def along_predecessors(row_match: Any, predecessors: Any) -> Any:
+    """A larger matching: of each tree one path, which is all that a largest matching along their edges can have."""
+    n, m = len(row_match), len(predecessors)
+    matched, reached = (row_match >= 0).nonzero()[0], (predecessors >= 0).nonzero()[0]
+    keys = np.unique(
+        np.concatenate([matched * m + row_match[matched], predecessors[reached].astype(np.int64) * m + reached])
+    )
+    rows, columns = divmod(keys, m)
+    indptr = np.concatenate([[0], np.bincount(rows, minlength=n).cumsum()])
+    return max_matching((indptr, columns.astype(np.int32), (n, m)), initial=row_match).row_match
+
+
+class Forest:
+    """The alternating trees of a phase: rows of all ranks, columns of this one."""
+
+    def __init__(self, part: Part, found: Found) -> None:
+        width = part.costs.shape[1]
+        self.part = part
+        self.in_forest = found.row_match < 0
+        self.covered = np.zeros(width, np.bool_)  # tight, matched, in the forest
+        self._slack = np.full(width, part.far, part.dual_type)
+        self._predecessor = np.full(width, -1, np.int32)
+        mates = np.full(part.shape[1], -1, np.int64)
+        matched = (~self.in_forest).nonzero()[0]
+        mates[found.row_match[matched]] = matched
+        self._mate = mates[part.columns]
+
+    def expand(self, frontier: Any, u: Any, v: Any) -> None:
+        """Algorithm 4: the frontier's rows lower slacks of columns outside the forest, and become predecessors."""
+        part, outside = self.part, ~self.covered
+        rows = frontier.nonzero()[0]
+        step = max(1, ENTRIES_AT_ONCE // max(1, part.costs.shape[1]))
+        for first in range(0, len(rows), step):
+            some = rows[first : first + step]
+            slack = part.reduced(some, v)
+            slack -= u[some, None]
+            nearest = slack.argmin(axis=0)
+            least = np.maximum(slack[nearest, np.arange(slack.shape[1])], 0)
+            better = outside & (least < self._slack)
+            self._slack[better] = least[better]
+            self._predecessor[better] = some[nearest[better]]
+
+    def claim(self) -> tuple[Any, int]:
+        """Tight matched columns join the forest: the rows they bring; and how many tight columns are free."""
+        tight = (self._slack == 0) & ~self.covered
+        new = tight & (self._mate >= 0)
+        self.covered |= new
+        return self._mate[new], int((tight & ~new).sum())
+
+    def least(self) -> Any:
+        """The least slack of columns outside the forest."""
+        return self._slack[~self.covered].min(initial=self.part.far, keepdims=True)
+
+    def lower(self, theta: Any, v: Any) -> None:
+        """Algorithm 9, for the columns: slacks outside the forest, and duals inside it."""
+        v[self.part.columns][self.covered] -= theta
+        outside = ~self.covered & (self._slack < self.part.far)
+        self._slack[outside] = np.maximum(self._slack[outside] - theta, 0)
+
+    def predecessors_in_forest(self) -> Any:
+        """Of the columns that are tight, covered or free; -1 for others."""
+        return np.where(self.covered | (self._slack == 0), self._predecessor, np.int32(-1))
+
+
+def split_by_columns(ranks: Ranks, part: Part) -> Part:
+    """The same problem, each rank with all rows of its share of the columns: a copy, sent once."""
+    n, m = part.shape
+    shares = [rank * m // ranks.size for rank in range(ranks.size + 1)]
+    own = np.empty((0, 0), part.costs.dtype)
+    for rank, (first, end) in enumerate(zip(shares, shares[1:], strict=False)):
+        gathered = ranks.gather_list(np.ascontiguousarray(part.costs[:, first:end]).ravel(), rank)
+        if gathered is not None:
+            own = gathered.reshape(n, end - first)
+    columns = slice(shares[ranks.rank], shares[ranks.rank + 1])
+    return Part(own, slice(0, n), columns, part.shape, part.block)

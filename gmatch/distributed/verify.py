@@ -1,0 +1,152 @@
+"""`gmatch.verify` on several ranks: each proves its rows, in plain array code that shares nothing with the solvers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import exact_sum
+from ..errors import CertificateError, InvalidInput
+from ..problems.limits import blocks_of, minimised
+from ..problems.row_blocks import RowBlocks
+from ..proof.duals import certificate_of, checked_duals, lowered_columns, refuse_large_duals, tolerance_of
+from ..proof.matching import arrays_of, check_mates
+from ..result import Assignment, AssignmentCertificate, Status
+from .blocks import Block, block_of, fingerprint
+from .ranks import PATIENCE, ROOT, Ranks, reduced
+from .threads import run_threads
+
+
+class _Sides(NamedTuple):
+    """Duals of the side that is matched whole, and of the other one."""
+
+    u: Any
+    v: Any
+    swapped: bool  # whether the first side are the columns of the matrix as given
+
+    def name_of_column(self, column: int) -> int:
+        return column
+
+
+def verify_on_ranks(cost: Any, assignment: Any, comm: Any, strict: bool) -> AssignmentCertificate:
+    """See `gmatch.verify`; the same on every rank, errors too."""
+    if strict:
+        raise InvalidInput("several ranks prove no assignment strictly; leave strict out, or verify in one process")
+    if isinstance(cost, RowBlocks):
+        if comm is not None:
+            raise InvalidInput("RowBlocks are all blocks of a matrix in one process; leave comm out")
+        blocks = cost.blocks
+        proven: AssignmentCertificate = run_threads(
+            len(blocks), lambda seat: verify_block(Ranks(seat, patience=PATIENCE), blocks[seat.rank], assignment)
+        )[ROOT]
+        return proven
+    return verify_block(comm if isinstance(comm, Ranks) else Ranks(comm), cost, assignment)
+
+
+def verify_block(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertificate:
+    """The proof of an assignment of the whole matrix, over every entry, by the rank that has it.
+
+    O(rows * columns) time in blocks, O(rows + columns) memory on each rank.
+    """
+    with ranks.at_work():
+        ranks.done_by_all(lambda: _refuse_others(assignment))
+        arrays = assignment.row_match, assignment.col_match, assignment.u, assignment.v, assignment.pair_costs
+        block = block_of(
+            ranks, cost, maximize=assignment.maximize, cost_limit=assignment.cost_limit,
+            forbid_nan=assignment.forbid_nan,
+            options={"result": ranks.done_by_all(lambda: fingerprint(arrays)), "status": str(assignment.status)},
+        )  # fmt: skip
+        row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
+        check_mates(np, row_match, col_match, block.shape)
+        values = _checked_pairs(ranks, block, row_match, assignment)
+        costs: Any = block  # of which the proof asks no more than a block has
+        u, v = checked_duals(np, assignment, costs)
+        sides = _Sides(v, u, True) if block.transposed else _Sides(u, v, False)
+        pair_costs = np.full(len(sides.u), 0 if block.limit is None else block.limit, block.dual_type)
+        rows = (row_match >= 0).nonzero()[0]
+        pair_costs[row_match[rows] if block.transposed else rows] = values
+        tolerance = tolerance_of(costs, u, v, pair_costs)
+        return certificate_of(assignment, _gap(ranks, block, sides, pair_costs, tolerance), tolerance)
+
+
+def _refuse_others(assignment: Any) -> None:
+    if not isinstance(assignment, Assignment):
+        raise InvalidInput(
+            f"several ranks prove an Assignment; got {type(assignment).__name__}; verify it in one process, "
+            "without comm"
+        )
+    if assignment.cover is not None or assignment.exact is not None or assignment.pair_price is not None:
+        raise InvalidInput(
+            "several ranks prove an Assignment without cover, exact duals and pair_price; verify this one in one "
+            "process, without comm"
+        )
+
+
+def _checked_pairs(ranks: Ranks, block: Block, row_match: Any, assignment: Assignment) -> Any:
+    """What the pairs cost in the minimisation form, row by row, once each rank has found its own to be as claimed."""
+    (claimed,) = arrays_of(np, assignment, "pair_costs")
+    rows = (row_match >= 0).nonzero()[0]
+    if claimed.shape != rows.shape or claimed.dtype != block.dtype:
+        raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
+    first, end = np.searchsorted(rows, block.rows)
+    own = rows[first:end]
+
+    def as_claimed() -> None:
+        entries = block.array[own - block.rows[0], row_match[own]].astype(block.dtype)
+        if (entries != claimed[first:end]).any():
+            raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
+
+    ranks.done_by_all(as_claimed)
+    values = minimised(claimed, block.dual_type, block.maximize, None)
+    worst = math.inf if block.limit is None else block.limit
+    for wrong, what in ((values == math.inf, "forbidden"), (values > worst, "dearer than the limit")):
+        if wrong.any():
+            row = int(rows[wrong][0])
+            raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, which is {what}")
+    most = min(block.shape)
+    if len(rows) < most and block.limit is None:
+        raise CertificateError(f"the assignment has {len(rows)} of {most} pairs, and no limit that allows for it")
+    status = Status.OPTIMAL if len(rows) == most else Status.LIMITED
+    if assignment.status != status:
+        raise CertificateError(
+            f"the assignment says it is {str(assignment.status)!r}, but with {len(rows)} of {most} pairs it is "
+            f"{str(status)!r}"
+        )
+    return values
+
+
+def _gap(ranks: Ranks, block: Block, sides: _Sides, pair_costs: Any, tolerance: int | float) -> int | float:
+    """What the pairs cost beyond the bound that the duals prove."""
+    base = block.lowest if block.dual_type is np.int64 else 0
+    costs: Any = block
+    refuse_large_duals(costs, sides, base)
+    v = lowered_columns(np, sides, tolerance)
+    u = sides.u - base
+    far = np.full(len(u), np.inf if block.dual_type is np.float64 else np.iinfo(np.int64).max, block.dual_type)
+    lowered = np.minimum(u, reduced(ranks, "min", far, lambda: _least(block, v, base, far)))
+    excess = u - lowered
+    if not exact_sum(excess) <= tolerance:
+        worst = int(excess.argmax())
+        side = "column" if sides.swapped else "row"
+        raise CertificateError(
+            f"the dual of {side} {worst} exceeds what a pair of it leaves by {excess[worst].item()}: the duals are not "
+            "feasible"
+        )
+    return exact_sum(np.concatenate([pair_costs - base - lowered, -v]))
+
+
+def _least(block: Block, v: Any, base: int | float, far: Any) -> Any:
+    """Of each row of the matrix, or of each column where these are fewer, the least slack among this rank's rows."""
+    least, (first, _) = far.copy(), block.rows
+    for rows in blocks_of(block.array.shape, "cpu"):
+        slack = minimised(block.array[rows], block.dual_type, block.maximize, block.limit)
+        slack -= base
+        if block.transposed:
+            slack -= v[first:][rows, None]
+            np.minimum(least, slack.min(axis=0), out=least)
+        else:
+            slack -= v
+            least[first:][rows] = slack.min(axis=1)
+    return least

@@ -1,0 +1,105 @@
+"""What each rank of tests/test_ranks_mpi.py runs: ``mpiexec -n 3 python -m mpi4py mpi_job.py solve``."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+from mpi4py import MPI
+from test_distributed import METHODS, assert_proven, assert_witness, families
+
+import gmatch
+
+WORLD = MPI.COMM_WORLD
+COST = np.random.default_rng(6).integers(0, 10**6, (90, 90))
+
+
+def own_rows(cost, comm=WORLD):
+    return np.array_split(cost, comm.size)[comm.rank]
+
+
+def solve():
+    """All families and methods, each proven in one process by every rank, and by all ranks."""
+    for family, cost in families(48).items():
+        for method in METHODS:
+            result = gmatch.lap(own_rows(cost), method=method, comm=WORLD)
+            certificate = gmatch.verify(own_rows(cost), result, comm=WORLD)
+            assert certificate == assert_proven(cost, result), (family, method)
+    bad = np.random.default_rng(1).random((40, 40))
+    bad[:12, 8:] = np.inf
+    for method in METHODS:
+        try:
+            gmatch.lap(own_rows(bad), method=method, comm=WORLD)
+        except gmatch.Infeasible as error:
+            assert_witness(bad, error)
+        else:
+            raise AssertionError("expected Infeasible")
+
+
+def verbs():
+    """On a communicator of some ranks, too, which is freed and made again; and with rows on the last rank alone."""
+    for _ in range(3):
+        few = WORLD.Split(WORLD.rank == 0)
+        assert_proven(COST, gmatch.lap(own_rows(COST, few), comm=few))
+        few.Free()
+    mine = COST if WORLD.rank == WORLD.size - 1 else COST[:0]
+    ranks = gmatch.Ranks(WORLD, patience=20)
+    assert_proven(COST, gmatch.lap(mine, comm=ranks, certify=True))
+    for error in (ValueError("odd"), UnicodeDecodeError("utf-8", b"x", 0, 1, "odd")):
+        try:
+            ranks.agree(error if ranks.rank == 1 else None)
+        except (ValueError, RuntimeError) as raised:
+            assert "rank 1: " in str(raised) and "odd" in str(raised)
+        else:
+            raise AssertionError("expected an error")
+    assert ranks.gather_list(np.arange(ranks.rank)) is None or ranks.rank == 0
+
+
+def works():
+    """The root works for longer than the others are patient with silence."""
+    ranks = gmatch.Ranks(WORLD, patience=1.0)
+    with ranks.at_work():
+        if ranks.rank == 0:
+            time.sleep(4)
+        assert ranks.agree(ranks.rank) == list(range(ranks.size))
+
+
+def nan():
+    cost = COST * 1.0
+    cost[40, 3] = np.nan
+    gmatch.lap(own_rows(cost), comm=WORLD)
+
+
+def at_fault():
+    if WORLD.rank == 1:
+        return sys.argv[2]
+    return "nothing"
+
+
+def fault():
+    """Rank 1 misbehaves between two calls."""
+    ranks = gmatch.Ranks(WORLD, patience=3.0)
+    gmatch.lap(own_rows(COST), comm=ranks)
+    match at_fault():
+        case "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "stopped":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        case "absent":
+            time.sleep(600)
+        case "raises":
+            raise ValueError("of the user's own code")
+    try:
+        gmatch.lap(own_rows(COST), comm=ranks)
+    except gmatch.RankLost as error:
+        print("RankLost:", error, flush=True)
+        try:
+            gmatch.lap(own_rows(COST), comm=ranks)
+        except gmatch.RankLost as again:
+            print("again:", again, flush=True)
+        WORLD.Abort(1)
+
+
+{"solve": solve, "verbs": verbs, "works": works, "nan": nan, "fault": fault}[sys.argv[1]]()
+print("done", WORLD.rank, flush=True)

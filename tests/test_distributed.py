@@ -1,0 +1,475 @@
+"""Assignments of a matrix whose rows lie on several ranks, which are threads here; see also tests/test_ranks_mpi.py."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import gmatch
+from gmatch.distributed import core as core_on_ranks
+from gmatch.distributed.ranks import Ranks
+from gmatch.distributed.threads import run_threads
+
+METHODS = ["core", "classical", "tree"]
+INF = np.inf
+
+
+def families(n, seed=5):
+    """Matrices that are hard in different ways."""
+    rng = np.random.default_rng(seed)
+    p, q = rng.random((2, n, 2))
+    low = rng.standard_normal((n, 4)) @ rng.standard_normal((4, n))
+    few, tied = rng.integers(0, 10 * n, (n, n)).astype(float), rng.integers(0, 3, (n, n)).astype(np.float32)
+    few[rng.random((n, n)) < 0.8] = INF
+    few[np.arange(n), rng.permutation(n)] = 1
+    tied[rng.random((n, n)) < 0.5] = INF
+    tied[np.arange(n), rng.permutation(n)] = 2
+    return {
+        "uniform": rng.integers(0, n, (n, n)),
+        "wide range": rng.integers(-1000 * n, 1000 * n, (n, n), np.int32),
+        "floats": rng.random((n, n)),
+        "single": rng.random((n, n)).astype(np.float32),
+        "geometric": np.sqrt(((p[:, None] - q[None]) ** 2).sum(2)),
+        "ties": rng.integers(0, 5, (n, n), np.int8),
+        "constant": np.full((n, n), 7),
+        "booleans": rng.random((n, n)) < 0.1,
+        "rank 4": low,
+        "products": np.outer(np.arange(n) + 1, np.arange(n) + 1),
+        "column prices": rng.integers(0, 10 * n, (n, n)) + 3000 * rng.integers(0, n, (1, n)),
+        "wide": rng.integers(0, 10 * n, (n // 2, n)),
+        "tall": rng.random((n, n // 2)),
+        "one row less": rng.integers(0, 10 * n, (n - 1, n)),
+        "few allowed": few,
+        "few allowed, tied": tied,
+        "few allowed, wide": few[: n // 2],
+        "few allowed, tall": few[:, : n // 2],
+        "by columns": np.asfortranarray(rng.random((n, n))),
+        "half precision": rng.random((n, n)).astype(np.float16),
+    }
+
+
+FAMILIES = list(families(4))
+
+
+def blocks_of(cost, size, rng=None):
+    """Consecutive rows; of even heights, or of any."""
+    cuts = np.linspace(0, len(cost), size + 1).astype(int)[1:-1]
+    if rng is not None:
+        cuts = np.sort(rng.integers(0, len(cost) + 1, size - 1))
+    return gmatch.RowBlocks(np.split(cost, cuts))
+
+
+def assert_proven(cost, result, **options):
+    """By the proof of the whole matrix in one process, and as cheap as what one process finds."""
+    certificate = gmatch.verify(cost, result)
+    assert result.cost == pytest.approx(gmatch.lap(cost, **options).cost, rel=1e-12, abs=1e-12)
+    return certificate
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families(family, method):
+    cost = families(60)[family]
+    for size in (1, 2, 3, 5):
+        blocks = blocks_of(cost, size)
+        result = gmatch.lap(blocks, method=method)
+        assert assert_proven(cost, result) == gmatch.verify(blocks, result)
+        assert result.stats["ranks"] == size
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_any_small_problem(method):
+    rng = np.random.default_rng(8)
+    infeasible = 0
+    for trial in range(250):
+        rows, columns = rng.integers(1, 12, 2)
+        cost = rng.integers(0, rng.choice([2, 6, 1000]), (rows, columns)).astype(rng.choice(["f4", "f8", "i4", "i8"]))
+        if cost.dtype.kind == "f" and trial % 2:
+            cost[rng.random((rows, columns)) < 0.9 * rng.random() ** 0.5] = INF
+        blocks = blocks_of(cost, int(rng.integers(1, 6)), rng)
+        try:
+            result = gmatch.lap(blocks, method=method, certify=True)
+        except gmatch.Infeasible as error:
+            infeasible += 1
+            assert_witness(cost, error)
+            with pytest.raises(gmatch.Infeasible):
+                gmatch.lap(cost)
+        else:
+            assert_proven(cost, result)
+    assert infeasible > 10
+
+
+def assert_witness(cost, error):
+    assert isinstance(error.rows, np.ndarray) and isinstance(error.columns, np.ndarray)
+    allowed = np.isfinite(cost)
+    if cost.shape[0] <= cost.shape[1]:
+        assert len(error.columns) < len(error.rows) and not np.delete(allowed[error.rows], error.columns, 1).any()
+    else:
+        assert len(error.rows) < len(error.columns) and not np.delete(allowed[:, error.columns], error.rows, 0).any()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("shape", [(40, 40), (30, 40), (40, 30)])
+def test_infeasible_on_every_rank(method, shape):
+    cost = np.random.default_rng(1).random(shape)
+    cost[:12, 8:] = INF
+    if shape[0] > shape[1]:
+        cost = np.random.default_rng(1).random(shape)
+        cost[8:, :12] = INF
+    blocks = blocks_of(cost, 3).blocks
+
+    def work(seat):
+        with pytest.raises(gmatch.Infeasible) as raised:
+            gmatch.lap(blocks[seat.rank], comm=Ranks(seat), method=method)
+        return raised.value
+
+    errors = run_threads(3, work)
+    assert len({str(error) for error in errors}) == 1
+    for error in errors:
+        assert_witness(cost, error)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_row_a_rank_and_more_ranks_than_rows(method):
+    cost = np.random.default_rng(4).random((4, 6))
+    for size in (4, 7):
+        assert_proven(cost, gmatch.lap(blocks_of(cost, size), method=method))
+        assert_proven(cost.T, gmatch.lap(blocks_of(cost.T, size), method=method))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_rank_without_rows(method, place):
+    cost = np.random.default_rng(4).integers(0, 99, (50, 50))
+    blocks = [cost[:20], cost[20:]]
+    blocks.insert(place, cost[:0])
+    assert_proven(cost, gmatch.lap(gmatch.RowBlocks(blocks), method=method, certify=True))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0)])
+def test_no_pairs(method, shape):
+    result = gmatch.lap(blocks_of(np.zeros(shape), 2), method=method, certify=True)
+    assert result.size == 0 and result.cost == 0
+    assert result.row_match.shape == shape[:1] and result.col_match.shape == shape[1:]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("family", ["uniform", "single", "wide", "tall", "ties", "booleans"])
+def test_maximize(family, method):
+    cost = families(40)[family]
+    result = gmatch.lap(blocks_of(cost, 3), method=method, maximize=True, certify=True)
+    assert_proven(cost, result, maximize=True)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("family", ["uniform", "floats", "wide", "tall", "few allowed", "ties"])
+def test_cost_limit(family, maximize, method):
+    cost = families(40)[family]
+    if maximize:
+        cost = np.where(np.isfinite(cost), cost, -INF) if cost.dtype.kind == "f" else cost
+    limited = 0
+    for share in (0.02, 0.2, 0.9):
+        finite = cost[np.isfinite(cost)] if cost.dtype.kind == "f" else cost.ravel()
+        limit = np.quantile(finite, 1 - share if maximize else share).item()
+        for given in (limit, int(limit) + 0.5):
+            result = gmatch.lap(blocks_of(cost, 3), method=method, maximize=maximize, cost_limit=given, certify=True)
+            alone = gmatch.lap(cost, maximize=maximize, cost_limit=given)
+            gmatch.verify(cost, result)
+            free = min(cost.shape) - np.array([result.size, alone.size])
+            price = np.array([result.cost, alone.cost]) + given * free
+            assert price[0] == pytest.approx(price[1], rel=1e-12)
+            limited += result.status == "limited"
+    assert limited
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_duals_to_start_from(method):
+    cost = np.random.default_rng(3).integers(0, 10**6, (150, 150))
+    first = gmatch.lap(cost)
+    blocks = blocks_of(cost, 3)
+    again = gmatch.lap(blocks, method=method, duals=(first.u, first.v))
+    assert_proven(cost, again)
+    assert again.stats["rounds"] == 1 if method == "core" else again.stats["dual_steps"] == 0
+    assert gmatch.lap(blocks, method=method).stats["dual_steps"] > 0
+    rng = np.random.default_rng(1)
+    for matrix in (cost, cost[:99], cost[:, :99], cost * 0.1):
+        duals = [rng.integers(-(10**8), 10**8, length) for length in matrix.shape]
+        assert_proven(matrix, gmatch.lap(blocks_of(matrix, 3), method=method, duals=duals))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nan_that_forbids(method):
+    cost = families(40)["few allowed"].copy()
+    cost[cost == INF] = np.nan
+    result = gmatch.lap(blocks_of(cost, 3), method=method, forbid_nan=True, certify=True)
+    assert result.forbid_nan
+    assert_proven(cost, result, forbid_nan=True)
+
+
+def test_the_result_is_the_same_on_all_ranks():
+    cost = np.random.default_rng(3).random((90, 90))
+    blocks = blocks_of(cost, 3).blocks
+
+    def work(seat):
+        ranks = Ranks(seat)
+        result = gmatch.lap(blocks[seat.rank], comm=ranks)
+        certificate = gmatch.verify(blocks[seat.rank], result, comm=ranks)
+        return result, certificate
+
+    for rank, (result, certificate) in enumerate(run_threads(3, work)):
+        assert certificate == gmatch.verify(cost, result)
+        assert result.stats["rows"] == (30 * rank, 30 * rank + 30)
+        assert (result.row_match == gmatch.lap(cost).row_match).all()
+        assert {"meetings", "bytes_met", "rounds", "reason"} <= set(result.stats) and result.stats["seconds"][
+            "meet"
+        ] > 0
+
+
+def test_what_the_core_does_not_end_is_left_to_the_classical_variant(monkeypatch):
+    monkeypatch.setattr(core_on_ranks, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(core_on_ranks, "STRATA", 2)
+    for family in ("rank 4", "tall", "geometric"):
+        cost = families(150)[family]
+        result = gmatch.lap(blocks_of(cost, 3))
+        assert "was left for the search in the whole matrix" in result.stats["reason"], family
+        assert_proven(cost, result)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_prices_that_mislead_are_found_anew(size, monkeypatch):
+    """All rows want the same columns: a core by minima of columns leaves rows free, many times."""
+    cost = families(400)["rank 4"]
+    result = gmatch.lap(blocks_of(cost, size))
+    assert_proven(cost, result)
+    assert result.stats["soft_starts"] == 1
+    monkeypatch.setattr(core_on_ranks, "soft_prices", lambda ranks, part: np.zeros(400))
+    without = gmatch.lap(blocks_of(cost, size))
+    assert_proven(cost, without)
+    assert without.stats["rounds"] > result.stats["rounds"]
+
+
+def test_soft_prices_of_pairs_that_are_forbidden(monkeypatch):
+    monkeypatch.setattr(core_on_ranks, "STRATA", 1)
+    rng = np.random.default_rng(5)
+    used = 0
+    for dtype in (np.float32, np.float64):
+        cost = rng.random((90, 90)).astype(dtype) * np.arange(1, 91)
+        cost[rng.random((90, 90)) < 0.7] = INF
+        cost[np.arange(90), rng.permutation(90)] = 50
+        result = gmatch.lap(blocks_of(cost, 3))
+        assert_proven(cost, result)
+        used += result.stats["soft_starts"]
+    assert used == 2
+
+
+def test_a_rank_never_sees_rows_of_others():
+    """Of blocks that lie in memory of their own, no message is as large as a block."""
+    cost = np.random.default_rng(3).random((600, 600))
+    for method, share in (("core", 0.5), ("classical", 0.5)):
+        result = gmatch.lap(blocks_of(cost, 2), method=method)
+        largest = result.stats["bytes_met"] / result.stats["meetings"]
+        assert largest < share * cost.nbytes / 2
+
+
+# Errors, the same on all ranks.
+
+
+def raised_by_all(blocks, **options):
+    def work(seat):
+        with pytest.raises(Exception) as raised:
+            gmatch.lap(
+                blocks[seat.rank],
+                comm=Ranks(seat, patience=20.0),
+                **{name: option[seat.rank] if isinstance(option, list) else option for name, option in options.items()},
+            )
+        return type(raised.value), str(raised.value)
+
+    errors = set(run_threads(len(blocks), work))
+    assert len(errors) == 1
+    return errors.pop()
+
+
+def good_blocks(size=3):
+    return np.split(np.arange(90.0).reshape(9, 10), size)
+
+
+def test_nan_on_one_rank():
+    blocks = good_blocks()
+    blocks[1][2, 4] = np.nan
+    kind, words = raised_by_all(blocks)
+    assert kind is gmatch.InvalidInput and words.startswith("rank 1: cost must not hold NaN; entry (2, 4) does")
+
+
+def test_the_wrong_infinity_on_one_rank():
+    blocks = good_blocks()
+    blocks[2][0, 1] = -INF
+    assert "rank 2: cost must not hold -inf when minimizing" in raised_by_all(blocks)[1]
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (np.zeros((3, 9)), "blocks must have the same number of columns; rank 0 has 10, rank 1 9"),
+        (np.zeros((3, 10), np.float32), "blocks must have the same type; rank 0 has float64, rank 1 float32"),
+        (np.zeros((3, 10, 2)), "rank 1: expected a matrix of costs"),
+        (np.zeros((3, 10), complex), "rank 1: cost must hold real numbers"),
+        (gmatch.DenseCosts(np.zeros((3, 10))), "rank 1: the block of a rank must be a dense array of costs; got Dense"),
+        (gmatch.CostBatch(np.zeros((1, 3, 10))), "rank 1: the block of a rank must be a dense array of costs; got Cos"),
+        ("costs", "rank 1: "),
+    ],
+)  # fmt: skip
+def test_blocks_that_do_not_fit(other, words):
+    blocks = good_blocks()
+    blocks[1] = other
+    kind, said = raised_by_all(blocks)
+    assert kind is gmatch.InvalidInput and words in said
+
+
+def test_a_sparse_block_and_a_block_on_a_gpu():
+    class OnGpu:
+        __cuda_array_interface__ = {}
+
+    for other, words in ((scipy.sparse.eye_array(3, 10), "sparse"), (OnGpu(), "blocks on GPUs are not solved by")):
+        blocks = good_blocks()
+        blocks[1] = other
+        assert words in raised_by_all(blocks)[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"maximize": [False, True, False]}, "rank 0 has maximize=False, rank 1 has maximize=True"),
+        ({"cost_limit": [None, None, 3]}, "rank 0 has cost_limit=None, rank 2 has cost_limit=3"),
+        ({"method": ["core", "tree", "core"]}, "rank 0 has method='core', rank 1 has method='tree'"),
+        ({"infeasible": "partial"}, "several ranks do not take infeasible='partial'"),
+        ({"deterministic": True}, "several ranks do not take deterministic=True"),
+        ({"sizes": np.ones((1, 2), int)}, "several ranks do not take sizes="),
+        ({"initial": np.zeros(9, int)}, "several ranks start from minima"),
+        ({"initial": "regret"}, "several ranks start from minima"),
+        ({"method": "jv"}, "several ranks take the methods"),
+        ({"method": gmatch.Tree("many")}, "several ranks take the methods"),
+        ({"device": "gpu"}, "several ranks work on the host yet"),
+        ({"threads": 0}, "threads must be an integer"),
+        ({"cost_limit": "dear"}, "cost_limit must be a number"),
+        ({"cost_limit": np.nan}, "cost_limit must be finite"),
+        ({"duals": (np.zeros(9), np.zeros(9))}, "duals must be real numbers"),
+    ],
+)
+def test_options_that_are_refused(options, words):
+    kind, said = raised_by_all(good_blocks(), **options)
+    assert kind is gmatch.InvalidInput and words in said
+
+
+def test_duals_that_differ():
+    duals = [(np.zeros(9), np.full(10, float(rank))) for rank in range(3)]
+    assert "all ranks must ask for the same; rank 0 has duals=" in raised_by_all(good_blocks(), duals=duals)[1]
+
+
+def test_sums_that_overflow():
+    cost = np.array([[2**61, 0], [0, 1]])
+    assert "could overflow int64" in raised_by_all(list(np.split(cost, 2)))[1]
+
+
+def test_a_range_without_room_for_a_core():
+    cost = np.random.default_rng(2).integers(0, 2**57, (60, 60))
+    assert "method 'core' needs room" in raised_by_all(np.split(cost, 3), method="core")[1]
+    result = gmatch.lap(blocks_of(cost, 3))
+    assert result.stats["method"] == "classical"
+    assert_proven(cost, result)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("step", ["reduced", "values"])
+def test_no_memory_on_one_rank(method, step, monkeypatch):
+    """Wherever in the passes it is missed."""
+    from gmatch.distributed.blocks import Part
+
+    whole = getattr(Part, step)
+    calls = [0]
+
+    def starved(part, *arguments):
+        if part.rows.start > 0 or part.columns.start > 0:
+            calls[0] += 1
+            if calls[0] > 0:
+                raise MemoryError("no room")
+        return whole(part, *arguments)
+
+    monkeypatch.setattr(Part, step, starved)
+    seen = set()
+    for first in (1, 2):
+        calls[0] = 1 - first
+        kind, words = raised_by_all(np.split(np.random.default_rng(1).random((60, 60)), 2), method=method)
+        seen.add((kind, words))
+    assert seen == {(MemoryError, "rank 1: no room")}
+
+
+def test_comm_must_be_one():
+    with pytest.raises((gmatch.InvalidInput, gmatch.BackendUnavailable)):
+        gmatch.lap(np.zeros((2, 2)), comm="world")
+    with pytest.raises(gmatch.InvalidInput, match="leave comm out"):
+        gmatch.lap(gmatch.RowBlocks([np.zeros((2, 2))]), comm="world")
+
+
+@pytest.mark.parametrize("blocks", [[], np.zeros((2, 2)), None])
+def test_row_blocks_are_a_list(blocks):
+    with pytest.raises(gmatch.InvalidInput, match="RowBlocks takes"):
+        gmatch.RowBlocks(blocks)
+
+
+# The proof.
+
+
+def spoiled(result, name, place, change):
+    array = getattr(result, name).copy()
+    array[place] += change
+    return replace(result, **{name: array})
+
+
+@pytest.mark.parametrize("shape", [(20, 20), (15, 20), (20, 15)])
+def test_the_proof_notices(shape):
+    cost = np.random.default_rng(9).integers(0, 1000, shape)
+    blocks = blocks_of(cost, 3)
+    result = gmatch.lap(cost)
+    assert gmatch.verify(blocks, result) == gmatch.verify(cost, result)
+    swapped = result.row_match.copy()
+    matched = (swapped >= 0).nonzero()[0]
+    swapped[matched[[0, -1]]] = swapped[matched[[-1, 0]]]
+    back = np.full_like(result.col_match, -1)
+    back[swapped[matched]] = matched
+    entries = cost[matched, swapped[matched]]
+    wrong = [
+        spoiled(result, "u", 0, 1), spoiled(result, "u", -1, -1), spoiled(result, "v", -1, 1),
+        spoiled(result, "v", 0, -1), spoiled(result, "pair_costs", -1, 1), spoiled(result, "row_match", 0, 1),
+        replace(result, row_match=swapped, col_match=back, pair_costs=entries),
+        replace(result, maximize=True), replace(result, status=gmatch.Status.LIMITED),
+    ]  # fmt: skip
+    for other in wrong:
+        with pytest.raises(gmatch.CertificateError):
+            gmatch.verify(blocks, other)
+    with pytest.raises(gmatch.CertificateError):  # of other costs, on the last rank
+        gmatch.verify(gmatch.RowBlocks([*blocks.blocks[:2], blocks.blocks[2] - 5]), result)
+
+
+def test_the_proof_wants_one_result():
+    cost = np.random.default_rng(9).random((9, 9))
+    results = [gmatch.lap(cost), gmatch.lap(cost), gmatch.lap(cost + 1)]
+
+    def work(seat):
+        with pytest.raises(gmatch.InvalidInput, match="rank 2 has result="):
+            gmatch.verify(np.split(cost, 3)[seat.rank], results[seat.rank], comm=Ranks(seat))
+
+    run_threads(3, work)
+
+
+def test_what_is_proven_in_one_process():
+    cost = np.array([[1.0, INF], [2.0, INF]])
+    partial = gmatch.lap(cost, infeasible="partial")
+    matching = gmatch.max_matching(scipy.sparse.eye_array(2, format="csr"))
+    for result, words in ((partial, "without cover"), (matching, "prove an Assignment")):
+        with pytest.raises(gmatch.InvalidInput, match=words):
+            gmatch.verify(blocks_of(cost, 2), result)
+    with pytest.raises(gmatch.InvalidInput, match="strictly"):
+        gmatch.verify(blocks_of(cost, 2), partial, strict=True)
