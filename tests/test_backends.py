@@ -164,14 +164,14 @@ def test_threads_are_for_the_cpu() -> None:
 def test_numbers_come_back_from_their_order(number: float) -> None:
     """As csrc/costs/inspection.cuh gives them."""
     if isinstance(number, int):
-        assert gpu._from_order(number, np.dtype(np.int64)) == number
+        assert gpu._from_order(number, True) == number
         return
     bits = int(np.float64(number).view(np.int64))
     place = bits if bits >= 0 else bits ^ (2**63 - 1)
-    assert gpu._from_order(place, np.dtype(np.float64)) == number
+    assert gpu._from_order(place, False) == number
 
 
 def test_no_finite_number_has_a_place() -> None:
     nothing_seen = 2**63 - 1
-    assert gpu._from_order(nothing_seen, np.dtype(np.float64)) == np.inf
-    assert gpu._from_order(~nothing_seen, np.dtype(np.float64)) == -np.inf
+    assert gpu._from_order(nothing_seen, False) == np.inf
+    assert gpu._from_order(~nothing_seen, False) == -np.inf

@@ -106,7 +106,7 @@ def test_kept_code_is_of_one_text_one_capability_one_compiler_and_its_options(
     assert origin() == "compiled" and origin(TEXT + " ") == origin(capability=80) == "compiled"
     nvrtc.version = (13, 1)
     assert origin() == "compiled"
-    monkeypatch.setattr(compiled, "HURRY", "")
+    monkeypatch.setattr(compiled, "HURRY", "--Ofast-compile=min")
     assert origin() == "compiled" and origin() == "kept"
 
 
@@ -138,6 +138,7 @@ def test_names_of_code_differ_by_all_that_makes_it() -> None:
 
 
 def test_the_option_to_hurry_is_for_compilers_that_know_it(nvrtc: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "HURRY", "--Ofast-compile=mid")
     for version, hurries in (((12, 8), False), ((12, 9), True), ((13, 0), True), ((13, 5), True)):
         nvrtc.version = version
         options, is_ptx = compiled.nvrtc_options(90)

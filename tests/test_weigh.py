@@ -214,5 +214,5 @@ def test_names_are_listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     monkeypatch.setenv("PATH", "")
     assert weigh.main(["--list", "--only", "core-*"]) == 0
     assert capsys.readouterr().out.split() == [
-        f"core-{cost}:assign_core_grid" for cost in ("int32", "int64", "float32", "float64")
+        f"core-{cost}:assign_core_grid" for cost in ("int32", "int64", "float32", "float64", "float16")
     ]

@@ -68,11 +68,12 @@ COSTS: tuple[Words, ...] = (
     {"type": "int32", "cost": "int"}, {"type": "int64", "cost": "long long"},
     {"type": "float32", "cost": "float"}, {"type": "float64", "cost": "double"},
 )  # fmt: skip
-# Narrow types, read as they lie. They differ in how an entry becomes a number, and in nothing else: they have one name.
-NARROW: tuple[Words, ...] = tuple(
-    {"type": "narrow", "cost": cost}
-    for cost in ("Float16", "BFloat16", "signed char", "unsigned char", "short", "unsigned short")
-)
+# Narrow types, read as they lie. They differ in how an entry becomes a number, and in nothing else.
+NARROW: tuple[Words, ...] = (
+    {"type": "float16", "cost": "Float16"}, {"type": "bfloat16", "cost": "BFloat16"},
+    {"type": "int8", "cost": "signed char"}, {"type": "uint8", "cost": "unsigned char"},
+    {"type": "int16", "cost": "short"}, {"type": "uint16", "cost": "unsigned short"},
+)  # fmt: skip
 SLACKS: tuple[Words, ...] = (
     {"type": "int32", "cost": "int", "slack": "int", "wide": ""},
     {"type": "int32", "cost": "int", "slack": "long long", "wide": "-wide"},
@@ -178,9 +179,9 @@ class Program:
 
     @cached_property
     def compiled(self) -> tuple[Variant, ...]:
-        """One of each name: if it compiles, others do."""
+        """One of each name, and one for a narrow type: if it compiles, others do."""
         names: dict[str, Variant] = {}
-        for variant in self.variants:
+        for variant in (*self._different(product(*self.rows)), *self._different(product(*self.narrow))[:1]):
             names.setdefault(variant.name, variant)
         return tuple(names.values())
 

@@ -27,10 +27,10 @@ cupy: Any = cuda.module()
 Origin = Literal["shipped", "kept", "compiled"]
 PACKAGE = "gmatch_bipartite_kernels"
 HURRY = ""
-"""How NVRTC compiles what is neither shipped nor kept, for instance by "--Ofast-compile=min" or mid; "" is without haste.
+"""How NVRTC compiles what is neither shipped nor kept; without haste, or by "--Ofast-compile=min" or mid.
 
-The one place to choose it. On an H100 the first answer for float32 takes 20.3 s without haste, 8.2 with min, 6.2 with mid;
-but the code is kept, and every later call with n = 20,000 takes 18.5 ms, 20.8 and 68: benchmarks/first_call.py.
+The one place to choose it. On an H100 the first answer for float32 takes 20.3 s without haste, 8.2 with min, 6.2 with
+mid; but the code is kept, and each later call with n = 20,000 takes 18.5, 20.8, 68 ms: benchmarks/first_call.py.
 """
 KNOWS_HURRY = (12, 9)  # the first NVRTC with this option
 # NVRTC takes a function without a mark for one of the host.
