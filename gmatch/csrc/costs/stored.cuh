@@ -1,8 +1,9 @@
 // stored.cuh: what the entries of a matrix are stored as, and the number that each of them is.
 //
 // Narrow types are read as they lie: no wider copy of a matrix is made. Each entry becomes a number of a type that searches know
-// where it is read. STORED_TYPES is the table: a new type is a row of it, a ValueOf and a value_of.
+// where it is read. WIDE_TYPES and NARROW_TYPES are the table: a new type is a row of it, a ValueOf and a value_of.
 #pragma once
+#include "team/team.cuh"
 
 // 16-bit floats that C++ has no type for: of IEEE 754, and the upper half of a float.
 struct Float16 {
@@ -76,8 +77,6 @@ DEVICE float value_of(Float16 entry) {
   return entry.bits & 0x8000u ? -number : number;
 }
 
-#if defined(__CUDACC__) || defined(EMULATED_GPU)
-// As Team::read_once has it of a number.
-DEVICE Float16 streamed(const Float16* cell) { return {__ldcs(&cell->bits)}; }
-DEVICE BFloat16 streamed(const BFloat16* cell) { return {__ldcs(&cell->bits)}; }
-#endif
+// As team/team.cuh has it of a number.
+DEVICE Float16 streamed(const Float16* cell) { return {streamed(&cell->bits)}; }
+DEVICE BFloat16 streamed(const BFloat16* cell) { return {streamed(&cell->bits)}; }

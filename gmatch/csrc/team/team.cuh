@@ -443,6 +443,11 @@ using std::floor;
 using std::ilogb;
 using std::ldexp;
 
+template <class T>
+inline T streamed(const T* cell) {
+  return *cell;
+}
+
 // Read once, though the compiler might read it again: another thread may change an array of the caller's meanwhile.
 template <class T>
 inline T read_once(const T* cell) {
@@ -549,7 +554,7 @@ class [[nodiscard]] HostTeam {
     return value;
   }
   template <class T>
-  T read_once(const T* cell) const { return *cell; }
+  T read_once(const T* cell) const { return streamed(cell); }
   template <class T>
   void write(T* cell, T value) const { __atomic_store(cell, &value, __ATOMIC_RELAXED); }
   template <class T>
