@@ -28,6 +28,7 @@ from ..problems.limits import (
 )
 from ..problems.points import PointCosts
 from ..problems.sparse import SparseCosts
+from ..types import readable
 from .ranks import Ranks
 
 # Slacks of floats within so many of their duals are zero but for rounding: as in csrc/costs/dense.cuh.
@@ -152,7 +153,7 @@ def _readable(block: Any, forbid_nan: bool, maximize: bool) -> tuple[Any, bool]:
             "blocks on GPUs are not solved by several ranks yet; give blocks on the host, such as block.get(), or the "
             "whole matrix on one GPU, without comm"
         )
-    array = as_matrix(block)
+    array = readable(as_matrix(block), block)  # narrow ones as the numbers that they are
     return without_nan(array, maximize) if forbid_nan else (array, False)
 
 
