@@ -279,8 +279,8 @@ class [[nodiscard]] DeviceTeam {
     return old;
   }
   DEVICE void add_all(Count* cell, Count value) const {
-    if constexpr (on_grid()) add_all_apart(cell, value);
-    else add_all_here(cell, value);
+    value = of_block(value, [](Count a, Count b) { return a + b; });
+    if (speaks() && value != 0) fetch_add(cell, value);
   }
   template <class T>
   DEVICE T min_group(T value) const {
@@ -388,16 +388,9 @@ class [[nodiscard]] DeviceTeam {
     if (threadIdx.x % 32 == 0) parts.of_warp[threadIdx.x / 32] = value;
     __syncthreads();
     if (threadIdx.x == 0) {
-      NOT_UNROLLED
       for (unsigned warp = 1; warp < blockDim.x / 32; ++warp) value = join(value, parts.of_warp[warp]);
     }
     return value;
-  }
-  // One copy for all sums of a grid, which programs have a dozen of.
-  static DEVICE_APART void add_all_apart(Count* cell, Count value) { DeviceTeam(nullptr, 0).add_all_here(cell, value); }
-  DEVICE void add_all_here(Count* cell, Count value) const {
-    value = of_block(value, [](Count a, Count b) { return a + b; });
-    if (speaks() && value != 0) fetch_add(cell, value);
   }
   DEVICE bool speaks() const { return threadIdx.x % (on_grid() ? blockDim.x : 32) == 0; }
   template <class T>
