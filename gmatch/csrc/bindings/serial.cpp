@@ -661,10 +661,15 @@ class SmallSparseSolver {
   // What was found in doubles.
   void make_integers() const {
     const SmallCells<double> found(cells_, call_.rows, call_.columns);
-    for (double* number = found.pair_costs; number != found.v + call_.columns; ++number) {
-      const Count whole = static_cast<Count>(*number);
-      std::memcpy(number, &whole, sizeof whole);
-    }
+    const auto make = [](double* number, const double* end) {
+      for (; number != end; ++number) {
+        const Count whole = static_cast<Count>(*number);
+        std::memcpy(number, &whole, sizeof whole);
+      }
+    };
+    make(found.pair_costs, found.pair_costs + found.size());  // nothing was written to the places of pairs that are left out
+    make(found.u, found.u + call_.rows);
+    make(found.v, found.v + call_.columns);
   }
 
   // So that v are at most 0, as serial/sparse_shortest_path.hpp leaves them.
