@@ -19,20 +19,22 @@ STEPS = ("start", "search", "augment", "price")
 new, set_attribute = object.__new__, object.__setattr__
 
 
-class _Pairs:
-    """A result that is pairs of rows and columns. Fields can be made later, when asked for: small calls are many."""
+class _Later:
+    """A result whose fields can be made later, when asked for: small calls are many."""
 
-    row_match: Any
-    col_match: Any
-    row_nodes: tuple[Hashable, ...] | None
-    col_nodes: tuple[Hashable, ...] | None
-    _later = None  # what they are made of: see `later`
+    _later = None  # what the fields are made of: see `later`
 
     @classmethod
     def later(
-        cls, make_field: Callable[..., Any], make_pairs: Callable[..., tuple[Any, Any]], arguments: tuple[Any, ...]
+        cls,
+        make_field: Callable[..., Any],
+        make_pairs: Callable[..., tuple[Any, Any]] | None,
+        arguments: tuple[Any, ...],
     ) -> Self:
-        """The result whose fields are make_field(name, *arguments), and whose pairs are make_pairs(*arguments)."""
+        """The result whose fields are make_field(name, *arguments), and whose pairs are make_pairs(*arguments).
+
+        Fields that have a default keep it, unless the maker of the result sets them.
+        """
         result = new(cls)
         set_attribute(result, "_later", (make_field, make_pairs, arguments))
         return result
@@ -48,16 +50,25 @@ class _Pairs:
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
 
+    def __dir__(self) -> list[str]:
+        """Fields are there before they are made."""
+        return sorted({*super().__dir__(), *type(self).__dataclass_fields__})  # type: ignore[attr-defined]
+
+
+class _Pairs(_Later):
+    """A result that is pairs of rows and columns."""
+
+    row_match: Any
+    col_match: Any
+    row_nodes: tuple[Hashable, ...] | None
+    col_nodes: tuple[Hashable, ...] | None
+
     def __iter__(self) -> Iterator[Any]:
         later = self._later
         if later is not None:
             _, make_pairs, arguments = later
             return iter(make_pairs(*arguments))
         return iter((self.row_ind, self.col_ind))
-
-    def __dir__(self) -> list[str]:
-        """Fields are there before they are made."""
-        return sorted({*super().__dir__(), *type(self).__dataclass_fields__})  # type: ignore[attr-defined]
 
     @cached_property
     def row_ind(self) -> Any:
@@ -448,7 +459,7 @@ class Assignment(_Pairs):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AssignmentBatch(Sequence[Assignment]):
+class AssignmentBatch(_Later, Sequence[Assignment]):
     """The cheapest assignments of many problems, and their proofs: a sequence of `Assignment`.
 
     Arrays have a row for each problem, padded with -1 (mates) and 0 where a problem has fewer rows or columns, and live
@@ -523,7 +534,7 @@ class AssignmentBatch(Sequence[Assignment]):
         return mover_to(device_of(self.row_match))((to_host(self.row_match) >= 0).sum(axis=1))
 
     def __len__(self) -> int:
-        return len(self.status)
+        return len(self.shapes)
 
     @overload
     def __getitem__(self, number: int) -> Assignment: ...
@@ -531,21 +542,65 @@ class AssignmentBatch(Sequence[Assignment]):
     def __getitem__(self, number: slice) -> list[Assignment]: ...
     def __getitem__(self, number: int | slice) -> Assignment | list[Assignment]:
         if isinstance(number, slice):
-            return [self[k] for k in range(*number.indices(len(self)))]
-        number = range(len(self))[number]
-        rows, columns = (slice(length) for length in self.shapes[number].tolist())
-        row_match, col_match = self.row_match[number], self.col_match[number]
+            return [self._item(k) for k in range(*number.indices(len(self)))]
+        return self._item(range(len(self))[number])
+
+    def __iter__(self) -> Iterator[Assignment]:
+        return map(self._item, range(len(self)))
+
+    def _item(self, number: int) -> Assignment:
+        """The assignment of a problem; its fields are made when they are asked for."""
+        if self._later is not None:
+            _, _, (items, *_) = self._later
+            return items[number]
+        one = Assignment.later(self._field_of_item, self._pairs_of_item, (number,))
+        vars(one).update(maximize=self.maximize, cost_limit=self.cost_limit, forbid_nan=self.forbid_nan)
+        if self.covers or self.exact:
+            vars(one).update(cover=self.covers.get(number), exact=self.exact.get(number))
+        return one
+
+    def _field_of_item(self, name: str, number: int) -> Any:
+        if name == "status":
+            return self.status[number]
+        if name == "stats":
+            stats = {key: _item(value, number) for key, value in self.stats.items() if key != "seconds"}
+            return stats | {"seconds": {step: _item(v, number) for step, v in self.stats.get("seconds", {}).items()}}
+        rows, columns = self._sides_of(number)
+        if name == "row_match":
+            return self._numbered(self.row_match[number], columns)[rows]
+        if name == "col_match":
+            return self._numbered(self.col_match[number], rows)[columns]
+        if name == "pair_costs":
+            return self.pair_costs[number][self.row_match[number] >= 0]
+        if name in ("u", "v"):
+            return getattr(self, name)[number][rows if name == "u" else columns]
+        raise AttributeError(name)
+
+    def _sides_of(self, number: int) -> tuple[Any, Any]:
+        """What picks the rows and the columns of a problem from those of all."""
         if self.places is not None:
-            rows, columns = self.places[number]
-            row_match, col_match = _renumbered(row_match, columns), _renumbered(col_match, rows)
-        row_match = row_match[rows]
-        stats = {name: _item(value, number) for name, value in self.stats.items() if name != "seconds"}
-        stats["seconds"] = {step: _item(value, number) for step, value in self.stats.get("seconds", {}).items()}
-        return Assignment(
-            row_match, col_match[columns], self.u[number][rows], self.v[number][columns],
-            self.pair_costs[number][rows][row_match >= 0], self.status[number], self.maximize, self.cost_limit,
-            self.covers.get(number), stats, self.exact.get(number), self.forbid_nan,
-        )  # fmt: skip
+            return self.places[number]
+        rows, columns = self.shapes[number].tolist()
+        return slice(rows), slice(columns)
+
+    def _numbered(self, match: Any, places: Any) -> Any:
+        """Mates by their numbers in their problem."""
+        return match if self.places is None else _renumbered(match, places)
+
+    def _pairs_of_item(self, number: int) -> tuple[Any, Any]:
+        if self.places is not None:
+            row_match = self._field_of_item("row_match", number)
+            rows = (row_match >= 0).nonzero()[0]
+            return rows, row_match[rows]
+        rows, columns, ends = self._all_pairs
+        return rows[ends[number] : ends[number + 1]], columns[ends[number] : ends[number + 1]]
+
+    @cached_property
+    def _all_pairs(self) -> tuple[Any, Any, list[int]]:
+        """Rows and columns of the pairs of all problems, one problem after the other, and where each begins."""
+        matched = self.row_match >= 0
+        _, rows = matched.nonzero()
+        return rows, self.row_match[matched], [0, *to_host(matched.sum(axis=1)).cumsum().tolist()]
 
     def __repr__(self) -> str:
         return f"<AssignmentBatch of {len(self)} problems, {int(self.size.sum())} pairs>"

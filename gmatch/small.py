@@ -14,10 +14,10 @@ from . import _native
 from .backends.cpu import counters_by_name
 from .backends.layouts import REPORT, Arrays, Layout, numbers_of
 from .errors import InvalidInput
-from .foreign import EXACT_IN_FLOAT64
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
-from .result import Assignment, Matching, Status
+from .result import Assignment, AssignmentBatch, Matching, Status
+from .small_batch import batch_of_small, may_be_batch, may_have_rounded, unnested
 from .types import widened
 
 SMALL_SIDE = _native.SMALL_SIDE
@@ -154,10 +154,13 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(lap)
     def lap_small_first(cost: Any, **options: Any) -> Any:
         kind = type(cost)
+        quick: Assignment | AssignmentBatch | None
         if kind is ndarray and not options:
             quick = lap_of_small(cost)
             if quick is not None:
                 return quick
+        elif kind is list:
+            cost = unnested(cost)
         quick = _sparse_first(cost, options) if kind in lap_small_sparse else _dense_first(cost, options)
         return lap(cost, **options) if quick is None else quick
 
@@ -172,11 +175,13 @@ def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
     return None if solver is None else solver(*_limit_in(options), cost)
 
 
-def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
+def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:
     solver = _solver_for(options, SOLVERS_OF_SMALL)
     if solver is None:
         return None
     limit = _limit_in(options)
+    if may_be_batch(cost):
+        return batch_of_small(cost, partial(solver, *limit))
     if type(cost) is ndarray and options:
         quick = solver(*limit, cost)
         if quick is not None:
@@ -223,11 +228,7 @@ def _array_of_lists(cost: list[Any]) -> npt.NDArray[Any] | None:
         raise
     except Exception:  # whatever entries raise: the long way explains it
         return None
-    if array.dtype == np.float64:
-        large = abs(array) >= EXACT_IN_FLOAT64
-        if large.any() and np.isfinite(array[large]).any():
-            return None
-    return array
+    return None if may_have_rounded(array) else array
 
 
 def _solver_for(options: dict[str, Any], by_method: dict[Any, Solvers]) -> Callable[..., Assignment | None] | None:

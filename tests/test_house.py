@@ -21,7 +21,7 @@ FLOORS = (
     ("result", "methods", "toolkit_result"),
     ("backends",),
     ("problems",),
-    ("small", "proof"),
+    ("small_batch", "small", "proof"),
     ("cardinality",),
     ("assignment",),
     ("distributed",),
