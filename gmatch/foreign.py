@@ -1,6 +1,6 @@
 """Matrices of other libraries, as arrays of NumPy and CuPy or as sparse matrices; none of these libraries is imported.
 
-torch, pandas, polars, xarray and sparse (of PyData) are known by the module of a type.
+torch, jax, pandas, polars, xarray and sparse (of PyData) are known by the module of a type.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from . import cuda
 from .errors import GmatchError, InvalidInput
 
 EXACT_IN_FLOAT64 = 2**53
-LIBRARIES = frozenset(("torch", "pandas", "polars", "xarray", "sparse", "networkx"))
+LIBRARIES = frozenset(("torch", "jax", "pandas", "polars", "xarray", "sparse", "networkx"))
+# Results for their arrays have arrays of theirs, too.
+GIVES_BACK = frozenset(("torch", "jax"))
 
 
 class CompressedRows:
@@ -119,6 +121,13 @@ def _of_sparse(matrix: Any) -> Any:
     stored = matrix.asformat("coo")
     data = stored.data.astype(np.float32) if stored.data.dtype == np.float16 else stored.data
     return scipy.sparse.coo_array((data, tuple(stored.coords)), stored.shape)
+
+
+def sum_of(values: Any, **axis: int) -> Any:
+    """The sum of a tensor of torch or an array of JAX, with its gradient: in 32 bits of narrower floats."""
+    if values.dtype.itemsize < 4 and (values.is_floating_point() if hasattr(values, "is_floating_point") else True):
+        values = values.float() if hasattr(values, "float") else values.astype(np.float32)
+    return values.sum(**axis)
 
 
 def is_frame(given: Any) -> bool:

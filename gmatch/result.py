@@ -11,8 +11,10 @@ from typing import Any, Self, overload
 import numpy as np
 
 from . import notebook
-from .arrays import all_others, device_of, exact_sum, mover_to, to_host
+from .arrays import all_others, as_dense_array, device_of, exact_sum, mover_to, places_of, to_host
 from .errors import InvalidInput
+from .foreign import GIVES_BACK, library_of, sum_of
+from .types import number_type
 
 # Of `stats["seconds"]`.
 STEPS = ("start", "search", "augment", "price")
@@ -75,7 +77,7 @@ class _Pairs(_Later):
         """The matched rows in increasing order, shape (size,)."""
         if self._later is not None:
             return next(iter(self))
-        return (self.row_match >= 0).nonzero()[0]
+        return places_of(self.row_match >= 0)
 
     @cached_property
     def col_ind(self) -> Any:
@@ -88,12 +90,12 @@ class _Pairs(_Later):
     @cached_property
     def unmatched_rows(self) -> Any:
         """The free rows in increasing order, shape (rows - size,)."""
-        return (self.row_match < 0).nonzero()[0]
+        return places_of(self.row_match < 0)
 
     @cached_property
     def unmatched_columns(self) -> Any:
         """The free columns in increasing order, shape (columns - size,)."""
-        return (self.col_match < 0).nonzero()[0]
+        return places_of(self.col_match < 0)
 
     @property
     def pairs(self) -> list[tuple[Any, Any]]:
@@ -128,7 +130,7 @@ class _Pairs(_Later):
 
         rows, columns = (pandas.Series(names, dtype=None if names else object) for names in self._names())
         return pandas.DataFrame(
-            {"row": rows, "column": columns, **{name: to_host(values) for name, values in self._values().items()}}
+            {"row": rows, "column": columns, **{name: _numbers(values) for name, values in self._values().items()}}
         )
 
     def _repr_html_(self) -> str:
@@ -136,6 +138,12 @@ class _Pairs(_Later):
         shown = (array[: notebook.LINES_SHOWN].tolist() for array in values.values())
         lines = zip(*self._names(), *shown, strict=False)
         return notebook.table(repr(self).strip("<>"), ("row", "column", *values), lines, len(self.row_ind))
+
+
+def _numbers(values: Any) -> Any:
+    """As an array of NumPy, of a type that it has of its own."""
+    array = to_host(as_dense_array(values, "values"))
+    return array.astype(number_type(array.dtype), copy=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,7 +193,7 @@ class Matching(_Pairs):
         matched = self.row_match >= 0
         # Index -1 of a free row reads some column; `matched` masks it.
         row_in_forest = self.reached_columns[self.row_match] if len(self.reached_columns) else matched
-        return (matched & ~row_in_forest).nonzero()[0], self.reached_columns.nonzero()[0]
+        return places_of(matched & ~row_in_forest), places_of(self.reached_columns)
 
     def __repr__(self) -> str:
         rows, columns = len(self.row_match), len(self.col_match)
@@ -355,8 +363,10 @@ def _nearest(rests: Any, multiples: list[tuple[int | float, Any]]) -> Any:
 class Assignment(_Pairs):
     """A cheapest assignment, and its proof. Unpacks as ``row_ind, col_ind = assignment``, as SciPy's result does.
 
-    All arrays live where the costs live: NumPy for NumPy, CuPy for CuPy and for other arrays on a GPU.
-    Unpacked again, an assignment gives arrays in the same memory.
+    All arrays live where the costs live: NumPy for NumPy, CuPy for CuPy and for other arrays on a GPU. For tensors of
+    torch they are tensors on the same device, indices with 64 bits and `pair_costs` of the type of the costs; for
+    arrays of JAX, arrays of JAX (but duals of 64 bits stay as they are if JAX has only 32). Unpacked again, an
+    assignment gives arrays in the same memory.
 
     Attributes
     ----------
@@ -430,9 +440,12 @@ class Assignment(_Pairs):
         return {"cost": self.pair_costs}
 
     @cached_property
-    def cost(self) -> int | float:
-        """The sum of `pair_costs`: an exact Python int for integers, for floats the float nearest to the exact sum."""
-        return exact_sum(self.pair_costs)
+    def cost(self) -> Any:
+        """The sum of `pair_costs`: an exact Python int for integers, for floats the float nearest to the exact sum.
+
+        Of tensors a tensor, whose gradient is 1 at the pairs and 0 elsewhere if the costs need one.
+        """
+        return sum_of(self.pair_costs) if library_of(self.pair_costs) in GIVES_BACK else exact_sum(self.pair_costs)
 
     @cached_property
     def witness(self) -> tuple[Any, Any] | None:
@@ -509,11 +522,15 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
     def cost(self) -> Any:
         """The cost of each assignment, shape (problems,): int64 for integers (exact), float64 for floats.
 
+        Of tensors a tensor, as in `Assignment`.
+
         Raises
         ------
         InvalidInput
             If int64 does not hold the cost of a problem; that of ``batch[k]`` is a Python int.
         """
+        if library_of(self.pair_costs) in GIVES_BACK:
+            return sum_of(self.pair_costs, axis=1)
         # On the host: a GPU would first compile a program for sums, for more than a second.
         pair_costs = to_host(self.pair_costs)
         to_device = mover_to(device_of(self.pair_costs))
@@ -531,6 +548,8 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
     @cached_property
     def size(self) -> Any:
         """How many pairs each problem has, shape (problems,)."""
+        if library_of(self.row_match) in GIVES_BACK:
+            return (self.row_match >= 0).sum(axis=1)
         return mover_to(device_of(self.row_match))((to_host(self.row_match) >= 0).sum(axis=1))
 
     def __len__(self) -> int:
@@ -598,6 +617,9 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
     @cached_property
     def _all_pairs(self) -> tuple[Any, Any, list[int]]:
         """Rows and columns of the pairs of all problems, one problem after the other, and where each begins."""
+        if self._later is not None or self.places is not None:
+            rows, columns = (list(side) for side in zip(*self, strict=True))
+            return np.concatenate(rows), np.concatenate(columns), [0, *np.cumsum([len(some) for some in rows]).tolist()]
         matched = self.row_match >= 0
         _, rows = matched.nonzero()
         return rows, self.row_match[matched], [0, *to_host(matched.sum(axis=1)).cumsum().tolist()]

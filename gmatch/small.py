@@ -18,6 +18,7 @@ from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
 from .result import Assignment, AssignmentBatch, Matching, Status
 from .small_batch import batch_of_small, may_be_batch, may_have_rounded, unnested
+from .tensors import comes_back, in_its_library
 from .types import widened
 
 SMALL_SIDE = _native.SMALL_SIDE
@@ -161,7 +162,12 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
                 return quick
         elif kind is list:
             cost = unnested(cost)
-        quick = _sparse_first(cost, options) if kind in lap_small_sparse else _dense_first(cost, options)
+        if kind in lap_small_sparse:
+            quick = _sparse_first(cost, options)
+        elif kind is not ndarray and comes_back(cost):
+            return in_its_library(cost, lap_small_first, **options)
+        else:
+            quick = _dense_first(cost, options)
         return lap(cost, **options) if quick is None else quick
 
     return lap_small_first
@@ -196,17 +202,12 @@ def _limit_in(options: dict[str, Any]) -> tuple[bool, Any]:
 
 
 def _as_small_array(cost: Any) -> npt.NDArray[Any] | None:
-    """A small matrix as the long way reads it: of other types, tensors of torch, lists. None: it needs the long way."""
+    """A small matrix as the long way reads it: of other types, and lists. None: it needs the long way."""
     array = cost
     if type(cost) is list:
         array = _array_of_lists(cost)
     elif type(cost) is not ndarray:
-        if type(cost).__module__ != "torch":
-            return None
-        try:
-            array = cost.detach().numpy()
-        except (AttributeError, TypeError, RuntimeError):  # on a GPU, sparse, or of a type that NumPy has not
-            return None
+        return None
     if type(array) is not ndarray or array.ndim != 2:
         return None
     if min(array.shape) > SMALL_SIDE or sum(array.shape) > MOST_ROWS_AND_COLUMNS:

@@ -29,7 +29,7 @@ def batch_of_small(cost: Any, solve: Solve) -> AssignmentBatch | None:
         return None
     items: list[Any] = []
     for matrix in cost:
-        item = solve(matrix) if matrix.size else _without_pairs(matrix)
+        item = solve(_in_one_piece(matrix)) if matrix.size else _without_pairs(matrix)
         if item is None:
             return None
         items.append(item)
@@ -46,6 +46,14 @@ def batch_of_small(cost: Any, solve: Solve) -> AssignmentBatch | None:
     return batch
 
 
+def _in_one_piece(matrix: Any) -> Any:
+    """By rows, or by columns where these are fewer; columns of a wide array are short rows far apart, slow to read."""
+    flags = matrix.flags
+    if flags.c_contiguous or flags.f_contiguous:
+        return matrix
+    return matrix.copy(order="C" if len(matrix) <= matrix.shape[1] else "F")
+
+
 def _without_pairs(matrix: Any) -> Assignment:
     """The assignment of a matrix without rows or columns."""
     rows, columns = (np.full(length, -1, np.int32) for length in matrix.shape)
@@ -58,7 +66,7 @@ def may_be_batch(cost: Any) -> bool:
     """Whether it looks like a batch: a sequence of arrays, or an array of three dimensions."""
     if type(cost) is np.ndarray:
         return cost.ndim == 3
-    return type(cost) in (list, tuple) and len(cost) > 0 and type(cost[0]) is np.ndarray
+    return isinstance(cost, list | tuple) and len(cost) > 0 and type(cost[0]) is np.ndarray
 
 
 def unnested(cost: list[Any]) -> Any:

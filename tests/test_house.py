@@ -18,7 +18,7 @@ PACKAGE = Path(gmatch.__file__).parent
 FLOORS = (
     ("errors",),
     ("cuda", "arrays", "foreign", "types", "notebook"),
-    ("result", "methods", "toolkit_result"),
+    ("result", "methods", "toolkit_result", "tensors"),
     ("backends",),
     ("problems",),
     ("small_batch", "small", "proof"),

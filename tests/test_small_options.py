@@ -183,16 +183,6 @@ def test_tall_ones_are_copied_right() -> None:
                 both(layout, cost_limit=100)
 
 
-def test_tensors_and_lists_take_the_short_way() -> None:
-    torch = pytest.importorskip("torch")
-    cost = np.random.default_rng(7).random((5, 8))
-    for given in (torch.from_numpy(cost), torch.from_numpy(cost).requires_grad_(), torch.from_numpy(cost).half()):
-        assert short_way(given, cost_limit=0.5) is not None
-        both(given, cost_limit=0.5)
-    for given in (torch.from_numpy(cost).bfloat16(), torch.from_numpy(cost).to_sparse()):
-        assert short_way(given) is None
-
-
 def test_lists_may_forbid_pairs() -> None:
     assert short_way([[1.0, np.inf], [np.inf, 2.0]]).cost == 3
     both([[1.0, np.inf], [2.0, np.inf]], infeasible="partial")

@@ -182,7 +182,10 @@ def lap(
     Returns
     -------
     Assignment, or AssignmentBatch for a batch
-        ``row_ind, col_ind = lap(cost)`` works. Its arrays live where the costs live.
+        ``row_ind, col_ind = lap(cost)`` works. Its arrays live where the costs live. For tensors of PyTorch they are
+        tensors on the same device, with int64 for indices, and for arrays of JAX arrays of JAX; so they are for
+        sequences of these. If the costs need a gradient, `Assignment.cost` and `Assignment.pair_costs` have one: it is
+        1 at the pairs and 0 elsewhere.
 
     Raises
     ------
