@@ -17,7 +17,7 @@ from .errors import InvalidInput
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
 from .result import Assignment, AssignmentBatch, Matching, Status
-from .small_batch import batch_of_small, may_be_batch, may_have_rounded, unnested
+from .small_batch import batch_of_small, may_be_batch, may_have_rounded, of_nothing, unnested
 from .tensors import comes_back, in_its_library
 from .types import widened
 
@@ -188,6 +188,8 @@ def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentB
     limit = _limit_in(options)
     if may_be_batch(cost):
         return batch_of_small(cost, partial(solver, *limit))
+    if type(cost) is ndarray and not cost.size:
+        return of_nothing(cost, options)
     if type(cost) is ndarray and options:
         quick = solver(*limit, cost)
         if quick is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .foreign import EXACT_IN_FLOAT64
+from .methods import FEW_ROWS_REASON
 from .problems.points import look_like_points
 from .result import Assignment, AssignmentBatch, Status
 from .types import WORKING_TYPES
@@ -18,7 +20,7 @@ FEW_ENTRIES = 1 << 17
 COUNTERS = "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected"
 STEPS = "start", "search", "augment", "price"
 NOTHING_DONE = {
-    "method": "jv", "reason": "nothing to match", "initial": "reduce", "backend": "cpu", "team": "host", "threads": 1,
+    "method": "jv", "reason": FEW_ROWS_REASON, "initial": "reduce", "backend": "cpu", "team": "none", "threads": 0,
     **dict.fromkeys(COUNTERS, 0), "levels_per_phase": [], "augmentations_per_phase": [],
 }  # fmt: skip
 
@@ -60,6 +62,21 @@ def _without_pairs(matrix: Any) -> Assignment:
     u, v = (np.zeros(length, np.int64 if matrix.dtype.kind == "i" else np.float64) for length in matrix.shape)
     stats = {**NOTHING_DONE, "seconds": dict.fromkeys((*STEPS, "ties"), 0.0)}
     return Assignment(rows, columns, u, v, matrix.reshape(-1), Status.OPTIMAL, stats=stats)
+
+
+def of_nothing(cost: Any, options: dict[str, Any]) -> Assignment | None:
+    """The assignment of a matrix without rows or columns, by options that `small` takes; None for one with both.
+
+    Trackers have many: frames without detections, and detections without tracks.
+    """
+    limit = options.get("cost_limit")
+    if cost.ndim != 2 or cost.size or cost.dtype not in WORKING_TYPES or max(cost.shape) >= FEW_ENTRIES:
+        return None
+    if limit is not None and not (type(limit) is float and math.isfinite(limit) and cost.dtype.kind == "f"):
+        return None
+    assignment = _without_pairs(cost)
+    vars(assignment).update(maximize=options.get("maximize", False), cost_limit=limit)
+    return assignment
 
 
 def may_be_batch(cost: Any) -> bool:

@@ -30,7 +30,7 @@ def run(name: str, *argv: object) -> str:
 def test_every_example_is_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         "block_triangular_form.py", "compare_variants.py", "lu_after_scaling.py", "networkx_crosscheck.py", "points.py",
-        "set_prediction_loss.py", "several_ranks.py", "structural_rank_suitesparse.py",
+        "set_prediction_loss.py", "several_ranks.py", "structural_rank_suitesparse.py", "tracking.py",
     }  # fmt: skip
 
 
@@ -45,6 +45,13 @@ def test_set_prediction_loss() -> None:
         ours, theirs, verdict = output.splitlines()
         assert ours.startswith("gmatch  loss ") and theirs.startswith("SciPy   loss ")
         assert verdict == "equal losses in all steps"
+
+
+def test_tracking() -> None:
+    command = [sys.executable, str(EXAMPLES / "tracking.py"), "--seed", "1"]  # motmetrics warns of itself
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    if process.stdout != "this example needs motmetrics, which is not installed: pip install motmetrics\n":
+        assert process.stdout.endswith("\nMOTA and IDF1 are equal\n") and process.stdout.count("\n") == 8
 
 
 def test_several_ranks() -> None:

@@ -77,3 +77,22 @@ def test_nested_lists_are_one_array() -> None:
     assert found.cost.tolist() == gmatch.lap(np.array(lists), sizes=sizes).cost.tolist()
     with pytest.raises(gmatch.InvalidInput, match="2\\*\\*53|9007199254740993"):
         gmatch.lap([[[1.0, 2**53 + 1]]])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_no_rows_or_no_columns(shape: tuple[int, int], dtype: str) -> None:
+    cost = np.zeros(shape, dtype)
+    for options in ({}, {"maximize": True}, {"infeasible": "partial"}, {"cost_limit": 0.5}, {"cost_limit": 2}):
+        long_way = gmatch.lap.__wrapped__(cost, **options)
+        if "cost_limit" in options and (dtype.startswith("int") or options["cost_limit"] == 2):
+            assert short_way(cost, **options) is None
+            continue
+        found = short_way(cost, **options)
+        for name in ("row_match", "col_match", "u", "v", "pair_costs", "row_ind", "col_ind", "unmatched_rows"):
+            one, two = getattr(found, name), getattr(long_way, name)
+            assert np.array_equal(one, two) and one.dtype == two.dtype, name
+        for name in ("maximize", "cost_limit", "status", "cost", "cover", "stats"):
+            assert getattr(found, name) == getattr(long_way, name), name
+    with pytest.raises(gmatch.InvalidInput):
+        gmatch.lap(cost, cost_limit=np.nan)
