@@ -20,6 +20,8 @@ import scipy.sparse
 
 import gmatch
 from gmatch import cli, cuda
+from gmatch.cli import demo, ends, match
+from gmatch.cli import terminal as on_terminal
 
 SMALL = ("Grund/b1_ss", "HB/ash219", "HB/west0067", "Pajek/GD96_d")
 FACTS = {
@@ -51,7 +53,7 @@ def few_bundled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "_on_terminal", lambda: True)
+    monkeypatch.setattr(on_terminal, "_on_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "120")
 
 
@@ -75,7 +77,7 @@ def wrong_solver(monkeypatch: pytest.MonkeyPatch) -> None:
         right.row_match[row] = right.col_match[column] = -1
         return dataclasses.replace(right, size=right.size - 1)
 
-    monkeypatch.setattr(cli, "max_matching", solve)
+    monkeypatch.setattr(match, "max_matching", solve)
 
 
 @pytest.fixture
@@ -83,7 +85,7 @@ def no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     def solve(*_: Any, **__: Any) -> None:
         raise AssertionError("work started although the arguments are bad")
 
-    monkeypatch.setattr(cli, "max_matching", solve)
+    monkeypatch.setattr(match, "max_matching", solve)
 
 
 def plain_facts(output: str) -> dict[str, str]:
@@ -355,12 +357,13 @@ def test_demo_prints_a_table_on_a_terminal(run: Run) -> None:
 @pytest.mark.parametrize("milliseconds", ["0.01", "10000.00"])  # at most: a GPU's programs are compiled first
 def test_the_tables_of_the_demo_fit_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch, milliseconds: str) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(cli, "_milliseconds", lambda _: milliseconds)
+    for module in (match, demo):
+        monkeypatch.setattr(module, "milliseconds", lambda _: milliseconds)
     lines = run("demo")[1].splitlines()
     assert max(map(len, lines)) <= 80
     names = [entry.name for entry in gmatch.datasets.bundled()]
     first_cells = [line.split(" ")[0] for line in lines[:-2]]
-    assert first_cells == ["costs", *cli.DEMO_COSTS, "", "graph", *names]  # none is folded
+    assert first_cells == ["costs", *demo.DEMO_COSTS, "", "graph", *names]  # none is folded
 
 
 @pytest.mark.usefixtures("few_bundled")
@@ -409,7 +412,7 @@ def test_help_documents_exit_codes(command: list[str], capsys: pytest.CaptureFix
     with pytest.raises(SystemExit) as ended:
         cli.main([*command, "--help"])
     assert ended.value.code == 0
-    assert cli.EPILOG in capsys.readouterr().out
+    assert ends.EPILOG in capsys.readouterr().out
 
 
 # How it ends
@@ -623,8 +626,8 @@ def test_output_is_not_where_the_facts_go(tmp_path: Path) -> None:
 def test_an_interrupt_ends_quietly() -> None:
     # A shell's background job ignores the signal, and so do its children.
     code = (
-        "import signal, gmatch.cli as cli; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "cli.datasets.load = lambda _: signal.raise_signal(signal.SIGINT); "
+        "import signal, gmatch; from gmatch import cli; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "gmatch.datasets.load = lambda _: signal.raise_signal(signal.SIGINT); "
         "raise SystemExit(cli.main(['match', 'HB/west0067']))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

@@ -15,6 +15,8 @@ from scipy.optimize import linear_sum_assignment
 
 import gmatch
 from gmatch import cli
+from gmatch.cli import terminal
+from gmatch.datasets import costs as generators
 
 COSTS = np.array([[4.0, 1.0, 3.0], [2.0, 0.0, 5.0], [3.0, 2.0, 2.0]])
 
@@ -82,7 +84,7 @@ def test_methods_and_output(capsys: pytest.CaptureFixture[str], tmp_path: Path, 
     facts = json.loads(output)
     with np.load(mates) as arrays:
         row_match, u, v = arrays["row_match"], arrays["u"], arrays["v"]
-    rng_costs = cli.generate_costs("uniform:40:10:seed=3")
+    rng_costs = generators.generate("uniform:40:10:seed=3")
     rows, columns = linear_sum_assignment(rng_costs, maximize=True)
     assert code == 0
     assert facts["cost"] == rng_costs[rows, columns].sum() == rng_costs[np.arange(40), row_match].sum()
@@ -92,7 +94,7 @@ def test_methods_and_output(capsys: pytest.CaptureFixture[str], tmp_path: Path, 
 def test_limit_and_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(cli, "_on_terminal", lambda: True)
+    monkeypatch.setattr(terminal, "_on_terminal", lambda: True)
     code, output, _ = assign(capsys, write(tmp_path / "costs.npy"), "--cost-limit", 1.5)
     assert code == 0
     assert "limited" in output and "\t" not in output
@@ -133,7 +135,7 @@ def test_bad_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: 
 
 
 def test_costs_drawn_in_parts_are_those_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    costs = cli.datasets.costs
+    costs = generators
     whole = costs.uniform(50, 10, seed=3)
     for entries in (1, 50, 120, 2499):
         monkeypatch.setattr(costs, "ENTRIES_AT_ONCE", entries)
@@ -141,14 +143,14 @@ def test_costs_drawn_in_parts_are_those_drawn_at_once(monkeypatch: pytest.Monkey
     assert costs.uniform(0).shape == (0, 0)
 
 
-@pytest.mark.parametrize("name", sorted(cli.datasets.costs.FAMILIES))
+@pytest.mark.parametrize("name", sorted(generators.FAMILIES))
 def test_generators_are_seeded_and_solvable(name: str) -> None:
-    make = cli.datasets.costs.generate
+    make = generators.generate
     costs = make(f"{name}:30")
     assert costs.shape == (30, 30)
     assert (costs == make(f"{name}:30")).all()
-    assert cli.lap(costs, certify=True).status == "optimal"
-    if name not in cli.datasets.costs.SEEDLESS:
+    assert gmatch.lap(costs, certify=True).status == "optimal"
+    if name not in generators.SEEDLESS:
         assert (costs != make(f"{name}:30:seed=1")).any()
 
 
@@ -211,7 +213,7 @@ def test_names_are_kept_in_every_output(
     facts = json.loads(assign(capsys, path, "--json")[1])
     assert [tuple(pair.values()) for pair in facts["assignment"]] == pairs
     assert list(facts["assignment"][0]) == ["row", "column", "cost"]
-    monkeypatch.setattr(cli, "_on_terminal", lambda: True)
+    monkeypatch.setattr(terminal, "_on_terminal", lambda: True)
     words = [line.split() for line in assign(capsys, path)[1].splitlines()]
     assert ["a", "y", "1.5"] in words and ["c", "z", "2.0"] in words
 

@@ -84,7 +84,7 @@ def commands(pattern: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("command", "rest"), commands(r"python -m gmatch (\w+)(.*)"))
 def test_a_command_of_gmatch_is_one(command: str, rest: str) -> None:
-    assert cli._parser().parse_args([command, *shlex.split(rest)])
+    assert cli.parser().parse_args([command, *shlex.split(rest)])
 
 
 def measurements() -> list[tuple[str, str]]:
