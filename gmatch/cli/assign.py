@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..assignment.lap import lap
-from ..datasets.tables import LABELS
-from ..datasets.tables import Table as CostTable
 from ..distributed.mpi import end_the_job, world
 from ..distributed.ranks import Ranks
 from ..errors import DataError, GmatchError, Infeasible, InvalidInput, RankLost
@@ -21,27 +18,21 @@ from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..proof.verify import verify
 from ..result import Assignment, AssignmentCertificate
+from .answers import COUNTED_BY_SOME, is_labelled, labels_of, pairs_of, print_answer, table_of
 from .ends import NO_BACKEND, exit_code, tell
 from .inputs import checked_costs, is_file, read_costs
-from .options import COSTS_HELP, LABELS_HELP, a_limit, add_solver_options, check_device
-from .output import check_output, write_arrays
-from .terminal import Facts, milliseconds, print_facts, print_pairs, waiting, grouped
+from .options import a_limit, add_costs, add_printing, add_solver_options, check_device
+from .output import add_output, check_output, write_answer
+from .terminal import Facts, waiting
 
-# Of `stats`: what is counted in one process, and what on several ranks.
-COUNTED_BY_SOME = ("rows_scanned", "edges_inspected", "ranks", "rounds", "meetings", "bytes_met")
 SHOWN = 8  # vertices of a witness
 
 
 def add_assign(commands: Any) -> argparse.ArgumentParser:
     what = "find the cheapest assignment of the rows of a matrix to its columns, and prove it"
     command: argparse.ArgumentParser = commands.add_parser("assign", help=what, description=f"{what.capitalize()}.")
-    command.add_argument("costs", metavar="COSTS", help=COSTS_HELP)
-    command.add_argument("--maximize", action="store_true", help="the dearest assignment instead")
+    add_costs(command)
     command.add_argument("--cost-limit", type=a_limit, metavar="C", help="never make a pair dearer than this")
-    command.add_argument("--labels", choices=LABELS, default="auto", help=LABELS_HELP)
-    command.add_argument(
-        "--forbid-nan", action="store_true", help="empty cells, NA and NaN forbid their pairs; inf always does"
-    )
     command.add_argument(
         "--partial", action="store_true", help="if there is no assignment, the cheapest of the largest"
     )
@@ -53,12 +44,8 @@ def add_assign(commands: Any) -> argparse.ArgumentParser:
         help="by all ranks that mpiexec starts, each with its rows of a .npy file (use python -m mpi4py -m gmatch)",
     )  # fmt: skip
     add_solver_options(command, "auto, jv, tree, or a full name as gmatch info lists them")
-    command.add_argument(
-        "--output",
-        type=Path,
-        metavar="FILE.npz",
-        help="write row_match, col_match, u, v, and the names as row_labels and col_labels, to this file",
-    )
+    add_printing(command)
+    add_output(command)
     command.set_defaults(run=run_assign)
     return command
 
@@ -69,8 +56,7 @@ def run_assign(arguments: argparse.Namespace) -> int:
         return run_assign_on_ranks(arguments)
     assignment_method_of(arguments.method, arguments.device)
     check_device(arguments)
-    if arguments.output is not None:
-        check_output(arguments.output)
+    check_output(arguments.output)
     with waiting(f"reading {arguments.costs}"):
         table = read_costs(arguments)
         costs = checked_costs(table, arguments)
@@ -79,18 +65,11 @@ def run_assign(arguments: argparse.Namespace) -> int:
         assignment = _assign(costs, arguments)
         seconds = time.perf_counter() - start
         certificate = verify(costs, assignment)
-    if arguments.output is not None:
-        labels = {"row_labels": table.row_labels, "col_labels": table.col_labels}
-        names = {name: np.array(texts, np.str_) for name, texts in labels.items() if texts is not None}
-        write_arrays(arguments.output, assignment, ("row_match", "col_match", "u", "v"), names)
     facts = assignment_facts(arguments.costs, assignment, certificate, seconds)
-    shown = {name.replace("_", " "): grouped(value) for name, value in facts.items() if not name.endswith("seconds")}
-    pairs = _named_pairs(table, assignment)
-    if arguments.json and pairs:
-        facts["assignment"] = [dict(zip(("row", "column", "cost"), pair, strict=True)) for pair in pairs]
-    print_facts(facts, arguments.json, shown | {"time": f"{milliseconds(seconds)} ms"})
-    if not arguments.json:
-        print_pairs(pairs)
+    pairs = pairs_of(table, assignment, assignment.pair_costs)
+    arrays = {name: getattr(assignment, name) for name in ("row_match", "col_match", "u", "v")} | labels_of(table)
+    write_answer(arguments.output, facts, pairs, arrays)
+    print_answer(arguments, facts, table_of(facts, seconds), pairs, is_labelled(table))
     return 0
 
 
@@ -122,13 +101,14 @@ def _solve_on_ranks(ranks: Ranks, arguments: argparse.Namespace) -> int:
     )  # fmt: skip
     seconds = time.perf_counter() - start
     certificate = verify(rows, assignment, comm=ranks)
-    if arguments.output is not None:
-        names = "row_match", "col_match", "u", "v"
-        ranks.done_by_all(lambda: write_arrays(arguments.output, assignment, names) if first else None)
+    facts, pairs = (
+        assignment_facts(arguments.costs, assignment, certificate, seconds),
+        pairs_of(None, assignment, assignment.pair_costs),
+    )
+    arrays = {name: getattr(assignment, name) for name in ("row_match", "col_match", "u", "v")}
+    ranks.done_by_all(lambda: write_answer(arguments.output, facts, pairs, arrays) if first else None)
     if first:
-        facts = assignment_facts(arguments.costs, assignment, certificate, seconds)
-        shown = {name.replace("_", " "): grouped(fact) for name, fact in facts.items() if not name.endswith("seconds")}
-        print_facts(facts, arguments.json, shown | {"time": f"{milliseconds(seconds)} ms"})
+        print_answer(arguments, facts, table_of(facts, seconds), pairs, False)
     return 0
 
 
@@ -137,7 +117,7 @@ def _own_rows(ranks: Ranks, arguments: argparse.Namespace) -> Any:
     name = arguments.costs
     if not name.endswith(".npy") or not is_file(name):
         raise InvalidInput(f"--mpi takes a .npy file, of which each rank maps its rows; got {name!r}")
-    if ranks.rank == 0 and arguments.output is not None:
+    if ranks.rank == 0:
         check_output(arguments.output)
     try:
         matrix = np.load(name, mmap_mode="r")
@@ -147,17 +127,6 @@ def _own_rows(ranks: Ranks, arguments: argparse.Namespace) -> Any:
         raise InvalidInput(f"expected a matrix of costs, with rows and columns; {name} has {matrix.ndim} dimensions")
     first, end = (part * len(matrix) // ranks.size for part in (ranks.rank, ranks.rank + 1))
     return matrix[first:end]
-
-
-def _named_pairs(table: CostTable, assignment: Assignment) -> list[tuple[Any, ...]]:
-    """Row, column and cost of each pair, by the names in the file; none if it has no names."""
-    if table.row_labels is None and table.col_labels is None:
-        return []
-    sides = [assignment.row_ind.tolist(), assignment.col_ind.tolist()]
-    for side, labels in enumerate((table.row_labels, table.col_labels)):
-        if labels is not None:
-            sides[side] = [labels[number] for number in sides[side]]
-    return list(zip(*sides, assignment.pair_costs.tolist(), strict=True))
 
 
 def _assign(costs: DenseCosts | SparseCosts, arguments: argparse.Namespace) -> Assignment:

@@ -41,7 +41,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
     names = [entry.name for entry in datasets.bundled()]
     with progress_bar() as progress:
         in_turn = progress.track(names, description="matching")
-        answers = [solve_graph(name, read_graph(name), arguments) for name in in_turn]
+        answers = [solve_graph(name, read_graph(name)[0], arguments) for name in in_turn]
         assignments = [
             _demo_assignment(name, arguments) for name in progress.track(DEMO_COSTS, description="assigning")
         ]

@@ -15,11 +15,14 @@ from ..errors import CertificateError
 from ..problems.graph import BipartiteGraph
 from ..proof.verify import verify
 from ..result import Certificate, Matching
+from .answers import is_labelled, labels_of, pairs_of, print_answer
 from .ends import NOT_PROVEN, fail
 from .inputs import read_graph
-from .options import GRAPH_HELP, add_solver_options, check_solver_options
-from .output import check_output, write_arrays
-from .terminal import Facts, milliseconds, print_facts, waiting, grouped
+from .options import GRAPH_HELP, add_printing, add_solver_options, check_solver_options
+from .output import add_output, check_output, write_answer
+from .terminal import Facts, grouped, milliseconds, waiting
+
+ENDS = ("row", "column")
 
 
 def add_match(commands: Any) -> argparse.ArgumentParser:
@@ -29,7 +32,8 @@ def add_match(commands: Any) -> argparse.ArgumentParser:
     add_solver_options(command)
     command.add_argument("--initial", choices=STARTS, default="auto", help="the matching to start from")
     command.add_argument("--deterministic", action="store_true", help="the same matching on every run and device")
-    command.add_argument("--output", type=Path, metavar="FILE.npz", help="write row_match and col_match to this file")
+    add_printing(command)
+    add_output(command)
     command.set_defaults(run=run_match)
     return command
 
@@ -37,14 +41,17 @@ def add_match(commands: Any) -> argparse.ArgumentParser:
 def run_match(arguments: argparse.Namespace) -> int:
     """``gmatch match``: one graph, its matching and the proof."""
     check_solver_options(arguments)
-    if arguments.output is not None:
-        check_output(arguments.output)
-    graph = read_graph(arguments.graph)
+    check_output(arguments.output)
+    graph, table = read_graph(arguments.graph)
     with waiting(f"matching {arguments.graph}"):
         answer = solve_graph(arguments.graph, graph, arguments)
-    if arguments.output is not None and answer.certificate is not None:
-        write_arrays(arguments.output, answer.matching, ("row_match", "col_match"))
-    print_facts(answer.facts(), arguments.json, answer.table())
+    matching = answer.matching
+    pairs = pairs_of(table, matching) if arguments.output or arguments.pairs or is_labelled(table) else []
+    if answer.certificate is not None:
+        arrays = {"row_match": matching.row_match, "col_match": matching.col_match} | labels_of(table)
+        write_answer(arguments.output, answer.facts(), pairs, arrays, ENDS)
+    shown = pairs if arguments.pairs or is_labelled(table) else []
+    print_answer(arguments, answer.facts(), answer.table(), shown, is_labelled(table), ENDS)
     return report_doubt([answer])
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+import csv
 import io
+import json
 import os
 import shutil
 import stat
@@ -16,11 +19,25 @@ import numpy as np
 
 from ..arrays import to_host
 from ..errors import DataError, InvalidInput
-from ..result import Assignment, Matching
+from .terminal import Facts
+
+ENDINGS = (".npz", ".csv", ".tsv", ".json")
+OUTPUT_HELP = """\
+write the answer to this file: a line for each pair (.csv, .tsv), the facts and the pairs (.json), or arrays (.npz)"""
+COLUMNS = ("row", "column", "cost")
+Pairs = Sequence[tuple[Any, ...]]
 
 
-def check_output(path: Path) -> None:
+def add_output(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--output", type=Path, metavar="FILE", help=OUTPUT_HELP)
+
+
+def check_output(path: Path | None) -> None:
     """Before any work, whose answer would be lost."""
+    if path is None:
+        return
+    if path.suffix and path.suffix.lower() not in ENDINGS:
+        raise InvalidInput(f"--output must end in {', '.join(ENDINGS)}; got {path}")
     try:
         there = path.stat()
     except FileNotFoundError:
@@ -45,15 +62,39 @@ def _check_folder(folder: Path) -> None:
         raise InvalidInput(f"--output must name a file in a folder that can be written to; {folder} {wrong}")
 
 
-def write_arrays(
-    path: Path, result: Matching | Assignment, names: Sequence[str], more: Mapping[str, Any] | None = None
+def write_answer(
+    path: Path | None, facts: Facts, pairs: Pairs, arrays: Mapping[str, Any], columns: Sequence[str] = COLUMNS
 ) -> None:
-    arrays = {name: to_host(getattr(result, name)) for name in names} | dict(more or {})
+    """In the form that the ending names; arrays if there is none. `columns` say what the parts of a pair are."""
+    if path is None:
+        return
+    ending = path.suffix.lower()
     try:
         with _output(path) as file:
-            np.savez_compressed(file, **arrays)
+            if ending == ".json":
+                file.write(
+                    f"{json.dumps(facts | {'assignment': named(pairs, columns)})}\n".encode(errors="surrogateescape")
+                )
+            elif ending in (".csv", ".tsv"):
+                file.write(_as_text(pairs, columns, "," if ending == ".csv" else "\t").encode(errors="surrogateescape"))
+            else:
+                np.savez_compressed(file, **{name: to_host(array) for name, array in arrays.items()})
     except OSError as error:
         raise DataError(f"could not write {path}: {error.strerror}") from None
+
+
+def named(pairs: Pairs, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Pairs as JSON has them."""
+    return [dict(zip(columns, pair, strict=True)) for pair in pairs]
+
+
+def _as_text(pairs: Pairs, columns: Sequence[str], separator: str) -> str:
+    """A line for each pair, below one that names the columns."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(pairs)
+    return text.getvalue()
 
 
 @contextmanager

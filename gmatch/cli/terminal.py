@@ -14,6 +14,7 @@ from rich.text import Text
 
 Facts = dict[str, Any]
 # The demo's table has no room for these in 80 columns. Its last line counts who agrees with what is published.
+PAIRS_SHOWN = 10  # on a terminal
 NOT_ON_A_TERMINAL = {"published", "phases", "levels"}
 
 
@@ -27,17 +28,21 @@ def print_facts(facts: Facts, as_json: bool, table: Mapping[str, str]) -> None:
             print(name, _plain(value), sep="\t")
 
 
-def print_pairs(pairs: Sequence[tuple[Any, ...]]) -> None:
+def print_pairs(pairs: Sequence[tuple[Any, ...]], columns: Sequence[str], *, every: bool, labelled: bool) -> None:
+    """On a terminal the first pairs, or all; elsewhere all, but those of numbers only if all are asked for."""
     if not _on_terminal():
-        for pair in pairs:
+        for pair in pairs if every or labelled else ():
             print("pair", *map(_plain, pair), sep="\t")
     elif pairs:
+        shown = pairs if every else pairs[:PAIRS_SHOWN]
         table = Table(box=None, padding=(0, 2, 0, 0))
-        for column in ("row", "column", "cost"):
-            table.add_column(column, justify="right" if column == "cost" else "left", overflow="fold")
-        for pair in pairs:
+        for column in columns:
+            table.add_column(column, justify="left" if column in ("row", "column") else "right", overflow="fold")
+        for pair in shown:
             table.add_row(*(Text(grouped(value)) for value in pair))
         Console().print(table)
+        if len(shown) < len(pairs):
+            print(f"and {len(pairs) - len(shown):,} more; --pairs shows all, --output FILE.csv writes them")
 
 
 def _print_table(table: Mapping[str, str]) -> None:
@@ -74,7 +79,7 @@ def _plain(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return one_line(" ".join(value) if isinstance(value, list) else str(value))
+    return one_line(" ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 def one_line(text: str) -> str:
@@ -88,7 +93,7 @@ def grouped(value: Any) -> str:
 
 
 def as_lines(value: Any) -> str:
-    return "\n".join(value) if isinstance(value, list) and value else grouped(value)
+    return "\n".join(map(str, value)) if isinstance(value, list) and value else grouped(value)
 
 
 def milliseconds(seconds: float) -> str:
