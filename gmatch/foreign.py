@@ -135,11 +135,17 @@ def is_frame(given: Any) -> bool:
     return library_of(given) in ("pandas", "polars") and hasattr(given, "columns") and hasattr(given, "to_numpy")
 
 
-def labels_of(frame: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
-    """The labels of the rows and columns of a DataFrame of pandas; one of polars has none for its rows."""
-    if library_of(frame) != "pandas":
-        return None, None
-    return tuple(frame.index.tolist()), tuple(frame.columns.tolist())
+def labels_of(given: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
+    """The labels of the rows and columns of a DataFrame or a DataArray; None for a side that has none.
+
+    A DataFrame of polars has none for its rows, a DataArray for dimensions without coordinates.
+    """
+    if library_of(given) == "xarray":
+        rows, columns = (given.indexes.get(dimension) for dimension in given.dims)
+        return tuple(None if index is None else tuple(index.tolist()) for index in (rows, columns))  # type: ignore[return-value]
+    if library_of(given) == "polars":
+        return None, tuple(given.columns)
+    return tuple(given.index.tolist()), tuple(given.columns.tolist())
 
 
 def array_of_frame(frame: Any) -> Any:

@@ -101,16 +101,19 @@ class _Pairs(_Later):
     def pairs(self) -> list[tuple[Any, Any]]:
         """The matched pairs, in the order of `row_ind`: of nodes or labels if there are any, else of numbers.
 
-        The rows and columns of a networkx graph are nodes, and those of a pandas DataFrame have labels.
+        The rows and columns of a networkx graph are nodes. Those of a DataFrame of pandas and of a DataArray of xarray
+        have labels, and the columns of a DataFrame of polars.
         """
         return list(zip(*self._names(), strict=True))
 
     def _names(self) -> tuple[list[Any], list[Any]]:
         """What the rows and the columns of the pairs are called."""
         rows, columns = self.row_ind.tolist(), self.col_ind.tolist()
-        if self.row_nodes is None or self.col_nodes is None:
-            return rows, columns
-        return [self.row_nodes[row] for row in rows], [self.col_nodes[column] for column in columns]
+        if self.row_nodes is not None:
+            rows = [self.row_nodes[row] for row in rows]
+        if self.col_nodes is not None:
+            columns = [self.col_nodes[column] for column in columns]
+        return rows, columns
 
     def _values(self) -> dict[str, Any]:
         """What there is to say of each pair, besides what its ends are: arrays by name."""
@@ -408,7 +411,7 @@ class Assignment(_Pairs):
         Whether some costs were NaN, which forbade their pairs.
     row_nodes, col_nodes : tuple or None
         The nodes that rows and columns stand for, if the costs came from a networkx graph; their labels, if from a
-        pandas DataFrame.
+        DataFrame of pandas or polars or a DataArray of xarray. None for a side that has none.
     pair_price : int or float or None
         For ``"pairs"``: what a pair costs beside its duals, in the minimisation form. Then
         ``u[i] + v[j] + pair_price <= c[i, j]`` for all pairs, with equality for matched ones; all duals are at most 0,

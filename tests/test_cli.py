@@ -410,7 +410,7 @@ def test_info_says_why_there_is_no_gpu(run: Run, monkeypatch: pytest.MonkeyPatch
     assert facts["gpus"] == [] and "CuPy" in facts["gpu_problem"]
 
 
-@pytest.mark.parametrize("command", [[], ["match"], ["demo"], ["info"]])
+@pytest.mark.parametrize("command", [[], ["match"], ["assign"], ["k-best"], ["transport"], ["demo"], ["info"]])
 def test_help_documents_exit_codes(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main([*command, "--help"])

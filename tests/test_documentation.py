@@ -82,7 +82,7 @@ def commands(pattern: str) -> list[tuple[str, str]]:
     return sorted({(match[1], match[2]) for match in found if match})
 
 
-@pytest.mark.parametrize(("command", "rest"), commands(r"python -m gmatch (\w+)(.*)"))
+@pytest.mark.parametrize(("command", "rest"), commands(r"python -m gmatch ([\w-]+)(.*)"))
 def test_a_command_of_gmatch_is_one(command: str, rest: str) -> None:
     assert cli.parser().parse_args([command, *shlex.split(rest)])
 
@@ -120,7 +120,7 @@ def test_files_exist(page: str) -> None:
 
 
 def test_commands_are_found() -> None:
-    assert len(commands(r"python -m gmatch (\w+)(.*)")) >= 6
+    assert len(commands(r"python -m gmatch ([\w-]+)(.*)")) >= 6
     assert len(commands(r"(?:python )?benchmarks/(\w+)\.py (.+)")) >= 9 and len(measurements()) >= 7
 
 

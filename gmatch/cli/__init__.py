@@ -1,4 +1,4 @@
-"""The command line: match one graph, assign one matrix, run all bundled matrices, say what this machine can do.
+"""The command line: a graph is matched, a matrix assigned; the toolkit, a demo, and what this machine can do.
 
 Each command gathers plain facts first, and `terminal` prints them.
 """

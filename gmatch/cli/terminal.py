@@ -40,6 +40,7 @@ def print_pairs(pairs: Sequence[tuple[Any, ...]], columns: Sequence[str], *, eve
             table.add_column(column, justify="left" if column in ("row", "column") else "right", overflow="fold")
         for pair in shown:
             table.add_row(*(Text(grouped(value)) for value in pair))
+        print()
         Console().print(table)
         if len(shown) < len(pairs):
             print(f"and {len(pairs) - len(shown):,} more; --pairs shows all, --output FILE.csv writes them")
