@@ -1,9 +1,9 @@
 """`lap(ties="scipy")`: of several cheapest assignments the one that SciPy's function finds.
 
 Where the cheapest assignment is the only one, by a margin that SciPy's rounding cannot cross, all solvers find it. So
-our answer is kept there, and SciPy is called for the other problems alone. Its pairs are those of the answer then, and
-the duals prove them within the rounding of floats, as they prove any cheapest assignment. Duals in parts are left out:
-they would prove more than SciPy keeps to.
+our answer is kept there. SciPy is called for the other problems, and for small ones. Its pairs are those of the answer
+then, and the duals prove them within the rounding of floats, as they prove any cheapest assignment. Duals in parts are
+left out: they would prove more than SciPy keeps to.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from ..result import Assignment, AssignmentBatch
 from .ties import EPSILON, _Choice
 
 FLOAT64 = np.dtype(np.float64)
+# Entries of a problem. Up to here SciPy takes no longer than to find out whether it is needed.
+FEW_ENTRIES = 1 << 16
 
 
 def refuse_what_scipy_lacks(ties: Any, cost_limit: Any, infeasible: Any, deterministic: Any, comm: Any) -> None:
@@ -102,7 +104,7 @@ def _is_the_only_one(costs: DenseCosts, result: Assignment) -> bool:
     """
     if not min(costs.shape):
         return True
-    if result.exact is not None:
+    if result.exact is not None or costs.array.size <= FEW_ENTRIES:
         return False
     rows, columns = costs.array.shape
     u, v, mates = result.u, result.v, result.row_match

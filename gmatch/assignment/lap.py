@@ -164,9 +164,9 @@ def lap(
     ties : {None, "scipy"}
         ``"scipy"``: of several cheapest assignments the one that ``scipy.optimize.linear_sum_assignment`` finds, on any
         device and in batches: the very indices. Where the answer is the only one by more than SciPy may round, it is
-        kept; for other problems SciPy is called, on the host, and ``stats["by_scipy"]`` says for which. So it is for
-        comparisons, and for floats that hardly tie; costs that tie take SciPy's time. For dense costs, without
-        `cost_limit`, `infeasible` and `deterministic`.
+        kept; for other problems, and for those of up to 2**16 pairs, SciPy is called, on the host, and
+        ``stats["by_scipy"]`` says for which. So it is for comparisons, and for many floats that hardly tie; costs that
+        tie take SciPy's time. For dense costs, without `cost_limit`, `infeasible` and `deterministic`.
     device : {None, "cpu", "gpu"}
         None: where the costs live. Otherwise they are moved there, and the result back, once.
     threads : int, optional
