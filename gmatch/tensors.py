@@ -91,6 +91,8 @@ class _Torch:
         """On the same device, mostly in the same memory."""
         if isinstance(array, np.ndarray):
             return self.torch.from_numpy(array)
+        if array.dtype == np.bool_:  # which not all versions exchange
+            return self.torch.from_dlpack(array.view(np.uint8)).bool()
         return self.torch.from_dlpack(array)
 
     def indices(self, array: Any) -> Any:
@@ -210,7 +212,8 @@ class _Problems(_Result):
     def __getitem__(self, number: int) -> Any:
         pair_costs = self.pair_costs
         if pair_costs is not None:
-            pair_costs = pair_costs[number][self.library.array(self.inner.row_match[number] >= 0)]
+            rows = (self.inner.row_match[number] >= 0).nonzero()[0]
+            pair_costs = pair_costs[number][self.library.indices(rows)]
         return _one(self.inner[number], self.library, pair_costs, self.ends[number])
 
 
