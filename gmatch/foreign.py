@@ -42,6 +42,11 @@ def library_of(given: Any) -> str:
     return ""
 
 
+def gives_back(given: Any) -> bool:
+    """Whether results for an array, or that have it, are of its library."""
+    return type(given) is not np.ndarray and library_of(given) in GIVES_BACK
+
+
 def unwrapped(given: Any) -> Any:
     """The array in a DataArray of xarray, a tensor of torch without its gradient, and all else itself."""
     library = library_of(given)

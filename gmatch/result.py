@@ -13,7 +13,7 @@ import numpy as np
 from . import notebook
 from .arrays import all_others, as_dense_array, device_of, exact_sum, mover_to, places_of, to_host
 from .errors import InvalidInput
-from .foreign import GIVES_BACK, library_of, sum_of
+from .foreign import gives_back, sum_of
 from .types import number_type
 
 # Of `stats["seconds"]`.
@@ -448,7 +448,7 @@ class Assignment(_Pairs):
 
         Of tensors a tensor, whose gradient is 1 at the pairs and 0 elsewhere if the costs need one.
         """
-        return sum_of(self.pair_costs) if library_of(self.pair_costs) in GIVES_BACK else exact_sum(self.pair_costs)
+        return sum_of(self.pair_costs) if gives_back(self.pair_costs) else exact_sum(self.pair_costs)
 
     @cached_property
     def witness(self) -> tuple[Any, Any] | None:
@@ -532,7 +532,7 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         InvalidInput
             If int64 does not hold the cost of a problem; that of ``batch[k]`` is a Python int.
         """
-        if library_of(self.pair_costs) in GIVES_BACK:
+        if gives_back(self.pair_costs):
             return sum_of(self.pair_costs, axis=1)
         # On the host: a GPU would first compile a program for sums, for more than a second.
         pair_costs = to_host(self.pair_costs)
@@ -551,7 +551,7 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
     @cached_property
     def size(self) -> Any:
         """How many pairs each problem has, shape (problems,)."""
-        if library_of(self.row_match) in GIVES_BACK:
+        if gives_back(self.row_match):
             return (self.row_match >= 0).sum(axis=1)
         return mover_to(device_of(self.row_match))((to_host(self.row_match) >= 0).sum(axis=1))
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import as_dense_array
-from .foreign import GIVES_BACK, as_sparse, library_of
+from .foreign import as_sparse, gives_back, library_of
 from .result import Assignment, AssignmentBatch, Matching
 from .types import number_type
 
@@ -35,8 +35,8 @@ class Matrices(list[Any]):
 def comes_back(given: Any) -> bool:
     """Whether the answer for costs or a graph is to have arrays of another library than NumPy and CuPy."""
     if isinstance(given, list | tuple):
-        return len(given) > 0 and library_of(given[0]) in GIVES_BACK
-    return library_of(given) in GIVES_BACK
+        return len(given) > 0 and gives_back(given[0])
+    return gives_back(given)
 
 
 def as_arrays(given: Any) -> Any:
@@ -66,7 +66,7 @@ def in_its_library(given: Any, solve: Callable[..., Any], **options: Any) -> Any
 
 def with_arrays(result: Result) -> Result:
     """A result of tensors as it is now, with arrays of NumPy or CuPy; any other itself."""
-    if library_of(result.row_match) not in GIVES_BACK:
+    if not gives_back(result.row_match):
         return result
     arrays = {name: as_dense_array(getattr(result, name), name) for name in ARRAYS if hasattr(result, name)}
     if isinstance(result, Matching):
