@@ -39,7 +39,8 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
     Returns
     -------
     row_ind, col_ind : int64 arrays, shape (min(rows, columns),)
-        The pairs, sorted by row. Where several assignments are best, it need not be the one that SciPy finds.
+        The pairs, sorted by row. Where several assignments are best, it need not be the one that SciPy finds; that is
+        ``gmatch.lap(cost_matrix, ties="scipy")``.
 
     Raises
     ------

@@ -161,6 +161,11 @@ def test_max_weight_matching() -> None:
     found = gmatch.max_weight_matching(weights)
     found.cost.backward()
     assert found.pairs == [(0, 0)] and weights.grad.tolist() == [[1, 0], [0, 0]]
+    for options in ({"pairs": 2}, {"cardinality": "maximum"}):
+        found = gmatch.max_weight_matching(weights, **options)
+        (gradient,) = torch.autograd.grad(found.cost, weights)
+        assert found.pairs == [(0, 0), (1, 1)] and gradient.tolist() == [[1, 0], [0, 1]]
+        gmatch.verify(weights, found)
 
 
 # Batches.
