@@ -17,6 +17,7 @@ EXACT_IN_FLOAT64 = 2**53
 LIBRARIES = frozenset(("torch", "jax", "pandas", "polars", "xarray", "sparse", "networkx"))
 # Results for their arrays have arrays of theirs, too.
 GIVES_BACK = frozenset(("torch", "jax"))
+OF_NO_LIBRARY = frozenset((np.ndarray, list, tuple))
 
 
 class CompressedRows:
@@ -44,7 +45,7 @@ def library_of(given: Any) -> str:
 
 def gives_back(given: Any) -> bool:
     """Whether results for an array, or that have it, are of its library."""
-    return type(given) is not np.ndarray and library_of(given) in GIVES_BACK
+    return type(given) not in OF_NO_LIBRARY and library_of(given) in GIVES_BACK
 
 
 def unwrapped(given: Any) -> Any:
