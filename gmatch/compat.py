@@ -139,8 +139,9 @@ def lapjv(
 
     Notes
     -----
-    lap converts all costs to float64 and makes a matrix of (rows + columns)**2 of a limit. Here integers are exact, and
-    the matrix stays as it is. Where several assignments are best, it need not be the one that lap finds.
+    Time and memory are those of `gmatch.lap`. lap converts all costs to float64, and makes a matrix of
+    (rows + columns)**2 entries of a limit. Here integers are exact, and the matrix stays as it is. Where several
+    assignments are best, it need not be the one that lap finds.
     """
     if type(cost) is not np.ndarray:
         cost = np.asarray(cost)

@@ -29,7 +29,7 @@ JOBS = ("product", "sum", "bottleneck", "cardinality")
 
 
 def add_k_best(commands: Any) -> argparse.ArgumentParser:
-    command = _added(commands, "k-best", "list the cheapest assignments in order, and prove that there are no others")
+    command = _added(commands, "k-best", "list the cheapest assignments in order, and prove that no other is cheaper")
     command.add_argument("k", type=int, metavar="K", help="how many")
     command.add_argument("--cost-limit", type=a_limit, metavar="C", help="never make a pair dearer than this")
     command.set_defaults(run=run_k_best)
