@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from ..arrays import mover_to, namespace, to_host
 from ..errors import InvalidInput
@@ -82,6 +81,8 @@ def _of_batch(batch: CostBatch, result: AssignmentBatch) -> AssignmentBatch:
 
 def _pairs_of_scipy(costs: DenseCosts) -> Any:
     """Its pairs, as fields of an Assignment."""
+    from scipy.optimize import linear_sum_assignment  # which takes 0.2 s to load
+
     matrix = to_host(costs.matrix).astype(FLOAT64)
     if costs.dual_type is np.int64 and max(-costs.lowest, costs.highest) > EXACT_IN_FLOAT64:
         raise InvalidInput(
