@@ -109,6 +109,8 @@ class _Torch:
 
     def pair_costs(self, given: Any, found: Assignment) -> Any:
         """What the pairs of an assignment cost, with its gradient; None if the costs have none."""
+        if isinstance(given, list | tuple):  # of rows
+            given = self.torch.stack(tuple(given))
         if not given.requires_grad:
             return None
         rows, columns = map(self.indices, found)

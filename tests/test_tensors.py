@@ -71,6 +71,14 @@ def test_large_ones_and_views() -> None:
     assert gmatch.lap(cost, duals=(again.u, again.v), initial=again.row_match).cost == again.cost
 
 
+def test_rows_of_tensors() -> None:
+    rows = [torch.tensor(row, requires_grad=True) for row in COST]
+    found = gmatch.lap(rows)
+    check_equal(found, gmatch.lap(COST))
+    found.cost.backward()
+    assert [row.grad.tolist() for row in rows] == [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]]
+
+
 def test_partial_and_empty() -> None:
     given = torch.tensor([[1.0, math.inf], [1.0, math.inf]])
     found, expected = (gmatch.lap(cost, infeasible="partial") for cost in (given, given.numpy()))
