@@ -42,16 +42,20 @@ def comes_back(given: Any) -> bool:
 def as_arrays(given: Any) -> Any:
     """Costs or a graph as arrays of NumPy or CuPy, dense or sparse, in the same memory where that can be."""
     if isinstance(given, list | tuple):
-        return Matrices(map(_as_dense, given))
-    sparse = as_sparse(given) if "sparse" in str(getattr(given, "layout", "")) else given
-    return _as_dense(given) if sparse is given else sparse
+        return Matrices(_shared(matrix, as_dense_array) for matrix in given)
+    return _shared(given, _dense_or_sparse)
 
 
-def _as_dense(matrix: Any) -> Any:
+def _shared(tensor: Any, otherwise: Callable[[Any], Any]) -> Any:
     try:
-        return matrix.detach().numpy()  # the way of most tensors
-    except (AttributeError, TypeError, RuntimeError):  # of JAX, on a GPU, or of a type that NumPy has not
-        return as_dense_array(matrix)
+        return tensor.detach().numpy()  # the way of most tensors
+    except (AttributeError, TypeError, RuntimeError):  # of JAX, on a GPU, sparse, or of a type that NumPy has not
+        return otherwise(tensor)
+
+
+def _dense_or_sparse(given: Any) -> Any:
+    sparse = as_sparse(given)
+    return as_dense_array(given) if sparse is given else sparse
 
 
 def in_its_library(given: Any, solve: Callable[..., Any], **options: Any) -> Any:
