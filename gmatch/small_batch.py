@@ -17,6 +17,8 @@ from .types import WORKING_TYPES
 Solve = Callable[[Any], Assignment | None]
 # Entries of all problems. From here on the threads of a batch gain more than they cost (2 cores of an EPYC).
 FEW_ENTRIES = 1 << 17
+# Entries of a matrix. Fewer that do not lie in one piece are read in less time than they are copied.
+FEW_TO_COPY = 512
 COUNTERS = "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected"
 STEPS = "start", "search", "augment", "price"
 NOTHING_DONE = {
@@ -50,8 +52,7 @@ def batch_of_small(cost: Any, solve: Solve) -> AssignmentBatch | None:
 
 def _in_one_piece(matrix: Any) -> Any:
     """By rows, or by columns where these are fewer; columns of a wide array are short rows far apart, slow to read."""
-    flags = matrix.flags
-    if flags.c_contiguous or flags.f_contiguous:
+    if matrix.size < FEW_TO_COPY or matrix.flags.forc:
         return matrix
     return matrix.copy(order="C" if len(matrix) <= matrix.shape[1] else "F")
 
