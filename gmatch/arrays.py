@@ -174,6 +174,12 @@ def namespace(array: Any) -> Any:
     return np if device_of(array) == "cpu" else cuda.module()
 
 
+def places_of(mask: Any) -> Any:
+    """Where a mask of one dimension is true, increasing."""
+    places = mask.nonzero()
+    return places[0] if isinstance(places, tuple) else places[:, 0]  # torch has a column for each dimension
+
+
 def exact_sum(values: Any) -> int | float:
     """The sum of an array as a Python int, or as the float nearest to it."""
     numbers = values.tolist()

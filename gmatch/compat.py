@@ -20,6 +20,7 @@ from .assignment.lap import lap
 from .errors import Infeasible, InvalidInput
 from .problems.dense import DenseCosts
 from .problems.sparse import SparseCosts
+from .result import Status
 from .small import pairs_small
 
 FLOAT64 = np.dtype(np.float64)
@@ -38,7 +39,8 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
     Returns
     -------
     row_ind, col_ind : int64 arrays, shape (min(rows, columns),)
-        The pairs, sorted by row. Where several assignments are best, it need not be the one that SciPy finds.
+        The pairs, sorted by row. Where several assignments are best, it need not be the one that SciPy finds; that is
+        ``gmatch.lap(cost_matrix, ties="scipy")``.
 
     Raises
     ------
@@ -98,6 +100,73 @@ def _numbers(cost_matrix: Any) -> npt.NDArray[Any]:
     array = np.asarray(cost_matrix)
     real = array.dtype.kind in "biuf" and np.can_cast(array.dtype, FLOAT64, "safe")
     return array if real else np.asarray(cost_matrix, FLOAT64)
+
+
+def lapjv(
+    cost: Any, extend_cost: bool = False, cost_limit: float = math.inf, return_cost: bool = True
+) -> tuple[float, npt.NDArray[np.int32], npt.NDArray[np.int32]] | tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """``lap.lapjv``, as trackers call it, by `gmatch.lap`: the same arguments and results as those of lap and lapx.
+
+    Parameters
+    ----------
+    cost : array, shape (rows, columns)
+        Real numbers. +inf forbids a pair.
+    extend_cost : bool
+        Whether a matrix that is not square is meant. Not needed with a finite `cost_limit`, as in lapx.
+    cost_limit : float
+        Leave rows and columns free, at half the limit each, where that is cheaper than to pair them; so a pair dearer
+        than the limit is never made.
+    return_cost : bool
+        Whether to return the cost, too.
+
+    Returns
+    -------
+    opt : float
+        The sum of what the pairs cost: inf if forbidden pairs leave no way, and then x and y use some of these.
+        Not with ``return_cost=False``.
+    x : int32 array, shape (rows,)
+        The column of each row, -1 if it is free.
+    y : int32 array, shape (columns,)
+        The row of each column, -1 if it is free.
+
+    Raises
+    ------
+    ValueError
+        ``"2-dimensional array expected"``, ``"Square cost array expected. ..."``.
+    InvalidInput
+        A ValueError, where lap answers: for NaN and -inf among the costs, for a limit that is NaN or -inf, and for what
+        are no real numbers.
+
+    Notes
+    -----
+    Time and memory are those of `gmatch.lap`. lap converts all costs to float64, and makes a matrix of
+    (rows + columns)**2 entries of a limit. Here integers are exact, and the matrix stays as it is. Where several
+    assignments are best, it need not be the one that lap finds.
+    """
+    if type(cost) is not np.ndarray:
+        cost = np.asarray(cost)
+    if cost.ndim != 2:
+        raise ValueError("2-dimensional array expected")
+    limited = cost_limit != math.inf
+    if cost.shape[0] != cost.shape[1] and not extend_cost and not limited:
+        raise ValueError(
+            "Square cost array expected. If cost is intentionally non-square, pass extend_cost=True or set a finite "
+            "cost_limit."
+        )
+    found = lap(cost, cost_limit=cost_limit) if limited else lap(cost, infeasible="partial")
+    x, y, opt = found.row_match, found.col_match, found.cost
+    if found.status is Status.PARTIAL:
+        x, y, opt = *_completed(x, y), math.inf
+    return (float(opt), x, y) if return_cost else (x, y)
+
+
+def _completed(x: Any, y: Any) -> tuple[Any, Any]:
+    """With pairs of free rows and free columns, in order, as many as there can be."""
+    x, y = x.copy(), y.copy()
+    pairs = list(zip((x < 0).nonzero()[0], (y < 0).nonzero()[0], strict=False))
+    for row, column in pairs:
+        x[row], y[column] = column, row
+    return x, y
 
 
 def min_weight_full_bipartite_matching(

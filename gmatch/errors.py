@@ -1,5 +1,6 @@
 """The errors gmatch raises. Each message says what was expected, what came, and what to do."""
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -9,6 +10,21 @@ class GmatchError(Exception):
 
 class InvalidInput(GmatchError, ValueError):
     """An argument that gmatch cannot work with; raised before any work starts."""
+
+
+def words_of(error: Exception) -> str:
+    """What an error of a file or of a library says, for people; where it says nothing, its name."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """The end of a message about a name that is not known: the nearest one that is; nothing if none is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(name).lower(), [*known], n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def changed(what: str) -> InvalidInput:

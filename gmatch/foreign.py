@@ -1,6 +1,6 @@
 """Matrices of other libraries, as arrays of NumPy and CuPy or as sparse matrices; none of these libraries is imported.
 
-torch, pandas, polars, xarray and sparse (of PyData) are known by the module of a type.
+torch, jax, pandas, polars, xarray and sparse (of PyData) are known by the module of a type.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from . import cuda
 from .errors import GmatchError, InvalidInput
 
 EXACT_IN_FLOAT64 = 2**53
-LIBRARIES = frozenset(("torch", "pandas", "polars", "xarray", "sparse", "networkx"))
+LIBRARIES = frozenset(("torch", "jax", "pandas", "polars", "xarray", "sparse", "networkx"))
+# Results for their arrays have arrays of theirs, too.
+GIVES_BACK = frozenset(("torch", "jax"))
+OF_NO_LIBRARY = frozenset((np.ndarray, list, tuple))
 
 
 class CompressedRows:
@@ -38,6 +41,11 @@ def library_of(given: Any) -> str:
         if library in LIBRARIES:
             return library
     return ""
+
+
+def gives_back(given: Any) -> bool:
+    """Whether results for an array, or that have it, are of its library."""
+    return type(given) not in OF_NO_LIBRARY and library_of(given) in GIVES_BACK
 
 
 def unwrapped(given: Any) -> Any:
@@ -121,16 +129,29 @@ def _of_sparse(matrix: Any) -> Any:
     return scipy.sparse.coo_array((data, tuple(stored.coords)), stored.shape)
 
 
+def sum_of(values: Any, **axis: int) -> Any:
+    """The sum of a tensor of torch or an array of JAX, with its gradient: in 32 bits of narrower floats."""
+    if values.dtype.itemsize < 4 and (values.is_floating_point() if hasattr(values, "is_floating_point") else True):
+        values = values.float() if hasattr(values, "float") else values.astype(np.float32)
+    return values.sum(**axis)
+
+
 def is_frame(given: Any) -> bool:
     """Whether it is a DataFrame of pandas or polars."""
     return library_of(given) in ("pandas", "polars") and hasattr(given, "columns") and hasattr(given, "to_numpy")
 
 
-def labels_of(frame: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
-    """The labels of the rows and columns of a DataFrame of pandas; one of polars has none for its rows."""
-    if library_of(frame) != "pandas":
-        return None, None
-    return tuple(frame.index.tolist()), tuple(frame.columns.tolist())
+def labels_of(given: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
+    """The labels of the rows and columns of a DataFrame or a DataArray; None for a side that has none.
+
+    A DataFrame of polars has none for its rows, a DataArray for dimensions without coordinates.
+    """
+    if library_of(given) == "xarray":
+        rows, columns = (given.indexes.get(dimension) for dimension in given.dims)
+        return tuple(None if index is None else tuple(index.tolist()) for index in (rows, columns))  # type: ignore[return-value]
+    if library_of(given) == "polars":
+        return None, tuple(given.columns)
+    return tuple(given.index.tolist()), tuple(given.columns.tolist())
 
 
 def array_of_frame(frame: Any) -> Any:

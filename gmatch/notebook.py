@@ -19,4 +19,4 @@ def table(caption: str, names: tuple[str, ...], lines: Iterable[tuple[Any, ...]]
 
 
 def _row(tag: str, cells: tuple[Any, ...]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
+    return f"<tr>{''.join(f'<{tag}>{escape(format(cell))}</{tag}>' for cell in cells)}</tr>"

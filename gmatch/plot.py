@@ -1,4 +1,4 @@
-"""Pictures of searches and of their times, with matplotlib (``pip install 'gmatch-bipartite[plot]'``)."""
+"""Pictures of matchings, of searches and of their times, with matplotlib (``pip install 'gmatch-bipartite[plot]'``)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import scipy.sparse
+
+from .arrays import as_dense_array, to_host
 from .errors import InvalidInput
-from .result import Matching
+from .result import Decomposition, Matching
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,6 +20,9 @@ if TYPE_CHECKING:
 # Equal searches draw equal lines. The first is the thickest, so that those on top of it do not hide it.
 THICKEST, THINNEST = 4.5, 1.2
 LARGEST, SMALLEST = 9.0, 4.0
+# Seven colours that people with any kind of colour vision tell apart (Okabe and Ito 2008), and black.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
+WIDTH, HEIGHT = 8.0, 4.5  # of a figure in inches, without its legend
 DASHES = ("-", "--", "-.", ":")
 MARKERS = "osD^v<>P*Xph"
 # Where the axis of the paper's performance profiles ends.
@@ -106,9 +113,10 @@ def time_of_steps(seconds: Mapping[str, Mapping[str, float]], title: str, axes: 
         axes = _new_axes()
     solvers = list(seconds)
     ends = [0.0] * len(solvers)
-    for step in dict.fromkeys(step for steps in seconds.values() for step in steps):
+    steps_of_all = dict.fromkeys(step for steps in seconds.values() for step in steps)
+    for number, step in enumerate(steps_of_all):
         widths = [steps.get(step, 0.0) for steps in seconds.values()]
-        axes.barh(solvers, widths, left=ends, label=step)
+        axes.barh(solvers, widths, left=ends, label=step, color=COLOURS[number % len(COLOURS)])
         ends = [end + width for end, width in zip(ends, widths, strict=True)]
     axes.set(title=title, xlabel="seconds")
     axes.invert_yaxis()
@@ -134,7 +142,7 @@ def speedups(ratios: Mapping[str, Mapping[int, float]], title: str, axes: Axes |
     width = 0.8 / max(len(ratios), 1)
     for number, (name, by_size) in enumerate(ratios.items()):
         places = [sizes.index(size) + (number + 0.5) * width - 0.4 for size in by_size]
-        bars = axes.bar(places, list(by_size.values()), width, label=name)
+        bars = axes.bar(places, list(by_size.values()), width, label=name, color=COLOURS[number % len(COLOURS)])
         axes.bar_label(bars, fmt="{:.1f}", fontsize="x-small")
     axes.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
     axes.set(title=title, xlabel="n", ylabel="times faster")
@@ -203,6 +211,123 @@ def performance_profiles(seconds: Mapping[str, Mapping[str, float]], title: str,
     return _finished(axes, legend and bool(seconds))
 
 
+def matched_points(x: Any, y: Any, matched: Any, title: str, axes: Axes | None = None) -> Figure:
+    """Two sets of points in the plane, and a line for each pair.
+
+    Parameters
+    ----------
+    x, y : arrays, shapes (rows, 2) and (columns, 2)
+        The points that are the rows of the costs, and those that are their columns.
+    matched : Assignment, Matching, or (rows, columns)
+        The pairs.
+    title : str
+    axes : matplotlib axes, optional
+        As for `phases_and_levels`; so are the result and the error.
+    """
+    legend = axes is None
+    if axes is None:
+        axes = _new_axes()
+    x, y = (to_host(as_dense_array(points, name)) for points, name in ((x, "x"), (y, "y")))
+    for points, name in ((x, "x"), (y, "y")):
+        if points.ndim != 2 or points.shape[1] != 2:
+            raise InvalidInput(f"{name} must have a point of the plane in each row, shape (n, 2); got {points.shape}")
+    rows, columns = _pairs_of(matched)
+    # One line with gaps is drawn sooner than many.
+    between = np.full((len(rows), 3, 2), np.nan)
+    between[:, 0], between[:, 1] = x[rows], y[columns]
+    axes.plot(*between.reshape(-1, 2).T, color="0.6", linewidth=1, zorder=1, label=f"{len(rows):,} pairs")
+    size = 36 if max(len(x), len(y)) < 300 else 6
+    axes.scatter(x[:, 0], x[:, 1], s=size, color=COLOURS[0], marker="o", zorder=2, label=f"{len(x):,} rows")
+    axes.scatter(y[:, 0], y[:, 1], s=size, color=COLOURS[5], marker="^", zorder=3, label=f"{len(y):,} columns")
+    axes.set(title=title, aspect="equal")
+    return _finished(axes, legend)
+
+
+def matched_entries(costs: Any, matched: Any, title: str, axes: Axes | None = None) -> Figure:
+    """A matrix of costs in shades, the dearer the darker, and its pairs; forbidden pairs are white.
+
+    Parameters
+    ----------
+    costs : array, shape (rows, columns)
+    matched : Assignment or (rows, columns)
+        The pairs.
+    title : str
+    axes : matplotlib axes, optional
+        As for `phases_and_levels`; so are the result and the error.
+    """
+    legend = axes is None
+    if axes is None:
+        axes = _new_axes()
+    entries = to_host(as_dense_array(costs)).astype(np.float64)
+    if entries.ndim != 2:
+        raise InvalidInput(f"expected a matrix of costs; got {entries.ndim} dimensions")
+    shades = axes.imshow(np.ma.masked_invalid(entries), cmap="cividis_r", aspect="auto", interpolation="nearest")
+    rows, columns = _pairs_of(matched)
+    # As wide as a cell, but never too small to be seen.
+    size = max(12.0, (250 / max(entries.shape, default=1)) ** 2)
+    axes.scatter(
+        columns, rows, s=size, marker="s", facecolors="none", edgecolors=COLOURS[5], linewidths=1.5,
+        label=f"{len(rows):,} pairs",
+    )  # fmt: skip
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.colorbar(shades, ax=axes, label="cost")
+    axes.set(title=title, xlabel="column", ylabel="row")
+    axes.locator_params(integer=True)
+    return _finished(axes, legend)
+
+
+def block_triangular_form(matrix: Any, form: Decomposition, title: str, axes: Axes | None = None) -> Figure:
+    """The entries of a matrix in its block triangular form, its diagonal, and the blocks.
+
+    Parameters
+    ----------
+    matrix : sparse matrix, shape (rows, columns)
+    form : Decomposition
+        What `gmatch.dulmage_mendelsohn` or `gmatch.block_triangular_form` made of it.
+    title : str
+    axes : matplotlib axes, optional
+        As for `phases_and_levels`; so are the result and the error.
+    """
+    legend = axes is None
+    if axes is None:
+        axes = _new_axes()
+    stored = scipy.sparse.coo_array(to_host(matrix))
+    row_order, col_order, row_blocks, col_blocks = (
+        to_host(array) for array in (form.row_order, form.col_order, form.row_blocks, form.col_blocks)
+    )
+    if stored.shape != (len(row_order), len(col_order)):
+        raise InvalidInput(
+            f"expected the matrix of this form, shape {(len(row_order), len(col_order))}; got {stored.shape}"
+        )
+    row_place, col_place = np.argsort(row_order), np.argsort(col_order)
+    mates = to_host(form.matching.row_match)
+    rows, columns = stored.coords
+    on_diagonal = mates[rows] == columns
+    size = min(30.0, max(3.0, (280 / max(*stored.shape, 1)) ** 2))
+    for which, colour, marker, label in (
+        (~on_diagonal, "0.45", "o", f"{(~on_diagonal).sum():,} other entries"),
+        (on_diagonal, COLOURS[0], "s", f"{on_diagonal.sum():,} pairs"),
+    ):
+        x, y = col_place[columns[which]], row_place[rows[which]]
+        axes.scatter(x, y, s=size, color=colour, marker=marker, linewidths=0, label=label)
+    for first, last, left, right in zip(row_blocks, row_blocks[1:], col_blocks, col_blocks[1:], strict=False):
+        if last - first == right - left == 1:
+            continue  # one pair, which is drawn
+        corners = np.array([left, right, right, left, left]) - 0.5, np.array([first, first, last, last, first]) - 0.5
+        axes.plot(*corners, color=COLOURS[5], linewidth=0.8, label="_nolegend_")
+    axes.plot([], [], color=COLOURS[5], label=f"{len(row_blocks) - 1:,} blocks")
+    axes.set(title=title, xlabel="column", ylabel="row", aspect="equal")
+    axes.set(xlim=(-1, stored.shape[1]), ylim=(stored.shape[0], -1))
+    return _finished(axes, legend)
+
+
+def _pairs_of(matched: Any) -> tuple[Any, Any]:
+    """The rows and the columns of pairs, on the host."""
+    rows, columns = (to_host(as_dense_array(side, "pairs")) for side in matched)
+    return rows, columns
+
+
 def _cases(solvers: Mapping[str, Mapping[str, float]]) -> list[str]:
     return list(dict.fromkeys(case for by_case in solvers.values() for case in by_case))
 
@@ -211,14 +336,17 @@ def _finished(axes: Axes, legend: bool) -> Figure:
     figure = axes.get_figure(root=True)
     assert figure is not None  # axes are made by a figure
     if legend:
-        figure.legend(loc="outside right upper", handlelength=5)
+        # Beside the axes, in room of its own: the figure becomes as much wider.
+        box = figure.legend(loc="outside right upper", handlelength=4)
+        figure.draw_without_rendering()
+        figure.set_figwidth(WIDTH + box.get_window_extent().width / figure.dpi)
     return figure
 
 
 def _style(number: int, lines: int) -> dict[str, Any]:
     on_top = number / max(lines - 1, 1)
     return {
-        "color": f"C{number % 10}",
+        "color": COLOURS[number % len(COLOURS)],
         "linestyle": DASHES[number % len(DASHES)],
         "linewidth": THICKEST - (THICKEST - THINNEST) * on_top,
         "marker": MARKERS[number % len(MARKERS)],
@@ -234,4 +362,4 @@ def _new_axes() -> Axes:
         raise InvalidInput(
             "plots need matplotlib, which is not installed; pip install 'gmatch-bipartite[plot]'"
         ) from None
-    return Figure(figsize=(8, 4.5), layout="constrained").subplots()
+    return Figure(figsize=(WIDTH, HEIGHT), layout="constrained").subplots()

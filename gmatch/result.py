@@ -11,28 +11,32 @@ from typing import Any, Self, overload
 import numpy as np
 
 from . import notebook
-from .arrays import all_others, device_of, exact_sum, mover_to, to_host
+from .arrays import all_others, as_dense_array, device_of, exact_sum, mover_to, places_of, to_host
 from .errors import InvalidInput
+from .foreign import gives_back, sum_of
+from .types import number_type
 
 # Of `stats["seconds"]`.
 STEPS = ("start", "search", "augment", "price")
 new, set_attribute = object.__new__, object.__setattr__
 
 
-class _Pairs:
-    """A result that is pairs of rows and columns. Fields can be made later, when asked for: small calls are many."""
+class _Later:
+    """A result whose fields can be made later, when asked for: small calls are many."""
 
-    row_match: Any
-    col_match: Any
-    row_nodes: tuple[Hashable, ...] | None
-    col_nodes: tuple[Hashable, ...] | None
-    _later = None  # what they are made of: see `later`
+    _later = None  # what the fields are made of: see `later`
 
     @classmethod
     def later(
-        cls, make_field: Callable[..., Any], make_pairs: Callable[..., tuple[Any, Any]], arguments: tuple[Any, ...]
+        cls,
+        make_field: Callable[..., Any],
+        make_pairs: Callable[..., tuple[Any, Any]] | None,
+        arguments: tuple[Any, ...],
     ) -> Self:
-        """The result whose fields are make_field(name, *arguments), and whose pairs are make_pairs(*arguments)."""
+        """The result whose fields are make_field(name, *arguments), and whose pairs are make_pairs(*arguments).
+
+        Fields that have a default keep it, unless the maker of the result sets them.
+        """
         result = new(cls)
         set_attribute(result, "_later", (make_field, make_pairs, arguments))
         return result
@@ -48,6 +52,19 @@ class _Pairs:
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
 
+    def __dir__(self) -> list[str]:
+        """Fields are there before they are made."""
+        return sorted({*super().__dir__(), *type(self).__dataclass_fields__})  # type: ignore[attr-defined]
+
+
+class _Pairs(_Later):
+    """A result that is pairs of rows and columns."""
+
+    row_match: Any
+    col_match: Any
+    row_nodes: tuple[Hashable, ...] | None
+    col_nodes: tuple[Hashable, ...] | None
+
     def __iter__(self) -> Iterator[Any]:
         later = self._later
         if later is not None:
@@ -55,16 +72,12 @@ class _Pairs:
             return iter(make_pairs(*arguments))
         return iter((self.row_ind, self.col_ind))
 
-    def __dir__(self) -> list[str]:
-        """Fields are there before they are made."""
-        return sorted({*super().__dir__(), *type(self).__dataclass_fields__})  # type: ignore[attr-defined]
-
     @cached_property
     def row_ind(self) -> Any:
         """The matched rows in increasing order, shape (size,)."""
         if self._later is not None:
             return next(iter(self))
-        return (self.row_match >= 0).nonzero()[0]
+        return places_of(self.row_match >= 0)
 
     @cached_property
     def col_ind(self) -> Any:
@@ -77,27 +90,30 @@ class _Pairs:
     @cached_property
     def unmatched_rows(self) -> Any:
         """The free rows in increasing order, shape (rows - size,)."""
-        return (self.row_match < 0).nonzero()[0]
+        return places_of(self.row_match < 0)
 
     @cached_property
     def unmatched_columns(self) -> Any:
         """The free columns in increasing order, shape (columns - size,)."""
-        return (self.col_match < 0).nonzero()[0]
+        return places_of(self.col_match < 0)
 
     @property
     def pairs(self) -> list[tuple[Any, Any]]:
         """The matched pairs, in the order of `row_ind`: of nodes or labels if there are any, else of numbers.
 
-        The rows and columns of a networkx graph are nodes, and those of a pandas DataFrame have labels.
+        The rows and columns of a networkx graph are nodes. Those of a DataFrame of pandas and of a DataArray of xarray
+        have labels, and the columns of a DataFrame of polars.
         """
         return list(zip(*self._names(), strict=True))
 
     def _names(self) -> tuple[list[Any], list[Any]]:
         """What the rows and the columns of the pairs are called."""
         rows, columns = self.row_ind.tolist(), self.col_ind.tolist()
-        if self.row_nodes is None or self.col_nodes is None:
-            return rows, columns
-        return [self.row_nodes[row] for row in rows], [self.col_nodes[column] for column in columns]
+        if self.row_nodes is not None:
+            rows = [self.row_nodes[row] for row in rows]
+        if self.col_nodes is not None:
+            columns = [self.col_nodes[column] for column in columns]
+        return rows, columns
 
     def _values(self) -> dict[str, Any]:
         """What there is to say of each pair, besides what its ends are: arrays by name."""
@@ -117,7 +133,7 @@ class _Pairs:
 
         rows, columns = (pandas.Series(names, dtype=None if names else object) for names in self._names())
         return pandas.DataFrame(
-            {"row": rows, "column": columns, **{name: to_host(values) for name, values in self._values().items()}}
+            {"row": rows, "column": columns, **{name: _numbers(values) for name, values in self._values().items()}}
         )
 
     def _repr_html_(self) -> str:
@@ -125,6 +141,12 @@ class _Pairs:
         shown = (array[: notebook.LINES_SHOWN].tolist() for array in values.values())
         lines = zip(*self._names(), *shown, strict=False)
         return notebook.table(repr(self).strip("<>"), ("row", "column", *values), lines, len(self.row_ind))
+
+
+def _numbers(values: Any) -> Any:
+    """As an array of NumPy, of a type that it has of its own."""
+    array = to_host(as_dense_array(values, "values"))
+    return array.astype(number_type(array.dtype), copy=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,7 +196,7 @@ class Matching(_Pairs):
         matched = self.row_match >= 0
         # Index -1 of a free row reads some column; `matched` masks it.
         row_in_forest = self.reached_columns[self.row_match] if len(self.reached_columns) else matched
-        return (matched & ~row_in_forest).nonzero()[0], self.reached_columns.nonzero()[0]
+        return places_of(matched & ~row_in_forest), places_of(self.reached_columns)
 
     def __repr__(self) -> str:
         rows, columns = len(self.row_match), len(self.col_match)
@@ -344,8 +366,10 @@ def _nearest(rests: Any, multiples: list[tuple[int | float, Any]]) -> Any:
 class Assignment(_Pairs):
     """A cheapest assignment, and its proof. Unpacks as ``row_ind, col_ind = assignment``, as SciPy's result does.
 
-    All arrays live where the costs live: NumPy for NumPy, CuPy for CuPy and for other arrays on a GPU.
-    Unpacked again, an assignment gives arrays in the same memory.
+    All arrays live where the costs live: NumPy for NumPy, CuPy for CuPy and for other arrays on a GPU. For tensors of
+    torch they are tensors on the same device, indices with 64 bits and `pair_costs` of the type of the costs; for
+    arrays of JAX, arrays of JAX (but duals of 64 bits stay as they are if JAX has only 32). Unpacked again, an
+    assignment gives arrays in the same memory.
 
     Attributes
     ----------
@@ -387,7 +411,7 @@ class Assignment(_Pairs):
         Whether some costs were NaN, which forbade their pairs.
     row_nodes, col_nodes : tuple or None
         The nodes that rows and columns stand for, if the costs came from a networkx graph; their labels, if from a
-        pandas DataFrame.
+        DataFrame of pandas or polars or a DataArray of xarray. None for a side that has none.
     pair_price : int or float or None
         For ``"pairs"``: what a pair costs beside its duals, in the minimisation form. Then
         ``u[i] + v[j] + pair_price <= c[i, j]`` for all pairs, with equality for matched ones; all duals are at most 0,
@@ -419,9 +443,12 @@ class Assignment(_Pairs):
         return {"cost": self.pair_costs}
 
     @cached_property
-    def cost(self) -> int | float:
-        """The sum of `pair_costs`: an exact Python int for integers, for floats the float nearest to the exact sum."""
-        return exact_sum(self.pair_costs)
+    def cost(self) -> Any:
+        """The sum of `pair_costs`: an exact Python int for integers, for floats the float nearest to the exact sum.
+
+        Of tensors a tensor, whose gradient is 1 at the pairs and 0 elsewhere if the costs need one.
+        """
+        return sum_of(self.pair_costs) if gives_back(self.pair_costs) else exact_sum(self.pair_costs)
 
     @cached_property
     def witness(self) -> tuple[Any, Any] | None:
@@ -448,7 +475,7 @@ class Assignment(_Pairs):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AssignmentBatch(Sequence[Assignment]):
+class AssignmentBatch(_Later, Sequence[Assignment]):
     """The cheapest assignments of many problems, and their proofs: a sequence of `Assignment`.
 
     Arrays have a row for each problem, padded with -1 (mates) and 0 where a problem has fewer rows or columns, and live
@@ -498,11 +525,15 @@ class AssignmentBatch(Sequence[Assignment]):
     def cost(self) -> Any:
         """The cost of each assignment, shape (problems,): int64 for integers (exact), float64 for floats.
 
+        Of tensors a tensor, as in `Assignment`.
+
         Raises
         ------
         InvalidInput
             If int64 does not hold the cost of a problem; that of ``batch[k]`` is a Python int.
         """
+        if gives_back(self.pair_costs):
+            return sum_of(self.pair_costs, axis=1)
         # On the host: a GPU would first compile a program for sums, for more than a second.
         pair_costs = to_host(self.pair_costs)
         to_device = mover_to(device_of(self.pair_costs))
@@ -520,10 +551,12 @@ class AssignmentBatch(Sequence[Assignment]):
     @cached_property
     def size(self) -> Any:
         """How many pairs each problem has, shape (problems,)."""
+        if gives_back(self.row_match):
+            return (self.row_match >= 0).sum(axis=1)
         return mover_to(device_of(self.row_match))((to_host(self.row_match) >= 0).sum(axis=1))
 
     def __len__(self) -> int:
-        return len(self.status)
+        return len(self.shapes)
 
     @overload
     def __getitem__(self, number: int) -> Assignment: ...
@@ -531,21 +564,68 @@ class AssignmentBatch(Sequence[Assignment]):
     def __getitem__(self, number: slice) -> list[Assignment]: ...
     def __getitem__(self, number: int | slice) -> Assignment | list[Assignment]:
         if isinstance(number, slice):
-            return [self[k] for k in range(*number.indices(len(self)))]
-        number = range(len(self))[number]
-        rows, columns = (slice(length) for length in self.shapes[number].tolist())
-        row_match, col_match = self.row_match[number], self.col_match[number]
+            return [self._item(k) for k in range(*number.indices(len(self)))]
+        return self._item(range(len(self))[number])
+
+    def __iter__(self) -> Iterator[Assignment]:
+        return map(self._item, range(len(self)))
+
+    def _item(self, number: int) -> Assignment:
+        """The assignment of a problem; its fields are made when they are asked for."""
+        if self._later is not None:
+            _, _, (items, *_) = self._later
+            return items[number]
+        one = Assignment.later(self._field_of_item, self._pairs_of_item, (number,))
+        vars(one).update(maximize=self.maximize, cost_limit=self.cost_limit, forbid_nan=self.forbid_nan)
+        if self.covers or self.exact:
+            vars(one).update(cover=self.covers.get(number), exact=self.exact.get(number))
+        return one
+
+    def _field_of_item(self, name: str, number: int) -> Any:
+        if name == "status":
+            return self.status[number]
+        if name == "stats":
+            stats = {key: _item(value, number) for key, value in self.stats.items() if key != "seconds"}
+            return stats | {"seconds": {step: _item(v, number) for step, v in self.stats.get("seconds", {}).items()}}
+        rows, columns = self._sides_of(number)
+        if name == "row_match":
+            return self._numbered(self.row_match[number], columns)[rows]
+        if name == "col_match":
+            return self._numbered(self.col_match[number], rows)[columns]
+        if name == "pair_costs":
+            return self.pair_costs[number][self.row_match[number] >= 0]
+        if name in ("u", "v"):
+            return getattr(self, name)[number][rows if name == "u" else columns]
+        raise AttributeError(name)
+
+    def _sides_of(self, number: int) -> tuple[Any, Any]:
+        """What picks the rows and the columns of a problem from those of all."""
         if self.places is not None:
-            rows, columns = self.places[number]
-            row_match, col_match = _renumbered(row_match, columns), _renumbered(col_match, rows)
-        row_match = row_match[rows]
-        stats = {name: _item(value, number) for name, value in self.stats.items() if name != "seconds"}
-        stats["seconds"] = {step: _item(value, number) for step, value in self.stats.get("seconds", {}).items()}
-        return Assignment(
-            row_match, col_match[columns], self.u[number][rows], self.v[number][columns],
-            self.pair_costs[number][rows][row_match >= 0], self.status[number], self.maximize, self.cost_limit,
-            self.covers.get(number), stats, self.exact.get(number), self.forbid_nan,
-        )  # fmt: skip
+            return self.places[number]
+        rows, columns = self.shapes[number].tolist()
+        return slice(rows), slice(columns)
+
+    def _numbered(self, match: Any, places: Any) -> Any:
+        """Mates by their numbers in their problem."""
+        return match if self.places is None else _renumbered(match, places)
+
+    def _pairs_of_item(self, number: int) -> tuple[Any, Any]:
+        if self.places is not None:
+            row_match = self._field_of_item("row_match", number)
+            rows = (row_match >= 0).nonzero()[0]
+            return rows, row_match[rows]
+        rows, columns, ends = self._all_pairs
+        return rows[ends[number] : ends[number + 1]], columns[ends[number] : ends[number + 1]]
+
+    @cached_property
+    def _all_pairs(self) -> tuple[Any, Any, list[int]]:
+        """Rows and columns of the pairs of all problems, one problem after the other, and where each begins."""
+        if self._later is not None or self.places is not None:
+            rows, columns = (list(side) for side in zip(*self, strict=True))
+            return np.concatenate(rows), np.concatenate(columns), [0, *np.cumsum([len(some) for some in rows]).tolist()]
+        matched = self.row_match >= 0
+        _, rows = matched.nonzero()
+        return rows, self.row_match[matched], [0, *to_host(matched.sum(axis=1)).cumsum().tolist()]
 
     def __repr__(self) -> str:
         return f"<AssignmentBatch of {len(self)} problems, {int(self.size.sum())} pairs>"

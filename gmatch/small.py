@@ -14,10 +14,11 @@ from . import _native
 from .backends.cpu import counters_by_name
 from .backends.layouts import REPORT, Arrays, Layout, numbers_of
 from .errors import InvalidInput
-from .foreign import EXACT_IN_FLOAT64
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
-from .result import Assignment, Matching, Status
+from .result import Assignment, AssignmentBatch, Matching, Status
+from .small_batch import batch_of_small, may_be_batch, may_have_rounded, of_nothing, unnested
+from .tensors import comes_back, in_its_library
 from .types import widened
 
 SMALL_SIDE = _native.SMALL_SIDE
@@ -154,11 +155,19 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(lap)
     def lap_small_first(cost: Any, **options: Any) -> Any:
         kind = type(cost)
+        quick: Assignment | AssignmentBatch | None
         if kind is ndarray and not options:
             quick = lap_of_small(cost)
             if quick is not None:
                 return quick
-        quick = _sparse_first(cost, options) if kind in lap_small_sparse else _dense_first(cost, options)
+        elif kind is list:
+            cost = unnested(cost)
+        if kind in lap_small_sparse:
+            quick = _sparse_first(cost, options)
+        elif kind is not ndarray and comes_back(cost):
+            return in_its_library(cost, lap_small_first, **options)
+        else:
+            quick = _dense_first(cost, options)
         return lap(cost, **options) if quick is None else quick
 
     return lap_small_first
@@ -172,11 +181,15 @@ def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
     return None if solver is None else solver(*_limit_in(options), cost)
 
 
-def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
+def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:
     solver = _solver_for(options, SOLVERS_OF_SMALL)
     if solver is None:
         return None
     limit = _limit_in(options)
+    if may_be_batch(cost):
+        return batch_of_small(cost, partial(solver, *limit))
+    if type(cost) is ndarray and not cost.size:
+        return of_nothing(cost, options)
     if type(cost) is ndarray and options:
         quick = solver(*limit, cost)
         if quick is not None:
@@ -191,17 +204,12 @@ def _limit_in(options: dict[str, Any]) -> tuple[bool, Any]:
 
 
 def _as_small_array(cost: Any) -> npt.NDArray[Any] | None:
-    """A small matrix as the long way reads it: of other types, tensors of torch, lists. None: it needs the long way."""
+    """A small matrix as the long way reads it: of other types, and lists. None: it needs the long way."""
     array = cost
     if type(cost) is list:
         array = _array_of_lists(cost)
     elif type(cost) is not ndarray:
-        if type(cost).__module__ != "torch":
-            return None
-        try:
-            array = cost.detach().numpy()
-        except (AttributeError, TypeError, RuntimeError):  # on a GPU, sparse, or of a type that NumPy has not
-            return None
+        return None
     if type(array) is not ndarray or array.ndim != 2:
         return None
     if min(array.shape) > SMALL_SIDE or sum(array.shape) > MOST_ROWS_AND_COLUMNS:
@@ -223,11 +231,7 @@ def _array_of_lists(cost: list[Any]) -> npt.NDArray[Any] | None:
         raise
     except Exception:  # whatever entries raise: the long way explains it
         return None
-    if array.dtype == np.float64:
-        large = abs(array) >= EXACT_IN_FLOAT64
-        if large.any() and np.isfinite(array[large]).any():
-            return None
-    return array
+    return None if may_have_rounded(array) else array
 
 
 def _solver_for(options: dict[str, Any], by_method: dict[Any, Solvers]) -> Callable[..., Assignment | None] | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,8 @@ from scipy.optimize import linear_sum_assignment
 
 import gmatch
 from gmatch import cli
+from gmatch.cli import terminal
+from gmatch.datasets import costs as generators
 
 COSTS = np.array([[4.0, 1.0, 3.0], [2.0, 0.0, 5.0], [3.0, 2.0, 2.0]])
 
@@ -82,7 +86,7 @@ def test_methods_and_output(capsys: pytest.CaptureFixture[str], tmp_path: Path, 
     facts = json.loads(output)
     with np.load(mates) as arrays:
         row_match, u, v = arrays["row_match"], arrays["u"], arrays["v"]
-    rng_costs = cli.generate_costs("uniform:40:10:seed=3")
+    rng_costs = generators.generate("uniform:40:10:seed=3")
     rows, columns = linear_sum_assignment(rng_costs, maximize=True)
     assert code == 0
     assert facts["cost"] == rng_costs[rows, columns].sum() == rng_costs[np.arange(40), row_match].sum()
@@ -92,7 +96,7 @@ def test_methods_and_output(capsys: pytest.CaptureFixture[str], tmp_path: Path, 
 def test_limit_and_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(cli, "_on_terminal", lambda: True)
+    monkeypatch.setattr(terminal, "_on_terminal", lambda: True)
     code, output, _ = assign(capsys, write(tmp_path / "costs.npy"), "--cost-limit", 1.5)
     assert code == 0
     assert "limited" in output and "\t" not in output
@@ -101,7 +105,11 @@ def test_limit_and_terminal(
 @pytest.mark.parametrize(
     "argv, code, message",
     [
-        (["nope"], 2, "expected a file that exists, or generator:NAME:SIZE; got 'nope'"),
+        (
+            ["nope"],
+            2,
+            "expected a file that exists, generator:NAME:SIZE, or a matrix of the collection as Group/Name; got 'nope'",
+        ),
         (["generator:foo:3"], 2, "unknown generator 'foo'; expected one of uniform"),
         (["generator:uniform"], 2, "expected uniform:SIZE[:FACTOR][:seed=S]; got 'generator:uniform'"),
         (["generator:uniform:x"], 2, "expected a whole number where 'generator:uniform:x' has 'x'"),
@@ -133,7 +141,7 @@ def test_bad_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: 
 
 
 def test_costs_drawn_in_parts_are_those_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    costs = cli.datasets.costs
+    costs = generators
     whole = costs.uniform(50, 10, seed=3)
     for entries in (1, 50, 120, 2499):
         monkeypatch.setattr(costs, "ENTRIES_AT_ONCE", entries)
@@ -141,14 +149,14 @@ def test_costs_drawn_in_parts_are_those_drawn_at_once(monkeypatch: pytest.Monkey
     assert costs.uniform(0).shape == (0, 0)
 
 
-@pytest.mark.parametrize("name", sorted(cli.datasets.costs.FAMILIES))
+@pytest.mark.parametrize("name", sorted(generators.FAMILIES))
 def test_generators_are_seeded_and_solvable(name: str) -> None:
-    make = cli.datasets.costs.generate
+    make = generators.generate
     costs = make(f"{name}:30")
     assert costs.shape == (30, 30)
     assert (costs == make(f"{name}:30")).all()
-    assert cli.lap(costs, certify=True).status == "optimal"
-    if name not in cli.datasets.costs.SEEDLESS:
+    assert gmatch.lap(costs, certify=True).status == "optimal"
+    if name not in generators.SEEDLESS:
         assert (costs != make(f"{name}:30:seed=1")).any()
 
 
@@ -211,7 +219,7 @@ def test_names_are_kept_in_every_output(
     facts = json.loads(assign(capsys, path, "--json")[1])
     assert [tuple(pair.values()) for pair in facts["assignment"]] == pairs
     assert list(facts["assignment"][0]) == ["row", "column", "cost"]
-    monkeypatch.setattr(cli, "_on_terminal", lambda: True)
+    monkeypatch.setattr(terminal, "_on_terminal", lambda: True)
     words = [line.split() for line in assign(capsys, path)[1].splitlines()]
     assert ["a", "y", "1.5"] in words and ["c", "z", "2.0"] in words
 
@@ -282,3 +290,144 @@ def test_endings_of_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, en
     path.write_bytes(gzip.compress(content.getvalue()) if ending.endswith("GZ") else content.getvalue())
     code, output, _ = assign(capsys, path, "--json")
     assert code == 0 and json.loads(output)["cost"] == 5.0
+
+
+# What is shown, and what is written.
+
+
+def test_pairs_are_shown_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "costs.npy", 9 - 9 * np.eye(12, dtype=int))
+    monkeypatch.setattr(terminal, "_on_terminal", lambda: True)
+    words = [line.split() for line in assign(capsys, tmp_path / "costs.npy")[1].splitlines()]
+    assert words[-11:-1] == [[str(row), str(row), "0"] for row in range(10)] and words[-1][:3] == ["and", "2", "more;"]
+    assert ["method", "jv"] in words and not any(line[:1] == ["phases"] for line in words)
+    words = [line.split() for line in assign(capsys, tmp_path / "costs.npy", "--pairs", "--verbose")[1].splitlines()]
+    assert words[-1] == ["11", "11", "0"] and any(line[:1] == ["phases"] for line in words)
+
+
+def test_pairs_in_a_pipe(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = write(tmp_path / "costs.npy")
+    assert "pair" not in dict(line.split("\t", 1) for line in assign(capsys, path)[1].splitlines())
+    lines = assign(capsys, path, "--pairs")[1].splitlines()
+    assert lines[-3:] == ["pair\t0\t1\t1.0", "pair\t1\t0\t2.0", "pair\t2\t2\t2.0"]
+    facts = json.loads(assign(capsys, path, "--pairs", "--json")[1])
+    assert facts["assignment"][1] == {"row": 1, "column": 0, "cost": 2.0}
+
+
+def test_the_ending_of_the_output_decides(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text(LABELLED.replace("name;x", 'name;"x, or 1"'))
+    pairs = [["a", "y", 1.5], ["b", "x, or 1", 2.0], ["c", "z", 2.0]]
+    for ending, separator in ((".csv", ","), (".TSV", "\t")):
+        output = tmp_path / f"pairs{ending}"
+        assert assign(capsys, path, "--output", output)[0] == 0
+        header, *lines = csv.reader(output.read_text().splitlines(), delimiter=separator)
+        assert header == ["row", "column", "cost"] and lines == [[row, name, str(cost)] for row, name, cost in pairs]
+    output = tmp_path / "pairs.json"
+    assert assign(capsys, path, "--output", output)[0] == 0
+    written = json.loads(output.read_text())
+    assert [list(pair.values()) for pair in written["assignment"]] == pairs and written["cost"] == 5.5
+    code, _, error = assign(capsys, path, "--output", tmp_path / "pairs.txt")
+    assert code == 2 and "--output must end in .npz, .csv, .tsv, .json; got " in error
+
+
+def test_an_array_of_several(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    np.savez(tmp_path / "two.npz", costs=COSTS, gains=-COSTS)
+    assert json.loads(assign(capsys, f"{tmp_path / 'two.npz'}:costs", "--json")[1])["cost"] == 5
+    assert json.loads(assign(capsys, f"{tmp_path / 'two.npz'}:gains", "--json")[1])["cost"] == -11
+    code, _, error = assign(capsys, f"{tmp_path / 'two.npz'}:cost")
+    assert code == 3 and "it has no array 'cost', but costs, gains; did you mean 'costs'?" in error
+    assert "name one of them after a colon" in assign(capsys, tmp_path / "two.npz")[2]
+
+
+def test_what_may_have_been_meant(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "costs.csv")
+    for argv, code, meant in (
+        (["csots"], 2, ""), (["costs.cvs"], 2, "costs.csv"), (["cost.csv"], 3, "costs.csv"),
+        (["costs.csv", "--methods", "jv"], 2, "--method"), (["costs.csv", "--method", "clasical"], 2, "classical"),
+        (["generator:uniforms:3"], 2, "uniform"), (["costs.csv", "--device", "gpus"], 2, "gpu"),
+    ):  # fmt: skip
+        ended, _, error = assign(capsys, *argv)
+        assert ended == code and (f"; did you mean {meant!r}?" in error or not meant and "did you" not in error)
+
+
+def test_a_missing_file_is_missing_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name in ("none.csv", "none.npy", "none.mtx", "none.npz:costs"):
+        code, _, error = assign(capsys, tmp_path / name)
+        assert code == 3 and "there is none" in error
+
+
+def test_a_matrix_of_the_collection(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = json.loads(assign(capsys, "HB/west0067", "--json")[1])
+    assert facts["pairs"] == 67 and facts["cost"] == gmatch.lap(gmatch.datasets.load("HB/west0067")).cost
+
+
+def test_a_matching_of_a_dense_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path, output = tmp_path / "can.csv", tmp_path / "pairs.csv"
+    path.write_text("who,cook,paint\nann,1,1\nbob,0,1\neve,0,1\n")
+    assert cli.main(["match", str(path), "--output", str(output), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["size"] == 2 and {"row": "ann", "column": "cook"} in facts["assignment"]
+    assert output.read_text().startswith("row,column\nann,cook\n")
+    np.savez(tmp_path / "dense.npz", a=np.eye(3))
+    for name in ("dense.npz", "dense.npz:a"):
+        assert cli.main(["match", str(tmp_path / name), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["size"] == 3
+
+
+# The toolkit.
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: object) -> dict[str, Any]:
+    code = cli.main([*map(str, argv), "--json"])
+    assert code == 0
+    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return facts
+
+
+def test_k_best(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path, output = tmp_path / "costs.csv", tmp_path / "all.csv"
+    path.write_text(LABELLED)
+    facts = run(capsys, "k-best", path, 3, "--output", output)
+    assert facts["cost"] == [5.5, 6.0, 6.0] and facts["found"] == 3 and not facts["complete"]
+    assert output.read_text().splitlines()[:3] == ["rank,row,column", "0,a,y", "0,b,x"]
+    assert run(capsys, "k-best", path, 99)["complete"]
+    assert cli.main(["k-best", str(path), "0"]) == 2 and "k must be" in capsys.readouterr().err
+
+
+def test_bottleneck(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = write(tmp_path / "costs.npy")
+    assert run(capsys, "bottleneck", path)["threshold"] == 2
+    facts = run(capsys, "bottleneck", path, "--then-sum", "--pairs")
+    assert (facts["threshold"], facts["cost"], len(facts["assignment"])) == (2, 5, 3)
+    assert run(capsys, "bottleneck", path, "--maximize")["threshold"] == 2
+
+
+def test_scale(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    matrix = np.array([[1e-3, 5.0], [7.0, 0.0]])
+    np.save(tmp_path / "matrix.npy", matrix)
+    facts = run(capsys, "scale", tmp_path / "matrix.npy", "--output", tmp_path / "scaling.npz", "--pairs")
+    assert facts["diagonal"] == 2 and facts["assignment"] == [{"row": 0, "column": 1}, {"row": 1, "column": 0}]
+    with np.load(tmp_path / "scaling.npz") as arrays:
+        scaled = np.exp(arrays["row_log"])[:, None] * matrix * np.exp(arrays["col_log"])
+    assert np.allclose(scaled[[0, 1], [1, 0]], 1) and scaled.max() < 1 + 1e-12
+    assert run(capsys, "scale", "HB/west0067", "--job", "cardinality")["diagonal"] == 67
+
+
+def test_transport(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    np.save(tmp_path / "costs.npy", [[4, 1, 3], [2, 6, 5]])
+    np.save(tmp_path / "demand.npy", [2, 2, 1])
+    options = "--supply", "3,2", "--demand", tmp_path / "demand.npy", "--pairs"
+    facts = run(capsys, "transport", tmp_path / "costs.npy", *options)
+    assert (facts["cost"], facts["units"]) == (9, 5)
+    assert facts["assignment"][0] == {"row": 0, "column": 1, "amount": 2}
+    for option in ("3,x", "3,2.5", ""):
+        argv = ["transport", str(tmp_path / "costs.npy"), "--supply", option, "--demand", "2,2,1"]
+        assert cli.main(argv) == 2 and "--supply must be whole numbers with commas" in capsys.readouterr().err
+    assert cli.main(["transport", str(tmp_path / "costs.npy"), "--supply", "none.npy", "--demand", "1,1,1"]) == 3
+    assert "none.npy, got No such file" in capsys.readouterr().err

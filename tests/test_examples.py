@@ -30,13 +30,28 @@ def run(name: str, *argv: object) -> str:
 def test_every_example_is_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         "block_triangular_form.py", "compare_variants.py", "lu_after_scaling.py", "networkx_crosscheck.py", "points.py",
-        "several_ranks.py", "structural_rank_suitesparse.py",
+        "set_prediction_loss.py", "several_ranks.py", "structural_rank_suitesparse.py", "tracking.py",
     }  # fmt: skip
 
 
 def test_points() -> None:
     lines = run("points.py", 500, "--dimension", 3, "--noise", 0.01).splitlines()
     assert lines[0].startswith("cost ") and lines[1] == "100.0% of 500 points found again"
+
+
+def test_set_prediction_loss() -> None:
+    output = run("set_prediction_loss.py", "--steps", 6, "--batch", 3, "--queries", 12)
+    if output != "this example needs torch, which is not installed: pip install torch\n":
+        ours, theirs, verdict = output.splitlines()
+        assert ours.startswith("gmatch  loss ") and theirs.startswith("SciPy   loss ")
+        assert verdict == "equal losses in all steps"
+
+
+def test_tracking() -> None:
+    command = [sys.executable, str(EXAMPLES / "tracking.py"), "--seed", "1"]  # motmetrics warns of itself
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    if process.stdout != "this example needs motmetrics, which is not installed: pip install motmetrics\n":
+        assert process.stdout.endswith("\nMOTA and IDF1 are equal\n") and process.stdout.count("\n") == 8
 
 
 def test_several_ranks() -> None:

@@ -18,10 +18,10 @@ PACKAGE = Path(gmatch.__file__).parent
 FLOORS = (
     ("errors",),
     ("cuda", "arrays", "foreign", "types", "notebook"),
-    ("result", "methods", "toolkit_result"),
+    ("result", "methods", "toolkit_result", "tensors"),
     ("backends",),
     ("problems",),
-    ("small", "proof"),
+    ("small_batch", "small", "proof"),
     ("cardinality",),
     ("assignment",),
     ("distributed",),

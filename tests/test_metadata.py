@@ -14,6 +14,17 @@ def test_one_version():
     assert f"\nversion: {gmatch.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
+def test_what_a_citation_and_an_index_need():
+    """Fields of CITATION.cff that its schema requires, and classifiers that fit what pyproject says elsewhere."""
+    citation = (ROOT / "CITATION.cff").read_text()
+    keys = re.findall(r"^([\w-]+):", citation, re.MULTILINE)
+    assert {"cff-version", "message", "title", "authors", "license", "abstract", "keywords"} <= set(keys)
+    oldest = PROJECT["requires-python"].removeprefix(">=")
+    assert f"Programming Language :: Python :: {oldest}" in PROJECT["classifiers"]
+    assert PROJECT["classifiers"] == sorted(PROJECT["classifiers"])
+    assert [word.lower() for word in PROJECT["keywords"]] == sorted(word.lower() for word in PROJECT["keywords"])
+
+
 def test_messages_name_this_package_and_extras_that_it_has():
     sources = [path for folder in ("gmatch", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
     named = [match for path in sources for match in re.findall(r"pip install '([\w-]+)\[(\w+)\]'", path.read_text())]

@@ -135,3 +135,35 @@ def test_labels_of_several_levels() -> None:
     found = gmatch.lap(pd.DataFrame(1 - np.eye(4), index=index, columns=list("abcd")))
     assert found.pairs[0] == (("x", 1), "a")
     assert found.to_frame()["row"].tolist() == index.tolist()
+
+
+def test_labels_of_polars() -> None:
+    """Its rows have none."""
+    pl = pytest.importorskip("polars")
+    costs = pl.DataFrame({"cook": [4, 2], "paint": [1, 0], "sing": [4, 5]})
+    found = gmatch.lap(costs, certify=True)
+    assert found.pairs == [(0, "paint"), (1, "cook")] and found.row_nodes is None
+    assert gmatch.max_weight_matching(costs, pairs=1).pairs == [(1, "sing")]
+    header, *lines = cells(found._repr_html_())
+    assert lines == [["0", "paint", "1"], ["1", "cook", "2"]]
+
+
+def test_labels_of_xarray() -> None:
+    xr = pytest.importorskip("xarray")
+    array = np.array([[4, 1, 4], [2, 0, 5]])
+    both = xr.DataArray(array, dims=("who", "what"), coords={"who": ["ann", "bob"], "what": ["cook", "paint", "sing"]})
+    assert gmatch.lap(both).pairs == [("ann", "paint"), ("bob", "cook")]
+    assert gmatch.lap(both.T, maximize=True).pairs == [("cook", "ann"), ("sing", "bob")]
+    one = xr.DataArray(array, dims=("who", "what"), coords={"what": [10, 20, 30]})
+    assert gmatch.lap(one).pairs == [(0, 20), (1, 10)]
+    none = gmatch.lap(xr.DataArray(array))
+    assert none.pairs == [(0, 1), (1, 0)] and none.row_nodes is none.col_nodes is None
+    assert gmatch.max_weight_matching(both, pairs=2).pairs == [("ann", "cook"), ("bob", "sing")]
+
+
+@pytest.mark.parametrize("options", [{}, {"cost_limit": 3}, {"infeasible": "partial"}], ids=str)
+def test_stats_of_batches_are_arrays_of_json(options: dict[str, Any]) -> None:
+    for batch in (gmatch.lap(np.ones((3, 4, 5)), **options), gmatch.lap(np.ones((200, 30, 40)), **options)):
+        assert all(len(value) == len(batch) for value in batch.stats.values() if isinstance(value, np.ndarray))
+        json.dumps([one.stats for one in batch[:3]])
+        assert json.loads(json.dumps(batch[1].stats)) == batch[1].stats

@@ -20,6 +20,7 @@ from ..problems.row_blocks import RowBlocks
 from ..proof.verify import verify
 from ..result import Assignment, AssignmentBatch
 from ..small import small_first
+from .as_scipy import refuse_what_scipy_lacks, with_scipys_pairs
 from .batch import solve_batch, start_of_batch
 from .points import lap_of_points
 from .programs import Plan
@@ -68,6 +69,7 @@ class _Options(TypedDict, total=False):
     forbid_nan: bool
     infeasible: str
     deterministic: bool
+    ties: str | None
     device: str | None
     threads: int | None
     certify: bool
@@ -100,6 +102,7 @@ def lap(
     forbid_nan: bool = False,
     infeasible: str = "raise",
     deterministic: bool = False,
+    ties: str | None = None,
     device: str | None = None,
     threads: int | None = None,
     certify: bool = False,
@@ -158,6 +161,12 @@ def lap(
         compared exactly for that, as the rational numbers that they are: so the answer is exactly optimal. Costs a pass
         over the matrix, and where rows have a choice (``stats["rows_with_choice"]``), another, sparse problem along the
         pairs that tie. The duals may differ.
+    ties : {None, "scipy"}
+        ``"scipy"``: of several cheapest assignments the one that ``scipy.optimize.linear_sum_assignment`` finds, on any
+        device and in batches: the very indices. Where the answer is the only one by more than SciPy may round, it is
+        kept; for other problems, and for those of up to 2**16 pairs, SciPy is called, on the host, and
+        ``stats["by_scipy"]`` says for which. So it is for comparisons, and for many floats that hardly tie; costs that
+        tie take SciPy's time. For dense costs, without `cost_limit`, `infeasible` and `deterministic`.
     device : {None, "cpu", "gpu"}
         None: where the costs live. Otherwise they are moved there, and the result back, once.
     threads : int, optional
@@ -182,7 +191,10 @@ def lap(
     Returns
     -------
     Assignment, or AssignmentBatch for a batch
-        ``row_ind, col_ind = lap(cost)`` works. Its arrays live where the costs live.
+        ``row_ind, col_ind = lap(cost)`` works. Its arrays live where the costs live. For tensors of PyTorch they are
+        tensors on the same device, with int64 for indices, and for arrays of JAX arrays of JAX; so they are for
+        sequences of these. If the costs need a gradient, `Assignment.cost` and `Assignment.pair_costs` have one: it is
+        1 at the pairs and 0 elsewhere.
 
     Raises
     ------
@@ -229,6 +241,8 @@ def lap(
     Electron. Syst. 52 (2016). K. Date, R. Nagi: GPU-accelerated Hungarian algorithms for the linear assignment
     problem. Parallel Computing 57 (2016).
     """
+    if ties is not None:
+        refuse_what_scipy_lacks(ties, cost_limit, infeasible, deterministic, comm)
     if comm is not None or isinstance(cost, RowBlocks):
         from ..distributed.lap import lap_on_ranks
 
@@ -246,7 +260,7 @@ def lap(
         points = points_of(
             cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan, sizes=sizes, mask=mask
         )
-        if points.suit_trees():
+        if points.suit_trees() and ties is None:
             return lap_of_points(
                 points, method=method, initial=initial, duals=duals, deterministic=deterministic, device=device,
                 threads=threads, certify=certify,
@@ -276,6 +290,8 @@ def lap(
         refuse_what_does_not_fit(costs, chosen, start)
         result = solve(costs, Plan(backend, chosen, threads, deterministic), start, infeasible == "partial")
     result.stats.setdefault("reason", reason)  # some backends know better
+    if ties is not None:
+        result = with_scipys_pairs(problem, result)
     if certify:
         verify(problem, result)
     return result

@@ -10,6 +10,7 @@ from ..foreign import library_of
 from ..problems.costs import costs_of
 from ..problems.networks import Nodes, a_side_of
 from ..problems.sparse import SparseCosts
+from ..tensors import comes_back, in_its_library
 from .lap import lap
 from .pairs import of_pairs
 
@@ -99,6 +100,12 @@ def max_weight_matching(
         raise InvalidInput(
             f"max_weight_matching decides on {', '.join(sorted(decided))} itself; use gmatch.lap to choose"
         )
+    if comes_back(weights):
+        found: Assignment = in_its_library(
+            weights, max_weight_matching, top_nodes=top_nodes, weight=weight, cardinality=cardinality, pairs=pairs,
+            forbid_nan=forbid_nan, **options,
+        )  # fmt: skip
+        return found
     if top_nodes is not None and library_of(weights) != "networkx":
         raise InvalidInput(f"top_nodes are for a networkx graph; got {type(weights).__name__}; leave them out")
     if not isinstance(cardinality, str) or cardinality not in ("any", "maximum"):

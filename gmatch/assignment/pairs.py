@@ -115,10 +115,9 @@ def _result(costs: DenseCosts | SparseCosts, whole: Assignment, number: int) -> 
     of_columns = _least(whole.v[columns:], -u)
     of_rows = _least(whole.u[rows:], -v)
     u, v = u + of_columns, v + of_rows
-    nodes = (costs.row_nodes, costs.col_nodes) if isinstance(costs, SparseCosts) else (None, None)
     return Assignment(
         row_match, col_match, u, v, costs.of_pairs(row_match, False), Status.PAIRS, costs.maximize, None, None,
-        whole.stats, None, costs.forbid_nan, *nodes, (-(of_columns + of_rows)).item(),
+        whole.stats, None, costs.forbid_nan, costs.row_nodes, costs.col_nodes, (-(of_columns + of_rows)).item(),
     )  # fmt: skip
 
 

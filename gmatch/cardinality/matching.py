@@ -15,6 +15,7 @@ from ..problems.graph import MAX_VERTICES, BipartiteGraph, as_graph
 from ..proof.verify import verify
 from ..result import Matching
 from ..small import SMALL_TYPES, matching_small
+from ..tensors import comes_back, in_its_library
 
 
 class Start(IntEnum):
@@ -117,6 +118,13 @@ def max_matching(
         quick = matching_small(graph, _stats)
         if quick is not None:
             return quick
+    if comes_back(graph):
+        options: dict[str, Any] = {
+            "method": method, "initial": initial, "device": device, "threads": threads, "deterministic": deterministic,
+            "certify": certify,
+        }  # fmt: skip
+        matching: Matching = in_its_library(graph, max_matching, **options)
+        return matching
     problem = as_graph(graph)
     backend = backend_for(problem.indices, device)
     chosen = method_of(method, backend.NAME, deterministic)

@@ -16,7 +16,7 @@ import scipy.sparse
 
 from .. import cuda
 from ..backends import backend_for
-from ..errors import DataError, InvalidInput
+from ..errors import DataError, InvalidInput, did_you_mean, words_of
 from .files import layout_of, read_matrix_market
 from .patterns import checked_number, checked_size, checked_spec, shown
 from .tables import Labels, Table, read_table
@@ -241,7 +241,9 @@ def generate(spec: str, device: str = "cpu") -> Any:
     """
     name, *parts = checked_spec(spec).removeprefix("generator:").split(":")
     if name not in FAMILIES:
-        raise InvalidInput(f"unknown generator {name!r}; expected one of {', '.join(FAMILIES)}")
+        raise InvalidInput(
+            f"unknown generator {name!r}; expected one of {', '.join(FAMILIES)}{did_you_mean(name, FAMILIES)}"
+        )
     make, parameter = FAMILIES[name]
     options: dict[str, Any] = {"device": device}
     if parts and parts[-1].startswith("seed=") and name not in SEEDLESS:
@@ -260,15 +262,23 @@ def generate(spec: str, device: str = "cpu") -> Any:
         raise InvalidInput(f"expected numbers that {name} can be made of, got {spec!r}: {error}") from None
 
 
-def _read_numpy(source: Path | io.BytesIO) -> Any:
+def _read_numpy(source: Path | io.BytesIO, array: str = "") -> Any:
     loaded = np.load(source, allow_pickle=False)
     if isinstance(loaded, np.ndarray):
         return loaded
     with loaded:
+        if array:
+            if array not in loaded.files:
+                raise ValueError(
+                    f"it has no array {array!r}, but {', '.join(loaded.files)}{did_you_mean(array, loaded.files)}"
+                )
+            return loaded[array]
         if "format" in loaded.files:
             return scipy.sparse.load_npz(source)
         if len(loaded.files) != 1:
-            raise ValueError(f"it has {len(loaded.files)} arrays, not one: {', '.join(loaded.files)}")
+            raise ValueError(
+                f"it has {len(loaded.files)} arrays, not one: {', '.join(loaded.files)}; name one of them after a colon"
+            )
         return loaded[loaded.files[0]]
 
 
@@ -311,11 +321,15 @@ def read(path: str | os.PathLike[str], *, labels: Labels = "auto", forbid_nan: b
 
 
 def read_labelled(
-    path: str | os.PathLike[str], labels: Labels = "auto", forbid_nan: bool = False, content: bytes | None = None
+    path: str | os.PathLike[str],
+    labels: Labels = "auto",
+    forbid_nan: bool = False,
+    content: bytes | None = None,
+    array: str = "",
 ) -> Table:
     """As `read`, with the names of rows and columns that text may have; see `read_table`.
 
-    `content` is what the file holds, if it is not to be opened.
+    `content` is what the file holds, if it is not to be opened; `array` the one that is meant of several in a ``.npz``.
     """
     name = str(path).lower()
     if content is None and name.endswith((".mtx", ".mtx.gz")):
@@ -324,13 +338,12 @@ def read_labelled(
         return Table(stored.toarray() if is_dense or stored.nnz == math.prod(stored.shape) else stored)
     try:
         if content is None and name.endswith((".npy", ".npz")):
-            return Table(_read_numpy(Path(path)))
+            return Table(_read_numpy(Path(path), array))
         content = Path(path).read_bytes() if content is None else content
         if content.startswith(b"\x93NUMPY") and not name.endswith(TEXT_ENDINGS):
             return Table(_read_numpy(io.BytesIO(content)))
     except Exception as error:  # NumPy and zipfile raise a dozen kinds of errors
         raise DataError(
-            f"expected a matrix of costs in {path}, got {type(error).__name__}: {error}; "
-            "write it with numpy.save, or as text"
+            f"expected a matrix of costs in {path}, got {words_of(error)}; write it with numpy.save, or as text"
         ) from error
     return read_table(content, str(path), labels, forbid_nan)

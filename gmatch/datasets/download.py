@@ -48,9 +48,20 @@ def download(url: str, target: Path, sha256: str | None) -> None:
         raise
     except OSError as error:  # the errors of requests are OSErrors, too
         raise DataError(
-            f"expected a matrix at {url}, got {type(error).__name__}: {error}; check its name at "
+            f"expected a matrix at {url}, got {_words_of(error)}; check its name at "
             f"https://sparse.tamu.edu and your network, or put the file into {target.parent} yourself"
         ) from error
+
+
+def _words_of(error: OSError) -> str:
+    """What went wrong, without the objects that requests prints."""
+    if isinstance(error, requests.HTTPError) and error.response is not None:
+        return f"the answer {error.response.status_code} {error.response.reason}"
+    if isinstance(error, requests.Timeout):
+        return "no answer in time"
+    if isinstance(error, requests.ConnectionError) and "HTTP" in str(error):
+        return "no network, or no answer from the server"
+    return f"{type(error).__name__}: {error}"
 
 
 def _fetch(url: str, part: Path) -> None:

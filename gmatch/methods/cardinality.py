@@ -11,7 +11,7 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Literal, get_args
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, did_you_mean
 from .method import AnyMethod, is_auto, refuse_what_it_does_not_solve
 
 Bfs = Literal["gpubfs", "gpubfs-wr"]
@@ -223,7 +223,7 @@ def method_of(method: str | Method, device: str, deterministic: bool = False) ->
         raise InvalidInput(
             f"unknown method {method!r}; expected one of {', '.join(map(repr, by_name))}, or one of the "
             "objects gmatch.APFB(...), gmatch.APsB(...), gmatch.Claims(...), gmatch.Ordered(...), gmatch.PothenFan(), "
-            "gmatch.Mixed()"
+            f"gmatch.Mixed(){did_you_mean(method, by_name)}"
         )
     refuse_what_it_does_not_solve(found, device, "graph", _BY_NAME)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, did_you_mean
 from ..types import number_type
 from .assignment import ASSIGNMENT_BY_NAME, JV, AssignmentMethod, Classical, Core, SerialCore, SparseJV, Tree
 from .method import is_auto, refuse_what_it_does_not_solve
@@ -120,6 +120,7 @@ def assignment_method_of(
         raise InvalidInput(
             f"unknown method {method!r}; expected one of 'auto', {', '.join(map(repr, ASSIGNMENT_BY_NAME))}, or one "
             "of the objects gmatch.JV(), gmatch.Core(), gmatch.Tree(...), gmatch.Classical(), gmatch.Munkres(...)"
+            f"{did_you_mean(method, ASSIGNMENT_BY_NAME)}"
         )
     refuse_what_it_does_not_solve(found, device, kind, ASSIGNMENT_BY_NAME)
     return found, "asked for"

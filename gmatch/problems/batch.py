@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Device, as_dense_array, device_of, mover_to, namespace, to_host, truth_of
 from ..backends.layouts import BATCH_PROBLEM
 from ..errors import InvalidInput
-from ..types import may_round, readable
+from ..types import WORKING_TYPES, may_round, readable
 from .dense import DenseCosts
 from .limits import (
     MAX_VERTICES,
@@ -189,12 +189,12 @@ class CostBatch:
         """Copies matrices of any shapes into one array."""
         if len({device_of(matrix) for matrix in matrices}) > 1:
             raise InvalidInput("the matrices of a batch must live on one device")
-        shapes = [matrix.shape for matrix in matrices]
-        self.shapes = np.array(shapes, np.int64).reshape(-1, 2)
+        self.shapes = np.array([matrix.shape for matrix in matrices], np.int64).reshape(-1, 2)
         sizes = self.shapes.prod(axis=1)
         self._offsets = np.cumsum(sizes) - sizes
-        dtype = np.result_type(*(matrix.dtype for matrix in matrices)) if matrices else np.dtype(np.float64)
-        for number, matrix in enumerate(matrices):
+        types = {matrix.dtype for matrix in matrices}
+        dtype = np.result_type(*types) if matrices else np.dtype(np.float64)
+        for number, matrix in enumerate(matrices if len(types) > 1 else ()):
             if may_round(matrix, dtype):
                 raise InvalidInput(
                     f"problem {number}: integers beyond 2**53 must not be in a batch with floats, whose float64 does "
@@ -306,6 +306,8 @@ def _checked_sizes(sizes: Any, shape: tuple[int, int, int]) -> Any:
 
 
 def _matrix_of(matrix: Any, number: int) -> Any:
+    if type(matrix) is np.ndarray and matrix.ndim == 2 and matrix.dtype in WORKING_TYPES:
+        return matrix
     try:
         array = as_dense_array(matrix)
         if array.ndim != 2:

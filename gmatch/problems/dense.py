@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Device, as_dense_array, device_of, entry_of_each_row, mover_to, namespace, truth_of
 from ..errors import InvalidInput
-from ..foreign import is_frame, labels_of, way_in
+from ..foreign import is_frame, labels_of, library_of, way_in
 from ..types import is_narrow, number_type, readable
 from .limits import (
     INFINITE_INTEGER,
@@ -78,7 +78,8 @@ class DenseCosts:
     overflows : bool
         Whether sums of the costs could overflow, and `gmatch.lap` splits them: see `gmatch.ExactDuals`.
     row_nodes, col_nodes : tuple or None
-        The labels of rows and columns, if the costs came as a DataFrame of pandas.
+        The labels of rows and columns, if the costs came as a DataFrame of pandas or polars or a DataArray of xarray;
+        None for a side that has none.
     device : {"cpu", "gpu"}
         Where the array lives.
 
@@ -139,7 +140,7 @@ class DenseCosts:
             cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids,
             forbid_nan=has_nan, whole=whole, device=device, overflows=False,
         )  # fmt: skip
-        if type(cost) is not np.ndarray and is_frame(cost):
+        if type(cost) is not np.ndarray and (is_frame(cost) or library_of(cost) == "xarray"):
             vars(self).update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
         if number_type(array.dtype) != np.int32 or limit is not None:
             self._refuse_overflow()

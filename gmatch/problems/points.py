@@ -226,7 +226,7 @@ def points_of(cost: PointCosts, **options: Any) -> PointCosts:
 
 def look_like_points(cost: Any) -> bool:
     """Whether a sequence of two matrices may be meant for two clouds: few columns, the same ones, and many rows."""
-    if not isinstance(cost, list | tuple) or len(cost) != 2:
+    if type(cost) not in (list, tuple) or len(cost) != 2:
         return False
     try:
         shapes = [tuple(getattr(cloud, "shape", ())) for cloud in cost]

@@ -24,6 +24,7 @@ from ..result import (
     DecompositionCertificate,
     Matching,
 )
+from ..tensors import with_arrays
 from ..toolkit_result import (
     Bottleneck,
     BottleneckCertificate,
@@ -167,6 +168,8 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
         from ..distributed.verify import verify_on_ranks
 
         return verify_on_ranks(problem, result, comm, strict)
+    if isinstance(result, Assignment | AssignmentBatch | Matching):
+        result = with_arrays(result)
     if isinstance(result, AssignmentBatch):
         return [
             verify_dense_assignment(cost, result[k], strict) for k, cost in enumerate(_problems_of(problem, result))

@@ -1,0 +1,129 @@
+"""`lap(ties="scipy")`: of several cheapest assignments the one that SciPy's function finds.
+
+Where the cheapest assignment is the only one, by a margin that SciPy's rounding cannot cross, all solvers find it. So
+our answer is kept there. SciPy is called for the other problems, and for small ones. Its pairs are those of the answer
+then, and the duals prove them within the rounding of floats, as they prove any cheapest assignment. Duals in parts are
+left out: they would prove more than SciPy keeps to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import mover_to, namespace, to_host
+from ..errors import InvalidInput
+from ..foreign import EXACT_IN_FLOAT64
+from ..problems.batch import CostBatch
+from ..problems.dense import DenseCosts
+from ..result import Assignment, AssignmentBatch
+from .ties import EPSILON, _Choice
+
+FLOAT64 = np.dtype(np.float64)
+# Entries of a problem. Up to here SciPy takes no longer than to find out whether it is needed.
+FEW_ENTRIES = 1 << 16
+
+
+def refuse_what_scipy_lacks(ties: Any, cost_limit: Any, infeasible: Any, deterministic: Any, comm: Any) -> None:
+    """Raises `InvalidInput` for options that do not go with SciPy's rule."""
+    if not isinstance(ties, str) or ties != "scipy":
+        raise InvalidInput(f"ties must be None or 'scipy'; got {ties!r}")
+    if cost_limit is not None or infeasible != "raise":
+        raise InvalidInput("ties='scipy' is for complete assignments; leave cost_limit and infeasible out")
+    if deterministic or comm is not None:
+        raise InvalidInput("ties='scipy' is a rule of its own, for one process; leave deterministic and comm out")
+
+
+def with_scipys_pairs(problem: Any, result: Assignment | AssignmentBatch) -> Assignment | AssignmentBatch:
+    """An optimal result with the pairs that SciPy finds; ``stats["by_scipy"]`` says of which problems it was asked."""
+    if isinstance(problem, CostBatch) and isinstance(result, AssignmentBatch):
+        return _of_batch(problem, result)
+    if not isinstance(problem, DenseCosts) or not isinstance(result, Assignment):
+        raise InvalidInput(f"ties='scipy' is for dense costs and batches of them; got {problem!r}")
+    asked = not _is_the_only_one(problem, result)
+    stats = result.stats | {"by_scipy": asked}
+    if not asked:
+        return replace(result, stats=stats)
+    return replace(result, stats=stats, exact=None, **_pairs_of_scipy(problem))
+
+
+def _of_batch(batch: CostBatch, result: AssignmentBatch) -> AssignmentBatch:
+    names = "row_match", "col_match", "pair_costs"
+    arrays = {name: getattr(result, name).copy() for name in names}
+    asked = np.zeros(len(batch), np.bool_)
+    for number, one in enumerate(result):
+        costs = batch.costs_of(number)
+        if not min(costs.shape) or _is_the_only_one(costs, one):
+            continue
+        asked[number] = True
+        found = _pairs_of_scipy(costs)
+        rows, columns = found["row_match"], found["col_match"]
+        if batch.places is None:
+            row_places, col_places = np.arange(len(rows)), np.arange(len(columns))
+        else:
+            row_places, col_places = batch.places[number]
+        matched = to_host(rows) >= 0
+        to_device = mover_to(batch.device)
+        arrays["row_match"][number, to_device(row_places[matched])] = to_device(col_places[to_host(rows)[matched]])
+        arrays["row_match"][number, to_device(row_places[~matched])] = -1
+        taken = to_host(columns) >= 0
+        arrays["col_match"][number, to_device(col_places[taken])] = to_device(row_places[to_host(columns)[taken]])
+        arrays["col_match"][number, to_device(col_places[~taken])] = -1
+        arrays["pair_costs"][number] = 0
+        arrays["pair_costs"][number, to_device(row_places[matched])] = found["pair_costs"]
+    fields = ("u", "v", "status", "shapes", "places", "covers", "maximize", "cost_limit", "forbid_nan")
+    kept = {name: getattr(result, name) for name in fields}
+    exact = {number: duals for number, duals in result.exact.items() if not asked[number]}
+    return AssignmentBatch(**arrays, **kept, stats=result.stats | {"by_scipy": asked}, exact=exact)
+
+
+def _pairs_of_scipy(costs: DenseCosts) -> Any:
+    """Its pairs, as fields of an Assignment."""
+    from scipy.optimize import linear_sum_assignment  # which takes 0.2 s to load
+
+    matrix = to_host(costs.matrix).astype(FLOAT64)
+    if costs.dual_type is np.int64 and max(-costs.lowest, costs.highest) > EXACT_IN_FLOAT64:
+        raise InvalidInput(
+            "ties='scipy' needs costs that float64 holds, to which SciPy converts them; these lie beyond 2**53"
+        )
+    rows, columns = linear_sum_assignment(matrix, costs.maximize)
+    to_device = mover_to(costs.device)
+    row_match, col_match = (np.full(length, -1, np.int32) for length in costs.shape)
+    row_match[rows], col_match[columns] = columns, rows
+    row_match, col_match = to_device(row_match), to_device(col_match)
+    return {"row_match": row_match, "col_match": col_match, "pair_costs": costs.of_pairs(row_match, True)}
+
+
+def _is_the_only_one(costs: DenseCosts, result: Assignment) -> bool:
+    """Whether no other assignment is as cheap, or so nearly that SciPy's rounding may prefer it.
+
+    Another one differs along cycles of pairs, and each of its pairs has at most the slack of its cycle. SciPy rounds a
+    dual in each of its searches by half a unit of the largest number, a path adds as many as there are pairs, and so do
+    our duals: pairs with more slack than that in all are out of the question.
+    """
+    if not min(costs.shape):
+        return True
+    if result.exact is not None or costs.array.size <= FEW_ENTRIES:
+        return False
+    rows, columns = costs.array.shape
+    u, v, mates = result.u, result.v, result.row_match
+    if costs.transposed:
+        u, v, mates = v, u, result.col_match
+    xp = namespace(u)
+    scale = max(float(xp.abs(u).max()), float(xp.abs(v).max()), float(max(-costs.lowest, costs.highest)))
+    reach = 8 * EPSILON * scale * (rows + columns) * rows
+    if costs.dual_type is np.int64 and scale * (rows + columns) < EXACT_IN_FLOAT64:
+        reach = 0  # all is exact, in SciPy too
+    near_rows, near_columns = [], []
+    for block in costs.row_blocks():
+        entries = costs.array[block].astype(costs.dual_type)
+        slack = ((-entries if costs.maximize else entries) - u[block, None]) - v
+        near = (slack <= reach).nonzero()
+        near_rows.append(to_host(near[0]) + block.start)
+        near_columns.append(to_host(near[1]))
+    may_leave = (to_host(-v) <= reach) & (rows < columns)
+    pairs = np.concatenate(near_rows), np.concatenate(near_columns)
+    choice = _Choice(*pairs, np.zeros(len(pairs[0])), to_host(mates).astype(np.int64), may_leave, False)
+    return not choice.drop_what_is_sure()

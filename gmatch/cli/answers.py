@@ -1,0 +1,64 @@
+"""What was found, as pairs with the names of a file, and what is printed of it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..datasets.tables import Table as CostTable
+from .output import COLUMNS, Pairs, named
+from .terminal import Facts, grouped, milliseconds, print_facts, print_pairs
+
+# Of `stats`: what is counted in one process, and what on several ranks.
+COUNTED_BY_SOME = ("rows_scanned", "edges_inspected", "ranks", "rounds", "meetings", "bytes_met")
+# Facts of the search, not of the answer.
+SEARCH = frozenset(
+    ("initial", "start", "start_size", "team", "threads", "ran_on", "phases", "levels", "dual_steps", *COUNTED_BY_SOME)
+)
+
+
+def table_of(facts: Facts, seconds: float) -> dict[str, str]:
+    """Facts for people."""
+    names = (name for name in facts if not name.endswith("seconds"))
+    return {name.replace("_", " "): grouped(facts[name]) for name in names} | {"time": f"{milliseconds(seconds)} ms"}
+
+
+def print_answer(
+    arguments: argparse.Namespace,
+    facts: Facts,
+    table: dict[str, str],
+    pairs: Pairs,
+    labelled: bool,
+    columns: Sequence[str] = COLUMNS,
+) -> None:
+    """What was found, then its pairs. What the search did is shown where it is asked for; JSON has all facts."""
+    if arguments.json:
+        print_facts(facts | ({"assignment": named(pairs, columns)} if labelled or arguments.pairs else {}), True, table)
+        return
+    if not arguments.verbose:
+        facts = {name: fact for name, fact in facts.items() if name not in SEARCH and not name.endswith("seconds")}
+        table = {name: text for name, text in table.items() if name.replace(" ", "_") not in SEARCH}
+    print_facts(facts, False, table)
+    print_pairs(pairs, columns, every=arguments.pairs, labelled=labelled)
+
+
+def is_labelled(table: CostTable | None) -> bool:
+    return table is not None and (table.row_labels is not None or table.col_labels is not None)
+
+
+def labels_of(table: CostTable | None) -> dict[str, Any]:
+    """The names in a table as arrays, by name."""
+    labels = {} if table is None else {"row_labels": table.row_labels, "col_labels": table.col_labels}
+    return {name: np.array(texts, np.str_) for name, texts in labels.items() if texts is not None}
+
+
+def pairs_of(table: CostTable | None, matched: Any, *values: Any) -> list[tuple[Any, ...]]:
+    """Row, column and values of each pair, by the names in the file, or by numbers."""
+    sides = [side.tolist() for side in matched]
+    for side, labels in enumerate((table.row_labels, table.col_labels) if table is not None else ()):
+        if labels is not None:
+            sides[side] = [labels[number] for number in sides[side]]
+    return list(zip(*sides, *(array.tolist() for array in values), strict=True))

@@ -1,0 +1,253 @@
+"""What comes in goes out: results as tensors of torch and arrays of JAX, for costs and graphs that are such.
+
+The arrays of a result become tensors when they are asked for. What pairs cost is taken from the costs themselves where
+these need a gradient: then the cost of an assignment has one, too, which is 1 at its pairs and 0 elsewhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .arrays import as_dense_array
+from .foreign import as_sparse, gives_back, library_of
+from .result import Assignment, AssignmentBatch, Matching
+from .types import number_type
+
+Result = Assignment | AssignmentBatch | Matching
+INDICES, OTHERS = frozenset(("row_match", "col_match")), frozenset(("u", "v", "reached_columns"))
+ARRAYS = INDICES | OTHERS | {"pair_costs"}
+# Fields that have a default, and are of no library.
+PLAIN = "maximize", "cost_limit", "exact", "forbid_nan", "pair_price", "row_nodes", "col_nodes"
+PLAIN_OF_BATCH = "maximize", "cost_limit", "exact", "forbid_nan", "shapes", "places"
+
+
+class Matrices(list[Any]):
+    """A sequence of matrices, not two clouds of points: a batch of two images with few targets looks like these."""
+
+
+def comes_back(given: Any) -> bool:
+    """Whether the answer for costs or a graph is to have arrays of another library than NumPy and CuPy."""
+    if isinstance(given, list | tuple):
+        return len(given) > 0 and gives_back(given[0])
+    return gives_back(given)
+
+
+def as_arrays(given: Any) -> Any:
+    """Costs or a graph as arrays of NumPy or CuPy, dense or sparse, in the same memory where that can be."""
+    if isinstance(given, list | tuple):
+        return Matrices(_shared(matrix, as_dense_array) for matrix in given)
+    return _shared(given, _dense_or_sparse)
+
+
+def _shared(tensor: Any, otherwise: Callable[[Any], Any]) -> Any:
+    try:
+        return tensor.detach().numpy()  # the way of most tensors
+    except (AttributeError, TypeError, RuntimeError):  # of JAX, on a GPU, sparse, or of a type that NumPy has not
+        return otherwise(tensor)
+
+
+def _dense_or_sparse(given: Any) -> Any:
+    sparse = as_sparse(given)
+    return as_dense_array(given) if sparse is given else sparse
+
+
+def in_its_library(given: Any, solve: Callable[..., Any], **options: Any) -> Any:
+    """What a solver finds for costs or a graph, in the library and on the device that these are of."""
+    found = solve(as_arrays(given), **options)
+    like = given[0] if isinstance(given, list | tuple) else given
+    library = (_Torch if library_of(like) == "torch" else _JAX)(like)
+    if isinstance(found, AssignmentBatch):
+        return _batch(found, library, library.pair_costs_of_batch(given, found))
+    return _one(found, library, library.pair_costs(given, found) if isinstance(found, Assignment) else None)
+
+
+def with_arrays(result: Result) -> Result:
+    """A result of tensors as it is now, with arrays of NumPy or CuPy; any other itself."""
+    if not gives_back(result.row_match):
+        return result
+    arrays = {name: as_dense_array(getattr(result, name), name) for name in ARRAYS if hasattr(result, name)}
+    if isinstance(result, Matching):
+        return replace(result, **arrays)
+    arrays["pair_costs"] = arrays["pair_costs"].astype(number_type(arrays["pair_costs"].dtype), copy=False)
+    if isinstance(result, AssignmentBatch):
+        return replace(result, **arrays, covers={k: _as_arrays_of(cover) for k, cover in result.covers.items()})
+    return replace(result, **arrays, cover=result.cover and _as_arrays_of(result.cover))
+
+
+def _as_arrays_of(cover: tuple[Any, Any]) -> tuple[Any, Any]:
+    return as_dense_array(cover[0], "cover"), as_dense_array(cover[1], "cover")
+
+
+class _Torch:
+    """Makes tensors of torch."""
+
+    def __init__(self, like: Any) -> None:
+        self.torch, self.dtype = sys.modules["torch"], like.dtype
+
+    def array(self, array: Any) -> Any:
+        """On the same device, mostly in the same memory."""
+        if isinstance(array, np.ndarray):
+            return self.torch.from_numpy(array)
+        if array.dtype == np.bool_:  # which not all versions exchange
+            return self.torch.from_dlpack(array.view(np.uint8)).bool()
+        return self.torch.from_dlpack(array)
+
+    def indices(self, array: Any) -> Any:
+        """With 64 bits, as torch wants them."""
+        return self.array(array).long()
+
+    def split(self, tensor: Any, ends: list[int]) -> Any:
+        """Its parts, each from one place to the next."""
+        return tensor.split([end - start for start, end in pairwise(ends)])
+
+    def costs(self, array: Any) -> Any:
+        """What pairs cost, in the type of the costs."""
+        return self.array(array).to(self.dtype)
+
+    def pair_costs(self, given: Any, found: Assignment) -> Any:
+        """What the pairs of an assignment cost, with its gradient; None if the costs have none."""
+        if isinstance(given, list | tuple):  # of rows
+            given = self.torch.stack(tuple(given))
+        if not given.requires_grad:
+            return None
+        rows, columns = map(self.indices, found)
+        if given.layout == self.torch.strided:
+            return given[rows, columns]
+        stored = given.to_sparse_coo().coalesce()
+        keys = stored.indices()[0] * given.shape[1] + stored.indices()[1]
+        return stored.values()[self.torch.searchsorted(keys, rows * given.shape[1] + columns)]
+
+    def pair_costs_of_batch(self, given: Any, found: AssignmentBatch) -> Any:
+        """The same for all problems, a row each, padded by zeros."""
+        many = isinstance(given, list | tuple)
+        if not any(matrix.requires_grad for matrix in (given if many else [given])):
+            return None
+        match = self.indices(found.row_match)
+        if not many:
+            return self._of_rows(given, match)
+        width, pad = match.shape[1], self.torch.nn.functional.pad
+        parts = (
+            self._of_rows(matrix[None], mates[None, : len(matrix)]) for matrix, mates in zip(given, match, strict=True)
+        )
+        return self.torch.cat([pad(part, (0, width - part.shape[1])) for part in parts])
+
+    def _of_rows(self, costs: Any, match: Any) -> Any:
+        """The entry of each row of each problem in the column of its mate, and 0 of free rows."""
+        if not costs.shape[2]:
+            return costs.sum(dim=2)
+        entries = costs.gather(2, match.clamp(min=0)[:, :, None])[:, :, 0]
+        return entries.masked_fill(match < 0, 0)
+
+
+class _JAX:
+    """Makes arrays of JAX. Its transformations do not pass through a solver: costs that are traced are refused."""
+
+    def __init__(self, like: Any) -> None:
+        self.jax, self.dtype, self.device = sys.modules["jax"], like.dtype, like.device
+
+    def array(self, array: Any) -> Any:
+        """On the same device; duals of 64 bits stay as they are where JAX would round them to 32."""
+        if array.dtype.itemsize == 8 and not self.jax.config.jax_enable_x64:
+            return array
+        return self.jax.device_put(array, self.device)
+
+    def indices(self, array: Any) -> Any:
+        """With 32 bits, unless JAX is set to 64."""
+        wide = self.jax.config.jax_enable_x64
+        return self.jax.device_put(array.astype(np.int64 if wide else np.int32), self.device)
+
+    def split(self, array: Any, ends: list[int]) -> Any:
+        return [array[start:end] for start, end in pairwise(ends)]
+
+    def costs(self, array: Any) -> Any:
+        return self.jax.device_put(array.astype(self.dtype), self.device)
+
+    def pair_costs(self, given: Any, found: Assignment) -> Any:
+        return None
+
+    def pair_costs_of_batch(self, given: Any, found: AssignmentBatch) -> Any:
+        return None
+
+
+_Library = _Torch | _JAX
+
+
+class _Result:
+    """What the fields and the pairs of a result are made of. Unpacked again, the pairs are in the same memory."""
+
+    def __init__(self, inner: Any, library: _Library, ends: tuple[Any, Any] | None = None) -> None:
+        self.inner, self.library, self.made = inner, library, ends
+
+    def field(self, name: str) -> Any:
+        """A field that has no default."""
+        value = getattr(self.inner, name)
+        if name in INDICES:
+            return self.library.indices(value)
+        if name == "pair_costs":
+            return self.library.costs(value)
+        return self.library.array(value) if name in OTHERS else value
+
+    def pairs(self) -> tuple[Any, Any]:
+        if self.made is None:
+            rows, columns = self.inner
+            self.made = self.library.indices(rows), self.library.indices(columns)
+        return self.made
+
+
+class _Problems(_Result):
+    """The assignments of a batch, with numbers."""
+
+    def __init__(self, inner: AssignmentBatch, library: _Library, pair_costs: Any) -> None:
+        super().__init__(inner, library)
+        self.pair_costs = pair_costs
+
+    @cached_property
+    def ends(self) -> list[tuple[Any, Any]]:
+        """The pairs of all problems, moved together."""
+        rows, columns, ends = self.inner._all_pairs
+        sides = (self.library.split(self.library.indices(side), ends) for side in (rows, columns))
+        return list(zip(*sides, strict=True))
+
+    def __getitem__(self, number: int) -> Any:
+        pair_costs = self.pair_costs
+        if pair_costs is not None:
+            rows = (self.inner.row_match[number] >= 0).nonzero()[0]
+            pair_costs = pair_costs[number][self.library.indices(rows)]
+        return _one(self.inner[number], self.library, pair_costs, self.ends[number])
+
+
+def _one(inner: Any, library: _Library, pair_costs: Any, ends: tuple[Any, Any] | None = None) -> Any:
+    result = type(inner).later(_field, _pairs, (_Result(inner, library, ends),))
+    given = vars(inner)
+    vars(result).update({name: given[name] for name in PLAIN if name in given})
+    if given.get("cover") is not None:
+        cover, witness = (tuple(map(library.indices, sides)) for sides in (inner.cover, inner.witness))
+        vars(result).update(cover=cover, witness=witness)
+    if pair_costs is not None:
+        vars(result).update(pair_costs=pair_costs)
+    return result
+
+
+def _batch(inner: AssignmentBatch, library: _Library, pair_costs: Any) -> AssignmentBatch:
+    problems = _Problems(inner, library, pair_costs)
+    result = AssignmentBatch.later(_field, None, (problems,))
+    covers = {number: tuple(map(library.indices, cover)) for number, cover in inner.covers.items()}
+    vars(result).update({name: getattr(inner, name) for name in PLAIN_OF_BATCH}, covers=covers)
+    if pair_costs is not None:
+        vars(result).update(pair_costs=pair_costs)
+    return result
+
+
+def _field(name: str, result: _Result) -> Any:
+    return result.field(name)
+
+
+def _pairs(result: _Result) -> tuple[Any, Any]:
+    return result.pairs()

@@ -1,0 +1,98 @@
+"""Batches of small problems take the short way; they are what a loop of calls finds."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gmatch
+from gmatch.small import small_first
+from gmatch.small_batch import FEW_ENTRIES
+
+RNG = np.random.default_rng(5)
+
+
+def short_way(cost: Any, **options: Any) -> Any:
+    return small_first(lambda *_, **__: None)(cost, **options)
+
+
+def batches() -> Iterator[Any]:
+    yield RNG.random((6, 4, 7))
+    yield RNG.integers(0, 9, (5, 7, 4), np.int32)
+    yield RNG.integers(0, 9, (1, 3, 3)).transpose(0, 2, 1)
+    yield [RNG.random((9, columns)) for columns in (4, 0, 12, 9)]
+    yield (RNG.random((2, 2)), np.empty((0, 3)), RNG.random((3, 2)))
+    yield RNG.random((4, 3, 5)).tolist()
+    yield RNG.integers(0, 9, (4, 3, 5)).tolist()
+
+
+@pytest.mark.parametrize("cost", list(batches()), ids=lambda cost: type(cost).__name__)
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"cost_limit": 0.4}, {"method": "jv"}], ids=str)
+def test_a_batch_is_a_loop_of_calls(cost: Any, options: dict[str, Any]) -> None:
+    if "cost_limit" in options and np.asarray(cost[0]).dtype.kind == "i":
+        options = {"cost_limit": 4}
+    batch, alone = short_way(cost, **options), [gmatch.lap(np.asarray(one), **options) for one in cost]
+    assert len(batch) == len(alone)
+    long_way = gmatch.lap(gmatch.CostBatch(cost, maximize="maximize" in options, cost_limit=options.get("cost_limit")))
+    for batch_of in (batch, pickle.loads(pickle.dumps(batch)), long_way):
+        for one, two in zip(batch_of, alone, strict=True):
+            assert np.array_equal(one.row_match, two.row_match) and np.array_equal(one.col_match, two.col_match)
+            assert one.pair_costs.dtype == two.pair_costs.dtype and one.cost == two.cost and one.status == two.status
+            assert (one.maximize, one.cost_limit) == (two.maximize, two.cost_limit)
+            assert all(np.array_equal(*sides) for sides in zip(one, two, strict=True))
+    assert batch.row_match.shape == long_way.row_match.shape and batch.u.dtype == long_way.u.dtype
+    assert np.array_equal(batch.row_match, long_way.row_match) and np.array_equal(batch.col_match, long_way.col_match)
+    assert np.array_equal(batch.pair_costs, long_way.pair_costs) and np.array_equal(batch.shapes, long_way.shapes)
+    assert np.array_equal(batch.cost, long_way.cost) and batch.status == long_way.status
+    assert batch.stats.keys() <= {*long_way.stats} and batch.stats["seconds"].keys() == long_way.stats["seconds"].keys()
+    gmatch.verify(cost, batch)
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        np.zeros((0, 3, 3)), [np.zeros((0, 3))], [np.ones((2, 2)), np.ones((2, 2), int)], np.full((2, 2, 2), np.nan),
+        np.full((2, 2, 2), np.inf), np.zeros((2, FEW_ENTRIES // 256, 128)), np.zeros((2, 2, 2), np.int8),
+        [np.ones((20, 2)), np.ones((20, 2))], [[[1.0, 2**53 + 1]]], [[[1, None]]], [[[1, 2], [3]]], [[]], [[[]]],
+    ],
+    ids=lambda cost: type(cost).__name__,
+)  # fmt: skip
+def test_what_takes_the_long_way(cost: Any) -> None:
+    assert short_way(cost) is None
+
+
+def test_options_that_take_the_long_way() -> None:
+    for options in ({"deterministic": True}, {"threads": 2}, {"sizes": [(1, 1)] * 3}, {"certify": True}):
+        assert short_way(np.zeros((3, 2, 2)), **options) is None
+
+
+def test_nested_lists_are_one_array() -> None:
+    lists = RNG.random((3, 4, 5)).tolist()
+    sizes = [(2, 2), (4, 5), (1, 5)]
+    found = gmatch.lap(lists, sizes=sizes, certify=True)
+    assert found.cost.tolist() == gmatch.lap(np.array(lists), sizes=sizes).cost.tolist()
+    with pytest.raises(gmatch.InvalidInput, match="2\\*\\*53|9007199254740993"):
+        gmatch.lap([[[1.0, 2**53 + 1]]])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_no_rows_or_no_columns(shape: tuple[int, int], dtype: str) -> None:
+    cost = np.zeros(shape, dtype)
+    for options in ({}, {"maximize": True}, {"infeasible": "partial"}, {"cost_limit": 0.5}, {"cost_limit": 2}):
+        long_way = gmatch.lap.__wrapped__(cost, **options)
+        if "cost_limit" in options and (dtype.startswith("int") or options["cost_limit"] == 2):
+            assert short_way(cost, **options) is None
+            continue
+        found = short_way(cost, **options)
+        for name in ("row_match", "col_match", "u", "v", "pair_costs", "row_ind", "col_ind", "unmatched_rows"):
+            one, two = getattr(found, name), getattr(long_way, name)
+            assert np.array_equal(one, two) and one.dtype == two.dtype, name
+        for name in ("maximize", "cost_limit", "status", "cost", "cover", "stats"):
+            assert getattr(found, name) == getattr(long_way, name), name
+    with pytest.raises(gmatch.InvalidInput):
+        gmatch.lap(cost, cost_limit=np.nan)
