@@ -280,7 +280,8 @@ def _pair_costs(array: Any, row_match: Any, device: int) -> Any:
     pair_costs = cupy.empty(rows, array.dtype)
     kernel = entry_point(INSPECT_COSTS, "find_pair_costs_grid", device, cost=c_type(array))
     blocks = max(1, min(cupy.cuda.Device(device).attributes["MultiProcessorCount"], rows // GRID_BLOCK_SIZE))
-    kernel((blocks,), (GRID_BLOCK_SIZE,), (_entries(array), row_match, pair_costs, Words(0).arrivals))
+    words = Words(0)  # until the launch, or another thread could have their memory first
+    kernel((blocks,), (GRID_BLOCK_SIZE,), (_entries(array), row_match, pair_costs, words.arrivals))
     return pair_costs
 
 
@@ -536,7 +537,8 @@ def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any
     """Of each pair the position of its entry; -1 for pairs that are not stored, and rows without one."""
     with indices.device:
         positions = cupy.empty(len(row_match), np.int64)
-        _run_over_rows("find_entries_grid", indptr, indices, columns, row_match, positions, Words(0).arrivals)
+        words = Words(0)  # until the launch, or another thread could have their memory first
+        _run_over_rows("find_entries_grid", indptr, indices, columns, row_match, positions, words.arrivals)
     return positions
 
 
