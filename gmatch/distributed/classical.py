@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import to_host
 from ..cardinality.matching import max_matching
 from .blocks import ROUNDINGS, Part, Places, joined
 from .found import Found
@@ -82,7 +83,7 @@ def _first_alone(rows: Any) -> Any:
 def _gather_tight(ranks: Ranks, tight: TightEdges, new: Places) -> None:
     """To the root, whose adjacency lists grow by them."""
     rows, columns, _ = new
-    keys = ranks.gather_list(rows * tight.shape[1] + columns)
+    keys = ranks.gather_list(to_host(rows * tight.shape[1] + columns))
     if ranks.rank == ROOT:
         tight.add(keys)
 
@@ -134,65 +135,69 @@ class LeastSlacks:
 
     def __init__(self, part: Part) -> None:
         self._part = part
-        height = part.costs.shape[0]
-        self._least = np.full(height, part.far, part.dual_type)
-        self._nearest = np.zeros(height, np.int64)
-        self._known = np.zeros(height, np.bool_)
-        self._covered = np.zeros(part.costs.shape[1], np.bool_)
+        height, width = part.costs.shape
+        self._least = part.xp.full(height, part.far, part.dual_type)
+        self._nearest = part.xp.zeros(height, np.int64)
+        self._known = part.xp.zeros(height, np.bool_)
+        self._covered = part.xp.zeros(width, np.bool_)
 
     def tight_from_the_start(self, u: Any, v: Any) -> Places:
         """All tight edges by reduced duals."""
-        return self._up_to(np.zeros(len(self._least), self._part.dual_type), np.arange(len(self._least)), u, v)
+        return self._up_to(0, self._part.xp.arange(len(self._least)), u, v)
 
     def least(self, u: Any, v: Any, in_forest: Any, covered: Any) -> Any:
         """The least of all rows of the forest; far if no edge leaves it."""
         part = self._part
-        own_rows, own_columns = in_forest[part.rows], covered[part.columns]
-        if (self._covered & ~own_columns).any():
+        own_rows, own_columns = part.here(in_forest[part.rows]), part.here(covered[part.columns])
+        if bool((self._covered & ~own_columns).any()):
             self._known[:] = False
         self._covered = own_columns
-        if own_columns.size:
-            self._known &= own_rows & ~own_columns[self._nearest]
-            self._read((own_rows & ~self._known).nonzero()[0], u, v)
-            self._known |= own_rows
-        return self._least[own_rows].min(initial=part.far, keepdims=True)
+        if not part.costs.size:
+            return part.far
+        self._known &= own_rows & ~own_columns[self._nearest]
+        self._read((own_rows & ~self._known).nonzero()[0], u, v)
+        self._known |= own_rows
+        return part.xp.where(own_rows, self._least, part.far).min().item()
 
     def within(self, theta: Any, u: Any, v: Any) -> Places:
         """The edges that a dual step makes tight; at least one if theta is the least slack of this rank."""
         rows = (self._known & (self._least <= theta)).nonzero()[0]
-        edges = self._up_to(np.full(len(rows), theta), rows, u, v, least_too=True)
+        edges = self._up_to(theta, rows, u, v, least_too=True)
         self._least[self._known & (self._least < self._part.far)] -= theta
         return edges
 
     def _read(self, rows: Any, u: Any, v: Any) -> None:
-        for _, some, slack in self._slacks(rows, u, v):
-            self._nearest[some] = slack.argmin(axis=1)
-            self._least[some] = np.maximum(slack[np.arange(len(some)), self._nearest[some]], 0)
+        for some, slack in self._slacks(rows, u, v):
+            nearest = slack.argmin(axis=1)
+            self._nearest[some] = nearest
+            self._least[some] = self._part.xp.maximum(slack[self._part.xp.arange(len(some)), nearest], 0)
 
     def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool = False) -> Places:
         """Edges of some rows with at most so much slack, but for rounding; or also with the least of their row.
 
         For the least was found before some dual steps, each of which was rounded.
         """
-        part, found = self._part, []
-        for first, some, slack in self._slacks(rows, u, v):
-            bound = most[first : first + len(some)]
+        part = self._part
+        found: list[Places] = []
+        if not part.costs.shape[1]:
+            return joined(found, part)
+        magnitudes = abs(part.here(u[part.rows])), abs(part.here(v[part.columns]))
+        for some, slack in self._slacks(rows, u, v):
+            bound = most
             if least_too:
-                bound = np.maximum(bound, slack.min(axis=1, initial=part.far))
-            bound = bound[:, None]
+                bound = part.xp.maximum(most, slack.min(axis=1))[:, None]
             if part.dual_type is np.float64:
-                bound = bound + ROUNDINGS * (abs(u[part.rows][some])[:, None] + abs(v[part.columns]))
+                bound = bound + ROUNDINGS * (magnitudes[0][some][:, None] + magnitudes[1])
             at, columns = ((slack <= bound) & (slack < part.far)).nonzero()
             found.append(part.places(some[at], columns, slack[at, columns]))
         return joined(found, part)
 
-    def _slacks(self, rows: Any, u: Any, v: Any) -> Iterator[tuple[int, Any, Any]]:
-        """Of some rows, some at a time, and how many came before; those of covered columns are far."""
+    def _slacks(self, rows: Any, u: Any, v: Any) -> Iterator[tuple[Any, Any]]:
+        """Of some rows, some at a time; those of covered columns are far."""
         part = self._part
-        step = max(1, (1 << 17) // max(1, part.costs.shape[1]))
-        for first in range(0, len(rows), step):
-            some = rows[first : first + step]
-            slack = part.reduced(some, v)
-            slack -= u[part.rows][some, None]
-            slack[:, self._covered] = part.far
-            yield first, some, slack
+        own_u, own_v = part.here(u[part.rows]), part.here(v[part.columns])
+        for which in part.some_of(rows):
+            some = rows[which]
+            slack = part.reduced(some, own_v)
+            slack -= own_u[some, None]
+            yield some, part.xp.where(self._covered, part.far, slack)

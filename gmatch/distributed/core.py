@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from .. import cuda
+from ..arrays import to_host
 from ..assignment.partial import cover_of_allowed_pairs
 from ..assignment.programs import Plan, Solution, run
 from ..assignment.request import AssignmentStart, Start
@@ -147,12 +149,13 @@ def _reprice(ranks: Ranks, part: Part, core: _Core, found: Found) -> bool:
 
 
 class _Core:
-    """The core of the root, and its last solution; empty on other ranks."""
+    """The core of the root, where its costs are, and its last solution; empty on other ranks."""
 
     def __init__(self, part: Part, plan: Plan, given_v: Any) -> None:
-        self.shape, self._plan, self._given_v = part.shape, plan, given_v
-        self._keys = np.empty(0, np.int64)  # row * columns + column, increasing
-        self._values = np.empty(0, part.dual_type)
+        self.shape, self._plan, self._xp = part.shape, plan, part.xp
+        self._given_v = None if given_v is None else part.here(given_v)
+        self._keys = part.xp.empty(0, np.int64)  # row * columns + column, increasing
+        self._values = part.xp.empty(0, part.dual_type)
         self._counts = np.zeros(len(COUNTED_ON_ROOT), np.int64)
         self._grown = False
         self._costs: SparseCosts | None = None
@@ -160,8 +163,9 @@ class _Core:
 
     def offer(self, keys: Any, values: Any) -> None:
         """Entries join, but for those that have; a rounding of the duals may offer some again."""
-        all_keys, all_values = np.concatenate([self._keys, keys]), np.concatenate([self._values, values])
-        joined_keys, first = np.unique(all_keys, return_index=True)
+        concatenate = self._xp.concatenate
+        all_keys, all_values = concatenate([self._keys, keys]), concatenate([self._values, values])
+        joined_keys, first = self._xp.unique(all_keys, return_index=True)
         self._grown = len(joined_keys) > len(self._keys)
         self._keys, self._values = joined_keys, all_values[first]
 
@@ -170,9 +174,10 @@ class _Core:
         if self._solution is not None and not self._grown:
             return [Answer.STUCK]
         n, m = self.shape
-        rows, columns = divmod(self._keys, m)
-        indptr = np.concatenate([[0], np.bincount(rows, minlength=n).cumsum()])
-        self._costs = SparseCosts(scipy.sparse.csr_array((self._values, columns, indptr), shape=self.shape))
+        offsets = self._xp.searchsorted(self._keys, self._xp.arange(n + 1) * m)
+        columns = self._keys % m
+        rows_of = scipy.sparse.csr_array if self._xp is np else cuda.compressed_rows
+        self._costs = SparseCosts(rows_of((self._values, columns, offsets), shape=self.shape))
         last = self._solution
         start = Start(AssignmentStart.REDUCE, None, self._given_v)
         if last is not None and last.size == n:
@@ -187,16 +192,16 @@ class _Core:
 
     def row_match(self) -> Any:
         assert self._solution is not None, "it was solved"
-        return self._solution.row_match
+        return to_host(self._solution.row_match)
 
     def duals(self) -> Any:
         assert self._solution is not None, "it was solved"
-        return np.concatenate([self._solution.u, self._solution.v])
+        return np.concatenate([to_host(self._solution.u), to_host(self._solution.v)])
 
     def witness(self) -> Any:
         """Rows that may only be matched with columns that are fewer, as far as the core knows: all as 0 or 1."""
         assert self._costs is not None, "it was solved"
-        cover_rows, cover_columns = cover_of_allowed_pairs(self._costs, self._plan.threads)
+        cover_rows, cover_columns = map(to_host, cover_of_allowed_pairs(self._costs, self._plan.threads))
         in_witness = np.zeros(sum(self.shape), np.uint8)
         in_witness[: self.shape[0]] = 1
         in_witness[cover_rows] = 0
@@ -209,44 +214,47 @@ class _Core:
 
 def price(part: Part, v: Any, strata: int) -> Places:
     """The best entries of each row by cost - v: `OF_A_STRATUM` of each part of the columns."""
-    found = []
+    found, own_v = [], part.here(v[part.columns])
     for some in part.slices():
-        keys = part.reduced(some, v)
+        keys = part.reduced(some, own_v)
         rows, columns = _best_of_strata(part, keys, _numbers(part, some), strata, OF_A_STRATUM)
-        found.append(part.places(rows + some.start, columns, part.values(some)[rows, columns]))
+        rows += some.start
+        found.append(part.places(rows, columns, part.entries(rows, columns)))
     return joined(found, part)
 
 
 def overpriced(part: Part, u: Any, v: Any) -> tuple[int, Places]:
     """How many entries cost less than their duals, but for rounding; and the best of each stratum of each row."""
     number, found = 0, []
+    own_u, own_v = part.here(u[part.rows]), part.here(v[part.columns])
     for some in part.slices():
-        slack = part.reduced(some, v)
-        slack -= u[part.rows][some, None]
+        slack = part.reduced(some, own_v)
+        slack -= own_u[some, None]
         bound: Any = 0
         if part.dual_type is np.float64:
-            bound = -ROUNDINGS * (abs(u[part.rows][some])[:, None] + abs(v[part.columns]))
+            bound = -ROUNDINGS * (abs(own_u[some])[:, None] + abs(own_v))
         below = slack < bound
-        number += int(below.sum())
         rows = below.any(axis=1).nonzero()[0]
-        keys = np.where(below[rows], slack[rows], part.far)
+        if not len(rows):
+            continue
+        number += int(below.sum())
+        keys = part.xp.where(below[rows], slack[rows], part.far)
         at, columns = _best_of_strata(part, keys, _numbers(part, some)[rows], STRATA, 1)
-        found.append(part.places(rows[at] + some.start, columns, part.values(some)[rows[at], columns]))
+        rows = rows[at] + some.start
+        found.append(part.places(rows, columns, part.entries(rows, columns)))
     return number, joined(found, part)
 
 
 def outside(part: Part, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
     """How many pairs the rows of a witness have outside its columns; and the best of each stratum of each row."""
     allowed, found = 0, []
-    own = in_witness[part.rows].nonzero()[0]
-    for some in part.slices():
-        rows = own[(own >= some.start) & (own < some.stop)]
-        if not len(rows):
-            continue
-        values = part.values(rows)
-        allowed += int((values[:, ~columns_of_witness[part.columns]] < part.far).sum())
-        keys = values - v[part.columns]
-        keys[:, columns_of_witness[part.columns]] = part.far
+    own = part.here(in_witness[part.rows].nonzero()[0])
+    inside, own_v = part.here(columns_of_witness[part.columns]), part.here(v[part.columns])
+    for which in part.some_of(own):
+        rows = own[which]
+        values = part.xp.where(inside, part.far, part.values(rows))
+        allowed += int((values < part.far).sum())
+        keys = part.xp.where(values < part.far, values - own_v, part.far)
         at, columns = _best_of_strata(part, keys, rows + part.rows.start, STRATA, 1)
         found.append(part.places(rows[at], columns, values[at, columns]))
     return allowed, joined(found, part)
@@ -254,7 +262,7 @@ def outside(part: Part, in_witness: Any, columns_of_witness: Any, v: Any) -> tup
 
 def _numbers(part: Part, some: slice) -> Any:
     """Of some rows in the problem."""
-    return np.arange(some.start, some.stop) + part.rows.start
+    return part.xp.arange(some.start, some.stop) + part.rows.start
 
 
 def _best_of_strata(part: Part, keys: Any, numbers: Any, strata: int, most: int) -> tuple[Any, Any]:
@@ -262,23 +270,21 @@ def _best_of_strata(part: Part, keys: Any, numbers: Any, strata: int, most: int)
 
     Each row begins to count its columns at another one, so that rows whose keys tie do not all pick the same.
     """
-    height, width = keys.shape
+    xp, (height, width) = part.xp, keys.shape
     if width <= strata * most or not height:
         rows, columns = (keys < part.far).nonzero()
         return rows, columns
     begin = numbers * width // part.shape[0]
     depth = -(-width // strata)
-    turned = np.full((height, depth * strata), part.far, part.dual_type)
-    for row, first in enumerate(begin.tolist()):  # two copies of each row take a tenth of one by places
-        turned[row, : width - first] = keys[row, first:]
-        turned[row, width - first : width] = keys[row, :first]
+    turned = xp.full((height, depth * strata), part.far, part.dual_type)
+    turned[:, :width] = xp.take_along_axis(keys, (begin[:, None] + xp.arange(width)) % width, axis=1)
     cells = turned.reshape(height, depth, strata)
+    each_row, each_stratum = xp.arange(height)[:, None], xp.arange(strata)
     found = []
     for _ in range(most):
-        at = cells.argmin(axis=1)[:, None]
-        allowed = np.take_along_axis(cells, at, axis=1)[:, 0] < part.far
-        rows, stratum = allowed.nonzero()
-        places = at[rows, 0, stratum] * strata + stratum
+        at = cells.argmin(axis=1)
+        rows, stratum = (cells[each_row, at, each_stratum] < part.far).nonzero()
+        places = at[rows, stratum] * strata + stratum
         found.append((rows, (begin[rows] + places) % width))
-        np.put_along_axis(cells, at, part.far, axis=1)
-    return np.concatenate([rows for rows, _ in found]), np.concatenate([columns for _, columns in found])
+        cells[each_row, at, each_stratum] = part.far
+    return xp.concatenate([rows for rows, _ in found]), xp.concatenate([columns for _, columns in found])
