@@ -10,7 +10,8 @@ from test_distributed import FAMILIES, METHODS, assert_proven, assert_witness, f
 import gmatch
 from gmatch import cuda
 from gmatch.backends import cpu
-from gmatch.distributed import core
+from gmatch.backends.block_passes import ForestState, HostPasses
+from gmatch.distributed import core, part
 from gmatch.problems import limits
 from gmatch.problems.sparse import SparseCosts
 
@@ -41,6 +42,30 @@ def solve_on_host(costs, plan, start):
     return solution.moved(fake_cupy.fake)
 
 
+class FakePasses:
+    """As those of a GPU, but run on the host."""
+
+    def __init__(self, array, *options):
+        self._host = HostPasses(array.get(), *options)
+
+    def __getattr__(self, name):
+        def on_gpu(*arguments):
+            return fake_cupy.fake(getattr(self._host, name)(*map(on_host, arguments)))
+
+        return on_gpu
+
+    def expand(self, rows, u, forest, reached):
+        copies = ForestState(*map(on_host, forest)), on_host(reached)
+        ends = self._host.expand(on_host(rows), on_host(u), *copies)
+        for array, copy in zip((*forest, reached), (*copies[0], copies[1]), strict=True):
+            array[...] = fake_cupy.fake(copy)
+        return ends
+
+
+def on_host(thing):
+    return thing.get() if isinstance(thing, fake_cupy.ndarray) else thing
+
+
 @pytest.fixture
 def gpus(monkeypatch):
     """CuPy: a fake one where there is none."""
@@ -51,6 +76,11 @@ def gpus(monkeypatch):
     monkeypatch.setattr(cuda, "cupy", lambda: module)
     monkeypatch.setattr(limits, "backend_for", lambda name, device: FakeBackend if device == "gpu" else cpu)
     monkeypatch.setattr(cuda, "compressed_rows", lambda arrays, shape: (arrays, shape))
+    passes_of = part.passes_of
+    monkeypatch.setattr(
+        part, "passes_of",
+        lambda array, *options: (FakePasses if type(array) is fake_cupy.ndarray else passes_of)(array, *options),
+    )  # fmt: skip
     monkeypatch.setattr(core, "HOST_RUN", core.run, raising=False)
     monkeypatch.setattr(core, "run", solve_on_host)
     monkeypatch.setattr(core, "SparseCosts", costs_on_host)
@@ -77,9 +107,9 @@ def test_rows_shared_out_to_gpus(family, method, gpus):
 def test_blocks_on_two_gpus(method, gpus):
     cost = families(40)["uniform"]
     blocks = []
-    for number, part in zip(devices_of(2), np.split(cost, [15]), strict=True):
+    for number, rows in zip(devices_of(2), np.split(cost, [15]), strict=True):
         with gpus.cuda.Device(number):
-            blocks.append(gpus.asarray(part))
+            blocks.append(gpus.asarray(rows))
     result = gmatch.lap(gmatch.RowBlocks(blocks), method=method)
     assert type(result.row_match) is gpus.ndarray
     assert gmatch.verify(gmatch.RowBlocks(blocks), result).gap == 0

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Device, device_of, mover_to, namespace, to_host
+from ..arrays import Device, device_of, mover_to, to_host
 from ..errors import InvalidInput
 from ..foreign import is_frame
 from ..problems.batch import CostBatch
 from ..problems.dense import DenseCosts, as_matrix
 from ..problems.limits import (
-    INFINITE_INTEGER,
     MAX_VERTICES,
-    blocks_of,
     limit_of,
-    minimised,
     number_of,
     range_of,
     refuse_overflow,
@@ -30,9 +27,6 @@ from ..problems.points import PointCosts
 from ..problems.sparse import SparseCosts
 from ..types import number_type
 from .ranks import Ranks
-
-# Slacks of floats within so many of their duals are zero but for rounding: as in csrc/costs/dense.cuh.
-ROUNDINGS = 2.0**-48
 
 
 class _Note(NamedTuple):
@@ -182,96 +176,3 @@ def _refuse_what_differs(notes: list[_Note]) -> None:
                 )
     if sum(note.rows for note in notes) > MAX_VERTICES:
         raise InvalidInput(f"cost must have at most {MAX_VERTICES} rows and columns")
-
-
-Places = tuple[Any, Any, Any]
-"""Rows and columns in the problem, and what they cost."""
-
-
-class Part:
-    """The part of a rank in a problem of n rows, all to be matched, and m >= n columns: some rows by some columns.
-
-    Its costs lie on the host or on a GPU, which is current; vectors come and go on the host. Of a matrix with more rows
-    than columns the problem is the transpose: split rows are split columns then, and nothing moves. Costs are those of
-    the minimisation form, cut off at the limit.
-    """
-
-    def __init__(self, costs: Any, rows: slice, columns: slice, shape: tuple[int, int], block: Block) -> None:
-        self.costs, self.rows, self.columns, self.shape = costs, rows, columns, shape
-        self.block, self.dual_type = block, block.dual_type
-        self.device, self.xp = device_of(costs), namespace(costs)
-        self.here = mover_to(self.device)
-        """What brings a vector to the costs: the ranks share vectors on the host."""
-        self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
-        """What no cost reaches: of forbidden pairs, and of the least of none."""
-
-    @classmethod
-    def of(cls, block: Block) -> Part:
-        rows, columns = slice(*block.rows), slice(0, block.shape[1])
-        if block.transposed:
-            return cls(block.array.T, columns, rows, block.shape[::-1], block)
-        return cls(block.array, rows, columns, block.shape, block)
-
-    @property
-    def splits_columns(self) -> bool:
-        """Whether each rank has all rows."""
-        return bool(self.costs.shape[0] == self.shape[0])
-
-    @property
-    def is_square_by_rows(self) -> bool:
-        """Whether all columns are to be matched, too, and each rank has whole rows."""
-        return self.shape[0] == self.shape[1] and not self.block.transposed
-
-    def slices(self) -> Iterator[slice]:
-        """Of its rows, each of so many entries as a cache holds, or as hide a launch of a GPU."""
-        return blocks_of(self.costs.shape, self.device)
-
-    def some_of(self, rows: Any) -> Iterator[slice]:
-        """Slices of a list of rows, of as many entries."""
-        return blocks_of((len(rows), self.costs.shape[1]), self.device)
-
-    def values(self, rows: Any) -> Any:
-        """A copy of some of its rows, numbered from its first."""
-        return minimised(self.costs[rows], self.dual_type, self.block.maximize, self.block.limit)
-
-    def entries(self, rows: Any, columns: Any) -> Any:
-        """What some of its pairs cost."""
-        return minimised(self.costs[rows, columns], self.dual_type, self.block.maximize, self.block.limit)
-
-    def reduced(self, rows: Any, v: Any) -> Any:
-        """The same, less the duals of its columns, which are here."""
-        values = self.values(rows)
-        values -= v
-        return values
-
-    def least_of_rows(self, v: Any) -> Any:
-        """Of all rows of the problem the least cost less v; far for those of other ranks."""
-        least = np.full(self.shape[0], self.far, self.dual_type)
-        if self.costs.size:
-            own_v = self.here(v[self.columns])
-            own = [self.reduced(rows, own_v).min(axis=1) for rows in self.slices()]
-            least[self.rows] = to_host(self.xp.concatenate(own))
-        return least
-
-    def least_of_columns(self, u: Any) -> Any:
-        """Of all columns of the problem the least cost less u; far for those of other ranks."""
-        least = np.full(self.shape[1], self.far, self.dual_type)
-        own, own_u = self.here(least[self.columns]), self.here(u[self.rows])
-        for rows in self.slices():
-            values = self.values(rows)
-            values -= own_u[rows, None]
-            own = self.xp.minimum(own, values.min(axis=0))
-        least[self.columns] = to_host(own)
-        return least
-
-    def places(self, rows: Any, columns: Any, values: Any) -> Places:
-        """Numbered as in the problem."""
-        return rows + self.rows.start, columns + self.columns.start, values
-
-
-def joined(found: list[Places], part: Part) -> Places:
-    """All of these places, where the costs are."""
-    xp = part.xp
-    none = xp.empty(0, np.int64), xp.empty(0, np.int64), xp.empty(0, part.dual_type)
-    rows, columns, values = (xp.concatenate(arrays) for arrays in zip(none, *found, strict=True))
-    return rows, columns, values

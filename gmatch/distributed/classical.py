@@ -15,7 +15,6 @@ the search goes on until no path is left, as nothing that other ranks know chang
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -23,8 +22,8 @@ import numpy as np
 
 from ..arrays import to_host
 from ..cardinality.matching import max_matching
-from .blocks import ROUNDINGS, Part, Places, joined
 from .found import Found
+from .part import Part
 from .ranks import ROOT, Ranks, of_root, reduced
 
 
@@ -80,10 +79,9 @@ def _first_alone(rows: Any) -> Any:
     return alone
 
 
-def _gather_tight(ranks: Ranks, tight: TightEdges, new: Places) -> None:
+def _gather_tight(ranks: Ranks, tight: TightEdges, new: Any) -> None:
     """To the root, whose adjacency lists grow by them."""
-    rows, columns, _ = new
-    keys = ranks.gather_list(to_host(rows * tight.shape[1] + columns))
+    keys = ranks.gather_list(to_host(new))
     if ranks.rank == ROOT:
         tight.add(keys)
 
@@ -137,13 +135,13 @@ class LeastSlacks:
         self._part = part
         height, width = part.costs.shape
         self._least = part.xp.full(height, part.far, part.dual_type)
-        self._nearest = part.xp.zeros(height, np.int64)
+        self._nearest = part.xp.zeros(height, np.int32)
         self._known = part.xp.zeros(height, np.bool_)
         self._covered = part.xp.zeros(width, np.bool_)
 
-    def tight_from_the_start(self, u: Any, v: Any) -> Places:
-        """All tight edges by reduced duals."""
-        return self._up_to(0, self._part.xp.arange(len(self._least)), u, v)
+    def tight_from_the_start(self, u: Any, v: Any) -> Any:
+        """All tight edges by reduced duals, as row * columns + column of the problem."""
+        return self._up_to(0, self._part.all_rows(), u, v, False)
 
     def least(self, u: Any, v: Any, in_forest: Any, covered: Any) -> Any:
         """The least of all rows of the forest; far if no edge leaves it."""
@@ -155,49 +153,29 @@ class LeastSlacks:
         if not part.costs.size:
             return part.far
         self._known &= own_rows & ~own_columns[self._nearest]
-        self._read((own_rows & ~self._known).nonzero()[0], u, v)
+        self._read((own_rows & ~self._known).nonzero()[0].astype(np.int32), u, v)
         self._known |= own_rows
         return part.xp.where(own_rows, self._least, part.far).min().item()
 
-    def within(self, theta: Any, u: Any, v: Any) -> Places:
+    def within(self, theta: Any, u: Any, v: Any) -> Any:
         """The edges that a dual step makes tight; at least one if theta is the least slack of this rank."""
-        rows = (self._known & (self._least <= theta)).nonzero()[0]
-        edges = self._up_to(theta, rows, u, v, least_too=True)
+        rows = (self._known & (self._least <= theta)).nonzero()[0].astype(np.int32)
+        edges = self._up_to(theta, rows, u, v, True)
         self._least[self._known & (self._least < self._part.far)] -= theta
         return edges
 
     def _read(self, rows: Any, u: Any, v: Any) -> None:
-        for some, slack in self._slacks(rows, u, v):
-            nearest = slack.argmin(axis=1)
-            self._nearest[some] = nearest
-            self._least[some] = self._part.xp.maximum(slack[self._part.xp.arange(len(some)), nearest], 0)
+        part = self._part
+        own_u, own_v = part.own(u, v)
+        least, nearest = part.passes.least_of_rows(rows, own_v, self._covered.view(np.uint8))
+        self._nearest[rows] = nearest
+        self._least[rows] = part.xp.where(least < part.far, part.xp.maximum(least - own_u[rows], 0), part.far)
 
-    def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool = False) -> Places:
+    def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool) -> Any:
         """Edges of some rows with at most so much slack, but for rounding; or also with the least of their row.
 
         For the least was found before some dual steps, each of which was rounded.
         """
         part = self._part
-        found: list[Places] = []
-        if not part.costs.shape[1]:
-            return joined(found, part)
-        magnitudes = abs(part.here(u[part.rows])), abs(part.here(v[part.columns]))
-        for some, slack in self._slacks(rows, u, v):
-            bound = most
-            if least_too:
-                bound = part.xp.maximum(most, slack.min(axis=1))[:, None]
-            if part.dual_type is np.float64:
-                bound = bound + ROUNDINGS * (magnitudes[0][some][:, None] + magnitudes[1])
-            at, columns = ((slack <= bound) & (slack < part.far)).nonzero()
-            found.append(part.places(some[at], columns, slack[at, columns]))
-        return joined(found, part)
-
-    def _slacks(self, rows: Any, u: Any, v: Any) -> Iterator[tuple[Any, Any]]:
-        """Of some rows, some at a time; those of covered columns are far."""
-        part = self._part
-        own_u, own_v = part.here(u[part.rows]), part.here(v[part.columns])
-        for which in part.some_of(rows):
-            some = rows[which]
-            slack = part.reduced(some, own_v)
-            slack -= own_u[some, None]
-            yield some, part.xp.where(self._covered, part.far, slack)
+        covered = self._covered.view(np.uint8)
+        return part.numbered(part.passes.entries_up_to(most, rows, *part.own(u, v), covered, least_too))

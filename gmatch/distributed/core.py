@@ -27,16 +27,14 @@ from ..arrays import to_host
 from ..assignment.partial import cover_of_allowed_pairs
 from ..assignment.programs import Plan, Solution, run
 from ..assignment.request import AssignmentStart, Start
+from ..backends.block_passes import STRATA
 from ..problems.sparse import SparseCosts
-from .blocks import ROUNDINGS, Part, Places, joined
 from .classical import classical
 from .found import COUNTED, Found
+from .part import Part, Places, joined
 from .ranks import ROOT, Ranks, of_root, reduced
 from .soft import soft_prices
 
-# A row is priced by the best two of its entries in each of 32 parts of the columns: 64 entries of a row are enough for
-# most matrices, and neighbours that are alike do not take all places.
-STRATA, OF_A_STRATUM = 32, 2
 # Of the searches on the root.
 COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
 # More rounds than any family of the tests takes by twice: what is not proven by then has no use for a core.
@@ -56,7 +54,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
     n, m = part.shape
     found = Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), _start(ranks, part, v))
     core = _Core(part, plan, v)
-    _join(ranks, core, ranks.done_by_all(partial(price, part, found.v, _strata(ranks, part))))
+    _join(ranks, core, ranks.done_by_all(partial(price, part, found.v)))
     for _ in range(MOST_ROUNDS):
         found.counts["rounds"] += 1
         answer = of_root(ranks, 1, np.int64, core.solve)[0]
@@ -70,7 +68,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
             if part.is_square_by_rows and not found.counts["soft_starts"]:
                 found.counts["soft_starts"] += 1
                 found.v = soft_prices(ranks, part)
-                _join(ranks, core, ranks.done_by_all(partial(price, part, found.v, _strata(ranks, part))))
+                _join(ranks, core, ranks.done_by_all(partial(price, part, found.v)))
             continue
         duals = of_root(ranks, n + m, part.dual_type, core.duals)
         found.u, found.v = duals[:n], duals[n:]
@@ -96,11 +94,6 @@ def _start(ranks: Ranks, part: Part, v: Any) -> Any:
     zeros, far = np.zeros(n, part.dual_type), np.full(m, part.far, part.dual_type)
     least = reduced(ranks, "min", far, lambda: part.least_of_columns(zeros))
     return np.where(least == part.far, 0, least).astype(part.dual_type)
-
-
-def _strata(ranks: Ranks, part: Part) -> int:
-    """Where columns are split, each rank picks its share of the entries of a row."""
-    return max(1, STRATA // ranks.size) if part.splits_columns else STRATA
 
 
 def _join(ranks: Ranks, core: _Core, places: Places) -> None:
@@ -136,9 +129,8 @@ def _reprice(ranks: Ranks, part: Part, core: _Core, found: Found) -> bool:
     offers: list[Places] = []
 
     def offer() -> Any:
-        number, places = overpriced(part, found.u, found.v)
-        offers.append(places)
-        return np.array([number])
+        offers.append(overpriced(part, found.u, found.v))
+        return np.array([len(offers[0][0])])
 
     number = int(reduced(ranks, "sum", np.zeros(1, np.int64), offer)[0])
     found.counts["repricings"] += 1
@@ -157,7 +149,7 @@ class _Core:
         self._keys = part.xp.empty(0, np.int64)  # row * columns + column, increasing
         self._values = part.xp.empty(0, part.dual_type)
         self._counts = np.zeros(len(COUNTED_ON_ROOT), np.int64)
-        self._grown = False
+        self._grown = False  # since it was solved
         self._costs: SparseCosts | None = None
         self._solution: Solution | None = None
 
@@ -166,13 +158,14 @@ class _Core:
         concatenate = self._xp.concatenate
         all_keys, all_values = concatenate([self._keys, keys]), concatenate([self._values, values])
         joined_keys, first = self._xp.unique(all_keys, return_index=True)
-        self._grown = len(joined_keys) > len(self._keys)
+        self._grown |= len(joined_keys) > len(self._keys)
         self._keys, self._values = joined_keys, all_values[first]
 
     def solve(self) -> list[int]:
         """From the last solution, which new entries leave nearly right."""
         if self._solution is not None and not self._grown:
             return [Answer.STUCK]
+        self._grown = False
         n, m = self.shape
         offsets = self._xp.searchsorted(self._keys, self._xp.arange(n + 1) * m)
         columns = self._keys % m
@@ -212,37 +205,19 @@ class _Core:
 # Passes of a rank over its part.
 
 
-def price(part: Part, v: Any, strata: int) -> Places:
-    """The best entries of each row by cost - v: `OF_A_STRATUM` of each part of the columns."""
-    found, own_v = [], part.here(v[part.columns])
-    for some in part.slices():
-        keys = part.reduced(some, own_v)
-        rows, columns = _best_of_strata(part, keys, _numbers(part, some), strata, OF_A_STRATUM)
-        rows += some.start
-        found.append(part.places(rows, columns, part.entries(rows, columns)))
-    return joined(found, part)
+def price(part: Part, v: Any) -> Places:
+    """The best entries of each row by cost - v: two of each of 32 parts of the columns.
+
+    64 entries of a row are enough for most matrices, and neighbours that are alike do not take all places.
+    """
+    rows, columns = part.passes.price(part.here(v[part.columns]))
+    return part.places(rows, columns, part.entries(rows, columns))
 
 
-def overpriced(part: Part, u: Any, v: Any) -> tuple[int, Places]:
-    """How many entries cost less than their duals, but for rounding; and the best of each stratum of each row."""
-    number, found = 0, []
-    own_u, own_v = part.here(u[part.rows]), part.here(v[part.columns])
-    for some in part.slices():
-        slack = part.reduced(some, own_v)
-        slack -= own_u[some, None]
-        bound: Any = 0
-        if part.dual_type is np.float64:
-            bound = -ROUNDINGS * (abs(own_u[some])[:, None] + abs(own_v))
-        below = slack < bound
-        rows = below.any(axis=1).nonzero()[0]
-        if not len(rows):
-            continue
-        number += int(below.sum())
-        keys = part.xp.where(below[rows], slack[rows], part.far)
-        at, columns = _best_of_strata(part, keys, _numbers(part, some)[rows], STRATA, 1)
-        rows = rows[at] + some.start
-        found.append(part.places(rows, columns, part.entries(rows, columns)))
-    return number, joined(found, part)
+def overpriced(part: Part, u: Any, v: Any) -> Places:
+    """Entries that cost less than their duals, but for rounding: the worst of each stratum of each row."""
+    rows, columns = part.passes.overpriced(*part.own(u, v))
+    return part.places(rows, columns, part.entries(rows, columns))
 
 
 def outside(part: Part, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
@@ -250,41 +225,27 @@ def outside(part: Part, in_witness: Any, columns_of_witness: Any, v: Any) -> tup
     allowed, found = 0, []
     own = part.here(in_witness[part.rows].nonzero()[0])
     inside, own_v = part.here(columns_of_witness[part.columns]), part.here(v[part.columns])
-    for which in part.some_of(own):
+    for which in part.some_of(own) if part.costs.size else ():
         rows = own[which]
         values = part.xp.where(inside, part.far, part.values(rows))
         allowed += int((values < part.far).sum())
         keys = part.xp.where(values < part.far, values - own_v, part.far)
-        at, columns = _best_of_strata(part, keys, rows + part.rows.start, STRATA, 1)
+        at, columns = _best_of_strata(part, keys, rows + part.rows.start)
         found.append(part.places(rows[at], columns, values[at, columns]))
     return allowed, joined(found, part)
 
 
-def _numbers(part: Part, some: slice) -> Any:
-    """Of some rows in the problem."""
-    return part.xp.arange(some.start, some.stop) + part.rows.start
-
-
-def _best_of_strata(part: Part, keys: Any, numbers: Any, strata: int, most: int) -> tuple[Any, Any]:
+def _best_of_strata(part: Part, keys: Any, numbers: Any) -> tuple[Any, Any]:
     """Rows and columns of the least keys of each row in each stratum, below far.
 
     Each row begins to count its columns at another one, so that rows whose keys tie do not all pick the same.
     """
     xp, (height, width) = part.xp, keys.shape
-    if width <= strata * most or not height:
-        rows, columns = (keys < part.far).nonzero()
-        return rows, columns
     begin = numbers * width // part.shape[0]
-    depth = -(-width // strata)
-    turned = xp.full((height, depth * strata), part.far, part.dual_type)
+    depth = -(-width // STRATA)
+    turned = xp.full((height, depth * STRATA), part.far, part.dual_type)
     turned[:, :width] = xp.take_along_axis(keys, (begin[:, None] + xp.arange(width)) % width, axis=1)
-    cells = turned.reshape(height, depth, strata)
-    each_row, each_stratum = xp.arange(height)[:, None], xp.arange(strata)
-    found = []
-    for _ in range(most):
-        at = cells.argmin(axis=1)
-        rows, stratum = (cells[each_row, at, each_stratum] < part.far).nonzero()
-        places = at[rows, stratum] * strata + stratum
-        found.append((rows, (begin[rows] + places) % width))
-        cells[each_row, at, each_stratum] = part.far
-    return xp.concatenate([rows for rows, _ in found]), xp.concatenate([columns for _, columns in found])
+    cells = turned.reshape(height, depth, STRATA)
+    at = cells.argmin(axis=1)
+    rows, stratum = (cells[xp.arange(height)[:, None], at, xp.arange(STRATA)] < part.far).nonzero()
+    return rows, (begin[rows] + at[rows, stratum] * STRATA + stratum) % width

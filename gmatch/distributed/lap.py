@@ -16,14 +16,15 @@ from ..methods import Classical, Core, Tree, assignment_method_of
 from ..problems.limits import minimised
 from ..problems.row_blocks import RowBlocks
 from ..result import STEPS, Assignment, Status, witness_of
-from .blocks import Block, Part, block_of, fingerprint
+from .blocks import Block, block_of, fingerprint
 from .classical import classical
 from .core import by_core
 from .found import Found
+from .part import Part
 from .places import checked_devices, lies_on_gpu, placed, shares
 from .ranks import PATIENCE, ROOT, Ranks
 from .threads import run_threads
-from .tree import split_by_columns, tree
+from .tree import split_by_columns, tree, with_rows_together
 from .verify import verify_block
 
 METHODS: dict[str, Core | Classical | Tree] = {
@@ -154,7 +155,7 @@ def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) ->
     """By the method; the tree has its columns split, and turns square problems for that."""
     rows, columns = block.shape
     block.transposed = rows > columns or isinstance(method, Tree) and rows == columns
-    part = Part.of(block)
+    part = Part.of(block, asked["threads"] or 1)
     v = ranks.done_by_all(lambda: _given_duals(block, asked["duals"]))
     if not min(block.shape):
         u, v = (np.zeros(length, block.dual_type) for length in part.shape)
@@ -162,8 +163,15 @@ def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) ->
     if isinstance(method, Classical):
         return classical(ranks, part, v)
     if isinstance(method, Tree):
-        return tree(ranks, part if block.transposed else split_by_columns(ranks, part), v)
+        return tree(ranks, _split_by_columns(ranks, part), v)
     return by_core(ranks, part, _plan_of_root(part, asked["threads"]), v)
+
+
+def _split_by_columns(ranks: Ranks, part: Part) -> Part:
+    if not part.block.transposed:
+        return split_by_columns(ranks, part)
+    together: Part = ranks.done_by_all(lambda: with_rows_together(part))
+    return together
 
 
 def _plan_of_root(part: Part, threads: int | None) -> Plan:

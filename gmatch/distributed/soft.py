@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import to_host
-from .blocks import Part
+from .part import Part
 from .ranks import Ranks, reduced
 
 # From half of the mean that entries cost above the least of their row, eight times by 0.45: to 1/600 of it.

@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import to_host
+from ..backends.block_passes import MOST_SHARES, ForestState
 from ..cardinality.matching import max_matching
-from .blocks import Part
 from .classical import reduced_duals
 from .found import Found
+from .part import Part
 from .ranks import Ranks, of_root, reduced
 
 
@@ -47,9 +48,9 @@ def tree(ranks: Ranks, part: Part, v: Any = None) -> Found:
         found.counts["phases"] += 1
         forest = Forest(part, found)
         if not _grow(ranks, forest, found):
-            found.witness = forest.in_forest, _of_all(ranks, to_host(forest.covered).astype(np.uint8), starts) > 0
+            found.witness = forest.in_forest, _of_all(ranks, forest.covered, starts) > 0
             return found
-        found.v[part.columns] = to_host(forest.v)
+        found.v[part.columns] = forest.v
         _augment(ranks, forest, found, starts)
     found.v = _of_all(ranks, found.v[part.columns], starts)
     return found
@@ -70,7 +71,7 @@ def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
             return False
         found.counts["dual_steps"] += 1
         found.u[forest.in_forest] += theta
-        frontier, ends = _contract(ranks, forest, partial(forest.lower, theta))
+        frontier, ends = _contract(ranks, forest, partial(forest.lower, theta, found.u))
         if ends and not frontier.any():
             return True
 
@@ -81,10 +82,9 @@ def _contract(ranks: Ranks, forest: Forest, work: Any) -> tuple[Any, bool]:
     words = -(-n // 64)
 
     def reached() -> Any:
-        work()
-        rows, ends = forest.claim()
+        rows, ends = work()
         bits = np.zeros(64 * words, np.uint8)
-        bits[rows] = 1
+        bits[:n] = rows
         return np.concatenate([np.packbits(bits).view(np.int64), [ends]])
 
     said = reduced(ranks, "sum", np.zeros(words + 1, np.int64), reached)
@@ -128,55 +128,56 @@ class Forest:
         xp, width = part.xp, part.costs.shape[1]
         self.part = part
         self.in_forest = found.row_match < 0
-        self.covered = xp.zeros(width, np.bool_)  # tight, matched, in the forest
-        self.v = part.here(found.v[part.columns])
-        self._slack = xp.full(width, part.far, part.dual_type)
-        self._predecessor = xp.full(width, -1, np.int32)
-        mates = np.full(part.shape[1], -1, np.int64)
+        mates = np.full(part.shape[1], -1, np.int32)
         matched = (~self.in_forest).nonzero()[0]
         mates[found.row_match[matched]] = matched
-        self._mate = part.here(mates[part.columns])
-        self._all = xp.arange(width)
+        self._state = ForestState(
+            part.here(mates[part.columns]), part.here(found.v[part.columns]), xp.full(width, part.far, part.dual_type),
+            xp.full(width, -1, np.int32), xp.zeros(width, np.uint8), xp.empty(MOST_SHARES * width, part.dual_type),
+            xp.empty(MOST_SHARES * width, np.int32),
+        )  # fmt: skip
+        self._reached = xp.empty(part.shape[0], np.uint8)
 
-    def expand(self, frontier: Any, u: Any) -> None:
-        """Algorithm 4: the frontier's rows lower slacks of columns outside the forest, and become predecessors."""
-        part, xp = self.part, self.part.xp
-        numbers = frontier.nonzero()[0]
-        rows, own_u = part.here(numbers), part.here(u[numbers])
-        for which in part.some_of(rows):
-            some = rows[which]
-            slack = part.reduced(some, self.v)
-            slack -= own_u[which, None]
-            nearest = slack.argmin(axis=0)
-            least = xp.maximum(slack[nearest, self._all], 0)
-            better = ~self.covered & (least < self._slack)
-            self._slack = xp.where(better, least, self._slack)
-            self._predecessor = xp.where(better, some[nearest], self._predecessor).astype(np.int32)
+    @property
+    def v(self) -> Any:
+        """Duals of its columns."""
+        return to_host(self._state.v)
 
-    def claim(self) -> tuple[Any, int]:
-        """Tight matched columns join the forest: the rows they bring; and how many tight columns are free."""
-        tight = (self._slack == 0) & ~self.covered
-        new = tight & (self._mate >= 0)
-        self.covered |= new
-        return to_host(self._mate[new]), int((tight & ~new).sum())
+    @property
+    def covered(self) -> Any:
+        """Its columns that are tight, matched, and in the forest: 0 or 1 of each."""
+        return to_host(self._state.covered)
+
+    def expand(self, frontier: Any, u: Any) -> tuple[Any, int]:
+        """Algorithm 4: the frontier's rows lower slacks of columns outside the forest, and become predecessors.
+
+        Then tight matched columns join the forest. The rows they bring, 0 or 1 of each, and how many tight columns are
+        free.
+        """
+        here = self.part.here
+        rows = here(frontier.nonzero()[0].astype(np.int32))
+        ends = self.part.passes.expand(rows, here(u), self._state, self._reached)
+        return to_host(self._reached), ends
+
+    def lower(self, theta: Any, u: Any) -> tuple[Any, int]:
+        """Algorithm 9, for the columns: slacks outside the forest, and duals inside it; then as `expand`."""
+        state, xp = self._state, self.part.xp
+        covered = state.covered > 0
+        state.v[...] = xp.where(covered, state.v - theta, state.v)
+        outside = ~covered & (state.slack < self.part.far)
+        state.slack[...] = xp.where(outside, xp.maximum(state.slack - theta, 0), state.slack)
+        return self.expand(np.empty(0, np.bool_), u)
 
     def least(self) -> Any:
         """The least slack of columns outside the forest."""
-        if not len(self.covered):
+        if not len(self._state.slack):
             return self.part.far
-        return self.part.xp.where(self.covered, self.part.far, self._slack).min().item()
-
-    def lower(self, theta: Any) -> None:
-        """Algorithm 9, for the columns: slacks outside the forest, and duals inside it."""
-        xp, part = self.part.xp, self.part
-        self.v = xp.where(self.covered, self.v - theta, self.v)
-        outside = ~self.covered & (self._slack < part.far)
-        self._slack = xp.where(outside, xp.maximum(self._slack - theta, 0), self._slack)
+        return self.part.xp.where(self._state.covered > 0, self.part.far, self._state.slack).min().item()
 
     def predecessors_in_forest(self) -> Any:
         """Of the columns that are tight, covered or free; -1 for others."""
-        tight = self.covered | (self._slack == 0)
-        return to_host(self.part.xp.where(tight, self._predecessor, -1).astype(np.int32))
+        tight = (self._state.covered > 0) | (self._state.slack == 0)
+        return to_host(self.part.xp.where(tight, self._state.predecessor, -1).astype(np.int32))
 
 
 def split_by_columns(ranks: Ranks, part: Part) -> Part:
@@ -189,4 +190,10 @@ def split_by_columns(ranks: Ranks, part: Part) -> Part:
         if gathered is not None:
             own = gathered.reshape(n, end - first)
     columns = slice(shares[ranks.rank], shares[ranks.rank + 1])
-    return Part(own, slice(0, n), columns, part.shape, part.block)
+    return Part(own, slice(0, n), columns, part.shape, part.block, part.threads)
+
+
+def with_rows_together(part: Part) -> Part:
+    """The same, as a copy in which the entries of a row lie side by side: the tree reads rows."""
+    costs = part.xp.ascontiguousarray(part.costs)
+    return Part(costs, part.rows, part.columns, part.shape, part.block, part.threads)
