@@ -74,13 +74,6 @@ def finish_work() -> None:
     module().cuda.get_current_stream().synchronize()
 
 
-def compressed_rows(arrays: tuple[Any, Any, Any], shape: tuple[int, int]) -> Any:
-    """A sparse matrix on the current GPU, of data, columns and offsets of rows."""
-    import cupyx.scipy.sparse
-
-    return cupyx.scipy.sparse.csr_matrix(arrays, shape=shape)
-
-
 def entry_of_each_row(matrix: Any, columns: Any) -> Any:
     """`matrix[arange(len(columns)), columns]`, in one launch; of a row with column -1 any entry."""
     with matrix.device:

@@ -3,7 +3,6 @@
 import fake_cupy
 import numpy as np
 import pytest
-import scipy.sparse
 from conftest import GPU
 from test_distributed import FAMILIES, METHODS, assert_proven, assert_witness, families
 
@@ -28,15 +27,15 @@ class FakeBackend:
         return cpu.inspect_costs(array.get())
 
 
-def costs_on_host(rows):
-    if isinstance(rows, tuple):
-        rows = scipy.sparse.csr_array(tuple(array.get() for array in rows[0]), shape=rows[1])
-    return SparseCosts(rows)
+def on_host_too(costs):
+    arrays = map(on_host, (costs.indptr, costs.indices, costs.data))
+    return SparseCosts.of_checked(tuple(arrays), costs.shape, costs.lowest, costs.highest)
 
 
 def solve_on_host(costs, plan, start):
     if plan.backend.NAME == "cpu":
         return core.HOST_RUN(costs, plan, start)
+    costs = on_host_too(costs)
     host = [None if array is None else array.get() for array in start[1:]]
     solution = core.HOST_RUN(costs, plan._replace(backend=cpu), type(start)(start.kind, *host))
     return solution.moved(fake_cupy.fake)
@@ -75,7 +74,6 @@ def gpus(monkeypatch):
     monkeypatch.setattr(cuda, "module", lambda: module)
     monkeypatch.setattr(cuda, "cupy", lambda: module)
     monkeypatch.setattr(limits, "backend_for", lambda name, device: FakeBackend if device == "gpu" else cpu)
-    monkeypatch.setattr(cuda, "compressed_rows", lambda arrays, shape: (arrays, shape))
     passes_of = part.passes_of
     monkeypatch.setattr(
         part, "passes_of",
@@ -83,7 +81,8 @@ def gpus(monkeypatch):
     )  # fmt: skip
     monkeypatch.setattr(core, "HOST_RUN", core.run, raising=False)
     monkeypatch.setattr(core, "run", solve_on_host)
-    monkeypatch.setattr(core, "SparseCosts", costs_on_host)
+    cover = core.cover_of_allowed_pairs
+    monkeypatch.setattr(core, "cover_of_allowed_pairs", lambda costs, threads: cover(on_host_too(costs), threads))
     return module
 
 

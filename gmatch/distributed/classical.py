@@ -105,21 +105,34 @@ class TightEdges:
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape
-        self._keys = np.empty(0, np.int64)  # row * columns + column, increasing
+        self._keys: Any = np.empty(0, np.int64)  # row * columns + column, increasing
+        self._rows: Any = np.empty(0, np.int32)
+        self._columns: Any = np.empty(0, np.int32)
 
     def add(self, keys: Any) -> None:
-        self._keys = np.union1d(self._keys, keys)
+        """Edges that may be there already."""
+        keys = np.unique(keys)
+        places = self._keys.searchsorted(keys)
+        is_new = np.ones(len(keys), np.bool_)
+        inside = places < len(self._keys)
+        is_new[inside] = self._keys[places[inside]] != keys[inside]
+        keys, places = keys[is_new], places[is_new]
+        rows, columns = divmod(keys, self.shape[1])
+        self._keys, self._rows, self._columns = (
+            np.insert(array, places, new)
+            for array, new in ((self._keys, keys), (self._rows, rows), (self._columns, columns))
+        )
 
     def drop(self, in_forest: Any, covered: Any) -> None:
         """What a dual step makes slack: edges of rows outside the forest with columns inside it."""
-        rows, columns = divmod(self._keys, self.shape[1])
-        self._keys = self._keys[in_forest[rows] | ~covered[columns]]
+        stays = in_forest[self._rows] | ~covered[self._columns]
+        if not stays.all():
+            self._keys, self._rows, self._columns = self._keys[stays], self._rows[stays], self._columns[stays]
 
     def matched(self, row_match: Any) -> Any:
         """A largest matching along the edges, the columns it reaches from free rows, its phases and its levels."""
-        rows, columns = divmod(self._keys, self.shape[1])
-        indptr = np.concatenate([[0], np.bincount(rows, minlength=self.shape[0]).cumsum()])
-        matching = max_matching((indptr, columns.astype(np.int32), self.shape), initial=row_match)
+        indptr = self._rows.searchsorted(np.arange(self.shape[0] + 1, dtype=np.int32)).astype(np.int32)
+        matching = max_matching((indptr, self._columns, self.shape), initial=row_match)
         counts = matching.stats["phases"], matching.stats["levels"]
         return np.concatenate([matching.row_match, matching.reached_columns, counts])
 

@@ -20,9 +20,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
-from .. import cuda
 from ..arrays import to_host
 from ..assignment.partial import cover_of_allowed_pairs
 from ..assignment.programs import Plan, Solution, run
@@ -145,6 +143,7 @@ class _Core:
 
     def __init__(self, part: Part, plan: Plan, given_v: Any) -> None:
         self.shape, self._plan, self._xp = part.shape, plan, part.xp
+        self._range = part.block.lowest, part.block.highest
         self._given_v = None if given_v is None else part.here(given_v)
         self._keys = part.xp.empty(0, np.int64)  # row * columns + column, increasing
         self._values = part.xp.empty(0, part.dual_type)
@@ -167,10 +166,10 @@ class _Core:
             return [Answer.STUCK]
         self._grown = False
         n, m = self.shape
-        offsets = self._xp.searchsorted(self._keys, self._xp.arange(n + 1) * m)
-        columns = self._keys % m
-        rows_of = scipy.sparse.csr_array if self._xp is np else cuda.compressed_rows
-        self._costs = SparseCosts(rows_of((self._values, columns, offsets), shape=self.shape))
+        index_type = np.int32 if len(self._keys) < 2**31 else np.int64
+        offsets = self._xp.searchsorted(self._keys, self._xp.arange(n + 1) * m).astype(index_type)
+        arrays = offsets, (self._keys % m).astype(np.int32), self._values
+        self._costs = SparseCosts.of_checked(arrays, self.shape, *self._range)
         last = self._solution
         start = Start(AssignmentStart.REDUCE, None, self._given_v)
         if last is not None and last.size == n:
