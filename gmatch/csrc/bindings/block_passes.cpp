@@ -3,7 +3,7 @@
 
 #include "bindings/module.hpp"
 #include "bindings/type_names.hpp"
-#include "core/block_passes.cuh"
+#include "serial/block_scans.hpp"
 
 namespace {
 

@@ -282,6 +282,36 @@ struct ForestColumns {
   FIELDS(ForestColumns, num_rows, mate, v, slack, predecessor, covered, reached, ends, least, at_least, shares)
 };
 
+// Columns take over the least slacks that shares of a frontier have found; then tight matched columns join the forest.
+template <class Team, class Dual>
+DEVICE void join_forest(Team& team, Count columns, Count shares, const ForestColumns<Dual>& forest) {
+  team.each(forest.num_rows, [&](Count row) { forest.reached[row] = 0; });
+  if (team.rank() == 0) *forest.ends = 0;
+  team.sync();
+  Count ends = 0;
+  team.each(columns, [&](Count column) {
+    if (forest.covered[column] != 0) return;
+    Dual slack = forest.slack[column];
+    for (Count share = 0; share < shares; ++share) {
+      const Dual least = forest.least[share * columns + column], here = least < 0 ? 0 : least;
+      if (!(here < slack)) continue;
+      slack = here;
+      forest.predecessor[column] = forest.at_least[share * columns + column];
+    }
+    forest.slack[column] = slack;
+    if (slack != 0) return;
+    const Vertex row = forest.mate[column];
+    if (row == NONE) {
+      ++ends;
+      return;
+    }
+    forest.covered[column] = 1;
+    forest.reached[row] = 1;
+  });
+  team.add_all(forest.ends, ends);
+  team.sync();
+}
+
 // A level: the rows of the frontier, with their u, lower slacks and become predecessors (Date and Nagi 2016, Algorithm 4);
 // then tight matched columns join the forest. Without a frontier the latter alone.
 template <class Team, class Stored>
@@ -291,8 +321,6 @@ DEVICE void expand_frontier(Team& team, const DenseCosts<Stored>& costs,
   using Dual = typename DenseCosts<Stored>::Dual;
   constexpr int TILE = Team::TILE, AT_ONCE = Team::AT_ONCE;
   const Count columns = costs.num_columns;
-  team.each(forest.num_rows, [&](Count row) { forest.reached[row] = 0; });
-  if (team.rank() == 0) *forest.ends = 0;
   const Vertex shares = each_tile_of_block(
       team, costs.num_columns, frontier.num_listed, forest.shares, [&](Vertex first, Count share, Count begin, Count end) {
         Dual best[TILE];
@@ -329,27 +357,5 @@ DEVICE void expand_frontier(Team& team, const DenseCosts<Stored>& costs,
           forest.at_least[share * columns + column] = at_best[t];
         }
       });
-  team.sync();
-  Count ends = 0;
-  team.each(columns, [&](Count column) {
-    if (forest.covered[column] != 0) return;
-    Dual slack = forest.slack[column];
-    for (Count share = 0; frontier.num_listed > 0 && share < shares; ++share) {
-      const Dual least = forest.least[share * columns + column], here = least < 0 ? 0 : least;
-      if (!(here < slack)) continue;
-      slack = here;
-      forest.predecessor[column] = forest.at_least[share * columns + column];
-    }
-    forest.slack[column] = slack;
-    if (slack != 0) return;
-    const Vertex row = forest.mate[column];
-    if (row == NONE) {
-      ++ends;
-      return;
-    }
-    forest.covered[column] = 1;
-    forest.reached[row] = 1;
-  });
-  team.add_all(forest.ends, ends);
-  team.sync();
+  join_forest(team, columns, frontier.num_listed > 0 ? shares : 0, forest);
 }
