@@ -216,7 +216,7 @@ def price_rows(
 def overpriced(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, u: Any, v: Any, sizes: Any, columns: Any,
     threads: int,
-) -> int: ...  # fmt: skip
+) -> None: ...  # fmt: skip
 def expand(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, u: Any, mate: Any, v: Any,
     slack: Any, predecessor: Any, covered: Any, reached: Any, least: Any, at_least: Any, threads: int,

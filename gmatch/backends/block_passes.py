@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
@@ -51,11 +52,11 @@ class BlockPasses(Protocol):
         Or also with the least slack of their row. Those of covered columns are none.
         """
 
-    def price(self, v: Any) -> tuple[Any, Any]:
-        """Rows and columns of the two least cost - v of each stratum of each row, but for forbidden ones."""
+    def price(self, v: Any) -> Any:
+        """Places, increasing, of the two least cost - v of each stratum of each row, but for forbidden ones."""
 
-    def overpriced(self, u: Any, v: Any) -> tuple[Any, Any]:
-        """Rows and columns of the entries that cost less than u + v by most, of each stratum of each row."""
+    def overpriced(self, u: Any, v: Any) -> Any:
+        """Places, increasing, of the entries that cost less than u + v by most, of each stratum of each row."""
 
     def expand(self, rows: Any, u: Any, forest: ForestState, reached: Any) -> int:
         """A level: see `expand_frontier` in csrc. Returns how many tight columns are free.
@@ -72,10 +73,13 @@ def passes_of(array: Any, dual_type: Any, maximize: bool, limit: int | float | N
     return HostPasses(array, dual_type, maximize, limit, threads)
 
 
-def listed(sizes: Any, columns: Any, most: int) -> tuple[Any, Any]:
-    """Rows and columns of lists of at most so many columns for each row."""
-    rows, place = (namespace(sizes).arange(most) < sizes[:, None]).nonzero()
-    return rows, columns.reshape(-1, most)[rows, place].astype(np.int64)
+def listed(sizes: Any, columns: Any, most: int, width: int) -> Any:
+    """Places of lists of at most so many columns for each row, in their order."""
+    xp = namespace(sizes)
+    places = columns.reshape(-1, most) + xp.arange(len(sizes))[:, None] * width
+    if len(sizes) and int(sizes.min()) == most:
+        return places.ravel()
+    return places[xp.arange(most) < sizes[:, None]]
 
 
 class HostPasses:
@@ -107,17 +111,17 @@ class HostPasses:
                 return keys[:found]
             room = found
 
-    def price(self, v: Any) -> tuple[Any, Any]:
-        height, most = self._shape[0], STRATA * OF_A_STRATUM
-        sizes, columns = np.empty(height, np.int32), np.empty(height * most, np.int32)
-        _native.price_rows(*self._block, v, sizes, columns, self._threads)
-        return listed(sizes, columns, most)
+    def price(self, v: Any) -> Any:
+        return self._lists(_native.price_rows, STRATA * OF_A_STRATUM, v)
 
-    def overpriced(self, u: Any, v: Any) -> tuple[Any, Any]:
-        height = self._shape[0]
-        sizes, columns = np.empty(height, np.int32), np.empty(height * STRATA, np.int32)
-        _native.overpriced(*self._block, u, v, sizes, columns, self._threads)
-        return listed(sizes, columns, STRATA)
+    def overpriced(self, u: Any, v: Any) -> Any:
+        return self._lists(_native.overpriced, STRATA, u, v)
+
+    def _lists(self, program: Callable[..., Any], most: int, *duals: Any) -> Any:
+        height, width = self._shape
+        sizes, columns = np.empty(height, np.int32), np.empty(height * most, np.int32)
+        program(*self._block, *duals, sizes, columns, self._threads)
+        return listed(sizes, columns, most, width)
 
     def expand(self, rows: Any, u: Any, forest: ForestState, reached: Any) -> int:
         ends: int = _native.expand(*self._block, rows, u, *forest[:5], reached, *forest[5:], self._threads)

@@ -59,17 +59,19 @@ class GpuPasses:
                 return keys[:found]
             room = found
 
-    def price(self, v: Any) -> tuple[Any, Any]:
-        height, most = self._shape[0], STRATA * OF_A_STRATUM
-        sizes, columns = cupy.empty(height, np.int32), cupy.empty(height * most, np.int32)
-        self._run("price_rows", v, sizes, columns)
-        return listed(sizes, columns, most)
+    def price(self, v: Any) -> Any:
+        return self._lists("price_rows", STRATA * OF_A_STRATUM, v)
 
-    def overpriced(self, u: Any, v: Any) -> tuple[Any, Any]:
-        height = self._shape[0]
-        sizes, columns = cupy.empty(height, np.int32), cupy.empty(height * STRATA, np.int32)
-        self._run("overpriced", u, v, sizes, columns, cupy.empty(1, np.int64))
-        return listed(sizes, columns, STRATA)
+    def overpriced(self, u: Any, v: Any) -> Any:
+        return self._lists("overpriced", STRATA, u, v)
+
+    def _lists(self, name: str, most: int, *duals: Any) -> Any:
+        height, width = self._shape
+        sizes, columns = cupy.empty(height, np.int32), cupy.empty(height * most, np.int32)
+        self._run(name, *duals, sizes, columns)
+        places = listed(sizes, columns, most, width)
+        places.sort()
+        return places
 
     def expand(self, rows: Any, u: Any, forest: ForestState, reached: Any) -> int:
         ends = cupy.empty(1, np.int64)

@@ -138,7 +138,7 @@ def fingerprint(arrays: Any) -> str:
     """Of arrays that must be the same on all ranks: types, shapes and a hash of each."""
     if not isinstance(arrays, tuple | list):
         return repr(arrays)
-    given = [np.asarray(array) for array in arrays]
+    given = [to_host(array) for array in arrays]  # see GPU_FINDINGS.md, from the lead
     return " ".join(
         f"{array.dtype}{array.shape}:{hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()}" for array in given
     )

@@ -29,7 +29,7 @@ from ..backends.block_passes import STRATA
 from ..problems.sparse import SparseCosts
 from .classical import classical
 from .found import COUNTED, Found
-from .part import Part, Places, joined
+from .part import Part, Places
 from .ranks import ROOT, Ranks, of_root, reduced
 from .soft import soft_prices
 
@@ -96,9 +96,7 @@ def _start(ranks: Ranks, part: Part, v: Any) -> Any:
 
 def _join(ranks: Ranks, core: _Core, places: Places) -> None:
     """Entries of all ranks join the core, on the root."""
-    rows, columns, values = places
-    keys = ranks.gather_list(rows * core.shape[1] + columns)
-    values = ranks.gather_list(values)
+    keys, values = map(ranks.gather_list, places)
     if ranks.rank == ROOT:
         core.offer(keys, values)
 
@@ -154,11 +152,22 @@ class _Core:
 
     def offer(self, keys: Any, values: Any) -> None:
         """Entries join, but for those that have; a rounding of the duals may offer some again."""
-        concatenate = self._xp.concatenate
-        all_keys, all_values = concatenate([self._keys, keys]), concatenate([self._values, values])
-        joined_keys, first = self._xp.unique(all_keys, return_index=True)
-        self._grown |= len(joined_keys) > len(self._keys)
-        self._keys, self._values = joined_keys, all_values[first]
+        xp = self._xp
+        if not bool((keys[1:] > keys[:-1]).all()):  # ranks that have some columns each have all rows
+            keys, first = xp.unique(keys, return_index=True)
+            values = values[first]
+        if len(self._keys):
+            places = xp.searchsorted(self._keys, keys)
+            is_new = self._keys[xp.minimum(places, len(self._keys) - 1)] != keys
+            keys, values = keys[is_new], values[is_new]
+            places = places[is_new] + xp.arange(len(keys))
+            stay = xp.ones(len(self._keys) + len(keys), np.bool_)
+            stay[places] = False
+            keys, values = (
+                _merged(xp, stay, places, old, new) for old, new in ((self._keys, keys), (self._values, values))
+            )
+        self._grown |= len(keys) > len(self._keys)
+        self._keys, self._values = keys, values
 
     def solve(self) -> list[int]:
         """From the last solution, which new entries leave nearly right."""
@@ -201,6 +210,14 @@ class _Core:
         return in_witness
 
 
+def _merged(xp: Any, stay: Any, places: Any, old: Any, new: Any) -> Any:
+    """Old ones where they stay, and new ones in their places."""
+    merged = xp.empty(len(stay), old.dtype)
+    merged[stay] = old
+    merged[places] = new
+    return merged
+
+
 # Passes of a rank over its part.
 
 
@@ -209,19 +226,17 @@ def price(part: Part, v: Any) -> Places:
 
     64 entries of a row are enough for most matrices, and neighbours that are alike do not take all places.
     """
-    rows, columns = part.passes.price(part.here(v[part.columns]))
-    return part.places(rows, columns, part.entries(rows, columns))
+    return part.places(part.passes.price(part.here(v[part.columns])))
 
 
 def overpriced(part: Part, u: Any, v: Any) -> Places:
     """Entries that cost less than their duals, but for rounding: the worst of each stratum of each row."""
-    rows, columns = part.passes.overpriced(*part.own(u, v))
-    return part.places(rows, columns, part.entries(rows, columns))
+    return part.places(part.passes.overpriced(*part.own(u, v)))
 
 
 def outside(part: Part, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
     """How many pairs the rows of a witness have outside its columns; and the best of each stratum of each row."""
-    allowed, found = 0, []
+    allowed, found = 0, [part.xp.empty(0, np.int64)]
     own = part.here(in_witness[part.rows].nonzero()[0])
     inside, own_v = part.here(columns_of_witness[part.columns]), part.here(v[part.columns])
     for which in part.some_of(own) if part.costs.size else ():
@@ -230,8 +245,10 @@ def outside(part: Part, in_witness: Any, columns_of_witness: Any, v: Any) -> tup
         allowed += int((values < part.far).sum())
         keys = part.xp.where(values < part.far, values - own_v, part.far)
         at, columns = _best_of_strata(part, keys, rows + part.rows.start)
-        found.append(part.places(rows[at], columns, values[at, columns]))
-    return allowed, joined(found, part)
+        found.append(rows[at] * part.costs.shape[1] + columns)
+    keys = part.xp.concatenate(found)
+    keys.sort()
+    return allowed, part.places(keys)
 
 
 def _best_of_strata(part: Part, keys: Any, numbers: Any) -> tuple[Any, Any]:

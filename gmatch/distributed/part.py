@@ -12,8 +12,8 @@ from ..backends.block_passes import BlockPasses, passes_of
 from ..problems.limits import INFINITE_INTEGER, blocks_of, minimised
 from .blocks import Block
 
-Places = tuple[Any, Any, Any]
-"""Rows and columns in the problem, and what they cost."""
+Places = tuple[Any, Any]
+"""Pairs, increasing, as row * columns + column in the problem, and what they cost; where the costs are."""
 
 
 class Part:
@@ -68,9 +68,13 @@ class Part:
         """A copy of some of its rows, numbered from its first."""
         return minimised(self.costs[rows], self.dual_type, self.block.maximize, self.block.limit)
 
-    def entries(self, rows: Any, columns: Any) -> Any:
-        """What some of its pairs cost."""
-        return minimised(self.costs[rows, columns], self.dual_type, self.block.maximize, self.block.limit)
+    def entries(self, keys: Any) -> Any:
+        """What the pairs in some places of its costs cost, row * columns + column."""
+        if self.costs.flags.c_contiguous:
+            entries = self.costs.ravel()[keys]
+        else:
+            entries = self.costs[divmod(keys, self.costs.shape[1])]
+        return minimised(entries, self.dual_type, self.block.maximize, self.block.limit)
 
     def own(self, u: Any, v: Any) -> tuple[Any, Any]:
         """The duals of its rows and of its columns, where the costs are."""
@@ -105,18 +109,12 @@ class Part:
         return bool(abs(row_stride) < abs(column_stride))
 
     def numbered(self, keys: Any) -> Any:
-        """Of places row * columns + column in its costs those in the problem."""
-        width = max(1, self.costs.shape[1])
+        """Of places row * columns + column in its costs those in the problem; in the same order."""
+        width = self.costs.shape[1]
+        if width == self.shape[1]:
+            return keys + self.rows.start * width
         return (keys // width + self.rows.start) * self.shape[1] + keys % width + self.columns.start
 
-    def places(self, rows: Any, columns: Any, values: Any) -> Places:
-        """Numbered as in the problem."""
-        return rows + self.rows.start, columns + self.columns.start, values
-
-
-def joined(found: list[Places], part: Part) -> Places:
-    """All of these places, where the costs are."""
-    xp = part.xp
-    none = xp.empty(0, np.int64), xp.empty(0, np.int64), xp.empty(0, part.dual_type)
-    rows, columns, values = (xp.concatenate(arrays) for arrays in zip(none, *found, strict=True))
-    return rows, columns, values
+    def places(self, keys: Any) -> Places:
+        """Places in its costs as they are numbered in the problem, and what their pairs cost."""
+        return self.numbered(keys), self.entries(keys)

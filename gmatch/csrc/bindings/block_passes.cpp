@@ -63,13 +63,11 @@ void best_of_rows(AnyMatrix costs, const std::string& stored, bool maximize, nb:
 }
 
 template <class Dual>
-Count overpriced(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Dual> u,
-                 Array<Dual> v, Array<Vertex> sizes, Array<Vertex> columns, int threads) {
-  Count found = 0;
+void overpriced(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Dual> u,
+                Array<Dual> v, Array<Vertex> sizes, Array<Vertex> columns, int threads) {
   run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
-    find_overpriced(team, block, u.data(), v.data(), sizes.data(), columns.data(), &found);
+    find_overpriced(team, block, u.data(), v.data(), sizes.data(), columns.data());
   });
-  return found;
 }
 
 template <class Dual>

@@ -219,17 +219,15 @@ DEVICE void price_rows(Team& team, const DenseCosts<Stored>& costs, const typena
 }
 
 // In each row and stratum the entry that costs less than u + v by most, if any does by more than rounding: their columns, and
-// how many they are of each row. Returns how many all are in *found.
+// how many they are of each row.
 template <class Team, class Stored>
 DEVICE void find_overpriced(Team& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* u,
-                            const typename DenseCosts<Stored>::Dual* v, Vertex* sizes, Vertex* columns, Count* found) {
+                            const typename DenseCosts<Stored>::Dual* v, Vertex* sizes, Vertex* columns) {
   using Dual = typename DenseCosts<Stored>::Dual;
   using Rough = typename DenseCosts<Stored>::Rough;
   constexpr Vertex STRATA = RowPass<Stored>::STRATA, MINE = STRATA / Team::LANES, ROWS = Team::ROWS_AT_ONCE;
   team.each(costs.num_rows, [&](Count row) { sizes[row] = 0; });
-  if (team.rank() == 0) *found = 0;
   team.sync();
-  Count found_here = 0;
   const RowPass<Stored> pass{costs};
   pass.each_few_rows(team, [&](Vertex first_row) {
     Dual u_of[ROWS], least[ROWS][MINE];
@@ -254,11 +252,9 @@ DEVICE void find_overpriced(Team& team, const DenseCosts<Stored>& costs, const t
         const Vertex column = at_least[r][s];
         if (column == NONE || is_rounding(least[r][s] - u_of[r], u_of[r], v[column])) continue;
         columns[static_cast<Count>(row) * STRATA + team.fetch_add(&sizes[row], 1)] = column;
-        ++found_here;
       }
     }
   });
-  team.add_all(found, found_here);
   team.sync();
 }
 

@@ -26,9 +26,9 @@ PROGRAM(price_rows_grid, 512)
 }
 
 PROGRAM(overpriced_grid, 512)
-(COSTS costs, const Dual* u, const Dual* v, Vertex* sizes, Vertex* columns, Count* found, unsigned* arrivals) {
+(COSTS costs, const Dual* u, const Dual* v, Vertex* sizes, Vertex* columns, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  find_overpriced(team, costs, u, v, sizes, columns, found);
+  find_overpriced(team, costs, u, v, sizes, columns);
 }
 
 PROGRAM(expand_grid, 512)

@@ -361,6 +361,7 @@ void price_rows(HostTeam& team, const DenseCosts<Stored>& costs, const typename 
         add(strata.at_least[s]);
         add(strata.at_second[s]);
       }
+      std::sort(columns + Count{2} * STRATA * row, columns + Count{2} * STRATA * row + size);
       sizes[row] = size;
       team.spend(costs.num_columns);
     });
@@ -370,23 +371,21 @@ void price_rows(HostTeam& team, const DenseCosts<Stored>& costs, const typename 
 
 template <class Stored>
 void find_overpriced(HostTeam& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* u,
-                     const typename DenseCosts<Stored>::Dual* v, Vertex* sizes, Vertex* columns, Count* found) {
+                     const typename DenseCosts<Stored>::Dual* v, Vertex* sizes, Vertex* columns) {
   using Dual = typename DenseCosts<Stored>::Dual;
   using namespace block_scans;
-  if (team.rank() == 0) *found = 0;
-  team.sync();
-  Count found_here = 0;
   with_rows(costs, [&](auto& rows, auto scan) {
     using Scan = decltype(scan);
     team.each_group(costs.num_rows, [&](Count i) {
       const auto row = static_cast<Vertex>(i);
       const auto* entries = rows.entries(row);
+      const Dual bound = u[row] - rounding_of(u[row], Dual{0});
       Vertex size = 0, column = 0;
       bool is_clear = false;
       typename Scan::Strata strata;
       while (column < costs.num_columns) {
         column = run_in_lanes<typename Scan::template FindBelow<true>>(bytes_of<Dual>(costs.num_columns), entries, v, column,
-                                                                       costs.num_columns, u[row]);
+                                                                       costs.num_columns, bound);
         const Vertex past = std::min(column + MOST_TOGETHER, costs.num_columns);
         if (column < past && !is_clear) strata.clear(u[row]);
         is_clear |= column < past;
@@ -397,12 +396,11 @@ void find_overpriced(HostTeam& team, const DenseCosts<Stored>& costs, const type
         if (at == NONE || is_rounding(strata.least[s] - u[row], u[row], v[at])) continue;
         columns[Count{STRATA} * row + size++] = at;
       }
+      std::sort(columns + Count{STRATA} * row, columns + Count{STRATA} * row + size);
       sizes[row] = size;
-      found_here += size;
       team.spend(costs.num_columns);
     });
   });
-  team.add_all(found, found_here);
   team.sync();
 }
 
