@@ -11,7 +11,7 @@
 
 namespace block_scans {
 
-constexpr Vertex STRATA = 32, MOST_TOGETHER = 64;
+constexpr Vertex STRATA = 32, MOST_TOGETHER = 32;
 
 // Passes over one row of entries, each for registers of any width.
 template <class Entry, class Dual>
@@ -99,22 +99,29 @@ struct Scan {
   };
   struct Price {
     template <int BYTES>
-    static ALWAYS_INLINE void run(const Entry* entries, const Dual* v, Vertex block, Vertex end, Strata* strata) {
+    static ALWAYS_INLINE void run(const Entry* entries, const Dual* v, Vertex begin, Vertex end, Strata* strata) {
       constexpr int LANES = COUNT<BYTES>;
-      for (; block < end; ++block) {
+      constexpr Vertex NEAR_BLOCKS = 32;  // that stay in the nearest cache while each register's strata go through them
+      for (Vertex block = begin; block < end; block += NEAR_BLOCKS) {
+        const Vertex past = std::min(block + NEAR_BLOCKS, end);
         for (Vertex s = 0; s < STRATA; s += LANES) {
-          const Vertex j = block * STRATA + s;
-          const Lanes<Dual, LANES> here = reduced<LANES>(entries + j, v + j);
-          const Lanes<Dual, LANES> least = load<Dual, LANES>(strata->least + s), second = load<Dual, LANES>(strata->second + s);
-          const Lanes<Index, LANES> at_least = load<Index, LANES>(strata->at_least + s);
-          const Lanes<Index, LANES> at_second = load<Index, LANES>(strata->at_second + s);
-          const Lanes<Index, LANES> column = numbered<Index, LANES>() + Index{j};
-          const auto is_least = here < least;
-          const auto is_second = here < second;
-          store(strata->second + s, is_least ? least : is_second ? here : second);
-          store(strata->at_second + s, is_least ? at_least : is_second ? column : at_second);
-          store(strata->least + s, lesser(least, here));
-          store(strata->at_least + s, is_least ? column : at_least);
+          Lanes<Dual, LANES> least = load<Dual, LANES>(strata->least + s), second = load<Dual, LANES>(strata->second + s);
+          Lanes<Index, LANES> at_least = load<Index, LANES>(strata->at_least + s);
+          Lanes<Index, LANES> at_second = load<Index, LANES>(strata->at_second + s);
+          Lanes<Index, LANES> column = numbered<Index, LANES>() + Index{block * STRATA + s};
+          for (Vertex j = block * STRATA + s; j < past * STRATA; j += STRATA, column += STRATA) {
+            const Lanes<Dual, LANES> here = reduced<LANES>(entries + j, v + j);
+            const auto is_least = here < least;
+            const auto is_second = here < second;
+            second = is_least ? least : is_second ? here : second;
+            at_second = is_least ? at_least : is_second ? column : at_second;
+            least = lesser(least, here);
+            at_least = is_least ? column : at_least;
+          }
+          store(strata->least + s, least);
+          store(strata->second + s, second);
+          store(strata->at_least + s, at_least);
+          store(strata->at_second + s, at_second);
         }
       }
     }
@@ -131,15 +138,21 @@ struct Scan {
     }
     template <int BYTES>
     static ALWAYS_INLINE Vertex run(const Entry* entries, const Dual* v, Vertex begin, Vertex end, Dual bound) {
-      constexpr int LANES = COUNT<BYTES>, TOGETHER = 8 * LANES;
+      constexpr int LANES = COUNT<BYTES>;
+      constexpr Vertex GROUP = 8 * MOST_TOGETHER;  // the lanes are put together once for so many columns
+      const auto least_of_some = [&](Vertex first, Vertex some) __attribute__((always_inline)) {
+        Lanes<Dual, LANES> least = reduced<LANES>(entries + first, v + first);
+        for (Vertex k = LANES; k < some; k += LANES) least = lesser(least, reduced<LANES>(entries + first + k, v + first + k));
+        return least_of<LANES>(least);
+      };
       Vertex j = begin;
-      for (; j + TOGETHER <= end; j += TOGETHER) {
-        Lanes<Index, LANES> hits = all<Index, LANES>(0);
-        for (int k = 0; k < TOGETHER; k += LANES) {
-          const Lanes<Dual, LANES> here = reduced<LANES>(entries + j + k, v + j + k), bounds = Lanes<Dual, LANES>{} + bound;
-          hits |= (Lanes<Index, LANES>)is_below<LANES>(here, bounds);
-        }
-        if (any_of<LANES>(hits) != 0) return j;
+      for (; j + GROUP <= end; j += GROUP) {
+        if (!is_below<1>(least_of_some(j, GROUP), bound)) continue;
+        while (!is_below<1>(least_of_some(j, MOST_TOGETHER), bound)) j += MOST_TOGETHER;
+        return j;
+      }
+      for (; j + MOST_TOGETHER <= end; j += MOST_TOGETHER) {
+        if (is_below<1>(least_of_some(j, MOST_TOGETHER), bound)) return j;
       }
       for (; j < end; ++j) {
         if (is_below<1>(static_cast<Dual>(entries[j]) - v[j], bound)) return j;
@@ -195,6 +208,27 @@ void with_rows(const DenseCosts<Stored>& costs, Use use) {
   CopiedRows<Dual> rows(costs);
   use(rows, Scan<Dual, Dual>{});
 }
+
+// Some columns, and how to list them in their order.
+class ColumnSet {
+ public:
+  explicit ColumnSet(Vertex num_columns) : words_(num_columns / 64 + 1) {}
+  void add(Vertex column) { words_[column / 64] |= 1ull << column % 64; }
+  // Returns how many there are; afterwards there are none.
+  Vertex list(Vertex* columns) {
+    Vertex size = 0;
+    for (std::size_t k = 0; k < words_.size(); ++k) {
+      for (unsigned long long word = words_[k]; word != 0; word &= word - 1) {
+        columns[size++] = static_cast<Vertex>(64 * k + first_bit(word));
+      }
+      words_[k] = 0;
+    }
+    return size;
+  }
+
+ private:
+  std::vector<unsigned long long> words_;
+};
 
 // Where a row begins: neighbours far from each other.
 inline Vertex first_block(Vertex row, Vertex blocks) {
@@ -338,6 +372,7 @@ void price_rows(HostTeam& team, const DenseCosts<Stored>& costs, const typename 
   using Dual = typename DenseCosts<Stored>::Dual;
   using namespace block_scans;
   const Vertex blocks = costs.num_columns / STRATA;
+  ColumnSet chosen(costs.num_columns);
   with_rows(costs, [&](auto& rows, auto scan) {
     using Scan = decltype(scan);
     team.each_group(costs.num_rows, [&](Count i) {
@@ -353,16 +388,12 @@ void price_rows(HostTeam& team, const DenseCosts<Stored>& costs, const typename 
       price(turn, blocks);
       for (Vertex j = blocks * STRATA; j < costs.num_columns; ++j) strata.add(j, static_cast<Dual>(entries[j]) - v[j]);
       price(0, turn);
-      Vertex size = 0;
-      const auto add = [&](Count column) {
-        if (column != NONE) columns[Count{2} * STRATA * row + size++] = static_cast<Vertex>(column);
-      };
-      for (Vertex s = 0; s < STRATA; ++s) {
-        add(strata.at_least[s]);
-        add(strata.at_second[s]);
+      for (Vertex k = 0; k < STRATA; ++k) {
+        for (const auto column : {strata.at_least[k], strata.at_second[k]}) {
+          if (column != NONE) chosen.add(static_cast<Vertex>(column));
+        }
       }
-      std::sort(columns + Count{2} * STRATA * row, columns + Count{2} * STRATA * row + size);
-      sizes[row] = size;
+      sizes[row] = chosen.list(columns + Count{2} * STRATA * row);
       team.spend(costs.num_columns);
     });
   });
