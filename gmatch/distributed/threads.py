@@ -104,7 +104,9 @@ class Seat:
             cuda.finish_work()  # others read it in streams of their own
         parts = self.exchange(own, patience)
         if self.rank == root:
-            into[...] = namespace(part).concatenate([each.copy() for each in parts] if on_gpu else parts)
+            here = [each.copy() for each in parts if len(each)] if on_gpu else parts
+            if len(into):
+                into[...] = namespace(part).concatenate(here)
             if on_gpu:
                 cuda.finish_work()  # others may use the memory of their parts again
         if on_gpu:
