@@ -38,7 +38,7 @@ from .assignment.lap import lap
 from .backends import backend_for, cpu
 from .cardinality.matching import STARTS, max_matching, refuse_racing_start
 from .datasets.costs import generate as generate_costs
-from .datasets.costs import read_labelled
+from .datasets.costs import generate_rows, read_labelled
 from .datasets.loader import cache_folder
 from .datasets.tables import LABELS
 from .datasets.tables import Table as CostTable
@@ -219,7 +219,7 @@ def _add_assign(commands: Any) -> argparse.ArgumentParser:
     )
     command.add_argument(
         "--mpi", action="store_true",
-        help="by all ranks that mpiexec starts, each with its rows of a .npy file (use python -m mpi4py -m gmatch)",
+        help="by all ranks of mpiexec, each with its rows of a .npy file or generator (use python -m mpi4py -m gmatch)",
     )  # fmt: skip
     _add_solver_options(command, "auto, jv, tree, or a full name as gmatch info lists them")
     command.add_argument(
@@ -361,12 +361,16 @@ def _solve_on_ranks(ranks: Ranks, arguments: argparse.Namespace) -> int:
 
 
 def _own_rows(ranks: Ranks, arguments: argparse.Namespace) -> Any:
-    """The rows of this rank, mapped: no other rows are read."""
+    """The rows of this rank, mapped, or made: no other rows are read."""
     name = arguments.costs
-    if not name.endswith(".npy") or not _is_file(name):
-        raise InvalidInput(f"--mpi takes a .npy file, of which each rank maps its rows; got {name!r}")
     if ranks.rank == 0 and arguments.output is not None:
         _check_output(arguments.output)
+    if name.startswith("generator:") and not _is_file(name):
+        return generate_rows(name, ranks.rank, ranks.size)
+    if not name.endswith(".npy") or not _is_file(name):
+        raise InvalidInput(
+            f"--mpi takes a .npy file, of which each rank maps its rows, or generator:NAME:SIZE; got {name!r}"
+        )
     try:
         matrix = np.load(name, mmap_mode="r")
     except (OSError, ValueError, EOFError) as error:
