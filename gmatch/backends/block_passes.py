@@ -58,10 +58,10 @@ class BlockPasses(Protocol):
     def overpriced(self, u: Any, v: Any) -> Any:
         """Places, increasing, of the entries that cost less than u + v by most, of each stratum of each row."""
 
-    def expand(self, rows: Any, u: Any, forest: ForestState, reached: Any) -> int:
-        """A level: see `expand_frontier` in csrc. Returns how many tight columns are free.
+    def expand(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
+        """A level: see `expand_frontier` in csrc.
 
-        `reached`, for all rows, takes those that join the forest: 0 or 1 of each, as uint8.
+        Of each row 0 or 1, as uint8 on the host: whether it joins the forest; and how many tight columns are free.
         """
 
 
@@ -123,6 +123,7 @@ class HostPasses:
         program(*self._block, *duals, sizes, columns, self._threads)
         return listed(sizes, columns, most, width)
 
-    def expand(self, rows: Any, u: Any, forest: ForestState, reached: Any) -> int:
-        ends: int = _native.expand(*self._block, rows, u, *forest[:5], reached, *forest[5:], self._threads)
-        return ends
+    def expand(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
+        reached = np.empty(self._shape[0], np.uint8)
+        ends = _native.expand(*self._block, rows, u, *forest[:5], reached, *forest[5:], self._threads)
+        return reached, ends

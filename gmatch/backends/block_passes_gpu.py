@@ -73,13 +73,16 @@ class GpuPasses:
         places.sort()
         return places
 
-    def expand(self, rows: Any, u: Any, forest: ForestState, reached: Any) -> int:
-        ends = cupy.empty(1, np.int64)
+    def expand(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
+        num_rows = self._shape[0]
+        words = -(-num_rows // 8)
+        found = cupy.empty(words + 1, np.int64)  # the rows, and then the number of ends: one copy to the host
         columns = FOREST_COLUMNS.pack(
-            num_rows=len(reached), mate=forest.mate.data.ptr, v=forest.v.data.ptr, slack=forest.slack.data.ptr,
-            predecessor=forest.predecessor.data.ptr, covered=forest.covered.data.ptr, reached=reached.data.ptr,
-            ends=ends.data.ptr, least=forest.least.data.ptr, at_least=forest.at_least.data.ptr,
+            num_rows=num_rows, mate=forest.mate.data.ptr, v=forest.v.data.ptr, slack=forest.slack.data.ptr,
+            predecessor=forest.predecessor.data.ptr, covered=forest.covered.data.ptr, reached=found.data.ptr,
+            ends=found.data.ptr + 8 * words, least=forest.least.data.ptr, at_least=forest.at_least.data.ptr,
             shares=len(forest.least) // max(1, self._shape[1]),
         )  # fmt: skip
         self._run("expand", self._pass(rows, u, forest.v, forest.covered), columns)
-        return int(ends.item())
+        on_host = found.get()
+        return on_host.view(np.uint8)[:num_rows], int(on_host[words])

@@ -62,7 +62,7 @@ def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
     while True:
         while frontier.any():
             found.counts["levels"] += 1
-            frontier, ends = _contract(ranks, forest, partial(forest.expand, frontier, found.u))
+            frontier, ends = _contract(ranks, forest, partial(forest.expand, frontier))
         if ends:
             return True
         far = np.full(1, forest.part.far, forest.part.dual_type)
@@ -136,7 +136,7 @@ class Forest:
             xp.full(width, -1, np.int32), xp.zeros(width, np.uint8), xp.empty(MOST_SHARES * width, part.dual_type),
             xp.empty(MOST_SHARES * width, np.int32),
         )  # fmt: skip
-        self._reached = xp.empty(part.shape[0], np.uint8)
+        self._u = part.here(found.u)
 
     @property
     def v(self) -> Any:
@@ -148,25 +148,28 @@ class Forest:
         """Its columns that are tight, matched, and in the forest: 0 or 1 of each."""
         return to_host(self._state.covered)
 
-    def expand(self, frontier: Any, u: Any) -> tuple[Any, int]:
+    def expand(self, frontier: Any) -> tuple[Any, int]:
         """Algorithm 4: the frontier's rows lower slacks of columns outside the forest, and become predecessors.
 
         Then tight matched columns join the forest. The rows they bring, 0 or 1 of each, and how many tight columns are
         free.
         """
-        here = self.part.here
-        rows = here(frontier.nonzero()[0].astype(np.int32))
-        ends = self.part.passes.expand(rows, here(u), self._state, self._reached)
-        return to_host(self._reached), ends
+        rows = self.part.here(frontier.nonzero()[0].astype(np.int32))
+        reached: tuple[Any, int] = self.part.passes.expand(rows, self._u, self._state)
+        return reached
 
     def lower(self, theta: Any, u: Any) -> tuple[Any, int]:
-        """Algorithm 9, for the columns: slacks outside the forest, and duals inside it; then as `expand`."""
+        """Algorithm 9, for the columns: slacks outside the forest, and duals inside it; then as `expand`.
+
+        `u` are the new duals of the rows.
+        """
+        self._u = self.part.here(u)
         state, xp = self._state, self.part.xp
         covered = state.covered > 0
         state.v[...] = xp.where(covered, state.v - theta, state.v)
         outside = ~covered & (state.slack < self.part.far)
         state.slack[...] = xp.where(outside, xp.maximum(state.slack - theta, 0), state.slack)
-        return self.expand(np.empty(0, np.bool_), u)
+        return self.expand(np.empty(0, np.bool_))
 
     def least(self) -> Any:
         """The least slack of columns outside the forest."""
