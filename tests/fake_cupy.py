@@ -28,6 +28,10 @@ class ndarray(np.ndarray):
     def device(self):
         return SimpleNamespace(id=self._number)
 
+    @property
+    def data(self):
+        return SimpleNamespace(ptr=self.ctypes.data)
+
     def get(self):
         return np.array(self, copy=True, subok=False)
 
@@ -126,6 +130,16 @@ class _Device:
         _state.device = self._before
 
 
+class _Event:
+    done = True
+
+    def __init__(self, disable_timing=False):
+        pass
+
+    def record(self, stream):
+        pass
+
+
 class Module:
     """What gmatch asks of the module cupy, with two GPUs."""
 
@@ -133,7 +147,8 @@ class Module:
         self.ndarray = ndarray
         self.cuda = SimpleNamespace(
             Device=_Device, runtime=SimpleNamespace(getDeviceCount=lambda: 2),
-            get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None),
+            get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None, ptr=0), Event=_Event,
+            nccl=SimpleNamespace(available=False),
         )  # fmt: skip
 
     def __getattr__(self, name):

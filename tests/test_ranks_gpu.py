@@ -1,89 +1,21 @@
 """Blocks on several GPUs: on real ones where there are some, and everywhere on arrays that pass for those of GPUs."""
 
-import fake_cupy
 import numpy as np
 import pytest
 from conftest import GPU
+from fake_gpus import pretend
 from test_distributed import FAMILIES, METHODS, assert_proven, assert_witness, families
 
 import gmatch
 from gmatch import cuda
-from gmatch.backends import cpu
-from gmatch.backends.block_passes import ForestState, HostPasses
-from gmatch.distributed import core, part
-from gmatch.problems import limits
-from gmatch.problems.sparse import SparseCosts
 
 FAMILIES_ON_GPU = [name for name in FAMILIES if name != "booleans"]
-
-
-class FakeBackend:
-    """Programs run on the host, but take and give arrays of a GPU."""
-
-    NAME = "gpu"
-
-    @staticmethod
-    def inspect_costs(array):
-        return cpu.inspect_costs(array.get())
-
-
-def on_host_too(costs):
-    arrays = map(on_host, (costs.indptr, costs.indices, costs.data))
-    return SparseCosts.of_checked(tuple(arrays), costs.shape, costs.lowest, costs.highest)
-
-
-def solve_on_host(costs, plan, start):
-    if plan.backend.NAME == "cpu":
-        return core.HOST_RUN(costs, plan, start)
-    costs = on_host_too(costs)
-    host = [None if array is None else array.get() for array in start[1:]]
-    solution = core.HOST_RUN(costs, plan._replace(backend=cpu), type(start)(start.kind, *host))
-    return solution.moved(fake_cupy.fake)
-
-
-class FakePasses:
-    """As those of a GPU, but run on the host."""
-
-    def __init__(self, array, *options):
-        self._host = HostPasses(array.get(), *options)
-
-    def __getattr__(self, name):
-        def on_gpu(*arguments):
-            return fake_cupy.fake(getattr(self._host, name)(*map(on_host, arguments)))
-
-        return on_gpu
-
-    def expand(self, rows, u, forest):
-        copies = ForestState(*map(on_host, forest))
-        found = self._host.expand(on_host(rows), on_host(u), copies)
-        for array, copy in zip(forest, copies, strict=True):
-            array[...] = fake_cupy.fake(copy)
-        return found
-
-
-def on_host(thing):
-    return thing.get() if isinstance(thing, fake_cupy.ndarray) else thing
 
 
 @pytest.fixture
 def gpus(monkeypatch):
     """CuPy: a fake one where there is none."""
-    if GPU:
-        return cuda.cupy()
-    module = fake_cupy.Module()
-    monkeypatch.setattr(cuda, "module", lambda: module)
-    monkeypatch.setattr(cuda, "cupy", lambda: module)
-    monkeypatch.setattr(limits, "backend_for", lambda name, device: FakeBackend if device == "gpu" else cpu)
-    passes_of = part.passes_of
-    monkeypatch.setattr(
-        part, "passes_of",
-        lambda array, *options: (FakePasses if type(array) is fake_cupy.ndarray else passes_of)(array, *options),
-    )  # fmt: skip
-    monkeypatch.setattr(core, "HOST_RUN", core.run, raising=False)
-    monkeypatch.setattr(core, "run", solve_on_host)
-    cover = core.cover_of_allowed_pairs
-    monkeypatch.setattr(core, "cover_of_allowed_pairs", lambda costs, threads: cover(on_host_too(costs), threads))
-    return module
+    return cuda.cupy() if GPU else pretend(monkeypatch.setattr)
 
 
 def devices_of(size):

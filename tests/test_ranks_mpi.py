@@ -38,7 +38,7 @@ def job(size, *arguments):
     return run(size, str(HERE / "mpi_job.py"), *arguments)
 
 
-@pytest.mark.parametrize(("size", "what"), [(2, "solve"), (3, "verbs"), (2, "works")])
+@pytest.mark.parametrize(("size", "what"), [(2, "solve"), (3, "verbs"), (2, "works"), (2, "gpus")])
 def test_ranks(size, what):
     result = job(size, what)
     assert result.returncode == 0, result.stderr
