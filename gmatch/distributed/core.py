@@ -52,10 +52,10 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
     n, m = part.shape
     found = Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), _start(ranks, part, v))
     core = _Core(part, plan, v)
-    _join(ranks, core, ranks.done_by_all(partial(price, part, found.v)))
+    _price(ranks, part, core, found)
     for _ in range(MOST_ROUNDS):
         found.counts["rounds"] += 1
-        answer = of_root(ranks, 1, np.int64, core.solve)[0]
+        answer = of_root(ranks, 1, np.int64, partial(core.solve, found))[0]
         if answer == Answer.STUCK:
             break
         if answer == Answer.SHORT:
@@ -66,7 +66,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
             if part.is_square_by_rows and not found.counts["soft_starts"]:
                 found.counts["soft_starts"] += 1
                 found.v = soft_prices(ranks, part)
-                _join(ranks, core, ranks.done_by_all(partial(price, part, found.v)))
+                _price(ranks, part, core, found)
             continue
         duals = of_root(ranks, n + m, part.dual_type, core.duals)
         found.u, found.v = duals[:n], duals[n:]
@@ -78,6 +78,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
     rounds = found.counts["rounds"]
     going_on = classical(ranks, part, found.v if n == m else None)
     going_on.counts["rounds"] = rounds
+    going_on.seconds.update(found.seconds)
     going_on.reason = f"after {rounds} rounds the core was left for the search in the whole matrix"
     return going_on
 
@@ -92,6 +93,16 @@ def _start(ranks: Ranks, part: Part, v: Any) -> Any:
     zeros, far = np.zeros(n, part.dual_type), np.full(m, part.far, part.dual_type)
     least = reduced(ranks, "min", far, lambda: part.least_of_columns(zeros))
     return np.where(least == part.far, 0, least).astype(part.dual_type)
+
+
+def _price(ranks: Ranks, part: Part, core: _Core, found: Found) -> None:
+    """The best entries of each row by the duals of the columns join the core."""
+
+    def priced() -> Places:
+        with found.clock("price"):
+            return price(part, found.v)
+
+    _join(ranks, core, ranks.done_by_all(priced))
 
 
 def _join(ranks: Ranks, core: _Core, places: Places) -> None:
@@ -125,7 +136,8 @@ def _reprice(ranks: Ranks, part: Part, core: _Core, found: Found) -> bool:
     offers: list[Places] = []
 
     def offer() -> Any:
-        offers.append(overpriced(part, found.u, found.v))
+        with found.clock("price"):
+            offers.append(overpriced(part, found.u, found.v))
         return np.array([len(offers[0][0])])
 
     number = int(reduced(ranks, "sum", np.zeros(1, np.int64), offer)[0])
@@ -169,7 +181,7 @@ class _Core:
         self._grown |= len(keys) > len(self._keys)
         self._keys, self._values = keys, values
 
-    def solve(self) -> list[int]:
+    def solve(self, found: Found) -> list[int]:
         """From the last solution, which new entries leave nearly right."""
         if self._solution is not None and not self._grown:
             return [Answer.STUCK]
@@ -183,7 +195,8 @@ class _Core:
         start = Start(AssignmentStart.REDUCE, None, self._given_v)
         if last is not None and last.size == n:
             start = Start(AssignmentStart.GIVEN, last.row_match, last.v if n == m else None)
-        self._solution = run(self._costs, self._plan, start)
+        with found.clock("search"):
+            self._solution = run(self._costs, self._plan, start)
         self._counts += np.array([self._solution.counters[name] for name in COUNTED_ON_ROOT])
         return [Answer.SOLVED if self._solution.size == n else Answer.SHORT]
 

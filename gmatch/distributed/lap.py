@@ -83,13 +83,15 @@ def _lap_of_block(
             "device": device_of(array),
         },
     )  # fmt: skip
+    began = perf_counter() - start
     method, reason = _method(asked["method"], block)
     found = _solve(ranks, block, method, asked)
     result = _result(ranks, block, found)
     after = ranks.meetings, ranks.bytes_met, ranks.seconds_met
     meetings, bytes_met, seconds_met = (now - then for now, then in zip(after, before, strict=True))
     seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
-    seconds.update(search=perf_counter() - start - seconds_met, meet=seconds_met)
+    seconds.update({"start": began, "search": perf_counter() - start - began - seconds_met, **found.seconds})
+    seconds["meet"] = seconds_met
     result.stats.update(
         method=method.name, reason=found.reason or reason, initial="reduce", backend=device_of(block.array),
         team="ranks", threads=asked["threads"] or 1, start_size=0, ranks=ranks.size, rows=block.rows,

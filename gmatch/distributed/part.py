@@ -47,11 +47,6 @@ class Part:
         return cls(block.array, rows, columns, block.shape, block, threads)
 
     @property
-    def splits_columns(self) -> bool:
-        """Whether each rank has all rows."""
-        return bool(self.costs.shape[0] == self.shape[0])
-
-    @property
     def is_square_by_rows(self) -> bool:
         """Whether all columns are to be matched, too, and each rank has whole rows."""
         return self.shape[0] == self.shape[1] and not self.block.transposed
