@@ -53,6 +53,14 @@ def devices() -> list[str]:
     return [runtime.getDeviceProperties(device)["name"].decode() for device in range(runtime.getDeviceCount())]
 
 
+def nccl() -> Any:
+    """What CuPy has of NCCL; its `available` says whether there is any."""
+    require()
+    from cupy.cuda import nccl
+
+    return nccl
+
+
 def number_of_devices() -> int:
     """How many GPUs this process sees."""
     count: int = cupy().cuda.runtime.getDeviceCount()

@@ -65,6 +65,7 @@ def pretend(setattr):
     module = fake_cupy.Module()
     setattr(cuda, "module", lambda: module)
     setattr(cuda, "cupy", lambda: module)
+    setattr(cuda, "nccl", lambda: module.cuda.nccl)
     setattr(limits, "backend_for", lambda name, device: FakeBackend if device == "gpu" else cpu)
     setattr(
         part, "passes_of",

@@ -17,7 +17,7 @@ SHORTEST_NAP, LONGEST_NAP = 1e-5, 1e-3
 def address_of_gpu() -> str | None:
     """Of the current GPU on the bus of its host, which tells it from others; None where CuPy has no NCCL."""
     cupy = cuda.cupy()
-    if not cupy.cuda.nccl.available:
+    if not cuda.nccl().available:
         return None
     address: str = cupy.cuda.runtime.deviceGetPCIBusId(cupy.cuda.Device().id)
     return address
@@ -25,7 +25,7 @@ def address_of_gpu() -> str | None:
 
 def new_name() -> Any:
     """Of a group of ranks that is to be, to be told to all of them."""
-    return cuda.cupy().cuda.nccl.get_unique_id()
+    return cuda.nccl().get_unique_id()
 
 
 class Nccl:
@@ -47,7 +47,7 @@ class Nccl:
     def _join(self, name: Any, device: int) -> None:
         try:
             with cuda.on_device(device):
-                self._comm = cuda.cupy().cuda.nccl.NcclCommunicator(self._size, name, self._rank)
+                self._comm = cuda.nccl().NcclCommunicator(self._size, name, self._rank)
         except BaseException as error:
             self._error = error
 
@@ -69,7 +69,7 @@ class Nccl:
     def gather(self, part: Any, into: Any, lengths: list[int], root: int, patience: float) -> None:
         """See `Line`: contiguous arrays on the GPUs of the ranks."""
         cupy = cuda.cupy()
-        nccl, stream = cupy.cuda.nccl, cupy.cuda.get_current_stream()
+        nccl, stream = cuda.nccl(), cupy.cuda.get_current_stream()
         nccl.groupStart()
         if self._rank != root and part.nbytes:
             self._comm.send(part.data.ptr, part.nbytes, nccl.NCCL_UINT8, root, stream.ptr)
