@@ -26,7 +26,7 @@ def test_a_dry_run(tmp_path, capsys, monkeypatch):
 
 
 def test_wrong_answers_are_told(monkeypatch, capsys):
-    monkeypatch.setattr(many_gpus, "check_small", lambda machine, n: 1 / 0)
+    monkeypatch.setattr(many_gpus, "check_small", lambda machine, sizes: 1 / 0)
 
     def refuse(problem, result):
         raise gmatch.CertificateError("not proven")
