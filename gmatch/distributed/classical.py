@@ -15,6 +15,7 @@ the search goes on until no path is left, as nothing that other ranks know chang
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -55,7 +56,8 @@ def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
         u[in_forest] += theta
         v[covered] -= theta
         found.counts["dual_steps"] += 1
-        tight.drop(in_forest, covered)
+        if ranks.rank == ROOT:
+            tight.drop(in_forest, covered)
 
 
 def reduced_duals(ranks: Ranks, part: Part, v: Any = None) -> tuple[Any, Any]:
@@ -101,16 +103,27 @@ def _search(ranks: Ranks, tight: TightEdges, found: Found) -> tuple[Any, Any]:
 
 
 class TightEdges:
-    """The adjacency lists of the root; empty on other ranks."""
+    """The adjacency lists of the root; empty on other ranks.
+
+    They change in the next search, in which an error of the root is that of all.
+    """
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape
         self._keys: Any = np.empty(0, np.int64)  # row * columns + column, increasing
         self._rows: Any = np.empty(0, np.int32)
         self._columns: Any = np.empty(0, np.int32)
+        self._changes: list[Callable[[], None]] = []
 
     def add(self, keys: Any) -> None:
         """Edges that may be there already."""
+        self._changes.append(partial(self._add, keys))
+
+    def drop(self, in_forest: Any, covered: Any) -> None:
+        """What a dual step makes slack: edges of rows outside the forest with columns inside it."""
+        self._changes.append(partial(self._drop, in_forest, covered))
+
+    def _add(self, keys: Any) -> None:
         keys = np.unique(keys)
         places = self._keys.searchsorted(keys)
         is_new = np.ones(len(keys), np.bool_)
@@ -123,14 +136,16 @@ class TightEdges:
             for array, new in ((self._keys, keys), (self._rows, rows), (self._columns, columns))
         )
 
-    def drop(self, in_forest: Any, covered: Any) -> None:
-        """What a dual step makes slack: edges of rows outside the forest with columns inside it."""
+    def _drop(self, in_forest: Any, covered: Any) -> None:
         stays = in_forest[self._rows] | ~covered[self._columns]
         if not stays.all():
             self._keys, self._rows, self._columns = self._keys[stays], self._rows[stays], self._columns[stays]
 
     def matched(self, row_match: Any) -> Any:
         """A largest matching along the edges, the columns it reaches from free rows, its phases and its levels."""
+        changes, self._changes = self._changes, []
+        for change in changes:
+            change()
         indptr = self._rows.searchsorted(np.arange(self.shape[0] + 1, dtype=np.int32)).astype(np.int32)
         matching = max_matching((indptr, self._columns, self.shape), initial=row_match)
         counts = matching.stats["phases"], matching.stats["levels"]

@@ -158,12 +158,16 @@ class _Core:
         self._keys = part.xp.empty(0, np.int64)  # row * columns + column, increasing
         self._values = part.xp.empty(0, part.dual_type)
         self._counts = np.zeros(len(COUNTED_ON_ROOT), np.int64)
-        self._grown = False  # since it was solved
+        self._offers: list[Places] = []
         self._costs: SparseCosts | None = None
         self._solution: Solution | None = None
 
     def offer(self, keys: Any, values: Any) -> None:
-        """Entries join, but for those that have; a rounding of the duals may offer some again."""
+        """Entries join before the next search, in which an error of the root is that of all."""
+        self._offers.append((keys, values))
+
+    def _join(self, keys: Any, values: Any) -> bool:
+        """Whether any is new; a rounding of the duals may offer some again."""
         xp = self._xp
         if not bool((keys[1:] > keys[:-1]).all()):  # ranks that have some columns each have all rows
             keys, first = xp.unique(keys, return_index=True)
@@ -178,14 +182,16 @@ class _Core:
             keys, values = (
                 _merged(xp, stay, places, old, new) for old, new in ((self._keys, keys), (self._values, values))
             )
-        self._grown |= len(keys) > len(self._keys)
+        grows = len(keys) > len(self._keys)
         self._keys, self._values = keys, values
+        return grows
 
     def solve(self, found: Found) -> list[int]:
         """From the last solution, which new entries leave nearly right."""
-        if self._solution is not None and not self._grown:
+        offers, self._offers = self._offers, []
+        grown = [self._join(*offer) for offer in offers]
+        if self._solution is not None and not any(grown):
             return [Answer.STUCK]
-        self._grown = False
         n, m = self.shape
         index_type = np.int32 if len(self._keys) < 2**31 else np.int64
         offsets = self._xp.searchsorted(self._keys, self._xp.arange(n + 1) * m).astype(index_type)
