@@ -2,6 +2,7 @@
 
     python examples/several_ranks.py                                    # four ranks, threads of this process
     mpiexec -n 4 python -m mpi4py examples/several_ranks.py --mpi       # four processes, on one machine or many
+    python examples/several_ranks.py --device gpu                       # their rows go to the GPUs of their machine
 
 The cost of row i and column j depends on i, j and the seed alone, so any rank can make any row, and the answer is the
 same whatever the number of ranks.
@@ -27,16 +28,18 @@ def rows_of(first: int, end: int, columns: int, seed: int) -> np.ndarray:
     return np.array(rows, np.float32).reshape(end - first, columns)
 
 
-def solve(whole: Callable[[int, int], np.ndarray], size: int, ranks_of_mpi: Any) -> tuple[Any, Any, bool]:
+def solve(
+    whole: Callable[[int, int], np.ndarray], size: int, ranks_of_mpi: Any, device: str | None
+) -> tuple[Any, Any, bool]:
     """The assignment, its certificate, and whether this rank prints."""
     if ranks_of_mpi is None:
         blocks = [whole(rank * size // RANKS_HERE, (rank + 1) * size // RANKS_HERE) for rank in range(RANKS_HERE)]
         costs = gmatch.RowBlocks(blocks)
-        assignment = gmatch.lap(costs)
+        assignment = gmatch.lap(costs, device=device)
         return assignment, gmatch.verify(costs, assignment), True
     rank, ranks = ranks_of_mpi.rank, ranks_of_mpi.size
     block = whole(rank * size // ranks, (rank + 1) * size // ranks)
-    assignment = gmatch.lap(block, comm=ranks_of_mpi)
+    assignment = gmatch.lap(block, comm=ranks_of_mpi, device=device)
     return assignment, gmatch.verify(block, assignment, comm=ranks_of_mpi), rank == 0
 
 
@@ -44,6 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Assigns a matrix whose rows lie on several ranks.")
     parser.add_argument("rows", type=int, nargs="?", default=2000)
     parser.add_argument("--mpi", action="store_true", help="the ranks are those that mpiexec started")
+    parser.add_argument("--device", choices=["cpu", "gpu"], help="where ranks work, each with its rows")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     ranks = None
@@ -53,8 +57,9 @@ def main() -> int:
         ranks = gmatch.Ranks(MPI.COMM_WORLD)
     started = perf_counter()
     assignment, certificate, prints = solve(
-        lambda first, end: rows_of(first, end, options.rows, options.seed), options.rows, ranks
-    )
+        lambda first, end: rows_of(first, end, options.rows, options.seed), options.rows, ranks,
+        options.device,
+    )  # fmt: skip
     if prints:
         stats = assignment.stats
         print(f"cost {certificate.cost:.9g}, proven to within {certificate.gap:.1e}")

@@ -199,6 +199,28 @@ def assign_sparse_tree(
     spread: int | float,
     threads: int,
 ) -> tuple[int, ...]: ...
+def least_of_rows(
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, v: Any, covered: Any, least: Any,
+    nearest: Any, threads: int,
+) -> None: ...  # fmt: skip
+def least_of_columns(
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, u: Any, least: Any, places: Any, threads: int
+) -> None: ...
+def entries_up_to(
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, u: Any, v: Any, covered: Any,
+    most: int | float, least_too: bool, keys: Any, threads: int,
+) -> int: ...  # fmt: skip
+def price_rows(
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, v: Any, sizes: Any, columns: Any, threads: int
+) -> None: ...
+def overpriced(
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, u: Any, v: Any, sizes: Any, columns: Any,
+    threads: int,
+) -> None: ...  # fmt: skip
+def expand(
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, u: Any, mate: Any, v: Any,
+    slack: Any, predecessor: Any, covered: Any, reached: Any, least: Any, at_least: Any, threads: int,
+) -> int: ...  # fmt: skip
 def assign_points(
     x: Any, y: Any, metric: str, doubled: bool, limit: float, whole: bool, start_match: Any,
     start_v: Any, row_match: Any, col_match: Any, u: Any, v: Any, smallest: int, threads: int,

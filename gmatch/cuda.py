@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -49,6 +51,35 @@ def devices() -> list[str]:
     """The names of the GPUs."""
     runtime = cupy().cuda.runtime
     return [runtime.getDeviceProperties(device)["name"].decode() for device in range(runtime.getDeviceCount())]
+
+
+def nccl() -> Any:
+    """What CuPy has of NCCL; its `available` says whether there is any."""
+    require()
+    from cupy.cuda import nccl
+
+    return nccl
+
+
+def number_of_devices() -> int:
+    """How many GPUs this process sees."""
+    count: int = cupy().cuda.runtime.getDeviceCount()
+    return count
+
+
+@contextmanager
+def on_device(number: int | None) -> Iterator[None]:
+    """New arrays of this thread lie on that GPU; None is for work on the host."""
+    if number is None:
+        yield
+        return
+    with cupy().cuda.Device(number):
+        yield
+
+
+def finish_work() -> None:
+    """Waits until the current GPU has done what this thread has asked of it."""
+    module().cuda.get_current_stream().synchronize()
 
 
 def entry_of_each_row(matrix: Any, columns: Any) -> Any:

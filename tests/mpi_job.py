@@ -65,6 +65,54 @@ def works():
         assert ranks.agree(ranks.rank) == list(range(ranks.size))
 
 
+class Nccl:
+    """What gmatch asks of NCCL, between the memories of processes."""
+
+    available, NCCL_UINT8, carried = True, 1, 0
+
+    def __init__(self, size=0, name=None, rank=0):
+        assert (size, name, rank) in ((0, None, 0), (WORLD.size, "name", WORLD.rank))
+
+    NcclCommunicator = property(lambda self: Nccl)
+
+    def get_unique_id(self):
+        return "name"
+
+    def groupStart(self):
+        pass
+
+    groupEnd = check_async_error = groupStart
+
+    def send(self, address, length, kind, rank, stream):
+        Nccl.carried += length
+        WORLD.Send(MPI.memory.fromaddress(address, length), rank)
+
+    def recv(self, address, length, kind, rank, stream):
+        Nccl.carried += length
+        WORLD.Recv(MPI.memory.fromaddress(address, length), rank)
+
+
+def gpus():
+    """Blocks on GPUs: what lies there goes by NCCL where each rank has a GPU of its own, else by way of hosts."""
+    from fake_gpus import pretend
+
+    cupy = pretend(setattr)
+    for address, nccl in (("0000:01", Nccl()), (f"0000:{WORLD.rank}", Nccl())):
+        cupy.cuda.nccl = nccl
+        cupy.cuda.runtime.deviceGetPCIBusId = lambda number, address=address: address
+        for method in METHODS:
+            cost = families(48)["floats"]
+            result = gmatch.lap(own_rows(cost), method=method, comm=WORLD, device="gpu")
+            assert result.stats["backend"] == "gpu" and isinstance(result.u, np.ndarray)
+            assert gmatch.verify(own_rows(cost), result, comm=WORLD) == assert_proven(cost, result)
+        with cupy.cuda.Device(1):
+            block = cupy.asarray(own_rows(COST))
+        result = gmatch.lap(block, comm=WORLD)
+        assert type(result.u) is cupy.ndarray
+        assert_proven(COST, result.moved(lambda array: array.get()))
+        assert (Nccl.carried > 0) == (address != "0000:01")
+
+
 def nan():
     cost = COST * 1.0
     cost[40, 3] = np.nan
@@ -101,5 +149,5 @@ def fault():
         WORLD.Abort(1)
 
 
-{"solve": solve, "verbs": verbs, "works": works, "nan": nan, "fault": fault}[sys.argv[1]]()
+{"solve": solve, "verbs": verbs, "works": works, "gpus": gpus, "nan": nan, "fault": fault}[sys.argv[1]]()
 print("done", WORLD.rank, flush=True)

@@ -116,7 +116,7 @@ def test_the_proof_on_several_ranks_knows_no_solver() -> None:
         seen |= new
         todo += new
     assert {other for other in seen if room_of(other) == "distributed"} == {
-        f"distributed.{name}" for name in ("blocks", "mpi", "ranks", "threads")
+        f"distributed.{name}" for name in ("blocks", "mpi", "nccl", "places", "ranks", "threads")
     }
     assert not {room_of(other) for other in seen} & {*SOLVERS}
 

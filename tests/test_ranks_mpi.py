@@ -38,7 +38,7 @@ def job(size, *arguments):
     return run(size, str(HERE / "mpi_job.py"), *arguments)
 
 
-@pytest.mark.parametrize(("size", "what"), [(2, "solve"), (3, "verbs"), (2, "works")])
+@pytest.mark.parametrize(("size", "what"), [(2, "solve"), (3, "verbs"), (2, "works"), (2, "gpus")])
 def test_ranks(size, what):
     result = job(size, what)
     assert result.returncode == 0, result.stderr
@@ -96,9 +96,15 @@ def test_a_file_of_which_each_rank_maps_its_rows(tmp_path):
     assert cost[np.arange(30), row_match].sum() == facts["cost"]
 
 
+def test_a_generator_of_which_each_rank_makes_its_rows():
+    facts = [json.loads(assign(size, "generator:uniform:300:10:seed=4", "--json").stdout) for size in (1, 3)]
+    assert facts[0]["cost"] == facts[1]["cost"] > 0 and [each["ranks"] for each in facts] == [1, 3]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
+        (["generator:geometric:30"], 2, "write the matrix to a .npy file"),
         (["costs.csv"], 2, "--mpi takes a .npy file, of which each rank maps its rows"),
         (["costs.npy", "--partial"], 2, "several ranks do not take infeasible='partial'"),
         (["costs.npy"], 1, "no assignment avoids the forbidden pairs"),

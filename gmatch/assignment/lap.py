@@ -76,6 +76,7 @@ class _Options(TypedDict, total=False):
     top_nodes: Iterable[Hashable] | None
     weight: Hashable | None
     comm: Any
+    devices: Sequence[int] | None
 
 
 @overload
@@ -111,6 +112,7 @@ def lap(
     top_nodes: Iterable[Hashable] | None = None,
     weight: Hashable | None = "weight",
     comm: Any = None,
+    devices: Sequence[int] | None = None,
 ) -> Any:
     """The cheapest way to match rows with columns (linear assignment), with its proof; of one problem or of many.
 
@@ -183,10 +185,13 @@ def lap(
         Of a graph what an edge costs, 1 where it has no such data. None: each costs 1.
     comm : communicator of mpi4py, or Ranks, optional
         Of processes that hold a matrix together: `cost` is the block of consecutive rows of this rank, in the order of
-        the ranks, on the host, of any height. All ranks get the result of the whole matrix, or the same error; see
-        `Ranks`. Methods are ``"auto"``, ``"core"``, ``"classical"`` and ``"tree"``; `infeasible`, `deterministic` and
-        starts other than `duals`, which must be the same on all ranks, are for one process. Blocks in one process are
-        a `RowBlocks`, without `comm`.
+        the ranks, on the host or on a GPU, of any height. All ranks get the result of the whole matrix, or the same
+        error; see `Ranks`. Methods are ``"auto"``, ``"core"``, ``"classical"`` and ``"tree"``; `infeasible`,
+        `deterministic` and starts other than `duals`, which must be the same on all ranks, are for one process. Blocks
+        in one process are a `RowBlocks`, without `comm`.
+    devices : sequence of int, optional
+        Numbers of GPUs that share the rows of a matrix on the host, each with its part in its memory; with options as
+        for `comm`. A GPU may be named more than once.
 
     Returns
     -------
@@ -241,13 +246,14 @@ def lap(
     Electron. Syst. 52 (2016). K. Date, R. Nagi: GPU-accelerated Hungarian algorithms for the linear assignment
     problem. Parallel Computing 57 (2016).
     """
+    on_ranks = comm is not None or devices is not None or isinstance(cost, RowBlocks)
     if ties is not None:
-        refuse_what_scipy_lacks(ties, cost_limit, infeasible, deterministic, comm)
-    if comm is not None or isinstance(cost, RowBlocks):
+        refuse_what_scipy_lacks(ties, cost_limit, infeasible, deterministic, on_ranks)
+    if on_ranks:
         from ..distributed.lap import lap_on_ranks
 
         return lap_on_ranks(
-            cost, comm, maximize=maximize, method=method, initial=initial, duals=duals, cost_limit=cost_limit,
+            cost, comm, devices, maximize=maximize, method=method, initial=initial, duals=duals, cost_limit=cost_limit,
             forbid_nan=forbid_nan, infeasible=infeasible, deterministic=deterministic, device=device, threads=threads,
             certify=certify, sizes=sizes, mask=mask, top_nodes=top_nodes, weight=weight,
         )  # fmt: skip

@@ -235,6 +235,21 @@ ASSIGN_CORE = Program(
     workspace="core_workspace_size",
     narrow=(NARROW,),
 )
+BLOCK_PASSES = Program(
+    source="programs/block_passes.cu",
+    entries=dict.fromkeys(
+        (
+            "least_of_rows_grid", "least_of_columns_grid", "entries_up_to_grid", "price_rows_grid", "overpriced_grid",
+            "expand_grid",
+        ),
+        "512",
+    ),
+    structs=("DenseCosts", "BlockPass", "ForestColumns"),
+    macros={"COSTS": "DenseCosts<{cost}>"},
+    title="block-passes-{type}",
+    rows=(COSTS,),
+    narrow=(NARROW,),
+)  # fmt: skip
 ASSIGN_BATCH = Program(
     source="programs/assign_batch.cu",
     entries={"assign_batch": "512"},
@@ -285,7 +300,7 @@ ROWS = Program(
     title="rows{size}",
     rows=(LANES, INDICES),
 )
-PROGRAMS = (MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, MUNKRES, INSPECT_COSTS, ROWS)
+PROGRAMS = (MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, BLOCK_PASSES, MUNKRES, INSPECT_COSTS, ROWS)
 
 
 def main() -> None:

@@ -287,13 +287,13 @@ def _pair_costs(array: Any, row_match: Any, device: int) -> Any:
 
 def _entries(array: Any) -> Any:
     """An `Entries` of csrc."""
-    (rows, columns), (row_stride, column_stride) = array.shape, _strides_of(array)
+    (rows, columns), (row_stride, column_stride) = array.shape, strides_of(array)
     return ENTRIES.pack(
         first=array.data.ptr, num_rows=rows, num_columns=columns, row_stride=row_stride, column_stride=column_stride
     )
 
 
-def _strides_of(array: Any) -> tuple[int, int]:
+def strides_of(array: Any) -> tuple[int, int]:
     """The strides of a matrix, in entries."""
     (row_stride, column_stride), size = array.strides, array.itemsize
     return row_stride // size, column_stride // size
@@ -329,7 +329,7 @@ def assign(
             WORKSPACE_SIZES[program](rows, columns, blocks * block_size, cost=cost, **words), report_size,
         )  # fmt: skip
         task = _assignment_task(vectors, launch, start, has_duals, method.many_paths)
-        row_stride, column_stride = _strides_of(costs.array)
+        row_stride, column_stride = strides_of(costs.array)
         problem = DENSE_COSTS[dual].pack(
             num_rows=rows, num_columns=columns, costs=costs.array.data.ptr, row_stride=row_stride,
             column_stride=column_stride, maximize=costs.maximize,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..assignment.lap import lap
+from ..datasets.costs import generate_rows
 from ..distributed.mpi import end_the_job, world
 from ..distributed.ranks import Ranks
 from ..errors import DataError, GmatchError, Infeasible, InvalidInput, RankLost
@@ -41,7 +42,7 @@ def add_assign(commands: Any) -> argparse.ArgumentParser:
     )
     command.add_argument(
         "--mpi", action="store_true",
-        help="by all ranks that mpiexec starts, each with its rows of a .npy file (use python -m mpi4py -m gmatch)",
+        help="by all ranks of mpiexec, each with its rows of a .npy file or generator (use python -m mpi4py -m gmatch)",
     )  # fmt: skip
     add_solver_options(command, "auto, jv, tree, or a full name as gmatch info lists them")
     add_printing(command)
@@ -113,12 +114,16 @@ def _solve_on_ranks(ranks: Ranks, arguments: argparse.Namespace) -> int:
 
 
 def _own_rows(ranks: Ranks, arguments: argparse.Namespace) -> Any:
-    """The rows of this rank, mapped: no other rows are read."""
+    """The rows of this rank, mapped, or made: no other rows are read."""
     name = arguments.costs
-    if not name.endswith(".npy") or not is_file(name):
-        raise InvalidInput(f"--mpi takes a .npy file, of which each rank maps its rows; got {name!r}")
     if ranks.rank == 0:
         check_output(arguments.output)
+    if name.startswith("generator:") and not is_file(name):
+        return generate_rows(name, ranks.rank, ranks.size)
+    if not name.endswith(".npy") or not is_file(name):
+        raise InvalidInput(
+            f"--mpi takes a .npy file, of which each rank maps its rows, or generator:NAME:SIZE; got {name!r}"
+        )
     try:
         matrix = np.load(name, mmap_mode="r")
     except (OSError, ValueError, EOFError) as error:

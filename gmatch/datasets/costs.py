@@ -231,6 +231,41 @@ FAMILIES: dict[str, tuple[Callable[..., Any], str | None]] = {
 SEEDLESS = ("machol_wien", "constant")
 
 
+# Rows of a matrix that are drawn together where each process makes some: from a seed of their own.
+ROWS_TOGETHER = 256
+
+
+def generate_rows(spec: str, part: int, parts: int) -> Any:
+    """One of so many parts of consecutive rows of the costs that a text such as ``"uniform:4096:10"`` stands for.
+
+    The matrix is the same whatever the number of parts, but not that of `generate`, whose rows depend on those before.
+
+    Raises
+    ------
+    InvalidInput
+        As of `generate`; or if the rows of such costs cannot be made apart from each other.
+    """
+    make, size, options = _parsed(spec)
+    if make not in (uniform, uniform_floats):
+        raise InvalidInput(
+            f"expected generator:uniform or generator:uniform_floats where ranks make their rows each; got {spec!r}; "
+            "write the matrix to a .npy file, of which each rank maps its rows"
+        )
+    size = checked_size("n", size, LARGEST_SIZE)
+    most = options.get("factor", 1) * size
+    if not 0 <= most < LARGEST_INTEGER:
+        raise InvalidInput(f"expected factor * n between 0 and 2**63 - 2, got {spec!r}")
+    highest, seed = int(most), checked_size("seed", options.get("seed", 0), LARGEST_INTEGER)
+    first, end = (number * size // parts for number in (part, part + 1))
+    rows = np.empty((end - first, size), np.float64 if make is uniform_floats else _integer_type(None, 0, highest))
+    for begin in range(first // ROWS_TOGETHER * ROWS_TOGETHER, end, ROWS_TOGETHER):
+        random, shape = np.random.default_rng((seed, begin)), (min(ROWS_TOGETHER, size - begin), size)
+        drawn = random.random(shape) if make is uniform_floats else random.integers(0, highest + 1, shape, rows.dtype)
+        low, high = max(first, begin), min(end, begin + len(drawn))
+        rows[low - first : high - first] = drawn[low - begin : high - begin]
+    return rows
+
+
 def generate(spec: str, device: str = "cpu") -> Any:
     """The costs that ``[generator:]NAME:SIZE[:PARAMETER][:seed=S]`` stands for, as in ``"uniform:4096:10"``.
 
@@ -239,13 +274,23 @@ def generate(spec: str, device: str = "cpu") -> Any:
     InvalidInput
         If there is no such generator, or a part is not a number it takes.
     """
+    make, size, options = _parsed(spec)
+    backend_for(None, device)  # before the numbers are blamed for every error
+    try:
+        return make(size, device=device, **options)
+    except InvalidInput as error:
+        raise InvalidInput(f"expected numbers that {make.__name__} can be made of, got {spec!r}: {error}") from None
+
+
+def _parsed(spec: str) -> tuple[Callable[..., Any], int, dict[str, Any]]:
+    """The function that makes such costs, their size, and its options."""
     name, *parts = checked_spec(spec).removeprefix("generator:").split(":")
     if name not in FAMILIES:
         raise InvalidInput(
             f"unknown generator {name!r}; expected one of {', '.join(FAMILIES)}{did_you_mean(name, FAMILIES)}"
         )
     make, parameter = FAMILIES[name]
-    options: dict[str, Any] = {"device": device}
+    options: dict[str, Any] = {}
     if parts and parts[-1].startswith("seed=") and name not in SEEDLESS:
         options["seed"] = _whole(parts.pop().removeprefix("seed="), spec)
     if not 1 <= len(parts) <= (1 if parameter is None else 2):
@@ -254,12 +299,7 @@ def generate(spec: str, device: str = "cpu") -> Any:
     if len(parts) == 2 and parameter is not None:
         whole = parameter in ("rank", "values", "block")
         options[parameter] = _whole(parts[1], spec) if whole else _number(parts[1], spec)
-    size = _whole(parts[0], spec)
-    backend_for(None, device)  # before the numbers are blamed for every error
-    try:
-        return make(size, **options)
-    except InvalidInput as error:
-        raise InvalidInput(f"expected numbers that {name} can be made of, got {spec!r}: {error}") from None
+    return make, _whole(parts[0], spec), options
 
 
 def _read_numpy(source: Path | io.BytesIO, array: str = "") -> Any:

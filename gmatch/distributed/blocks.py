@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Device, device_of
+from ..arrays import Device, device_of, mover_to, to_host
 from ..errors import InvalidInput
 from ..foreign import is_frame
 from ..problems.batch import CostBatch
 from ..problems.dense import DenseCosts, as_matrix
 from ..problems.limits import (
-    INFINITE_INTEGER,
     MAX_VERTICES,
-    blocks_of,
     limit_of,
-    minimised,
     number_of,
     range_of,
     refuse_overflow,
@@ -28,11 +25,8 @@ from ..problems.limits import (
 )
 from ..problems.points import PointCosts
 from ..problems.sparse import SparseCosts
-from ..types import readable
+from ..types import number_type
 from .ranks import Ranks
-
-# Slacks of floats within so many of their duals are zero but for rounding: as in csrc/costs/dense.cuh.
-ROUNDINGS = 2.0**-48
 
 
 class _Note(NamedTuple):
@@ -54,7 +48,7 @@ class Block:
     Attributes
     ----------
     array : array, shape (its rows, columns)
-        In the type that the programs read; with a limit that is not whole a float64 copy of integers.
+        On the host or on a GPU, as it lies; with a limit that is not whole a float64 copy of integers.
     rows : (int, int)
         The first of its rows in the whole matrix, and the first after them.
     starts : list of int
@@ -63,7 +57,7 @@ class Block:
         Whether the problem is that of the transpose.
     """
 
-    device: Device = "cpu"
+    device: Device = "cpu"  # of the vectors that the ranks share
     overflows = False
 
     def __init__(self, ranks: Ranks, array: Any, notes: list[_Note], maximize: bool, cost_limit: Any) -> None:
@@ -86,12 +80,12 @@ class Block:
             self.array = ranks.done_by_all(lambda: type_with_limit(limit, array, self.lowest, self.highest))
             self.lowest = min(self.lowest, limit)
             self.highest = limit if self.forbids else min(self.highest, limit)
-        refuse_overflow(self.lowest, self.highest, self.array.dtype, min(self.shape))
+        refuse_overflow(self.lowest, self.highest, number_type(self.array.dtype), min(self.shape))
 
     @property
     def dual_type(self) -> type[np.int64] | type[np.float64]:
         """Of the duals, and of sums of costs."""
-        return np.int64 if self.array.dtype.kind == "i" else np.float64
+        return np.int64 if number_type(self.array.dtype).kind == "i" else np.float64
 
     def dual_spread(self) -> int | float:
         """As of `DenseCosts`."""
@@ -103,9 +97,18 @@ class Block:
 
     def entries_of(self, row_match: Any) -> Any:
         """The entries of the pairs of its rows, in the order of the rows, as given."""
-        own = row_match[slice(*self.rows)]
-        matched = (own >= 0).nonzero()[0]
-        return self.array[matched, own[matched]].astype(self.dtype)
+        return self.entries_at(*matched_rows(row_match[slice(*self.rows)]))
+
+    def entries_at(self, rows: Any, columns: Any) -> Any:
+        """The entries in some places of the block, on the host."""
+        here = mover_to(device_of(self.array))
+        return to_host(self.array[here(rows), here(columns)].astype(self.dtype))
+
+
+def matched_rows(row_match: Any) -> tuple[Any, Any]:
+    """The rows that are matched, and their columns."""
+    matched = (row_match >= 0).nonzero()[0]
+    return matched, row_match[matched]
 
 
 def block_of(
@@ -119,11 +122,11 @@ def block_of(
     array = None
     try:
         array, has_nan = _readable(block, forbid_nan, maximize)
-        lowest, highest, forbids, _ = range_of(array, "cpu", maximize)
+        lowest, highest, forbids, _ = range_of(array, device_of(array), maximize)
         said = {"maximize": maximize, "cost_limit": cost_limit, "forbid_nan": forbid_nan, **options}
         in_words = {name: repr(value) for name, value in said.items()}
         rows, columns = array.shape
-        note = _Note(rows, columns, array.dtype, lowest, highest, forbids, has_nan, in_words)
+        note = _Note(rows, columns, number_type(array.dtype), lowest, highest, forbids, has_nan, in_words)
     except Exception as error:
         note = error
     notes = ranks.agree(note)
@@ -135,7 +138,7 @@ def fingerprint(arrays: Any) -> str:
     """Of arrays that must be the same on all ranks: types, shapes and a hash of each."""
     if not isinstance(arrays, tuple | list):
         return repr(arrays)
-    given = [np.asarray(array) for array in arrays]
+    given = [to_host(array) for array in arrays]
     return " ".join(
         f"{array.dtype}{array.shape}:{hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()}" for array in given
     )
@@ -148,12 +151,7 @@ def _readable(block: Any, forbid_nan: bool, maximize: bool) -> tuple[Any, bool]:
             f"the block of a rank must be a dense array of costs; got {type(block).__name__}; give its array of this "
             "rank's rows, or solve the whole in one process, without comm"
         )
-    if device_of(block) == "gpu" or hasattr(block, "__cuda_array_interface__"):
-        raise InvalidInput(
-            "blocks on GPUs are not solved by several ranks yet; give blocks on the host, such as block.get(), or the "
-            "whole matrix on one GPU, without comm"
-        )
-    array = readable(as_matrix(block), block)  # narrow ones as the numbers that they are
+    array = as_matrix(block)
     return without_nan(array, maximize) if forbid_nan else (array, False)
 
 
@@ -178,81 +176,3 @@ def _refuse_what_differs(notes: list[_Note]) -> None:
                 )
     if sum(note.rows for note in notes) > MAX_VERTICES:
         raise InvalidInput(f"cost must have at most {MAX_VERTICES} rows and columns")
-
-
-Places = tuple[Any, Any, Any]
-"""Rows and columns in the problem, and what they cost."""
-
-
-class Part:
-    """The part of a rank in a problem of n rows, all to be matched, and m >= n columns: some rows by some columns.
-
-    Of a matrix with more rows than columns the problem is the transpose: split rows are split columns then, and nothing
-    moves. Costs are those of the minimisation form, cut off at the limit.
-    """
-
-    def __init__(self, costs: Any, rows: slice, columns: slice, shape: tuple[int, int], block: Block) -> None:
-        self.costs, self.rows, self.columns, self.shape = costs, rows, columns, shape
-        self.block, self.dual_type = block, block.dual_type
-        self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
-        """What no cost reaches: of forbidden pairs, and of the least of none."""
-
-    @classmethod
-    def of(cls, block: Block) -> Part:
-        rows, columns = slice(*block.rows), slice(0, block.shape[1])
-        if block.transposed:
-            return cls(block.array.T, columns, rows, block.shape[::-1], block)
-        return cls(block.array, rows, columns, block.shape, block)
-
-    @property
-    def splits_columns(self) -> bool:
-        """Whether each rank has all rows."""
-        return bool(self.costs.shape[0] == self.shape[0])
-
-    @property
-    def is_square_by_rows(self) -> bool:
-        """Whether all columns are to be matched, too, and each rank has whole rows."""
-        return self.shape[0] == self.shape[1] and not self.block.transposed
-
-    def slices(self) -> Iterator[slice]:
-        """Of its rows, each of so many entries as a cache holds."""
-        return blocks_of(self.costs.shape, "cpu")
-
-    def values(self, rows: Any) -> Any:
-        """A copy of some of its rows, numbered from its first."""
-        return minimised(self.costs[rows], self.dual_type, self.block.maximize, self.block.limit)
-
-    def reduced(self, rows: Any, v: Any) -> Any:
-        """The same, less the duals of the columns."""
-        values = self.values(rows)
-        values -= v[self.columns]
-        return values
-
-    def least_of_rows(self, v: Any) -> Any:
-        """Of all rows of the problem the least cost less v; far for those of other ranks."""
-        least = np.full(self.shape[0], self.far, self.dual_type)
-        own = least[self.rows]
-        for rows in self.slices():
-            own[rows] = self.reduced(rows, v).min(axis=1, initial=self.far)
-        return least
-
-    def least_of_columns(self, u: Any) -> Any:
-        """Of all columns of the problem the least cost less u; far for those of other ranks."""
-        least = np.full(self.shape[1], self.far, self.dual_type)
-        own = least[self.columns]
-        for rows in self.slices():
-            values = self.values(rows)
-            values -= u[self.rows][rows, None]
-            np.minimum(own, values.min(axis=0), out=own)
-        return least
-
-    def places(self, rows: Any, columns: Any, values: Any) -> Places:
-        """Numbered as in the problem."""
-        return rows + self.rows.start, columns + self.columns.start, values
-
-
-def joined(found: list[Places], part: Part) -> Places:
-    """All of these places."""
-    none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, part.dual_type)
-    rows, columns, values = (np.concatenate(arrays) for arrays in zip(none, *found, strict=True))
-    return rows, columns, values

@@ -15,15 +15,16 @@ the search goes on until no path is left, as nothing that other ranks know chang
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..arrays import to_host
 from ..cardinality.matching import max_matching
-from .blocks import ROUNDINGS, Part, Places, joined
 from .found import Found
+from .part import Part
 from .ranks import ROOT, Ranks, of_root, reduced
 
 
@@ -55,7 +56,8 @@ def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
         u[in_forest] += theta
         v[covered] -= theta
         found.counts["dual_steps"] += 1
-        tight.drop(in_forest, covered)
+        if ranks.rank == ROOT:
+            tight.drop(in_forest, covered)
 
 
 def reduced_duals(ranks: Ranks, part: Part, v: Any = None) -> tuple[Any, Any]:
@@ -79,10 +81,9 @@ def _first_alone(rows: Any) -> Any:
     return alone
 
 
-def _gather_tight(ranks: Ranks, tight: TightEdges, new: Places) -> None:
+def _gather_tight(ranks: Ranks, tight: TightEdges, new: Any) -> None:
     """To the root, whose adjacency lists grow by them."""
-    rows, columns, _ = new
-    keys = ranks.gather_list(rows * tight.shape[1] + columns)
+    keys = ranks.gather_list(to_host(new))
     if ranks.rank == ROOT:
         tight.add(keys)
 
@@ -102,25 +103,51 @@ def _search(ranks: Ranks, tight: TightEdges, found: Found) -> tuple[Any, Any]:
 
 
 class TightEdges:
-    """The adjacency lists of the root; empty on other ranks."""
+    """The adjacency lists of the root; empty on other ranks.
+
+    They change in the next search, in which an error of the root is that of all.
+    """
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape
-        self._keys = np.empty(0, np.int64)  # row * columns + column, increasing
+        self._keys: Any = np.empty(0, np.int64)  # row * columns + column, increasing
+        self._rows: Any = np.empty(0, np.int32)
+        self._columns: Any = np.empty(0, np.int32)
+        self._changes: list[Callable[[], None]] = []
 
     def add(self, keys: Any) -> None:
-        self._keys = np.union1d(self._keys, keys)
+        """Edges that may be there already."""
+        self._changes.append(partial(self._add, keys))
 
     def drop(self, in_forest: Any, covered: Any) -> None:
         """What a dual step makes slack: edges of rows outside the forest with columns inside it."""
-        rows, columns = divmod(self._keys, self.shape[1])
-        self._keys = self._keys[in_forest[rows] | ~covered[columns]]
+        self._changes.append(partial(self._drop, in_forest, covered))
+
+    def _add(self, keys: Any) -> None:
+        keys = np.unique(keys)
+        places = self._keys.searchsorted(keys)
+        is_new = np.ones(len(keys), np.bool_)
+        inside = places < len(self._keys)
+        is_new[inside] = self._keys[places[inside]] != keys[inside]
+        keys, places = keys[is_new], places[is_new]
+        rows, columns = divmod(keys, self.shape[1])
+        self._keys, self._rows, self._columns = (
+            np.insert(array, places, new)
+            for array, new in ((self._keys, keys), (self._rows, rows), (self._columns, columns))
+        )
+
+    def _drop(self, in_forest: Any, covered: Any) -> None:
+        stays = in_forest[self._rows] | ~covered[self._columns]
+        if not stays.all():
+            self._keys, self._rows, self._columns = self._keys[stays], self._rows[stays], self._columns[stays]
 
     def matched(self, row_match: Any) -> Any:
         """A largest matching along the edges, the columns it reaches from free rows, its phases and its levels."""
-        rows, columns = divmod(self._keys, self.shape[1])
-        indptr = np.concatenate([[0], np.bincount(rows, minlength=self.shape[0]).cumsum()])
-        matching = max_matching((indptr, columns.astype(np.int32), self.shape), initial=row_match)
+        changes, self._changes = self._changes, []
+        for change in changes:
+            change()
+        indptr = self._rows.searchsorted(np.arange(self.shape[0] + 1, dtype=np.int32)).astype(np.int32)
+        matching = max_matching((indptr, self._columns, self.shape), initial=row_match)
         counts = matching.stats["phases"], matching.stats["levels"]
         return np.concatenate([matching.row_match, matching.reached_columns, counts])
 
@@ -134,65 +161,49 @@ class LeastSlacks:
 
     def __init__(self, part: Part) -> None:
         self._part = part
-        height = part.costs.shape[0]
-        self._least = np.full(height, part.far, part.dual_type)
-        self._nearest = np.zeros(height, np.int64)
-        self._known = np.zeros(height, np.bool_)
-        self._covered = np.zeros(part.costs.shape[1], np.bool_)
+        height, width = part.costs.shape
+        self._least = part.xp.full(height, part.far, part.dual_type)
+        self._nearest = part.xp.zeros(height, np.int32)
+        self._known = part.xp.zeros(height, np.bool_)
+        self._covered = part.xp.zeros(width, np.bool_)
 
-    def tight_from_the_start(self, u: Any, v: Any) -> Places:
-        """All tight edges by reduced duals."""
-        return self._up_to(np.zeros(len(self._least), self._part.dual_type), np.arange(len(self._least)), u, v)
+    def tight_from_the_start(self, u: Any, v: Any) -> Any:
+        """All tight edges by reduced duals, as row * columns + column of the problem."""
+        return self._up_to(0, self._part.all_rows(), u, v, False)
 
     def least(self, u: Any, v: Any, in_forest: Any, covered: Any) -> Any:
         """The least of all rows of the forest; far if no edge leaves it."""
         part = self._part
-        own_rows, own_columns = in_forest[part.rows], covered[part.columns]
-        if (self._covered & ~own_columns).any():
+        own_rows, own_columns = part.here(in_forest[part.rows]), part.here(covered[part.columns])
+        if bool((self._covered & ~own_columns).any()):
             self._known[:] = False
         self._covered = own_columns
-        if own_columns.size:
-            self._known &= own_rows & ~own_columns[self._nearest]
-            self._read((own_rows & ~self._known).nonzero()[0], u, v)
-            self._known |= own_rows
-        return self._least[own_rows].min(initial=part.far, keepdims=True)
+        if not part.costs.size:
+            return part.far
+        self._known &= own_rows & ~own_columns[self._nearest]
+        self._read((own_rows & ~self._known).nonzero()[0].astype(np.int32), u, v)
+        self._known |= own_rows
+        return part.xp.where(own_rows, self._least, part.far).min().item()
 
-    def within(self, theta: Any, u: Any, v: Any) -> Places:
+    def within(self, theta: Any, u: Any, v: Any) -> Any:
         """The edges that a dual step makes tight; at least one if theta is the least slack of this rank."""
-        rows = (self._known & (self._least <= theta)).nonzero()[0]
-        edges = self._up_to(np.full(len(rows), theta), rows, u, v, least_too=True)
+        rows = (self._known & (self._least <= theta)).nonzero()[0].astype(np.int32)
+        edges = self._up_to(theta, rows, u, v, True)
         self._least[self._known & (self._least < self._part.far)] -= theta
         return edges
 
     def _read(self, rows: Any, u: Any, v: Any) -> None:
-        for _, some, slack in self._slacks(rows, u, v):
-            self._nearest[some] = slack.argmin(axis=1)
-            self._least[some] = np.maximum(slack[np.arange(len(some)), self._nearest[some]], 0)
+        part = self._part
+        own_u, own_v = part.own(u, v)
+        least, nearest = part.passes.least_of_rows(rows, own_v, self._covered.view(np.uint8))
+        self._nearest[rows] = nearest
+        self._least[rows] = part.xp.where(least < part.far, part.xp.maximum(least - own_u[rows], 0), part.far)
 
-    def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool = False) -> Places:
+    def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool) -> Any:
         """Edges of some rows with at most so much slack, but for rounding; or also with the least of their row.
 
         For the least was found before some dual steps, each of which was rounded.
         """
-        part, found = self._part, []
-        for first, some, slack in self._slacks(rows, u, v):
-            bound = most[first : first + len(some)]
-            if least_too:
-                bound = np.maximum(bound, slack.min(axis=1, initial=part.far))
-            bound = bound[:, None]
-            if part.dual_type is np.float64:
-                bound = bound + ROUNDINGS * (abs(u[part.rows][some])[:, None] + abs(v[part.columns]))
-            at, columns = ((slack <= bound) & (slack < part.far)).nonzero()
-            found.append(part.places(some[at], columns, slack[at, columns]))
-        return joined(found, part)
-
-    def _slacks(self, rows: Any, u: Any, v: Any) -> Iterator[tuple[int, Any, Any]]:
-        """Of some rows, some at a time, and how many came before; those of covered columns are far."""
         part = self._part
-        step = max(1, (1 << 17) // max(1, part.costs.shape[1]))
-        for first in range(0, len(rows), step):
-            some = rows[first : first + step]
-            slack = part.reduced(some, v)
-            slack -= u[part.rows][some, None]
-            slack[:, self._covered] = part.far
-            yield first, some, slack
+        covered = self._covered.view(np.uint8)
+        return part.numbered(part.passes.entries_up_to(most, rows, *part.own(u, v), covered, least_too))

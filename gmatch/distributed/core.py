@@ -20,21 +20,19 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
+from ..arrays import to_host
 from ..assignment.partial import cover_of_allowed_pairs
 from ..assignment.programs import Plan, Solution, run
 from ..assignment.request import AssignmentStart, Start
+from ..backends.block_passes import STRATA
 from ..problems.sparse import SparseCosts
-from .blocks import ROUNDINGS, Part, Places, joined
 from .classical import classical
 from .found import COUNTED, Found
+from .part import Part, Places
 from .ranks import ROOT, Ranks, of_root, reduced
 from .soft import soft_prices
 
-# A row is priced by the best two of its entries in each of 32 parts of the columns: 64 entries of a row are enough for
-# most matrices, and neighbours that are alike do not take all places.
-STRATA, OF_A_STRATUM = 32, 2
 # Of the searches on the root.
 COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
 # More rounds than any family of the tests takes by twice: what is not proven by then has no use for a core.
@@ -54,10 +52,10 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
     n, m = part.shape
     found = Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), _start(ranks, part, v))
     core = _Core(part, plan, v)
-    _join(ranks, core, ranks.done_by_all(partial(price, part, found.v, _strata(ranks, part))))
+    _price(ranks, part, core, found)
     for _ in range(MOST_ROUNDS):
         found.counts["rounds"] += 1
-        answer = of_root(ranks, 1, np.int64, core.solve)[0]
+        answer = of_root(ranks, 1, np.int64, partial(core.solve, found))[0]
         if answer == Answer.STUCK:
             break
         if answer == Answer.SHORT:
@@ -68,7 +66,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
             if part.is_square_by_rows and not found.counts["soft_starts"]:
                 found.counts["soft_starts"] += 1
                 found.v = soft_prices(ranks, part)
-                _join(ranks, core, ranks.done_by_all(partial(price, part, found.v, _strata(ranks, part))))
+                _price(ranks, part, core, found)
             continue
         duals = of_root(ranks, n + m, part.dual_type, core.duals)
         found.u, found.v = duals[:n], duals[n:]
@@ -80,6 +78,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
     rounds = found.counts["rounds"]
     going_on = classical(ranks, part, found.v if n == m else None)
     going_on.counts["rounds"] = rounds
+    going_on.seconds.update(found.seconds)
     going_on.reason = f"after {rounds} rounds the core was left for the search in the whole matrix"
     return going_on
 
@@ -96,16 +95,19 @@ def _start(ranks: Ranks, part: Part, v: Any) -> Any:
     return np.where(least == part.far, 0, least).astype(part.dual_type)
 
 
-def _strata(ranks: Ranks, part: Part) -> int:
-    """Where columns are split, each rank picks its share of the entries of a row."""
-    return max(1, STRATA // ranks.size) if part.splits_columns else STRATA
+def _price(ranks: Ranks, part: Part, core: _Core, found: Found) -> None:
+    """The best entries of each row by the duals of the columns join the core."""
+
+    def priced() -> Places:
+        with found.clock("price"):
+            return price(part, found.v)
+
+    _join(ranks, core, ranks.done_by_all(priced))
 
 
 def _join(ranks: Ranks, core: _Core, places: Places) -> None:
     """Entries of all ranks join the core, on the root."""
-    rows, columns, values = places
-    keys = ranks.gather_list(rows * core.shape[1] + columns)
-    values = ranks.gather_list(values)
+    keys, values = map(ranks.gather_list, places)
     if ranks.rank == ROOT:
         core.offer(keys, values)
 
@@ -134,9 +136,9 @@ def _reprice(ranks: Ranks, part: Part, core: _Core, found: Found) -> bool:
     offers: list[Places] = []
 
     def offer() -> Any:
-        number, places = overpriced(part, found.u, found.v)
-        offers.append(places)
-        return np.array([number])
+        with found.clock("price"):
+            offers.append(overpriced(part, found.u, found.v))
+        return np.array([len(offers[0][0])])
 
     number = int(reduced(ranks, "sum", np.zeros(1, np.int64), offer)[0])
     found.counts["repricings"] += 1
@@ -147,37 +149,60 @@ def _reprice(ranks: Ranks, part: Part, core: _Core, found: Found) -> bool:
 
 
 class _Core:
-    """The core of the root, and its last solution; empty on other ranks."""
+    """The core of the root, where its costs are, and its last solution; empty on other ranks."""
 
     def __init__(self, part: Part, plan: Plan, given_v: Any) -> None:
-        self.shape, self._plan, self._given_v = part.shape, plan, given_v
-        self._keys = np.empty(0, np.int64)  # row * columns + column, increasing
-        self._values = np.empty(0, part.dual_type)
+        self.shape, self._plan, self._xp = part.shape, plan, part.xp
+        self._range = part.block.lowest, part.block.highest
+        self._given_v = None if given_v is None else part.here(given_v)
+        self._keys = part.xp.empty(0, np.int64)  # row * columns + column, increasing
+        self._values = part.xp.empty(0, part.dual_type)
         self._counts = np.zeros(len(COUNTED_ON_ROOT), np.int64)
-        self._grown = False
+        self._offers: list[Places] = []
         self._costs: SparseCosts | None = None
         self._solution: Solution | None = None
 
     def offer(self, keys: Any, values: Any) -> None:
-        """Entries join, but for those that have; a rounding of the duals may offer some again."""
-        all_keys, all_values = np.concatenate([self._keys, keys]), np.concatenate([self._values, values])
-        joined_keys, first = np.unique(all_keys, return_index=True)
-        self._grown = len(joined_keys) > len(self._keys)
-        self._keys, self._values = joined_keys, all_values[first]
+        """Entries join before the next search, in which an error of the root is that of all."""
+        self._offers.append((keys, values))
 
-    def solve(self) -> list[int]:
+    def _join(self, keys: Any, values: Any) -> bool:
+        """Whether any is new; a rounding of the duals may offer some again."""
+        xp = self._xp
+        if not bool((keys[1:] > keys[:-1]).all()):  # ranks that have some columns each have all rows
+            keys, first = xp.unique(keys, return_index=True)
+            values = values[first]
+        if len(self._keys):
+            places = xp.searchsorted(self._keys, keys)
+            is_new = self._keys[xp.minimum(places, len(self._keys) - 1)] != keys
+            keys, values = keys[is_new], values[is_new]
+            places = places[is_new] + xp.arange(len(keys))
+            stay = xp.ones(len(self._keys) + len(keys), np.bool_)
+            stay[places] = False
+            keys, values = (
+                _merged(xp, stay, places, old, new) for old, new in ((self._keys, keys), (self._values, values))
+            )
+        grows = len(keys) > len(self._keys)
+        self._keys, self._values = keys, values
+        return grows
+
+    def solve(self, found: Found) -> list[int]:
         """From the last solution, which new entries leave nearly right."""
-        if self._solution is not None and not self._grown:
+        offers, self._offers = self._offers, []
+        grown = [self._join(*offer) for offer in offers]
+        if self._solution is not None and not any(grown):
             return [Answer.STUCK]
         n, m = self.shape
-        rows, columns = divmod(self._keys, m)
-        indptr = np.concatenate([[0], np.bincount(rows, minlength=n).cumsum()])
-        self._costs = SparseCosts(scipy.sparse.csr_array((self._values, columns, indptr), shape=self.shape))
+        index_type = np.int32 if len(self._keys) < 2**31 else np.int64
+        offsets = self._xp.searchsorted(self._keys, self._xp.arange(n + 1) * m).astype(index_type)
+        arrays = offsets, (self._keys % m).astype(np.int32), self._values
+        self._costs = SparseCosts.of_checked(arrays, self.shape, *self._range)
         last = self._solution
         start = Start(AssignmentStart.REDUCE, None, self._given_v)
         if last is not None and last.size == n:
             start = Start(AssignmentStart.GIVEN, last.row_match, last.v if n == m else None)
-        self._solution = run(self._costs, self._plan, start)
+        with found.clock("search"):
+            self._solution = run(self._costs, self._plan, start)
         self._counts += np.array([self._solution.counters[name] for name in COUNTED_ON_ROOT])
         return [Answer.SOLVED if self._solution.size == n else Answer.SHORT]
 
@@ -187,16 +212,16 @@ class _Core:
 
     def row_match(self) -> Any:
         assert self._solution is not None, "it was solved"
-        return self._solution.row_match
+        return to_host(self._solution.row_match)
 
     def duals(self) -> Any:
         assert self._solution is not None, "it was solved"
-        return np.concatenate([self._solution.u, self._solution.v])
+        return np.concatenate([to_host(self._solution.u), to_host(self._solution.v)])
 
     def witness(self) -> Any:
         """Rows that may only be matched with columns that are fewer, as far as the core knows: all as 0 or 1."""
         assert self._costs is not None, "it was solved"
-        cover_rows, cover_columns = cover_of_allowed_pairs(self._costs, self._plan.threads)
+        cover_rows, cover_columns = map(to_host, cover_of_allowed_pairs(self._costs, self._plan.threads))
         in_witness = np.zeros(sum(self.shape), np.uint8)
         in_witness[: self.shape[0]] = 1
         in_witness[cover_rows] = 0
@@ -204,81 +229,58 @@ class _Core:
         return in_witness
 
 
+def _merged(xp: Any, stay: Any, places: Any, old: Any, new: Any) -> Any:
+    """Old ones where they stay, and new ones in their places."""
+    merged = xp.empty(len(stay), old.dtype)
+    merged[stay] = old
+    merged[places] = new
+    return merged
+
+
 # Passes of a rank over its part.
 
 
-def price(part: Part, v: Any, strata: int) -> Places:
-    """The best entries of each row by cost - v: `OF_A_STRATUM` of each part of the columns."""
-    found = []
-    for some in part.slices():
-        keys = part.reduced(some, v)
-        rows, columns = _best_of_strata(part, keys, _numbers(part, some), strata, OF_A_STRATUM)
-        found.append(part.places(rows + some.start, columns, part.values(some)[rows, columns]))
-    return joined(found, part)
+def price(part: Part, v: Any) -> Places:
+    """The best entries of each row by cost - v: two of each of 32 parts of the columns.
+
+    64 entries of a row are enough for most matrices, and neighbours that are alike do not take all places.
+    """
+    return part.places(part.passes.price(part.here(v[part.columns])))
 
 
-def overpriced(part: Part, u: Any, v: Any) -> tuple[int, Places]:
-    """How many entries cost less than their duals, but for rounding; and the best of each stratum of each row."""
-    number, found = 0, []
-    for some in part.slices():
-        slack = part.reduced(some, v)
-        slack -= u[part.rows][some, None]
-        bound: Any = 0
-        if part.dual_type is np.float64:
-            bound = -ROUNDINGS * (abs(u[part.rows][some])[:, None] + abs(v[part.columns]))
-        below = slack < bound
-        number += int(below.sum())
-        rows = below.any(axis=1).nonzero()[0]
-        keys = np.where(below[rows], slack[rows], part.far)
-        at, columns = _best_of_strata(part, keys, _numbers(part, some)[rows], STRATA, 1)
-        found.append(part.places(rows[at] + some.start, columns, part.values(some)[rows[at], columns]))
-    return number, joined(found, part)
+def overpriced(part: Part, u: Any, v: Any) -> Places:
+    """Entries that cost less than their duals, but for rounding: the worst of each stratum of each row."""
+    return part.places(part.passes.overpriced(*part.own(u, v)))
 
 
 def outside(part: Part, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
     """How many pairs the rows of a witness have outside its columns; and the best of each stratum of each row."""
-    allowed, found = 0, []
-    own = in_witness[part.rows].nonzero()[0]
-    for some in part.slices():
-        rows = own[(own >= some.start) & (own < some.stop)]
-        if not len(rows):
-            continue
-        values = part.values(rows)
-        allowed += int((values[:, ~columns_of_witness[part.columns]] < part.far).sum())
-        keys = values - v[part.columns]
-        keys[:, columns_of_witness[part.columns]] = part.far
-        at, columns = _best_of_strata(part, keys, rows + part.rows.start, STRATA, 1)
-        found.append(part.places(rows[at], columns, values[at, columns]))
-    return allowed, joined(found, part)
+    allowed, found = 0, [part.xp.empty(0, np.int64)]
+    own = part.here(in_witness[part.rows].nonzero()[0])
+    inside, own_v = part.here(columns_of_witness[part.columns]), part.here(v[part.columns])
+    for which in part.some_of(own) if part.costs.size else ():
+        rows = own[which]
+        values = part.xp.where(inside, part.far, part.values(rows))
+        allowed += int((values < part.far).sum())
+        keys = part.xp.where(values < part.far, values - own_v, part.far)
+        at, columns = _best_of_strata(part, keys, rows + part.rows.start)
+        found.append(rows[at] * part.costs.shape[1] + columns)
+    keys = part.xp.concatenate(found)
+    keys.sort()
+    return allowed, part.places(keys)
 
 
-def _numbers(part: Part, some: slice) -> Any:
-    """Of some rows in the problem."""
-    return np.arange(some.start, some.stop) + part.rows.start
-
-
-def _best_of_strata(part: Part, keys: Any, numbers: Any, strata: int, most: int) -> tuple[Any, Any]:
+def _best_of_strata(part: Part, keys: Any, numbers: Any) -> tuple[Any, Any]:
     """Rows and columns of the least keys of each row in each stratum, below far.
 
     Each row begins to count its columns at another one, so that rows whose keys tie do not all pick the same.
     """
-    height, width = keys.shape
-    if width <= strata * most or not height:
-        rows, columns = (keys < part.far).nonzero()
-        return rows, columns
+    xp, (height, width) = part.xp, keys.shape
     begin = numbers * width // part.shape[0]
-    depth = -(-width // strata)
-    turned = np.full((height, depth * strata), part.far, part.dual_type)
-    for row, first in enumerate(begin.tolist()):  # two copies of each row take a tenth of one by places
-        turned[row, : width - first] = keys[row, first:]
-        turned[row, width - first : width] = keys[row, :first]
-    cells = turned.reshape(height, depth, strata)
-    found = []
-    for _ in range(most):
-        at = cells.argmin(axis=1)[:, None]
-        allowed = np.take_along_axis(cells, at, axis=1)[:, 0] < part.far
-        rows, stratum = allowed.nonzero()
-        places = at[rows, 0, stratum] * strata + stratum
-        found.append((rows, (begin[rows] + places) % width))
-        np.put_along_axis(cells, at, part.far, axis=1)
-    return np.concatenate([rows for rows, _ in found]), np.concatenate([columns for _, columns in found])
+    depth = -(-width // STRATA)
+    turned = xp.full((height, depth * STRATA), part.far, part.dual_type)
+    turned[:, :width] = xp.take_along_axis(keys, (begin[:, None] + xp.arange(width)) % width, axis=1)
+    cells = turned.reshape(height, depth, STRATA)
+    at = cells.argmin(axis=1)
+    rows, stratum = (cells[xp.arange(height)[:, None], at, xp.arange(STRATA)] < part.far).nonzero()
+    return rows, (begin[rows] + at[rows, stratum] * STRATA + stratum) % width

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 # Of all solvers, as in `stats` of one process. What the ranks read of their parts is not counted.
@@ -23,6 +26,8 @@ class Found:
         Rows and columns of the problem: these rows may only be matched with these columns, which are fewer.
     counts : Counter
         Of steps and rounds, by name.
+    seconds : dict
+        That this rank has worked, by step, where a method tells steps apart; not the same on all ranks.
     reason : str
         Why another method went on than the one that was asked for; empty if none did.
     """
@@ -32,4 +37,14 @@ class Found:
     v: Any
     witness: tuple[Any, Any] | None = None
     counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(COUNTED, 0)))
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     reason: str = ""
+
+    @contextmanager
+    def clock(self, step: str) -> Iterator[None]:
+        """Counts the seconds of what is done meanwhile."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[step] += perf_counter() - start

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import truth_of
+from ..arrays import device_of, mover_to, truth_of
 from ..assignment.programs import Plan
 from ..assignment.request import start_of
 from ..backends import backend_for
@@ -16,13 +16,15 @@ from ..methods import Classical, Core, Tree, assignment_method_of
 from ..problems.limits import minimised
 from ..problems.row_blocks import RowBlocks
 from ..result import STEPS, Assignment, Status, witness_of
-from .blocks import Block, Part, block_of, fingerprint
+from .blocks import Block, block_of, fingerprint
 from .classical import classical
 from .core import by_core
 from .found import Found
+from .part import Part
+from .places import checked_devices, lies_on_gpu, placed, shares
 from .ranks import PATIENCE, ROOT, Ranks
 from .threads import run_threads
-from .tree import split_by_columns, tree
+from .tree import split_by_columns, tree, with_rows_together
 from .verify import verify_block
 
 METHODS: dict[str, Core | Classical | Tree] = {
@@ -31,51 +33,73 @@ METHODS: dict[str, Core | Classical | Tree] = {
 Method = Core | Classical | Tree
 
 
-def lap_on_ranks(cost: Any, comm: Any, **options: Any) -> Assignment:
+def lap_on_ranks(cost: Any, comm: Any, devices: Any, **options: Any) -> Assignment:
     """The result of the whole matrix, on every rank; see `gmatch.lap` for the options.
 
     Raises
     ------
     InvalidInput, Infeasible, MemoryError
         The same on every rank.
+    BackendUnavailable
+        If GPUs are asked for that are not there.
     RankLost
         If another rank does not come.
     """
-    if isinstance(cost, RowBlocks):
-        if comm is not None:
-            raise InvalidInput("RowBlocks are all blocks of a matrix in one process; leave comm out")
-        blocks = cost.blocks
-        results = run_threads(
-            len(blocks), lambda seat: _lap(Ranks(seat, patience=PATIENCE), blocks[seat.rank], options)
-        )
-        result: Assignment = results[ROOT]
-        return result
-    return _lap(comm if isinstance(comm, Ranks) else Ranks(comm), cost, options)
+    is_blocks = isinstance(cost, RowBlocks)
+    if is_blocks and (comm is not None or devices is not None):
+        raise InvalidInput("RowBlocks are all blocks of a matrix in one process; leave comm and devices out")
+    if not is_blocks and devices is None:
+        return _lap(comm if isinstance(comm, Ranks) else Ranks(comm), cost, options, None)
+    if comm is not None:
+        raise InvalidInput("devices are those of one process; leave comm out, or give each rank its block on its GPU")
+    if devices is not None and options["device"] not in (None, "gpu"):
+        raise InvalidInput(f"devices are GPUs; got device={options['device']!r}; leave device out")
+    numbers = checked_devices(cost, devices) if devices is not None else [None] * len(cost)
+    blocks = cost.blocks if is_blocks else shares(cost, len(numbers))
+    results = run_threads(
+        len(blocks),
+        lambda seat: _lap(Ranks(seat, patience=PATIENCE), blocks[seat.rank], options, numbers[seat.rank]),
+    )
+    result: Assignment = results[ROOT]
+    return result
 
 
-def _lap(ranks: Ranks, cost: Any, options: dict[str, Any]) -> Assignment:
+def _lap(ranks: Ranks, cost: Any, options: dict[str, Any], number: int | None) -> Assignment:
     with ranks.at_work():
         start, before = perf_counter(), (ranks.meetings, ranks.bytes_met, ranks.seconds_met)
         asked = ranks.done_by_all(lambda: _checked(options))
-        block = block_of(
-            ranks, cost, maximize=asked["maximize"], cost_limit=asked["cost_limit"], forbid_nan=asked["forbid_nan"],
-            options={"method": asked["method"], "duals": fingerprint(asked["duals"]), "certify": asked["certify"]},
-        )  # fmt: skip
-        method, reason = _method(asked["method"], block)
-        found = _solve(ranks, block, method, asked)
-        result = _result(ranks, block, found)
-        after = ranks.meetings, ranks.bytes_met, ranks.seconds_met
-        meetings, bytes_met, seconds_met = (now - then for now, then in zip(after, before, strict=True))
-        seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
-        seconds.update(search=perf_counter() - start - seconds_met, meet=seconds_met)
-        result.stats.update(
-            method=method.name, reason=found.reason or reason, initial="reduce", backend="cpu", team="ranks",
-            threads=asked["threads"] or 1, start_size=0, ranks=ranks.size, rows=block.rows, meetings=meetings,
-            bytes_met=bytes_met, seconds=seconds, **found.counts,
-        )  # fmt: skip
-        if asked["certify"]:
-            verify_block(ranks, cost, result)
-        return result
+        with placed(ranks, cost, asked["device"], number) as array:
+            result = _lap_of_block(ranks, array, asked, start, before)
+            return result.moved(mover_to("gpu")) if lies_on_gpu(cost) else result
+
+
+def _lap_of_block(
+    ranks: Ranks, array: Any, asked: dict[str, Any], start: float, before: tuple[int, int, float]
+) -> Assignment:
+    block = block_of(
+        ranks, array, maximize=asked["maximize"], cost_limit=asked["cost_limit"], forbid_nan=asked["forbid_nan"],
+        options={
+            "method": asked["method"], "duals": fingerprint(asked["duals"]), "certify": asked["certify"],
+            "device": device_of(array),
+        },
+    )  # fmt: skip
+    began = perf_counter() - start
+    method, reason = _method(asked["method"], block)
+    found = _solve(ranks, block, method, asked)
+    result = _result(ranks, block, found)
+    after = ranks.meetings, ranks.bytes_met, ranks.seconds_met
+    meetings, bytes_met, seconds_met = (now - then for now, then in zip(after, before, strict=True))
+    seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
+    seconds.update({"start": began, "search": perf_counter() - start - began - seconds_met, **found.seconds})
+    seconds["meet"] = seconds_met
+    result.stats.update(
+        method=method.name, reason=found.reason or reason, initial="reduce", backend=device_of(block.array),
+        team="ranks", threads=asked["threads"] or 1, start_size=0, ranks=ranks.size, rows=block.rows,
+        meetings=meetings, bytes_met=bytes_met, seconds=seconds, **found.counts,
+    )  # fmt: skip
+    if asked["certify"]:
+        verify_block(ranks, array, result)
+    return result
 
 
 # Options of `lap` that several ranks do not take: what they are otherwise, and what to do instead.
@@ -99,8 +123,8 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
             "several ranks start from minima; leave initial out, or give duals=(u, v) of an earlier assignment to "
             "start from"
         )
-    if options["device"] not in (None, "cpu"):
-        raise InvalidInput(f"several ranks work on the host yet; use device=None or 'cpu', not {options['device']!r}")
+    if options["device"] not in (None, "cpu", "gpu"):
+        raise InvalidInput(f"device must be None, 'cpu' or 'gpu'; got {options['device']!r}")
     backend_for(None, "cpu").thread_count(options["threads"], 0)
     truths = {name: truth_of(name, options[name]) for name in ("maximize", "forbid_nan", "certify")}
     return {**options, **truths, "method": _name_of(options["method"])}
@@ -133,7 +157,7 @@ def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) ->
     """By the method; the tree has its columns split, and turns square problems for that."""
     rows, columns = block.shape
     block.transposed = rows > columns or isinstance(method, Tree) and rows == columns
-    part = Part.of(block)
+    part = Part.of(block, asked["threads"] or 1)
     v = ranks.done_by_all(lambda: _given_duals(block, asked["duals"]))
     if not min(block.shape):
         u, v = (np.zeros(length, block.dual_type) for length in part.shape)
@@ -141,9 +165,21 @@ def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) ->
     if isinstance(method, Classical):
         return classical(ranks, part, v)
     if isinstance(method, Tree):
-        return tree(ranks, part if block.transposed else split_by_columns(ranks, part), v)
-    sparse_method, _ = assignment_method_of("auto", "cpu")
-    return by_core(ranks, part, Plan(backend_for(None, "cpu"), sparse_method, asked["threads"], False), v)
+        return tree(ranks, _split_by_columns(ranks, part), v)
+    return by_core(ranks, part, _plan_of_root(part, asked["threads"]), v)
+
+
+def _split_by_columns(ranks: Ranks, part: Part) -> Part:
+    if not part.block.transposed:
+        return split_by_columns(ranks, part)
+    together: Part = ranks.done_by_all(lambda: with_rows_together(part))
+    return together
+
+
+def _plan_of_root(part: Part, threads: int | None) -> Plan:
+    """How the root solves cores, where its block lies; a GPU sizes its own grid."""
+    method, _ = assignment_method_of("auto", part.device)
+    return Plan(backend_for(None, part.device), method, threads if part.device == "cpu" else None, False)
 
 
 def _given_duals(block: Block, duals: Any) -> Any:

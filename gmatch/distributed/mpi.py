@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import platform
 import threading
 import time
 from functools import cache
@@ -11,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import device_of, mover_to
 from ..errors import BackendUnavailable, InvalidInput, RankLost
+from .nccl import Nccl, address_of_gpu, new_name
 
 # Of the signs of ranks that work; the communicator is gmatch's own, so no other message has it.
 SIGN = 1
@@ -74,6 +77,8 @@ class MpiLine:
     """See `Line`. Nothing blocks: each collective is one that can be asked whether it is done, and given up.
 
     A rank that works sends a sign to the others every few seconds, from a thread of its own.
+
+    Arrays on GPUs are carried by NCCL where each rank has a GPU of its own, else by way of hosts.
     """
 
     def __init__(self, comm: Any, patience: float) -> None:
@@ -82,6 +87,7 @@ class MpiLine:
         self._lost = ""
         self._given_up: list[Any] = []  # with their buffers, which MPI may still write to
         self._waiting = False
+        self._nccl: dict[Any, Nccl | None] = {}  # by the GPUs of all ranks
         self._working: threading.Event | None = None  # set when the work ends
         self._comm = comm  # of the error, if there is one while it is duplicated
         self._comm, request = comm.Idup()
@@ -161,5 +167,24 @@ class MpiLine:
         self._wait(self._comm.Iallreduce(mpi.IN_PLACE, array, operation), patience, array)
 
     def gather(self, part: Any, into: Any, lengths: list[int], root: int, patience: float) -> None:
-        to = [into, lengths] if self.rank == root else None
-        self._wait(self._comm.Igatherv(part, to, root), patience, part, into)
+        if device_of(part) == "cpu":
+            to = [into, lengths] if self.rank == root else None
+            self._wait(self._comm.Igatherv(part, to, root), patience, part, into)
+            return
+        nccl = self._nccl_of(patience)
+        if nccl is not None:
+            nccl.gather(part, into, lengths, root, patience)
+            return
+        on_host = np.empty(into.shape, into.dtype)
+        self.gather(part.get(), on_host, lengths, root, patience)
+        if self.rank == root:
+            into[...] = mover_to("gpu")(on_host)
+
+    def _nccl_of(self, patience: float) -> Nccl | None:
+        """The group of all ranks with their current GPUs; None where two share one, or NCCL is missing."""
+        gpus = tuple(self.exchange((platform.node(), address_of_gpu()), patience))
+        if gpus not in self._nccl:
+            usable = len(set(gpus)) == self.size and all(address is not None for _, address in gpus)
+            name = self.exchange(new_name() if usable and self.rank == 0 else None, patience)[0]
+            self._nccl[gpus] = Nccl(self.size, name, self.rank, patience, self._heard_a_sign) if usable else None
+        return self._nccl[gpus]

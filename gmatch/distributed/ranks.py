@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from ..arrays import namespace
 from ..errors import InvalidInput
 from .mpi import line_of
 from .threads import Seat
@@ -138,11 +139,15 @@ class Ranks:
             self._line.gather(np.ascontiguousarray(part), into, lengths, ROOT, self.patience)
 
     def gather_list(self, part: Any, root: int = ROOT) -> Any:
-        """One-dimensional parts of any lengths, one after the other, on one rank; None on the others."""
+        """One-dimensional parts of any lengths, one after the other, on one rank; None on the others.
+
+        All parts lie on hosts, or all on GPUs; those of GPUs go to the GPU that is current on the rank.
+        """
         with self._meeting(part.nbytes):
             lengths = self._line.exchange(len(part), self.patience)
-            into = np.empty(sum(lengths) if self.rank == root else 0, part.dtype)
-            self._line.gather(np.ascontiguousarray(part), into, lengths, root, self.patience)
+            xp = namespace(part)
+            into = xp.empty(sum(lengths) if self.rank == root else 0, part.dtype)
+            self._line.gather(xp.ascontiguousarray(part), into, lengths, root, self.patience)
         return into if self.rank == root else None
 
 
@@ -182,6 +187,8 @@ def of_root(ranks: Ranks, shape: int, dtype: Any, work: Callable[[], Any]) -> An
 
 def _portable(error: Exception) -> Exception:
     """The error as it can be sent, without what it was raised from; of its type if a text makes one."""
+    if isinstance(error, MemoryError):  # CuPy's is made of numbers
+        return MemoryError(str(error))
     try:
         made: Exception = pickle.loads(pickle.dumps(type(error)(str(error))))
     except Exception:

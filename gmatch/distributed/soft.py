@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import Part
+from ..arrays import to_host
+from .part import Part
 from .ranks import Ranks, reduced
 
 # From half of the mean that entries cost above the least of their row, eight times by 0.45: to 1/600 of it.
@@ -45,9 +46,9 @@ def _above_the_least(part: Part) -> Any:
     totals = np.zeros(2)
     for some in part.slices():
         costs = part.values(some).astype(np.float64)
-        costs -= _finite(costs.min(axis=1))[:, None]
+        costs -= _finite(part, costs.min(axis=1))[:, None]
         allowed = costs < np.inf
-        totals += costs[allowed].sum(), allowed.sum()
+        totals += part.xp.where(allowed, costs, 0).sum().item(), int(allowed.sum())
     return totals
 
 
@@ -56,29 +57,32 @@ class _SoftRows:
 
     def __init__(self, part: Part, eps: float) -> None:
         self._part, self._eps = part, eps
-        self._u = np.zeros(part.costs.shape[0])
+        self._u = part.xp.zeros(part.costs.shape[0])
 
     def least_of_columns(self, v: Any) -> Any:
         """Of each column the least that it costs beyond the duals of the rows, which this finds first."""
-        least = np.full(self._part.shape[1], np.inf)
-        for some in self._part.slices():
-            costs = self._part.values(some).astype(np.float64)
-            beyond = costs - v
-            nearest = _finite(beyond.min(axis=1))
-            mass = np.exp((nearest[:, None] - beyond) / self._eps).sum(axis=1)
-            self._u[some] = nearest - self._eps * np.log(np.where(mass > 0, mass, 1))
-            np.minimum(least, (costs - self._u[some, None]).min(axis=0), out=least)
-        return least
+        part, xp = self._part, self._part.xp
+        least, own_v = xp.full(part.shape[1], np.inf), part.here(v)
+        for some in part.slices():
+            costs = part.values(some).astype(np.float64)
+            beyond = costs - own_v
+            nearest = _finite(part, beyond.min(axis=1))
+            mass = xp.exp((nearest[:, None] - beyond) / self._eps).sum(axis=1)
+            self._u[some] = nearest - self._eps * xp.log(xp.where(mass > 0, mass, 1))
+            costs -= self._u[some, None]
+            least = xp.minimum(least, costs.min(axis=0))
+        return to_host(least)
 
     def mass_of_columns(self, least: Any) -> Any:
         """Of each column what the rows give to it, where its nearest row gives one."""
-        mass = np.zeros(len(least))
-        for some in self._part.slices():
-            beyond = self._part.values(some) - self._u[some, None]
-            mass += np.exp((least - beyond) / self._eps).sum(axis=0)
-        return mass
+        part, xp = self._part, self._part.xp
+        mass, own_least = xp.zeros(len(least)), part.here(least)
+        for some in part.slices():
+            beyond = part.values(some) - self._u[some, None]
+            mass += xp.exp((own_least - beyond) / self._eps).sum(axis=0)
+        return to_host(mass)
 
 
-def _finite(numbers: Any) -> Any:
+def _finite(part: Part, numbers: Any) -> Any:
     """Zero where there is no number: of rows without pairs."""
-    return np.where(np.isfinite(numbers), numbers, 0)
+    return part.xp.where(part.xp.isfinite(numbers), numbers, 0)

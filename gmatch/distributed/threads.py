@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import cuda
+from ..arrays import device_of, namespace
 from ..errors import RankLost
 
 REDUCE = {"sum": np.add, "min": np.minimum, "max": np.maximum}
@@ -68,7 +70,10 @@ class Table:
 
 
 class Seat:
-    """The place of one rank at a table: see `Line`. What a rank lays down is a copy: it goes on with its own."""
+    """The place of one rank at a table: see `Line`. What a rank lays down is a copy: it goes on with its own.
+
+    Of arrays on GPUs the one who takes them makes copies on the own GPU, from one to the other.
+    """
 
     def __init__(self, rank: int, table: Table) -> None:
         self.rank, self.size = rank, len(table.laid)
@@ -93,9 +98,19 @@ class Seat:
         array[...] = REDUCE[op].reduce(np.stack(self.exchange(array.copy(), patience)))
 
     def gather(self, part: Any, into: Any, lengths: list[int], root: int, patience: float) -> None:
-        parts = self.exchange(part.copy(), patience)
+        on_gpu = device_of(part) == "gpu"
+        own = part.copy()
+        if on_gpu:
+            cuda.finish_work()  # others read it in streams of their own
+        parts = self.exchange(own, patience)
         if self.rank == root:
-            np.concatenate(parts, out=into)
+            here = [each.copy() for each in parts if len(each)] if on_gpu else parts
+            if len(into):
+                into[...] = namespace(part).concatenate(here)
+            if on_gpu:
+                cuda.finish_work()  # others may use the memory of their parts again
+        if on_gpu:
+            self.exchange(None, patience)
 
 
 def run_threads(size: int, work: Callable[[Seat], Any]) -> list[Any]:

@@ -20,14 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import to_host
+from ..backends.block_passes import MOST_SHARES, ForestState
 from ..cardinality.matching import max_matching
-from .blocks import Part
 from .classical import reduced_duals
 from .found import Found
+from .part import Part
 from .ranks import Ranks, of_root, reduced
-
-# Rows of a frontier that are held against all columns of a rank together.
-ENTRIES_AT_ONCE = 1 << 17
 
 
 def tree(ranks: Ranks, part: Part, v: Any = None) -> Found:
@@ -49,8 +48,9 @@ def tree(ranks: Ranks, part: Part, v: Any = None) -> Found:
         found.counts["phases"] += 1
         forest = Forest(part, found)
         if not _grow(ranks, forest, found):
-            found.witness = forest.in_forest, _of_all(ranks, forest.covered.astype(np.uint8), starts) > 0
+            found.witness = forest.in_forest, _of_all(ranks, forest.covered, starts) > 0
             return found
+        found.v[part.columns] = forest.v
         _augment(ranks, forest, found, starts)
     found.v = _of_all(ranks, found.v[part.columns], starts)
     return found
@@ -62,7 +62,7 @@ def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
     while True:
         while frontier.any():
             found.counts["levels"] += 1
-            frontier, ends = _contract(ranks, forest, partial(forest.expand, frontier, found.u, found.v))
+            frontier, ends = _contract(ranks, forest, partial(forest.expand, frontier))
         if ends:
             return True
         far = np.full(1, forest.part.far, forest.part.dual_type)
@@ -71,7 +71,7 @@ def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
             return False
         found.counts["dual_steps"] += 1
         found.u[forest.in_forest] += theta
-        frontier, ends = _contract(ranks, forest, partial(forest.lower, theta, found.v))
+        frontier, ends = _contract(ranks, forest, partial(forest.lower, theta, found.u))
         if ends and not frontier.any():
             return True
 
@@ -82,10 +82,9 @@ def _contract(ranks: Ranks, forest: Forest, work: Any) -> tuple[Any, bool]:
     words = -(-n // 64)
 
     def reached() -> Any:
-        work()
-        rows, ends = forest.claim()
+        rows, ends = work()
         bits = np.zeros(64 * words, np.uint8)
-        bits[rows] = 1
+        bits[:n] = rows
         return np.concatenate([np.packbits(bits).view(np.int64), [ends]])
 
     said = reduced(ranks, "sum", np.zeros(words + 1, np.int64), reached)
@@ -123,65 +122,81 @@ def along_predecessors(row_match: Any, predecessors: Any) -> Any:
 
 
 class Forest:
-    """The alternating trees of a phase: rows of all ranks, columns of this one."""
+    """The alternating trees of a phase: rows of all ranks, columns of this one, where its costs are."""
 
     def __init__(self, part: Part, found: Found) -> None:
-        width = part.costs.shape[1]
+        xp, width = part.xp, part.costs.shape[1]
         self.part = part
         self.in_forest = found.row_match < 0
-        self.covered = np.zeros(width, np.bool_)  # tight, matched, in the forest
-        self._slack = np.full(width, part.far, part.dual_type)
-        self._predecessor = np.full(width, -1, np.int32)
-        mates = np.full(part.shape[1], -1, np.int64)
+        mates = np.full(part.shape[1], -1, np.int32)
         matched = (~self.in_forest).nonzero()[0]
         mates[found.row_match[matched]] = matched
-        self._mate = mates[part.columns]
+        self._state = ForestState(
+            part.here(mates[part.columns]), part.here(found.v[part.columns]), xp.full(width, part.far, part.dual_type),
+            xp.full(width, -1, np.int32), xp.zeros(width, np.uint8), xp.empty(MOST_SHARES * width, part.dual_type),
+            xp.empty(MOST_SHARES * width, np.int32),
+        )  # fmt: skip
+        self._u = part.here(found.u)
 
-    def expand(self, frontier: Any, u: Any, v: Any) -> None:
-        """Algorithm 4: the frontier's rows lower slacks of columns outside the forest, and become predecessors."""
-        part, outside = self.part, ~self.covered
-        rows = frontier.nonzero()[0]
-        step = max(1, ENTRIES_AT_ONCE // max(1, part.costs.shape[1]))
-        for first in range(0, len(rows), step):
-            some = rows[first : first + step]
-            slack = part.reduced(some, v)
-            slack -= u[some, None]
-            nearest = slack.argmin(axis=0)
-            least = np.maximum(slack[nearest, np.arange(slack.shape[1])], 0)
-            better = outside & (least < self._slack)
-            self._slack[better] = least[better]
-            self._predecessor[better] = some[nearest[better]]
+    @property
+    def v(self) -> Any:
+        """Duals of its columns."""
+        return to_host(self._state.v)
 
-    def claim(self) -> tuple[Any, int]:
-        """Tight matched columns join the forest: the rows they bring; and how many tight columns are free."""
-        tight = (self._slack == 0) & ~self.covered
-        new = tight & (self._mate >= 0)
-        self.covered |= new
-        return self._mate[new], int((tight & ~new).sum())
+    @property
+    def covered(self) -> Any:
+        """Its columns that are tight, matched, and in the forest: 0 or 1 of each."""
+        return to_host(self._state.covered)
+
+    def expand(self, frontier: Any) -> tuple[Any, int]:
+        """Algorithm 4: the frontier's rows lower slacks of columns outside the forest, and become predecessors.
+
+        Then tight matched columns join the forest. The rows they bring, 0 or 1 of each, and how many tight columns are
+        free.
+        """
+        rows = self.part.here(frontier.nonzero()[0].astype(np.int32))
+        reached: tuple[Any, int] = self.part.passes.expand(rows, self._u, self._state)
+        return reached
+
+    def lower(self, theta: Any, u: Any) -> tuple[Any, int]:
+        """Algorithm 9, for the columns: slacks outside the forest, and duals inside it; then as `expand`.
+
+        `u` are the new duals of the rows.
+        """
+        self._u = self.part.here(u)
+        state, xp = self._state, self.part.xp
+        covered = state.covered > 0
+        state.v[...] = xp.where(covered, state.v - theta, state.v)
+        outside = ~covered & (state.slack < self.part.far)
+        state.slack[...] = xp.where(outside, xp.maximum(state.slack - theta, 0), state.slack)
+        return self.expand(np.empty(0, np.bool_))
 
     def least(self) -> Any:
         """The least slack of columns outside the forest."""
-        return self._slack[~self.covered].min(initial=self.part.far, keepdims=True)
-
-    def lower(self, theta: Any, v: Any) -> None:
-        """Algorithm 9, for the columns: slacks outside the forest, and duals inside it."""
-        v[self.part.columns][self.covered] -= theta
-        outside = ~self.covered & (self._slack < self.part.far)
-        self._slack[outside] = np.maximum(self._slack[outside] - theta, 0)
+        if not len(self._state.slack):
+            return self.part.far
+        return self.part.xp.where(self._state.covered > 0, self.part.far, self._state.slack).min().item()
 
     def predecessors_in_forest(self) -> Any:
         """Of the columns that are tight, covered or free; -1 for others."""
-        return np.where(self.covered | (self._slack == 0), self._predecessor, np.int32(-1))
+        tight = (self._state.covered > 0) | (self._state.slack == 0)
+        return to_host(self.part.xp.where(tight, self._state.predecessor, -1).astype(np.int32))
 
 
 def split_by_columns(ranks: Ranks, part: Part) -> Part:
     """The same problem, each rank with all rows of its share of the columns: a copy, sent once."""
     n, m = part.shape
     shares = [rank * m // ranks.size for rank in range(ranks.size + 1)]
-    own = np.empty((0, 0), part.costs.dtype)
+    own = part.costs[:0, :0]
     for rank, (first, end) in enumerate(zip(shares, shares[1:], strict=False)):
-        gathered = ranks.gather_list(np.ascontiguousarray(part.costs[:, first:end]).ravel(), rank)
+        gathered = ranks.gather_list(part.xp.ascontiguousarray(part.costs[:, first:end]).ravel(), rank)
         if gathered is not None:
             own = gathered.reshape(n, end - first)
     columns = slice(shares[ranks.rank], shares[ranks.rank + 1])
-    return Part(own, slice(0, n), columns, part.shape, part.block)
+    return Part(own, slice(0, n), columns, part.shape, part.block, part.threads)
+
+
+def with_rows_together(part: Part) -> Part:
+    """The same, as a copy in which the entries of a row lie side by side: the tree reads rows."""
+    costs = part.xp.ascontiguousarray(part.costs)
+    return Part(costs, part.rows, part.columns, part.shape, part.block, part.threads)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import exact_sum
+from ..arrays import device_of, exact_sum, mover_to, namespace, to_host
 from ..errors import CertificateError, InvalidInput
 from ..problems.limits import blocks_of, minimised
 from ..problems.row_blocks import RowBlocks
@@ -15,6 +15,7 @@ from ..proof.duals import certificate_of, checked_duals, lowered_columns, refuse
 from ..proof.matching import arrays_of, check_mates
 from ..result import Assignment, AssignmentCertificate, Status
 from .blocks import Block, block_of, fingerprint
+from .places import placed
 from .ranks import PATIENCE, ROOT, Ranks, reduced
 from .threads import run_threads
 
@@ -39,10 +40,15 @@ def verify_on_ranks(cost: Any, assignment: Any, comm: Any, strict: bool) -> Assi
             raise InvalidInput("RowBlocks are all blocks of a matrix in one process; leave comm out")
         blocks = cost.blocks
         proven: AssignmentCertificate = run_threads(
-            len(blocks), lambda seat: verify_block(Ranks(seat, patience=PATIENCE), blocks[seat.rank], assignment)
+            len(blocks), lambda seat: _verify(Ranks(seat, patience=PATIENCE), blocks[seat.rank], assignment)
         )[ROOT]
         return proven
-    return verify_block(comm if isinstance(comm, Ranks) else Ranks(comm), cost, assignment)
+    return _verify(comm if isinstance(comm, Ranks) else Ranks(comm), cost, assignment)
+
+
+def _verify(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertificate:
+    with ranks.at_work(), placed(ranks, cost, None) as block:
+        return verify_block(ranks, block, assignment)
 
 
 def verify_block(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertificate:
@@ -94,7 +100,7 @@ def _checked_pairs(ranks: Ranks, block: Block, row_match: Any, assignment: Assig
     own = rows[first:end]
 
     def as_claimed() -> None:
-        entries = block.array[own - block.rows[0], row_match[own]].astype(block.dtype)
+        entries = block.entries_at(own - block.rows[0], row_match[own])
         if (entries != claimed[first:end]).any():
             raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
 
@@ -139,14 +145,21 @@ def _gap(ranks: Ranks, block: Block, sides: _Sides, pair_costs: Any, tolerance: 
 
 def _least(block: Block, v: Any, base: int | float, far: Any) -> Any:
     """Of each row of the matrix, or of each column where these are fewer, the least slack among this rank's rows."""
-    least, (first, _) = far.copy(), block.rows
-    for rows in blocks_of(block.array.shape, "cpu"):
+    least, own_rows = far.copy(), slice(*block.rows)
+    if not block.array.size:
+        return least
+    device, xp = device_of(block.array), namespace(block.array)
+    own_v = mover_to(device)(v[own_rows] if block.transposed else v)
+    rows_found, of_columns = [], mover_to(device)(far)
+    for rows in blocks_of(block.array.shape, device):
         slack = minimised(block.array[rows], block.dual_type, block.maximize, block.limit)
         slack -= base
+        slack -= own_v[rows, None] if block.transposed else own_v
         if block.transposed:
-            slack -= v[first:][rows, None]
-            np.minimum(least, slack.min(axis=0), out=least)
+            of_columns = xp.minimum(of_columns, slack.min(axis=0))
         else:
-            slack -= v
-            least[first:][rows] = slack.min(axis=1)
+            rows_found.append(slack.min(axis=1))
+    if block.transposed:
+        return to_host(of_columns)
+    least[own_rows] = to_host(xp.concatenate(rows_found))
     return least

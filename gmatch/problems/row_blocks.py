@@ -16,8 +16,8 @@ class RowBlocks:
     Parameters
     ----------
     blocks : sequence of arrays, each of shape (some rows, columns)
-        On the host, of one type and one width, in the order of the rows; of any heights, zero too. Checked when they
-        are solved.
+        On the host, or each on a GPU, of one type and one width, in the order of the rows; of any heights, zero too.
+        Checked when they are solved.
 
     Attributes
     ----------

@@ -227,6 +227,22 @@ class SparseCosts:
         vars(made).update(row_nodes=sides.row_nodes, col_nodes=sides.col_nodes)
         return made
 
+    @classmethod
+    def of_checked(
+        cls, arrays: _Arrays, shape: tuple[int, int], lowest: int | float, highest: int | float
+    ) -> SparseCosts:
+        """Costs to minimise within a known range, by indptr, indices and data as the programs read them.
+
+        With at most as many rows as columns; those of a row differ, and are sorted.
+        """
+        made: SparseCosts = object.__new__(cls)
+        vars(made).update(
+            dtype=arrays[2].dtype, maximize=False, cost_limit=None, limit=None, lowest=lowest, highest=highest,
+            forbids=True, overflows=False, forbid_nan=False,
+        )  # fmt: skip
+        made._set(arrays, False, shape, device_of(arrays[2]))
+        return made
+
     @property
     def dual_type(self) -> type[np.int64] | type[np.float64]:
         """Of the duals, and of sums of costs."""

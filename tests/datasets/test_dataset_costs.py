@@ -197,3 +197,22 @@ def test_every_parameter_is_checked(name, parameter, values):
 )
 def test_types_that_do_not_hold_the_values(make, options):
     assert_refused(make, 12, **options)
+
+
+@pytest.mark.parametrize("spec", ["generator:uniform:600:1000:seed=3", "uniform:600:0.5", "uniform_floats:600"])
+def test_rows_that_are_made_apart(spec):
+    whole = costs.generate_rows(spec, 0, 1)
+    usual = costs.generate(spec)
+    assert (whole.shape, whole.dtype) == (usual.shape, usual.dtype)
+    assert usual.min() <= whole.mean() <= usual.max() and whole.max() == pytest.approx(usual.max(), rel=1e-2)
+    for parts in (2, 5, 700):
+        assert (np.concatenate([costs.generate_rows(spec, part, parts) for part in range(parts)]) == whole).all()
+    assert (
+        costs.generate_rows("uniform_floats:600:seed=1", 0, 1) != costs.generate_rows("uniform_floats:600", 0, 1)
+    ).any()
+
+
+@pytest.mark.parametrize("spec", ["geometric:30", "uniform:600:1e30", "uniform:-3", "uniform"])
+def test_rows_that_cannot_be_made_apart(spec):
+    with pytest.raises(InvalidInput):
+        costs.generate_rows(spec, 0, 2)

@@ -5,6 +5,7 @@
 #include "bindings/module.hpp"
 #include "cardinality/match.cuh"
 #include "cardinality/sparse_rows.cuh"
+#include "core/block_passes.cuh"
 #include "core/program.cuh"
 #include "costs/inspection.cuh"
 #include "costs/sparse.cuh"
@@ -20,6 +21,8 @@ void define_mirror(nb::module_& m) {
   mirror::add_struct<DenseCosts<double>, DenseCosts<float>>(m, "DenseCosts<double>");
   mirror::add_struct<Batch<Count>, Batch<int>>(m, "Batch<long long>");
   mirror::add_struct<Batch<double>, Batch<float>>(m, "Batch<double>");
+  mirror::add_struct<BlockPass<Count>, BlockPass<double>>(m, "BlockPass");
+  mirror::add_struct<ForestColumns<Count>, ForestColumns<double>>(m, "ForestColumns");
   mirror::add_struct<BatchProblem>(m, "BatchProblem");
   mirror::add_struct<Task>(m, "Task");
   mirror::add_struct<AssignmentTask<Count>, AssignmentTask<double>>(m, "AssignmentTask");
@@ -62,4 +65,5 @@ NB_MODULE(_native, m) {
   define_shortest_paths(m);
   define_sparse_assignment(m);
   define_points(m);
+  define_block_passes(m);
 }

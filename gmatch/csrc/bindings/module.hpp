@@ -31,6 +31,7 @@ void define_networkx(nb::module_& m);         // graphs of networkx as arrays
 void define_search(nb::module_& m);           // dense assignment by the search
 void define_shortest_paths(nb::module_& m);   // dense assignment by serial shortest paths, small problems, batches
 void define_sparse_assignment(nb::module_& m);
+void define_block_passes(nb::module_& m);     // of several ranks
 void define_points(nb::module_& m);           // dense assignment of points, without the matrix
 
 template <class T>

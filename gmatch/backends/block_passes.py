@@ -1,0 +1,129 @@
+"""Passes of a rank over the block of a matrix that it holds; here on the host, in `block_passes_gpu` on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .. import _native
+from ..arrays import device_of, namespace
+from ..types import bits_of
+
+# Of each row these are picked: the best two of every 32nd column, and of what is overpriced the worst one.
+STRATA, OF_A_STRATUM = 32, 2
+# Into so many shares at most a frontier is cut, so that all threads of a device have some of it.
+MOST_SHARES = 64
+NO_COVER = np.empty(0, np.uint8)
+
+
+class ForestState(NamedTuple):
+    """What a rank knows of its columns in a forest of the alternating tree variant; arrays where the block lies.
+
+    See `ForestColumns` in csrc/core/block_passes.cuh.
+    """
+
+    mate: Any  # int32: -1 of free columns
+    v: Any
+    slack: Any
+    predecessor: Any  # int32
+    covered: Any  # uint8
+    least: Any  # to work in, as the next: shares of all columns
+    at_least: Any
+
+
+class BlockPasses(Protocol):
+    """Passes over a block of `rows` by `columns`; vectors lie where it lies, in the type of the duals.
+
+    Rows and columns are numbered in the block, lists of them are int32. A block may have none.
+    """
+
+    def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]:
+        """Of these rows the least cost - v among columns that are not covered, and such a column (int32)."""
+
+    def least_of_columns(self, u: Any) -> Any:
+        """Of all columns the least cost - u."""
+
+    def entries_up_to(self, most: Any, rows: Any, u: Any, v: Any, covered: Any, least_too: bool) -> Any:
+        """Places, row * columns + column, of the entries of rows with at most so much slack, but for rounding.
+
+        Or also with the least slack of their row. Those of covered columns are none.
+        """
+
+    def price(self, v: Any) -> Any:
+        """Places, increasing, of the two least cost - v of each stratum of each row, but for forbidden ones."""
+
+    def overpriced(self, u: Any, v: Any) -> Any:
+        """Places, increasing, of the entries that cost less than u + v by most, of each stratum of each row."""
+
+    def expand(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
+        """A level: see `expand_frontier` in csrc.
+
+        Of each row 0 or 1, as uint8 on the host: whether it joins the forest; and how many tight columns are free.
+        """
+
+
+def passes_of(array: Any, dual_type: Any, maximize: bool, limit: int | float | None, threads: int) -> BlockPasses:
+    """Over a matrix of a type and with strides that programs read, where it lies; `threads` are those of a host."""
+    if device_of(array) == "gpu":
+        made: BlockPasses = import_module(".block_passes_gpu", __package__).GpuPasses(array, dual_type, maximize, limit)
+        return made
+    return HostPasses(array, dual_type, maximize, limit, threads)
+
+
+def listed(sizes: Any, columns: Any, most: int, width: int) -> Any:
+    """Places of lists of at most so many columns for each row, in their order."""
+    xp = namespace(sizes)
+    places = columns.reshape(-1, most) + xp.arange(len(sizes))[:, None] * width
+    if len(sizes) and int(sizes.min()) == most:
+        return places.ravel()
+    return places[xp.arange(most) < sizes[:, None]]
+
+
+class HostPasses:
+    """See `BlockPasses`: on threads of the host."""
+
+    def __init__(self, array: Any, dual_type: Any, maximize: bool, limit: int | float | None, threads: int) -> None:
+        self._block = bits_of(array), array.dtype.name, maximize, limit
+        self._shape, self._dual_type, self._threads = array.shape, dual_type, threads
+
+    def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]:
+        least, nearest = np.empty(len(rows), self._dual_type), np.empty(len(rows), np.int32)
+        given = NO_COVER if covered is None else covered
+        _native.least_of_rows(*self._block, rows, v, given, least, nearest, self._threads)
+        return least, nearest
+
+    def least_of_columns(self, u: Any) -> Any:
+        least, places = np.empty(self._shape[1], self._dual_type), np.empty(self._shape[1], np.int64)
+        _native.least_of_columns(*self._block, u, least, places, self._threads)
+        return least
+
+    def entries_up_to(self, most: Any, rows: Any, u: Any, v: Any, covered: Any, least_too: bool) -> Any:
+        room = 4 * len(rows)
+        while True:  # twice at most: then there is room for all
+            keys = np.empty(room, np.int64)
+            found = _native.entries_up_to(
+                *self._block, rows, u, v, covered, self._dual_type(most).item(), least_too, keys, self._threads
+            )
+            if found <= room:
+                return keys[:found]
+            room = found
+
+    def price(self, v: Any) -> Any:
+        return self._lists(_native.price_rows, STRATA * OF_A_STRATUM, v)
+
+    def overpriced(self, u: Any, v: Any) -> Any:
+        return self._lists(_native.overpriced, STRATA, u, v)
+
+    def _lists(self, program: Callable[..., Any], most: int, *duals: Any) -> Any:
+        height, width = self._shape
+        sizes, columns = np.empty(height, np.int32), np.empty(height * most, np.int32)
+        program(*self._block, *duals, sizes, columns, self._threads)
+        return listed(sizes, columns, most, width)
+
+    def expand(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
+        reached = np.empty(self._shape[0], np.uint8)
+        ends = _native.expand(*self._block, rows, u, *forest[:5], reached, *forest[5:], self._threads)
+        return reached, ends

@@ -1,0 +1,114 @@
+// block_passes.cpp: passes of a rank over its block on host threads, for Python.
+#include <nanobind/stl/string.h>
+
+#include "bindings/module.hpp"
+#include "bindings/type_names.hpp"
+#include "serial/block_scans.hpp"
+
+namespace {
+
+using Covered = Array<unsigned char>;
+
+template <class Dual>
+BlockPass<Dual> pass_over(const Array<Vertex>& rows, const Array<Dual>& u, const Array<Dual>& v, const Covered& covered) {
+  return {rows.data(), static_cast<Count>(rows.size()), u.data(), v.data(), covered.size() == 0 ? nullptr : covered.data()};
+}
+
+// Calls program(team, costs) on host threads while others run Python.
+template <class Dual, class Program>
+void run_over_block(const AnyMatrix& costs, const std::string& stored, bool maximize, nb::handle limit, int threads,
+                    const Program& program) {
+  with_stored<Dual>(stored, [&](auto entry) {
+    const auto block = dense_costs<decltype(entry)>(costs, maximize, limit);
+    const OthersMayRun others_may_run;
+    run_on_host(threads, [&](HostTeam& team) { program(team, block); });
+  });
+}
+
+template <class Dual>
+void least_of_rows(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> rows,
+                   Array<Dual> v, Covered covered, Array<Dual> least, Array<Vertex> nearest, int threads) {
+  const auto pass = pass_over(rows, v, v, covered);
+  run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
+    find_least_of_rows(team, block, pass, least.data(), nearest.data());
+  });
+}
+
+template <class Dual>
+void least_of_columns(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Dual> u,
+                      Array<Dual> least, Array<Count> places, int threads) {
+  run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
+    find_least_of_columns(team, block, u.data(), least.data(), places.data());
+  });
+}
+
+template <class Dual>
+Count entries_up_to(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> rows,
+                    Array<Dual> u, Array<Dual> v, Covered covered, Dual most, bool least_too, Array<Count> keys,
+                    int threads) {
+  const auto pass = pass_over(rows, u, v, covered);
+  Count found = 0;
+  run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
+    list_entries_up_to(team, block, pass, most, least_too, keys.data(), static_cast<Count>(keys.size()), &found);
+  });
+  return found;
+}
+
+template <class Dual>
+void best_of_rows(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Dual> v,
+                Array<Vertex> sizes, Array<Vertex> columns, int threads) {
+  run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
+    price_rows(team, block, v.data(), sizes.data(), columns.data());
+  });
+}
+
+template <class Dual>
+void overpriced(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Dual> u,
+                Array<Dual> v, Array<Vertex> sizes, Array<Vertex> columns, int threads) {
+  run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
+    find_overpriced(team, block, u.data(), v.data(), sizes.data(), columns.data());
+  });
+}
+
+template <class Dual>
+Count expand(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> rows,
+             Array<Dual> u, Array<Vertex> mate, Array<Dual> v, Array<Dual> slack, Array<Vertex> predecessor,
+             Covered covered, Array<unsigned char> reached, Array<Dual> least, Array<Vertex> at_least, int threads) {
+  const auto frontier = pass_over(rows, u, v, covered);
+  Count ends = 0;
+  const Count shares = v.size() == 0 ? 1 : static_cast<Count>(least.size() / v.size());
+  const ForestColumns<Dual> forest{static_cast<Vertex>(reached.size()), mate.data(), v.data(), slack.data(),
+                                   predecessor.data(), covered.data(), reached.data(), &ends, least.data(),
+                                   at_least.data(), shares};
+  run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
+    expand_frontier(team, block, frontier, forest);
+  });
+  return ends;
+}
+
+template <class Dual>
+void define_passes_for(nb::module_& m) {
+  m.def("least_of_rows", &least_of_rows<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "rows"_a.noconvert(), "v"_a.noconvert(), "covered"_a.noconvert(), "least"_a.noconvert(),
+        "nearest"_a.noconvert(), "threads"_a);
+  m.def("least_of_columns", &least_of_columns<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "u"_a.noconvert(), "least"_a.noconvert(), "places"_a.noconvert(), "threads"_a);
+  m.def("entries_up_to", &entries_up_to<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "rows"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "covered"_a.noconvert(), "most"_a, "least_too"_a,
+        "keys"_a.noconvert(), "threads"_a);
+  m.def("price_rows", &best_of_rows<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "v"_a.noconvert(), "sizes"_a.noconvert(), "columns"_a.noconvert(), "threads"_a);
+  m.def("overpriced", &overpriced<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "u"_a.noconvert(), "v"_a.noconvert(), "sizes"_a.noconvert(), "columns"_a.noconvert(), "threads"_a);
+  m.def("expand", &expand<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "rows"_a.noconvert(), "u"_a.noconvert(), "mate"_a.noconvert(), "v"_a.noconvert(), "slack"_a.noconvert(),
+        "predecessor"_a.noconvert(), "covered"_a.noconvert(), "reached"_a.noconvert(), "least"_a.noconvert(),
+        "at_least"_a.noconvert(), "threads"_a);
+}
+
+}  // namespace
+
+void define_block_passes(nb::module_& m) {
+  define_passes_for<Count>(m);
+  define_passes_for<double>(m);
+}

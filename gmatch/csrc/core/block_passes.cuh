@@ -1,0 +1,357 @@
+// block_passes.cuh: passes of one of several ranks over the part of a matrix that it holds.
+//
+// A block may have more rows than columns, and either side may be split among the ranks: `u` and `v` are those of its rows
+// and columns, which are numbered from 0. What a pass finds of a row is the same for any team.
+#pragma once
+#include "costs/inspection.cuh"
+#include "costs/pass.cuh"
+
+using Flag = unsigned char;  // 0 or 1
+
+// Some rows of a block, and what their entries are held against.
+template <class Dual_>
+struct BlockPass {
+  using Dual = Dual_;
+
+  const Vertex* rows;  // [num_listed]
+  Count num_listed;
+  const Dual* u;  // [rows of the block]
+  const Dual* v;  // [columns of the block]
+  const Flag* covered;  // [columns of the block] the columns that are left out; or null
+
+  FIELDS(BlockPass, rows, num_listed, u, v, covered)
+
+  DEVICE bool is_covered(Vertex column) const { return covered != nullptr && covered[column] != 0; }
+};
+
+// Of listed rows the least cost - v of columns that are not covered, and the first such column; infinite, and any column,
+// if there is none.
+template <class Team, class Stored>
+DEVICE void find_least_of_rows(Team& team, const DenseCosts<Stored>& costs,
+                               const BlockPass<typename DenseCosts<Stored>::Dual>& pass,
+                               typename DenseCosts<Stored>::Dual* least, Vertex* nearest) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  constexpr int AT_ONCE = Team::AT_ONCE;
+  team.each_group(pass.num_listed, [&](Count i) {
+    const Stored* entries = costs.place(pass.rows[i], 0);
+    Dual best = costs.infinite();
+    Vertex at_best = LAST_VERTEX;
+    for (Vertex first = team.lane(); first < costs.num_columns; first += team.lanes() * AT_ONCE) {
+      Stored entry[AT_ONCE];
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const Vertex column = first + k * team.lanes();
+        entry[k] = team.read_once(entries + (column < costs.num_columns ? column : first) * costs.column_stride);
+      }
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const Vertex column = first + k * team.lanes();
+        if (column >= costs.num_columns || pass.is_covered(column)) continue;
+        const Dual reduced = costs.of_entry(value_of(entry[k])) - pass.v[column];
+        at_best = reduced < best ? column : at_best;
+        best = reduced < best ? reduced : best;
+      }
+    }
+    const Dual least_of_all = team.min_group(best);
+    const Count first_column = team.min_group(static_cast<Count>(best == least_of_all ? at_best : LAST_VERTEX));
+    if (team.lane() == 0) {
+      least[i] = least_of_all;
+      nearest[i] = first_column == LAST_VERTEX ? 0 : static_cast<Vertex>(first_column);
+    }
+  });
+  team.sync();
+}
+
+DEVICE long long from_place(Count place, long long) { return place; }
+DEVICE double from_place(Count place, double) {
+  union {
+    Count bits;
+    double number;
+  } same = {place < 0 ? place ^ 0x7fffffffffffffff : place};
+  return same.number;
+}
+
+// Calls use(first_column, begin, end) for tiles of columns by shares of `count` rows, each for one lane group; a lane has the
+// columns first_column + t * lanes for t < TILE. Returns into how many shares rows are cut, at most `most`.
+template <class Team, class Use>
+DEVICE Vertex each_tile_of_block(const Team& team, Vertex num_columns, Count count, Count most, Use use) {
+  const Count width = static_cast<Count>(Team::TILE) * team.lanes(), tiles = (num_columns + width - 1) / width;
+  const Count groups = team.size() / team.lanes();
+  constexpr Count TASKS_OF_A_GROUP = 4, FEWEST_ROWS = 4;
+  Count shares = tiles == 0 ? 1 : TASKS_OF_A_GROUP * groups / tiles;
+  if (team.alone()) shares = 1;
+  if (shares > count / FEWEST_ROWS) shares = count / FEWEST_ROWS;
+  if (shares > most) shares = most;
+  if (shares < 1) shares = 1;
+  const Count rows_of_share = (count + shares - 1) / shares;
+  team.each_group_apart(tiles * shares, [&](Count i) {
+    const Count share = i / tiles, begin = share * rows_of_share, end = begin + rows_of_share;
+    use(static_cast<Vertex>(i % tiles * width) + team.lane(), share, begin < count ? begin : count, end < count ? end : count);
+  });
+  return static_cast<Vertex>(shares);
+}
+
+// Of all columns the least cost - u. `places` is to work in.
+template <class Team, class Stored>
+DEVICE void find_least_of_columns(Team& team, const DenseCosts<Stored>& costs,
+                                  const typename DenseCosts<Stored>::Dual* u,
+                                  typename DenseCosts<Stored>::Dual* least, Count* places) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  constexpr int TILE = Team::TILE, AT_ONCE = Team::AT_ONCE;
+  team.each(costs.num_columns, [&](Count column) { places[column] = order_of(costs.infinite()); });
+  team.sync();
+  each_tile_of_block(team, costs.num_columns, costs.num_rows, costs.num_rows, [&](Vertex first, Count, Count begin, Count end) {
+    Dual best[TILE];
+    for (int t = 0; t < TILE; ++t) best[t] = costs.infinite();
+    const int here = team.lanes() == 1 && first + TILE > costs.num_columns ? costs.num_columns - first : TILE;
+    for (Count row = begin; row < end; row += AT_ONCE) {
+      Stored entry[AT_ONCE][TILE];
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const Stored* entries = costs.costs + (row + k < end ? row + k : row) * costs.row_stride;
+        for (int t = 0; t < here; ++t) {
+          const Vertex column = first + t * team.lanes();
+          entry[k][t] = team.read_once(entries + (column < costs.num_columns ? column : 0) * costs.column_stride);
+        }
+      }
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const Dual u_of_row = u[row + k < end ? row + k : row];
+        for (int t = 0; t < here; ++t) {
+          const Dual reduced = costs.of_entry(value_of(entry[k][t])) - u_of_row;
+          best[t] = reduced < best[t] ? reduced : best[t];
+        }
+      }
+    }
+    for (int t = 0; t < here; ++t) {
+      const Vertex column = first + t * team.lanes();
+      if (column < costs.num_columns && best[t] < costs.infinite()) team.lower(&places[column], order_of(best[t]));
+    }
+  });
+  team.sync();
+  team.each(costs.num_columns, [&](Count column) { least[column] = from_place(places[column], Dual{}); });
+  team.sync();
+}
+
+// How much a slack may be above zero, but for rounding.
+DEVICE long long rounding_of(long long, long long) { return 0; }
+DEVICE double rounding_of(double u, double v) {
+  constexpr double ROUNDINGS = 1.0 / (1LL << 48);
+  return ROUNDINGS * ((u < 0 ? -u : u) + (v < 0 ? -v : v));
+}
+
+// Lists, in any order, row * columns + column for the entries of listed rows with a slack, cost - v - u, of at most `most`,
+// or of the least of the row if that is more. Only the first `room` are kept; returns how many there are in *found.
+template <class Team, class Stored>
+DEVICE void list_entries_up_to(Team& team, const DenseCosts<Stored>& costs,
+                               const BlockPass<typename DenseCosts<Stored>::Dual>& pass,
+                               typename DenseCosts<Stored>::Dual most, bool least_too, Count* keys, Count room,
+                               Count* found) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  if (team.rank() == 0) *found = 0;
+  team.sync();
+  team.each_group(pass.num_listed, [&](Count i) {
+    const Vertex row = pass.rows[i];
+    const Stored* entries = costs.place(row, 0);
+    const Dual u = pass.u[row];
+    const auto slack_of = [&](Vertex column) {
+      if (pass.is_covered(column)) return costs.infinite();
+      return costs.of_entry(value_of(entries[column * costs.column_stride])) - pass.v[column] - u;
+    };
+    Dual bound = most;
+    if (least_too) {
+      Dual least = costs.infinite();
+      for (Vertex column = team.lane(); column < costs.num_columns; column += team.lanes()) {
+        const Dual slack = slack_of(column);
+        least = slack < least ? slack : least;
+      }
+      least = team.min_group(least);
+      bound = bound < least ? least : bound;
+    }
+    for (Vertex column = team.lane(); column < costs.num_columns; column += team.lanes()) {
+      const Dual slack = slack_of(column);
+      if (!(slack <= bound + rounding_of(u, pass.v[column])) || !(slack < costs.infinite())) continue;
+      const Count place = team.fetch_add(found, Count{1});
+      if (place < room) keys[place] = static_cast<Count>(row) * costs.num_columns + column;
+    }
+  });
+  team.sync();
+}
+
+// Of each row the two least cost - v in each stratum, but for forbidden ones: their columns, at most 2 * STRATA, and how many
+// they are.
+template <class Team, class Stored>
+DEVICE void price_rows(Team& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* v,
+                       Vertex* sizes, Vertex* columns) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  using Rough = typename DenseCosts<Stored>::Rough;
+  constexpr Vertex STRATA = RowPass<Stored>::STRATA, MINE = STRATA / Team::LANES, ROWS = Team::ROWS_AT_ONCE;
+  team.each(costs.num_rows, [&](Count row) { sizes[row] = 0; });
+  team.sync();
+  const RowPass<Stored> pass{costs};
+  pass.each_few_rows(team, [&](Vertex first_row) {
+    Dual least[ROWS][MINE], second[ROWS][MINE];
+    Vertex at_least[ROWS][MINE], at_second[ROWS][MINE];
+    Rough bound[ROWS][MINE];
+    for (Vertex r = 0; r < ROWS; ++r) {
+      for (Vertex s = 0; s < MINE; ++s) {
+        least[r][s] = second[r][s] = costs.infinite();
+        at_least[r][s] = at_second[r][s] = NONE;
+        bound[r][s] = roughly_above<Rough>(costs.infinite());
+      }
+    }
+    pass.each_below(team, first_row, v, bound, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
+      const bool is_least = reduced < least[r][s], is_second = reduced < second[r][s];
+      second[r][s] = is_least ? least[r][s] : is_second ? reduced : second[r][s];
+      at_second[r][s] = is_least ? at_least[r][s] : is_second ? column : at_second[r][s];
+      least[r][s] = is_least ? reduced : least[r][s];
+      at_least[r][s] = is_least ? column : at_least[r][s];
+      bound[r][s] = roughly_above<Rough>(second[r][s]);
+    });
+    for (Vertex r = 0; r < ROWS && first_row + r < costs.num_rows; ++r) {
+      const Vertex row = first_row + r;
+      const auto add = [&](Vertex column) {
+        if (column != NONE) columns[Count{2} * STRATA * row + team.fetch_add(&sizes[row], 1)] = column;
+      };
+      for (Vertex s = 0; s < MINE; ++s) {
+        add(at_least[r][s]);
+        add(at_second[r][s]);
+      }
+    }
+  });
+  team.sync();
+}
+
+// In each row and stratum the entry that costs less than u + v by most, if any does by more than rounding: their columns, and
+// how many they are of each row.
+template <class Team, class Stored>
+DEVICE void find_overpriced(Team& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* u,
+                            const typename DenseCosts<Stored>::Dual* v, Vertex* sizes, Vertex* columns) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  using Rough = typename DenseCosts<Stored>::Rough;
+  constexpr Vertex STRATA = RowPass<Stored>::STRATA, MINE = STRATA / Team::LANES, ROWS = Team::ROWS_AT_ONCE;
+  team.each(costs.num_rows, [&](Count row) { sizes[row] = 0; });
+  team.sync();
+  const RowPass<Stored> pass{costs};
+  pass.each_few_rows(team, [&](Vertex first_row) {
+    Dual u_of[ROWS], least[ROWS][MINE];
+    Rough bound[ROWS][MINE];
+    Vertex at_least[ROWS][MINE];
+    for (Vertex r = 0; r < ROWS; ++r) {
+      u_of[r] = u[first_row + r < costs.num_rows ? first_row + r : first_row];
+      for (Vertex s = 0; s < MINE; ++s) {
+        least[r][s] = u_of[r];
+        at_least[r][s] = NONE;
+        bound[r][s] = roughly_above<Rough>(u_of[r]);
+      }
+    }
+    pass.each_below(team, first_row, v, bound, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
+      if (!(reduced < least[r][s])) return;
+      least[r][s] = reduced;
+      at_least[r][s] = column;
+    });
+    for (Vertex r = 0; r < ROWS && first_row + r < costs.num_rows; ++r) {
+      const Vertex row = first_row + r;
+      for (Vertex s = 0; s < MINE; ++s) {
+        const Vertex column = at_least[r][s];
+        if (column == NONE || is_rounding(least[r][s] - u_of[r], u_of[r], v[column])) continue;
+        columns[static_cast<Count>(row) * STRATA + team.fetch_add(&sizes[row], 1)] = column;
+      }
+    }
+  });
+  team.sync();
+}
+
+// The columns of one rank in the forest of the alternating tree variant; rows are those of all ranks.
+template <class Dual_>
+struct ForestColumns {
+  using Dual = Dual_;
+
+  Vertex num_rows;
+  const Vertex* mate;      // [columns] NONE for free ones
+  const Dual* v;           // [columns]
+  Dual* slack;             // [columns] the least to rows of the forest
+  Vertex* predecessor;     // [columns] the row with it
+  Flag* covered;  // [columns] tight, matched, in the forest
+  Flag* reached;  // [num_rows] the rows that join the forest
+  Count* ends;             // [1] how many tight columns are free
+  Dual* least;             // [shares][columns] to work in, as the next
+  Vertex* at_least;
+  Count shares;            // for so many shares of the frontier
+
+  FIELDS(ForestColumns, num_rows, mate, v, slack, predecessor, covered, reached, ends, least, at_least, shares)
+};
+
+// Columns take over the least slacks that shares of a frontier have found; then tight matched columns join the forest.
+template <class Team, class Dual>
+DEVICE void join_forest(Team& team, Count columns, Count shares, const ForestColumns<Dual>& forest) {
+  team.each(forest.num_rows, [&](Count row) { forest.reached[row] = 0; });
+  if (team.rank() == 0) *forest.ends = 0;
+  team.sync();
+  Count ends = 0;
+  team.each(columns, [&](Count column) {
+    if (forest.covered[column] != 0) return;
+    Dual slack = forest.slack[column];
+    for (Count share = 0; share < shares; ++share) {
+      const Dual least = forest.least[share * columns + column], here = least < 0 ? 0 : least;
+      if (!(here < slack)) continue;
+      slack = here;
+      forest.predecessor[column] = forest.at_least[share * columns + column];
+    }
+    forest.slack[column] = slack;
+    if (slack != 0) return;
+    const Vertex row = forest.mate[column];
+    if (row == NONE) {
+      ++ends;
+      return;
+    }
+    forest.covered[column] = 1;
+    forest.reached[row] = 1;
+  });
+  team.add_all(forest.ends, ends);
+  team.sync();
+}
+
+// A level: the rows of the frontier, with their u, lower slacks and become predecessors (Date and Nagi 2016, Algorithm 4);
+// then tight matched columns join the forest. Without a frontier the latter alone.
+template <class Team, class Stored>
+DEVICE void expand_frontier(Team& team, const DenseCosts<Stored>& costs,
+                            const BlockPass<typename DenseCosts<Stored>::Dual>& frontier,
+                            const ForestColumns<typename DenseCosts<Stored>::Dual>& forest) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  constexpr int TILE = Team::TILE, AT_ONCE = Team::AT_ONCE;
+  const Count columns = costs.num_columns;
+  const Vertex shares = each_tile_of_block(
+      team, costs.num_columns, frontier.num_listed, forest.shares, [&](Vertex first, Count share, Count begin, Count end) {
+        Dual best[TILE];
+        Vertex at_best[TILE];
+        for (int t = 0; t < TILE; ++t) {
+          best[t] = costs.infinite();
+          at_best[t] = NONE;
+        }
+        const int here = team.lanes() == 1 && first + TILE > columns ? static_cast<int>(columns - first) : TILE;
+        for (Count i = begin; i < end; i += AT_ONCE) {
+          Stored entry[AT_ONCE][TILE];
+          for (int k = 0; k < AT_ONCE; ++k) {
+            const Stored* entries = costs.place(frontier.rows[i + k < end ? i + k : i], 0);
+            for (int t = 0; t < here; ++t) {
+              const Count column = first + t * team.lanes();
+              entry[k][t] = team.read_once(entries + (column < columns ? column : 0) * costs.column_stride);
+            }
+          }
+          for (int k = 0; k < AT_ONCE; ++k) {
+            const Vertex row = frontier.rows[i + k < end ? i + k : i];
+            const Dual u = frontier.u[row];
+            for (int t = 0; t < here; ++t) {
+              const Count column = first + t * team.lanes();
+              const Dual reduced = costs.of_entry(value_of(entry[k][t])) - frontier.v[column < columns ? column : 0] - u;
+              at_best[t] = reduced < best[t] ? row : at_best[t];
+              best[t] = reduced < best[t] ? reduced : best[t];
+            }
+          }
+        }
+        for (int t = 0; t < here; ++t) {
+          const Count column = first + t * team.lanes();
+          if (column >= columns) continue;
+          forest.least[share * columns + column] = best[t];
+          forest.at_least[share * columns + column] = at_best[t];
+        }
+      });
+  join_forest(team, columns, frontier.num_listed > 0 ? shares : 0, forest);
+}

@@ -1,0 +1,460 @@
+// block_scans.hpp: the passes of core/block_passes.cuh on threads of the host, in vectors. For HostTeam they take the place of
+// those for any team, and find the same.
+//
+// Rows are read as they lie, or, where they are narrow, negated, cut off at a limit or lie apart, as copies of one row.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "core/block_passes.cuh"
+#include "serial/rows.hpp"
+
+namespace block_scans {
+
+constexpr Vertex STRATA = 32, MOST_TOGETHER = 32;
+
+// Passes over one row of entries, each for registers of any width.
+template <class Entry, class Dual>
+struct Scan {
+  using Index = IndexLike<Dual>;
+  template <int BYTES>
+  static constexpr int COUNT = BYTES / sizeof(Dual);
+
+  template <int LANES>
+  static ALWAYS_INLINE Lanes<Dual, LANES> reduced(const Entry* entries, const Dual* v) {
+    return load_as<Dual, LANES>(entries) - load<Dual, LANES>(v);
+  }
+
+  // The least of cost - v, and the first column that has it; infinite, and column 0, if there is none below.
+  struct Least {
+    Dual least;
+    Vertex column;
+  };
+  struct FindLeast {
+    template <int BYTES>
+    static ALWAYS_INLINE Least run(const Entry* entries, const Dual* v, Vertex num_columns, Dual infinite) {
+      constexpr int LANES = COUNT<BYTES>;
+      Lanes<Dual, LANES> least = Lanes<Dual, LANES>{} + infinite;
+      Lanes<Index, LANES> column = all<Index, LANES>(0), here_column = numbered<Index, LANES>();
+      Vertex j = 0;
+      for (; j + LANES <= num_columns; j += LANES, here_column += LANES) {
+        const Lanes<Dual, LANES> here = reduced<LANES>(entries + j, v + j);
+        column = here < least ? here_column : column;
+        least = lesser(least, here);
+      }
+      Least found{infinite, 0};
+      for (int lane = 0; lane < LANES; ++lane) {
+        const Dual here = of_lane<LANES>(least, lane);
+        const Vertex at = static_cast<Vertex>(of_lane<LANES>(column, lane));
+        if (here < found.least || (here == found.least && here < infinite && at < found.column)) found = {here, at};
+      }
+      for (; j < num_columns; ++j) {
+        const Dual here = static_cast<Dual>(entries[j]) - v[j];
+        if (here < found.least) found = {here, j};
+      }
+      return found;
+    }
+  };
+
+  // Lowers the least of each column to cost - u of four rows, of which some may be the same.
+  struct LowerColumns {
+    template <int BYTES>
+    static ALWAYS_INLINE void run(const Entry* const* rows, const Dual* u, Vertex begin, Vertex end, Dual* least) {
+      constexpr int LANES = COUNT<BYTES>;
+      Vertex j = begin;
+      for (; j + LANES <= end; j += LANES) {
+        Lanes<Dual, LANES> here = load<Dual, LANES>(least + j);
+        for (int k = 0; k < 4; ++k) here = lesser(here, load_as<Dual, LANES>(rows[k] + j) - u[k]);
+        store(least + j, here);
+      }
+      for (; j < end; ++j) {
+        for (int k = 0; k < 4; ++k) least[j] = std::min(least[j], static_cast<Dual>(rows[k][j]) - u[k]);
+      }
+    }
+  };
+
+  // The two least of each stratum, over blocks of STRATA columns.
+  struct Strata {
+    Dual least[STRATA], second[STRATA];
+    Index at_least[STRATA], at_second[STRATA];
+
+    ALWAYS_INLINE void clear(Dual infinite) {
+      for (Vertex s = 0; s < STRATA; ++s) {
+        least[s] = second[s] = infinite;
+        at_least[s] = at_second[s] = NONE;
+      }
+    }
+    void add(Vertex column, Dual here) {
+      const Vertex s = column % STRATA;
+      if (here < least[s]) {
+        second[s] = least[s];
+        at_second[s] = at_least[s];
+        least[s] = here;
+        at_least[s] = column;
+      } else if (here < second[s]) {
+        second[s] = here;
+        at_second[s] = column;
+      }
+    }
+  };
+  struct Price {
+    template <int BYTES>
+    static ALWAYS_INLINE void run(const Entry* entries, const Dual* v, Vertex begin, Vertex end, Strata* strata) {
+      constexpr int LANES = COUNT<BYTES>;
+      constexpr Vertex NEAR_BLOCKS = 32;  // that stay in the nearest cache while each register's strata go through them
+      for (Vertex block = begin; block < end; block += NEAR_BLOCKS) {
+        const Vertex past = std::min(block + NEAR_BLOCKS, end);
+        for (Vertex s = 0; s < STRATA; s += LANES) {
+          Lanes<Dual, LANES> least = load<Dual, LANES>(strata->least + s), second = load<Dual, LANES>(strata->second + s);
+          Lanes<Index, LANES> at_least = load<Index, LANES>(strata->at_least + s);
+          Lanes<Index, LANES> at_second = load<Index, LANES>(strata->at_second + s);
+          Lanes<Index, LANES> column = numbered<Index, LANES>() + Index{block * STRATA + s};
+          for (Vertex j = block * STRATA + s; j < past * STRATA; j += STRATA, column += STRATA) {
+            const Lanes<Dual, LANES> here = reduced<LANES>(entries + j, v + j);
+            const auto is_least = here < least;
+            const auto is_second = here < second;
+            second = is_least ? least : is_second ? here : second;
+            at_second = is_least ? at_least : is_second ? column : at_second;
+            least = lesser(least, here);
+            at_least = is_least ? column : at_least;
+          }
+          store(strata->least + s, least);
+          store(strata->second + s, second);
+          store(strata->at_least + s, at_least);
+          store(strata->at_second + s, at_second);
+        }
+      }
+    }
+  };
+
+  // The first column from `begin` on with cost - v < bound, or STRICT or not <= bound; or the begin of at most MOST_TOGETHER
+  // columns with it. `end` if there is none.
+  template <bool STRICT>
+  struct FindBelow {
+    template <int LANES, class Vector>
+    static ALWAYS_INLINE auto is_below(const Vector& here, const Vector& bound) {
+      if constexpr (STRICT) return here < bound;
+      else return here <= bound;
+    }
+    template <int BYTES>
+    static ALWAYS_INLINE Vertex run(const Entry* entries, const Dual* v, Vertex begin, Vertex end, Dual bound) {
+      constexpr int LANES = COUNT<BYTES>;
+      constexpr Vertex GROUP = 8 * MOST_TOGETHER;  // the lanes are put together once for so many columns
+      const auto least_of_some = [&](Vertex first, Vertex some) __attribute__((always_inline)) {
+        Lanes<Dual, LANES> least = reduced<LANES>(entries + first, v + first);
+        for (Vertex k = LANES; k < some; k += LANES) least = lesser(least, reduced<LANES>(entries + first + k, v + first + k));
+        return least_of<LANES>(least);
+      };
+      Vertex j = begin;
+      for (; j + GROUP <= end; j += GROUP) {
+        if (!is_below<1>(least_of_some(j, GROUP), bound)) continue;
+        while (!is_below<1>(least_of_some(j, MOST_TOGETHER), bound)) j += MOST_TOGETHER;
+        return j;
+      }
+      for (; j + MOST_TOGETHER <= end; j += MOST_TOGETHER) {
+        if (is_below<1>(least_of_some(j, MOST_TOGETHER), bound)) return j;
+      }
+      for (; j < end; ++j) {
+        if (is_below<1>(static_cast<Dual>(entries[j]) - v[j], bound)) return j;
+      }
+      return end;
+    }
+  };
+
+  // Lowers slacks to those of a row, cost - v - u but not below 0, and notes it where it is nearer.
+  struct Relax {
+    template <int BYTES>
+    static ALWAYS_INLINE void run(const Entry* entries, const Dual* v, Dual u, Vertex row, Vertex begin, Vertex end,
+                                  Dual* slack, Vertex* predecessor) {
+      constexpr int LANES = COUNT<BYTES>;
+      Vertex j = begin;
+      for (; j + LANES <= end; j += LANES) {
+        const Lanes<Dual, LANES> exact = reduced<LANES>(entries + j, v + j) - u, before = load<Dual, LANES>(slack + j);
+        const Lanes<Dual, LANES> here = greater(exact, Lanes<Dual, LANES>{});
+        const auto is_nearer = here < before;
+        if (any_of<LANES>((Lanes<Index, LANES>)is_nearer) == 0) continue;
+        store(slack + j, is_nearer ? here : before);
+        for (int lane = 0; lane < LANES; ++lane) {
+          if (of_lane<LANES>((Lanes<Index, LANES>)is_nearer, lane) != 0) predecessor[j + lane] = row;
+        }
+      }
+      for (; j < end; ++j) {
+        const Dual here = std::max(static_cast<Dual>(entries[j]) - v[j] - u, Dual{0});
+        if (!(here < slack[j])) continue;
+        slack[j] = here;
+        predecessor[j] = row;
+      }
+    }
+  };
+
+ private:
+  template <int LANES, class Vector>
+  static ALWAYS_INLINE auto of_lane(const Vector& lanes, [[maybe_unused]] int lane) {
+    if constexpr (LANES == 1) return lanes;
+    else return lanes[lane];
+  }
+};
+
+// Calls use(rows, scan) with the rows of a block as vectors read them.
+template <class Stored, class Use>
+void with_rows(const DenseCosts<Stored>& costs, Use use) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  if constexpr (!IS_NARROW<Stored>) {
+    if (costs.column_stride == 1 && !costs.maximize && !(costs.limit < costs.infinite())) {
+      StoredRows<Stored, Dual, false> rows{costs};
+      return use(rows, Scan<Stored, Dual>{});
+    }
+  }
+  CopiedRows<Dual> rows(costs);
+  use(rows, Scan<Dual, Dual>{});
+}
+
+// Some columns, and how to list them in their order.
+class ColumnSet {
+ public:
+  explicit ColumnSet(Vertex num_columns) : words_(num_columns / 64 + 1) {}
+  void add(Vertex column) { words_[column / 64] |= 1ull << column % 64; }
+  // Returns how many there are; afterwards there are none.
+  Vertex list(Vertex* columns) {
+    Vertex size = 0;
+    for (std::size_t k = 0; k < words_.size(); ++k) {
+      for (unsigned long long word = words_[k]; word != 0; word &= word - 1) {
+        columns[size++] = static_cast<Vertex>(64 * k + first_bit(word));
+      }
+      words_[k] = 0;
+    }
+    return size;
+  }
+
+ private:
+  std::vector<unsigned long long> words_;
+};
+
+// Where a row begins: neighbours far from each other.
+inline Vertex first_block(Vertex row, Vertex blocks) {
+  constexpr unsigned GOLDEN = 2654435769u;
+  return blocks == 0 ? 0 : static_cast<Vertex>(static_cast<unsigned>(row) * GOLDEN % static_cast<unsigned>(blocks));
+}
+
+template <class Dual>
+std::size_t bytes_of(Vertex columns) { return sizeof(Dual) * static_cast<std::size_t>(columns); }
+
+// v, but that of covered columns is such that their slacks are far above all others. Integers stay far from the end of their type.
+template <class Dual>
+struct MaskedDuals {
+  static constexpr Dual MASKED = Distance<Dual>::MASKED / 2;
+  static constexpr Dual FAR = -MASKED / 2;  // what cost - v and slacks of other columns stay below
+
+  explicit MaskedDuals(const BlockPass<Dual>& pass, Vertex num_columns) : v_(pass.v) {
+    if (pass.covered == nullptr) return;
+    masked_.assign(pass.v, pass.v + num_columns);
+    for (Vertex column = 0; column < num_columns; ++column) {
+      if (pass.covered[column] != 0) masked_[column] = MASKED;
+    }
+    v_ = masked_.data();
+  }
+  const Dual* data() const { return v_; }
+
+ private:
+  std::vector<Dual> masked_;
+  const Dual* v_;
+};
+
+}  // namespace block_scans
+
+template <class Stored>
+void find_least_of_rows(HostTeam& team, const DenseCosts<Stored>& costs,
+                        const BlockPass<typename DenseCosts<Stored>::Dual>& pass,
+                        typename DenseCosts<Stored>::Dual* least, Vertex* nearest) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  using namespace block_scans;
+  const MaskedDuals<Dual> v(pass, costs.num_columns);
+  with_rows(costs, [&](auto& rows, auto scan) {
+    using Scan = decltype(scan);
+    team.each_group(pass.num_listed, [&](Count i) {
+      const auto found = run_in_lanes<typename Scan::FindLeast>(bytes_of<Dual>(costs.num_columns), rows.entries(pass.rows[i]),
+                                                                v.data(), costs.num_columns, costs.infinite());
+      const bool is_covered = pass.covered != nullptr && !(found.least < MaskedDuals<Dual>::FAR);
+      least[i] = is_covered ? costs.infinite() : found.least;
+      nearest[i] = is_covered ? 0 : found.column;
+      team.spend(costs.num_columns);
+    });
+  });
+  team.sync();
+}
+
+// A thread has some columns of all rows. Rows that are copied are copied by each.
+template <class Stored>
+void find_least_of_columns(HostTeam& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* u,
+                           typename DenseCosts<Stored>::Dual* least, Count*) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  using namespace block_scans;
+  const Count columns = costs.num_columns;
+  const auto begin = static_cast<Vertex>(columns * team.rank() / team.size());
+  const auto end = static_cast<Vertex>(columns * (team.rank() + 1) / team.size());
+  std::fill(least + begin, least + end, costs.infinite());
+  with_rows(costs, [&](auto& rows, auto scan) {
+    using Scan = decltype(scan);
+    const auto lower = [&](const auto* const* of_rows, const Dual* u_of, Vertex first, Vertex past) {
+      run_in_lanes<typename Scan::LowerColumns>(bytes_of<Dual>(past - first), of_rows, u_of, first, past, least);
+    };
+    for (Vertex row = 0; row < costs.num_rows; row += 4) {
+      using Entry = std::decay_t<decltype(*rows.entries(0))>;
+      constexpr bool IS_COPIED = !std::is_same_v<Entry, Stored> || std::is_same_v<std::decay_t<decltype(rows)>, CopiedRows<Dual>>;
+      const Entry* of_rows[4];
+      Dual u_of[4];
+      for (int k = 0; k < 4; ++k) {
+        const Vertex here = std::min(row + k, costs.num_rows - 1);
+        of_rows[k] = rows.entries(here);
+        u_of[k] = u[here];
+        if constexpr (IS_COPIED) {  // a copy is there until the row after the next one
+          const Entry* const again[4] = {of_rows[k], of_rows[k], of_rows[k], of_rows[k]};
+          const Dual u_again[4] = {u_of[k], u_of[k], u_of[k], u_of[k]};
+          lower(again, u_again, begin, end);
+        }
+      }
+      if constexpr (!IS_COPIED) lower(of_rows, u_of, begin, end);
+      team.spend(4 * Count{end - begin});
+    }
+  });
+  team.sync();
+}
+
+template <class Stored>
+void list_entries_up_to(HostTeam& team, const DenseCosts<Stored>& costs,
+                        const BlockPass<typename DenseCosts<Stored>::Dual>& pass,
+                        typename DenseCosts<Stored>::Dual most, bool least_too, Count* keys, Count room, Count* found) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  using namespace block_scans;
+  if (team.rank() == 0) *found = 0;
+  const MaskedDuals<Dual> v(pass, costs.num_columns);
+  Dual largest = 0;  // of all duals of columns
+  for (Vertex column = 0; column < costs.num_columns; ++column) {
+    largest = std::max(largest, pass.v[column] < 0 ? -pass.v[column] : pass.v[column]);
+  }
+  team.sync();
+  with_rows(costs, [&](auto& rows, auto scan) {
+    using Scan = decltype(scan);
+    team.each_group(pass.num_listed, [&](Count i) {
+      const Vertex row = pass.rows[i];
+      const auto* entries = rows.entries(row);
+      const Dual u = pass.u[row];
+      Dual bound = most;
+      if (least_too) {
+        const auto least = run_in_lanes<typename Scan::FindLeast>(bytes_of<Dual>(costs.num_columns), entries, v.data(),
+                                                                  costs.num_columns, costs.infinite());
+        if (least.least < MaskedDuals<Dual>::FAR) bound = std::max(bound, least.least - u);
+      }
+      // Somewhat more than enough; what lies below is looked at exactly.
+      const Dual above = bound + u + 4 * rounding_of(bound < 0 ? bound : bound + (u < 0 ? -u : u), largest);
+      Vertex column = 0;
+      while (column < costs.num_columns) {
+        column = run_in_lanes<typename Scan::template FindBelow<false>>(bytes_of<Dual>(costs.num_columns), entries, v.data(),
+                                                                        column, costs.num_columns, above);
+        const Vertex past = std::min(column + MOST_TOGETHER, costs.num_columns);
+        for (; column < past; ++column) {
+          const Dual slack = static_cast<Dual>(entries[column]) - v.data()[column] - u;
+          if (pass.is_covered(column) || !(slack <= bound + rounding_of(u, pass.v[column]))) continue;
+          if (!(slack < costs.infinite())) continue;
+          const Count place = team.fetch_add(found, Count{1});
+          if (place < room) keys[place] = static_cast<Count>(row) * costs.num_columns + column;
+        }
+      }
+      team.spend(costs.num_columns);
+    });
+  });
+  team.sync();
+}
+
+template <class Stored>
+void price_rows(HostTeam& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* v, Vertex* sizes,
+                Vertex* columns) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  using namespace block_scans;
+  const Vertex blocks = costs.num_columns / STRATA;
+  ColumnSet chosen(costs.num_columns);
+  with_rows(costs, [&](auto& rows, auto scan) {
+    using Scan = decltype(scan);
+    team.each_group(costs.num_rows, [&](Count i) {
+      const auto row = static_cast<Vertex>(i);
+      const auto* entries = rows.entries(row);
+      typename Scan::Strata strata;
+      strata.clear(costs.infinite());
+      const auto price = [&](Vertex begin, Vertex end) {
+        run_in_lanes<typename Scan::Price>(bytes_of<Dual>(costs.num_columns), entries, v, begin, end, &strata);
+      };
+      // Each row begins elsewhere: of entries that tie, not all rows take the same.
+      const Vertex turn = first_block(row, blocks);
+      price(turn, blocks);
+      for (Vertex j = blocks * STRATA; j < costs.num_columns; ++j) strata.add(j, static_cast<Dual>(entries[j]) - v[j]);
+      price(0, turn);
+      for (Vertex k = 0; k < STRATA; ++k) {
+        for (const auto column : {strata.at_least[k], strata.at_second[k]}) {
+          if (column != NONE) chosen.add(static_cast<Vertex>(column));
+        }
+      }
+      sizes[row] = chosen.list(columns + Count{2} * STRATA * row);
+      team.spend(costs.num_columns);
+    });
+  });
+  team.sync();
+}
+
+template <class Stored>
+void find_overpriced(HostTeam& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* u,
+                     const typename DenseCosts<Stored>::Dual* v, Vertex* sizes, Vertex* columns) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  using namespace block_scans;
+  with_rows(costs, [&](auto& rows, auto scan) {
+    using Scan = decltype(scan);
+    team.each_group(costs.num_rows, [&](Count i) {
+      const auto row = static_cast<Vertex>(i);
+      const auto* entries = rows.entries(row);
+      const Dual bound = u[row] - rounding_of(u[row], Dual{0});
+      Vertex size = 0, column = 0;
+      bool is_clear = false;
+      typename Scan::Strata strata;
+      while (column < costs.num_columns) {
+        column = run_in_lanes<typename Scan::template FindBelow<true>>(bytes_of<Dual>(costs.num_columns), entries, v, column,
+                                                                       costs.num_columns, bound);
+        const Vertex past = std::min(column + MOST_TOGETHER, costs.num_columns);
+        if (column < past && !is_clear) strata.clear(u[row]);
+        is_clear |= column < past;
+        for (; column < past; ++column) strata.add(column, static_cast<Dual>(entries[column]) - v[column]);
+      }
+      for (Vertex s = 0; is_clear && s < STRATA; ++s) {
+        const auto at = static_cast<Vertex>(strata.at_least[s]);
+        if (at == NONE || is_rounding(strata.least[s] - u[row], u[row], v[at])) continue;
+        columns[Count{STRATA} * row + size++] = at;
+      }
+      std::sort(columns + Count{STRATA} * row, columns + Count{STRATA} * row + size);
+      sizes[row] = size;
+      team.spend(costs.num_columns);
+    });
+  });
+  team.sync();
+}
+
+// A thread has some columns of all rows of the frontier.
+template <class Stored>
+void expand_frontier(HostTeam& team, const DenseCosts<Stored>& costs,
+                     const BlockPass<typename DenseCosts<Stored>::Dual>& frontier,
+                     const ForestColumns<typename DenseCosts<Stored>::Dual>& forest) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  using namespace block_scans;
+  const Count columns = costs.num_columns;
+  const auto begin = static_cast<Vertex>(columns * team.rank() / team.size());
+  const auto end = static_cast<Vertex>(columns * (team.rank() + 1) / team.size());
+  const MaskedDuals<Dual> v(frontier, costs.num_columns);
+  std::fill(forest.least + begin, forest.least + end, costs.infinite());
+  with_rows(costs, [&](auto& rows, auto scan) {
+    using Scan = decltype(scan);
+    for (Count i = 0; i < frontier.num_listed; ++i) {
+      const Vertex row = frontier.rows[i];
+      run_in_lanes<typename Scan::Relax>(bytes_of<Dual>(end - begin), rows.entries(row), v.data(), frontier.u[row], row, begin,
+                                         end, forest.least, forest.at_least);
+      team.spend(end - begin);
+    }
+  });
+  join_forest(team, columns, frontier.num_listed > 0 ? 1 : 0, forest);
+}

@@ -1,0 +1,115 @@
+"""The part of a rank in an assignment problem, and its passes over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..arrays import device_of, mover_to, namespace, to_host
+from ..backends.block_passes import BlockPasses, passes_of
+from ..problems.limits import INFINITE_INTEGER, blocks_of, minimised
+from .blocks import Block
+
+Places = tuple[Any, Any]
+"""Pairs, increasing, as row * columns + column in the problem, and what they cost; where the costs are."""
+
+
+class Part:
+    """The part of a rank in a problem of n rows, all to be matched, and m >= n columns: some rows by some columns.
+
+    Its costs lie on the host or on a GPU, which is current; vectors come and go on the host. Of a matrix with more rows
+    than columns the problem is the transpose: split rows are split columns then, and nothing moves. Costs are those of
+    the minimisation form, cut off at the limit.
+    """
+
+    def __init__(
+        self, costs: Any, rows: slice, columns: slice, shape: tuple[int, int], block: Block, threads: int
+    ) -> None:
+        self.costs, self.rows, self.columns, self.shape = costs, rows, columns, shape
+        self.block, self.dual_type, self.threads = block, block.dual_type, threads
+        self.passes = self._passes_of(costs)
+        self.device, self.xp = device_of(costs), namespace(costs)
+        self.here = mover_to(self.device)
+        """What brings a vector to the costs: the ranks share vectors on the host."""
+        self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
+        """What no cost reaches: of forbidden pairs, and of the least of none."""
+
+    def _passes_of(self, costs: Any) -> BlockPasses:
+        return passes_of(costs, self.dual_type, self.block.maximize, self.block.limit, self.threads)
+
+    @classmethod
+    def of(cls, block: Block, threads: int) -> Part:
+        rows, columns = slice(*block.rows), slice(0, block.shape[1])
+        if block.transposed:
+            return cls(block.array.T, columns, rows, block.shape[::-1], block, threads)
+        return cls(block.array, rows, columns, block.shape, block, threads)
+
+    @property
+    def is_square_by_rows(self) -> bool:
+        """Whether all columns are to be matched, too, and each rank has whole rows."""
+        return self.shape[0] == self.shape[1] and not self.block.transposed
+
+    def slices(self) -> Iterator[slice]:
+        """Of its rows, each of so many entries as a cache holds, or as hide a launch of a GPU."""
+        return blocks_of(self.costs.shape, self.device)
+
+    def some_of(self, rows: Any) -> Iterator[slice]:
+        """Slices of a list of rows, of as many entries."""
+        return blocks_of((len(rows), self.costs.shape[1]), self.device)
+
+    def values(self, rows: Any) -> Any:
+        """A copy of some of its rows, numbered from its first."""
+        return minimised(self.costs[rows], self.dual_type, self.block.maximize, self.block.limit)
+
+    def entries(self, keys: Any) -> Any:
+        """What the pairs in some places of its costs cost, row * columns + column."""
+        if self.costs.flags.c_contiguous:
+            entries = self.costs.ravel()[keys]
+        else:
+            entries = self.costs[divmod(keys, self.costs.shape[1])]
+        return minimised(entries, self.dual_type, self.block.maximize, self.block.limit)
+
+    def own(self, u: Any, v: Any) -> tuple[Any, Any]:
+        """The duals of its rows and of its columns, where the costs are."""
+        return self.here(u[self.rows]), self.here(v[self.columns])
+
+    def all_rows(self) -> Any:
+        """As a list, where the costs are."""
+        return self.xp.arange(self.costs.shape[0], dtype=np.int32)
+
+    def least_of_rows(self, v: Any) -> Any:
+        """Of all rows of the problem the least cost less v; far for those of other ranks."""
+        least, own_v = np.full(self.shape[0], self.far, self.dual_type), self.here(v[self.columns])
+        if self._lies_by_columns():
+            least[self.rows] = to_host(self._passes_of(self.costs.T).least_of_columns(own_v))
+        else:
+            least[self.rows] = to_host(self.passes.least_of_rows(self.all_rows(), own_v)[0])
+        return least
+
+    def least_of_columns(self, u: Any) -> Any:
+        """Of all columns of the problem the least cost less u; far for those of other ranks."""
+        least, own_u = np.full(self.shape[1], self.far, self.dual_type), self.here(u[self.rows])
+        if self._lies_by_columns():
+            columns = self.xp.arange(self.costs.shape[1], dtype=np.int32)
+            least[self.columns] = to_host(self._passes_of(self.costs.T).least_of_rows(columns, own_u)[0])
+        else:
+            least[self.columns] = to_host(self.passes.least_of_columns(own_u))
+        return least
+
+    def _lies_by_columns(self) -> bool:
+        """Whether entries of a column lie closer together than those of a row."""
+        row_stride, column_stride = self.costs.strides
+        return bool(abs(row_stride) < abs(column_stride))
+
+    def numbered(self, keys: Any) -> Any:
+        """Of places row * columns + column in its costs those in the problem; in the same order."""
+        width = self.costs.shape[1]
+        if width == self.shape[1]:
+            return keys + self.rows.start * width
+        return (keys // width + self.rows.start) * self.shape[1] + keys % width + self.columns.start
+
+    def places(self, keys: Any) -> Places:
+        """Places in its costs as they are numbered in the problem, and what their pairs cost."""
+        return self.numbered(keys), self.entries(keys)

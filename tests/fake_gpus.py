@@ -1,0 +1,76 @@
+"""Two GPUs for a process that has none: a fake CuPy, with programs that run on the host."""
+
+import fake_cupy
+
+from gmatch import cuda
+from gmatch.backends import cpu
+from gmatch.backends.block_passes import ForestState, HostPasses
+from gmatch.distributed import core, part
+from gmatch.problems import limits
+from gmatch.problems.sparse import SparseCosts
+
+run, cover_of_allowed_pairs, passes_of = core.run, core.cover_of_allowed_pairs, part.passes_of
+
+
+class FakeBackend:
+    """Programs run on the host, but take and give arrays of a GPU."""
+
+    NAME = "gpu"
+
+    @staticmethod
+    def inspect_costs(array):
+        return cpu.inspect_costs(array.get())
+
+
+def on_host_too(costs):
+    arrays = map(on_host, (costs.indptr, costs.indices, costs.data))
+    return SparseCosts.of_checked(tuple(arrays), costs.shape, costs.lowest, costs.highest)
+
+
+def solve_on_host(costs, plan, start):
+    if plan.backend.NAME == "cpu":
+        return run(costs, plan, start)
+    costs = on_host_too(costs)
+    host = [None if array is None else array.get() for array in start[1:]]
+    solution = run(costs, plan._replace(backend=cpu), type(start)(start.kind, *host))
+    return solution.moved(fake_cupy.fake)
+
+
+class FakePasses:
+    """As those of a GPU, but run on the host."""
+
+    def __init__(self, array, *options):
+        self._host = HostPasses(array.get(), *options)
+
+    def __getattr__(self, name):
+        def on_gpu(*arguments):
+            return fake_cupy.fake(getattr(self._host, name)(*map(on_host, arguments)))
+
+        return on_gpu
+
+    def expand(self, rows, u, forest):
+        copies = ForestState(*map(on_host, forest))
+        found = self._host.expand(on_host(rows), on_host(u), copies)
+        for array, copy in zip(forest, copies, strict=True):
+            array[...] = fake_cupy.fake(copy)
+        return found
+
+
+def on_host(thing):
+    return thing.get() if isinstance(thing, fake_cupy.ndarray) else thing
+
+
+def pretend(setattr):
+    """Puts them in place; the fake module."""
+    module = fake_cupy.Module()
+    setattr(cuda, "module", lambda: module)
+    setattr(cuda, "cupy", lambda: module)
+    setattr(cuda, "nccl", lambda: module.cuda.nccl)
+    setattr(limits, "backend_for", lambda name, device: FakeBackend if device == "gpu" else cpu)
+    setattr(
+        part, "passes_of",
+        lambda array, *options: (FakePasses if type(array) is fake_cupy.ndarray else passes_of)(array, *options),
+    )  # fmt: skip
+    setattr(core, "run", solve_on_host)
+    setattr(core, "cover_of_allowed_pairs", lambda costs, threads: cover_of_allowed_pairs(on_host_too(costs), threads))
+    return module
