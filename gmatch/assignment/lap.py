@@ -17,6 +17,7 @@ from ..problems.costs import costs_of, refuse_options_of_graphs
 from ..problems.dense import DenseCosts
 from ..problems.points import PointCosts, look_like_points, points_of
 from ..problems.row_blocks import RowBlocks
+from ..problems.windows import WindowCosts, as_windows, windows_of
 from ..proof.verify import verify
 from ..result import Assignment, AssignmentBatch
 from ..small import small_first
@@ -252,6 +253,18 @@ def lap(
                 threads=threads, certify=certify,
             )  # fmt: skip
         cost, maximize, cost_limit = points.as_dense(), False, None
+    elif isinstance(windows := as_windows(cost, maximize, cost_limit, forbid_nan), WindowCosts):
+        from ..distributed.windows import lap_of_windows
+
+        own = isinstance(cost, WindowCosts)
+        windows_of(
+            windows, maximize=own and maximize, cost_limit=cost_limit if own else None, forbid_nan=own and forbid_nan,
+            sizes=sizes, mask=mask,
+        )  # fmt: skip
+        return lap_of_windows(
+            windows, method=method, initial=initial, duals=duals, infeasible=infeasible, deterministic=deterministic,
+            device=device, threads=threads, certify=certify,
+        )  # fmt: skip
     elif look_like_points(cost):
         warnings.warn(TWO_CLOUDS, stacklevel=3)
     if sizes is not None or mask is not None or is_batch(cost):

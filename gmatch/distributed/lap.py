@@ -15,6 +15,7 @@ from ..errors import Infeasible, InvalidInput
 from ..methods import Classical, Core, Tree, assignment_method_of
 from ..problems.limits import minimised
 from ..problems.row_blocks import RowBlocks
+from ..problems.windows import CheckedWindows
 from ..result import STEPS, Assignment, Status, witness_of
 from .blocks import Block, Part, block_of, fingerprint
 from .classical import classical
@@ -63,7 +64,7 @@ def _lap(ranks: Ranks, cost: Any, options: dict[str, Any]) -> Assignment:
         )  # fmt: skip
         method, reason = _method(asked["method"], block)
         found = _solve(ranks, block, method, asked)
-        result = _result(ranks, block, found)
+        result = result_of(ranks, block, found)
         after = ranks.meetings, ranks.bytes_met, ranks.seconds_met
         meetings, bytes_met, seconds_met = (now - then for now, then in zip(after, before, strict=True))
         seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
@@ -134,7 +135,7 @@ def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) ->
     rows, columns = block.shape
     block.transposed = rows > columns or isinstance(method, Tree) and rows == columns
     part = Part.of(block)
-    v = ranks.done_by_all(lambda: _given_duals(block, asked["duals"]))
+    v = ranks.done_by_all(lambda: given_duals(block, asked["duals"]))
     if not min(block.shape):
         u, v = (np.zeros(length, block.dual_type) for length in part.shape)
         return Found(np.full(part.shape[0], -1, np.int32), u, v)
@@ -146,7 +147,7 @@ def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) ->
     return by_core(ranks, part, Plan(backend_for(None, "cpu"), sparse_method, asked["threads"], False), v)
 
 
-def _given_duals(block: Block, duals: Any) -> Any:
+def given_duals(block: Block | CheckedWindows, duals: Any) -> Any:
     """Those of the columns of the problem. As in one process only square problems have a use for them."""
     if duals is None:
         return None
@@ -155,7 +156,7 @@ def _given_duals(block: Block, duals: Any) -> Any:
     return start.v if block.shape[0] == block.shape[1] else None
 
 
-def _result(ranks: Ranks, block: Block, found: Found) -> Assignment:
+def result_of(ranks: Ranks, block: Block | CheckedWindows, found: Found) -> Assignment:
     """For the matrix as it was given; the same on every rank."""
     if found.witness is not None:
         raise _infeasible(block, *found.witness)
@@ -183,7 +184,7 @@ def _result(ranks: Ranks, block: Block, found: Found) -> Assignment:
     )
 
 
-def _infeasible(block: Block, in_rows: Any, in_columns: Any) -> Infeasible:
+def _infeasible(block: Block | CheckedWindows, in_rows: Any, in_columns: Any) -> Infeasible:
     """The error, with the witness in rows and columns as given."""
     cover = (~in_rows).nonzero()[0], in_columns.nonzero()[0]
     rows, columns = witness_of(cover[::-1] if block.transposed else cover, block.shape)

@@ -1,0 +1,358 @@
+"""`gmatch.lap` for costs of which some rows are read at a time: the core of several ranks, with one rank.
+
+The passes are those of `core`, over windows. Where there are more rows than columns the problem is the transpose, and
+the windows, which are of rows as given, are of its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import truth_of
+from ..assignment.programs import Plan
+from ..backends import backend_for
+from ..errors import InvalidInput
+from ..methods import assignment_method_of
+from ..methods.method import is_auto
+from ..problems.limits import INFINITE_INTEGER, blocks_of, minimised
+from ..problems.windows import CheckedWindows, WindowCosts
+from ..proof.verify import verify
+from ..result import STEPS, Assignment
+from .blocks import ROUNDINGS, Places, joined
+from .classical import classical
+from .core import OF_A_STRATUM, STRATA, Passes, by_core
+from .found import Found
+from .lap import given_duals, result_of
+from .ranks import PATIENCE, Ranks
+from .threads import Seat, Table
+
+REASON = "rows that are read again in each pass: few entries of them are searched"
+TOO_FAR = "costs of a range that leaves no room for the duals of a part of them"
+# Options of `lap` that these costs do not take: what they are otherwise, and what to do instead.
+NOT_TAKEN = {
+    "infeasible": ("raise", "use cost_limit to let rows and columns stay free"),
+    "deterministic": (False, "the same costs and options give the same assignment anyway"),
+}
+
+
+def lap_of_windows(
+    costs: WindowCosts,
+    *,
+    method: Any,
+    initial: Any,
+    duals: Any,
+    infeasible: str,
+    deterministic: bool,
+    device: str | None,
+    threads: int | None,
+    certify: bool,
+) -> Assignment:
+    """As `gmatch.lap`. O(rows * columns) work a pass, and O(rows + columns) memory: about 3 kB a row.
+
+    Raises
+    ------
+    InvalidInput
+        If the costs are not what they promise to be, or change; if an option is not for them.
+    Infeasible
+        If forbidden pairs leave no assignment.
+    """
+    given = refuse_what_windows_do_not_take(
+        type(costs).__name__, method, initial, infeasible, deterministic, device, threads
+    )
+    start, before = perf_counter(), costs.windows_read
+    costs.forget()
+    checked = costs.checked()
+    if duals is None and isinstance(initial, Assignment):
+        duals = initial.u, initial.v
+    part = WindowPart(checked)
+    found, reason = _solved(part, given_duals(checked, duals), threads)
+    ranks = one_rank()
+    result = result_of(ranks, checked, found)
+    windows = costs.windows_read - before
+    seconds = dict.fromkeys((*STEPS, "ties"), 0.0) | {"search": perf_counter() - start}
+    result.stats.update(
+        method="core" if reason == REASON else "classical", reason=found.reason or reason,
+        initial="given" if given or duals is not None else "reduce", backend="cpu", team="windows",
+        threads=threads or 1, start_size=0, passes=-(-windows // max(1, len(costs.windows))), windows=windows,
+        seconds=seconds, **found.counts,
+    )  # fmt: skip
+    if certify:
+        verify(costs, result)
+    return result
+
+
+def refuse_what_windows_do_not_take(
+    name: str, method: Any, initial: Any, infeasible: str, deterministic: bool, device: str | None, threads: Any
+) -> bool:
+    """Raises `InvalidInput` for such an option. Whether an earlier assignment is given."""
+    if not is_auto(method):
+        asked = method if isinstance(method, str) else type(method).__name__
+        raise InvalidInput(f"a {name} has one method, 'auto'; got {asked!r}; others take a matrix in memory")
+    for option, value in (("infeasible", infeasible), ("deterministic", truth_of("deterministic", deterministic))):
+        usual, advice = NOT_TAKEN[option]
+        if value != usual:
+            raise InvalidInput(f"a {name} does not take {option}={value!r}; leave it out: {advice}")
+    if device not in (None, "cpu"):
+        raise InvalidInput(f"the rows of a {name} are searched on the host; use device=None or 'cpu', not {device!r}")
+    backend_for(None, "cpu").thread_count(threads, 0)
+    if isinstance(initial, Assignment):
+        return True
+    if not isinstance(initial, str) or initial not in ("auto", "reduce"):
+        raise InvalidInput(
+            f"a {name} starts from minima, from an Assignment or from duals=(u, v); leave initial out, or give one"
+        )
+    return False
+
+
+def one_rank() -> Ranks:
+    """A rank that meets no other."""
+    return Ranks(Seat(0, Table(1)), patience=PATIENCE)
+
+
+def _solved(part: WindowPart, v: Any, threads: int | None) -> tuple[Found, str]:
+    n, m = part.shape
+    if not n:
+        return Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), np.zeros(m, part.dual_type)), REASON
+    if not part.block.fits_core():
+        return classical(one_rank(), part, v), TOO_FAR  # type: ignore[arg-type]
+    sparse_method, _ = assignment_method_of("auto", "cpu")
+    plan = Plan(backend_for(None, "cpu"), sparse_method, threads, False)
+    return by_core(one_rank(), part, plan, v, PASSES), REASON  # type: ignore[arg-type]
+
+
+class _Shape(NamedTuple):
+    shape: tuple[int, int]
+
+
+class WindowPart:
+    """As `Part`: all of a problem of n rows, all to be matched, and m >= n columns, in windows of the rows as given."""
+
+    splits_columns = False
+
+    def __init__(self, block: CheckedWindows) -> None:
+        self.block = block
+        rows, columns = block.shape
+        self.shape = (columns, rows) if block.transposed else (rows, columns)
+        self.rows, self.columns = slice(0, self.shape[0]), slice(0, self.shape[1])
+        self.costs = _Shape(self.shape)
+        self.dual_type = block.dual_type
+        self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
+
+    @property
+    def is_square_by_rows(self) -> bool:
+        return self.shape[0] == self.shape[1]
+
+    def given(self) -> Iterator[tuple[int, Any]]:
+        """All rows as given, as many together as a cache holds: the first, and a copy of what they cost."""
+        costs = self.block.costs
+        for number, window in enumerate(costs.windows):
+            entries = costs.window(number)
+            for some in blocks_of(entries.shape, "cpu"):
+                yield window.start + some.start, self._minimised(entries[some])
+
+    def slices(self) -> Iterator[slice]:
+        """Of the rows of the problem."""
+        return blocks_of(self.shape, "cpu")
+
+    def values(self, rows: Any) -> Any:
+        """A copy of some rows of the problem."""
+        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        costs = self.block.costs
+        if self.block.transposed:
+            found = [self._minimised(costs.window(number)[:, numbers]).T for number in range(len(costs.windows))]
+            return np.concatenate(found, axis=1)
+        values = np.empty((len(numbers), self.shape[1]), self.dual_type)
+        in_window = numbers // costs.windows[0].stop
+        for number in np.unique(in_window).tolist():
+            here = (in_window == number).nonzero()[0]
+            values[here] = self._minimised(costs.window(number)[numbers[here] - costs.windows[number].start])
+        return values
+
+    def reduced(self, rows: Any, v: Any) -> Any:
+        """The same, less the duals of the columns."""
+        values = self.values(rows)
+        values -= v
+        return values
+
+    def least_of_rows(self, v: Any) -> Any:
+        """The least cost less v of each row."""
+        return self._least(v, self.block.transposed)
+
+    def least_of_columns(self, u: Any) -> Any:
+        """The least cost less u of each column."""
+        known = self.block.least_of_columns
+        if known is not None and not u.any():
+            least = known.astype(self.dual_type)
+            return least if self.block.limit is None else least.clip(None, self.block.limit)
+        return self._least(u, not self.block.transposed)
+
+    def _least(self, duals: Any, of_given_columns: bool) -> Any:
+        """The least cost less the duals of the other side, of each column or of each row as given."""
+        least = np.full(self.block.shape[of_given_columns], self.far, self.dual_type)
+        for first, values in self.given():
+            if of_given_columns:
+                values -= duals[first : first + len(values), None]
+                np.minimum(least, values.min(axis=0), out=least)
+            else:
+                values -= duals
+                least[first : first + len(values)] = values.min(axis=1, initial=self.far)
+        return least
+
+    def places(self, rows: Any, columns: Any, values: Any) -> Places:
+        return rows, columns, values
+
+    def _minimised(self, entries: Any) -> Any:
+        return minimised(entries, self.dual_type, self.block.maximize, self.block.limit)
+
+
+# The passes of `core` over windows.
+
+
+def price(part: WindowPart, v: Any, strata: int) -> Places:
+    """As `core.price`: the best entries of each row by cost - v."""
+    best = _Best(part, OF_A_STRATUM)
+    for first, values in part.given():
+        v_here = v[first : first + len(values), None] if part.block.transposed else v
+        best.offer(first, values - v_here, values)
+    return best.places()
+
+
+def overpriced(part: WindowPart, u: Any, v: Any) -> tuple[int, Places]:
+    """As `core.overpriced`: how many entries cost less than their duals; and the best of each stratum of each row."""
+    number, best = 0, _Best(part, 1)
+    along, across = (v, u) if part.block.transposed else (u, v)
+    for first, values in part.given():
+        here = along[first : first + len(values), None]
+        slack = values - here
+        slack -= across
+        rows = (slack.min(axis=1) < 0).nonzero()[0]
+        if not len(rows):
+            continue
+        bound = ROUNDINGS * (abs(here[rows]) + abs(across)) if part.dual_type is np.float64 else 0
+        below = slack[rows] < -bound
+        found = int(np.count_nonzero(below))
+        if found:
+            number += found
+            keys = np.full_like(slack, part.far)
+            keys[rows] = np.where(below, slack[rows], part.far)
+            best.offer(first, keys, values)
+    return number, best.places()
+
+
+def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
+    """As `core.outside`: how many pairs the rows of a witness have outside its columns; the best of each stratum."""
+    allowed, best = 0, _Best(part, 1)
+    turned = part.block.transposed
+    along, across = (~columns_of_witness, in_witness) if turned else (in_witness, ~columns_of_witness)
+    for first, values in part.given():
+        here = slice(first, first + len(values))
+        rows = along[here]
+        if not rows.any():
+            continue
+        keys = values - (v[here, None] if turned else v)
+        keys[~rows] = part.far
+        keys[:, ~across] = part.far
+        keys[values == part.far] = part.far
+        allowed += int(np.count_nonzero(keys < part.far))
+        best.offer(first, keys, values)
+    return allowed, best.places()
+
+
+PASSES = Passes(price, overpriced, outside)
+
+
+class _Best:
+    """The entries of each row of a problem with the least keys, so many of each stratum of the columns."""
+
+    def __init__(self, part: WindowPart, most: int) -> None:
+        self._part, self._most = part, most
+        self._found: list[Places] = []
+        self._by_columns: _BestOfColumns | None = None
+
+    def offer(self, first: int, keys: Any, values: Any) -> None:
+        """Consecutive rows as given; keys are far for those that are not offered."""
+        if self._part.block.transposed:
+            if self._by_columns is None:
+                self._by_columns = _BestOfColumns(self._part, self._most)
+            self._by_columns.offer(first, keys, values)
+            return
+        rows, columns = best_of_strata(keys, first, self._part.shape[0], self._part.far, self._most)
+        self._found.append((rows + first, columns, values[rows, columns]))
+
+    def places(self) -> Places:
+        if self._by_columns is not None:
+            self._found.append(self._by_columns.places())
+        return joined(self._found, self._part)  # type: ignore[arg-type]
+
+
+def best_of_strata(keys: Any, first: int, height: int, far: Any, most: int) -> tuple[Any, Any]:
+    """Rows and columns of the least keys of each row in each of `STRATA` strata of the columns, below far.
+
+    Column j is of stratum (j - begin) mod STRATA, where each row begins at another column, so that rows whose keys tie
+    do not all pick the same.
+    """
+    rows, width = keys.shape
+    if width <= STRATA * most or not rows:
+        return (keys < far).nonzero()  # type: ignore[no-any-return]
+    begin = (np.arange(rows) + first) * width // max(height, 1)
+    depth = -(-width // STRATA)
+    turned = np.full((rows, depth * STRATA), far, keys.dtype)
+    for row, start in enumerate(begin.tolist()):
+        turned[row, : width - start] = keys[row, start:]
+        turned[row, width - start : width] = keys[row, :start]
+    cells = turned.reshape(rows, depth, STRATA)
+    found = []
+    for _ in range(most):
+        at = cells.argmin(axis=1)[:, None]
+        row, stratum = (np.take_along_axis(cells, at, axis=1)[:, 0] < far).nonzero()
+        found.append((row, (begin[row] + at[row, 0, stratum] * STRATA + stratum) % width))
+        np.put_along_axis(cells, at, far, axis=1)
+    return np.concatenate([row for row, _ in found]), np.concatenate([column for _, column in found])
+
+
+class _BestOfColumns:
+    """The same where columns of the problem come one after the other: rows as given, of which the numbers increase.
+
+    Column j is of stratum j mod STRATA. Of equal keys a row takes that which comes first after where it begins.
+    """
+
+    def __init__(self, part: WindowPart, most: int) -> None:
+        n, m = part.shape
+        self._far, self._begin = part.far, np.arange(n) * m // max(n, 1)
+        shape = most, STRATA, n
+        self._keys = np.full(shape, part.far, part.dual_type)
+        self._values = np.zeros(shape, part.dual_type)
+        self._columns = np.full(shape, -1, np.int32)
+
+    def offer(self, first: int, keys: Any, values: Any) -> None:
+        if not (keys < self._far).any():
+            return
+        done = 0
+        while done < len(keys):
+            stratum = (first + done) % STRATA
+            end = min(done + STRATA - stratum, len(keys))
+            columns = np.arange(first + done, first + end, dtype=np.int32)[:, None]
+            self._take(slice(stratum, stratum + end - done), columns, keys[done:end], values[done:end])
+            done = end
+
+    def _take(self, strata: slice, columns: Any, keys: Any, values: Any) -> None:
+        """Each enters at its rank, and what was there goes on to the next one."""
+        for kept_keys, kept_values, kept_columns in zip(self._keys, self._values, self._columns, strict=True):
+            old_keys, old_values, old_columns = kept_keys[strata], kept_values[strata], kept_columns[strata]
+            ties = (keys == old_keys) & (old_columns < self._begin) & (columns >= self._begin)
+            better = (keys < old_keys) | ties
+            next_keys, next_values = np.where(better, old_keys, keys), np.where(better, old_values, values)
+            next_columns = np.where(better, old_columns, columns)
+            np.copyto(old_keys, keys, where=better)
+            np.copyto(old_values, values, where=better)
+            np.copyto(old_columns, columns, where=better)
+            keys, values, columns = next_keys, next_values, next_columns
+
+    def places(self) -> Places:
+        order, stratum, rows = (self._keys < self._far).nonzero()
+        columns = self._columns[order, stratum, rows].astype(np.int64)
+        return rows, columns, self._values[order, stratum, rows]
