@@ -34,6 +34,7 @@ FLOORS = (
 DOORS = {
     ("assignment.lap", "distributed.lap"),
     ("assignment.lap", "distributed.windows"),
+    ("assignment.lap", "distributed.point_windows"),
     ("proof.verify", "distributed.verify"),
 }
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -12,6 +12,7 @@ from ..arrays import truth_of
 from ..backends import backend_for
 from ..errors import InvalidInput
 from ..methods import assignment_method_of, batch_method_of
+from ..methods.method import is_auto
 from ..problems.batch import CostBatch, is_batch
 from ..problems.costs import costs_of, refuse_options_of_graphs
 from ..problems.dense import DenseCosts
@@ -252,6 +253,12 @@ def lap(
                 points, method=method, initial=initial, duals=duals, deterministic=deterministic, device=device,
                 threads=threads, certify=certify,
             )  # fmt: skip
+        if is_auto(method) and not deterministic and device in (None, "cpu"):
+            from ..distributed.point_windows import lap_of_many_coordinates
+
+            return lap_of_many_coordinates(
+                points, initial=initial, duals=duals, infeasible=infeasible, threads=threads, certify=certify
+            )
         cost, maximize, cost_limit = points.as_dense(), False, None
     elif isinstance(windows := as_windows(cost, maximize, cost_limit, forbid_nan), WindowCosts):
         from ..distributed.windows import lap_of_windows

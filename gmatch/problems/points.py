@@ -29,8 +29,11 @@ MOST_WHOLE = 2.0**45
 class PointCosts:
     """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
 
-    The matrix is never made where d is at most 8, the metric is not ``"minkowski"``, and nothing is to be maximized.
-    Else it is, in float64, if it takes at most 2 GB.
+    The matrix is never made. Where d is at most 8, the metric is not ``"minkowski"``, and nothing is to be maximized,
+    trees find the pairs that matter, in little more than O(n log n). Else passes over all pairs do, some rows at a
+    time: for ``"sqeuclidean"``, ``"euclidean"``, ``"dot"`` and ``"cosine"`` by products of matrices in float32, which
+    bound what a pair costs from below. For another `method`, ``deterministic=True`` and a GPU the matrix is made, in
+    float64, if it takes at most 2 GB.
 
     Parameters
     ----------
@@ -201,9 +204,9 @@ class PointCosts:
         rows, columns = self.shape
         if 8 * rows * columns > MOST_MATRIX:
             raise InvalidInput(
-                f"without the matrix points of at most {MOST_COORDINATES} coordinates are matched, at the least cost, "
-                f"by any metric but 'minkowski'; got {self!r}, and the matrix would take {8 * rows * columns} bytes, "
-                f"more than {MOST_MATRIX}; make it yourself, in a smaller type, and give that to lap"
+                "points are matched without their matrix by method='auto' on the host, without deterministic=True; the "
+                f"matrix would take {8 * rows * columns} bytes, more than {MOST_MATRIX}; leave such options out, or "
+                "make it yourself, in a smaller type, and give that to lap"
             )
         matrix = np.empty(self.shape)
         step = max(1, BLOCK // max(columns, 1))

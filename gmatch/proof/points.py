@@ -14,6 +14,7 @@ solver shares neither order nor trees nor what a pair costs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +23,15 @@ from ..arrays import exact_sum
 from ..errors import CertificateError, InvalidInput
 from ..problems.points import PointCosts
 from ..result import Assignment, AssignmentCertificate, Status
+from .all_pairs import least_of_all_pairs
 from .dense import verify_dense_assignment
 from .duals import certificate_of, checked_duals, refuse_costs_of_others, tolerance_of
 from .matching import arrays_of, check_mates
 
 # Points of a block, and of one where there are more than so many points.
 BLOCK, LARGE_BLOCK, MANY = 64, 128, 300_000
+# Coordinates of pairs that are looked at together.
+COORDINATES = 1 << 20
 # Up to so many pairs all are looked at.
 ALL_PAIRS = 1 << 23
 # Pairs of blocks, and pairs of points, that are looked at together.
@@ -55,10 +59,9 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
     """As `gmatch.verify`; O(n + m) memory."""
     if strict and 8 * costs.shape[0] * costs.shape[1] > MOST_MATRIX:
         raise InvalidInput("a strict proof needs the matrix, and that of these points is large; leave strict out")
-    if strict or not costs.suit_trees():
-        refuse_costs_of_others(costs, assignment)  # type: ignore[arg-type]
-        return verify_dense_assignment(costs.as_dense(), assignment, strict)
     refuse_costs_of_others(costs, assignment)  # type: ignore[arg-type]
+    if strict:
+        return verify_dense_assignment(costs.as_dense(), assignment, strict)
     row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
     check_mates(np, row_match, col_match, costs.shape)
     u, v = checked_duals(np, assignment, costs)  # type: ignore[arg-type]
@@ -90,16 +93,17 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
 
 
 def _checked_pairs(costs: PointCosts, row_match: Any, assignment: Assignment) -> Any:
-    """What the pairs cost, once they are known to cost what the assignment says."""
+    """What the pairs cost in the minimisation form, once they are known to cost what the assignment says."""
     matched = (row_match >= 0).nonzero()[0]
-    expected = _cost(costs.metric, costs.x[matched], costs.y[row_match[matched]])
+    expected = _cost_of_pairs(costs, matched, row_match[matched])
     (claimed,) = arrays_of(np, assignment, "pair_costs")
     if claimed.shape != expected.shape or claimed.dtype != costs.dtype or bool((claimed != expected).any()):
         raise CertificateError("pair_costs must hold what the matched points cost, row by row; it does not")
-    if costs.limit is not None and bool((expected > costs.limit).any()):
-        row = int(matched[expected.argmax()])
+    minimised = -expected if costs.maximize else expected
+    if costs.limit is not None and bool((minimised > costs.limit).any()):
+        row = int(matched[minimised.argmax()])
         raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, dearer than the limit")
-    return expected
+    return minimised
 
 
 def _check_size(costs: PointCosts, assignment: Assignment) -> None:
@@ -114,7 +118,15 @@ def _check_size(costs: PointCosts, assignment: Assignment) -> None:
         )
 
 
-def _cost(metric: str, x: Any, y: Any) -> Any:
+def _cost_of_pairs(costs: PointCosts, rows: Any, columns: Any) -> Any:
+    """What pairs cost, some at a time."""
+    step = max(1, COORDINATES // costs.x.shape[1])
+    parts = [slice(first, first + step) for first in range(0, len(rows), step)]
+    found = [_cost(costs.metric, costs.x[rows[part]], costs.y[columns[part]], costs.p) for part in parts]
+    return np.concatenate([np.empty(0), *found])
+
+
+def _cost(metric: str, x: Any, y: Any, p: float | None = None) -> Any:
     """What pairs cost; x and y have the coordinates last, which are added one after the other."""
     if metric in ("dot", "cosine"):
         total = x[..., 0] * y[..., 0] + 0.0
@@ -124,16 +136,20 @@ def _cost(metric: str, x: Any, y: Any) -> Any:
     away = abs(x - y)
     if metric == "chebyshev":
         return away.max(axis=-1)
-    terms = away if metric == "cityblock" else away * away
+    terms = away if metric == "cityblock" else away * away if p is None else away**p
     total = terms[..., 0]
     for k in range(1, terms.shape[-1]):
         total = total + terms[..., k]
+    if p is not None:
+        return total ** (1 / p)
     return np.sqrt(total) if metric == "euclidean" else total
 
 
 def _least(costs: PointCosts, u: Any, v: Any, row_match: Any) -> Any:
     """The least cost - v of each row; or, of rows where it is known to be above, u."""
     rows, columns = costs.shape
+    if not costs.suit_trees():
+        return least_of_all_pairs(costs, partial(_cost_of_pairs, costs), u, v)
     if rows * columns <= ALL_PAIRS:
         step = max(1, PAIRS_TOGETHER // max(columns, 1))
         blocks = [costs.x[first : first + step, None] for first in range(0, rows, step)]
