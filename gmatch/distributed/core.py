@@ -51,8 +51,9 @@ class Answer(IntEnum):
 
 
 class Passes(NamedTuple):
-    """The passes over a part, by which entries join the core: see `price`, `overpriced` and `outside` below."""
+    """The passes over a part, by which entries join the core: see the functions of these names below."""
 
+    start: Callable[..., Any]
     price: Callable[..., Places]
     overpriced: Callable[..., tuple[int, Places]]
     outside: Callable[..., tuple[int, Places]]
@@ -63,9 +64,9 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
 
     `passes` are those of another kind of part.
     """
-    passes = passes or Passes(price, overpriced, outside)
+    passes = passes or Passes(start, price, overpriced, outside)
     n, m = part.shape
-    found = Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), _start(ranks, part, v))
+    found = Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), passes.start(ranks, part, v))
     core = _Core(part, plan, v)
     _join(ranks, core, ranks.done_by_all(partial(passes.price, part, found.v, _strata(ranks, part))))
     for _ in range(MOST_ROUNDS):
@@ -97,7 +98,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
     return going_on
 
 
-def _start(ranks: Ranks, part: Part, v: Any) -> Any:
+def start(ranks: Ranks, part: Part, v: Any) -> Any:
     """Duals of the columns to price by: given ones; minima, where all columns are to be matched; or else zeros."""
     n, m = part.shape
     if v is not None:

@@ -22,13 +22,15 @@ from ..methods import assignment_method_of
 from ..problems.dense import DenseCosts
 from ..problems.limits import blocks_of
 from ..problems.points import PointCosts
+from ..problems.windows import rows_of_sample
 from ..proof.verify import verify
 from ..result import STEPS, Assignment
 from .blocks import ROUNDINGS, Places, joined
 from .core import OF_A_STRATUM, Passes, by_core
 from .found import Found
 from .lap import given_duals, result_of
-from .windows import one_rank, refuse_what_windows_do_not_take
+from .sampled import prices_of
+from .windows import one_rank, refuse_what_windows_do_not_take, start
 
 REASON = "points of many coordinates: passes by matrix products, and few pairs are searched"
 BRUTE_FORCE = "points without trees: passes over all pairs, and few of them are searched"
@@ -54,7 +56,7 @@ def lap_of_many_coordinates(
 ) -> Assignment:
     """As `gmatch.lap`, for points that do not suit trees. O(n m d) work a pass, O((n + m) d) memory."""
     given = refuse_what_windows_do_not_take("PointCosts", "auto", initial, infeasible, False, None, threads)
-    start = perf_counter()
+    began = perf_counter()
     if duals is None and isinstance(initial, Assignment):
         duals = initial.u, initial.v
     block: Any = PointBlock(costs)
@@ -67,7 +69,7 @@ def lap_of_many_coordinates(
         found = by_core(one_rank(), part, Plan(backend_for(None, "cpu"), sparse_method, threads, False), v, PASSES)
     result = result_of(one_rank(), block, found)
     seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
-    seconds.update(search=perf_counter() - start - part.seconds, price=part.seconds)
+    seconds.update(search=perf_counter() - began - part.seconds, price=part.seconds)
     result.stats.update(
         method="points", reason=found.reason or (REASON if part.products else BRUTE_FORCE),
         initial="given" if given or duals is not None else "reduce", backend="cpu", team="windows",
@@ -130,9 +132,16 @@ class PointPart:
         self._panels: Any = None
         self.passes, self.looked_at, self.seconds = 0, 0, 0.0
 
-    @property
-    def is_square_by_rows(self) -> bool:
-        return self.shape[0] == self.shape[1]
+    is_square_by_rows = False  # prices are softened once, at the start
+
+    def prices(self) -> Any:
+        """Duals of the columns by which pairs are picked first."""
+        if self.shape[0] < self.shape[1]:
+            return np.zeros(self.shape[1])
+        rows = rows_of_sample(*self.shape)
+        costs = self.values(rows) if self.products is None else self.products.rough(rows, self.block.limit)
+        prices = prices_of(costs.astype(np.float32, copy=False), self.shape[0])
+        return prices if self.products is None else prices * self.products.unit
 
     def slices(self) -> Iterator[slice]:
         return blocks_of(self.shape, "cpu")
@@ -172,7 +181,7 @@ class PointPart:
         """A pass: of consecutive rows bounds from below of cost - v - u, times a scale; exact but for a rounding of the
         differences where there are no products. Without u they only order the pairs of a row.
         """
-        start = perf_counter()
+        began = perf_counter()
         self.passes += 1
         if self.products is not None:
             yield from self.products.bounds(self.block.limit, v, u)
@@ -182,7 +191,7 @@ class PointPart:
                 if u is not None:
                     keys -= u[some, None]
                 yield some.start, keys
-        self.seconds += perf_counter() - start
+        self.seconds += perf_counter() - began
 
     def least_of_rows(self, v: Any) -> Any:
         least = np.empty(self.shape[0])
@@ -235,6 +244,15 @@ class Products:
         self._x = (x * (factor * self._sign)).astype(np.float32)
         self._y = np.ascontiguousarray(y.astype(np.float32).T)
         self.shape = points.shape
+
+    def rough(self, rows: Any, limit: float | None) -> Any:
+        """What some rows cost, but for rounding, in the unit, in float32."""
+        costs = self._x[rows] @ self._y
+        costs += (self._sign * self._of_columns).astype(np.float32)
+        if self._root or limit is not None:
+            costs += (self._sign * (self._of_rows[rows, None] + self._base / self.unit)).astype(np.float32)
+            self._finish(costs, limit)
+        return costs
 
     def bounds(self, limit: float | None, v: Any, u: Any) -> Iterator[tuple[int, Any]]:
         """See `PointPart.bounds`."""
@@ -341,4 +359,4 @@ def outside(part: PointPart, in_witness: Any, columns_of_witness: Any, v: Any) -
     return allowed, joined(found, part)  # type: ignore[arg-type]
 
 
-PASSES = Passes(price, overpriced, outside)
+PASSES = Passes(start, price, overpriced, outside)

@@ -28,6 +28,7 @@ from .core import OF_A_STRATUM, STRATA, Passes, by_core
 from .found import Found
 from .lap import given_duals, result_of
 from .ranks import PATIENCE, Ranks
+from .sampled import prices_of
 from .threads import Seat, Table
 
 REASON = "rows that are read again in each pass: few entries of them are searched"
@@ -63,7 +64,7 @@ def lap_of_windows(
     given = refuse_what_windows_do_not_take(
         type(costs).__name__, method, initial, infeasible, deterministic, device, threads
     )
-    start, before = perf_counter(), costs.windows_read
+    began, before = perf_counter(), costs.windows_read
     costs.forget()
     checked = costs.checked()
     if duals is None and isinstance(initial, Assignment):
@@ -73,7 +74,7 @@ def lap_of_windows(
     ranks = one_rank()
     result = result_of(ranks, checked, found)
     windows = costs.windows_read - before
-    seconds = dict.fromkeys((*STEPS, "ties"), 0.0) | {"search": perf_counter() - start}
+    seconds = dict.fromkeys((*STEPS, "ties"), 0.0) | {"search": perf_counter() - began}
     result.stats.update(
         method="core" if reason == REASON else "classical", reason=found.reason or reason,
         initial="given" if given or duals is not None else "reduce", backend="cpu", team="windows",
@@ -142,9 +143,18 @@ class WindowPart:
         self.dual_type = block.dual_type
         self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
 
-    @property
-    def is_square_by_rows(self) -> bool:
-        return self.shape[0] == self.shape[1]
+    is_square_by_rows = False  # prices are softened once, at the start
+
+    def prices(self) -> Any:
+        """Duals of the columns by which entries are picked first."""
+        sample = self.block.sample
+        if sample is None:
+            return np.zeros(self.shape[1], self.dual_type)
+        sample = sample.copy()
+        if self.block.limit is not None:
+            np.minimum(sample, np.float32(self.block.limit), out=sample)
+        prices = prices_of(sample, self.shape[0])
+        return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
     def given(self) -> Iterator[tuple[int, Any]]:
         """All rows as given, as many together as a cache holds: the first, and a copy of what they cost."""
@@ -184,10 +194,6 @@ class WindowPart:
 
     def least_of_columns(self, u: Any) -> Any:
         """The least cost less u of each column."""
-        known = self.block.least_of_columns
-        if known is not None and not u.any():
-            least = known.astype(self.dual_type)
-            return least if self.block.limit is None else least.clip(None, self.block.limit)
         return self._least(u, not self.block.transposed)
 
     def _least(self, duals: Any, of_given_columns: bool) -> Any:
@@ -210,6 +216,11 @@ class WindowPart:
 
 
 # The passes of `core` over windows.
+
+
+def start(ranks: Ranks, part: Any, v: Any) -> Any:
+    """As `core.start`: by prices of some rows."""
+    return part.prices() if v is None else v.astype(part.dual_type)
 
 
 def price(part: WindowPart, v: Any, strata: int) -> Places:
@@ -262,7 +273,7 @@ def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, v: Any) 
     return allowed, best.places()
 
 
-PASSES = Passes(price, overpriced, outside)
+PASSES = Passes(start, price, overpriced, outside)
 
 
 class _Best:

@@ -16,10 +16,12 @@ from ..errors import InvalidInput
 from ..foreign import library_of
 from ..types import WIDER_TYPE, WORKING_TYPES, number_type
 from .dense import DenseCosts
-from .limits import MAX_VERTICES, limit_of, minimised, number_of, refuse_overflow, type_with_limit
+from .limits import MAX_VERTICES, limit_of, number_of, refuse_overflow, type_with_limit
 
 # Entries of a window: 8 MB of float64.
 WINDOW = 1 << 20
+# Rows that are kept as a sample of all, and entries of them.
+SAMPLE, SAMPLED = 2048, 1 << 25
 # Bytes of memory, where a system does not say.
 MEMORY = 1 << 33
 
@@ -259,8 +261,8 @@ class CheckedWindows:
 
     Attributes
     ----------
-    least_of_columns : array, shape (columns,), or None
-        The least of each column in the minimisation form, before a limit; of square problems.
+    sample : float32 array, shape (rows of a sample, columns), or None
+        Of square problems some rows in the minimisation form, rounded, before a limit.
     """
 
     device: Device = "cpu"
@@ -271,7 +273,9 @@ class CheckedWindows:
         self.shape, self.dtype, self.maximize = costs.shape, costs.dtype, costs.maximize
         self.transposed = self.shape[0] > self.shape[1]
         self.cost_limit = costs.cost_limit
-        self.least_of_columns: Any = None
+        square = self.shape[0] == self.shape[1]
+        self._sampled = rows_of_sample(*self.shape) if square else np.empty(0, np.int64)
+        self.sample = np.empty((len(self._sampled), self.shape[1]), np.float32) if square else None
         ranges = [self._look_at(number) for number in range(len(costs.windows))]
         found = [(low, high) for low, high, _ in ranges if low <= high]
         self.lowest = min((low for low, _ in found), default=0)
@@ -302,18 +306,17 @@ class CheckedWindows:
                 f"{'' if has_nan else f' ({-refused:+} forbids a pair)'}; entry "
                 f"{(costs.windows[number].start + row, column)} does{advice}"
             )
-        if self.shape[0] == self.shape[1]:
-            of_columns = entries.max(axis=0) if maximize else entries.min(axis=0)
-            least = minimised(of_columns, self._type_of_sums(), maximize, None)
-            known = self.least_of_columns
-            self.least_of_columns = least if known is None else np.minimum(known, least)
+        if self.sample is not None:
+            window = costs.windows[number]
+            here = slice(*np.searchsorted(self._sampled, (window.start, window.stop)))
+            with np.errstate(over="ignore"):  # of costs that float32 does not hold
+                self.sample[here] = entries[self._sampled[here] - window.start]
+            if maximize:
+                np.negative(self.sample[here], out=self.sample[here])
         forbids = bool(minus_inf if maximize else plus_inf)
         if lowest > highest:
             return math.inf, -math.inf, forbids
         return *((-highest, -lowest) if maximize else (lowest, highest)), forbids
-
-    def _type_of_sums(self) -> type[np.int64] | type[np.float64]:
-        return np.int64 if self.dtype.kind == "i" else np.float64
 
     @property
     def dual_type(self) -> type[np.int64] | type[np.float64]:
@@ -337,6 +340,12 @@ class CheckedWindows:
             if len(matched):
                 found.append(self.costs.window(number)[matched, own[matched]])
         return np.concatenate(found)
+
+
+def rows_of_sample(rows: int, columns: int) -> Any:
+    """Numbers of rows, as far from each other as can be."""
+    size = min(rows, max(1, min(SAMPLE, SAMPLED // max(columns, 1))))
+    return np.arange(size) * rows // max(size, 1)
 
 
 def has_rows(array: Any) -> bool:

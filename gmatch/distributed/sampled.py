@@ -1,0 +1,56 @@
+"""Prices of columns from some of the rows of a square problem, by soft minima (Sinkhorn 1967, while epsilon shrinks).
+
+Where all rows want the same columns, minima of columns do not tell what columns are worth. Some rows do, each shared
+among the columns by exp((v - cost) / eps): a column gets as much of them as they are of all rows. Nothing of this is
+exact: such prices choose which entries are looked at first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# From half of the mean that entries cost above the least of their row, eight times by so much: to 1/200 of it.
+LEVELS, FACTOR = 8, 0.56
+# Entries that a cache holds.
+BLOCK = 1 << 17
+# Of what it should get a column gets no less, for a price that is not infinite.
+LEAST_SHARE = 1e-30
+
+
+def prices_of(sample: Any, rows: int) -> Any:
+    """Duals of the columns, float64, at most 0. O(rows of the sample * columns) time.
+
+    `sample` has some of so many rows, float32, and is written to. Pairs that cost inf are forbidden.
+    """
+    size, columns = sample.shape
+    least = sample.min(axis=1, initial=np.inf)
+    least[least == np.inf] = 0
+    sample -= least[:, None]
+    allowed = sample[sample < np.inf]
+    eps = float(allowed.mean(dtype=np.float64)) / 2 if len(allowed) else 0.0
+    v = np.zeros(columns, np.float32)
+    for _ in range(LEVELS if eps > 0 else 0):
+        shares = _shares(sample, v, eps) * (rows / size)
+        v -= (eps * np.log(np.maximum(shares, LEAST_SHARE))).astype(np.float32)
+        eps *= FACTOR
+    prices = v.astype(np.float64)
+    return prices - prices.max(initial=0) if columns else prices
+
+
+def _shares(sample: Any, v: Any, eps: float) -> Any:
+    """How much of the rows each column gets."""
+    shares = np.zeros(len(v), np.float32)
+    step = max(1, BLOCK // max(len(v), 1))
+    for first in range(0, len(sample), step):
+        weights = v - sample[first : first + step]
+        most = weights.max(axis=1)
+        most[most == -np.inf] = 0  # no column is allowed
+        weights -= most[:, None]
+        weights *= np.float32(1 / eps)
+        np.exp(weights, out=weights)
+        of_rows = weights.sum(axis=1)
+        of_rows[of_rows == 0] = 1
+        shares += (1 / of_rows) @ weights
+    return shares
