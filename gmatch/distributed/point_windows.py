@@ -29,6 +29,7 @@ from .blocks import ROUNDINGS, Places, joined
 from .core import OF_A_STRATUM, Passes, by_core
 from .found import Found
 from .lap import given_duals, result_of
+from .margins import Margins
 from .sampled import prices_of
 from .windows import one_rank, refuse_what_windows_do_not_take, start
 
@@ -73,7 +74,8 @@ def lap_of_many_coordinates(
     result.stats.update(
         method="points", reason=found.reason or (REASON if part.products else BRUTE_FORCE),
         initial="given" if given or duals is not None else "reduce", backend="cpu", team="windows",
-        threads=threads or 1, start_size=0, passes=part.passes, looked_at=part.looked_at, seconds=seconds,
+        threads=threads or 1, start_size=0, passes=-(-part.rows_read // max(1, part.shape[0])),
+        rows_read=part.rows_read, looked_at=part.looked_at, seconds=seconds,
         **found.counts,
     )  # fmt: skip
     if certify:
@@ -129,8 +131,10 @@ class PointPart:
         self.rows, self.columns = slice(0, self.shape[0]), slice(0, self.shape[1])
         self.costs = _Shape(self.shape)
         self.products = Products(self.points) if self.shape[0] and self.points.metric in Products.METRICS else None
+        self.unit = 1.0 if self.products is None else self.products.unit
         self._panels: Any = None
-        self.passes, self.looked_at, self.seconds = 0, 0, 0.0
+        self.margins = Margins(*self.shape)
+        self.rows_read, self.looked_at, self.seconds = 0, 0, 0.0
 
     is_square_by_rows = False  # prices are softened once, at the start
 
@@ -139,9 +143,9 @@ class PointPart:
         if self.shape[0] < self.shape[1]:
             return np.zeros(self.shape[1])
         rows = rows_of_sample(*self.shape)
-        costs = self.values(rows) if self.products is None else self.products.rough(rows, self.block.limit)
+        costs: Any = self.values(rows) if self.products is None else self.products.rough(rows, self.block.limit)
         prices = prices_of(costs.astype(np.float32, copy=False), self.shape[0])
-        return prices if self.products is None else prices * self.products.unit
+        return prices * self.unit
 
     def slices(self) -> Iterator[slice]:
         return blocks_of(self.shape, "cpu")
@@ -177,21 +181,26 @@ class PointPart:
             np.minimum(costs, self.block.limit, out=costs)
         return costs
 
-    def bounds(self, v: Any, u: Any = None) -> Iterator[tuple[int, Any]]:
-        """A pass: of consecutive rows bounds from below of cost - v - u, times a scale; exact but for a rounding of the
-        differences where there are no products. Without u they only order the pairs of a row.
+    def bounds(self, rows: Any, v: Any, u: Any = None) -> Iterator[tuple[Any, Any]]:
+        """A pass: numbers of some rows, and bounds from below of cost - v - u, divided by the unit of the products.
+
+        Exact but for a rounding of the differences where there are no products. Without u they only order the pairs of
+        a row.
         """
         began = perf_counter()
-        self.passes += 1
+        self.rows_read += len(rows)
         if self.products is not None:
-            yield from self.products.bounds(self.block.limit, v, u)
+            yield from self.products.bounds(rows, self.block.limit, v, u)
         else:
-            for some in self.slices():
-                keys = self.reduced(some, v)
+            for some in blocks_of((len(rows), self.shape[1]), "cpu"):
+                keys = self.reduced(rows[some], v)
                 if u is not None:
-                    keys -= u[some, None]
-                yield some.start, keys
+                    keys -= u[rows[some], None]
+                yield rows[some], keys
         self.seconds += perf_counter() - began
+
+    def all_rows(self) -> Any:
+        return np.arange(self.shape[0])
 
     def least_of_rows(self, v: Any) -> Any:
         least = np.empty(self.shape[0])
@@ -202,12 +211,18 @@ class PointPart:
     def least_of_columns(self, u: Any) -> Any:
         """Of each column the least cost less u, or a bound of it."""
         least = np.full(self.shape[1], np.inf)
-        for _, keys in self.bounds(np.zeros(self.shape[1]), u):
+        for _, keys in self.bounds(self.all_rows(), np.zeros(self.shape[1]), u):
             np.minimum(least, keys.min(axis=0), out=least)
-        return least if self.products is None else least * self.products.unit
+        return least * self.unit
 
     def places(self, rows: Any, columns: Any, values: Any) -> Places:
         return rows, columns, values
+
+    def offered(self, found: list[Places]) -> Places:
+        """All of these, which join the core."""
+        places = joined(found, self)  # type: ignore[arg-type]
+        self.margins.join(*places[:2])
+        return places
 
 
 class Products:
@@ -254,9 +269,9 @@ class Products:
             self._finish(costs, limit)
         return costs
 
-    def bounds(self, limit: float | None, v: Any, u: Any) -> Iterator[tuple[int, Any]]:
+    def bounds(self, of: Any, limit: float | None, v: Any, u: Any) -> Iterator[tuple[Any, Any]]:
         """See `PointPart.bounds`."""
-        n, m = self.shape
+        n, m = len(of), self.shape[1]
         v = v / self.unit
         u = None if u is None else u / self.unit
         sign, (off_rows, off_columns) = self._sign, self._off
@@ -270,11 +285,11 @@ class Products:
         columns = _below(columns)
         v_up = -_below(-v - 4 * ROUNDING * abs(v))
         for first in range(0, n, step):
-            some = slice(first, min(first + step, n))
-            here = product[: some.stop - first]
+            some = of[first : first + step]
+            here = product[: len(some)]
             np.matmul(self._x[some], self._y, out=here)
             for block in blocks_of(here.shape, "cpu"):
-                keys, numbers = here[block], slice(first + block.start, first + block.stop)
+                keys, numbers = here[block], some[block]
                 keys += columns
                 of_rows = rows[numbers]
                 if parts:
@@ -285,7 +300,7 @@ class Products:
                 if u is not None:
                     of_rows = of_rows - u[numbers] - 4 * ROUNDING * abs(u[numbers])
                 keys += _below(of_rows)[:, None]
-                yield numbers.start, keys
+                yield numbers, keys
 
     def _finish(self, keys: Any, limit: float | None) -> None:
         """From bounds of squares or products to those of costs, cut off at the limit."""
@@ -310,29 +325,33 @@ def _below(numbers: Any) -> Any:
 def price(part: PointPart, v: Any, strata: int) -> Places:
     """As `core.price`: of each row the best pairs by bounds."""
     found = []
-    for first, keys in part.bounds(v):
-        rows, columns = best_of_strata(keys, first, part.shape[0], np.inf, OF_A_STRATUM)
-        rows += first
+    for numbers, keys in part.bounds(part.all_rows(), v):
+        rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], np.inf, OF_A_STRATUM)
+        rows = numbers[rows]
         found.append((rows, columns, part.of_pairs(rows, columns)))
-    return joined(found, part)  # type: ignore[arg-type]
+    return part.offered(found)
 
 
 def overpriced(part: PointPart, u: Any, v: Any) -> tuple[int, Places]:
     """As `core.overpriced`, of pairs that bounds do not rule out; where these are many, of the best of them."""
-    number, found = 0, []
-    for first, keys in part.bounds(v, u):
+    found = []
+    for numbers, keys in part.bounds(part.margins.rows_to_read(u, v), v, u):
+        part.margins.leave_out(numbers, keys, np.inf)
+        part.margins.note(numbers, keys.min(axis=1).astype(np.float64) * part.unit)
         below = keys < 0
-        many = np.count_nonzero(below) > FEW * len(keys)
+        possible = np.count_nonzero(below)
+        if not possible:
+            continue
         new = None
-        if many:
-            rows, columns = best_of_strata(keys, first, part.shape[0], 0, 1)
-            new = _really_overpriced(part, u, v, rows + first, columns)
+        if possible > FEW * len(keys):
+            rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], 0, 1)
+            new = _really_overpriced(part, u, v, numbers[rows], columns)
         if new is None or not len(new[0]):
-            rows, columns = below.nonzero()
-            new = _really_overpriced(part, u, v, rows + first, columns)
-        number += len(new[0])
+            rows, columns = np.divmod(np.flatnonzero(below), keys.shape[1])
+            new = _really_overpriced(part, u, v, numbers[rows], columns)
         found.append(new)
-    return number, joined(found, part)  # type: ignore[arg-type]
+    places = part.offered(found)
+    return len(places[0]), places
 
 
 def _really_overpriced(part: PointPart, u: Any, v: Any, rows: Any, columns: Any) -> Places:
@@ -346,17 +365,13 @@ def _really_overpriced(part: PointPart, u: Any, v: Any, rows: Any, columns: Any)
 def outside(part: PointPart, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
     """As `core.outside`. All pairs are allowed."""
     allowed, found = 0, []
-    for first, keys in part.bounds(v):
-        own = in_witness[first : first + len(keys)]
-        if not own.any():
-            continue
-        keys[~own] = np.inf
+    for numbers, keys in part.bounds(in_witness.nonzero()[0], v):
         keys[:, columns_of_witness] = np.inf
-        allowed += int(np.count_nonzero(own)) * int(np.count_nonzero(~columns_of_witness))
-        rows, columns = best_of_strata(keys, first, part.shape[0], np.inf, 1)
-        rows += first
+        allowed += len(numbers) * int(np.count_nonzero(~columns_of_witness))
+        rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], np.inf, 1)
+        rows = numbers[rows]
         found.append((rows, columns, part.of_pairs(rows, columns)))
-    return allowed, joined(found, part)  # type: ignore[arg-type]
+    return allowed, part.offered(found)
 
 
 PASSES = Passes(start, price, overpriced, outside)

@@ -7,6 +7,7 @@ exact: such prices choose which entries are looked at first.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,7 @@ def prices_of(sample: Any, rows: int) -> Any:
     `sample` has some of so many rows, float32, and is written to. Pairs that cost inf are forbidden.
     """
     size, columns = sample.shape
-    least = sample.min(axis=1, initial=np.inf)
-    least[least == np.inf] = 0
-    sample -= least[:, None]
-    allowed = sample[sample < np.inf]
-    eps = float(allowed.mean(dtype=np.float64)) / 2 if len(allowed) else 0.0
+    eps = _mean_above_the_least(sample) / 2
     v = np.zeros(columns, np.float32)
     for _ in range(LEVELS if eps > 0 else 0):
         shares = _shares(sample, v, eps) * (rows / size)
@@ -39,12 +36,25 @@ def prices_of(sample: Any, rows: int) -> Any:
     return prices - prices.max(initial=0) if columns else prices
 
 
+def _mean_above_the_least(sample: Any) -> float:
+    """What the allowed pairs cost above the least of their row, in the mean; from here on that is what they cost."""
+    total, allowed = 0.0, 0
+    for some in _blocks(sample):
+        block = sample[some]
+        least = block.min(axis=1, initial=np.inf)
+        least[least == np.inf] = 0
+        block -= least[:, None]
+        is_allowed = block < np.inf
+        allowed += int(np.count_nonzero(is_allowed))
+        total += float(block.sum(dtype=np.float64, where=is_allowed))
+    return total / max(allowed, 1)
+
+
 def _shares(sample: Any, v: Any, eps: float) -> Any:
     """How much of the rows each column gets."""
     shares = np.zeros(len(v), np.float32)
-    step = max(1, BLOCK // max(len(v), 1))
-    for first in range(0, len(sample), step):
-        weights = v - sample[first : first + step]
+    for some in _blocks(sample):
+        weights = v - sample[some]
         most = weights.max(axis=1)
         most[most == -np.inf] = 0  # no column is allowed
         weights -= most[:, None]
@@ -54,3 +64,9 @@ def _shares(sample: Any, v: Any, eps: float) -> Any:
         of_rows[of_rows == 0] = 1
         shares += (1 / of_rows) @ weights
     return shares
+
+
+def _blocks(sample: Any) -> Iterator[slice]:
+    """Its rows, as many together as a cache holds."""
+    step = max(1, BLOCK // max(sample.shape[1], 1))
+    return (slice(first, first + step) for first in range(0, len(sample), step))

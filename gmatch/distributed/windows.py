@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import truth_of
 from ..assignment.programs import Plan
 from ..backends import backend_for
+from ..backends.rows import STRATA, best_of_strata
 from ..errors import InvalidInput
 from ..methods import assignment_method_of
 from ..methods.method import is_auto
@@ -24,9 +25,10 @@ from ..proof.verify import verify
 from ..result import STEPS, Assignment
 from .blocks import ROUNDINGS, Places, joined
 from .classical import classical
-from .core import OF_A_STRATUM, STRATA, Passes, by_core
+from .core import OF_A_STRATUM, Passes, by_core
 from .found import Found
 from .lap import given_duals, result_of
+from .margins import Margins
 from .ranks import PATIENCE, Ranks
 from .sampled import prices_of
 from .threads import Seat, Table
@@ -141,6 +143,7 @@ class WindowPart:
         self.rows, self.columns = slice(0, self.shape[0]), slice(0, self.shape[1])
         self.costs = _Shape(self.shape)
         self.dual_type = block.dual_type
+        self.margins = Margins(*block.shape)
         self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
 
     is_square_by_rows = False  # prices are softened once, at the start
@@ -156,13 +159,18 @@ class WindowPart:
         prices = prices_of(sample, self.shape[0])
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
-    def given(self) -> Iterator[tuple[int, Any]]:
-        """All rows as given, as many together as a cache holds: the first, and a copy of what they cost."""
+    def given(self, rows: Any = None) -> Iterator[tuple[Any, Any]]:
+        """Some rows as given, or all, as many as a cache holds together: their numbers, and a copy of their costs."""
         costs = self.block.costs
         for number, window in enumerate(costs.windows):
+            wanted = np.arange(window.start, window.stop)
+            if rows is not None:
+                wanted = rows[slice(*np.searchsorted(rows, (window.start, window.stop)))]
+            if not len(wanted):
+                continue
             entries = costs.window(number)
-            for some in blocks_of(entries.shape, "cpu"):
-                yield window.start + some.start, self._minimised(entries[some])
+            for some in blocks_of((len(wanted), entries.shape[1]), "cpu"):
+                yield wanted[some], self._minimised(entries[wanted[some] - window.start])
 
     def slices(self) -> Iterator[slice]:
         """Of the rows of the problem."""
@@ -199,17 +207,24 @@ class WindowPart:
     def _least(self, duals: Any, of_given_columns: bool) -> Any:
         """The least cost less the duals of the other side, of each column or of each row as given."""
         least = np.full(self.block.shape[of_given_columns], self.far, self.dual_type)
-        for first, values in self.given():
+        for numbers, values in self.given():
             if of_given_columns:
-                values -= duals[first : first + len(values), None]
+                values -= duals[numbers, None]
                 np.minimum(least, values.min(axis=0), out=least)
             else:
                 values -= duals
-                least[first : first + len(values)] = values.min(axis=1, initial=self.far)
+                least[numbers] = values.min(axis=1, initial=self.far)
         return least
 
     def places(self, rows: Any, columns: Any, values: Any) -> Places:
         return rows, columns, values
+
+    def offered(self, best: _Best) -> Places:
+        """What joins the core."""
+        places = best.places()
+        rows, columns, _ = places
+        self.margins.join(*((columns, rows) if self.block.transposed else (rows, columns)))
+        return places
 
     def _minimised(self, entries: Any) -> Any:
         return minimised(entries, self.dual_type, self.block.maximize, self.block.limit)
@@ -226,32 +241,32 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
 def price(part: WindowPart, v: Any, strata: int) -> Places:
     """As `core.price`: the best entries of each row by cost - v."""
     best = _Best(part, OF_A_STRATUM)
-    for first, values in part.given():
-        v_here = v[first : first + len(values), None] if part.block.transposed else v
-        best.offer(first, values - v_here, values)
-    return best.places()
+    for numbers, values in part.given():
+        best.offer(numbers, values - (v[numbers, None] if part.block.transposed else v), values)
+    return part.offered(best)
 
 
 def overpriced(part: WindowPart, u: Any, v: Any) -> tuple[int, Places]:
     """As `core.overpriced`: how many entries cost less than their duals; and the best of each stratum of each row."""
     number, best = 0, _Best(part, 1)
     along, across = (v, u) if part.block.transposed else (u, v)
-    for first, values in part.given():
-        here = along[first : first + len(values), None]
+    for numbers, values in part.given(part.margins.rows_to_read(along, across)):
+        here = along[numbers, None]
         slack = values - here
         slack -= across
-        rows = (slack.min(axis=1) < 0).nonzero()[0]
-        if not len(rows):
+        part.margins.leave_out(numbers, slack, part.far)
+        least = slack.min(axis=1)
+        part.margins.note(numbers, least)
+        if not (least < 0).any():
             continue
-        bound = ROUNDINGS * (abs(here[rows]) + abs(across)) if part.dual_type is np.float64 else 0
-        below = slack[rows] < -bound
+        bound = ROUNDINGS * (abs(here) + abs(across)) if part.dual_type is np.float64 else 0
+        below = slack < -bound
         found = int(np.count_nonzero(below))
         if found:
             number += found
-            keys = np.full_like(slack, part.far)
-            keys[rows] = np.where(below, slack[rows], part.far)
-            best.offer(first, keys, values)
-    return number, best.places()
+            slack[~below] = part.far
+            best.offer(numbers, slack, values)
+    return number, part.offered(best)
 
 
 def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
@@ -259,18 +274,13 @@ def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, v: Any) 
     allowed, best = 0, _Best(part, 1)
     turned = part.block.transposed
     along, across = (~columns_of_witness, in_witness) if turned else (in_witness, ~columns_of_witness)
-    for first, values in part.given():
-        here = slice(first, first + len(values))
-        rows = along[here]
-        if not rows.any():
-            continue
-        keys = values - (v[here, None] if turned else v)
-        keys[~rows] = part.far
+    for numbers, values in part.given(along.nonzero()[0]):
+        keys = values - (v[numbers, None] if turned else v)
         keys[:, ~across] = part.far
         keys[values == part.far] = part.far
         allowed += int(np.count_nonzero(keys < part.far))
-        best.offer(first, keys, values)
-    return allowed, best.places()
+        best.offer(numbers, keys, values)
+    return allowed, part.offered(best)
 
 
 PASSES = Passes(start, price, overpriced, outside)
@@ -284,45 +294,20 @@ class _Best:
         self._found: list[Places] = []
         self._by_columns: _BestOfColumns | None = None
 
-    def offer(self, first: int, keys: Any, values: Any) -> None:
-        """Consecutive rows as given; keys are far for those that are not offered."""
+    def offer(self, numbers: Any, keys: Any, values: Any) -> None:
+        """Some rows as given, of increasing numbers; keys are far for those that are not offered."""
         if self._part.block.transposed:
             if self._by_columns is None:
                 self._by_columns = _BestOfColumns(self._part, self._most)
-            self._by_columns.offer(first, keys, values)
+            self._by_columns.offer(numbers, keys, values)
             return
-        rows, columns = best_of_strata(keys, first, self._part.shape[0], self._part.far, self._most)
-        self._found.append((rows + first, columns, values[rows, columns]))
+        rows, columns = best_of_strata(keys, int(numbers[0]), self._part.shape[0], self._part.far, self._most)
+        self._found.append((numbers[rows], columns, values[rows, columns]))
 
     def places(self) -> Places:
         if self._by_columns is not None:
             self._found.append(self._by_columns.places())
         return joined(self._found, self._part)  # type: ignore[arg-type]
-
-
-def best_of_strata(keys: Any, first: int, height: int, far: Any, most: int) -> tuple[Any, Any]:
-    """Rows and columns of the least keys of each row in each of `STRATA` strata of the columns, below far.
-
-    Column j is of stratum (j - begin) mod STRATA, where each row begins at another column, so that rows whose keys tie
-    do not all pick the same.
-    """
-    rows, width = keys.shape
-    if width <= STRATA * most or not rows:
-        return (keys < far).nonzero()  # type: ignore[no-any-return]
-    begin = (np.arange(rows) + first) * width // max(height, 1)
-    depth = -(-width // STRATA)
-    turned = np.full((rows, depth * STRATA), far, keys.dtype)
-    for row, start in enumerate(begin.tolist()):
-        turned[row, : width - start] = keys[row, start:]
-        turned[row, width - start : width] = keys[row, :start]
-    cells = turned.reshape(rows, depth, STRATA)
-    found = []
-    for _ in range(most):
-        at = cells.argmin(axis=1)[:, None]
-        row, stratum = (np.take_along_axis(cells, at, axis=1)[:, 0] < far).nonzero()
-        found.append((row, (begin[row] + at[row, 0, stratum] * STRATA + stratum) % width))
-        np.put_along_axis(cells, at, far, axis=1)
-    return np.concatenate([row for row, _ in found]), np.concatenate([column for _, column in found])
 
 
 class _BestOfColumns:
@@ -339,29 +324,26 @@ class _BestOfColumns:
         self._values = np.zeros(shape, part.dual_type)
         self._columns = np.full(shape, -1, np.int32)
 
-    def offer(self, first: int, keys: Any, values: Any) -> None:
-        if not (keys < self._far).any():
-            return
-        done = 0
-        while done < len(keys):
-            stratum = (first + done) % STRATA
-            end = min(done + STRATA - stratum, len(keys))
-            columns = np.arange(first + done, first + end, dtype=np.int32)[:, None]
-            self._take(slice(stratum, stratum + end - done), columns, keys[done:end], values[done:end])
-            done = end
+    def offer(self, numbers: Any, keys: Any, values: Any) -> None:
+        """Some columns of the problem, of increasing numbers: a row for each."""
+        offering = (keys < self._far).any(axis=1).nonzero()[0]
+        ends = np.flatnonzero(np.diff(numbers[offering] // STRATA)) + 1
+        for some in np.split(offering, ends):
+            if len(some):
+                self._take(numbers[some, None].astype(np.int32), keys[some], values[some])
 
-    def _take(self, strata: slice, columns: Any, keys: Any, values: Any) -> None:
-        """Each enters at its rank, and what was there goes on to the next one."""
+    def _take(self, columns: Any, keys: Any, values: Any) -> None:
+        """Columns of different strata. Each enters at its rank, and what was there goes on to the next one."""
+        strata = columns[:, 0] % STRATA
         for kept_keys, kept_values, kept_columns in zip(self._keys, self._values, self._columns, strict=True):
             old_keys, old_values, old_columns = kept_keys[strata], kept_values[strata], kept_columns[strata]
             ties = (keys == old_keys) & (old_columns < self._begin) & (columns >= self._begin)
             better = (keys < old_keys) | ties
-            next_keys, next_values = np.where(better, old_keys, keys), np.where(better, old_values, values)
-            next_columns = np.where(better, old_columns, columns)
-            np.copyto(old_keys, keys, where=better)
-            np.copyto(old_values, values, where=better)
-            np.copyto(old_columns, columns, where=better)
-            keys, values, columns = next_keys, next_values, next_columns
+            kept_keys[strata] = np.where(better, keys, old_keys)
+            kept_values[strata] = np.where(better, values, old_values)
+            kept_columns[strata] = np.where(better, columns, old_columns)
+            keys, values = np.where(better, old_keys, keys), np.where(better, old_values, values)
+            columns = np.where(better, old_columns, columns)
 
     def places(self) -> Places:
         order, stratum, rows = (self._keys < self._far).nonzero()
