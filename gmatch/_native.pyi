@@ -201,7 +201,7 @@ def assign_sparse_tree(
 ) -> tuple[int, ...]: ...
 def assign_points(
     x: Any, y: Any, metric: str, doubled: bool, limit: float, whole: bool, start_match: Any,
-    start_v: Any, row_match: Any, col_match: Any, u: Any, v: Any, smallest: int, threads: int,
+    start_v: Any, row_match: Any, col_match: Any, u: Any, v: Any, smallest: int, threads: int, gap: float,
 ) -> dict[str, Any]: ...  # fmt: skip
 
 STRATA: int

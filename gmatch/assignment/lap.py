@@ -23,6 +23,7 @@ from ..proof.verify import verify
 from ..result import Assignment, AssignmentBatch
 from ..small import small_first
 from .batch import solve_batch, start_of_batch
+from .gap import gap_of, within_bound
 from .points import lap_of_points
 from .programs import Plan
 from .request import STARTS, AssignmentStart, Costs, refuse_what_does_not_fit, start_of
@@ -76,6 +77,7 @@ class _Options(TypedDict, total=False):
     top_nodes: Iterable[Hashable] | None
     weight: Hashable | None
     comm: Any
+    gap: float | None
 
 
 @overload
@@ -110,6 +112,7 @@ def lap(
     top_nodes: Iterable[Hashable] | None = None,
     weight: Hashable | None = "weight",
     comm: Any = None,
+    gap: float | None = None,
 ) -> Any:
     """The cheapest way to match rows with columns (linear assignment), with its proof; of one problem or of many.
 
@@ -180,6 +183,11 @@ def lap(
         `Ranks`. Methods are ``"auto"``, ``"core"``, ``"classical"`` and ``"tree"``; `infeasible`, `deterministic` and
         starts other than `duals`, which must be the same on all ranks, are for one process. Blocks in one process are
         a `RowBlocks`, without `comm`.
+    gap : float, optional
+        An assignment will do that costs at most this share more than the cheapest one, such as 1e-3, and is proven to:
+        its `Assignment.bound` is what no assignment costs less than, and its status ``"bounded"`` unless it is a
+        cheapest one. `PointCosts`, `FunctionCosts` and `RowWindows` stop there; costs in memory are solved to the end,
+        which takes no longer. Not beside a `cost_limit`, and not for batches and several ranks.
 
     Returns
     -------
@@ -232,6 +240,8 @@ def lap(
     problem. Parallel Computing 57 (2016).
     """
     if comm is not None or isinstance(cost, RowBlocks):
+        if gap is not None:
+            raise InvalidInput("several ranks solve to the optimum; leave gap out")
         from ..distributed.lap import lap_on_ranks
 
         return lap_on_ranks(
@@ -244,6 +254,7 @@ def lap(
     maximize, deterministic = truth_of("maximize", maximize), truth_of("deterministic", deterministic)
     certify = truth_of("certify", certify)
     result: Assignment | AssignmentBatch
+    gap = gap_of(gap, cost_limit if cost_limit is not None else getattr(cost, "cost_limit", None))
     if isinstance(cost, PointCosts):
         points = points_of(
             cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan, sizes=sizes, mask=mask
@@ -251,13 +262,13 @@ def lap(
         if points.suit_trees():
             return lap_of_points(
                 points, method=method, initial=initial, duals=duals, deterministic=deterministic, device=device,
-                threads=threads, certify=certify,
+                threads=threads, certify=certify, gap=gap,
             )  # fmt: skip
         if is_auto(method) and not deterministic and device in (None, "cpu"):
             from ..distributed.point_windows import lap_of_many_coordinates
 
             return lap_of_many_coordinates(
-                points, initial=initial, duals=duals, infeasible=infeasible, threads=threads, certify=certify
+                points, initial=initial, duals=duals, infeasible=infeasible, threads=threads, certify=certify, gap=gap
             )
         cost, maximize, cost_limit = points.as_dense(), False, None
     elif isinstance(windows := as_windows(cost, maximize, cost_limit, forbid_nan), WindowCosts):
@@ -270,12 +281,14 @@ def lap(
         )  # fmt: skip
         return lap_of_windows(
             windows, method=method, initial=initial, duals=duals, infeasible=infeasible, deterministic=deterministic,
-            device=device, threads=threads, certify=certify,
+            device=device, threads=threads, certify=certify, gap=gap,
         )  # fmt: skip
     elif look_like_points(cost):
         warnings.warn(TWO_CLOUDS, stacklevel=3)
     if sizes is not None or mask is not None or is_batch(cost):
         refuse_options_of_graphs(cost, top_nodes, weight)
+        if gap is not None:
+            raise InvalidInput("the problems of a batch are solved to the optimum; leave gap out")
         batch = cost
         if not isinstance(cost, CostBatch):
             batch = CostBatch(
@@ -296,6 +309,8 @@ def lap(
         refuse_what_does_not_fit(costs, chosen, start)
         result = solve(costs, Plan(backend, chosen, threads, deterministic), start, infeasible == "partial")
     result.stats.setdefault("reason", reason)  # some backends know better
+    if gap is not None and isinstance(result, Assignment):
+        result = within_bound(result, False)
     if certify:
         verify(problem, result)
     return result

@@ -23,11 +23,12 @@ STEPS = ("order", "extend", "core", "auction", "search", "price", "finish")
 
 
 def assign_points(
-    costs: PointCosts, row_match: Any, v: Any, threads: int | None
+    costs: PointCosts, row_match: Any, v: Any, threads: int | None, gap: float
 ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
     """The cheapest assignment; row_match, col_match, u, v, counters. Both clouds must have points.
 
-    `row_match` and `v` are what to start from, or None.
+    `row_match` and `v` are what to start from, or None. `gap` is the share of the optimum by which the answer may be
+    dearer; ``stopped`` says whether it may be.
     """
     rows, columns = costs.shape
     assert 0 < rows <= columns, "the smaller cloud comes first, and empty ones have no duals"
@@ -37,7 +38,7 @@ def assign_points(
     counters = _native.assign_points(
         _filled_up(costs.x), _filled_up(costs.y), costs.metric, rows < columns or costs.limit is not None, limit,
         costs.whole, np.empty(0, np.int32) if row_match is None else row_match, np.empty(0) if v is None else v,
-        found_match, col_match, u, found_v, SMALLEST, _team_size(threads, rows + columns),
+        found_match, col_match, u, found_v, SMALLEST, _team_size(threads, rows + columns), gap,
     )  # fmt: skip
     return found_match, col_match, u, found_v, counters
 

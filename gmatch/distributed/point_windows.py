@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..assignment.gap import within_bound
 from ..assignment.programs import Plan
 from ..backends import backend_for
 from ..backends.rows import best_of_strata, costs_of_pairs, costs_of_rows, panels_of
@@ -31,7 +32,7 @@ from .found import Found
 from .lap import given_duals, result_of
 from .margins import Margins
 from .sampled import prices_of
-from .windows import one_rank, refuse_what_windows_do_not_take, start
+from .windows import is_near_enough, one_rank, refuse_what_windows_do_not_take, start
 
 REASON = "points of many coordinates: passes by matrix products, and few pairs are searched"
 BRUTE_FORCE = "points without trees: passes over all pairs, and few of them are searched"
@@ -54,6 +55,7 @@ def lap_of_many_coordinates(
     infeasible: str,
     threads: int | None,
     certify: bool,
+    gap: float | None,
 ) -> Assignment:
     """As `gmatch.lap`, for points that do not suit trees. O(n m d) work a pass, O((n + m) d) memory."""
     given = refuse_what_windows_do_not_take("PointCosts", "auto", initial, infeasible, False, None, threads)
@@ -62,13 +64,18 @@ def lap_of_many_coordinates(
         duals = initial.u, initial.v
     block: Any = PointBlock(costs)
     part: Any = PointPart(block)
+    part.gap = gap
     v = given_duals(block, duals)
     if not part.shape[0]:
         found = Found(np.empty(0, np.int32), np.empty(0), np.zeros(part.shape[1]))
     else:
         sparse_method, _ = assignment_method_of("auto", "cpu")
         found = by_core(one_rank(), part, Plan(backend_for(None, "cpu"), sparse_method, threads, False), v, PASSES)
+    if part.excess is not None:
+        found.u -= part.excess
     result = result_of(one_rank(), block, found)
+    if gap is not None:
+        result = within_bound(result, part.excess is not None)
     seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
     seconds.update(search=perf_counter() - began - part.seconds, price=part.seconds)
     result.stats.update(
@@ -134,6 +141,8 @@ class PointPart:
         self.unit = 1.0 if self.products is None else self.products.unit
         self._panels: Any = None
         self.margins = Margins(*self.shape)
+        self.gap: float | None = None
+        self.excess: Any = None  # by how much duals of the rows are too large, where the search stopped
         self.rows_read, self.looked_at, self.seconds = 0, 0, 0.0
 
     is_square_by_rows = False  # prices are softened once, at the start
@@ -334,32 +343,39 @@ def price(part: PointPart, v: Any, strata: int) -> Places:
 
 def overpriced(part: PointPart, u: Any, v: Any) -> tuple[int, Places]:
     """As `core.overpriced`, of pairs that bounds do not rule out; where these are many, of the best of them."""
-    found = []
+    found, excess = [], np.zeros(part.shape[0])
     for numbers, keys in part.bounds(part.margins.rows_to_read(u, v), v, u):
         part.margins.leave_out(numbers, keys, np.inf)
-        part.margins.note(numbers, keys.min(axis=1).astype(np.float64) * part.unit)
+        least = keys.min(axis=1).astype(np.float64) * part.unit
+        part.margins.note(numbers, least)
         below = keys < 0
         possible = np.count_nonzero(below)
         if not possible:
             continue
-        new = None
         if possible > FEW * len(keys):
             rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], 0, 1)
-            new = _really_overpriced(part, u, v, numbers[rows], columns)
-        if new is None or not len(new[0]):
-            rows, columns = np.divmod(np.flatnonzero(below), keys.shape[1])
-            new = _really_overpriced(part, u, v, numbers[rows], columns)
+            new, _ = _really_overpriced(part, u, v, numbers[rows], columns)
+            if len(new[0]):
+                excess[numbers] = np.maximum(-least, 0)
+                found.append(new)
+                continue
+        rows, columns = np.divmod(np.flatnonzero(below), keys.shape[1])
+        new, by = _really_overpriced(part, u, v, numbers[rows], columns)
+        np.maximum.at(excess, new[0], by)
         found.append(new)
-    places = part.offered(found)
-    return len(places[0]), places
+    number = sum(len(rows) for rows, _, _ in found)
+    if number and part.gap is not None and is_near_enough(u, v, excess, part.gap):
+        part.excess, number, found = excess, 0, []
+    return number, part.offered(found)
 
 
-def _really_overpriced(part: PointPart, u: Any, v: Any, rows: Any, columns: Any) -> Places:
+def _really_overpriced(part: PointPart, u: Any, v: Any, rows: Any, columns: Any) -> tuple[Places, Any]:
+    """Which of some pairs cost less than their duals, and by how much."""
     values = part.of_pairs(rows, columns)
     slack = values - v[columns]
     slack -= u[rows]
     below = slack < -ROUNDINGS * (abs(u[rows]) + abs(v[columns]))
-    return rows[below], columns[below], values[below]
+    return (rows[below], columns[below], values[below]), -slack[below]
 
 
 def outside(part: PointPart, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import truth_of
+from ..arrays import exact_sum, truth_of
+from ..assignment.gap import suffices, within_bound
 from ..assignment.programs import Plan
 from ..backends import backend_for
 from ..backends.rows import STRATA, best_of_strata
@@ -53,6 +54,7 @@ def lap_of_windows(
     device: str | None,
     threads: int | None,
     certify: bool,
+    gap: float | None,
 ) -> Assignment:
     """As `gmatch.lap`. O(rows * columns) work a pass, and O(rows + columns) memory: about 3 kB a row.
 
@@ -72,9 +74,13 @@ def lap_of_windows(
     if duals is None and isinstance(initial, Assignment):
         duals = initial.u, initial.v
     part = WindowPart(checked)
+    part.gap = gap
     found, reason = _solved(part, given_duals(checked, duals), threads)
     ranks = one_rank()
+    part.lower(found)
     result = result_of(ranks, checked, found)
+    if gap is not None:
+        result = within_bound(result, part.excess is not None)
     windows = costs.windows_read - before
     seconds = dict.fromkeys((*STEPS, "ties"), 0.0) | {"search": perf_counter() - began}
     result.stats.update(
@@ -144,6 +150,8 @@ class WindowPart:
         self.costs = _Shape(self.shape)
         self.dual_type = block.dual_type
         self.margins = Margins(*block.shape)
+        self.gap: float | None = None
+        self.excess: Any = None  # by how much duals of the rows as given are too large, where the search stopped
         self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
 
     is_square_by_rows = False  # prices are softened once, at the start
@@ -219,6 +227,12 @@ class WindowPart:
     def places(self, rows: Any, columns: Any, values: Any) -> Places:
         return rows, columns, values
 
+    def lower(self, found: Found) -> None:
+        """Duals that are too large, where the search stopped."""
+        if self.excess is not None:
+            duals = found.v if self.block.transposed else found.u
+            duals -= self.excess
+
     def offered(self, best: _Best) -> Places:
         """What joins the core."""
         places = best.places()
@@ -250,6 +264,7 @@ def overpriced(part: WindowPart, u: Any, v: Any) -> tuple[int, Places]:
     """As `core.overpriced`: how many entries cost less than their duals; and the best of each stratum of each row."""
     number, best = 0, _Best(part, 1)
     along, across = (v, u) if part.block.transposed else (u, v)
+    excess = np.zeros_like(along)
     for numbers, values in part.given(part.margins.rows_to_read(along, across)):
         here = along[numbers, None]
         slack = values - here
@@ -259,6 +274,7 @@ def overpriced(part: WindowPart, u: Any, v: Any) -> tuple[int, Places]:
         part.margins.note(numbers, least)
         if not (least < 0).any():
             continue
+        excess[numbers] = np.maximum(-least, 0)
         bound = ROUNDINGS * (abs(here) + abs(across)) if part.dual_type is np.float64 else 0
         below = slack < -bound
         found = int(np.count_nonzero(below))
@@ -266,7 +282,15 @@ def overpriced(part: WindowPart, u: Any, v: Any) -> tuple[int, Places]:
             number += found
             slack[~below] = part.far
             best.offer(numbers, slack, values)
+    if number and part.gap is not None and is_near_enough(u, v, excess, part.gap):
+        part.excess, number, best = excess, 0, _Best(part, 1)
     return number, part.offered(best)
+
+
+def is_near_enough(u: Any, v: Any, excess: Any, gap: float) -> bool:
+    """Whether an assignment that costs the sum of its duals is within the gap of the optimum, with duals lowered."""
+    cost = exact_sum(np.concatenate([u, v]))
+    return suffices(cost, cost - exact_sum(excess), gap)
 
 
 def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:

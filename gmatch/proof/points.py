@@ -22,10 +22,10 @@ import numpy as np
 from ..arrays import exact_sum
 from ..errors import CertificateError, InvalidInput
 from ..problems.points import PointCosts
-from ..result import Assignment, AssignmentCertificate, Status
+from ..result import Assignment, AssignmentCertificate
 from .all_pairs import least_of_all_pairs
 from .dense import verify_dense_assignment
-from .duals import certificate_of, checked_duals, refuse_costs_of_others, tolerance_of
+from .duals import certificate_of, checked_duals, refuse_costs_of_others, status_of, tolerance_of
 from .matching import arrays_of, check_mates
 
 # Points of a block, and of one where there are more than so many points.
@@ -110,7 +110,7 @@ def _check_size(costs: PointCosts, assignment: Assignment) -> None:
     size, most = assignment.size, min(costs.shape)
     if size < most and costs.limit is None:
         raise CertificateError(f"the assignment has {size} of {most} pairs, and without a limit all must be made")
-    status = Status.OPTIMAL if size == most else Status.LIMITED
+    status = status_of(assignment, size, most)
     if assignment.status != status:
         raise CertificateError(
             f"the assignment says it is {str(assignment.status)!r}, but with {size} of {most} pairs it is "

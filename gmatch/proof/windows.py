@@ -15,13 +15,14 @@ from ..arrays import exact_sum
 from ..errors import CertificateError, InvalidInput
 from ..problems.limits import blocks_of, minimised
 from ..problems.windows import CheckedWindows, WindowCosts
-from ..result import Assignment, AssignmentCertificate, Status
+from ..result import Assignment, AssignmentCertificate
 from .duals import (
     certificate_of,
     checked_duals,
     lowered_columns,
     refuse_costs_of_others,
     refuse_large_duals,
+    status_of,
     tolerance_of,
 )
 from .matching import arrays_of, check_mates
@@ -72,7 +73,7 @@ def _claimed_pairs(checked: CheckedWindows, row_match: Any, assignment: Assignme
     most = min(checked.shape)
     if len(rows) < most and checked.limit is None:
         raise CertificateError(f"the assignment has {len(rows)} of {most} pairs, and no limit that allows for it")
-    status = Status.OPTIMAL if len(rows) == most else Status.LIMITED
+    status = status_of(assignment, len(rows), most)
     if assignment.status != status:
         raise CertificateError(
             f"the assignment says it is {str(assignment.status)!r}, but with {len(rows)} of {most} pairs it is "
