@@ -29,14 +29,20 @@ def run(name: str, *argv: object) -> str:
 
 def test_every_example_is_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
-        "block_triangular_form.py", "compare_variants.py", "lu_after_scaling.py", "networkx_crosscheck.py", "points.py",
-        "several_ranks.py", "structural_rank_suitesparse.py",
+        "block_triangular_form.py", "compare_variants.py", "costs_without_a_matrix.py", "lu_after_scaling.py",
+        "networkx_crosscheck.py", "points.py", "several_ranks.py", "structural_rank_suitesparse.py",
     }  # fmt: skip
 
 
 def test_points() -> None:
     lines = run("points.py", 500, "--dimension", 3, "--noise", 0.01).splitlines()
     assert lines[0].startswith("cost ") and lines[1] == "100.0% of 500 points found again"
+
+
+def test_costs_without_a_matrix() -> None:
+    lines = run("costs_without_a_matrix.py", 300).splitlines()
+    assert lines[0].endswith("words differ in 300 pairs, 1 passes, gap 0")
+    assert lines[1].startswith("360128 bytes of costs: cost ")
 
 
 def test_several_ranks() -> None:
