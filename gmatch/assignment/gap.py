@@ -31,7 +31,8 @@ def suffices(cost: int | float, bound: int | float, gap: float) -> bool:
 
 def within_bound(result: Assignment, stopped: bool) -> Assignment:
     """With the bound that the duals prove, if a search was stopped, else with the cost of a cheapest one."""
-    if not stopped:
+    sign = -1 if result.maximize else 1
+    bound = exact_sum(np.concatenate([result.u, result.v])) * sign
+    if not stopped or sign * bound >= sign * result.cost:
         return replace(result, bound=result.cost)
-    bound = exact_sum(np.concatenate([result.u, result.v]))
-    return replace(result, bound=-bound if result.maximize else bound, status=Status.BOUNDED)
+    return replace(result, bound=bound, status=Status.BOUNDED)

@@ -53,10 +53,11 @@ def lap_of_points(
     rows, columns = costs.shape
     turned = rows > columns
     row_match, v = _start_of(costs, initial, duals)
+    least = costs.for_trees()
     given = "given" if not isinstance(initial, str) or duals is not None else "auto"
     for share in (gap, None):
         if rows and columns:
-            solution = assign_points(costs.turned() if turned else costs, row_match, v, threads, share or 0.0)
+            solution = assign_points(least.turned() if turned else least, row_match, v, threads, share or 0.0)
         else:
             solution = _nothing(costs)
         if turned and rows and columns:

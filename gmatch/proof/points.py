@@ -5,10 +5,10 @@ that follow the duals u of X and v of Y,
 
     c(x, y) - u(x) - v(y) >= c(a, b) - (s + g) (x - a) + (s - h) (y - b) - most(u - g (x - a)) - most(v - h (y - b))
 
-where s is the gradient of c by y at the centres: c is convex in x - y. (The inner product is not, and loses a little
-more.) Where that, or the cost of the nearest points of both boxes less the largest duals, is above 0 with room for
-rounding, no pair of the two blocks contradicts the duals. All pairs of the other blocks are looked at. The
-solver shares neither order nor trees nor what a pair costs.
+where s is the gradient of c by y at the centres: c is convex in x - y. (The inner product is not, nor is a square to be
+maximized, and they lose a little more.) Where that, or the cost of the nearest points of both boxes less the largest
+duals, is above 0 with room for rounding, no pair of the two blocks contradicts the duals. All pairs of the other blocks
+are looked at. The solver shares neither order nor trees nor what a pair costs.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
     free_cost = 0.0 if costs.limit is None else float(costs.limit)
     pair_costs = _checked_pairs(costs, row_match, assignment)
     _check_size(costs, assignment)
-    tolerance = tolerance_of(costs, u, v, pair_costs)  # type: ignore[arg-type]
+    tolerance = tolerance_of(costs, u, v, np.append(pair_costs, _magnitudes(costs)))  # type: ignore[arg-type]
     if costs.shape[0] > costs.shape[1]:
         costs, u, v, row_match = costs.turned(), v, u, col_match
     free = len(u) - len(pair_costs)
@@ -90,6 +90,12 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
         )
     gap = exact_sum(np.concatenate([pair_costs, np.full(free, free_cost), -u, over, -lowered]))
     return certificate_of(assignment, gap, tolerance)
+
+
+def _magnitudes(costs: PointCosts) -> list[float]:
+    """Of numbers beside pairs and duals that are rounded: those of cosine distances, however small, and a limit."""
+    limits = [] if costs.limit is None or costs.limit >= costs.highest else [float(costs.limit)]
+    return [1.0, *limits] if costs.metric == "cosine" else limits
 
 
 def _checked_pairs(costs: PointCosts, row_match: Any, assignment: Assignment) -> Any:
@@ -150,22 +156,24 @@ def _least(costs: PointCosts, u: Any, v: Any, row_match: Any) -> Any:
     rows, columns = costs.shape
     if not costs.suit_trees():
         return least_of_all_pairs(costs, partial(_cost_of_pairs, costs), u, v)
+    sign = -1.0 if costs.maximize else 1.0
     if rows * columns <= ALL_PAIRS:
         step = max(1, PAIRS_TOGETHER // max(columns, 1))
         blocks = [costs.x[first : first + step, None] for first in range(0, rows, step)]
-        least = [(_cost(costs.metric, block, costs.y) - v).min(axis=1, initial=np.inf) for block in blocks]
+        least = [(sign * _cost(costs.metric, block, costs.y) - v).min(axis=1, initial=np.inf) for block in blocks]
         return np.concatenate([*least, np.empty(0)])
     matched = (row_match >= 0).nonzero()[0]
     x_slopes, y_slopes = np.zeros_like(costs.x), np.zeros_like(costs.y)
     mates = row_match[matched]
-    y_slopes[mates] = _gradient(costs.metric, costs.x[matched], costs.y[mates])
-    x_slopes[matched] = _gradient(costs.metric, costs.y[mates], costs.x[matched])
+    y_slopes[mates] = sign * _gradient(costs.metric, costs.x[matched], costs.y[mates])
+    x_slopes[matched] = sign * _gradient(costs.metric, costs.y[mates], costs.x[matched])
     x, y = _blocks_of(costs.x, u, x_slopes), _blocks_of(costs.y, v, y_slopes)
     least = u.copy()
-    for x_block, y_block in _doubtful(costs.metric, x, y):
+    for x_block, y_block in _doubtful(costs.metric, sign, x, y):
         numbers = x.members[x_block]
         others = y.members[y_block]
-        here = _cost(costs.metric, costs.x[numbers][:, :, None], costs.y[others][:, None]) - v[others][:, None]
+        here = sign * _cost(costs.metric, costs.x[numbers][:, :, None], costs.y[others][:, None])
+        here -= v[others][:, None]
         np.minimum.at(least, numbers, here.min(axis=2))
     return least
 
@@ -209,33 +217,38 @@ def _blocks_of(points: Any, duals: Any, slopes: Any) -> _Blocks:
     return _Blocks(members, low, high, centre, half, slope, over, duals[members].max(axis=1))
 
 
-def _doubtful(metric: str, x: _Blocks, y: _Blocks) -> Iterator[tuple[Any, Any]]:
+def _doubtful(metric: str, sign: float, x: _Blocks, y: _Blocks) -> Iterator[tuple[Any, Any]]:
     """Pairs of blocks that no bound rules out, some at a time."""
     step = max(1, BLOCKS_TOGETHER // len(y.members))
     together = max(1, PAIRS_TOGETHER // x.members.shape[1] ** 2)
     for first in range(0, len(x.members), step):
         some = _Blocks(*(part[first : first + step, None] for part in x))
-        x_blocks, y_blocks = (~_ruled_out(metric, some, y)).nonzero()
+        x_blocks, y_blocks = (~_ruled_out(metric, sign, some, y)).nonzero()
         for begin in range(0, len(x_blocks), together):
             yield x_blocks[begin : begin + together] + first, y_blocks[begin : begin + together]
 
 
-def _ruled_out(metric: str, x: _Blocks, y: _Blocks) -> Any:
-    """Whether no pair of two blocks costs less than its duals; x has shape (blocks, 1, ...)."""
-    gradient = _gradient(metric, x.centre, y.centre)
+def _ruled_out(metric: str, sign: float, x: _Blocks, y: _Blocks) -> Any:
+    """Whether no pair of two blocks costs less than its duals; x has shape (blocks, 1, ...). Sign is -1 to maximize."""
+    gradient = sign * _gradient(metric, x.centre, y.centre)
     magnitude = abs(x.over_slope) + abs(y.over_slope) + abs(x.largest) + abs(y.largest)
     if metric in ("dot", "cosine"):
-        by_x, lost = -y.centre - x.slope, (x.half * y.half).sum(axis=-1)
+        by_x, lost = -sign * y.centre - x.slope, (x.half * y.half).sum(axis=-1)
         magnitude = magnitude + 1 + ((abs(x.centre) + x.half) * (abs(y.centre) + y.half)).sum(axis=-1)
         near = np.full(lost.shape, -np.inf)
     else:
-        by_x, lost = -gradient - x.slope, 0.0
+        by_x = -gradient - x.slope
         away = abs(x.centre - y.centre)
         zero = np.zeros_like(away)
-        near = _cost(metric, np.maximum(np.maximum(x.low - y.high, y.low - x.high), 0.0), zero)
-        magnitude = magnitude + _cost(metric, away + x.half + y.half, zero)
+        farthest = _cost(metric, away + x.half + y.half, zero)
+        magnitude = magnitude + farthest
+        if sign > 0:
+            lost = 0.0
+            near = _cost(metric, np.maximum(np.maximum(x.low - y.high, y.low - x.high), 0.0), zero)
+        else:  # of squares, which are all that trees maximize
+            lost, near = ((x.half + y.half) ** 2).sum(axis=-1), -farthest
     by_y = gradient - y.slope
     spread = (abs(by_x) * x.half).sum(axis=-1) + (abs(by_y) * y.half).sum(axis=-1)
     magnitude = magnitude + ((abs(gradient) + abs(x.slope)) * x.half + (abs(gradient) + abs(y.slope)) * y.half).sum(-1)
-    tangent = _cost(metric, x.centre, y.centre) - spread - lost - x.over_slope - y.over_slope
+    tangent = sign * _cost(metric, x.centre, y.centre) - spread - lost - x.over_slope - y.over_slope
     return np.maximum(tangent, near - x.largest - y.largest) > magnitude * ROUNDING

@@ -149,8 +149,9 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
 
         64 * eps * (rows + columns) * scale,
 
-    where eps is 2**-52 and scale the largest magnitude of a dual or a matched cost: solvers make a dual in a number of
-    steps, each rounded to eps / 2 of that magnitude, and the sum of min(rows, columns) of these roundings remains.
+    where eps is 2**-52 and scale the largest magnitude of a dual or a matched cost (and of points a limit, of cosine
+    distances at least 1, which they are rounded as): solvers make a dual in a number of steps, each rounded to eps / 2
+    of that magnitude, and the sum of min(rows, columns) of these roundings remains.
     Duals beyond 8 (rows + columns) times the largest finite cost are refused, as no solver needs them.
 
     Where an assignment has `exact` duals, scale is the largest magnitude of their rests and of the rests of the matched

@@ -26,6 +26,8 @@ std::unique_ptr<points::Space> space_of(const std::string& metric, std::size_t d
   if (metric == "chebyshev") return space_of(points::Chebyshev{}, dimension);
   if (metric == "dot") return space_of(points::Dot{0}, dimension);
   if (metric == "cosine") return space_of(points::Dot{1}, dimension);
+  // Of -x it is x y - 1, what "cosine" costs with its sign changed.
+  if (metric == "dot less 1") return space_of(points::Dot{-1}, dimension);
   throw nb::value_error(("unknown metric " + metric).c_str());
 }
 
