@@ -57,7 +57,9 @@ class _Sparse(Protocol):
 # Costs of which the type says whether they are those of one problem or of many. The types of most arrays do not
 # say how many dimensions there are; such a type fits any number, even one that no costs have.
 _Matrix = Costs | _Sparse | _Network | np.ndarray[tuple[int, int], Any]
-_Problem = _Matrix | RowBlocks | Sequence[Sequence[float]] | Sequence[np.ndarray[tuple[int], Any]]
+_Problem = (
+    _Matrix | PointCosts | WindowCosts | RowBlocks | Sequence[Sequence[float]] | Sequence[np.ndarray[tuple[int], Any]]
+)
 _Problems = CostBatch | np.ndarray[tuple[int, int, int], Any] | Sequence[_Matrix] | Sequence[Sequence[Sequence[float]]]
 _OfUnknownShape = np.ndarray[tuple[int, int, int, int], Any]
 
@@ -124,7 +126,9 @@ def lap(
         allowed pairs, and duplicates are summed; see `SparseCosts`. Never changed. min(rows, columns) pairs are made.
         +inf forbids a pair (-inf when maximizing). A large number does not: where too few other pairs are allowed, it
         is used as any cost is, and the exact sums that it enters need more digits. Of a bipartite networkx graph the
-        edges are the only allowed pairs; the answer's `Assignment.pairs` are pairs of nodes.
+        edges are the only allowed pairs; the answer's `Assignment.pairs` are pairs of nodes. For costs that are no
+        matrix see `PointCosts`, `FunctionCosts` and `RowWindows`; a `numpy.memmap` or an array of h5py or zarr that
+        takes more than half of the memory is solved as a `RowWindows`.
     maximize : bool
         Find the dearest assignment instead.
     method : str or method object

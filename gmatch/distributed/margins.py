@@ -42,7 +42,8 @@ class Margins:
         """Numbers of the rows that must be read for these duals, increasing; all the first time."""
         if self._duals is not None:
             before_rows, before_columns = self._duals
-            risen = (of_columns - before_columns).max(initial=0)
+            # All that one side gains the other may lose: then no slack changes.
+            risen = (of_columns - before_columns).max() if self._columns else 0
             off = ROUNDING * (abs(of_rows) + abs(of_columns).max(initial=0))
             self._margins -= (of_rows - before_rows).astype(np.float64) + float(risen) + off
         self._duals = of_rows.copy(), of_columns.copy()
