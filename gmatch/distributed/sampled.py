@@ -14,6 +14,8 @@ import numpy as np
 
 # From half of the mean that entries cost above the least of their row, eight times by so much: to 1/200 of it.
 LEVELS, FACTOR = 8, 0.56
+# Of the columns that independent rows would want; where rows want so many, prices would only repeat chances.
+WANTED = 0.9
 # Entries that a cache holds.
 BLOCK = 1 << 17
 # Of what it should get a column gets no less, for a price that is not infinite.
@@ -26,14 +28,25 @@ def prices_of(sample: Any, rows: int) -> Any:
     `sample` has some of so many rows, float32, and is written to. Pairs that cost inf are forbidden.
     """
     size, columns = sample.shape
-    eps = _mean_above_the_least(sample) / 2
     v = np.zeros(columns, np.float32)
+    if _want_different_columns(sample):
+        return v.astype(np.float64)
+    eps = _mean_above_the_least(sample) / 2
     for _ in range(LEVELS if eps > 0 else 0):
         shares = _shares(sample, v, eps) * (rows / size)
         v -= (eps * np.log(np.maximum(shares, LEAST_SHARE))).astype(np.float32)
         eps *= FACTOR
     prices = v.astype(np.float64)
     return prices - prices.max(initial=0) if columns else prices
+
+
+def _want_different_columns(sample: Any) -> bool:
+    """Whether as many columns are the best of some row as if each row had any for its best one."""
+    size, columns = sample.shape
+    if not size or not columns:
+        return True
+    wanted = len(np.unique(np.concatenate([sample[some].argmin(axis=1) for some in _blocks(sample)])))
+    return bool(wanted >= WANTED * -columns * np.expm1(size * np.log1p(-1 / max(columns, 2))))
 
 
 def _mean_above_the_least(sample: Any) -> float:
