@@ -9,6 +9,8 @@ import pytest
 
 import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, RowWindows
+from gmatch.distributed.margins import Margins
+from gmatch.distributed.sampled import prices_of
 from gmatch.problems import limits, windows
 
 
@@ -136,6 +138,47 @@ def test_stats_count_passes_and_blocks_are_always_the_same():
     assert assignment.stats["team"] == "windows"
     gmatch.verify(costs, assignment)
     assert len(asked) == assignment.stats["windows"] + 3
+
+
+def test_prices_of_a_sample():
+    rng = np.random.default_rng(11)
+    different = rng.random((50, 2000)).astype(np.float32)
+    assert not prices_of(different, 2000).any()
+    # All rows want the first columns, which the prices of these make up for.
+    offsets = np.arange(200) / 20
+    wanted = (rng.random((200, 200)) + offsets).astype(np.float32)
+    wanted[3], wanted[4, :9] = np.inf, np.inf
+    prices = prices_of(wanted, 200)
+    assert prices.max() == 0 and np.corrcoef(prices, offsets)[0, 1] > 0.99
+    assert prices_of(np.empty((0, 5), np.float32), 0).tolist() == [0.0] * 5
+
+
+def test_margins_say_which_rows_to_read():
+    rng = np.random.default_rng(12)
+    costs = rng.integers(0, 50, (30, 40)).astype(float)
+    margins = Margins(30, 40)
+    rows, columns = rng.integers(0, 30, 200), rng.integers(0, 40, 200)
+    margins.join(rows, columns)
+    u, v = np.zeros(30), np.zeros(40)
+    outside = np.ones(costs.shape, bool)
+    outside[rows, columns] = False
+    skipped = 0
+    for _ in range(60):
+        to_read = margins.rows_to_read(u, v)
+        slack = costs - v - u[:, None]
+        others = np.setdiff1d(np.arange(30), to_read)
+        assert (slack[others][outside[others]] >= 0).all()
+        skipped += len(others)
+        keys = slack[to_read].copy()
+        margins.leave_out(to_read, keys, np.inf)
+        assert np.array_equal(keys == np.inf, ~outside[to_read])
+        margins.note(to_read, keys.min(axis=1))
+        shift = rng.normal()
+        u, v = (
+            u + rng.normal(size=30) * (rng.random(30) < 0.2) + shift,
+            v - rng.random(40) * (rng.random(40) < 0.1) - shift,
+        )
+    assert skipped > 60 * 5
 
 
 def test_rows_are_read_by_whole_chunks():
