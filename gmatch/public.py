@@ -32,6 +32,7 @@ from .problems.graph import BipartiteGraph
 from .problems.points import PointCosts
 from .problems.row_blocks import RowBlocks
 from .problems.sparse import SparseCosts
+from .problems.windows import FunctionCosts, RowWindows
 from .proof.verify import verify
 from .result import (
     Assignment,
@@ -100,6 +101,7 @@ __all__ = [
     "DecompositionCertificate",
     "DenseCosts",
     "ExactDuals",
+    "FunctionCosts",
     "GmatchError",
     "Infeasible",
     "InvalidInput",
@@ -117,6 +119,7 @@ __all__ = [
     "RankedAssignment",
     "Ranks",
     "RowBlocks",
+    "RowWindows",
     "Scaling",
     "ScalingCertificate",
     "SparseCosts",

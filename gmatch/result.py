@@ -282,6 +282,8 @@ class Status(StrEnum):
     """Fewer pairs: forbidden pairs allow no more. The cheapest among the largest matchings."""
     PAIRS = "pairs"
     """As many pairs as were asked for: the cheapest matching of so many."""
+    BOUNDED = "bounded"
+    """As many pairs as optimal ones have; and no assignment costs less than `Assignment.bound`, which is near."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,7 +388,7 @@ class Assignment(_Pairs):
     pair_costs : array, shape (size,)
         The entries of the matched pairs, in the order of `row_ind`.
     status : Status
-        ``"optimal"``, ``"limited"``, ``"partial"`` or ``"pairs"``.
+        ``"optimal"``, ``"limited"``, ``"partial"``, ``"pairs"`` or ``"bounded"``.
     maximize : bool
     cost_limit : int or float or None
         What was asked for.
@@ -416,6 +418,8 @@ class Assignment(_Pairs):
         For ``"pairs"``: what a pair costs beside its duals, in the minimisation form. Then
         ``u[i] + v[j] + pair_price <= c[i, j]`` for all pairs, with equality for matched ones; all duals are at most 0,
         and 0 for free rows and columns.
+    bound : int or float or None
+        If a `gap` was asked for: no assignment costs less than this (more, when maximizing), as the duals prove.
     """
 
     row_match: Any
@@ -433,6 +437,7 @@ class Assignment(_Pairs):
     row_nodes: tuple[Hashable, ...] | None = None
     col_nodes: tuple[Hashable, ...] | None = None
     pair_price: int | float | None = None
+    bound: int | float | None = None
 
     @property
     def size(self) -> int:

@@ -29,8 +29,9 @@ def run(name: str, *argv: object) -> str:
 
 def test_every_example_is_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
-        "block_triangular_form.py", "compare_variants.py", "lu_after_scaling.py", "networkx_crosscheck.py", "points.py",
-        "set_prediction_loss.py", "several_ranks.py", "structural_rank_suitesparse.py", "tracking.py",
+        "block_triangular_form.py", "compare_variants.py", "costs_without_a_matrix.py", "lu_after_scaling.py",
+        "networkx_crosscheck.py", "points.py", "set_prediction_loss.py", "several_ranks.py",
+        "structural_rank_suitesparse.py", "tracking.py",
     }  # fmt: skip
 
 
@@ -52,6 +53,12 @@ def test_tracking() -> None:
     process = subprocess.run(command, capture_output=True, text=True, check=True)
     if process.stdout != "this example needs motmetrics, which is not installed: pip install motmetrics\n":
         assert process.stdout.endswith("\nMOTA and IDF1 are equal\n") and process.stdout.count("\n") == 8
+
+
+def test_costs_without_a_matrix() -> None:
+    lines = run("costs_without_a_matrix.py", 300).splitlines()
+    assert lines[0].endswith("words differ in 300 pairs, 1 passes, gap 0")
+    assert lines[1].startswith("360128 bytes of costs: cost ")
 
 
 def test_several_ranks() -> None:

@@ -29,8 +29,14 @@ FLOORS = (
     ("public",),
     ("", "cli", "plot", "__main__"),
 )
-# What is imported only where a call asks for several ranks; such a module is the door to those of its room.
-DOORS = {("assignment.lap", "distributed.lap"), ("proof.verify", "distributed.verify")}
+# What is imported only where a call asks for several ranks, or has rows by windows; such a module is the door to those
+# of its room.
+DOORS = {
+    ("assignment.lap", "distributed.lap"),
+    ("assignment.lap", "distributed.windows"),
+    ("assignment.lap", "distributed.point_windows"),
+    ("proof.verify", "distributed.verify"),
+}
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 SOLVERS = "small", "assignment", "cardinality"
 ROOMS_OF_CSRC = (

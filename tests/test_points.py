@@ -128,6 +128,34 @@ def test_clouds_may_differ_in_size(family):
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_the_dearest_assignments(family):
+    rng = np.random.default_rng(FAMILIES.index(family))
+    for d in range(1, 9):
+        metric = ("sqeuclidean", "dot", "cosine")[d % 3]
+        n, m = (int(number) for number in rng.integers(1, 90, 2))
+        x, y = family(rng, n, n if d % 2 else m, d)
+        x, y = (x + 10, y + 1) if metric == "cosine" else (x, y)
+        matrix = matrix_of(PointCosts(x, y, metric=metric))
+        limit = float(np.quantile(matrix, 0.9)) if d > 5 else None
+        costs = PointCosts(x, y, metric=metric, maximize=True, cost_limit=limit)
+        assignment = gmatch.lap(costs)
+        assert assignment.stats["team"] == ("host" if metric != "sqeuclidean" or d < 7 else "windows")
+        certificate = gmatch.verify(costs, assignment)
+        worth = matrix if limit is None else np.maximum(matrix, limit)
+        best = worth[linear_sum_assignment(worth, maximize=True)].sum()
+        found = assignment.pair_costs.sum() + (limit or 0) * (min(matrix.shape) - assignment.size)
+        assert abs(found - best) <= certificate.tolerance + 1e-12 * abs(matrix).max() * len(matrix)
+
+
+def test_cosine_distances_of_one_rounding():
+    """Points far from the origin, close by: what they cost is of the size of its roundings."""
+    rng = np.random.default_rng(10)
+    for maximize in (False, True):
+        x, y = rng.random((2, 60, 2)) + 5e6
+        gmatch.lap(PointCosts(x, y, metric="cosine", maximize=maximize), certify=True)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_limits_leave_points_free(family):
     rng = np.random.default_rng(FAMILIES.index(family))
     for d in range(1, 9):
@@ -187,7 +215,7 @@ def test_pairs_cost_what_the_documentation_says():
     assert np.array_equal(own, matrix_of(PointCosts(x, y)))
 
 
-def test_what_no_tree_takes_is_solved_by_the_matrix():
+def test_what_no_tree_takes_is_solved_without_the_matrix():
     rng = np.random.default_rng(4)
     for costs in (
         PointCosts(*rng.normal(size=(2, 30, 20))),
@@ -195,12 +223,14 @@ def test_what_no_tree_takes_is_solved_by_the_matrix():
         PointCosts(rng.normal(size=(30, 12)), rng.normal(size=(40, 12)), metric="cosine", cost_limit=0.3),
     ):
         assert not costs.suit_trees()
-        check(costs)
-    costs = PointCosts(*rng.normal(size=(2, 30, 2)), maximize=True)
+        assert check(costs).stats["team"] == "windows"
+        check(costs, method="jv")
+    costs = PointCosts(*rng.normal(size=(2, 30, 2)), metric="euclidean", maximize=True)
+    assert not costs.suit_trees()
     matrix = matrix_of(costs)
     assert np.isclose(gmatch.lap(costs, certify=True).cost, matrix[linear_sum_assignment(matrix, maximize=True)].sum())
     with pytest.raises(InvalidInput, match="matrix would take 20000000000 bytes"):
-        gmatch.lap(PointCosts(np.zeros((50_000, 9)), np.zeros((50_000, 9))))
+        gmatch.lap(PointCosts(np.zeros((50_000, 9)), np.zeros((50_000, 9))), method="jv")
 
 
 def test_large_clouds_are_proven(monkeypatch):
@@ -341,8 +371,11 @@ def test_two_clouds_are_no_batch():
     with pytest.warns(UserWarning, match="PointCosts"):
         batch = gmatch.lap((x, y))
     assert len(batch) == 2
+    with pytest.warns(UserWarning, match="PointCosts"):
+        gmatch.lap(list(np.random.default_rng(0).random((2, 200, 16))))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gmatch.lap(gmatch.CostBatch([x, y]))
         gmatch.lap((x[:8], y[:8]))
+        gmatch.lap(np.random.default_rng(0).random((2, 40, 16)))
         gmatch.lap([x, y, y])

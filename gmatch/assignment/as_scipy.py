@@ -34,8 +34,8 @@ def refuse_what_scipy_lacks(ties: Any, cost_limit: Any, infeasible: Any, determi
         raise InvalidInput("ties='scipy' is for complete assignments; leave cost_limit and infeasible out")
     if deterministic or on_ranks:
         raise InvalidInput(
-            "ties='scipy' is a rule of its own, for one matrix in one process; leave deterministic, comm and devices out, "
-            "and give the matrix instead of RowBlocks"
+            "ties='scipy' is a rule of its own, for one matrix in one process; leave deterministic, comm and devices "
+            "out, and give the matrix instead of RowBlocks"
         )
 
 

@@ -12,16 +12,19 @@ from ..arrays import truth_of
 from ..backends import backend_for
 from ..errors import InvalidInput
 from ..methods import assignment_method_of, batch_method_of
+from ..methods.method import is_auto
 from ..problems.batch import CostBatch, is_batch
 from ..problems.costs import costs_of, refuse_options_of_graphs
 from ..problems.dense import DenseCosts
 from ..problems.points import PointCosts, look_like_points, points_of
 from ..problems.row_blocks import RowBlocks
+from ..problems.windows import WindowCosts, as_windows, windows_of
 from ..proof.verify import verify
 from ..result import Assignment, AssignmentBatch
 from ..small import small_first
 from .as_scipy import refuse_what_scipy_lacks, with_scipys_pairs
 from .batch import solve_batch, start_of_batch
+from .gap import gap_of, within_bound
 from .points import lap_of_points
 from .programs import Plan
 from .request import STARTS, AssignmentStart, Costs, refuse_what_does_not_fit, start_of
@@ -55,7 +58,9 @@ class _Sparse(Protocol):
 # Costs of which the type says whether they are those of one problem or of many. The types of most arrays do not
 # say how many dimensions there are; such a type fits any number, even one that no costs have.
 _Matrix = Costs | _Sparse | _Network | np.ndarray[tuple[int, int], Any]
-_Problem = _Matrix | RowBlocks | Sequence[Sequence[float]] | Sequence[np.ndarray[tuple[int], Any]]
+_Problem = (
+    _Matrix | PointCosts | WindowCosts | RowBlocks | Sequence[Sequence[float]] | Sequence[np.ndarray[tuple[int], Any]]
+)
 _Problems = CostBatch | np.ndarray[tuple[int, int, int], Any] | Sequence[_Matrix] | Sequence[Sequence[Sequence[float]]]
 _OfUnknownShape = np.ndarray[tuple[int, int, int, int], Any]
 
@@ -77,6 +82,7 @@ class _Options(TypedDict, total=False):
     weight: Hashable | None
     comm: Any
     devices: Sequence[int] | None
+    gap: float | None
 
 
 @overload
@@ -113,6 +119,7 @@ def lap(
     weight: Hashable | None = "weight",
     comm: Any = None,
     devices: Sequence[int] | None = None,
+    gap: float | None = None,
 ) -> Any:
     """The cheapest way to match rows with columns (linear assignment), with its proof; of one problem or of many.
 
@@ -124,7 +131,9 @@ def lap(
         allowed pairs, and duplicates are summed; see `SparseCosts`. Never changed. min(rows, columns) pairs are made.
         +inf forbids a pair (-inf when maximizing). A large number does not: where too few other pairs are allowed, it
         is used as any cost is, and the exact sums that it enters need more digits. Of a bipartite networkx graph the
-        edges are the only allowed pairs; the answer's `Assignment.pairs` are pairs of nodes.
+        edges are the only allowed pairs; the answer's `Assignment.pairs` are pairs of nodes. For costs that are no
+        matrix see `PointCosts`, `FunctionCosts` and `RowWindows`; a `numpy.memmap` or an array of h5py or zarr that
+        takes more than half of the memory is solved as a `RowWindows`.
     maximize : bool
         Find the dearest assignment instead.
     method : str or method object
@@ -192,6 +201,11 @@ def lap(
     devices : sequence of int, optional
         Numbers of GPUs that share the rows of a matrix on the host, each with its part in its memory; with options as
         for `comm`. A GPU may be named more than once.
+    gap : float, optional
+        An assignment will do that costs at most this share more than the cheapest one, such as 1e-3, and is proven to:
+        its `Assignment.bound` is what no assignment costs less than, and its status ``"bounded"`` unless it is a
+        cheapest one. `PointCosts`, `FunctionCosts` and `RowWindows` stop there; costs in memory are solved to the end,
+        which takes no longer. Not beside a `cost_limit`, and not for batches and several ranks.
 
     Returns
     -------
@@ -250,6 +264,8 @@ def lap(
     if ties is not None:
         refuse_what_scipy_lacks(ties, cost_limit, infeasible, deterministic, on_ranks)
     if on_ranks:
+        if gap is not None:
+            raise InvalidInput("several ranks solve to the optimum; leave gap out")
         from ..distributed.lap import lap_on_ranks
 
         return lap_on_ranks(
@@ -262,6 +278,7 @@ def lap(
     maximize, deterministic = truth_of("maximize", maximize), truth_of("deterministic", deterministic)
     certify = truth_of("certify", certify)
     result: Assignment | AssignmentBatch
+    gap = gap_of(gap, cost_limit if cost_limit is not None else getattr(cost, "cost_limit", None))
     if isinstance(cost, PointCosts):
         points = points_of(
             cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan, sizes=sizes, mask=mask
@@ -269,13 +286,35 @@ def lap(
         if points.suit_trees() and ties is None:
             return lap_of_points(
                 points, method=method, initial=initial, duals=duals, deterministic=deterministic, device=device,
-                threads=threads, certify=certify,
+                threads=threads, certify=certify, gap=gap,
             )  # fmt: skip
+        if is_auto(method) and not deterministic and ties is None and device in (None, "cpu"):
+            from ..distributed.point_windows import lap_of_many_coordinates
+
+            return lap_of_many_coordinates(
+                points, initial=initial, duals=duals, infeasible=infeasible, threads=threads, certify=certify, gap=gap
+            )
         cost, maximize, cost_limit = points.as_dense(), False, None
+    elif isinstance(windows := as_windows(cost, maximize, cost_limit, forbid_nan), WindowCosts):
+        from ..distributed.windows import lap_of_windows
+
+        if ties is not None:
+            raise InvalidInput("ties='scipy' needs a matrix in memory, which SciPy reads; leave ties out")
+        own = isinstance(cost, WindowCosts)
+        windows_of(
+            windows, maximize=own and maximize, cost_limit=cost_limit if own else None, forbid_nan=own and forbid_nan,
+            sizes=sizes, mask=mask,
+        )  # fmt: skip
+        return lap_of_windows(
+            windows, method=method, initial=initial, duals=duals, infeasible=infeasible, deterministic=deterministic,
+            device=device, threads=threads, certify=certify, gap=gap,
+        )  # fmt: skip
     elif look_like_points(cost):
         warnings.warn(TWO_CLOUDS, stacklevel=3)
     if sizes is not None or mask is not None or is_batch(cost):
         refuse_options_of_graphs(cost, top_nodes, weight)
+        if gap is not None:
+            raise InvalidInput("the problems of a batch are solved to the optimum; leave gap out")
         batch = cost
         if not isinstance(cost, CostBatch):
             batch = CostBatch(
@@ -298,6 +337,8 @@ def lap(
     result.stats.setdefault("reason", reason)  # some backends know better
     if ties is not None:
         result = with_scipys_pairs(problem, result)
+    if gap is not None and isinstance(result, Assignment):
+        result = within_bound(result, False)
     if certify:
         verify(problem, result)
     return result

@@ -12,6 +12,7 @@ from ..methods.method import is_auto
 from ..problems.points import PointCosts
 from ..proof.verify import verify
 from ..result import Assignment, Status
+from .gap import suffices, within_bound
 from .request import checked_dual, checked_matching
 
 REASON = "points of few coordinates are matched by trees, without the matrix"
@@ -29,6 +30,7 @@ def lap_of_points(
     device: str | None,
     threads: int | None,
     certify: bool,
+    gap: float | None = None,
 ) -> Assignment:
     """As `gmatch.lap`, for points that suit trees. O((n + m) log(n + m)) time for most; O(n + m) memory.
 
@@ -51,18 +53,30 @@ def lap_of_points(
     rows, columns = costs.shape
     turned = rows > columns
     row_match, v = _start_of(costs, initial, duals)
-    if rows and columns:
-        solution = assign_points(costs.turned() if turned else costs, row_match, v, threads)
-    else:
-        solution = _nothing(costs)
-    row_match, col_match, u, v, counters = solution
-    if turned and rows and columns:
-        row_match, col_match, u, v = col_match, row_match, v, u
+    least = costs.for_trees()
     given = "given" if not isinstance(initial, str) or duals is not None else "auto"
-    result = _result(costs, row_match, col_match, u, v, {"initial": given, **counters})
+    for share in (gap, None):
+        if rows and columns:
+            solution = assign_points(least.turned() if turned else least, row_match, v, threads, share or 0.0)
+        else:
+            solution = _nothing(costs)
+        if turned and rows and columns:
+            solution = solution[1], solution[0], solution[3], solution[2], solution[4]
+        stopped = bool(solution[-1].pop("stopped"))
+        result = _result(costs, *solution[:4], {"initial": given, **solution[4]})
+        if gap is not None:
+            result = within_bound(result, stopped)
+        # Duals that are rounded to feasible ones may prove a little less than the search saw.
+        if result.bound is None or suffices(*_in_minimisation_form(result), gap or 0.0):
+            break
     if certify:
         verify(costs, result)
     return result
+
+
+def _in_minimisation_form(result: Assignment) -> tuple[float, float]:
+    bound = float(result.cost if result.bound is None else result.bound)
+    return (-result.cost, -bound) if result.maximize else (result.cost, bound)
 
 
 def _result(costs: PointCosts, row_match: Any, col_match: Any, u: Any, v: Any, counters: dict[str, Any]) -> Assignment:
@@ -81,7 +95,7 @@ def _result(costs: PointCosts, row_match: Any, col_match: Any, u: Any, v: Any, c
 
 def _nothing(costs: PointCosts) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
     rows, columns = costs.shape
-    counters = {"nanoseconds": dict.fromkeys(STEPS, 0), "threads": 0}
+    counters: dict[str, Any] = {"nanoseconds": dict.fromkeys(STEPS, 0), "threads": 0, "stopped": 0}
     return np.full(rows, -1, np.int32), np.full(columns, -1, np.int32), np.zeros(rows), np.zeros(columns), counters
 
 

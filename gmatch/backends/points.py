@@ -23,21 +23,23 @@ STEPS = ("order", "extend", "core", "auction", "search", "price", "finish")
 
 
 def assign_points(
-    costs: PointCosts, row_match: Any, v: Any, threads: int | None
+    costs: PointCosts, row_match: Any, v: Any, threads: int | None, gap: float
 ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
     """The cheapest assignment; row_match, col_match, u, v, counters. Both clouds must have points.
 
-    `row_match` and `v` are what to start from, or None.
+    `row_match` and `v` are what to start from, or None. `gap` is the share of the optimum by which the answer may be
+    dearer; ``stopped`` says whether it may be.
     """
     rows, columns = costs.shape
     assert 0 < rows <= columns, "the smaller cloud comes first, and empty ones have no duals"
     found_match, col_match = np.empty(rows, np.int32), np.empty(columns, np.int32)
     u, found_v = np.empty(rows), np.empty(columns)
-    limit = math.inf if costs.limit is None else float(costs.limit)
+    # What no pair costs is no limit, and would only round the duals.
+    limit = math.inf if costs.limit is None or costs.limit >= costs.highest else float(costs.limit)
     counters = _native.assign_points(
-        _filled_up(costs.x), _filled_up(costs.y), costs.metric, rows < columns or costs.limit is not None, limit,
+        _filled_up(costs.x), _filled_up(costs.y), costs.metric, rows < columns or limit < math.inf, limit,
         costs.whole, np.empty(0, np.int32) if row_match is None else row_match, np.empty(0) if v is None else v,
-        found_match, col_match, u, found_v, SMALLEST, _team_size(threads, rows + columns),
+        found_match, col_match, u, found_v, SMALLEST, _team_size(threads, rows + columns), gap,
     )  # fmt: skip
     return found_match, col_match, u, found_v, counters
 

@@ -25,6 +25,7 @@ from ..problems.limits import (
 )
 from ..problems.points import PointCosts
 from ..problems.sparse import SparseCosts
+from ..problems.windows import WindowCosts
 from ..types import number_type
 from .ranks import Ranks
 
@@ -146,7 +147,7 @@ def fingerprint(arrays: Any) -> str:
 
 def _readable(block: Any, forbid_nan: bool, maximize: bool) -> tuple[Any, bool]:
     """The matrix as the passes read it, and whether NaN forbids pairs."""
-    if isinstance(block, CostBatch | DenseCosts | PointCosts | SparseCosts) or is_frame(block):
+    if isinstance(block, CostBatch | DenseCosts | PointCosts | SparseCosts | WindowCosts) or is_frame(block):
         raise InvalidInput(
             f"the block of a rank must be a dense array of costs; got {type(block).__name__}; give its array of this "
             "rank's rows, or solve the whole in one process, without comm"

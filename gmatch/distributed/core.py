@@ -15,9 +15,10 @@ end, `classical` goes on from the duals of the last core.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,12 +48,25 @@ class Answer(IntEnum):
     STUCK = 2  # nothing joined the core that was not in it
 
 
-def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
-    """The cheapest assignment; `v` are duals of the columns to start from, for square problems."""
+class Passes(NamedTuple):
+    """The passes over a part, by which entries join the core: see the functions of these names below."""
+
+    start: Callable[..., Any]
+    price: Callable[..., Places]
+    overpriced: Callable[..., tuple[int, Places]]
+    outside: Callable[..., tuple[int, Places]]
+
+
+def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes | None = None) -> Found:
+    """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
+
+    `passes` are those of another kind of part.
+    """
+    passes = passes or Passes(start, price, overpriced, outside)
     n, m = part.shape
-    found = Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), _start(ranks, part, v))
+    found = Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), passes.start(ranks, part, v))
     core = _Core(part, plan, v)
-    _price(ranks, part, core, found)
+    _price(ranks, part, core, found, passes)
     for _ in range(MOST_ROUNDS):
         found.counts["rounds"] += 1
         answer = of_root(ranks, 1, np.int64, partial(core.solve, found))[0]
@@ -60,17 +74,17 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
             break
         if answer == Answer.SHORT:
             witness = of_root(ranks, n + m, np.uint8, core.witness) > 0
-            if not _widen(ranks, part, core, witness[:n], witness[n:], found.v):
+            if not _widen(ranks, part, core, witness[:n], witness[n:], found.v, passes):
                 found.witness = witness[:n], witness[n:]
                 return found
             if part.is_square_by_rows and not found.counts["soft_starts"]:
                 found.counts["soft_starts"] += 1
                 found.v = soft_prices(ranks, part)
-                _price(ranks, part, core, found)
+                _price(ranks, part, core, found, passes)
             continue
         duals = of_root(ranks, n + m, part.dual_type, core.duals)
         found.u, found.v = duals[:n], duals[n:]
-        if not _reprice(ranks, part, core, found):
+        if not _reprice(ranks, part, core, found, passes):
             found.row_match = of_root(ranks, n, np.int32, core.row_match)
             counted = of_root(ranks, len(COUNTED_ON_ROOT) + 1, np.int64, core.counted).tolist()
             found.counts.update(dict(zip((*COUNTED_ON_ROOT, "core_entries"), counted, strict=True)))
@@ -83,7 +97,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
     return going_on
 
 
-def _start(ranks: Ranks, part: Part, v: Any) -> Any:
+def start(ranks: Ranks, part: Part, v: Any) -> Any:
     """Duals of the columns to price by: given ones; minima, where all columns are to be matched; or else zeros."""
     n, m = part.shape
     if v is not None:
@@ -95,12 +109,12 @@ def _start(ranks: Ranks, part: Part, v: Any) -> Any:
     return np.where(least == part.far, 0, least).astype(part.dual_type)
 
 
-def _price(ranks: Ranks, part: Part, core: _Core, found: Found) -> None:
+def _price(ranks: Ranks, part: Part, core: _Core, found: Found, passes: Passes) -> None:
     """The best entries of each row by the duals of the columns join the core."""
 
     def priced() -> Places:
         with found.clock("price"):
-            return price(part, found.v)
+            return passes.price(part, found.v)
 
     _join(ranks, core, ranks.done_by_all(priced))
 
@@ -112,7 +126,7 @@ def _join(ranks: Ranks, core: _Core, places: Places) -> None:
         core.offer(keys, values)
 
 
-def _widen(ranks: Ranks, part: Part, core: _Core, rows: Any, columns: Any, v: Any) -> bool:
+def _widen(ranks: Ranks, part: Part, core: _Core, rows: Any, columns: Any, v: Any, passes: Passes) -> bool:
     """Whether any pair of the witness's rows is allowed outside its columns; the best of each rank join the core.
 
     Allowed pairs are counted apart from the picking, for a mistake of the picker would make a false witness.
@@ -120,7 +134,7 @@ def _widen(ranks: Ranks, part: Part, core: _Core, rows: Any, columns: Any, v: An
     offers: list[Places] = []
 
     def offer() -> Any:
-        allowed, places = outside(part, rows, columns, v)
+        allowed, places = passes.outside(part, rows, columns, v)
         offers.append(places)
         return np.array([allowed, len(places[0])])
 
@@ -131,14 +145,15 @@ def _widen(ranks: Ranks, part: Part, core: _Core, rows: Any, columns: Any, v: An
     return bool(offered)
 
 
-def _reprice(ranks: Ranks, part: Part, core: _Core, found: Found) -> bool:
+def _reprice(ranks: Ranks, part: Part, core: _Core, found: Found, passes: Passes) -> bool:
     """Whether any rank finds entries that the duals overprice; the best of them join the core."""
     offers: list[Places] = []
 
     def offer() -> Any:
         with found.clock("price"):
-            offers.append(overpriced(part, found.u, found.v))
-        return np.array([len(offers[0][0])])
+            number, places = passes.overpriced(part, found.u, found.v)
+        offers.append(places)
+        return np.array([number])
 
     number = int(reduced(ranks, "sum", np.zeros(1, np.int64), offer)[0])
     found.counts["repricings"] += 1
@@ -248,9 +263,10 @@ def price(part: Part, v: Any) -> Places:
     return part.places(part.passes.price(part.here(v[part.columns])))
 
 
-def overpriced(part: Part, u: Any, v: Any) -> Places:
-    """Entries that cost less than their duals, but for rounding: the worst of each stratum of each row."""
-    return part.places(part.passes.overpriced(*part.own(u, v)))
+def overpriced(part: Part, u: Any, v: Any) -> tuple[int, Places]:
+    """Entries that cost less than their duals, but for rounding: of each stratum of a row the worst; their number."""
+    places = part.places(part.passes.overpriced(*part.own(u, v)))
+    return len(places[0]), places
 
 
 def outside(part: Part, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:

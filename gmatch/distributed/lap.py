@@ -15,6 +15,7 @@ from ..errors import Infeasible, InvalidInput
 from ..methods import Classical, Core, Tree, assignment_method_of
 from ..problems.limits import minimised
 from ..problems.row_blocks import RowBlocks
+from ..problems.windows import CheckedWindows
 from ..result import STEPS, Assignment, Status, witness_of
 from .blocks import Block, block_of, fingerprint
 from .classical import classical
@@ -86,7 +87,7 @@ def _lap_of_block(
     began = perf_counter() - start
     method, reason = _method(asked["method"], block)
     found = _solve(ranks, block, method, asked)
-    result = _result(ranks, block, found)
+    result = result_of(ranks, block, found)
     after = ranks.meetings, ranks.bytes_met, ranks.seconds_met
     meetings, bytes_met, seconds_met = (now - then for now, then in zip(after, before, strict=True))
     seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
@@ -158,7 +159,7 @@ def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) ->
     rows, columns = block.shape
     block.transposed = rows > columns or isinstance(method, Tree) and rows == columns
     part = Part.of(block, asked["threads"] or 1)
-    v = ranks.done_by_all(lambda: _given_duals(block, asked["duals"]))
+    v = ranks.done_by_all(lambda: given_duals(block, asked["duals"]))
     if not min(block.shape):
         u, v = (np.zeros(length, block.dual_type) for length in part.shape)
         return Found(np.full(part.shape[0], -1, np.int32), u, v)
@@ -182,7 +183,7 @@ def _plan_of_root(part: Part, threads: int | None) -> Plan:
     return Plan(backend_for(None, part.device), method, threads if part.device == "cpu" else None, False)
 
 
-def _given_duals(block: Block, duals: Any) -> Any:
+def given_duals(block: Block | CheckedWindows, duals: Any) -> Any:
     """Those of the columns of the problem. As in one process only square problems have a use for them."""
     if duals is None:
         return None
@@ -191,7 +192,7 @@ def _given_duals(block: Block, duals: Any) -> Any:
     return start.v if block.shape[0] == block.shape[1] else None
 
 
-def _result(ranks: Ranks, block: Block, found: Found) -> Assignment:
+def result_of(ranks: Ranks, block: Block | CheckedWindows, found: Found) -> Assignment:
     """For the matrix as it was given; the same on every rank."""
     if found.witness is not None:
         raise _infeasible(block, *found.witness)
@@ -219,7 +220,7 @@ def _result(ranks: Ranks, block: Block, found: Found) -> Assignment:
     )
 
 
-def _infeasible(block: Block, in_rows: Any, in_columns: Any) -> Infeasible:
+def _infeasible(block: Block | CheckedWindows, in_rows: Any, in_columns: Any) -> Infeasible:
     """The error, with the witness in rows and columns as given."""
     cover = (~in_rows).nonzero()[0], in_columns.nonzero()[0]
     rows, columns = witness_of(cover[::-1] if block.transposed else cover, block.shape)

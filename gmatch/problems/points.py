@@ -29,8 +29,12 @@ MOST_WHOLE = 2.0**45
 class PointCosts:
     """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
 
-    The matrix is never made where d is at most 8, the metric is not ``"minkowski"``, and nothing is to be maximized.
-    Else it is, in float64, if it takes at most 2 GB.
+    The matrix is never made. Where d is at most 8 and the metric is not ``"minkowski"``, trees find the pairs that
+    matter, in little more than O(n log n); of costs to be maximized ``"dot"`` and ``"cosine"``, and for d up to 6
+    ``"sqeuclidean"``. Else passes over all pairs do, some rows at a
+    time: for ``"sqeuclidean"``, ``"euclidean"``, ``"dot"`` and ``"cosine"`` by products of matrices in float32, which
+    bound what a pair costs from below. For another `method`, ``deterministic=True`` and a GPU the matrix is made, in
+    float64, if it takes at most 2 GB.
 
     Parameters
     ----------
@@ -151,7 +155,33 @@ class PointCosts:
 
     def suit_trees(self) -> bool:
         """Whether the cheapest assignment is found without the matrix."""
-        return self.x.shape[1] <= MOST_COORDINATES and self.metric != "minkowski" and not self.maximize
+        return self._coordinates_for_trees() <= MOST_COORDINATES and self.metric != "minkowski"
+
+    def _coordinates_for_trees(self) -> float:
+        d: int = self.x.shape[1]
+        if not self.maximize or self.metric in ("dot", "cosine"):
+            return d
+        return d + 2 if self.metric == "sqeuclidean" else math.inf
+
+    def for_trees(self) -> PointCosts:
+        """Points that suit trees, of which the least cost is wanted: pairs cost what these do in the minimisation form.
+
+        To maximize x y is to minimize (-x) y. And -|x - y|**2 is minus the product of (-2 x, 1, |x|**2) and (y, |y|**2,
+        1), but for rounding; without any where costs are whole.
+        """
+        if not self.maximize:
+            return self
+        x, y, metric = -self.x, self.y, "dot less 1" if self.metric == "cosine" else "dot"
+        if self.metric == "sqeuclidean":
+            centre = self.y[:1].sum(axis=0)
+            x, y = self.x - centre, self.y - centre
+            ones = [np.ones((len(array), 1)) for array in (x, y)]
+            squares = [(array * array).sum(axis=1)[:, None] for array in (x, y)]
+            x = np.concatenate([-2 * x, ones[0], squares[0]], axis=1)
+            y = np.concatenate([y, squares[1], ones[1]], axis=1)
+        other = object.__new__(PointCosts)
+        vars(other).update(vars(self), x=x, y=y, metric=metric, maximize=False, cost_limit=None)
+        return other
 
     def turned(self) -> PointCosts:
         """With x and y in each other's place; views."""
@@ -201,9 +231,9 @@ class PointCosts:
         rows, columns = self.shape
         if 8 * rows * columns > MOST_MATRIX:
             raise InvalidInput(
-                f"without the matrix points of at most {MOST_COORDINATES} coordinates are matched, at the least cost, "
-                f"by any metric but 'minkowski'; got {self!r}, and the matrix would take {8 * rows * columns} bytes, "
-                f"more than {MOST_MATRIX}; make it yourself, in a smaller type, and give that to lap"
+                "points are matched without their matrix by method='auto' on the host, without deterministic=True; the "
+                f"matrix would take {8 * rows * columns} bytes, more than {MOST_MATRIX}; leave such options out, or "
+                "make it yourself, in a smaller type, and give that to lap"
             )
         matrix = np.empty(self.shape)
         step = max(1, BLOCK // max(columns, 1))
@@ -235,7 +265,7 @@ def look_like_points(cost: Any) -> bool:
     if any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][1]:
         return False
     columns = shapes[0][1]
-    return bool(1 <= columns <= MOST_COORDINATES and min(rows for rows, _ in shapes) >= 8 * columns)
+    return bool(1 <= columns and min(rows for rows, _ in shapes) >= 8 * columns)
 
 
 def _metric_of(metric: Any, p: Any) -> tuple[str, float | None]:

@@ -12,7 +12,7 @@ from ..arrays import all_others, exact_sum, namespace
 from ..errors import CertificateError
 from ..problems.dense import DenseCosts, as_matrix
 from ..problems.limits import blocks_of, minimised
-from ..result import Assignment, AssignmentCertificate, ExactDuals, Status
+from ..result import Assignment, AssignmentCertificate, ExactDuals
 from ..types import WORKING_TYPES, may_round
 from .duals import (
     certificate_in_tiers,
@@ -25,6 +25,7 @@ from .duals import (
     refuse_costs_of_others,
     refuse_large_duals,
     refuse_overflow_of,
+    status_of,
     strict_certificate,
     tolerance_of,
 )
@@ -153,7 +154,7 @@ def _check_pairs(xp: Any, costs: DenseCosts, row_match: Any, assignment: Assignm
         raise CertificateError(
             f"the assignment has {len(rows)} of {most} pairs, and no cover that proves that there can be no more"
         )
-    status = Status.OPTIMAL if len(rows) == most else Status.LIMITED if assignment.cover is None else Status.PARTIAL
+    status = status_of(assignment, len(rows), most)
     if assignment.status != status:
         raise CertificateError(
             f"the assignment says it is {str(assignment.status)!r}, but with {len(rows)} of {most} pairs it is "

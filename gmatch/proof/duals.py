@@ -11,7 +11,7 @@ from ..arrays import exact_sum, namespace
 from ..errors import CertificateError
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
-from ..result import Assignment, AssignmentCertificate, ExactDuals
+from ..result import Assignment, AssignmentCertificate, ExactDuals, Status
 from .matching import arrays_of, mask_of, moved_here, vector_of
 from .strict import STRICT, exact_gap, float_above
 from .tiers import TieredPart, check_exact, gap_in_tiers, ordinary_costs
@@ -61,7 +61,27 @@ def exact_duals_here(xp: Any, assignment: Assignment, costs: DenseCosts | Sparse
     return assignment.exact.moved(lambda array: moved_here(xp, array))
 
 
+def status_of(assignment: Assignment, size: int, most: int) -> Status:
+    """What the status must be, of so many pairs, where a cover or none makes it."""
+    if size < most:
+        return Status.LIMITED if assignment.cover is None else Status.PARTIAL
+    return Status.BOUNDED if claimed_gap(assignment) > 0 else Status.OPTIMAL
+
+
+def claimed_gap(assignment: Assignment) -> int | float:
+    """By how much a better assignment may be better, as this one says."""
+    bound: Any = assignment.bound
+    if bound is None:
+        return 0
+    if isinstance(bound, bool) or not isinstance(bound, int | float) or not bound - bound == 0:
+        raise CertificateError(f"the bound must be a finite number; got {bound!r}")
+    cost: int | float = assignment.cost
+    return bound - cost if assignment.maximize else cost - bound
+
+
 def certificate_of(assignment: Assignment, gap: int | float, tolerance: int | float) -> AssignmentCertificate:
+    """Of an assignment within its bound, if it has one, else of a cheapest one."""
+    tolerance += max(claimed_gap(assignment), 0)
     if not gap <= tolerance:
         raise CertificateError(
             f"the duals leave a gap of {gap}, more than the tolerance {tolerance}: the assignment is not proven "

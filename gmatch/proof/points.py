@@ -5,15 +5,16 @@ that follow the duals u of X and v of Y,
 
     c(x, y) - u(x) - v(y) >= c(a, b) - (s + g) (x - a) + (s - h) (y - b) - most(u - g (x - a)) - most(v - h (y - b))
 
-where s is the gradient of c by y at the centres: c is convex in x - y. (The inner product is not, and loses a little
-more.) Where that, or the cost of the nearest points of both boxes less the largest duals, is above 0 with room for
-rounding, no pair of the two blocks contradicts the duals. All pairs of the other blocks are looked at. The
-solver shares neither order nor trees nor what a pair costs.
+where s is the gradient of c by y at the centres: c is convex in x - y. (The inner product is not, nor is a square to be
+maximized, and they lose a little more.) Where that, or the cost of the nearest points of both boxes less the largest
+duals, is above 0 with room for rounding, no pair of the two blocks contradicts the duals. All pairs of the other blocks
+are looked at. The solver shares neither order nor trees nor what a pair costs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,13 +22,16 @@ import numpy as np
 from ..arrays import exact_sum
 from ..errors import CertificateError, InvalidInput
 from ..problems.points import PointCosts
-from ..result import Assignment, AssignmentCertificate, Status
+from ..result import Assignment, AssignmentCertificate
+from .all_pairs import least_of_all_pairs
 from .dense import verify_dense_assignment
-from .duals import certificate_of, checked_duals, refuse_costs_of_others, tolerance_of
+from .duals import certificate_of, checked_duals, refuse_costs_of_others, status_of, tolerance_of
 from .matching import arrays_of, check_mates
 
 # Points of a block, and of one where there are more than so many points.
 BLOCK, LARGE_BLOCK, MANY = 64, 128, 300_000
+# Coordinates of pairs that are looked at together.
+COORDINATES = 1 << 20
 # Up to so many pairs all are looked at.
 ALL_PAIRS = 1 << 23
 # Pairs of blocks, and pairs of points, that are looked at together.
@@ -55,10 +59,9 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
     """As `gmatch.verify`; O(n + m) memory."""
     if strict and 8 * costs.shape[0] * costs.shape[1] > MOST_MATRIX:
         raise InvalidInput("a strict proof needs the matrix, and that of these points is large; leave strict out")
-    if strict or not costs.suit_trees():
-        refuse_costs_of_others(costs, assignment)  # type: ignore[arg-type]
-        return verify_dense_assignment(costs.as_dense(), assignment, strict)
     refuse_costs_of_others(costs, assignment)  # type: ignore[arg-type]
+    if strict:
+        return verify_dense_assignment(costs.as_dense(), assignment, strict)
     row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
     check_mates(np, row_match, col_match, costs.shape)
     u, v = checked_duals(np, assignment, costs)  # type: ignore[arg-type]
@@ -67,7 +70,7 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
     free_cost = 0.0 if costs.limit is None else float(costs.limit)
     pair_costs = _checked_pairs(costs, row_match, assignment)
     _check_size(costs, assignment)
-    tolerance = tolerance_of(costs, u, v, pair_costs)  # type: ignore[arg-type]
+    tolerance = tolerance_of(costs, u, v, np.append(pair_costs, _magnitudes(costs)))  # type: ignore[arg-type]
     if costs.shape[0] > costs.shape[1]:
         costs, u, v, row_match = costs.turned(), v, u, col_match
     free = len(u) - len(pair_costs)
@@ -89,24 +92,31 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
     return certificate_of(assignment, gap, tolerance)
 
 
+def _magnitudes(costs: PointCosts) -> list[float]:
+    """Of numbers beside pairs and duals that are rounded: those of cosine distances, however small, and a limit."""
+    limits = [] if costs.limit is None or costs.limit >= costs.highest else [float(costs.limit)]
+    return [1.0, *limits] if costs.metric == "cosine" else limits
+
+
 def _checked_pairs(costs: PointCosts, row_match: Any, assignment: Assignment) -> Any:
-    """What the pairs cost, once they are known to cost what the assignment says."""
+    """What the pairs cost in the minimisation form, once they are known to cost what the assignment says."""
     matched = (row_match >= 0).nonzero()[0]
-    expected = _cost(costs.metric, costs.x[matched], costs.y[row_match[matched]])
+    expected = _cost_of_pairs(costs, matched, row_match[matched])
     (claimed,) = arrays_of(np, assignment, "pair_costs")
     if claimed.shape != expected.shape or claimed.dtype != costs.dtype or bool((claimed != expected).any()):
         raise CertificateError("pair_costs must hold what the matched points cost, row by row; it does not")
-    if costs.limit is not None and bool((expected > costs.limit).any()):
-        row = int(matched[expected.argmax()])
+    minimised = -expected if costs.maximize else expected
+    if costs.limit is not None and bool((minimised > costs.limit).any()):
+        row = int(matched[minimised.argmax()])
         raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, dearer than the limit")
-    return expected
+    return minimised
 
 
 def _check_size(costs: PointCosts, assignment: Assignment) -> None:
     size, most = assignment.size, min(costs.shape)
     if size < most and costs.limit is None:
         raise CertificateError(f"the assignment has {size} of {most} pairs, and without a limit all must be made")
-    status = Status.OPTIMAL if size == most else Status.LIMITED
+    status = status_of(assignment, size, most)
     if assignment.status != status:
         raise CertificateError(
             f"the assignment says it is {str(assignment.status)!r}, but with {size} of {most} pairs it is "
@@ -114,7 +124,15 @@ def _check_size(costs: PointCosts, assignment: Assignment) -> None:
         )
 
 
-def _cost(metric: str, x: Any, y: Any) -> Any:
+def _cost_of_pairs(costs: PointCosts, rows: Any, columns: Any) -> Any:
+    """What pairs cost, some at a time."""
+    step = max(1, COORDINATES // costs.x.shape[1])
+    parts = [slice(first, first + step) for first in range(0, len(rows), step)]
+    found = [_cost(costs.metric, costs.x[rows[part]], costs.y[columns[part]], costs.p) for part in parts]
+    return np.concatenate([np.empty(0), *found])
+
+
+def _cost(metric: str, x: Any, y: Any, p: float | None = None) -> Any:
     """What pairs cost; x and y have the coordinates last, which are added one after the other."""
     if metric in ("dot", "cosine"):
         total = x[..., 0] * y[..., 0] + 0.0
@@ -124,32 +142,38 @@ def _cost(metric: str, x: Any, y: Any) -> Any:
     away = abs(x - y)
     if metric == "chebyshev":
         return away.max(axis=-1)
-    terms = away if metric == "cityblock" else away * away
+    terms = away if metric == "cityblock" else away * away if p is None else away**p
     total = terms[..., 0]
     for k in range(1, terms.shape[-1]):
         total = total + terms[..., k]
+    if p is not None:
+        return total ** (1 / p)
     return np.sqrt(total) if metric == "euclidean" else total
 
 
 def _least(costs: PointCosts, u: Any, v: Any, row_match: Any) -> Any:
     """The least cost - v of each row; or, of rows where it is known to be above, u."""
     rows, columns = costs.shape
+    if not costs.suit_trees():
+        return least_of_all_pairs(costs, partial(_cost_of_pairs, costs), u, v)
+    sign = -1.0 if costs.maximize else 1.0
     if rows * columns <= ALL_PAIRS:
         step = max(1, PAIRS_TOGETHER // max(columns, 1))
         blocks = [costs.x[first : first + step, None] for first in range(0, rows, step)]
-        least = [(_cost(costs.metric, block, costs.y) - v).min(axis=1, initial=np.inf) for block in blocks]
+        least = [(sign * _cost(costs.metric, block, costs.y) - v).min(axis=1, initial=np.inf) for block in blocks]
         return np.concatenate([*least, np.empty(0)])
     matched = (row_match >= 0).nonzero()[0]
     x_slopes, y_slopes = np.zeros_like(costs.x), np.zeros_like(costs.y)
     mates = row_match[matched]
-    y_slopes[mates] = _gradient(costs.metric, costs.x[matched], costs.y[mates])
-    x_slopes[matched] = _gradient(costs.metric, costs.y[mates], costs.x[matched])
+    y_slopes[mates] = sign * _gradient(costs.metric, costs.x[matched], costs.y[mates])
+    x_slopes[matched] = sign * _gradient(costs.metric, costs.y[mates], costs.x[matched])
     x, y = _blocks_of(costs.x, u, x_slopes), _blocks_of(costs.y, v, y_slopes)
     least = u.copy()
-    for x_block, y_block in _doubtful(costs.metric, x, y):
+    for x_block, y_block in _doubtful(costs.metric, sign, x, y):
         numbers = x.members[x_block]
         others = y.members[y_block]
-        here = _cost(costs.metric, costs.x[numbers][:, :, None], costs.y[others][:, None]) - v[others][:, None]
+        here = sign * _cost(costs.metric, costs.x[numbers][:, :, None], costs.y[others][:, None])
+        here -= v[others][:, None]
         np.minimum.at(least, numbers, here.min(axis=2))
     return least
 
@@ -193,33 +217,38 @@ def _blocks_of(points: Any, duals: Any, slopes: Any) -> _Blocks:
     return _Blocks(members, low, high, centre, half, slope, over, duals[members].max(axis=1))
 
 
-def _doubtful(metric: str, x: _Blocks, y: _Blocks) -> Iterator[tuple[Any, Any]]:
+def _doubtful(metric: str, sign: float, x: _Blocks, y: _Blocks) -> Iterator[tuple[Any, Any]]:
     """Pairs of blocks that no bound rules out, some at a time."""
     step = max(1, BLOCKS_TOGETHER // len(y.members))
     together = max(1, PAIRS_TOGETHER // x.members.shape[1] ** 2)
     for first in range(0, len(x.members), step):
         some = _Blocks(*(part[first : first + step, None] for part in x))
-        x_blocks, y_blocks = (~_ruled_out(metric, some, y)).nonzero()
+        x_blocks, y_blocks = (~_ruled_out(metric, sign, some, y)).nonzero()
         for begin in range(0, len(x_blocks), together):
             yield x_blocks[begin : begin + together] + first, y_blocks[begin : begin + together]
 
 
-def _ruled_out(metric: str, x: _Blocks, y: _Blocks) -> Any:
-    """Whether no pair of two blocks costs less than its duals; x has shape (blocks, 1, ...)."""
-    gradient = _gradient(metric, x.centre, y.centre)
+def _ruled_out(metric: str, sign: float, x: _Blocks, y: _Blocks) -> Any:
+    """Whether no pair of two blocks costs less than its duals; x has shape (blocks, 1, ...). Sign is -1 to maximize."""
+    gradient = sign * _gradient(metric, x.centre, y.centre)
     magnitude = abs(x.over_slope) + abs(y.over_slope) + abs(x.largest) + abs(y.largest)
     if metric in ("dot", "cosine"):
-        by_x, lost = -y.centre - x.slope, (x.half * y.half).sum(axis=-1)
+        by_x, lost = -sign * y.centre - x.slope, (x.half * y.half).sum(axis=-1)
         magnitude = magnitude + 1 + ((abs(x.centre) + x.half) * (abs(y.centre) + y.half)).sum(axis=-1)
         near = np.full(lost.shape, -np.inf)
     else:
-        by_x, lost = -gradient - x.slope, 0.0
+        by_x = -gradient - x.slope
         away = abs(x.centre - y.centre)
         zero = np.zeros_like(away)
-        near = _cost(metric, np.maximum(np.maximum(x.low - y.high, y.low - x.high), 0.0), zero)
-        magnitude = magnitude + _cost(metric, away + x.half + y.half, zero)
+        farthest = _cost(metric, away + x.half + y.half, zero)
+        magnitude = magnitude + farthest
+        if sign > 0:
+            lost = 0.0
+            near = _cost(metric, np.maximum(np.maximum(x.low - y.high, y.low - x.high), 0.0), zero)
+        else:  # of squares, which are all that trees maximize
+            lost, near = ((x.half + y.half) ** 2).sum(axis=-1), -farthest
     by_y = gradient - y.slope
     spread = (abs(by_x) * x.half).sum(axis=-1) + (abs(by_y) * y.half).sum(axis=-1)
     magnitude = magnitude + ((abs(gradient) + abs(x.slope)) * x.half + (abs(gradient) + abs(y.slope)) * y.half).sum(-1)
-    tangent = _cost(metric, x.centre, y.centre) - spread - lost - x.over_slope - y.over_slope
+    tangent = sign * _cost(metric, x.centre, y.centre) - spread - lost - x.over_slope - y.over_slope
     return np.maximum(tangent, near - x.largest - y.largest) > magnitude * ROUNDING

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import all_others, exact_sum, namespace
 from ..errors import CertificateError
 from ..problems.sparse import SparseCosts
-from ..result import Assignment, AssignmentCertificate, ExactDuals, Status
+from ..result import Assignment, AssignmentCertificate, ExactDuals
 from .duals import (
     certificate_in_tiers,
     certificate_of,
@@ -21,6 +21,7 @@ from .duals import (
     refuse_costs_of_others,
     refuse_large_duals,
     refuse_overflow_of,
+    status_of,
     strict_certificate,
     tolerance_of,
 )
@@ -184,7 +185,7 @@ def _check_size(costs: SparseCosts, assignment: Assignment) -> None:
         raise CertificateError(
             f"the assignment has {size} of {most} pairs, and no cover that proves that there can be no more"
         )
-    status = Status.OPTIMAL if size == most else Status.LIMITED if assignment.cover is None else Status.PARTIAL
+    status = status_of(assignment, size, most)
     if assignment.status != status:
         raise CertificateError(
             f"the assignment says it is {str(assignment.status)!r}, but with {size} of {most} pairs it is "

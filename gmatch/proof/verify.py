@@ -15,6 +15,7 @@ from ..problems.batch import CostBatch
 from ..problems.points import PointCosts
 from ..problems.row_blocks import RowBlocks
 from ..problems.sparse import SparseCosts, is_sparse
+from ..problems.windows import WindowCosts, as_windows
 from ..result import (
     Assignment,
     AssignmentBatch,
@@ -45,6 +46,7 @@ from .ranked import verify_k_best
 from .scaling import verify_scaling
 from .sparse import verify_sparse_assignment
 from .transport import verify_transport
+from .windows import verify_window_assignment
 
 _Result = Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck | KBest | Scaling | Transport
 _Certificate = (
@@ -87,7 +89,8 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory. For sparse
     costs over every stored entry, in O(rows + columns + entries) time and memory. One of so many pairs is proven by
     its `Assignment.pair_price`, too: no duals are above 0, so as many pairs cost no less than that many prices and the
-    sum of all duals. For points over all pairs of them, by bounds where there are many: O(n + m) memory.
+    sum of all duals. For points over all pairs of them, by bounds where there are many: O(n + m) memory. For a
+    `FunctionCosts` or `RowWindows` over every entry, some rows at a time: O(rows + columns) memory.
 
     For a decomposition: its matching is proven as above and lies on the diagonals, the orders are permutations, blocks
     and parts fit each other, no entry lies below the diagonal blocks, and none of these can be split: breadth-first
@@ -147,8 +150,9 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
 
         64 * eps * (rows + columns) * scale,
 
-    where eps is 2**-52 and scale the largest magnitude of a dual or a matched cost: solvers make a dual in a number of
-    steps, each rounded to eps / 2 of that magnitude, and the sum of min(rows, columns) of these roundings remains.
+    where eps is 2**-52 and scale the largest magnitude of a dual or a matched cost (and of points a limit, of cosine
+    distances at least 1, which they are rounded as): solvers make a dual in a number of steps, each rounded to eps / 2
+    of that magnitude, and the sum of min(rows, columns) of these roundings remains.
     Duals beyond 8 (rows + columns) times the largest finite cost are refused, as no solver needs them.
 
     Where an assignment has `exact` duals, scale is the largest magnitude of their rests and of the rests of the matched
@@ -179,6 +183,9 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     if isinstance(result, Assignment):
         if isinstance(problem, PointCosts):
             return verify_point_assignment(problem, result, strict)
+        problem = as_windows(problem, result.maximize, result.cost_limit, result.forbid_nan)
+        if isinstance(problem, WindowCosts):
+            return verify_window_assignment(problem, result, strict)
         problem = as_sparse(problem)
         sparse = isinstance(problem, SparseCosts) or is_sparse(problem)
         return (verify_sparse_assignment if sparse else verify_dense_assignment)(problem, result, strict)

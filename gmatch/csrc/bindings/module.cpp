@@ -61,6 +61,7 @@ NB_MODULE(_native, m) {
   define_matching(m);
   define_ranked_assignments(m);
   define_networkx(m);
+  define_rows(m);
   define_search(m);
   define_shortest_paths(m);
   define_sparse_assignment(m);

@@ -28,6 +28,7 @@ void define_magnitudes(nb::module_& m);       // of duals and costs
 void define_matching(nb::module_& m);         // maximum cardinality
 void define_ranked_assignments(nb::module_& m);  // the cheapest assignments in order
 void define_networkx(nb::module_& m);         // graphs of networkx as arrays
+void define_rows(nb::module_& m);          // passes over some rows of costs or points at a time
 void define_search(nb::module_& m);           // dense assignment by the search
 void define_shortest_paths(nb::module_& m);   // dense assignment by serial shortest paths, small problems, batches
 void define_sparse_assignment(nb::module_& m);

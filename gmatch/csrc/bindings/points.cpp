@@ -26,20 +26,22 @@ std::unique_ptr<points::Space> space_of(const std::string& metric, std::size_t d
   if (metric == "chebyshev") return space_of(points::Chebyshev{}, dimension);
   if (metric == "dot") return space_of(points::Dot{0}, dimension);
   if (metric == "cosine") return space_of(points::Dot{1}, dimension);
+  // Of -x it is x y - 1, what "cosine" costs with its sign changed.
+  if (metric == "dot less 1") return space_of(points::Dot{-1}, dimension);
   throw nb::value_error(("unknown metric " + metric).c_str());
 }
 
 // Without a limit the cost of an x that stays free is infinite. Empty arrays are no start.
 nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubled, double limit,
                        bool whole, Array<const Vertex> start_match, Array<const double> start_v, Array<Vertex> row_match,
-                       Array<Vertex> col_match, Array<double> u, Array<double> v, int smallest, int threads) {
+                       Array<Vertex> col_match, Array<double> u, Array<double> v, int smallest, int threads, double gap) {
   const auto space = space_of(metric, x.shape(1));
   points::Counters counted;
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
   try {
     const OthersMayRun others_may_run;
-    counted = points::solve(*space, {doubled, limit, limit, whole, smallest, threads},
+    counted = points::solve(*space, {doubled, limit, limit, whole, smallest, threads, gap},
                             {static_cast<Vertex>(x.shape(0)), static_cast<Vertex>(y.shape(0)), x.data(), y.data(),
                              start_match.shape(0) ? start_match.data() : nullptr, start_v.shape(0) ? start_v.data() : nullptr,
                              row_match.data(), col_match.data(), u.data(), v.data()});
@@ -54,6 +56,7 @@ nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubl
   report["core_pairs"] = counted.pairs;
   report["bids"] = counted.bids;
   report["times_learned"] = counted.times_learned;
+  report["stopped"] = counted.stopped;
   nb::dict nanoseconds;
   nanoseconds["order"] = counted.order_ns;
   nanoseconds["extend"] = counted.extend_ns;
@@ -71,5 +74,5 @@ nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubl
 void define_points(nb::module_& m) {
   m.def("assign_points", &assign_points, "x"_a.noconvert(), "y"_a.noconvert(), "metric"_a, "doubled"_a,
         "limit"_a, "whole"_a, "start_match"_a.noconvert(), "start_v"_a.noconvert(), "row_match"_a.noconvert(),
-        "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "smallest"_a, "threads"_a);
+        "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "smallest"_a, "threads"_a, "gap"_a);
 }

@@ -32,11 +32,12 @@ struct Options {
   bool whole;       // all costs are whole numbers
   Vertex smallest;  // a level with so many points on a side is the coarsest
   int threads;
+  double gap;  // the share of what a cheapest matching costs by which this one may be dearer
 };
 
 // Times in nanoseconds, and sums over all levels; rounds, first_found and pairs are those of the finest level.
 struct Counters {
-  Count levels, rounds, first_found, pairs, bids, times_learned;
+  Count levels, rounds, first_found, pairs, bids, times_learned, stopped;
   Count order_ns, extend_ns, core_ns, auction_ns, search_ns, price_ns, finish_ns;
   SparseShortestPathCounters search;
 };
@@ -322,7 +323,8 @@ class Level {
       watch.take(counters_.price_ns);
       counters_.rounds = round + 1;
       hold = rows > num_rows * MANY_FIND;
-      finished = rows == 0;
+      counters_.stopped = rows > 0 && is_near_enough(epsilon);
+      finished = rows == 0 || counters_.stopped;
       if (finished || rows > few) continue;
       finished = finish(nearest);
       few = rows / LESS;  // if it gave up
@@ -331,6 +333,15 @@ class Level {
     for (auto& list : found_) list.clear();
     counters_.pairs = pairs_.size();
     take_solution();
+  }
+
+  // Whether the matching costs little more than any: duals that are too large by so much in the mean, and lowered by that, are
+  // a bound. What it costs is the sum of its duals.
+  bool is_near_enough(double mean) const {
+    if (options_.gap == 0) return false;
+    const double cost = std::accumulate(u_.begin(), u_.end(), std::accumulate(v_.begin(), v_.end(), 0.0));
+    const double bound = cost - mean * clouds_.num_rows();
+    return cost * bound > 0 && cost - bound <= options_.gap * std::min(std::abs(cost), std::abs(bound));
   }
 
   void hold_auction(const Core& core, double gap) {

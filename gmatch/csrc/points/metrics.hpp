@@ -174,7 +174,7 @@ struct Chebyshev {
   }
 };
 
-// The base is 0, or 1 for the cosine distance of points of length 1.
+// The base is 0, or 1 for the cosine distance of points of length 1, and -1 for what is to be maximized of it.
 struct Dot {
   double base;
 
@@ -200,9 +200,9 @@ struct Dot {
   }
   template <int D>
   double cheapest(const double* x, const Boxes<D>& box, int q) const {
-    double sum = base;
-    for (int k = 0; k < D; ++k) sum -= std::max(x[k] * box.low[k][q], x[k] * box.high[k][q]);
-    return sum;
+    double sum = 0;  // rounded as cost() rounds it: never above that
+    for (int k = 0; k < D; ++k) sum += std::max(x[k] * box.low[k][q], x[k] * box.high[k][q]);
+    return base - sum;
   }
 };
 

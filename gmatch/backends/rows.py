@@ -1,0 +1,47 @@
+"""Passes over some rows at a time, in the compiled extension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+
+STRATA, PANEL = _native.STRATA, _native.PANEL
+
+
+def best_of_strata(keys: Any, first: int, height: int, far: Any, most: int) -> tuple[Any, Any]:
+    """Rows and columns of the `most`, 1 or 2, least keys below far of each row in each stratum of the columns.
+
+    Strata are columns of one number modulo `STRATA`. Each row begins to look for them at another column, in order of
+    the number that it has among all `height`, that of the first being `first`: rows whose keys tie do not all pick the
+    same. `keys` are float32, float64 or int64, in C order.
+    """
+    best = np.empty((len(keys), most * STRATA), np.int32)
+    _native.best_of_strata(keys, first, height, far, most, best)
+    rows, places = (best >= 0).nonzero()
+    return rows, best[rows, places].astype(np.int64)
+
+
+def costs_of_pairs(x: Any, y: Any, metric: str, rows: Any, columns: Any) -> Any:
+    """What points x[rows] cost with y[columns], pair by pair: as `PointCosts.of_pairs`, to the bit."""
+    rows, columns = (np.ascontiguousarray(numbers, np.int64) for numbers in (rows, columns))
+    costs = np.empty(len(rows))
+    _native.costs_of_pairs(x, y, metric, rows, columns, costs)
+    return costs
+
+
+def panels_of(y: Any) -> Any:
+    """The points as `costs_of_rows` takes them: a copy."""
+    columns, coordinates = y.shape
+    filled = np.zeros((-(-columns // PANEL) * PANEL, coordinates))
+    filled[:columns] = y
+    return np.ascontiguousarray(filled.reshape(-1, PANEL, coordinates).transpose(0, 2, 1))
+
+
+def costs_of_rows(x: Any, panels: Any, columns: int, metric: str) -> Any:
+    """What points x cost with each y, to the bit: O(d) work a pair."""
+    costs = np.empty((len(x), columns))
+    _native.costs_of_rows(x, panels, metric, costs)
+    return costs

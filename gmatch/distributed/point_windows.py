@@ -1,0 +1,380 @@
+"""Points of many coordinates: the core of several ranks, with one rank, and passes that are matrix products.
+
+What a pair costs is a sum in the order of the coordinates, which takes long for all pairs. But |x - y|**2 is |x|**2 +
+|y|**2 - 2 x y, of which the last is a product of matrices, in float32. Each such number is off by a few roundings of
+(|x| + |y|)**2, at most d + 16 of them whatever the order of a sum. Less that it is a bound from below, and what a pair
+costs is found only where the bound does not tell that the pair is too dear.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..assignment.gap import within_bound
+from ..assignment.programs import Plan
+from ..backends import backend_for
+from ..backends.block_passes import OF_A_STRATUM
+from ..backends.rows import best_of_strata, costs_of_pairs, costs_of_rows, panels_of
+from ..methods import assignment_method_of
+from ..problems.dense import DenseCosts
+from ..problems.limits import blocks_of
+from ..problems.points import PointCosts
+from ..problems.windows import rows_of_sample
+from ..proof.verify import verify
+from ..result import STEPS, Assignment
+from .core import Passes, by_core
+from .found import Found
+from .lap import given_duals, result_of
+from .margins import Margins
+from .part import Places
+from .sampled import prices_of
+from .whole_part import ROUNDINGS, Triples, WholePart
+from .windows import is_near_enough, one_rank, refuse_what_windows_do_not_take, start
+
+REASON = "points of many coordinates: passes by matrix products, and few pairs are searched"
+BRUTE_FORCE = "points without trees: passes over all pairs, and few of them are searched"
+# What a bound of float32 is off, in parts of (|x| + |y|)**2, for each coordinate; and for all else.
+ROUNDING, OTHER_ROUNDINGS = 2.0**-24, 16
+LEAST_NUMBER = 2.0**-120
+# Entries of a product: so many rows of x that they pay for reading all y.
+PRODUCT = 1 << 22
+# Pairs of each row that are looked at one by one; where bounds let more pass, those that they say are least are first.
+FEW = 64
+# Pairs whose costs are found together.
+TOGETHER = 1 << 20
+
+
+def lap_of_many_coordinates(
+    costs: PointCosts,
+    *,
+    initial: Any,
+    duals: Any,
+    infeasible: str,
+    threads: int | None,
+    certify: bool,
+    gap: float | None,
+) -> Assignment:
+    """As `gmatch.lap`, for points that do not suit trees. O(n m d) work a pass, O((n + m) d) memory."""
+    given = refuse_what_windows_do_not_take("PointCosts", "auto", initial, infeasible, False, None, threads)
+    began = perf_counter()
+    if duals is None and isinstance(initial, Assignment):
+        duals = initial.u, initial.v
+    block: Any = PointBlock(costs)
+    part: Any = PointPart(block)
+    part.gap = gap
+    v = given_duals(block, duals)
+    if not part.shape[0]:
+        found = Found(np.empty(0, np.int32), np.empty(0), np.zeros(part.shape[1]))
+    else:
+        sparse_method, _ = assignment_method_of("auto", "cpu")
+        found = by_core(one_rank(), part, Plan(backend_for(None, "cpu"), sparse_method, threads, False), v, PASSES)
+    if part.excess is not None:
+        found.u -= part.excess
+    result = result_of(one_rank(), block, found)
+    if gap is not None:
+        result = within_bound(result, part.excess is not None)
+    seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
+    seconds.update(search=perf_counter() - began - part.seconds, price=part.seconds)
+    result.stats.update(
+        method="points", reason=found.reason or (REASON if part.products else BRUTE_FORCE),
+        initial="given" if given or duals is not None else "reduce", backend="cpu", team="windows",
+        threads=threads or 1, start_size=0, passes=-(-part.rows_read // max(1, part.shape[0])),
+        rows_read=part.rows_read, looked_at=part.looked_at, seconds=seconds,
+        **found.counts,
+    )  # fmt: skip
+    if certify:
+        verify(costs, result)
+    return result
+
+
+class PointBlock:
+    """Points with the names of a `Block`: the costs of all pairs."""
+
+    device = "cpu"
+    forbids = forbid_nan = overflows = False
+    dual_type = np.float64
+
+    def __init__(self, costs: PointCosts) -> None:
+        self.costs, self.shape, self.dtype = costs, costs.shape, costs.dtype
+        self.maximize, self.cost_limit = costs.maximize, costs.cost_limit
+        self.limit = None if costs.limit is None or costs.limit >= costs.highest else costs.limit
+        self.lowest, self.highest = costs.lowest, costs.highest
+        self.transposed = self.shape[0] > self.shape[1]
+
+    def dual_spread(self) -> int | float:
+        """As of `DenseCosts`."""
+        return DenseCosts.dual_spread(self)  # type: ignore[arg-type]
+
+    def entries_of(self, row_match: Any) -> Any:
+        """What the pairs cost, in the order of the rows."""
+        rows = (row_match >= 0).nonzero()[0]
+        return _of_pairs(self.costs, rows, row_match[rows].astype(np.int64))
+
+
+def _of_pairs(costs: PointCosts, rows: Any, columns: Any) -> Any:
+    if costs.metric == "minkowski":
+        return costs.of_pairs(rows, columns)
+    return costs_of_pairs(costs.x, costs.y, costs.metric, rows, columns)
+
+
+class PointPart(WholePart):
+    """As `Part`: all pairs of n points, all to be matched, and m >= n points."""
+
+    dual_type = np.float64
+    far = np.inf
+
+    def __init__(self, block: PointBlock) -> None:
+        self.block = block
+        self.points = block.costs.turned() if block.transposed else block.costs
+        self.shape = self.points.shape
+        self.products = Products(self.points) if self.shape[0] and self.points.metric in Products.METRICS else None
+        self.unit = 1.0 if self.products is None else self.products.unit
+        self._panels: Any = None
+        self.margins = Margins(*self.shape)
+        self.gap: float | None = None
+        self.excess: Any = None  # by how much duals of the rows are too large, where the search stopped
+        self.rows_read, self.looked_at, self.seconds = 0, 0, 0.0
+
+    def prices(self) -> Any:
+        """Duals of the columns by which pairs are picked first."""
+        if self.shape[0] < self.shape[1]:
+            return np.zeros(self.shape[1])
+        rows = rows_of_sample(*self.shape)
+        costs: Any = self.values(rows) if self.products is None else self.products.rough(rows, self.block.limit)
+        prices = prices_of(costs.astype(np.float32, copy=False), self.shape[0])
+        return prices * self.unit
+
+    def slices(self) -> Iterator[slice]:
+        return blocks_of(self.shape, "cpu")
+
+    def values(self, rows: Any) -> Any:
+        """What some points x cost with all y, in the minimisation form: to the bit."""
+        points = self.points
+        if points.metric == "minkowski":
+            numbers = np.arange(self.shape[0])[rows]
+            return self._minimised(points.of_pairs(numbers[:, None], np.arange(self.shape[1])))
+        if self._panels is None:
+            self._panels = panels_of(points.y)
+        x = np.ascontiguousarray(points.x[rows])
+        return self._minimised(costs_of_rows(x, self._panels, self.shape[1], points.metric))
+
+    def reduced(self, rows: Any, v: Any) -> Any:
+        values = self.values(rows)
+        values -= v
+        return values
+
+    def of_pairs(self, rows: Any, columns: Any) -> Any:
+        """What some pairs cost, in the minimisation form: to the bit."""
+        self.looked_at += len(rows)
+        starts = range(0, len(rows), TOGETHER)
+        parts = [slice(first, first + TOGETHER) for first in starts]
+        found = [self._minimised(_of_pairs(self.points, rows[some], columns[some])) for some in parts]
+        return np.concatenate([np.empty(0), *found])
+
+    def _minimised(self, costs: Any) -> Any:
+        if self.block.maximize:
+            np.negative(costs, out=costs)
+        if self.block.limit is not None:
+            np.minimum(costs, self.block.limit, out=costs)
+        return costs
+
+    def bounds(self, rows: Any, v: Any, u: Any = None) -> Iterator[tuple[Any, Any]]:
+        """A pass: numbers of some rows, and bounds from below of cost - v - u, divided by the unit of the products.
+
+        Exact but for a rounding of the differences where there are no products. Without u they only order the pairs of
+        a row.
+        """
+        began = perf_counter()
+        self.rows_read += len(rows)
+        if self.products is not None:
+            yield from self.products.bounds(rows, self.block.limit, v, u)
+        else:
+            for some in blocks_of((len(rows), self.shape[1]), "cpu"):
+                keys = self.reduced(rows[some], v)
+                if u is not None:
+                    keys -= u[rows[some], None]
+                yield rows[some], keys
+        self.seconds += perf_counter() - began
+
+    def least_of_rows(self, v: Any) -> Any:
+        least = np.empty(self.shape[0])
+        for some in self.slices():
+            least[some] = self.reduced(some, v).min(axis=1)
+        return least
+
+    def least_of_columns(self, u: Any) -> Any:
+        """Of each column the least cost less u, or a bound of it."""
+        least = np.full(self.shape[1], np.inf)
+        for _, keys in self.bounds(self.all_rows(), np.zeros(self.shape[1]), u):
+            np.minimum(least, keys.min(axis=0), out=least)
+        return least * self.unit
+
+    def offered(self, found: list[Triples]) -> Places:
+        """All of these, which join the core."""
+        keys, values = self.places(found)
+        self.margins.join(*divmod(keys, self.shape[1]))
+        return keys, values
+
+
+class Products:
+    """Bounds of what pairs cost, from products of matrices of float32.
+
+    Points are moved by a common vector where a metric allows it, and divided by powers of two, so that no coordinate is
+    above 1; bounds and duals are in that unit. With a = |x|, b = |y|, a bound of float32 is off by less than (d + 16)
+    2**-24 (a + b)**2 and a few roundings of its duals; as (a + b)**2 <= 2 a**2 + 2 b**2, a row and a column have a
+    share of that each.
+    """
+
+    METRICS = "sqeuclidean", "euclidean", "dot", "cosine"
+
+    def __init__(self, points: PointCosts) -> None:
+        x, y = points.x, points.y
+        self._squares = points.metric in ("sqeuclidean", "euclidean")
+        self._root = points.metric == "euclidean"
+        self._base = float(points.metric == "cosine")
+        self._sign = -1.0 if points.maximize else 1.0
+        if self._squares:
+            centre = (x.mean(axis=0) + y.mean(axis=0)) / 2
+            x, y = x - centre, y - centre
+        exponents = [math.frexp(max(float(abs(array).max(initial=0)), 2.0**-500))[1] for array in (x, y)]
+        if self._squares:
+            exponents = [max(exponents)] * 2
+        x, y = (np.ldexp(array, -exponent) for array, exponent in zip((x, y), exponents, strict=True))
+        self.unit = math.ldexp(1.0, sum(exponents) // 2 if self._root else sum(exponents))
+        a, b = (np.einsum("ij,ij->i", array, array) for array in (x, y))
+        self._off = [2 * (x.shape[1] + OTHER_ROUNDINGS) * ROUNDING * part + LEAST_NUMBER for part in (a, b)]
+        self._of_rows: Any
+        self._of_columns: Any
+        self._of_rows, self._of_columns = (a, b) if self._squares else (np.zeros(len(a)), np.zeros(len(b)))
+        factor = -2.0 if self._squares else -1.0
+        self._x = (x * (factor * self._sign)).astype(np.float32)
+        self._y = np.ascontiguousarray(y.astype(np.float32).T)
+        self.shape = points.shape
+
+    def rough(self, rows: Any, limit: float | None) -> Any:
+        """What some rows cost, but for rounding, in the unit, in float32."""
+        costs = self._x[rows] @ self._y
+        costs += (self._sign * self._of_columns).astype(np.float32)
+        if self._root or limit is not None:
+            costs += (self._sign * (self._of_rows[rows, None] + self._base / self.unit)).astype(np.float32)
+            self._finish(costs, limit)
+        return costs
+
+    def bounds(self, of: Any, limit: float | None, v: Any, u: Any) -> Iterator[tuple[Any, Any]]:
+        """See `PointPart.bounds`."""
+        n, m = len(of), self.shape[1]
+        v = v / self.unit
+        u = None if u is None else u / self.unit
+        sign, (off_rows, off_columns) = self._sign, self._off
+        rows = sign * (self._of_rows + (0.0 if self._root else self._base / self.unit)) - off_rows
+        columns = sign * self._of_columns - off_columns
+        step = max(64, PRODUCT // m)
+        product = np.empty((min(step, n), m), np.float32)
+        parts = self._root or limit is not None
+        if not parts:  # all that belongs to a column is added at once
+            columns = columns - v - 4 * ROUNDING * abs(v)
+        columns = _below(columns)
+        v_up = -_below(-v - 4 * ROUNDING * abs(v))
+        for first in range(0, n, step):
+            some = of[first : first + step]
+            here = product[: len(some)]
+            np.matmul(self._x[some], self._y, out=here)
+            for block in blocks_of(here.shape, "cpu"):
+                keys, numbers = here[block], some[block]
+                keys += columns
+                of_rows = rows[numbers]
+                if parts:
+                    keys += _below(of_rows)[:, None]
+                    self._finish(keys, limit)
+                    keys -= v_up
+                    of_rows = np.zeros(len(keys))
+                if u is not None:
+                    of_rows = of_rows - u[numbers] - 4 * ROUNDING * abs(u[numbers])
+                keys += _below(of_rows)[:, None]
+                yield numbers, keys
+
+    def _finish(self, keys: Any, limit: float | None) -> None:
+        """From bounds of squares or products to those of costs, cut off at the limit."""
+        if self._root:
+            # Of a square times sign: the root of its magnitude, a little less.
+            np.maximum(keys * self._sign, 0, out=keys)
+            np.sqrt(keys, out=keys)
+            keys *= np.float32(self._sign * (1 - self._sign * 4 * ROUNDING))
+        if limit is not None:
+            np.minimum(keys, _below(np.array([limit / self.unit])), out=keys)
+
+
+def _below(numbers: Any) -> Any:
+    """The numbers in float32, rounded down."""
+    near = numbers.astype(np.float32)
+    return np.nextafter(near, np.float32(-np.inf))
+
+
+# The passes of `core`.
+
+
+def price(part: PointPart, v: Any) -> Places:
+    """As `core.price`: of each row the best pairs by bounds."""
+    found = []
+    for numbers, keys in part.bounds(part.all_rows(), v):
+        rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], np.inf, OF_A_STRATUM)
+        rows = numbers[rows]
+        found.append((rows, columns, part.of_pairs(rows, columns)))
+    return part.offered(found)
+
+
+def overpriced(part: PointPart, u: Any, v: Any) -> tuple[int, Places]:
+    """As `core.overpriced`, of pairs that bounds do not rule out; where these are many, of the best of them."""
+    found, excess = [], np.zeros(part.shape[0])
+    for numbers, keys in part.bounds(part.margins.rows_to_read(u, v), v, u):
+        part.margins.leave_out(numbers, keys, np.inf)
+        least = keys.min(axis=1).astype(np.float64) * part.unit
+        part.margins.note(numbers, least)
+        below = keys < 0
+        possible = np.count_nonzero(below)
+        if not possible:
+            continue
+        if possible > FEW * len(keys):
+            rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], 0, 1)
+            new, _ = _really_overpriced(part, u, v, numbers[rows], columns)
+            if len(new[0]):
+                excess[numbers] = np.maximum(-least, 0)
+                found.append(new)
+                continue
+        rows, columns = np.divmod(np.flatnonzero(below), keys.shape[1])
+        new, by = _really_overpriced(part, u, v, numbers[rows], columns)
+        np.maximum.at(excess, new[0], by)
+        found.append(new)
+    number = sum(len(rows) for rows, _, _ in found)
+    if number and part.gap is not None and is_near_enough(u, v, excess, part.gap):
+        part.excess, number, found = excess, 0, []
+    return number, part.offered(found)
+
+
+def _really_overpriced(part: PointPart, u: Any, v: Any, rows: Any, columns: Any) -> tuple[Triples, Any]:
+    """Which of some pairs cost less than their duals, and by how much."""
+    values = part.of_pairs(rows, columns)
+    slack = values - v[columns]
+    slack -= u[rows]
+    below = slack < -ROUNDINGS * (abs(u[rows]) + abs(v[columns]))
+    return (rows[below], columns[below], values[below]), -slack[below]
+
+
+def outside(part: PointPart, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
+    """As `core.outside`. All pairs are allowed."""
+    allowed, found = 0, []
+    for numbers, keys in part.bounds(in_witness.nonzero()[0], v):
+        keys[:, columns_of_witness] = np.inf
+        allowed += len(numbers) * int(np.count_nonzero(~columns_of_witness))
+        rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], np.inf, 1)
+        rows = numbers[rows]
+        found.append((rows, columns, part.of_pairs(rows, columns)))
+    return allowed, part.offered(found)
+
+
+PASSES = Passes(start, price, overpriced, outside)

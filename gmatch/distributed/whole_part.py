@@ -1,0 +1,119 @@
+"""All of a problem on one rank of the host, of which some rows are known at a time; for windows and points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..problems.limits import blocks_of
+from .part import Places
+
+# Slacks of floats within so many of their duals are zero but for rounding: as in csrc/costs/dense.cuh.
+ROUNDINGS = 2.0**-48
+
+Triples = tuple[Any, Any, Any]
+"""Rows and columns in the problem, and what they cost."""
+
+
+class Shape(NamedTuple):
+    """Of costs that are nowhere."""
+
+    shape: tuple[int, int]
+
+    @property
+    def size(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+
+class WholePart:
+    """What `by_core` and `classical` ask of a `Part`, where one rank has all rows, some at a time."""
+
+    xp, device = np, "cpu"
+    is_square_by_rows = False  # prices are softened once, at the start
+
+    shape: tuple[int, int]
+    dual_type: Any
+    far: Any
+
+    @property
+    def rows(self) -> slice:
+        return slice(0, self.shape[0])
+
+    @property
+    def columns(self) -> slice:
+        return slice(0, self.shape[1])
+
+    @property
+    def costs(self) -> Shape:
+        return Shape(self.shape)
+
+    @property
+    def passes(self) -> RowPasses:
+        """Those that `classical` holds."""
+        return RowPasses(self)
+
+    @staticmethod
+    def here(vector: Any) -> Any:
+        return vector
+
+    @staticmethod
+    def own(u: Any, v: Any) -> tuple[Any, Any]:
+        return u, v
+
+    @staticmethod
+    def numbered(keys: Any) -> Any:
+        return keys
+
+    def all_rows(self) -> Any:
+        return np.arange(self.shape[0], dtype=np.int32)
+
+    def reduced(self, rows: Any, v: Any) -> Any:
+        """A copy of what some rows cost, less the duals of the columns."""
+        raise NotImplementedError
+
+    def places(self, found: list[Triples]) -> Places:
+        """All of these, as `by_core` takes them."""
+        none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.dual_type)
+        rows, columns, values = (np.concatenate(arrays) for arrays in zip(none, *found, strict=True))
+        keys = rows * self.shape[1] + columns
+        order = keys.argsort(kind="stable")
+        return keys[order], values[order]
+
+
+class RowPasses:
+    """As `BlockPasses`, of which `classical` calls two."""
+
+    def __init__(self, part: WholePart) -> None:
+        self._part = part
+
+    def _reduced(self, rows: Any, v: Any, covered: Any) -> Iterator[tuple[slice, Any]]:
+        """Of a list of rows slices, and cost - v of the rows in them; far for covered columns."""
+        for some in blocks_of((len(rows), self._part.shape[1]), "cpu"):
+            reduced = self._part.reduced(rows[some], v)
+            if covered is not None:
+                reduced[:, covered > 0] = self._part.far
+            yield some, reduced
+
+    def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]:
+        """As `BlockPasses.least_of_rows`."""
+        least, nearest = np.full(len(rows), self._part.far, self._part.dual_type), np.zeros(len(rows), np.int32)
+        for some, reduced in self._reduced(rows, v, covered):
+            nearest[some] = reduced.argmin(axis=1)
+            least[some] = reduced[np.arange(len(reduced)), nearest[some]]
+        return least, nearest
+
+    def entries_up_to(self, most: Any, rows: Any, u: Any, v: Any, covered: Any, least_too: bool) -> Any:
+        """As `BlockPasses.entries_up_to`."""
+        found = [np.empty(0, np.int64)]
+        for some, slack in self._reduced(rows, v, covered):
+            slack -= u[rows[some], None]
+            bound: Any = np.full((len(slack), 1), most, self._part.dual_type)
+            if least_too:
+                bound = np.maximum(bound, slack.min(axis=1, initial=self._part.far)[:, None])
+            if self._part.dual_type is np.float64:
+                bound = bound + ROUNDINGS * (abs(u[rows[some], None]) + abs(v))
+            at, columns = ((slack <= bound) & (slack < self._part.far)).nonzero()
+            found.append(rows[some][at].astype(np.int64) * self._part.shape[1] + columns)
+        return np.concatenate(found)

@@ -1,0 +1,362 @@
+"""`gmatch.lap` for costs of which some rows are read at a time: the core of several ranks, with one rank.
+
+The passes are those of `core`, over windows. Where there are more rows than columns the problem is the transpose, and
+the windows, which are of rows as given, are of its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..arrays import exact_sum, truth_of
+from ..assignment.gap import suffices, within_bound
+from ..assignment.programs import Plan
+from ..backends import backend_for
+from ..backends.block_passes import OF_A_STRATUM
+from ..backends.rows import STRATA, best_of_strata
+from ..errors import InvalidInput
+from ..methods import assignment_method_of
+from ..methods.method import is_auto
+from ..problems.limits import INFINITE_INTEGER, blocks_of, minimised
+from ..problems.windows import CheckedWindows, WindowCosts
+from ..proof.verify import verify
+from ..result import STEPS, Assignment
+from .classical import classical
+from .core import Passes, by_core
+from .found import Found
+from .lap import given_duals, result_of
+from .margins import Margins
+from .part import Places
+from .ranks import PATIENCE, Ranks
+from .sampled import prices_of
+from .threads import Seat, Table
+from .whole_part import ROUNDINGS, Triples, WholePart
+
+REASON = "rows that are read again in each pass: few entries of them are searched"
+TOO_FAR = "costs of a range that leaves no room for the duals of a part of them"
+# Options of `lap` that these costs do not take: what they are otherwise, and what to do instead.
+NOT_TAKEN = {
+    "infeasible": ("raise", "use cost_limit to let rows and columns stay free"),
+    "deterministic": (False, "the same costs and options give the same assignment anyway"),
+}
+
+
+def lap_of_windows(
+    costs: WindowCosts,
+    *,
+    method: Any,
+    initial: Any,
+    duals: Any,
+    infeasible: str,
+    deterministic: bool,
+    device: str | None,
+    threads: int | None,
+    certify: bool,
+    gap: float | None,
+) -> Assignment:
+    """As `gmatch.lap`. O(rows * columns) work a pass, and O(rows + columns) memory: about 3 kB a row.
+
+    Raises
+    ------
+    InvalidInput
+        If the costs are not what they promise to be, or change; if an option is not for them.
+    Infeasible
+        If forbidden pairs leave no assignment.
+    """
+    given = refuse_what_windows_do_not_take(
+        type(costs).__name__, method, initial, infeasible, deterministic, device, threads
+    )
+    began, before = perf_counter(), costs.windows_read
+    costs.forget()
+    checked = costs.checked()
+    if duals is None and isinstance(initial, Assignment):
+        duals = initial.u, initial.v
+    part = WindowPart(checked)
+    part.gap = gap
+    found, reason = _solved(part, given_duals(checked, duals), threads)
+    ranks = one_rank()
+    part.lower(found)
+    result = result_of(ranks, checked, found)
+    if gap is not None:
+        result = within_bound(result, part.excess is not None)
+    windows = costs.windows_read - before
+    seconds = dict.fromkeys((*STEPS, "ties"), 0.0) | {"search": perf_counter() - began}
+    result.stats.update(
+        method="core" if reason == REASON else "classical", reason=found.reason or reason,
+        initial="given" if given or duals is not None else "reduce", backend="cpu", team="windows",
+        threads=threads or 1, start_size=0, passes=-(-windows // max(1, len(costs.windows))), windows=windows,
+        seconds=seconds, **found.counts,
+    )  # fmt: skip
+    if certify:
+        verify(costs, result)
+    return result
+
+
+def refuse_what_windows_do_not_take(
+    name: str, method: Any, initial: Any, infeasible: str, deterministic: bool, device: str | None, threads: Any
+) -> bool:
+    """Raises `InvalidInput` for such an option. Whether an earlier assignment is given."""
+    if not is_auto(method):
+        asked = method if isinstance(method, str) else type(method).__name__
+        raise InvalidInput(f"a {name} has one method, 'auto'; got {asked!r}; others take a matrix in memory")
+    for option, value in (("infeasible", infeasible), ("deterministic", truth_of("deterministic", deterministic))):
+        usual, advice = NOT_TAKEN[option]
+        if value != usual:
+            raise InvalidInput(f"a {name} does not take {option}={value!r}; leave it out: {advice}")
+    if device not in (None, "cpu"):
+        raise InvalidInput(f"the rows of a {name} are searched on the host; use device=None or 'cpu', not {device!r}")
+    backend_for(None, "cpu").thread_count(threads, 0)
+    if isinstance(initial, Assignment):
+        return True
+    if not isinstance(initial, str) or initial not in ("auto", "reduce"):
+        raise InvalidInput(
+            f"a {name} starts from minima, from an Assignment or from duals=(u, v); leave initial out, or give one"
+        )
+    return False
+
+
+def one_rank() -> Ranks:
+    """A rank that meets no other."""
+    return Ranks(Seat(0, Table(1)), patience=PATIENCE)
+
+
+def _solved(part: WindowPart, v: Any, threads: int | None) -> tuple[Found, str]:
+    n, m = part.shape
+    if not n:
+        return Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), np.zeros(m, part.dual_type)), REASON
+    if not part.block.fits_core():
+        return classical(one_rank(), part, v), TOO_FAR  # type: ignore[arg-type]
+    sparse_method, _ = assignment_method_of("auto", "cpu")
+    plan = Plan(backend_for(None, "cpu"), sparse_method, threads, False)
+    return by_core(one_rank(), part, plan, v, PASSES), REASON  # type: ignore[arg-type]
+
+
+class WindowPart(WholePart):
+    """As `Part`: all of a problem of n rows, all to be matched, and m >= n columns, in windows of the rows as given."""
+
+    def __init__(self, block: CheckedWindows) -> None:
+        self.block = block
+        rows, columns = block.shape
+        self.shape = (columns, rows) if block.transposed else (rows, columns)
+        self.dual_type = block.dual_type
+        self.margins = Margins(*block.shape)
+        self.gap: float | None = None
+        self.excess: Any = None  # by how much duals of the rows as given are too large, where the search stopped
+        self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
+
+    def prices(self) -> Any:
+        """Duals of the columns by which entries are picked first."""
+        sample = self.block.sample
+        if sample is None:
+            return np.zeros(self.shape[1], self.dual_type)
+        sample = sample.copy()
+        if self.block.limit is not None:
+            np.minimum(sample, np.float32(self.block.limit), out=sample)
+        prices = prices_of(sample, self.shape[0])
+        return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
+
+    def given(self, rows: Any = None) -> Iterator[tuple[Any, Any]]:
+        """Some rows as given, or all, as many as a cache holds together: their numbers, and a copy of their costs."""
+        costs = self.block.costs
+        for number, window in enumerate(costs.windows):
+            wanted = np.arange(window.start, window.stop)
+            if rows is not None:
+                wanted = rows[slice(*np.searchsorted(rows, (window.start, window.stop)))]
+            if not len(wanted):
+                continue
+            entries = costs.window(number)
+            for some in blocks_of((len(wanted), entries.shape[1]), "cpu"):
+                yield wanted[some], self._minimised(entries[wanted[some] - window.start])
+
+    def slices(self) -> Iterator[slice]:
+        """Of the rows of the problem."""
+        return blocks_of(self.shape, "cpu")
+
+    def values(self, rows: Any) -> Any:
+        """A copy of some rows of the problem."""
+        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        costs = self.block.costs
+        if self.block.transposed:
+            found = [self._minimised(costs.window(number)[:, numbers]).T for number in range(len(costs.windows))]
+            return np.concatenate(found, axis=1)
+        values = np.empty((len(numbers), self.shape[1]), self.dual_type)
+        in_window = numbers // costs.windows[0].stop
+        for number in np.unique(in_window).tolist():
+            here = (in_window == number).nonzero()[0]
+            values[here] = self._minimised(costs.window(number)[numbers[here] - costs.windows[number].start])
+        return values
+
+    def reduced(self, rows: Any, v: Any) -> Any:
+        """The same, less the duals of the columns."""
+        values = self.values(rows)
+        values -= v
+        return values
+
+    def least_of_rows(self, v: Any) -> Any:
+        """The least cost less v of each row."""
+        return self._least(v, self.block.transposed)
+
+    def least_of_columns(self, u: Any) -> Any:
+        """The least cost less u of each column."""
+        return self._least(u, not self.block.transposed)
+
+    def _least(self, duals: Any, of_given_columns: bool) -> Any:
+        """The least cost less the duals of the other side, of each column or of each row as given."""
+        least = np.full(self.block.shape[of_given_columns], self.far, self.dual_type)
+        for numbers, values in self.given():
+            if of_given_columns:
+                values -= duals[numbers, None]
+                np.minimum(least, values.min(axis=0), out=least)
+            else:
+                values -= duals
+                least[numbers] = values.min(axis=1, initial=self.far)
+        return least
+
+    def lower(self, found: Found) -> None:
+        """Duals that are too large, where the search stopped."""
+        if self.excess is not None:
+            duals = found.v if self.block.transposed else found.u
+            duals -= self.excess
+
+    def offered(self, best: _Best) -> Places:
+        """What joins the core."""
+        keys, values = self.places(best.found())
+        rows, columns = divmod(keys, self.shape[1])
+        self.margins.join(*((columns, rows) if self.block.transposed else (rows, columns)))
+        return keys, values
+
+    def _minimised(self, entries: Any) -> Any:
+        return minimised(entries, self.dual_type, self.block.maximize, self.block.limit)
+
+
+# The passes of `core` over windows.
+
+
+def start(ranks: Ranks, part: Any, v: Any) -> Any:
+    """As `core.start`: by prices of some rows."""
+    return part.prices() if v is None else v.astype(part.dual_type)
+
+
+def price(part: WindowPart, v: Any) -> Places:
+    """As `core.price`: the best entries of each row by cost - v."""
+    best = _Best(part, OF_A_STRATUM)
+    for numbers, values in part.given():
+        best.offer(numbers, values - (v[numbers, None] if part.block.transposed else v), values)
+    return part.offered(best)
+
+
+def overpriced(part: WindowPart, u: Any, v: Any) -> tuple[int, Places]:
+    """As `core.overpriced`: how many entries cost less than their duals; and the best of each stratum of each row."""
+    number, best = 0, _Best(part, 1)
+    along, across = (v, u) if part.block.transposed else (u, v)
+    excess = np.zeros_like(along)
+    for numbers, values in part.given(part.margins.rows_to_read(along, across)):
+        here = along[numbers, None]
+        slack = values - here
+        slack -= across
+        part.margins.leave_out(numbers, slack, part.far)
+        least = slack.min(axis=1)
+        part.margins.note(numbers, least)
+        if not (least < 0).any():
+            continue
+        excess[numbers] = np.maximum(-least, 0)
+        bound = ROUNDINGS * (abs(here) + abs(across)) if part.dual_type is np.float64 else 0
+        below = slack < -bound
+        found = int(np.count_nonzero(below))
+        if found:
+            number += found
+            slack[~below] = part.far
+            best.offer(numbers, slack, values)
+    if number and part.gap is not None and is_near_enough(u, v, excess, part.gap):
+        part.excess, number, best = excess, 0, _Best(part, 1)
+    return number, part.offered(best)
+
+
+def is_near_enough(u: Any, v: Any, excess: Any, gap: float) -> bool:
+    """Whether an assignment that costs the sum of its duals is within the gap of the optimum, with duals lowered."""
+    cost = exact_sum(np.concatenate([u, v]))
+    return suffices(cost, cost - exact_sum(excess), gap)
+
+
+def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
+    """As `core.outside`: how many pairs the rows of a witness have outside its columns; the best of each stratum."""
+    allowed, best = 0, _Best(part, 1)
+    turned = part.block.transposed
+    along, across = (~columns_of_witness, in_witness) if turned else (in_witness, ~columns_of_witness)
+    for numbers, values in part.given(along.nonzero()[0]):
+        keys = values - (v[numbers, None] if turned else v)
+        keys[:, ~across] = part.far
+        keys[values == part.far] = part.far
+        allowed += int(np.count_nonzero(keys < part.far))
+        best.offer(numbers, keys, values)
+    return allowed, part.offered(best)
+
+
+PASSES = Passes(start, price, overpriced, outside)
+
+
+class _Best:
+    """The entries of each row of a problem with the least keys, so many of each stratum of the columns."""
+
+    def __init__(self, part: WindowPart, most: int) -> None:
+        self._part, self._most = part, most
+        self._found: list[Triples] = []
+        self._by_columns: _BestOfColumns | None = None
+
+    def offer(self, numbers: Any, keys: Any, values: Any) -> None:
+        """Some rows as given, of increasing numbers; keys are far for those that are not offered."""
+        if self._part.block.transposed:
+            if self._by_columns is None:
+                self._by_columns = _BestOfColumns(self._part, self._most)
+            self._by_columns.offer(numbers, keys, values)
+            return
+        rows, columns = best_of_strata(keys, int(numbers[0]), self._part.shape[0], self._part.far, self._most)
+        self._found.append((numbers[rows], columns, values[rows, columns]))
+
+    def found(self) -> list[Triples]:
+        return self._found if self._by_columns is None else [self._by_columns.found()]
+
+
+class _BestOfColumns:
+    """The same where columns of the problem come one after the other: rows as given, of which the numbers increase.
+
+    Column j is of stratum j mod STRATA. Of equal keys a row takes that which comes first after where it begins.
+    """
+
+    def __init__(self, part: WindowPart, most: int) -> None:
+        n, m = part.shape
+        self._far, self._begin = part.far, np.arange(n) * m // max(n, 1)
+        shape = most, STRATA, n
+        self._keys = np.full(shape, part.far, part.dual_type)
+        self._values = np.zeros(shape, part.dual_type)
+        self._columns = np.full(shape, -1, np.int32)
+
+    def offer(self, numbers: Any, keys: Any, values: Any) -> None:
+        """Some columns of the problem, of increasing numbers: a row for each."""
+        offering = (keys < self._far).any(axis=1).nonzero()[0]
+        ends = np.flatnonzero(np.diff(numbers[offering] // STRATA)) + 1
+        for some in np.split(offering, ends):
+            if len(some):
+                self._take(numbers[some, None].astype(np.int32), keys[some], values[some])
+
+    def _take(self, columns: Any, keys: Any, values: Any) -> None:
+        """Columns of different strata. Each enters at its rank, and what was there goes on to the next one."""
+        strata = columns[:, 0] % STRATA
+        for kept_keys, kept_values, kept_columns in zip(self._keys, self._values, self._columns, strict=True):
+            old_keys, old_values, old_columns = kept_keys[strata], kept_values[strata], kept_columns[strata]
+            ties = (keys == old_keys) & (old_columns < self._begin) & (columns >= self._begin)
+            better = (keys < old_keys) | ties
+            kept_keys[strata] = np.where(better, keys, old_keys)
+            kept_values[strata] = np.where(better, values, old_values)
+            kept_columns[strata] = np.where(better, columns, old_columns)
+            keys, values = np.where(better, old_keys, keys), np.where(better, old_values, values)
+            columns = np.where(better, old_columns, columns)
+
+    def found(self) -> Triples:
+        order, stratum, rows = (self._keys < self._far).nonzero()
+        columns = self._columns[order, stratum, rows].astype(np.int64)
+        return rows, columns, self._values[order, stratum, rows]

@@ -1,0 +1,440 @@
+"""The costs of an assignment problem of which some rows are read at a time: of a function, or of an array elsewhere."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Device, as_dense_array, device_of, to_host, truth_of
+from ..backends import backend_for
+from ..errors import InvalidInput
+from ..foreign import library_of
+from ..types import WIDER_TYPE, WORKING_TYPES, number_type
+from .dense import DenseCosts
+from .limits import MAX_VERTICES, limit_of, number_of, refuse_overflow, type_with_limit
+
+# Entries of a window: 8 MB of float64.
+WINDOW = 1 << 20
+# Rows that are kept as a sample of all, and entries of them.
+SAMPLE, SAMPLED = 2048, 1 << 25
+# Bytes of memory, where a system does not say.
+MEMORY = 1 << 33
+
+
+class WindowCosts:
+    """What `FunctionCosts` and `RowWindows` share: windows of consecutive rows, read again for each pass.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Rows and columns.
+    dtype : dtype
+        Of the costs of pairs: the type given, or the one that `DenseCosts` widens it to.
+    maximize : bool
+    cost_limit : int or float or None
+        As given.
+    windows : list of slice
+        The rows that are read together, always the same.
+    windows_read : int
+        How many windows were read so far, in all calls.
+    has_nan : bool
+        Whether NaN was read that forbids its pair.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    maximize: bool
+    cost_limit: int | float | None
+    windows: list[slice]
+    windows_read: int
+    has_nan: bool
+
+    device: Device = "cpu"
+
+    def _set(self, shape: Any, dtype: Any, maximize: Any, cost_limit: Any, forbid_nan: Any, rows_together: int) -> None:
+        """What a constructor ends with; windows are of whole multiples of so many rows."""
+        rows, columns = shape = _shape_of(shape)
+        stored = _type_of(dtype)
+        working = number_type(stored)
+        if working not in WORKING_TYPES:
+            working = np.dtype(WIDER_TYPE[working.kind, working.itemsize])
+        maximize = truth_of("maximize", maximize)
+        step = max(1, WINDOW // max(columns, 1) // rows_together) * rows_together
+        vars(self).update(
+            shape=shape, dtype=working, maximize=maximize, windows_read=0, _stored=stored, _checked=None,
+            cost_limit=None if cost_limit is None else number_of(cost_limit, working, maximize),
+            windows=[slice(first, min(first + step, rows)) for first in range(0, rows, step) if columns],
+            _forbid_nan=truth_of("forbid_nan", forbid_nan), _kept=(-1, None), _sums={},
+            has_nan=False,
+        )  # fmt: skip
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} is frozen; make a new one instead of setting {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} is frozen; {name} cannot be deleted")
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        wanted = "most" if self.maximize else "least"
+        limit = "" if self.cost_limit is None else f", limit {self.cost_limit}"
+        return f"<{type(self).__name__} of {rows} rows and {columns} columns, {self.dtype}, {wanted}{limit}>"
+
+    def window(self, number: int) -> Any:
+        """The entries of a window, in `dtype`; an infinity that forbids stands for NaN, if NaN is to forbid.
+
+        Raises
+        ------
+        InvalidInput
+            If it cannot be read, is not what was promised, or is not what it was when it was read before.
+        """
+        kept, entries = self._kept  # type: ignore[attr-defined]
+        if kept != number:
+            entries = self._read_again(number)
+            vars(self).update(_kept=(number, entries))
+        return entries
+
+    def forget(self) -> None:
+        """A window is kept until another one is read; from here on it is read again."""
+        vars(self).update(_kept=(-1, None))
+
+    def _read_again(self, number: int) -> Any:
+        rows = self.windows[number]
+        vars(self).update(windows_read=self.windows_read + 1, _kept=(-1, None))
+        block = self._read(rows)
+        shape = rows.stop - rows.start, self.shape[1]
+        stored: np.dtype[Any] = self._stored  # type: ignore[attr-defined]
+        if block.shape != shape or block.dtype != stored:
+            raise InvalidInput(
+                f"{self._source} must give rows {rows.start} to {rows.stop - 1} as an array of shape {shape} and type "
+                f"{stored}; got {block.dtype} of shape {block.shape}"
+            )
+        block = np.ascontiguousarray(block)
+        total = int(block.view(f"u{stored.itemsize}").sum(dtype=np.uint64))
+        if self._sums.setdefault(number, total) != total:  # type: ignore[attr-defined]
+            raise InvalidInput(
+                f"{self._source} must give the same costs each time; rows {rows.start} to {rows.stop - 1} are not what "
+                "they were when they were read first"
+            )
+        entries = block.astype(self.dtype, copy=False)
+        if self._forbid_nan and entries.dtype.kind == "f":  # type: ignore[attr-defined]
+            is_nan = np.isnan(entries)
+            if is_nan.any():
+                entries = np.where(is_nan, -math.inf if self.maximize else math.inf, entries).astype(self.dtype)
+                vars(self).update(has_nan=True)
+        return entries
+
+    _source = "the costs"
+
+    def _read(self, rows: slice) -> Any:
+        """Some consecutive rows as an array on the host."""
+        raise NotImplementedError
+
+    def checked(self) -> CheckedWindows:
+        """What a pass over all entries finds; the first time that pass, and what it found from then on."""
+        checked: CheckedWindows | None = self._checked  # type: ignore[attr-defined]
+        if checked is None:
+            checked = CheckedWindows(self)
+            vars(self).update(_checked=checked)
+        return checked
+
+
+class FunctionCosts(WindowCosts):
+    """Costs that a function gives, as `gmatch.lap` takes them; they are never all in memory.
+
+    Parameters
+    ----------
+    f : function
+        ``f(rows, columns)``, of two integer arrays, returns what these rows cost with these columns: an array of shape
+        (len(rows), len(columns)) and of type `dtype`, of NumPy, or of CuPy or PyTorch, from which it is copied to the
+        host. It is called with consecutive rows, about 2**20 entries at a time, and all columns, always the same
+        blocks, as often as a pass is needed: `lap` takes mostly 4 to 12 passes (``stats["passes"]``), `verify` one or
+        two; where there is one block it is called once. It must return the same each time; the calls come one after
+        the other.
+    shape : (int, int)
+        How many rows and columns there are.
+    dtype : dtype
+        Of what f returns: bool, integers up to int64 and uint32, or float16 to float64.
+    maximize : bool
+        Whether the dearest assignment is wanted.
+    cost_limit : number, optional
+        A pair dearer than this is never made, and rows and columns may stay free instead: see `gmatch.lap`.
+    forbid_nan : bool
+        Whether NaN forbids its pair, as +inf does (-inf when maximizing); otherwise NaN is refused.
+
+    Raises
+    ------
+    InvalidInput
+        If f is no function, or shape and dtype are not such. What f returns is looked at when the costs are solved.
+
+    Examples
+    --------
+    >>> import gmatch, numpy as np
+    >>> x, y = np.array([1.0, 5.0, 7.0]), np.array([6.0, 2.0, 4.0])
+    >>> costs = gmatch.FunctionCosts(lambda rows, columns: abs(x[rows, None] - y[columns]), (3, 3), np.float64)
+    >>> gmatch.lap(costs).col_ind.tolist()
+    [1, 2, 0]
+    """
+
+    _source = "the function"
+
+    def __init__(
+        self, f: Callable[[Any, Any], Any], shape: Any, dtype: Any, *, maximize: bool = False, cost_limit: Any = None,
+        forbid_nan: bool = False,
+    ) -> None:  # fmt: skip
+        if not callable(f):
+            raise InvalidInput(f"FunctionCosts takes a function f(rows, columns); got {type(f).__name__}")
+        self._set(shape, dtype, maximize, cost_limit, forbid_nan, 1)
+        vars(self).update(f=f)
+
+    def _read(self, rows: slice) -> Any:
+        of_rows, of_columns = np.arange(rows.start, rows.stop), np.arange(self.shape[1])
+        try:
+            block = self.f(of_rows, of_columns)  # type: ignore[attr-defined]
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a user's function raises
+            raise InvalidInput(
+                f"the function must give the costs of any rows and all columns; for rows {rows.start} to "
+                f"{rows.stop - 1} of {self.shape[0]} it raised {type(error).__name__}: {error}"
+            ) from error
+        return np.asarray(to_host(as_dense_array(block, "what the function returns")))
+
+
+class RowWindows(WindowCosts):
+    """A matrix of costs larger than memory, as `gmatch.lap` takes it: some rows are read at a time.
+
+    Parameters
+    ----------
+    array : array, shape (rows, columns)
+        A `numpy.memmap`, a dataset of h5py, an array of zarr, or anything else with a shape, a dtype, and rows by
+        ``array[first:end]``. Of bool, integers up to int64 and uint32, or float16 to float64. Rows are read in their
+        order, about 2**20 entries at a time (whole chunks, where ``array.chunks`` says what they are), as often as a
+        pass is needed. Nothing may change it meanwhile.
+    maximize, cost_limit, forbid_nan
+        As of `FunctionCosts`.
+
+    Raises
+    ------
+    InvalidInput
+        If it is no such array. Its entries are looked at when the costs are solved.
+
+    Notes
+    -----
+    Pages of a `numpy.memmap` are given back to the system once they are read, if the file is not mapped for copies
+    (mode "c"): the process keeps no more than a window of them.
+    """
+
+    _source = "the array"
+
+    def __init__(self, array: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> None:
+        if not has_rows(array):
+            raise InvalidInput(
+                "RowWindows takes an array of two dimensions with a dtype, whose rows are array[first:end]; got "
+                f"{type(array).__name__}"
+            )
+        self._set(array.shape, array.dtype, maximize, cost_limit, forbid_nan, _rows_of_a_chunk(array))
+        vars(self).update(array=array, _pages=_pages_of(array))
+
+    def _read(self, rows: slice) -> Any:
+        try:
+            block = np.array(to_host(as_dense_array(self.array[rows])))  # type: ignore[attr-defined]
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a library raises
+            raise InvalidInput(
+                f"the rows of the array must be readable as array[first:end]; array[{rows.start}:{rows.stop}] raised "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if self._pages is not None:  # type: ignore[attr-defined]
+            self._pages.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+        return block
+
+
+class CheckedWindows:
+    """Costs by windows, once all entries have been looked at; names are those of `DenseCosts`.
+
+    Attributes
+    ----------
+    sample : float32 array, shape (rows of a sample, columns), or None
+        Of square problems some rows in the minimisation form, rounded, before a limit.
+    """
+
+    device: Device = "cpu"
+    overflows = False
+
+    def __init__(self, costs: WindowCosts) -> None:
+        self.costs = costs
+        self.shape, self.dtype, self.maximize = costs.shape, costs.dtype, costs.maximize
+        self.transposed = self.shape[0] > self.shape[1]
+        self.cost_limit = costs.cost_limit
+        square = self.shape[0] == self.shape[1]
+        self._sampled = rows_of_sample(*self.shape) if square else np.empty(0, np.int64)
+        self.sample = np.empty((len(self._sampled), self.shape[1]), np.float32) if square else None
+        ranges = [self._look_at(number) for number in range(len(costs.windows))]
+        found = [(low, high) for low, high, _ in ranges if low <= high]
+        self.lowest = min((low for low, _ in found), default=0)
+        self.highest = max((high for _, high in found), default=0)
+        self.forbids = any(forbids for _, _, forbids in ranges)
+        self.forbid_nan = costs.has_nan
+        self.limit = limit_of(self.cost_limit, self.maximize, self.highest, self.forbids)
+        self.working_type = self.dtype
+        if self.limit is not None:
+            none = np.empty((0, 0), self.dtype)
+            self.working_type = type_with_limit(self.limit, none, self.lowest, self.highest).dtype
+            self.lowest = min(self.lowest, self.limit)
+            self.highest = self.limit if self.forbids else min(self.highest, self.limit)
+        refuse_overflow(self.lowest, self.highest, self.working_type, min(self.shape))
+
+    def _look_at(self, number: int) -> tuple[int | float, int | float, bool]:
+        """The range of a window in the minimisation form, and whether it forbids pairs."""
+        costs, maximize = self.costs, self.maximize
+        entries = costs.window(number)
+        lowest, highest, has_nan, plus_inf, minus_inf, _ = backend_for(None, "cpu").inspect_costs(entries)
+        refused = math.inf if maximize else -math.inf
+        if has_nan or (plus_inf if maximize else minus_inf):
+            wrong = np.isnan(entries) if has_nan else entries == refused
+            row, column = (int(numbers[0]) for numbers in wrong.nonzero())
+            advice = "; if NaN is for a pair that is not allowed, use forbid_nan=True" if has_nan else ""
+            raise InvalidInput(
+                f"cost must not hold {'NaN' if has_nan else f'{refused:+}'}"
+                f"{'' if has_nan else f' ({-refused:+} forbids a pair)'}; entry "
+                f"{(costs.windows[number].start + row, column)} does{advice}"
+            )
+        if self.sample is not None:
+            window = costs.windows[number]
+            here = slice(*np.searchsorted(self._sampled, (window.start, window.stop)))
+            with np.errstate(over="ignore"):  # of costs that float32 does not hold
+                self.sample[here] = entries[self._sampled[here] - window.start]
+            if maximize:
+                np.negative(self.sample[here], out=self.sample[here])
+        forbids = bool(minus_inf if maximize else plus_inf)
+        if lowest > highest:
+            return math.inf, -math.inf, forbids
+        return *((-highest, -lowest) if maximize else (lowest, highest)), forbids
+
+    @property
+    def dual_type(self) -> type[np.int64] | type[np.float64]:
+        """Of the duals, and of sums of costs."""
+        return np.int64 if self.working_type.kind == "i" else np.float64
+
+    def dual_spread(self) -> int | float:
+        """As of `DenseCosts`."""
+        return DenseCosts.dual_spread(self)  # type: ignore[arg-type]
+
+    def fits_core(self) -> bool:
+        """As of `DenseCosts`."""
+        return DenseCosts.fits_core(self)  # type: ignore[arg-type]
+
+    def entries_of(self, row_match: Any) -> Any:
+        """The entries of the pairs, in the order of the rows, as given."""
+        found = [np.empty(0, self.dtype)]
+        for number, rows in enumerate(self.costs.windows):
+            own = row_match[rows]
+            matched = (own >= 0).nonzero()[0]
+            if len(matched):
+                found.append(self.costs.window(number)[matched, own[matched]])
+        return np.concatenate(found)
+
+
+def rows_of_sample(rows: int, columns: int) -> Any:
+    """Numbers of rows, as far from each other as can be."""
+    size = min(rows, max(1, min(SAMPLE, SAMPLED // max(columns, 1))))
+    return np.arange(size) * rows // max(size, 1)
+
+
+def has_rows(array: Any) -> bool:
+    """Whether it has a shape of two dimensions, a type, and rows."""
+    try:
+        shape, _ = array.shape, np.dtype(array.dtype)
+    except Exception:  # whatever a user's class raises
+        return False
+    return len(shape) == 2 and hasattr(type(array), "__getitem__") and device_of(array) == "cpu"
+
+
+def as_windows(cost: Any, maximize: bool, cost_limit: Any, forbid_nan: bool) -> Any:
+    """Windows of an array that memory does not hold; all else itself."""
+    if type(cost) is np.ndarray or isinstance(cost, WindowCosts) or not _lies_elsewhere(cost):
+        return cost
+    rows, columns = cost.shape
+    if rows * columns * np.dtype(cost.dtype).itemsize <= _memory() // 2:
+        return cost
+    return RowWindows(cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
+
+
+def _lies_elsewhere(array: Any) -> bool:
+    """Whether it is a file that is mapped, or an array of two dimensions that gives no memory of its own."""
+    if isinstance(array, np.memmap):
+        return array.ndim == 2
+    if isinstance(array, np.ndarray | list | tuple) or library_of(array):
+        return False
+    kind = type(array)
+    own_memory = "__array_interface__", "__cuda_array_interface__", "__dlpack__", "__array_struct__", "nnz"
+    return not any(hasattr(kind, name) for name in own_memory) and has_rows(array)
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # of other systems
+        return MEMORY
+
+
+def windows_of(cost: WindowCosts, **options: Any) -> WindowCosts:
+    """The costs themselves; refused beside options that they have of their own, or that are for matrices."""
+    given = [name for name, option in options.items() if option is not None and option is not False]
+    if given:
+        name = type(cost).__name__
+        raise InvalidInput(
+            f"a {name} has its own maximize, cost_limit and forbid_nan, and takes no sizes and mask; got {given[0]}; "
+            f"give the former to {name}(...) instead"
+        )
+    return cost
+
+
+def _shape_of(shape: Any) -> tuple[int, int]:
+    try:
+        rows, columns = map(int, shape)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"shape must be the numbers of rows and columns; got {shape!r}") from None
+    if not (0 <= rows and 0 <= columns and rows + columns <= MAX_VERTICES):
+        raise InvalidInput(f"there must be from 0 to {MAX_VERTICES} rows and columns; got {shape!r}")
+    return rows, columns
+
+
+def _type_of(dtype: Any) -> np.dtype[Any]:
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+    except TypeError as error:
+        raise InvalidInput(f"dtype must be a type of numbers; got {dtype!r}") from error
+    if found.kind == "u" and found.itemsize == 8 or (found.kind, found.itemsize) not in WIDER_TYPE:
+        raise InvalidInput(
+            "dtype must be that of real numbers: bool, int8 to int64, uint8 to uint32, or float16 to float64; got "
+            f"{found}; return a block of np.float64, say"
+        )
+    return found
+
+
+def _rows_of_a_chunk(array: Any) -> int:
+    """Rows that an array on a disk stores together; 1 if it does not say."""
+    chunks = getattr(array, "chunks", None)
+    try:
+        rows = int(chunks[0])  # type: ignore[index]
+    except (TypeError, ValueError, IndexError):  # there are none, or those of dask, which differ
+        return 1
+    return max(1, rows)
+
+
+def _pages_of(array: Any) -> Any:
+    """The mapping of a file of which pages may be given back: no change of them would be lost."""
+    if not isinstance(array, np.memmap) or array.mode == "c" or not hasattr(mmap, "MADV_DONTNEED"):
+        return None
+    while array is not None and not isinstance(array, mmap.mmap):
+        array = getattr(array, "base", None)
+    return array

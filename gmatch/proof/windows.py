@@ -1,0 +1,137 @@
+"""The proof of an assignment of which some rows of the costs are read at a time, over every entry; O(n + m) memory.
+
+A window is read for the range of its entries, unless that is known, and once more for its slacks and its pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import exact_sum
+from ..errors import CertificateError, InvalidInput
+from ..problems.limits import blocks_of, minimised
+from ..problems.windows import CheckedWindows, WindowCosts
+from ..result import Assignment, AssignmentCertificate
+from .duals import (
+    certificate_of,
+    checked_duals,
+    lowered_columns,
+    refuse_costs_of_others,
+    refuse_large_duals,
+    status_of,
+    tolerance_of,
+)
+from .matching import arrays_of, check_mates
+
+
+class _Sides(NamedTuple):
+    """Duals of the side that is matched whole, and of the other one."""
+
+    u: Any
+    v: Any
+    swapped: bool  # whether the first side are the columns
+
+    def name_of_column(self, column: int) -> int:
+        return column
+
+
+def verify_window_assignment(costs: WindowCosts, assignment: Assignment, strict: bool) -> AssignmentCertificate:
+    """See `gmatch.verify`."""
+    if strict:
+        raise InvalidInput(f"a {type(costs).__name__} has no strict proof, which needs the matrix; leave strict out")
+    costs.forget()
+    checked = costs.checked()
+    refuse_costs_of_others(checked, assignment)  # type: ignore[arg-type]
+    if assignment.cover is not None or assignment.exact is not None:
+        raise CertificateError("costs by windows have no exact duals and no cover; got some")
+    row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
+    check_mates(np, row_match, col_match, checked.shape)
+    u, v = checked_duals(np, assignment, checked)  # type: ignore[arg-type]
+    pair_costs = _claimed_pairs(checked, row_match, assignment)
+    tolerance = tolerance_of(checked, u, v, pair_costs)  # type: ignore[arg-type]
+    sides = _Sides(v, u, True) if checked.transposed else _Sides(u, v, False)
+    gap = _gap(checked, sides, row_match, pair_costs, assignment.pair_costs, tolerance)
+    return certificate_of(assignment, gap, tolerance)
+
+
+def _claimed_pairs(checked: CheckedWindows, row_match: Any, assignment: Assignment) -> Any:
+    """What the pairs are said to cost, in the minimisation form; whether they do is found with their slacks."""
+    (claimed,) = arrays_of(np, assignment, "pair_costs")
+    rows = (row_match >= 0).nonzero()[0]
+    if claimed.shape != rows.shape or claimed.dtype != checked.dtype:
+        raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
+    values = minimised(claimed, checked.dual_type, checked.maximize, None)
+    worst = math.inf if checked.limit is None else checked.limit
+    for wrong, what in ((values == math.inf, "forbidden"), (values > worst, "dearer than the limit")):
+        if wrong.any():
+            row = int(rows[wrong][0])
+            raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, which is {what}")
+    most = min(checked.shape)
+    if len(rows) < most and checked.limit is None:
+        raise CertificateError(f"the assignment has {len(rows)} of {most} pairs, and no limit that allows for it")
+    status = status_of(assignment, len(rows), most)
+    if assignment.status != status:
+        raise CertificateError(
+            f"the assignment says it is {str(assignment.status)!r}, but with {len(rows)} of {most} pairs it is "
+            f"{str(status)!r}"
+        )
+    return values
+
+
+def _gap(
+    checked: CheckedWindows, sides: _Sides, row_match: Any, pair_costs: Any, claimed: Any, tolerance: int | float
+) -> int | float:
+    """What the pairs cost beyond the bound that the duals prove."""
+    base = checked.lowest if checked.dual_type is np.int64 else 0
+    costs: Any = checked  # of which the check asks no more than these have
+    refuse_large_duals(costs, sides, base)
+    v = lowered_columns(np, sides, tolerance)
+    u = sides.u - base
+    lowered = np.minimum(u, _least_slacks(checked, v, base, row_match, claimed))
+    excess = u - lowered
+    if not exact_sum(excess) <= tolerance:
+        worst = int(excess.argmax())
+        side = "column" if sides.swapped else "row"
+        raise CertificateError(
+            f"the dual of {side} {worst} exceeds what a pair of it leaves by {excess[worst].item()}: the duals are not "
+            "feasible"
+        )
+    free = 0 if checked.limit is None else checked.limit
+    missing = np.full(len(u) - len(pair_costs), free - base, checked.dual_type)
+    return exact_sum(np.concatenate([pair_costs - base, missing, -lowered, -v]))
+
+
+def _least_slacks(checked: CheckedWindows, v: Any, base: int | float, row_match: Any, claimed: Any) -> Any:
+    """Of each vertex of the side that is matched whole the least cost less v and base.
+
+    Meanwhile the matched entries are held against what they are said to be.
+    """
+    far = math.inf if checked.dual_type is np.float64 else np.iinfo(np.int64).max
+    least = np.full(min(checked.shape), far, checked.dual_type)
+    place_of = np.cumsum(row_match >= 0) - 1
+    for first, entries in _blocks(checked):
+        here = slice(first, first + len(entries))
+        matched = (row_match[here] >= 0).nonzero()[0]
+        if (entries[matched, row_match[here][matched]] != claimed[place_of[here][matched]]).any():
+            raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
+        slack = minimised(entries, checked.dual_type, checked.maximize, checked.limit)
+        slack -= base
+        if checked.transposed:
+            slack -= v[here, None]
+            np.minimum(least, slack.min(axis=0), out=least)
+        else:
+            slack -= v
+            least[here] = slack.min(axis=1)
+    return least
+
+
+def _blocks(checked: CheckedWindows) -> Iterator[tuple[int, Any]]:
+    """All entries, as many together as a cache holds, with the number of their first row."""
+    for number, window in enumerate(checked.costs.windows):
+        entries = checked.costs.window(number)
+        for some in blocks_of(entries.shape, "cpu"):
+            yield window.start + some.start, entries[some]

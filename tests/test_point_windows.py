@@ -1,0 +1,164 @@
+"""Points of many coordinates: passes by matrix products, against SciPy's assignment on the matrix; and their proof."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from test_points import FAMILIES, METRICS, matrix_of
+
+import gmatch
+from gmatch import CertificateError, DenseCosts, InvalidInput, PointCosts
+from gmatch.backends.rows import STRATA, best_of_strata, costs_of_pairs, costs_of_rows, panels_of
+from gmatch.distributed import point_windows
+from gmatch.problems import limits
+from gmatch.proof import all_pairs
+from gmatch.proof import points as proof
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """As large problems have them."""
+    monkeypatch.setattr(point_windows, "PRODUCT", 1000)
+    monkeypatch.setattr(point_windows, "FEW", 2)
+    monkeypatch.setitem(limits.ENTRIES_PER_BLOCK, "cpu", 500)
+    monkeypatch.setattr(all_pairs, "PRODUCT", 700)
+    monkeypatch.setattr(all_pairs, "ENTRIES", 300)
+    monkeypatch.setattr(all_pairs, "COORDINATES", 500)
+    monkeypatch.setattr(proof, "COORDINATES", 500)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+@pytest.mark.parametrize("metric", [*METRICS, "minkowski"])
+def test_assignments_are_the_cheapest(family, metric):
+    rng = np.random.default_rng([FAMILIES.index(family), len(metric)])
+    for case in range(6):
+        n, m = (int(number) for number in rng.integers(1, 130, 2))
+        x, y = family(rng, n, n if case % 2 else m, int(rng.choice([9, 17, 64])))
+        if metric == "cosine":
+            x, y = x + rng.random(x.shape[1]), y + 1
+        options = {"metric": metric, "p": 3 if metric == "minkowski" else None, "maximize": case in (1, 2, 5)}
+        matrix = matrix_of(PointCosts(x, y, **options))
+        limit = float(np.quantile(matrix, rng.choice([0.01, 0.1, 0.5]))) if case > 2 else None
+        costs = PointCosts(x, y, **options, cost_limit=limit)
+        assignment = gmatch.lap(costs)
+        assert assignment.stats["team"] == "windows"
+        certificate = gmatch.verify(costs, assignment)
+        cut = -matrix if costs.maximize else matrix
+        cut = cut if limit is None else np.minimum(cut, costs.limit)
+        found = cut[assignment.row_ind, assignment.col_ind].sum()
+        found += (costs.limit or 0) * (min(cut.shape) - assignment.size)
+        rounding = certificate.tolerance + 1e-12 * abs(cut).max() * len(cut)
+        assert abs(found - cut[linear_sum_assignment(cut)].sum()) <= rounding
+        assert np.array_equal(assignment.pair_costs, matrix[assignment.row_ind, assignment.col_ind])
+        # Another program proves it on the matrix.
+        gmatch.verify(DenseCosts(matrix, maximize=costs.maximize, cost_limit=limit), assignment)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("scale", [1e-170, 1e-20, 1e18, 1e150])
+@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean", "dot"])
+def test_bounds_hold_at_any_scale(metric, scale):
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(2, 90, 12))
+    x[:5] *= 1e8  # a few points far away leave the others few digits of float32
+    if scale == 1e150:
+        x[:5] *= 1e-8
+    for maximize in (False, True):
+        costs = PointCosts(x * scale, y, metric=metric, maximize=maximize)
+        part = point_windows.PointPart(point_windows.PointBlock(costs))
+        u, v = -abs(rng.normal(size=(2, 90))) * costs.highest
+        exact = (matrix_of(costs) * (-1 if maximize else 1) - v - u[:, None]) / part.products.unit
+        for rows, keys in part.bounds(part.all_rows(), v, u):
+            assert (keys <= exact[rows] + 1e-13 * abs(exact).max()).all()
+        gmatch.lap(costs, certify=True)
+
+
+def test_whole_costs_leave_no_gap():
+    rng = np.random.default_rng(4)
+    for metric in ("sqeuclidean", "cityblock", "dot"):
+        costs = PointCosts(rng.integers(0, 3, (120, 9)), rng.integers(0, 3, (130, 9)), metric=metric)
+        assert costs.whole and gmatch.verify(costs, gmatch.lap(costs)).gap == 0
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0)])
+def test_empty_clouds(shape):
+    costs = PointCosts(np.zeros((shape[0], 20)), np.zeros((shape[1], 20)))
+    assignment = gmatch.lap(costs, certify=True)
+    assert assignment.size == 0 and assignment.row_match.shape == shape[:1] and assignment.status == "optimal"
+
+
+def test_starts_from_an_assignment_and_from_duals():
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(2, 200, 20))
+    former = gmatch.lap(PointCosts(x, y))
+    costs = PointCosts(x + rng.normal(size=x.shape) * 0.01, y)
+    best = gmatch.lap(costs).cost
+    for start in ({"initial": former}, {"duals": (former.u, former.v)}, {"duals": (former.u * 0, rng.random(200))}):
+        assignment = gmatch.lap(costs, certify=True, **start)
+        assert np.isclose(assignment.cost, best) and assignment.stats["initial"] == "given"
+
+
+def test_few_pairs_are_looked_at():
+    """Bounds by products leave about as many pairs as the core takes."""
+    x, y = np.random.default_rng(6).normal(size=(2, 1000, 128)).astype(np.float32)
+    assignment = gmatch.lap(PointCosts(x, y), certify=True)
+    assert assignment.stats["looked_at"] < 100 * 1000 and assignment.stats["rows_read"] < 5 * 1000
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_pairs_and_rows_cost_the_same_to_the_bit(metric):
+    rng = np.random.default_rng(7)
+    for d in (1, 9, 40):
+        costs = PointCosts(rng.normal(size=(21, d)), rng.normal(size=(101, d)), metric=metric)
+        expected = matrix_of(costs)
+        assert np.array_equal(costs_of_rows(costs.x, panels_of(costs.y), 101, metric), expected)
+        rows, columns = rng.integers(0, 21, 300), rng.integers(0, 101, 300)
+        assert np.array_equal(costs_of_pairs(costs.x, costs.y, metric, rows, columns), expected[rows, columns])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("most", [1, 2])
+def test_the_best_of_each_stratum(dtype, most):
+    rng = np.random.default_rng(8)
+    far = 15
+    for width in (1, 5, 32, 33, 100, 1000):
+        keys = rng.integers(0, 20, (9, width)).astype(dtype)
+        rows, columns = best_of_strata(keys, 3, 20, far, most)
+        for row in range(9):
+            for stratum in range(STRATA):
+                there = np.arange(stratum, width, STRATA)
+                expected = np.sort(keys[row, there][keys[row, there] < far])[:most]
+                found = columns[(rows == row) & (columns % STRATA == stratum)]
+                assert len(set(found.tolist())) == len(found) and np.array_equal(np.sort(keys[row, found]), expected)
+
+
+@pytest.mark.parametrize("limit", [None, 8.0])
+def test_forged_results_are_refused(limit):
+    rng = np.random.default_rng(9)
+    costs = PointCosts(rng.normal(size=(60, 12)), rng.normal(size=(70, 12)), cost_limit=limit)
+    good = gmatch.lap(costs)
+    for vertex in range(0, 60, 7):
+        for name in "uv":
+            raised = getattr(good, name).copy()
+            raised[vertex] += 1e-6
+            with pytest.raises(CertificateError):
+                gmatch.verify(costs, dataclasses.replace(good, **{name: raised}))
+    with pytest.raises(CertificateError, match="pair_costs"):
+        gmatch.verify(costs, dataclasses.replace(good, pair_costs=good.pair_costs * (1 + 1e-15)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(infeasible="partial"), "use cost_limit"),
+        (dict(initial="bids"), "starts from minima"),
+        (dict(duals=(np.zeros(3), np.zeros(4))), r"v of shape \(3,\)"),
+        (dict(threads=0), "threads must be"),
+        (dict(maximize=True), "its own maximize"),
+    ],
+)  # fmt: skip
+def test_what_lap_refuses(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        gmatch.lap(PointCosts(np.ones((3, 20)), np.ones((3, 20))), **options)

@@ -1,0 +1,340 @@
+"""Costs of which some rows are read at a time: of functions, of arrays elsewhere; against dense ones; their proof."""
+
+import dataclasses
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gmatch
+from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, RowWindows
+from gmatch.distributed.margins import Margins
+from gmatch.distributed.sampled import prices_of
+from gmatch.problems import limits, windows
+
+
+class Rows:
+    """An array of a library that reads rows from elsewhere, in chunks."""
+
+    def __init__(self, array, chunks=None):
+        self._array, self.shape, self.dtype, self.chunks = array, array.shape, array.dtype, chunks
+        self.read = []
+
+    def __getitem__(self, rows):
+        self.read.append(rows)
+        return self._array[rows]
+
+
+@pytest.fixture
+def small_windows(monkeypatch):
+    monkeypatch.setattr(windows, "WINDOW", 200)
+    monkeypatch.setitem(limits.ENTRIES_PER_BLOCK, "cpu", 60)
+
+
+def function_of(matrix, **options):
+    return FunctionCosts(lambda rows, columns: matrix[np.ix_(rows, columns)], matrix.shape, matrix.dtype, **options)
+
+
+def chunked(matrix, **options):
+    return RowWindows(Rows(matrix, (5, 7)), **options)
+
+
+def even(rng, shape):
+    return rng.random(shape) * 100
+
+
+def ties(rng, shape):
+    return rng.integers(0, 3, shape) * 10.0
+
+
+def products(rng, shape):
+    return rng.random((shape[0], 1)) * rng.random((1, shape[1])) * 100
+
+
+def same_columns(rng, shape):
+    return rng.random(shape[1])[None] * np.ones((shape[0], 1)) * 100
+
+
+FAMILIES = (even, ties, products, same_columns)
+TYPES = ("float32", "float64", "int32", "int64", "uint8", "float16", ">f8")
+
+
+def total(assignment, matrix):
+    """What is minimised: with a limit, pairs that are not made cost that."""
+    sign = -1 if assignment.maximize else 1
+    free = assignment.cost_limit or 0
+    return sign * (assignment.cost + free * (min(matrix.shape) - assignment.size))
+
+
+def check(matrix, as_costs, **options):
+    costs = as_costs(matrix, **options)
+    try:
+        expected = gmatch.lap(matrix, **options)
+    except Infeasible:
+        with pytest.raises(Infeasible) as raised:
+            gmatch.lap(costs)
+        rows, columns = raised.value.rows, raised.value.columns
+        allowed = np.isfinite(matrix)
+        inside = np.ones(matrix.shape, bool)
+        inside[np.ix_(rows, columns)] = False
+        if matrix.shape[0] <= matrix.shape[1]:
+            assert len(rows) > len(columns) and not (allowed & inside)[rows].any()
+        else:
+            assert len(columns) > len(rows) and not (allowed & inside)[:, columns].any()
+        return
+    assignment = gmatch.lap(costs)
+    certificate = gmatch.verify(costs, assignment)
+    assert abs(total(assignment, matrix) - total(expected, matrix)) <= certificate.tolerance
+    assert assignment.pair_costs.dtype == expected.pair_costs.dtype and assignment.u.dtype == expected.u.dtype
+    assert assignment.forbid_nan == expected.forbid_nan
+    # Another program proves it on the matrix.
+    gmatch.verify(gmatch.DenseCosts(matrix, **options), assignment)
+
+
+@pytest.mark.usefixtures("small_windows")
+@pytest.mark.parametrize("as_costs", [function_of, RowWindows, chunked])
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_assignments_are_the_cheapest(family, as_costs):
+    rng = np.random.default_rng(FAMILIES.index(family))
+    for case in range(40):
+        n, m = (int(number) for number in rng.integers(0, 80, 2))
+        matrix = family(rng, (n, n) if case % 2 else (n, m)).astype(TYPES[case % len(TYPES)])
+        maximize = bool(rng.integers(2))
+        options = {"maximize": maximize, "cost_limit": None, "forbid_nan": False}
+        if case % 3 == 0:
+            options["cost_limit"] = float(np.round(rng.random() * 100, case % 2))
+        if case % 5 < 2 and matrix.dtype.kind == "f":
+            matrix[rng.random(matrix.shape) < rng.choice([0.05, 0.3, 0.9])] = -np.inf if maximize else np.inf
+            matrix[rng.random(matrix.shape) < 0.1] = np.nan
+            options["forbid_nan"] = True
+        check(matrix, as_costs, **options)
+
+
+@pytest.mark.parametrize("shape", [(300, 300), (200, 400), (400, 200)])
+def test_starts_from_duals_and_from_an_assignment(shape):
+    rng = np.random.default_rng(3)
+    matrix = rng.random(shape)
+    former = gmatch.lap(function_of(matrix))
+    moved = matrix + rng.random(shape) * 0.01
+    for start in ({"duals": (former.u, former.v)}, {"initial": former}):
+        again = gmatch.lap(function_of(moved), certify=True, **start)
+        assert again.stats["initial"] == "given"
+        assert np.isclose(again.cost, gmatch.lap(moved).cost)
+
+
+def test_stats_count_passes_and_blocks_are_always_the_same():
+    matrix = np.random.default_rng(4).random((1500, 1500))
+    asked = []
+
+    def f(rows, columns):
+        asked.append((rows[0], rows[-1], len(columns)))
+        return matrix[rows][:, columns]
+
+    costs = FunctionCosts(f, matrix.shape, matrix.dtype)
+    assignment = gmatch.lap(costs)
+    assert assignment.stats["windows"] == len(asked) and assignment.stats["passes"] == -(-len(asked) // 3)
+    assert len(set(asked)) == 3
+    assert assignment.stats["team"] == "windows"
+    gmatch.verify(costs, assignment)
+    assert len(asked) == assignment.stats["windows"] + 3
+
+
+def test_prices_of_a_sample():
+    rng = np.random.default_rng(11)
+    different = rng.random((50, 2000)).astype(np.float32)
+    assert not prices_of(different, 2000).any()
+    # All rows want the first columns, which the prices of these make up for.
+    offsets = np.arange(200) / 20
+    wanted = (rng.random((200, 200)) + offsets).astype(np.float32)
+    wanted[3], wanted[4, :9] = np.inf, np.inf
+    prices = prices_of(wanted, 200)
+    assert prices.max() == 0 and np.corrcoef(prices, offsets)[0, 1] > 0.99
+    assert prices_of(np.empty((0, 5), np.float32), 0).tolist() == [0.0] * 5
+
+
+def test_margins_say_which_rows_to_read():
+    rng = np.random.default_rng(12)
+    costs = rng.integers(0, 50, (30, 40)).astype(float)
+    margins = Margins(30, 40)
+    rows, columns = rng.integers(0, 30, 200), rng.integers(0, 40, 200)
+    margins.join(rows, columns)
+    u, v = np.zeros(30), np.zeros(40)
+    outside = np.ones(costs.shape, bool)
+    outside[rows, columns] = False
+    skipped = 0
+    for _ in range(60):
+        to_read = margins.rows_to_read(u, v)
+        slack = costs - v - u[:, None]
+        others = np.setdiff1d(np.arange(30), to_read)
+        assert (slack[others][outside[others]] >= 0).all()
+        skipped += len(others)
+        keys = slack[to_read].copy()
+        margins.leave_out(to_read, keys, np.inf)
+        assert np.array_equal(keys == np.inf, ~outside[to_read])
+        margins.note(to_read, keys.min(axis=1))
+        shift = rng.normal()
+        u, v = (
+            u + rng.normal(size=30) * (rng.random(30) < 0.2) + shift,
+            v - rng.random(40) * (rng.random(40) < 0.1) - shift,
+        )
+    assert skipped > 60 * 5
+
+
+def test_rows_are_read_by_whole_chunks():
+    matrix = np.random.default_rng(5).random((90, 20))
+    rows = Rows(matrix, (32, 20))
+    gmatch.lap(RowWindows(rows))
+    assert {(some.start, some.stop) for some in rows.read} == {(0, 90)}
+    starts = [some.start for some in RowWindows(Rows(np.zeros((9000, 1000)), (32, 20))).windows]
+    assert len(starts) > 8 and not any(start % 32 for start in starts)
+
+
+def test_arrays_larger_than_half_of_the_memory_are_read_by_windows(monkeypatch, tmp_path):
+    matrix = np.random.default_rng(6).random((60, 60))
+    np.save(tmp_path / "costs.npy", matrix)
+    mapped = np.load(tmp_path / "costs.npy", mmap_mode="r")
+    for array in (mapped, Rows(matrix)):
+        monkeypatch.undo()
+        assert gmatch.lap(array if array is mapped else array[0:60]).stats["team"] == "host"
+        monkeypatch.setattr(windows, "_memory", lambda: matrix.nbytes)
+        assignment = gmatch.lap(array, maximize=True, cost_limit=0.5, certify=True)
+        assert assignment.stats["team"] == "windows"
+        assert gmatch.verify(array, assignment).cost == gmatch.lap(matrix, maximize=True, cost_limit=0.5).cost
+    assert gmatch.lap(matrix).stats["team"] == "host"
+
+
+MAPPED = """
+import resource, sys, numpy as np, gmatch
+costs = np.load(sys.argv[1], mmap_mode="r")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assignment = gmatch.lap(gmatch.RowWindows(costs), certify=True)
+print(assignment.size, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_memory_is_a_fraction_of_a_mapped_file(tmp_path):
+    path, (rows, columns) = tmp_path / "costs.npy", (200, 120_000)  # 192 MB
+    rng = np.random.default_rng(7)
+    file = np.lib.format.open_memmap(path, "w+", np.float64, (rows, columns))
+    for row in range(rows):
+        file[row] = rng.random(columns)
+    file.flush()
+    del file
+    run = subprocess.run([sys.executable, "-c", MAPPED, path], capture_output=True, text=True, check=True)
+    size, kilobytes = map(int, run.stdout.split())
+    assert size == rows and kilobytes * 1024 < path.stat().st_size / 2
+
+
+def test_a_change_of_the_second_time_is_found():
+    rng = np.random.default_rng(8)
+    with pytest.raises(InvalidInput, match="the function must give the same costs each time; rows 0 to"):
+        gmatch.lap(FunctionCosts(lambda rows, columns: rng.random((len(rows), len(columns))), (1100, 1100), float))
+    matrix = rng.random((50, 50))
+    costs = RowWindows(matrix)
+    assignment = gmatch.lap(costs)
+    matrix[7, 3] += 1e-9
+    with pytest.raises(InvalidInput, match="the array must give the same costs each time"):
+        gmatch.verify(costs, assignment)
+
+
+def raise_zero_division(rows, columns):
+    return 1 // 0
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (lambda rows, columns: np.zeros((3, 4)), r"shape \(4, 4\) and type float64; got float64 of shape \(3, 4\)"),
+        (lambda rows, columns: np.zeros((4, 4), np.float32), "type float64; got float32"),
+        (lambda rows, columns: None, "array"),
+        (lambda rows, columns: np.full((4, 4), np.nan), r"entry \(0, 0\) does; if NaN is for a pair"),
+        (lambda rows, columns: np.where(np.eye(4) > 0, -np.inf, 0), r"must not hold -inf \(\+inf forbids a pair\)"),
+        (raise_zero_division, "for rows 0 to 3 of 4 it raised ZeroDivisionError"),
+        (lambda rows, columns: np.full((4, 4), 1e308) * (rows[:, None] % 2 * 2 - 1), "could overflow float64"),
+    ],
+)  # fmt: skip
+def test_what_a_function_may_not_return(f, message):
+    with pytest.raises(InvalidInput, match=message):
+        gmatch.lap(FunctionCosts(f, (4, 4), np.float64))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: FunctionCosts(np.zeros((3, 3)), (3, 3), float), "takes a function"),
+        (lambda: FunctionCosts(max, (3,), float), "numbers of rows and columns"),
+        (lambda: FunctionCosts(max, (3, -1), float), "from 0 to"),
+        (lambda: FunctionCosts(max, (3, 3), complex), "real numbers"),
+        (lambda: FunctionCosts(max, (3, 3), np.uint64), "real numbers"),
+        (lambda: FunctionCosts(max, (3, 3), "what"), "must be a type"),
+        (lambda: FunctionCosts(max, (3, 3), float, cost_limit=np.nan), "cost_limit must be finite"),
+        (lambda: RowWindows([[1.0]]), "two dimensions with a dtype"),
+        (lambda: RowWindows(np.zeros(3)), "two dimensions with a dtype"),
+        (lambda: setattr(FunctionCosts(max, (3, 3), float), "shape", (1, 1)), None),
+    ],
+)  # fmt: skip
+def test_what_is_refused(make, message):
+    with pytest.raises(InvalidInput if message else AttributeError, match=message or "frozen"):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(method="jv"), "one method, 'auto'"),
+        (dict(deterministic=True), "same costs and options give the same assignment"),
+        (dict(infeasible="partial"), "use cost_limit"),
+        (dict(device="gpu"), "on the host"),
+        (dict(maximize=True), "its own maximize"),
+        (dict(cost_limit=3), "its own maximize"),
+        (dict(mask=np.ones((1, 1, 1))), "no sizes and mask"),
+        (dict(initial="bids"), "starts from minima"),
+        (dict(initial=[0, 1, 2]), "starts from minima"),
+        (dict(duals=(np.zeros(3), np.zeros(4))), r"v of shape \(3,\)"),
+        (dict(threads=0), "threads must be"),
+    ],
+)  # fmt: skip
+def test_what_lap_refuses_beside_windows(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        gmatch.lap(RowWindows(np.ones((3, 3))), **options)
+
+
+@pytest.mark.parametrize("limit", [None, 0.03])
+@pytest.mark.parametrize("shape", [(60, 60), (60, 75), (75, 60)])
+def test_forged_results_are_refused(shape, limit):
+    rng = np.random.default_rng(9)
+    matrix = rng.random(shape)
+    costs = RowWindows(matrix, cost_limit=limit)
+    good = gmatch.lap(costs)
+    gmatch.verify(costs, good)
+
+    def refused(**changes):
+        with pytest.raises(CertificateError):
+            gmatch.verify(costs, dataclasses.replace(good, **changes))
+
+    a, b = good.row_ind[:2]
+    swapped, back = good.row_match.copy(), good.col_match.copy()
+    swapped[[a, b]] = swapped[[b, a]]
+    back[swapped[[a, b]]] = a, b
+    refused(row_match=swapped, col_match=back, pair_costs=matrix[good.row_ind, swapped[good.row_ind]])
+    refused(row_match=swapped, col_match=back)
+    refused(row_match=swapped)
+    for name, side in (("u", good.u), ("v", good.v)):
+        for by in (1e-6, -1e-6):
+            moved = side.copy()
+            moved[abs(side).argmax()] += by
+            refused(**{name: moved})
+    refused(u=good.u * np.nan)
+    refused(pair_costs=good.pair_costs + 1e-9)
+    refused(pair_costs=good.pair_costs.astype(np.float32))
+    refused(status="partial")
+    refused(cost_limit=0.07)
+    refused(maximize=True)
+    refused(cover=(np.empty(0, int), np.empty(0, int)))
+    short, back = good.row_match.copy(), good.col_match.copy()
+    back[short[a]] = -1
+    short[a] = -1
+    refused(row_match=short, col_match=back, pair_costs=good.pair_costs[1:])
+    with pytest.raises(InvalidInput, match="no strict proof"):
+        gmatch.verify(costs, good, strict=True)
