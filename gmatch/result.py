@@ -404,7 +404,7 @@ class Assignment(_Pairs):
     cost_limit: int | float | None = None
     cover: tuple[Any, Any] | None = None
     stats: dict[str, Any] = field(default_factory=dict)
-    exact: ExactDuals | None = None
+    exact: ExactDuals | None = field(default_factory=lambda: None)  # no attribute of the class: it can be made later
     forbid_nan: bool = False
     row_nodes: tuple[Hashable, ...] | None = None
     col_nodes: tuple[Hashable, ...] | None = None

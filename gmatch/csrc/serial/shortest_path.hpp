@@ -63,6 +63,8 @@ struct ShortestPathOptions {
   bool start_from_duals;  // from the v that is passed in, any finite numbers, instead of the column reduction
   // No entry that is not forbidden would cost more without the limit, which bounds the costs.
   Dual greatest_entry = std::numeric_limits<Dual>::max();
+  // Where columns may stay free, each that does has the v that is passed in, instead of zero.
+  bool has_prices = false;
 };
 
 // What the method writes. If it stops because a row cannot be matched, the matching need not be the largest, and u and v
@@ -70,7 +72,7 @@ struct ShortestPathOptions {
 template <class Dual>
 struct ShortestPathResult {
   Dual* u;             // [num_rows]
-  Dual* v;             // [num_columns] read before it is written, where start_from_duals says so
+  Dual* v;             // [num_columns] read before it is written, where start_from_duals or has_prices says so
   Vertex* row_match;   // [num_rows]    the mate or NONE
   Vertex* col_match;   // [num_columns] the mate or NONE
 };
@@ -106,7 +108,7 @@ class ShortestPathSolver {
       start_from_duals();
       reduce_augmenting_rows();
     } else if (columns_may_stay_free_) {
-      start_from_zero();
+      start_from_prices();
       reduce_augmenting_rows();
     } else {
       start_from_reduction(true);
@@ -199,9 +201,9 @@ class ShortestPathSolver {
     free_rows_.size = 0;
   }
 
-  void start_from_zero() {
+  void start_from_prices() {
     clear_matching();
-    std::fill_n(v_, num_columns_, Work{0});
+    for (Vertex j = 0; j < num_columns_; ++j) v_[j] = options_.has_prices ? static_cast<Work>(result_.v[j]) : Work{0};
     for (Vertex row = 0; row < num_rows_; ++row) free_rows_.push(row);
   }
 
@@ -534,6 +536,21 @@ void copy_rows(const DenseCosts<Stored>& costs, Stored* to) {
   }
 }
 
+// Calls function(costs) with entries of a row side by side, if need be in a copy, where that is not large.
+constexpr Count MOST_COPIED = 1 << 22;
+template <class Stored, class Function>
+auto with_rows_side_by_side(const DenseCosts<Stored>& costs, const Function& function) {
+  const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
+  if (costs.column_stride == 1 || entries > MOST_COPIED) return function(costs);
+  const std::unique_ptr<Stored[]> copies(new Stored[entries]);
+  copy_rows(costs, copies.get());
+  DenseCosts<Stored> side_by_side = costs;
+  side_by_side.costs = copies.get();
+  side_by_side.row_stride = costs.num_columns;
+  side_by_side.column_stride = 1;
+  return function(side_by_side);
+}
+
 // Copies all entries, row by row; or returns false where one is no whole number of few bits. Entries of a row lie side by side.
 template <class Cost>
 bool copy_whole(const DenseCosts<Cost>& costs, int* to) {
@@ -587,16 +604,10 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
                                ShortestPathCounters& counters) {
   using Cost = typename DenseCosts<Stored>::Cost;
   using Dual = typename DenseCosts<Stored>::Dual;
-  constexpr Count MOST_COPIED = 1 << 22;
   const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
   if (costs.column_stride != 1 && entries <= MOST_COPIED) {
-    const std::unique_ptr<Stored[]> copies(new Stored[entries]);
-    copy_rows(costs, copies.get());
-    DenseCosts<Stored> side_by_side = costs;
-    side_by_side.costs = copies.get();
-    side_by_side.row_stride = costs.num_columns;
-    side_by_side.column_stride = 1;
-    return solve_by_shortest_paths(side_by_side, options, result, counters);
+    return with_rows_side_by_side(
+        costs, [&](const auto& side_by_side) { return solve_by_shortest_paths(side_by_side, options, result, counters); });
   }
   const bool has_limit = costs.limit < costs.infinite();
   // Of the entries, which are read as they are: a limit is no bound of theirs.
