@@ -60,11 +60,10 @@ struct ShortestPathOptions {
   // caller's to check.
   Dual least_cost;
   Dual greatest_cost;
-  bool start_from_duals;  // from the v that is passed in, any finite numbers, instead of the column reduction
+  bool start_from_duals;  // from the v that is passed in, any finite numbers, instead of the column reduction; and from such pairs
+                          // that are passed in as these make best
   // No entry that is not forbidden would cost more without the limit, which bounds the costs.
   Dual greatest_entry = std::numeric_limits<Dual>::max();
-  // Where columns may stay free, each that does has the v that is passed in, instead of zero.
-  bool has_prices = false;
 };
 
 // What the method writes. If it stops because a row cannot be matched, the matching need not be the largest, and u and v
@@ -72,8 +71,8 @@ struct ShortestPathOptions {
 template <class Dual>
 struct ShortestPathResult {
   Dual* u;             // [num_rows]
-  Dual* v;             // [num_columns] read before it is written, where start_from_duals or has_prices says so
-  Vertex* row_match;   // [num_rows]    the mate or NONE
+  Dual* v;             // [num_columns] read before it is written, where start_from_duals says so
+  Vertex* row_match;   // [num_rows]    the mate or NONE; read before it is written, where start_from_duals says so
   Vertex* col_match;   // [num_columns] the mate or NONE
 };
 
@@ -108,7 +107,7 @@ class ShortestPathSolver {
       start_from_duals();
       reduce_augmenting_rows();
     } else if (columns_may_stay_free_) {
-      start_from_prices();
+      start_from_zero();
       reduce_augmenting_rows();
     } else {
       start_from_reduction(true);
@@ -201,19 +200,25 @@ class ShortestPathSolver {
     free_rows_.size = 0;
   }
 
-  void start_from_prices() {
+  void start_from_zero() {
     clear_matching();
-    for (Vertex j = 0; j < num_columns_; ++j) v_[j] = options_.has_prices ? static_cast<Work>(result_.v[j]) : Work{0};
+    std::fill_n(v_, num_columns_, Work{0});
     for (Vertex row = 0; row < num_rows_; ++row) free_rows_.push(row);
   }
 
-  // Every row takes its best column, if that is free.
-  void take_best_columns() {
+  // Every row takes its best column, if that is free: of several the one that is wanted[row].
+  void take_best_columns(const Vertex* wanted = nullptr) {
     clear_matching();
     for (Vertex row = 0; row < num_rows_; ++row) {
-      const auto found = find_least_two(scan(row));
-      if (found.least < FAR && found.least <= way_out_ && col_match_[found.column] == NONE) {
-        match(row, found.column);
+      const Entry* entries = scan(row);
+      const auto found = find_least_two(entries);
+      Vertex column = found.column;
+      if (wanted != nullptr && is_column(wanted[row])) {
+        const Vertex other = wanted[row];
+        if (Scan::cost(entries[other]) - v_[other] <= found.least) column = other;
+      }
+      if (found.least < FAR && found.least <= way_out_ && col_match_[column] == NONE) {
+        match(row, column);
       } else {
         free_rows_.push(row);
       }
@@ -226,9 +231,11 @@ class ShortestPathSolver {
     for (Vertex j = 0; j < num_columns_; ++j) {
       v_[j] = static_cast<Work>(columns_may_stay_free_ ? std::min(result_.v[j], Dual{0}) : result_.v[j]);
     }
+    Vertex* const wanted = row_before_;
+    std::copy_n(row_match_, num_rows_, wanted);
     bool raised = true;
     for (int round = 0; raised; ++round) {
-      take_best_columns();
+      take_best_columns(wanted);
       raised = false;
       for (Vertex j = 0; columns_may_stay_free_ && j < num_columns_; ++j) {
         if (v_[j] == 0 || (col_match_[j] != NONE && round < MAX_ROUNDS)) continue;
@@ -238,6 +245,7 @@ class ShortestPathSolver {
     }
   }
 
+  bool is_column(Vertex column) const { return 0 <= column && column < num_columns_; }
   bool is_many(std::size_t free_rows) const { return free_rows * MANY_FREE > static_cast<std::size_t>(num_rows_); }
 
   void start_from_reduction(bool by_rows) {

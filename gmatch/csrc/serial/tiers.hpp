@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "costs/magnitudes.hpp"
+#include "serial/dual_repair.hpp"
 #include "serial/rows.hpp"
 #include "serial/shortest_path.hpp"
 
@@ -48,13 +49,11 @@ class TierScan {
     const double* columns;
   };
   static OfRow of_row(const Tier& tier, Vertex row) {
-    constexpr std::uint64_t HIGH = ~((std::uint64_t{1} << 22) - 1);
-    std::uint64_t bits;
-    std::memcpy(&bits, &tier.value, sizeof bits);
-    bits &= HIGH;
-    double high;
-    std::memcpy(&high, &bits, sizeof high);
-    return {1 / tier.value, high, tier.value - high, tier.rows[row], tier.columns.data()};
+    return {1 / tier.value, high_of(tier.value), tier.value - high_of(tier.value), tier.rows[row], tier.columns.data()};
+  }
+  static double rest_of_dual(double dual, double value, double times) {
+    const double high = high_of(value);
+    return (dual - times * high) - times * (value - high);
   }
 
   // The rests of the pairs whose tiers are those of their duals; FAR for all others.
@@ -69,10 +68,10 @@ class TierScan {
     return cost;
   }
 
-  // Of finite costs: how far their tiers are above those of duals, at least; and the range of all rests, and of those where they
-  // are not above.
+  // Of finite costs: how far their tiers are above those of duals, at least; the range of their rests; that of the rests of pairs
+  // that are left, where they are not above; and the least of these less v.
   struct Seen {
-    double least_above = FAR, least = 0, most = 0, least_left = FAR, most_left = -FAR;
+    double least_above = FAR, least = 0, most = 0, least_left = FAR, most_left = -FAR, least_reduced = FAR;
 
     void add(const Seen& other) {
       least_above = std::min(least_above, other.least_above);
@@ -81,9 +80,21 @@ class TierScan {
       least_left = std::min(least_left, other.least_left);
       most_left = std::max(most_left, other.most_left);
     }
+    double largest() const { return std::max(-least, most); }
   };
-  static Seen look(const double* costs, const OfRow& tier, Vertex width) {
-    return run_in_lanes<Look>(sizeof(double) * width, costs, tier, width);
+  // Writes the rests as find_rests does, and looks at them.
+  static Seen look(const double* costs, const OfRow& tier, const double* v, Vertex width, double* rests) {
+    return run_in_lanes<Look>(sizeof(double) * width, costs, tier, v, width, rests);
+  }
+
+  // Writes the costs with another value for that of the tier.
+  static void replace_value(const double* costs, const OfRow& tier, double value, Vertex width, double* replaced) {
+    run_in_lanes<ReplaceValue>(sizeof(double) * width, costs, tier, value, width, replaced);
+  }
+
+  static double with_value(double cost, const OfRow& tier, double value) {
+    const double times = times_of<1>(cost, tier);
+    return cost < FAR ? rest_of<1>(cost, times, tier) + times * value : FAR;
   }
 
   // Whether all costs times a power of two are whole; what is FAR is.
@@ -94,17 +105,35 @@ class TierScan {
  private:
   static constexpr double FAR = Distance<double>::FAR;
 
+  static double high_of(double value) {
+    constexpr std::uint64_t HIGH = ~((std::uint64_t{1} << 22) - 1);
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    bits &= HIGH;
+    std::memcpy(&value, &bits, sizeof bits);
+    return value;
+  }
+
   static constexpr double WHOLE = 0x1p52, ROUNDS = 1.5 * WHOLE;  // from there on all numbers are; beside that there are no fractions
 
   template <int LANES>
   struct Parts {
     Lanes<double, LANES> above, rest;
   };
+  template <int LANES>
+  static ALWAYS_INLINE Lanes<double, LANES> times_of(const Lanes<double, LANES>& cost, const OfRow& tier) {
+    return (cost * tier.inverse + ROUNDS) - ROUNDS;
+  }
+  template <int LANES>
+  static ALWAYS_INLINE Lanes<double, LANES> rest_of(const Lanes<double, LANES>& cost, const Lanes<double, LANES>& times,
+                                                    const OfRow& tier) {
+    return (cost - times * tier.high) - times * tier.low;
+  }
   // Of what is FAR neither is a number.
   template <int LANES>
   static ALWAYS_INLINE Parts<LANES> taken_apart(const Lanes<double, LANES>& cost, const OfRow& tier, Vertex column) {
-    const Lanes<double, LANES> times = (cost * tier.inverse + ROUNDS) - ROUNDS;
-    return {(times - tier.row) - load<double, LANES>(tier.columns + column), (cost - times * tier.high) - times * tier.low};
+    const Lanes<double, LANES> times = times_of<LANES>(cost, tier);
+    return {(times - tier.row) - load<double, LANES>(tier.columns + column), rest_of<LANES>(cost, times, tier)};
   }
 
   struct FindRests {
@@ -127,28 +156,48 @@ class TierScan {
 
   struct Look {
     template <int BYTES>
-    static ALWAYS_INLINE Seen run(const double* costs, OfRow tier, Vertex width) {
+    static ALWAYS_INLINE Seen run(const double* costs, OfRow tier, const double* v, Vertex width, double* rests) {
       constexpr int LANES = BYTES / sizeof(double);
       using Vector = Lanes<double, LANES>;
       const Vector far = all<double, LANES>(FAR), zero = all<double, LANES>(0);
-      Vector least_above = far, least = zero, least_negated = zero, least_left = far, least_left_negated = far;
+      Vector least_above = far, least = zero, most = zero, least_left = far, most_left = -far, least_reduced = far;
       const auto add = [&](Vertex j) __attribute__((always_inline)) {
         const Vector cost = load<double, LANES>(costs + j);
         const Parts<LANES> parts = taken_apart<LANES>(cost, tier, j);
         const auto counts = cost < far;
-        const Vector above = counts ? parts.above : far, rest = counts ? parts.rest : zero;
+        const Vector rest = counts ? parts.rest : zero, above = counts ? parts.above : far;
         const auto is_left = above == zero;
+        const Vector left = is_left ? rest : far;
+        store(rests + j, left);
         least_above = lesser(least_above, above);
         least = lesser(least, rest);
-        least_negated = lesser(least_negated, -rest);
-        least_left = lesser(least_left, is_left ? rest : far);
-        least_left_negated = lesser(least_left_negated, is_left ? -rest : far);
+        most = greater(most, rest);
+        least_left = lesser(least_left, left);
+        most_left = greater(most_left, is_left ? rest : -far);
+        least_reduced = lesser(least_reduced, left - load<double, LANES>(v + j));
       };
       Vertex j = 0;
       for (; j + LANES <= width; j += LANES) add(j);
       if (j < width) add(width - LANES);
-      return {least_of<LANES>(least_above), least_of<LANES>(least), -least_of<LANES>(least_negated),
-              least_of<LANES>(least_left), -least_of<LANES>(least_left_negated)};
+      return {least_of<LANES>(least_above), least_of<LANES>(least),       -least_of<LANES>(-most),
+              least_of<LANES>(least_left),  -least_of<LANES>(-most_left), least_of<LANES>(least_reduced)};
+    }
+  };
+
+  struct ReplaceValue {
+    template <int BYTES>
+    static ALWAYS_INLINE void run(const double* costs, OfRow tier, double value, Vertex width, double* replaced) {
+      constexpr int LANES = BYTES / sizeof(double);
+      using Vector = Lanes<double, LANES>;
+      const Vector far = all<double, LANES>(FAR);
+      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+        const Vector cost = load<double, LANES>(costs + j), times = times_of<LANES>(cost, tier);
+        const Vector with_value = rest_of<LANES>(cost, times, tier) + times * value;
+        store(replaced + j, cost < far ? with_value : far);
+      };
+      Vertex j = 0;
+      for (; j + LANES <= width; j += LANES) add(j);
+      if (j < width) add(width - LANES);
     }
   };
 
@@ -209,6 +258,35 @@ class RestRows {
   mutable std::vector<TierScan::OfRow> of_row_;
 };
 
+// Costs in which a number stands for the value of a tier, as the serial solvers scan rows.
+class ReplacedRows {
+ public:
+  using Entry = double;
+  using Work = double;
+  using Scan = RestRows::Scan;
+
+  ReplacedRows(const RestRows& costs, const Tier& tier, double value)
+      : costs_(costs), tier_(&tier), value_(value), replaced_(2 * Count{costs.width()}) {}
+
+  Vertex num_rows() const { return costs_.num_rows(); }
+  Vertex num_columns() const { return costs_.num_columns(); }
+  Vertex width() const { return costs_.width(); }
+  const double* entries(Vertex row) {
+    double* replaced = replaced_.data() + row % 2 * Count{width()};
+    TierScan::replace_value(costs_.entries(row), TierScan::of_row(*tier_, row), value_, width(), replaced);
+    return replaced;
+  }
+  double at(Vertex row, Vertex column) const {
+    return TierScan::with_value(costs_.at(row, column), TierScan::of_row(*tier_, row), value_);
+  }
+
+ private:
+  RestRows costs_;
+  const Tier* tier_;
+  const double value_;
+  std::vector<double> replaced_;
+};
+
 // Whether a solution stands as it is, was found anew in tiers, or has to be found in another way.
 MIRRORED_ENUM(TierOutcome, stands, solved, open);
 
@@ -224,15 +302,14 @@ class TierSolver {
         lowest_(lowest),
         highest_(highest),
         result_(result),
-        counters_(counters),
-        must_(num_columns_, false) {}
+        counters_(counters) {}
 
   // In the end u and v of the solution are those of the last rests.
   TierOutcome solve() {
     while (!is_exact()) {
       const Added added = add_tier();
       if (added == Added::NO_VALUE) break;
-      if (added == Added::NO_DUALS || !solve_rests()) return TierOutcome::open;
+      if (added == Added::NO_DUALS) return TierOutcome::open;
       if (!hides()) break;
     }
     return tiers_.empty() ? TierOutcome::stands : TierOutcome::solved;
@@ -242,8 +319,7 @@ class TierSolver {
 
  private:
   static constexpr double FAR = Distance<double>::FAR;
-  // See gmatch/problems/splits.py, and of rewards gmatch/assignment/tiers.py.
-  static constexpr double ROOM = 32, REWARD = 8, MORE_REWARD = 16;
+  static constexpr double ROOM = 32;  // see gmatch/problems/splits.py
   static constexpr double EPSILON = std::numeric_limits<double>::epsilon(), ROUNDINGS = 64;
 
   double largest_dual() const {
@@ -302,28 +378,87 @@ class TierSolver {
     return values;
   }
 
-  // Adds a tier of that value, if it leaves room for all rests and the duals in it are optimal.
+  // Adds a tier of that value, if it leaves room for all rests and there are optimal duals in it; with a solution of the rests.
   Added try_value(double value) {
     const bool may_be = value > 0 && 1 / value < FAR && std::max(-lowest_, highest_) / value <= TierScan::MOST_TIERS;
     if (!may_be) return Added::NO_VALUE;
     Tier tier{value, std::vector<double>(num_rows_), std::vector<double>(rows_.width())};
-    find_duals(tier);
-    const TierScan::Seen seen = look_at(tier);
-    if (!(value > ROOM * (num_rows_ + 1.0) * std::max(-seen.least, seen.most))) return Added::NO_VALUE;
-    tiers_.push_back(std::move(tier));
-    bool is_optimal = seen.least_above >= 0;
-    for (Vertex row = 0; row < num_rows_ && is_optimal; ++row) is_optimal = rows_.at(row, result_.row_match[row]) < FAR;
-    if (!is_optimal) return Added::NO_DUALS;
-    lowest_ = seen.least_left;
-    highest_ = seen.most_left;
-    for (Vertex j = 0; j < num_columns_; ++j) must_[j] = must_[j] || (num_rows_ < num_columns_ && tiers_.back().columns[j] < 0);
+    TierScan::Seen seen;
+    Added added = try_duals(tier, value, seen);
+    if (added == Added::NO_DUALS) {
+      // The least number that no sum of rests outweighs is rounded less.
+      const double less = std::exp2(std::ceil(std::log2(ROOM * (num_rows_ + 1.0) * seen.largest())));
+      if (less > 0 && less < value && solve_with(tier, less)) added = try_duals(tier, less, seen);
+    }
+    if (added == Added::TIER) {
+      lowest_ = seen.least_left;
+      highest_ = seen.most_left;
+    }
+    return added;
+  }
+
+  // Duals of costs in which `unit` stands for the value.
+  Added try_duals(Tier& tier, double unit, TierScan::Seen& seen) {
+    find_duals(tier, unit);
+    DualRepair<RestRows> repair = repair_of(tier, unit);
+    std::vector<double> rests(rows_.width());
+    seen = {};
+    bool are_optimal = true;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const TierScan::OfRow of_row = TierScan::of_row(tier, row);
+      const TierScan::Seen here = TierScan::look(scan(row), of_row, repair.v(), rows_.width(), rests.data());
+      seen.add(here);
+      if (!(tier.value > ROOM * (num_rows_ + 1.0) * seen.largest())) return Added::NO_VALUE;
+      are_optimal = are_optimal && seen.least_above >= 0 && rests[result_.row_match[row]] < FAR;
+      if (are_optimal) repair.look_at(row, rests.data(), here.least_reduced);
+    }
+    // What is left of duals that are rounded by more than rests differ means nothing.
+    if (!are_optimal || EPSILON * largest_dual() > seen.largest()) return Added::NO_DUALS;
+    tiers_.push_back(tier);
+    if (!repair.finish([&](Vertex row) { return scan(row); })) {
+      tiers_.pop_back();
+      return Added::NO_DUALS;
+    }
+    std::copy_n(repair.v(), num_columns_, result_.v);
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      result_.u[row] = rows_.at(row, result_.row_match[row]) - result_.v[result_.row_match[row]];
+    }
     return Added::TIER;
   }
 
-  void find_duals(Tier& tier) const {
+  bool solve_with(const Tier& tier, double value) {
+    const double times = std::max(-lowest_, highest_) / tier.value + 1;
+    const ShortestPathOptions<double> options{-times * value, times * value, false};
+    ShortestPathSolver<ReplacedRows, double> solver(ReplacedRows(rows_, tier, value), FAR, options, result_, counters_);
+    return solver.solve() == num_rows_;
+  }
+
+  // Of the duals of rests: what the tier leaves of those there are. Columns whose duals are lower in a tier must be used.
+  DualRepair<RestRows> repair_of(const Tier& tier, double unit) {
+    std::vector<double> v(rows_.width());
+    std::vector<bool> may_stay_free(num_rows_ < num_columns_ ? num_columns_ : 0);
+    double scale = 0;
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      v[j] = TierScan::rest_of_dual(result_.v[j], unit, tier.columns[j]);
+      if (num_rows_ < num_columns_) {
+        may_stay_free[j] = tier.columns[j] >= 0;
+        for (const Tier& before : tiers_) may_stay_free[j] = may_stay_free[j] && before.columns[j] >= 0;
+        if (may_stay_free[j]) v[j] = std::min(v[j], 0.0);
+      }
+      scale = std::max(scale, std::abs(v[j]));
+    }
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const TierScan::OfRow of_row = TierScan::of_row(tier, row);
+      const double rest = TierScan::find_rest(rows_.at(row, result_.row_match[row]), &of_row, 1, result_.row_match[row]);
+      if (rest < FAR) scale = std::max(scale, std::abs(rest));
+    }
+    return {num_rows_, num_columns_, result_.row_match, result_.col_match, std::move(v), may_stay_free, 4 * EPSILON * scale};
+  }
+
+  void find_duals(Tier& tier, double unit) const {
     std::vector<double> fractions{0, 1};  // of columns that stay free, too
     for (Vertex row = 0; row < num_rows_; ++row) {
-      const double times = result_.u[row] / tier.value;
+      const double times = result_.u[row] / unit;
       fractions.push_back(times - std::floor(times));
     }
     std::sort(fractions.begin(), fractions.end());
@@ -333,39 +468,8 @@ class TierSolver {
       width = fractions[k] - fractions[k - 1];
       place = (fractions[k] + fractions[k - 1]) / 2;
     }
-    for (Vertex row = 0; row < num_rows_; ++row) tier.rows[row] = std::floor(result_.u[row] / tier.value + (1 - place));
-    for (Vertex j = 0; j < num_columns_; ++j) tier.columns[j] = -std::floor((1 - place) - result_.v[j] / tier.value);
-  }
-
-  TierScan::Seen look_at(const Tier& tier) {
-    TierScan::Seen seen;
-    for (Vertex row = 0; row < num_rows_; ++row) {
-      seen.add(TierScan::look(scan(row), TierScan::of_row(tier, row), rows_.width()));
-    }
-    return seen;
-  }
-
-  // The least rest of the pairs that are left, by an assignment that uses all columns that must be used. These start with a reward
-  // that is as small as will do, for it costs duals some bits.
-  bool solve_rests() {
-    const bool has_must = std::any_of(must_.begin(), must_.end(), [](bool must) { return must; });
-    const double span = std::max(-lowest_, highest_), most = span > 0 ? span : tiers_.back().value / (ROOM * (num_rows_ + 1.0));
-    const double enough = 2 * (num_rows_ + 1.0) * most;
-    if (!(enough * 2 * ROOM < FAR)) return false;  // sums could overflow
-    double reward = 0;
-    while (true) {
-      if (has_must) {
-        reward = std::exp2(std::ceil(std::log2(std::min(std::max(REWARD * most, MORE_REWARD * reward), enough))));
-        for (Vertex j = 0; j < num_columns_; ++j) result_.v[j] = must_[j] ? reward : 0;
-      }
-      const ShortestPathOptions<double> options{lowest_, highest_, false, highest_, has_must};
-      ShortestPathSolver<RestRows, double> solver(rows_, FAR, options, result_, counters_);
-      if (solver.solve() < num_rows_) return false;  // only where costs have changed
-      bool all_used = true;
-      for (Vertex j = 0; j < num_columns_; ++j) all_used = all_used && !(must_[j] && result_.col_match[j] == NONE);
-      if (all_used) return true;
-      if (reward >= enough) return false;
-    }
+    for (Vertex row = 0; row < num_rows_; ++row) tier.rows[row] = std::floor(result_.u[row] / unit + (1 - place));
+    for (Vertex j = 0; j < num_columns_; ++j) tier.columns[j] = -std::floor((1 - place) - result_.v[j] / unit);
   }
 
   const double* scan(Vertex row) {
@@ -383,5 +487,4 @@ class TierSolver {
   const ShortestPathResult<double>& result_;
   ShortestPathCounters& counters_;
   Poll poll_;
-  std::vector<bool> must_;  // [num_columns] which must be used
 };
