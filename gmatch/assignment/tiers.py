@@ -50,9 +50,10 @@ def duals_hide_costs(costs: Costs, solution: Solution) -> bool:
 
 def mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution]:
     """The cheapest assignment, where duals of a solution hide what pairs cost; returns what `solve_by_tiers` does."""
-    on_host = costs.device == "cpu" and isinstance(costs, DenseCosts)
-    if on_host and (found := _mended_on_host(costs, solution, plan)):
-        return found
+    if costs.device == "cpu" and isinstance(costs, DenseCosts):
+        found = _mended_on_host(costs, solution, plan)
+        if found is not None:
+            return found
     split = split_costs(costs, solution)
     return (costs, solution, solution) if split is None else solve_by_tiers(costs, split, plan)
 

@@ -436,23 +436,41 @@ class TierSolver {
   // Of the duals of rests: what the tier leaves of those there are. Columns whose duals are lower in a tier must be used.
   DualRepair<RestRows> repair_of(const Tier& tier, double unit) {
     std::vector<double> v(rows_.width());
+    for (Vertex j = 0; j < num_columns_; ++j) v[j] = TierScan::rest_of_dual(result_.v[j], unit, tier.columns[j]);
+    gather(v, unit);
     std::vector<bool> may_stay_free(num_rows_ < num_columns_ ? num_columns_ : 0);
-    double scale = 0;
-    for (Vertex j = 0; j < num_columns_; ++j) {
-      v[j] = TierScan::rest_of_dual(result_.v[j], unit, tier.columns[j]);
-      if (num_rows_ < num_columns_) {
-        may_stay_free[j] = tier.columns[j] >= 0;
-        for (const Tier& before : tiers_) may_stay_free[j] = may_stay_free[j] && before.columns[j] >= 0;
-        if (may_stay_free[j]) v[j] = std::min(v[j], 0.0);
-      }
-      scale = std::max(scale, std::abs(v[j]));
+    for (std::size_t j = 0; j < may_stay_free.size(); ++j) {
+      may_stay_free[j] = tier.columns[j] >= 0;
+      for (const Tier& before : tiers_) may_stay_free[j] = may_stay_free[j] && before.columns[j] >= 0;
+      if (may_stay_free[j]) v[j] = std::min(v[j], 0.0);
     }
+    double scale = largest_magnitude(v.data(), num_columns_);
     for (Vertex row = 0; row < num_rows_; ++row) {
       const TierScan::OfRow of_row = TierScan::of_row(tier, row);
       const double rest = TierScan::find_rest(rows_.at(row, result_.row_match[row]), &of_row, 1, result_.row_match[row]);
       if (rest < FAR) scale = std::max(scale, std::abs(rest));
     }
     return {num_rows_, num_columns_, result_.row_match, result_.col_match, std::move(v), may_stay_free, 4 * EPSILON * scale};
+  }
+
+  // Some columns may lie anywhere between two multiples, since nothing ties them to others, as an auction leaves them; those that
+  // anything does lie near to one another. They are lowered to 0, or raised: no pair needs to be farther than rests are.
+  void gather(std::vector<double>& v, double unit) const {
+    if (largest_magnitude(v.data(), num_columns_) < unit / ROOM) return;
+    std::vector<Vertex> order(num_columns_);
+    for (Vertex j = 0; j < num_columns_; ++j) order[j] = j;
+    std::sort(order.begin(), order.end(), [&](Vertex a, Vertex b) { return v[a] > v[b]; });
+    const double apart = 2 * unit / (ROOM * (num_rows_ + 1.0));
+    for (Vertex begin = 0, end; begin < num_columns_; begin = end) {
+      bool has_zero = false;
+      double before = v[order[begin]];
+      const double most = before;
+      for (end = begin; end < num_columns_ && before - v[order[end]] <= apart; ++end) {
+        before = v[order[end]];
+        has_zero = has_zero || std::abs(before) <= apart;
+      }
+      for (Vertex k = begin; k < end && !has_zero; ++k) v[order[k]] -= most;
+    }
   }
 
   void find_duals(Tier& tier, double unit) const {
