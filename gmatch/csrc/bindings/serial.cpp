@@ -79,7 +79,11 @@ template <class Stored>
 Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
                                const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options, int threads,
                                const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result, CoreCounters& counted) {
-  const Vertex size = solve_by_core(costs, options.start_from_duals, threads, result, counted);
+  // With most pairs at the greatest cost, the whole matrix takes the fewest passes.
+  const bool has_core = options.start_from_duals || costs.num_rows < costs.num_columns ||
+                        !mostly_costs(costs, costs.num_rows, options.greatest_cost);
+  if (!has_core) counted.trace.add(CoreStep::sample);
+  const Vertex size = has_core ? solve_by_core(costs, options.start_from_duals, threads, result, counted) : NONE;
   if (size != NONE) return size;
   counted.trace.add(CoreStep::search_matrix);
   const bool from_duals = options.start_from_duals || counted.sparse.augmentations > 0;
