@@ -269,7 +269,7 @@ class Tier:
     Attributes
     ----------
     value : int or float
-        The least of the big numbers.
+        One of the big numbers, the greatest or the least.
     rows, columns : int64 arrays, shapes (rows,) and (columns,)
         How many times the dual of each row and column has the value.
     part : int

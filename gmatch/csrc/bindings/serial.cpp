@@ -149,8 +149,8 @@ double nearest(double total, const std::vector<Tier>& tiers, std::vector<double>
   return std::clamp(total, -LARGEST, LARGEST);
 }
 
-// Solves costs in tiers, of which the duals of a solution hide some; see serial/tiers.hpp. If that is done, u and v become the nearest
-// to the duals in tiers, which `words` holds. The rests are written where there is room for them.
+// Solves costs in tiers, of which the duals of a solution hide some; see serial/tiers.hpp. If that is done, u and v become the
+// nearest to the duals in tiers, which `words` holds. The rests are written where there is room for them.
 template <class Stored>
 TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, double highest, bool turned,
                            const ShortestPathResult<double>& result, ShortestPathCounters& counters,
@@ -494,8 +494,8 @@ struct SmallCells {
   }
 };
 
-// Fills the cells; false if there is no assignment. The costs are plain. Duals are looked at twice, unless costs are exact, as integers
-// are: then there may be words of duals in tiers.
+// Fills the cells; false if there is no assignment. The costs are plain. Unless they are exact, as integers are, duals may hide some
+// of them: then there are words of duals in tiers, too.
 template <class Cost>
 bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, const SmallCall& call, bool exact, Count* cells,
                  std::vector<Count>& words) {
@@ -604,7 +604,7 @@ nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call, std::
 }
 
 // The cells of a matrix of costs. None: costs that are large, of another type, equal, though they may not be, or
-// need a second look, or have no assignment.
+// need another way, or have no assignment.
 nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, std::vector<Count>& words) {
   if (!memory.is_small_matrix()) return nb::none();
   const char type = memory.type();

@@ -10,7 +10,7 @@
 //
 //   u + v <= cost   says that   x <= tier + y + rest / value,   so that   floor(x + shift) <= tier + floor(y + shift)
 //
-// and both are equal for a pair, as long as x and y, whose fractions differ by less than 1 / (32 * (rows + 1)) there, lie on the same
+// and both are equal for a pair, as long as x and y, whose fractions differ by less than 1 / (32 * (rows + 1)) there, lie on one
 // side of the place. There are no more fractions than rows, and 0, so one of the gaps between them is wide enough. A pass over the
 // matrix proves the duals that come of it, and tells which pairs are left: those of which the tier is that of their duals. Among
 // these the shortest paths find the least rest; rests may be split again. They are never written, but made anew for each
@@ -114,7 +114,8 @@ class TierScan {
     return value;
   }
 
-  static constexpr double WHOLE = 0x1p52, ROUNDS = 1.5 * WHOLE;  // from there on all numbers are; beside that there are no fractions
+  // From WHOLE on all numbers are whole; beside ROUNDS there are no fractions.
+  static constexpr double WHOLE = 0x1p52, ROUNDS = 1.5 * WHOLE;
 
   template <int LANES>
   struct Parts {
@@ -436,7 +437,10 @@ class TierSolver {
   // Of the duals of rests: what the tier leaves of those there are. Columns whose duals are lower in a tier must be used.
   DualRepair<RestRows> repair_of(const Tier& tier, double unit) {
     std::vector<double> v(rows_.width());
-    for (Vertex j = 0; j < num_columns_; ++j) v[j] = TierScan::rest_of_dual(result_.v[j], unit, tier.columns[j]);
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      const double rest = TierScan::rest_of_dual(result_.v[j], unit, tier.columns[j]);
+      v[j] = std::abs(rest) < FAR ? rest : 0;
+    }
     gather(v, unit);
     std::vector<bool> may_stay_free(num_rows_ < num_columns_ ? num_columns_ : 0);
     for (std::size_t j = 0; j < may_stay_free.size(); ++j) {
@@ -476,8 +480,8 @@ class TierSolver {
   void find_duals(Tier& tier, double unit) const {
     std::vector<double> fractions{0, 1};  // of columns that stay free, too
     for (Vertex row = 0; row < num_rows_; ++row) {
-      const double times = result_.u[row] / unit;
-      fractions.push_back(times - std::floor(times));
+      const double times = result_.u[row] / unit, fraction = times - std::floor(times);
+      if (fraction >= 0) fractions.push_back(fraction);  // what costs that have changed leave may be no number
     }
     std::sort(fractions.begin(), fractions.end());
     double place = 0, width = 0;
