@@ -56,6 +56,10 @@ def match_workspace_size(
     forest: int, start: int, num_rows: int, num_columns: int, num_edges: int, offset: str, column: str
 ) -> int: ...
 def inspect_costs(costs: Any, stored: str, threads: int) -> tuple[Any, Any, bool, bool, bool]: ...
+def assign_in_tiers(
+    costs: Any, stored: str, maximize: bool, limit: float | None, lowest: float, highest: float, row_match: Any,
+    col_match: Any, u: Any, v: Any, rests: Any | None,
+) -> tuple[int, bytes | None, dict[str, Any]]: ...  # fmt: skip
 def assign_jv(
     costs: Any,
     stored: str,

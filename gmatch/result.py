@@ -293,7 +293,7 @@ class Tier:
     Attributes
     ----------
     value : int or float
-        The least of the big numbers.
+        One of the big numbers, the greatest or the least.
     rows, columns : int64 arrays, shapes (rows,) and (columns,)
         How many times the dual of each row and column has the value.
     part : int
@@ -432,7 +432,7 @@ class Assignment(_Pairs):
     cost_limit: int | float | None = None
     cover: tuple[Any, Any] | None = None
     stats: dict[str, Any] = field(default_factory=dict)
-    exact: ExactDuals | None = None
+    exact: ExactDuals | None = field(default_factory=lambda: None)  # no attribute of the class: it can be made later
     forbid_nan: bool = False
     row_nodes: tuple[Hashable, ...] | None = None
     col_nodes: tuple[Hashable, ...] | None = None

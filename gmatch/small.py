@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array, csr_matrix
 
 from . import _native
-from .backends.cpu import counters_by_name
+from .backends.cpu import counters_by_name, exact_duals
 from .backends.layouts import REPORT, Arrays, Layout, numbers_of
 from .errors import InvalidInput
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
@@ -49,16 +49,20 @@ def _pair_indices(cells: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     return ndarray(pairs, int64, cells, PAIR_ROWS), ndarray(pairs, int64, cells, PAIR_COLUMNS + BYTES_OF_A_ROW * pairs)
 
 
-def _pairs(cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int) -> tuple[Any, Any]:
+def _pairs(cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int, tiers: bytes | None) -> tuple[Any, Any]:
     """The same, with the columns as numbers of 32 bits, from the end of the cells. Unpacked again, the same memory."""
     most = rows if rows < columns else columns
     return ndarray(pairs, int64, cells, PAIR_ROWS), ndarray(pairs, int32, cells, len(cells) - 4 * most)
 
 
-def _field(name: str, cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int, *, reason: str) -> Any:
+def _field(
+    name: str, cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int, tiers: bytes | None, *, reason: str
+) -> Any:
     """A field of an Assignment that has no default, from the cells."""
     if name == "status":
         return Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
+    if name == "exact":
+        return None if tiers is None else exact_duals(tiers, rows, columns)
     if name == "stats":
         return _stats(CELLS[True].views["counters"](cells, rows, columns), reason)
     dtype = np.dtype(type_of_costs)

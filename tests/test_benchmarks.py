@@ -24,6 +24,7 @@ import peers
 import published
 import pytest
 import small
+import worst
 from harness import Allowance, SideProcess, Timing, clocked, equals, timed, timed_peer
 
 import gmatch
@@ -288,6 +289,15 @@ def test_the_benchmark_of_assignment(
     assert {timing.solver for timing in harness.load(file)[1]} >= {"auto", "SciPy"}
 
 
+def test_the_table_of_costs_by_which_peers_were_faster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "worst.json"
+    worst.main(["--sizes", "6", "--turns", "1", "--dtypes", "float32", "--output", str(file)])
+    printed = capsys.readouterr().out
+    for group in worst.GROUPS:
+        assert f"| {group} | gmatch, ms | best peer, ms | which | ratio | wrong |" in printed
+    assert {"gmatch", "SciPy", "jv", "core"} <= {timing.solver for timing in harness.load(file)[1]}
+
+
 def test_the_table_of_small_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "small.json"
     small.main(["--sizes", "3", "5", "--problems", "4", "--turns", "3", "--output", str(file)])
@@ -447,6 +457,7 @@ WHOLE = "expected a whole number of at least 1, got"
         (small.main, "--sizes 0", f"--sizes: {WHOLE} '0'"),
         (small.main, "--problems 0", f"--problems: {WHOLE} '0'"),
         (small.main, "--turns 0", f"--turns: {WHOLE} '0'"),
+        (worst.main, "--limit 0", f"--limit: {SECONDS} '0'"),
     ],
 )
 def test_arguments_that_cannot_work(

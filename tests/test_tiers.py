@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from fractions import Fraction
 from typing import Any
 
@@ -65,6 +66,39 @@ def test_a_big_number_that_has_to_be_used(big: float) -> None:
             pairs = tuple(assignment)
             others = ~forbidden[pairs]
             assert (int((~others).sum()), int(whole[pairs][others].sum())) == right, (case, name)
+
+
+@pytest.mark.parametrize("big", [1e12, 1e15, 1e18])
+@pytest.mark.parametrize("method", ["auto", "core", "tree"])
+def test_few_pairs_cost_something_beside_nothing_and_the_big_number(big: float, method: str) -> None:
+    rng = np.random.default_rng(int(math.log2(big)))
+    for _ in range(20):
+        whole, forbidden = with_forbidden(rng, 100)
+        whole %= 3
+        assignment = gmatch.lap(np.where(forbidden, big, whole / 2.0**20), method=method, certify=True)
+        pairs = tuple(assignment)
+        others = ~forbidden[pairs]
+        assert (int((~others).sum()), int(whole[pairs][others].sum())) == best_whole(whole, forbidden)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_duals_that_lie_anywhere_between_two_multiples(dtype: type[np.floating[Any]]) -> None:
+    """As the auction of `core` leaves them."""
+    rng = np.random.default_rng(11)
+    for _ in range(400):
+        whole, forbidden = with_forbidden(rng, 13)
+        cost = np.where(forbidden, 1e9, whole / 2.0**20).astype(dtype)
+        pairs = tuple(gmatch.lap(cost, method="core", certify=True))
+        others = ~forbidden[pairs]
+        assert (int((~others).sum()), int(whole[pairs][others].sum())) == best_whole(whole, forbidden)
+
+
+def test_a_small_result_with_tiers_can_be_kept() -> None:
+    cost = np.array([[1e18, 1e18, 1e18], [0.25, 0.5, 1e18]])
+    for given in (cost, np.asfortranarray(cost), cost.T):
+        kept = pickle.loads(pickle.dumps(gmatch.lap(given)))
+        assert kept.exact is not None and len(kept.exact.tiers) == 1
+        gmatch.verify(given, kept)
 
 
 def test_costs_with_all_bits() -> None:

@@ -248,10 +248,11 @@ def lap(
     threads on a GPU (by ``"tree"`` or ``"classical"``), all in one launch. They start from nothing given.
 
     Integers are exact. Floats have duals in float64, and are optimal up to a rounding that `verify` states. To forbid a
-    pair use inf. A big number in its place, such as 1e18, is an ordinary cost: where some rows must use it, the problem
-    is solved once more in parts, the big number first, so that it does not round what the other pairs cost away (see
-    `ExactDuals`). That takes up to three times as long, and two copies of the costs. It needs a number more than
-    32 (rows + 1) times as large as the ordinary costs; the rounding by a smaller one is part of what `verify` states.
+    pair use inf. A big number in its place, such as 1e18, is an ordinary cost: where some rows must use it, the duals
+    are held in parts, the big number first, so that it does not round what the other pairs cost away (see
+    `ExactDuals`). Of dense costs on the CPU that takes a few passes over the matrix more, else up to three times as
+    long and two copies of the costs. It needs a number more than 32 (rows + 1) times as large as the ordinary costs;
+    the rounding by a smaller one is part of what `verify` states.
 
     References
     ----------

@@ -9,7 +9,7 @@ from ..methods import Core
 from ..problems.dense import DenseCosts
 from .programs import Plan, Solution, run
 from .request import Costs, Start
-from .tiers import duals_hide_costs, solve_by_tiers, split_costs
+from .tiers import duals_hide_costs, mended, solve_by_tiers, split_costs
 from .ties import Names, settle_ties
 
 
@@ -36,7 +36,5 @@ def _in_one_or_in_tiers(costs: Costs, plan: Plan, start: Start) -> tuple[Costs, 
             raise changed("cost")
     solution = run(costs, plan, start)
     if solution.size == min(costs.shape) and duals_hide_costs(costs, solution):
-        split = split_costs(costs, solution)
-        if split is not None:
-            return solve_by_tiers(costs, split, plan)
+        return mended(costs, solution, plan)
     return costs, solution, solution

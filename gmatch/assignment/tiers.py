@@ -14,12 +14,14 @@ lost in another, and prove all of it.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .. import _native
 from ..arrays import namespace, to_host
+from ..backends import cpu
 from ..errors import InvalidInput
 from ..problems.dense import DenseCosts
 from ..problems.limits import LARGE_ON_GPU
@@ -44,6 +46,56 @@ def duals_hide_costs(costs: Costs, solution: Solution) -> bool:
         return False
     pair_costs = to_host(costs.of_each_row(row_match).astype(np.float64))
     return _native.duals_hide_costs_of_pairs(pair_costs, to_host(u), to_host(v), costs.lowest, costs.highest)
+
+
+def mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution]:
+    """The cheapest assignment, where duals of a solution hide what pairs cost; returns what `solve_by_tiers` does."""
+    if costs.device == "cpu" and isinstance(costs, DenseCosts):
+        found = _mended_on_host(costs, solution, plan)
+        if found is not None:
+            return found
+    split = split_costs(costs, solution)
+    return (costs, solution, solution) if split is None else solve_by_tiers(costs, split, plan)
+
+
+def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution] | None:
+    """The same of dense costs, from the duals that there are; None if these do not do."""
+    found = replace(
+        solution, entries=None,
+        **{name: getattr(solution, name).copy() for name in ("row_match", "col_match", "u", "v")},
+    )  # fmt: skip
+    rests = np.empty(costs.array.shape) if plan.deterministic else None
+    outcome, found.exact, counters = cpu.assign_in_tiers(
+        costs, found.row_match, found.col_match, found.u, found.v, rests
+    )
+    if outcome == "stands":
+        return costs, solution, solution
+    if outcome == "open":
+        return None
+    found.counters = add_counters(solution.counters, counters)
+    problem: Costs = costs
+    of_problem = found
+    if rests is not None:
+        problem, of_problem = _problem_of_rests(rests, found)
+    return problem, of_problem, found
+
+
+def _problem_of_rests(rests: Any, found: Solution) -> tuple[DenseCosts, Solution]:
+    """What is left of the costs, so that no assignment is as cheap which leaves a column out that must be used."""
+    assert found.exact is not None
+    must = np.zeros(rests.shape[1], np.bool_)
+    if rests.shape[0] < rests.shape[1]:
+        for tier in found.exact.tiers:
+            must |= tier.columns < 0
+    reward = _strict_reward(rests[rests != math.inf], len(rests)) if must.any() else 0.0
+    problem = DenseCosts(rests - np.where(must, reward, 0))
+    return problem, replace(found, u=found.exact.u, v=found.exact.v - np.where(must, reward, 0), exact=None)
+
+
+def _strict_reward(rests: Any, rows: int) -> float:
+    """Of a column that must be used: more than all rests differ by."""
+    most = float(abs(rests).max())
+    return 2.0 ** math.ceil(math.log2(2 * (rows + 1) * most)) if most else 1.0
 
 
 def split_costs(costs: Costs, solution: Solution | None = None) -> Split | None:

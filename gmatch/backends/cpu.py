@@ -25,6 +25,7 @@ from ..methods import (
     Tree,
     assignment_method_of,
 )
+from ..result import ExactDuals, Tier
 from ..types import bits_of, number_type
 from .layouts import REPORT, numbers_of, words_of
 
@@ -42,6 +43,7 @@ ENTRIES_PER_THREAD = 1 << 24
 # Of a matrix that is read once, from one end to the other.
 COSTS_PER_THREAD = 1 << 20
 CORE_STEPS = tuple(numbers_of("CoreStep"))
+TIER_OUTCOMES = tuple(numbers_of("TierOutcome"))
 
 
 def available_threads() -> int:
@@ -158,6 +160,38 @@ def _of_square(costs: DenseCosts | SparseCosts, v: Any) -> Any:
     """Given duals that a serial search starts from: where columns may stay free, it reads more than one from none."""
     rows, columns = costs.shape
     return v if rows == columns else None
+
+
+def assign_in_tiers(
+    costs: DenseCosts, row_match: Any, col_match: Any, u: Any, v: Any, rests: Any = None
+) -> tuple[str, ExactDuals | None, dict[str, Any]]:
+    """Solves costs in tiers of which the duals of a solution hide some: see csrc/serial/tiers.hpp.
+
+    Returns whether the solution stands, was solved anew, or is open; then it means nothing any more. Of the solved one
+    also the duals in tiers, and counters by name; `rests`, where there is room for them, become what is left of the
+    costs of pairs that it might use.
+    """
+    outcome, words, counters = _native.assign_in_tiers(
+        *_arguments(costs), costs.lowest, costs.highest, row_match, col_match, u, v, rests
+    )
+    exact = None if words is None else exact_duals(words, *costs.array.shape)
+    return TIER_OUTCOMES[outcome], exact, dict(counters) | {"threads": 1}
+
+
+def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:
+    """Duals in tiers from the words that csrc/bindings/serial.cpp makes of them."""
+    wholes, floats = (np.frombuffer(words, dtype) for dtype in (np.int64, np.float64))
+    length = rows + columns
+    last = len(wholes) - length
+    tiers = tuple(
+        Tier(
+            floats[begin].item(),
+            wholes[begin + 1 : begin + 1 + rows].copy(),
+            wholes[begin + 1 + rows :][:columns].copy(),
+        )
+        for begin in range(0, last, 1 + length)
+    )
+    return ExactDuals(tiers, floats[last : last + rows].copy(), floats[last + rows :].copy())
 
 
 def _assign_serial_core(

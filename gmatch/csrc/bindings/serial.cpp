@@ -1,4 +1,5 @@
 // serial.cpp: dense assignment by serial shortest paths, small problems, and batches, for Python.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "serial/shortest_path.hpp"
 #include "serial/sparse_shortest_path.hpp"
 #include "serial/stored_matrix.hpp"
+#include "serial/tiers.hpp"
 
 namespace {
 
@@ -77,7 +79,11 @@ template <class Stored>
 Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
                                const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options, int threads,
                                const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result, CoreCounters& counted) {
-  const Vertex size = solve_by_core(costs, options.start_from_duals, threads, result, counted);
+  // With most pairs at the greatest cost, the whole matrix takes the fewest passes.
+  const bool has_core = options.start_from_duals || costs.num_rows < costs.num_columns ||
+                        !mostly_costs(costs, costs.num_rows, options.greatest_cost);
+  if (!has_core) counted.trace.add(CoreStep::sample);
+  const Vertex size = has_core ? solve_by_core(costs, options.start_from_duals, threads, result, counted) : NONE;
   if (size != NONE) return size;
   counted.trace.add(CoreStep::search_matrix);
   const bool from_duals = options.start_from_duals || counted.sparse.augmentations > 0;
@@ -108,6 +114,88 @@ nb::dict assign_core_jv(AnyMatrix costs, const std::string& stored, bool maximiz
   report["gave_up"] = counted.trace.ends_with(CoreStep::search_matrix);
   report["trace"] = to_tuple(counted.trace);
   return report;
+}
+
+// Duals in tiers as words of 8 bytes: of each tier its value and the duals of rows and of columns in it; then the rests u and v.
+// `turned`: rows are the columns of the solver.
+std::vector<Count> words_of(const TierSolver& solver, const ShortestPathResult<double>& result, Vertex rows, Vertex columns,
+                            bool turned) {
+  std::vector<Count> words;
+  words.reserve(solver.tiers().size() * (1 + rows + columns) + rows + columns);
+  const auto add_bits = [&](double number) {
+    Count bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    words.push_back(bits);
+  };
+  const auto add_sides = [&](auto add_row_side, auto add_column_side) {
+    if (turned) add_column_side();
+    add_row_side();
+    if (!turned) add_column_side();
+  };
+  for (const Tier& tier : solver.tiers()) {
+    add_bits(tier.value);
+    add_sides([&] { for (Vertex row = 0; row < rows; ++row) words.push_back(static_cast<Count>(tier.rows[row])); },
+              [&] { for (Vertex j = 0; j < columns; ++j) words.push_back(static_cast<Count>(tier.columns[j])); });
+  }
+  add_sides([&] { for (Vertex row = 0; row < rows; ++row) add_bits(result.u[row]); },
+            [&] { for (Vertex j = 0; j < columns; ++j) add_bits(result.v[j]); });
+  return words;
+}
+
+// The sum of a dual's parts.
+double nearest(double total, const std::vector<Tier>& tiers, std::vector<double> Tier::* side, Vertex number) {
+  for (auto tier = tiers.rbegin(); tier != tiers.rend(); ++tier) total += tier->value * ((*tier).*side)[number];
+  constexpr double LARGEST = std::numeric_limits<double>::max();
+  return std::clamp(total, -LARGEST, LARGEST);
+}
+
+// Solves costs in tiers, of which the duals of a solution hide some; see serial/tiers.hpp. If that is done, u and v become the
+// nearest to the duals in tiers, which `words` holds. The rests are written where there is room for them.
+template <class Stored>
+TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, double highest, bool turned,
+                           const ShortestPathResult<double>& result, ShortestPathCounters& counters,
+                           std::vector<Count>& words, double* rests = nullptr) {
+  return with_rows_side_by_side(costs, [&](const auto& side_by_side) {
+    const Vertex rows = costs.num_rows, columns = costs.num_columns;
+    const CopiedRows<double> copied(side_by_side);
+    TierSolver solver(copied, lowest, highest, result, counters);
+    const TierOutcome outcome = solver.solve();
+    if (outcome != TierOutcome::solved) return outcome;
+    words = words_of(solver, result, rows, columns, turned);
+    RestRows rest_rows(copied, solver.tiers());
+    for (Vertex row = 0; row < rows && rests != nullptr; ++row) {
+      std::copy_n(rest_rows.entries(row), columns, rests + row * Count{columns});
+    }
+    for (Vertex row = 0; row < rows; ++row) result.u[row] = nearest(result.u[row], solver.tiers(), &Tier::rows, row);
+    for (Vertex j = 0; j < columns; ++j) result.v[j] = nearest(result.v[j], solver.tiers(), &Tier::columns, j);
+    return outcome;
+  });
+}
+
+nb::object bytes_of(const std::vector<Count>& words) {
+  return nb::steal(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(Count)));
+}
+
+// None without any.
+nb::object duals_in_tiers(const std::vector<Count>& words) { return words.empty() ? nb::none() : bytes_of(words); }
+
+// The outcome, the words of the duals in tiers, and what was counted.
+nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, double lowest,
+                          double highest, Array<Vertex> row_match, Array<Vertex> col_match, Array<double> u,
+                          Array<double> v,
+                          std::optional<nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>> rests) {
+  ShortestPathCounters counted{};
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  std::vector<Count> words;
+  const TierOutcome outcome = with_stored<double>(stored, [&](auto entry) {
+    const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
+    const OthersMayRun others_may_run;
+    return solve_in_tiers(problem, lowest, highest, false, {u.data(), v.data(), row_match.data(), col_match.data()}, counted,
+                          words, rests ? rests->data() : nullptr);
+  });
+  return nb::make_tuple(static_cast<int>(outcome), duals_in_tiers(words),
+                        to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
 }
 
 // Rows or columns of a small problem, whichever are fewer, at most; and of one that other Python threads wait for.
@@ -406,10 +494,11 @@ struct SmallCells {
   }
 };
 
-// Fills the cells; false if there is no assignment, or if the duals need a second look, which those
-// of exact costs, such as integers, do not. The costs are plain.
+// Fills the cells; false if there is no assignment. The costs are plain. Unless they are exact, as integers are, duals may hide some
+// of them: then there are words of duals in tiers, too.
 template <class Cost>
-bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, const SmallCall& call, bool exact, Count* cells) {
+bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, const SmallCall& call, bool exact, Count* cells,
+                 std::vector<Count>& words) {
   using Dual = typename DenseCosts<Cost>::Dual;
   const auto [rows, columns] = given.shape;
   const HostTeam clock(0, 1, nullptr);
@@ -425,7 +514,11 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
                                                  found.result(transposed), counted);
   if (matched < fewer) return false;
   if constexpr (std::is_floating_point_v<Cost>) {
-    if (!exact && hides_costs(costs, found.result(transposed), of_costs.lowest, of_costs.highest)) return false;
+    const ShortestPathResult<Dual> result = found.result(transposed);
+    if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
+        solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words) == TierOutcome::open) {
+      return false;
+    }
   }
   const auto entry = [&](Vertex row, Vertex column) {
     return given.entries[row * given.stride[0] + column * given.stride[1]];
@@ -438,10 +531,10 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
 
 // The same of any costs; false also for those that need a second look, and for equal ones, unless they may be that.
 template <class Cost>
-bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells) {
+bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells, std::vector<Count>& words) {
   CostRange<Cost> range = empty_range<Cost>();
   add_rows(range, given.entries, given.shape[0], given.shape[1], given.stride[0], given.stride[1]);
-  return is_plain(range, call) && solve_plain(given, range, call, false, cells);
+  return is_plain(range, call) && solve_plain(given, range, call, false, cells, words);
 }
 
 // The memory of a NumPy array, by Python's own protocol: small calls have no time for nanobind's arrays.
@@ -501,28 +594,29 @@ Count size_in(nb::handle cells) { return reinterpret_cast<const SmallCounters*>(
 Count* first_of(nb::handle cells) { return reinterpret_cast<Count*>(PyByteArray_AsString(cells.ptr())); }
 
 template <class Cost>
-nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call) {
+nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call, std::vector<Count>& words) {
   nb::object cells = new_cells(given.shape[0], given.shape[1]);
   std::optional<OthersMayRun> others_may_run;
   if (given.fewer() > VERY_SMALL_SIDE) others_may_run.emplace();
-  const bool solved = solve_small(given, call, first_of(cells));
+  const bool solved = solve_small(given, call, first_of(cells), words);
   others_may_run.reset();
   return solved ? cells : nb::none();
 }
 
 // The cells of a matrix of costs. None: costs that are large, of another type, equal, though they may not be, or
-// need a second look, or have no assignment.
-nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call) {
+// need another way, or have no assignment.
+nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, std::vector<Count>& words) {
   if (!memory.is_small_matrix()) return nb::none();
   const char type = memory.type();
-  if (type == 'd') return cells_of(memory.matrix<double>(), call);
-  if (type == 'f') return cells_of(memory.matrix<float>(), call);
+  if (type == 'd') return cells_of(memory.matrix<double>(), call, words);
+  if (type == 'f') return cells_of(memory.matrix<float>(), call, words);
   if (type != 'i' && type != 'l' && type != 'q') return nb::none();
-  if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), call);
-  return cells_of(memory.matrix<Count>(), call);
+  if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), call, words);
+  return cells_of(memory.matrix<Count>(), call, words);
 }
 nb::object assign_small(nb::handle costs, bool maximize, bool may_be_equal) {
-  return assign_small_for(ArrayMemory(costs), {maximize, may_be_equal, nullptr});
+  std::vector<Count> words;
+  return assign_small_for(ArrayMemory(costs), {maximize, may_be_equal, nullptr}, words);
 }
 
 // A result of Python's type `kind` that makes its fields later, see gmatch/result.py.
@@ -571,11 +665,13 @@ nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pai
   SmallLimit limit;
   if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
   const ArrayMemory memory(costs);
-  nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr});
+  std::vector<Count> words;
+  nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr}, words);
   if (cells.is_none()) return cells;
   const char type[] = {memory.type(), 0};
   const nb::object result = later_result(kind, make_field, make_pairs, maximize,
-                                         nb::make_tuple(cells, memory.length(0), memory.length(1), type, size_in(cells)));
+                                         nb::make_tuple(cells, memory.length(0), memory.length(1), type, size_in(cells),
+                                                        duals_in_tiers(words)));
   if (has_limit) note_limit(result, memory, limit);
   return result;
 }
@@ -604,8 +700,8 @@ bool sums_stay_below(double bound, const CostRange<Cost>& range, Vertex pairs) {
 template <class Cost>
 class SmallSparseSolver {
  public:
-  SmallSparseSolver(const SmallSparseCall& call, Count* cells)
-      : call_(call), cells_(cells), fewer_(std::min(call.rows, call.columns)) {}
+  SmallSparseSolver(const SmallSparseCall& call, Count* cells, std::vector<Count>& words)
+      : call_(call), cells_(cells), words_(words), fewer_(std::min(call.rows, call.columns)) {}
 
   template <class Index>
   SmallSolution solve(StoredMatrix<Cost, Index> stored) const {
@@ -652,7 +748,8 @@ class SmallSparseSolver {
                                     {by_columns ? 1 : call_.columns, by_columns ? call_.rows : 1}};
     const bool forbids = call_.limit != nullptr;  // then there may be pairs that are not stored
     const CostRange<Entry> same{static_cast<Entry>(range.lowest), static_cast<Entry>(range.highest), false, forbids, false};
-    if (!solve_plain(matrix, same, {call_.maximize, true, call_.limit}, IS_INTEGER, cells_)) return false;
+    if (!solve_plain(matrix, same, {call_.maximize, true, call_.limit}, IS_INTEGER, cells_, words_)) return false;
+    if (call_.limit != nullptr && !words_.empty()) return false;  // its result has no such duals
     if constexpr (!std::is_same_v<Dual, typename DenseCosts<Entry>::Dual>) make_integers();
     if (IS_INTEGER && call_.rows == call_.columns) lower_column_duals();
     return true;
@@ -733,6 +830,7 @@ class SmallSparseSolver {
 
   const SmallSparseCall& call_;
   Count* const cells_;
+  std::vector<Count>& words_;
   const Vertex fewer_;
 };
 
@@ -751,7 +849,8 @@ struct SparseMemory {
 };
 
 template <class Cost, class Index>
-SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCall& call, bool compressed, Count* cells) {
+SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCall& call, bool compressed, Count* cells,
+                                 std::vector<Count>& words) {
   const auto [lines, places] = call.lines_are_columns ? std::pair(call.columns, call.rows) : std::pair(call.rows, call.columns);
   const ArrayMemory &first = memory.first, &second = memory.second, &data = memory.data;
   const Py_ssize_t length = std::min(second.length(0), data.length(0));
@@ -764,23 +863,25 @@ SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCa
   (compressed ? stored.offsets : stored.lines) = first.data<Index>();
   std::optional<OthersMayRun> others_may_run;
   if (std::min(lines, places) > VERY_SMALL_SIDE) others_may_run.emplace();
-  return SmallSparseSolver<Cost>(call, cells).solve(stored);
+  return SmallSparseSolver<Cost>(call, cells, words).solve(stored);
 }
 
 template <class Cost>
-SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCall& call, bool compressed, Count* cells) {
-  if (memory.has_indices_of(4)) return solve_small_sparse<Cost, std::int32_t>(memory, call, compressed, cells);
-  if (memory.has_indices_of(8)) return solve_small_sparse<Cost, Count>(memory, call, compressed, cells);
+SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCall& call, bool compressed, Count* cells,
+                                 std::vector<Count>& words) {
+  if (memory.has_indices_of(4)) return solve_small_sparse<Cost, std::int32_t>(memory, call, compressed, cells, words);
+  if (memory.has_indices_of(8)) return solve_small_sparse<Cost, Count>(memory, call, compressed, cells, words);
   return SmallSolution::NONE_FOUND;
 }
 
-SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCall& call, bool compressed, Count* cells) {
+SmallSolution solve_small_sparse(const SparseMemory& memory, const SmallSparseCall& call, bool compressed, Count* cells,
+                                 std::vector<Count>& words) {
   const char type = memory.data.type();
-  if (type == 'd') return solve_small_sparse<double>(memory, call, compressed, cells);
-  if (type == 'f') return solve_small_sparse<float>(memory, call, compressed, cells);
+  if (type == 'd') return solve_small_sparse<double>(memory, call, compressed, cells, words);
+  if (type == 'f') return solve_small_sparse<float>(memory, call, compressed, cells, words);
   if (type != 'i' && type != 'l' && type != 'q') return SmallSolution::NONE_FOUND;
-  if (memory.data.entry_size() == 4) return solve_small_sparse<std::int32_t>(memory, call, compressed, cells);
-  return solve_small_sparse<Count>(memory, call, compressed, cells);
+  if (memory.data.entry_size() == 4) return solve_small_sparse<std::int32_t>(memory, call, compressed, cells, words);
+  return solve_small_sparse<Count>(memory, call, compressed, cells, words);
 }
 
 // An attribute of a Python object, which can be anything; not valid if there is none.
@@ -835,12 +936,13 @@ nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle m
   const SparseMemory memory{ArrayMemory(first), ArrayMemory(second), ArrayMemory(data)};
   if (!memory.is_list()) return nb::none();
   const nb::object cells = new_cells(call.rows, call.columns);
-  const SmallSolution solved = solve_small_sparse(memory, call, compressed, first_of(cells));
+  std::vector<Count> words;
+  const SmallSolution solved = solve_small_sparse(memory, call, compressed, first_of(cells), words);
   if (solved == SmallSolution::NONE_FOUND) return nb::none();
   const char type[] = {memory.data.type(), 0};
   const nb::object result =
       later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field, make_pairs, maximize,
-                   nb::make_tuple(cells, call.rows, call.columns, type, size_in(cells)));
+                   nb::make_tuple(cells, call.rows, call.columns, type, size_in(cells), duals_in_tiers(words)));
   if (has_limit) note_limit(result, memory.data, limit);
   return result;
 }
@@ -1005,6 +1107,10 @@ void define_shortest_paths(nb::module_& m) {
   define_batch_for<double>(m);
   define_shortest_paths_for<Count>(m);
   define_shortest_paths_for<double>(m);
+  m.def("assign_in_tiers", &assign_in_tiers, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "lowest"_a,
+        "highest"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "rests"_a.noconvert().none());
+  mirror::add_enum<TierOutcome>(m, "TierOutcome");
   m.def("inspect_costs", &inspect_costs, "costs"_a.noconvert(), "stored"_a, "threads"_a);
   m.def("assign_small", &assign_small, "costs"_a, "maximize"_a, "may_be_equal"_a);
   // Without names of arguments, among which to look takes longer; so None cannot stand for no limit.

@@ -1,7 +1,7 @@
 // magnitudes.hpp: whether duals are so large that their rounding hides what pairs cost.
 //
 // A dual is rounded to a unit in its own last place. Where a big number stands for "not" and some rows must use it,
-// duals become as large as it, and a slack of ordinary costs is lost in their rounding. See gmatch/tiers.py.
+// duals become as large as it, and a slack of ordinary costs is lost in their rounding. See serial/tiers.hpp.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,8 @@
 // How much larger than a cost, for each row, a dual must be to hide it. Costs that are all of one kind stay below: of
 // uniform costs one in a thousand is smaller than the largest dual by a factor of the number of rows.
 constexpr double HIDES = 512;
-// The share of the pairs that must be hidden. One is enough where most pairs have the largest costs of the matrix.
+// The share that must be hidden of the pairs that cost neither nothing nor the most. One is enough where most pairs have the largest
+// costs of the matrix.
 constexpr Count HIDDEN_SHARE = 8;
 
 template <class Dual>
@@ -28,11 +29,12 @@ bool duals_hide_costs(Vertex rows, double largest_dual, double lowest, double hi
   const double greatest = std::max(-lowest, highest);
   const double hidden = largest_dual / (HIDES * (rows + 1.0));
   const bool zero_counts = lowest < 0 && -lowest < hidden;
-  Count num_hidden = 0, num_greatest = 0;
+  Count num_hidden = 0, num_greatest = 0, num_nothing = 0;
   for (Vertex row = 0; row < rows; ++row) {
     const double cost = std::abs(static_cast<double>(cost_of(row)));
     num_hidden += cost < hidden && (cost > 0 || zero_counts);
     num_greatest += cost >= greatest / 2;
+    num_nothing += cost == 0 && !zero_counts;
   }
-  return num_hidden * HIDDEN_SHARE > rows || (num_hidden > 0 && num_greatest * 2 >= rows);
+  return num_hidden * HIDDEN_SHARE > rows - num_greatest - num_nothing || (num_hidden > 0 && num_greatest * 2 >= rows);
 }

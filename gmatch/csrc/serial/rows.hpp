@@ -7,6 +7,7 @@
 //   Scan                    the RowScan that reads these entries
 #pragma once
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "costs/dense.cuh"
@@ -27,8 +28,9 @@ struct StoredRows {
   Work at(Vertex row, Vertex column) const { return Scan::cost(costs.costs[row * costs.row_stride + column]); }
 };
 
-// Rows whose entries are narrow, lie apart in memory, or may be too large beside a limit: copied for each scan, a row and the next one
-// apart. They are read by pointers to functions, so that a solver is compiled once for all that costs may be stored as.
+// Rows whose entries are narrow, lie apart in memory, or may be too large beside a limit: copied for each scan, if need be, a row
+// and the next one apart. They are read by pointers to functions, so that a solver is compiled once for all that costs may be
+// stored as.
 template <class Work_>
 class CopiedRows {
  public:
@@ -42,13 +44,22 @@ class CopiedRows {
         copy_(&copy<Stored>),
         at_(&at<Stored>),
         num_rows_(costs.num_rows),
-        num_columns_(costs.num_columns),
-        copies_(2 * Count{width()}, Distance<Work>::MAX_COST) {}
+        num_columns_(costs.num_columns) {
+    if constexpr (std::is_same_v<Stored, Work>) {
+      const bool as_stored = costs.column_stride == 1 && !costs.maximize && !(costs.limit < costs.infinite());
+      if (as_stored && num_columns_ >= Scan::FEWEST_COLUMNS) {
+        stored_ = costs.costs;
+        row_stride_ = costs.row_stride;
+      }
+    }
+    if (stored_ == nullptr) copies_.assign(2 * Count{width()}, Distance<Work>::MAX_COST);
+  }
 
   Vertex num_rows() const { return num_rows_; }
   Vertex num_columns() const { return num_columns_; }
   Vertex width() const { return std::max(num_columns_, Scan::FEWEST_COLUMNS); }
   const Entry* entries(Vertex row) {
+    if (stored_ != nullptr) return stored_ + row * row_stride_;
     Work* to = copies_.data() + row % 2 * Count{width()};
     copy_(costs_, row, to);
     return to;
@@ -83,6 +94,8 @@ class CopiedRows {
   void (*copy_)(const void*, Vertex, Work*);
   Work (*at_)(const void*, Vertex, Vertex);
   Vertex num_rows_, num_columns_;
+  const Work* stored_ = nullptr;  // the entries, if they can be read as they lie
+  Count row_stride_ = 0;
   std::vector<Work> copies_;
 };
 

@@ -24,6 +24,10 @@
 // 38 (1987). Rectangular problems as in Crouse, "On implementing 2D rectangular assignment algorithms", IEEE
 // Transactions on Aerospace and Electronic Systems 52 (2016): all columns start at v = 0, without column reduction.
 //
+// Where most pairs of a square matrix have the greatest cost of all, as distances that are cut off have, that is a limit, too: by
+// which nothing is cut off, so that the answer is the same. It is used where the reduction of columns has left many rows free: then
+// some of these will need such a pair, and searches for it are short only where v of all free columns are equal.
+//
 // With a limit on the costs each row has a way out, at the limit, for itself alone: a path may end there, and all columns may
 // stay free. So entries above the limit need not be cut off, and never count. In the end the rows that are out take columns that
 // are free, which cost the limit or more: so all rows are matched, at the least cost of the matrix that is cut off.
@@ -60,7 +64,8 @@ struct ShortestPathOptions {
   // caller's to check.
   Dual least_cost;
   Dual greatest_cost;
-  bool start_from_duals;  // from the v that is passed in, any finite numbers, instead of the column reduction
+  bool start_from_duals;  // from the v that is passed in, any finite numbers, instead of the column reduction; and from such pairs
+                          // that are passed in as these make best
   // No entry that is not forbidden would cost more without the limit, which bounds the costs.
   Dual greatest_entry = std::numeric_limits<Dual>::max();
 };
@@ -71,9 +76,22 @@ template <class Dual>
 struct ShortestPathResult {
   Dual* u;             // [num_rows]
   Dual* v;             // [num_columns] read before it is written, where start_from_duals says so
-  Vertex* row_match;   // [num_rows]    the mate or NONE
+  Vertex* row_match;   // [num_rows]    the mate or NONE; read before it is written, where start_from_duals says so
   Vertex* col_match;   // [num_columns] the mate or NONE
 };
+
+// Whether most pairs of a square matrix cost that, by a sample of them.
+template <class Costs, class Cost>
+bool mostly_costs(const Costs& costs, Vertex size, Cost cost) {
+  constexpr int PAIRS = 64;
+  constexpr unsigned SCATTER = 2654435761u;
+  int others = 0;
+  for (int k = 0; k < PAIRS && others <= PAIRS / 4; ++k) {
+    const auto row = static_cast<Vertex>(Count{size} * k / PAIRS);
+    others += costs.at(row, static_cast<Vertex>(k * SCATTER % size)) != cost;
+  }
+  return others <= PAIRS / 4;
+}
 
 template <class Rows, class Dual>
 class ShortestPathSolver {
@@ -88,10 +106,8 @@ class ShortestPathSolver {
         row_match_(result.row_match),
         col_match_(result.col_match),
         counters_(counters),
-        has_ways_out_(limit < beyond_all(Dual{})),
-        way_out_(has_ways_out_ ? static_cast<Work>(limit) : FAR),
-        columns_may_stay_free_(num_rows_ < num_columns_ || has_ways_out_),
         width_(rows_.width()) {
+    set_way_out(limit < beyond_all(Dual{}) ? static_cast<Work>(limit) : FAR);
     Workspace size(nullptr);
     carve(size);
     memory_.reset(new char[size.used()]);
@@ -110,12 +126,14 @@ class ShortestPathSolver {
       reduce_augmenting_rows();
     } else {
       start_from_reduction(true);
+      if (leaves_many_ties()) {
+        if (solve_by_ways_out() == num_rows_ && takes_no_forbidden_pair()) return num_rows_;
+        set_way_out(FAR);
+        start_from_reduction(true);
+      }
       if (is_many(free_rows_.size)) start_from_reduction(false);
     }
-    match_free_rows();
-    write_solution();
-    if (has_ways_out_) match_rows_that_are_out();
-    return static_cast<Vertex>(num_rows_ - std::count(row_match_, row_match_ + num_rows_, NONE));
+    return solve_from_start();
   }
 
  private:
@@ -138,6 +156,9 @@ class ShortestPathSolver {
   static constexpr Vertex FEW_ROWS = 64;
   // One row in so many is many that a start leaves free: rows want the same few columns then.
   static constexpr std::size_t MANY_FREE = 3;
+  // The same where most pairs have the greatest cost: points with thirty others within reach 0.2 to 0.25, a few cheap pairs
+  // anywhere in a row 0.12 and less.
+  static constexpr std::size_t MANY_FREE_OF_TIES = 6;
   // With no more free rows than one in so many no reduction is transferred.
   static constexpr std::size_t ROWS_TO_TRANSFER = 5;
 
@@ -169,6 +190,38 @@ class ShortestPathSolver {
     row_before_ = shares_ = workspace.take<Vertex>(num_rows_);
     tree_.items = workspace.take<Branch>(num_rows_);
     free_rows_.items = workspace.take<Vertex>(num_rows_);
+  }
+
+  Vertex solve_from_start() {
+    match_free_rows();
+    write_solution();
+    if (has_ways_out_) match_rows_that_are_out();
+    return static_cast<Vertex>(num_rows_ - std::count(row_match_, row_match_ + num_rows_, NONE));
+  }
+
+  // Whether a reduction has left many rows free, and most pairs cost the same, the greatest cost of all.
+  bool leaves_many_ties() const {
+    return free_rows_.size * MANY_FREE_OF_TIES > static_cast<std::size_t>(num_rows_) &&
+           mostly_costs(rows_, num_rows_, static_cast<Work>(options_.greatest_cost));
+  }
+  Vertex solve_by_ways_out() {
+    set_way_out(static_cast<Work>(options_.greatest_cost));
+    start_from_zero();
+    reduce_augmenting_rows();
+    return solve_from_start();
+  }
+  void set_way_out(Work cost) {
+    has_ways_out_ = cost < FAR;
+    way_out_ = cost;
+    columns_may_stay_free_ = num_rows_ < num_columns_ || has_ways_out_;
+  }
+
+  // Rows that are out take any column.
+  bool takes_no_forbidden_pair() const {
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      if (!(rows_.at(row, row_match_[row]) <= way_out_)) return false;
+    }
+    return true;
   }
 
   const Entry* scan(Vertex row) {
@@ -205,13 +258,19 @@ class ShortestPathSolver {
     for (Vertex row = 0; row < num_rows_; ++row) free_rows_.push(row);
   }
 
-  // Every row takes its best column, if that is free.
-  void take_best_columns() {
+  // Every row takes its best column, if that is free: of several the one that is wanted[row].
+  void take_best_columns(const Vertex* wanted = nullptr) {
     clear_matching();
     for (Vertex row = 0; row < num_rows_; ++row) {
-      const auto found = find_least_two(scan(row));
-      if (found.least < FAR && found.least <= way_out_ && col_match_[found.column] == NONE) {
-        match(row, found.column);
+      const Entry* entries = scan(row);
+      const auto found = find_least_two(entries);
+      Vertex column = found.column;
+      if (wanted != nullptr && is_column(wanted[row])) {
+        const Vertex other = wanted[row];
+        if (Scan::cost(entries[other]) - v_[other] <= found.least) column = other;
+      }
+      if (found.least < FAR && found.least <= way_out_ && col_match_[column] == NONE) {
+        match(row, column);
       } else {
         free_rows_.push(row);
       }
@@ -224,9 +283,11 @@ class ShortestPathSolver {
     for (Vertex j = 0; j < num_columns_; ++j) {
       v_[j] = static_cast<Work>(columns_may_stay_free_ ? std::min(result_.v[j], Dual{0}) : result_.v[j]);
     }
+    Vertex* const wanted = row_before_;
+    std::copy_n(row_match_, num_rows_, wanted);
     bool raised = true;
     for (int round = 0; raised; ++round) {
-      take_best_columns();
+      take_best_columns(wanted);
       raised = false;
       for (Vertex j = 0; columns_may_stay_free_ && j < num_columns_; ++j) {
         if (v_[j] == 0 || (col_match_[j] != NONE && round < MAX_ROUNDS)) continue;
@@ -236,6 +297,7 @@ class ShortestPathSolver {
     }
   }
 
+  bool is_column(Vertex column) const { return 0 <= column && column < num_columns_; }
   bool is_many(std::size_t free_rows) const { return free_rows * MANY_FREE > static_cast<std::size_t>(num_rows_); }
 
   void start_from_reduction(bool by_rows) {
@@ -481,9 +543,9 @@ class ShortestPathSolver {
   Vertex* const col_match_;
   ShortestPathCounters& counters_;
   Poll poll_;
-  const bool has_ways_out_;               // of the rows
-  const Work way_out_;                    // its cost; FAR if there is none
-  const bool columns_may_stay_free_;
+  bool has_ways_out_;                     // of the rows
+  Work way_out_;                          // its cost; FAR if there is none
+  bool columns_may_stay_free_;
   const Vertex width_;                    // columns that scans read: num_columns, or some more
   std::unique_ptr<char[]> memory_;        // of what `carve` lists
   Work* v_;                               // [width]
@@ -532,6 +594,21 @@ void copy_rows(const DenseCosts<Stored>& costs, Stored* to) {
       }
     }
   }
+}
+
+// Calls function(costs) with entries of a row side by side, if need be in a copy, where that is not large.
+constexpr Count MOST_COPIED = 1 << 22;
+template <class Stored, class Function>
+auto with_rows_side_by_side(const DenseCosts<Stored>& costs, const Function& function) {
+  const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
+  if (costs.column_stride == 1 || entries > MOST_COPIED) return function(costs);
+  const std::unique_ptr<Stored[]> copies(new Stored[entries]);
+  copy_rows(costs, copies.get());
+  DenseCosts<Stored> side_by_side = costs;
+  side_by_side.costs = copies.get();
+  side_by_side.row_stride = costs.num_columns;
+  side_by_side.column_stride = 1;
+  return function(side_by_side);
 }
 
 // Copies all entries, row by row; or returns false where one is no whole number of few bits. Entries of a row lie side by side.
@@ -587,16 +664,10 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
                                ShortestPathCounters& counters) {
   using Cost = typename DenseCosts<Stored>::Cost;
   using Dual = typename DenseCosts<Stored>::Dual;
-  constexpr Count MOST_COPIED = 1 << 22;
   const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
   if (costs.column_stride != 1 && entries <= MOST_COPIED) {
-    const std::unique_ptr<Stored[]> copies(new Stored[entries]);
-    copy_rows(costs, copies.get());
-    DenseCosts<Stored> side_by_side = costs;
-    side_by_side.costs = copies.get();
-    side_by_side.row_stride = costs.num_columns;
-    side_by_side.column_stride = 1;
-    return solve_by_shortest_paths(side_by_side, options, result, counters);
+    return with_rows_side_by_side(
+        costs, [&](const auto& side_by_side) { return solve_by_shortest_paths(side_by_side, options, result, counters); });
   }
   const bool has_limit = costs.limit < costs.infinite();
   // Of the entries, which are read as they are: a limit is no bound of theirs.

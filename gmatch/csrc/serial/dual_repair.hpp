@@ -1,0 +1,90 @@
+// dual_repair.hpp: duals that prove given pairs to be the cheapest, from duals that nearly do, on one core.
+//
+// A row that could do better with another column than with its own contradicts the v of that column: this is lowered as far as
+// the row demands, and then the row of that column has to look again: Bellman and Ford's labels. The row that waits for the
+// shortest time is the next, since what follows from one v is settled before others ask: in the order of a queue up to twice as
+// many rows look again. Where the pairs are the cheapest and duals lack but some rounding, that takes one or two passes over the
+// matrix, where shortest paths would take a search for each row that is contradicted. Where other pairs are cheaper it would go
+// on for ever; so it ends after some scans.
+//
+// Columns that may stay free have no v above that of the free ones, which is one number, and zero in the end: where it must be
+// lowered, all v are raised alike when it is done.
+#pragma once
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "serial/row_scan.hpp"
+
+template <class Rows>
+class DualRepair {
+ public:
+  // v has as many columns as scans read. Columns that may not stay free, all if may_stay_free is empty, may have any v. Rows may be
+  // contradicted by `tolerance`, which is not less than what rounding does anew.
+  DualRepair(Vertex num_rows, Vertex num_columns, const Vertex* row_match, const Vertex* col_match, std::vector<double> v,
+             const std::vector<bool>& may_stay_free, double tolerance)
+      : num_rows_(num_rows),
+        num_columns_(num_columns),
+        row_match_(row_match),
+        col_match_(col_match),
+        may_stay_free_(may_stay_free),
+        tolerance_(tolerance),
+        v_(std::move(v)),
+        waits_(num_rows, true) {
+    std::fill(v_.begin() + num_columns, v_.end(), Distance<double>::MASKED);
+  }
+
+  const double* v() const { return v_.data(); }
+
+  // All rows are looked at once, with their entries and the least of entry - v.
+  void look_at(Vertex row, const double* entries, double least) {
+    waits_[row] = false;
+    const double u = entries[row_match_[row]] - v_[row_match_[row]];
+    if (least >= u - tolerance_) return;
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      if (entries[j] - u < v_[j] - tolerance_) lower(j, entries[j] - u);
+    }
+  }
+
+  // Whether no row is contradicted. `scan(row)` gives the entries of a row.
+  template <class Scan>
+  bool finish(const Scan& scan) {
+    for (Count scans = 0; !waiting_.empty(); ++scans) {
+      if (scans == SCANS_PER_ROW * num_rows_) return false;
+      const Vertex row = waiting_.back();
+      waiting_.pop_back();
+      const double* entries = scan(row);
+      look_at(row, entries, Rows::Scan::find_least_two(entries, v_.data(), static_cast<Vertex>(v_.size())).least);
+    }
+    for (Vertex j = 0; j < num_columns_; ++j) v_[j] -= of_free_;
+    return true;
+  }
+
+ private:
+  static constexpr Count SCANS_PER_ROW = 4;
+
+  void lower(Vertex column, double v) {
+    if (col_match_[column] != NONE) return set(column, v);
+    of_free_ = std::min(of_free_, v);
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      if (may_stay_free_[j] && v_[j] > of_free_) set(j, of_free_);
+    }
+  }
+  void set(Vertex column, double v) {
+    v_[column] = v;
+    const Vertex row = col_match_[column];
+    if (row == NONE || waits_[row]) return;
+    waits_[row] = true;
+    waiting_.push_back(row);
+  }
+
+  const Vertex num_rows_, num_columns_;
+  const Vertex* const row_match_;
+  const Vertex* const col_match_;
+  const std::vector<bool> may_stay_free_;  // [num_columns], or none
+  const double tolerance_;
+  double of_free_ = 0;
+  std::vector<double> v_;
+  std::vector<bool> waits_;      // [num_rows] to look again, or for the first time
+  std::vector<Vertex> waiting_;  // rows that look again
+};

@@ -1,0 +1,512 @@
+// tiers.hpp: costs of several magnitudes, such as a big number that stands for "not" among ordinary costs, on one core.
+//
+// Where a few rows must use the big number, duals are as large as it, and rounding hides the ordinary costs in them. So each
+// cost is split into a whole multiple of the big number, its tier, and an exact rest, as gmatch/assignment/tiers.py says:
+//
+//   cost = value * tier + rest,    with value > 32 * (rows + 1) * |rest| for all pairs
+//
+// Optimal duals of the tiers need no search: they are read off the duals of the costs that are known. For numbers that add up
+// to whole ones but for little, all rounded at the same place, u down and v up, still do: with x = u / value and y = -v / value
+//
+//   u + v <= cost   says that   x <= tier + y + rest / value,   so that   floor(x + shift) <= tier + floor(y + shift)
+//
+// and both are equal for a pair, as long as x and y, whose fractions differ by less than 1 / (32 * (rows + 1)) there, lie on one
+// side of the place. There are no more fractions than rows, and 0, so one of the gaps between them is wide enough. A pass over the
+// matrix proves the duals that come of it, and tells which pairs are left: those of which the tier is that of their duals. Among
+// these the shortest paths find the least rest; rests may be split again. They are never written, but made anew for each
+// scan of a row, in the cache.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "costs/magnitudes.hpp"
+#include "serial/dual_repair.hpp"
+#include "serial/rows.hpp"
+#include "serial/shortest_path.hpp"
+
+// A big number, and optimal duals in multiples of it. With as many columns as rows may leave free, those below 0 are of columns
+// that must be used.
+struct Tier {
+  double value;
+  std::vector<double> rows, columns;  // whole numbers; columns for as many as scans read
+};
+
+// Passes over a row of costs that take them apart.
+class TierScan {
+ public:
+  // Nearest multiples are no larger, so that products with either part of a value are exact.
+  static constexpr double MOST_TIERS = 1 << 20;
+
+  // One tier of one row.
+  struct OfRow {
+    double inverse, high, low;  // the value is high + low
+    double row;
+    const double* columns;
+  };
+  static OfRow of_row(const Tier& tier, Vertex row) {
+    return {1 / tier.value, high_of(tier.value), tier.value - high_of(tier.value), tier.rows[row], tier.columns.data()};
+  }
+  static double rest_of_dual(double dual, double value, double times) {
+    const double high = high_of(value);
+    return (dual - times * high) - times * (value - high);
+  }
+
+  // The rests of the pairs whose tiers are those of their duals; FAR for all others.
+  static void find_rests(const double* costs, const OfRow* tiers, int num_tiers, Vertex width, double* rests) {
+    run_in_lanes<FindRests>(sizeof(double) * width, costs, tiers, num_tiers, width, rests);
+  }
+  static double find_rest(double cost, const OfRow* tiers, int num_tiers, Vertex column) {
+    for (int k = 0; k < num_tiers; ++k) {
+      const Parts<1> parts = taken_apart<1>(cost, tiers[k], column);
+      cost = parts.above == 0 ? parts.rest : FAR;
+    }
+    return cost;
+  }
+
+  // Of finite costs: how far their tiers are above those of duals, at least; the range of their rests; that of the rests of pairs
+  // that are left, where they are not above; and the least of these less v.
+  struct Seen {
+    double least_above = FAR, least = 0, most = 0, least_left = FAR, most_left = -FAR, least_reduced = FAR;
+
+    void add(const Seen& other) {
+      least_above = std::min(least_above, other.least_above);
+      least = std::min(least, other.least);
+      most = std::max(most, other.most);
+      least_left = std::min(least_left, other.least_left);
+      most_left = std::max(most_left, other.most_left);
+    }
+    double largest() const { return std::max(-least, most); }
+  };
+  // Writes the rests as find_rests does, and looks at them.
+  static Seen look(const double* costs, const OfRow& tier, const double* v, Vertex width, double* rests) {
+    return run_in_lanes<Look>(sizeof(double) * width, costs, tier, v, width, rests);
+  }
+
+  // Writes the costs with another value for that of the tier.
+  static void replace_value(const double* costs, const OfRow& tier, double value, Vertex width, double* replaced) {
+    run_in_lanes<ReplaceValue>(sizeof(double) * width, costs, tier, value, width, replaced);
+  }
+
+  static double with_value(double cost, const OfRow& tier, double value) {
+    const double times = times_of<1>(cost, tier);
+    return cost < FAR ? rest_of<1>(cost, times, tier) + times * value : FAR;
+  }
+
+  // Whether all costs times a power of two are whole; what is FAR is.
+  static bool are_whole(const double* costs, double factor, Vertex width) {
+    return run_in_lanes<AreWhole>(sizeof(double) * width, costs, factor, width);
+  }
+
+ private:
+  static constexpr double FAR = Distance<double>::FAR;
+
+  static double high_of(double value) {
+    constexpr std::uint64_t HIGH = ~((std::uint64_t{1} << 22) - 1);
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    bits &= HIGH;
+    std::memcpy(&value, &bits, sizeof bits);
+    return value;
+  }
+
+  // From WHOLE on all numbers are whole; beside ROUNDS there are no fractions.
+  static constexpr double WHOLE = 0x1p52, ROUNDS = 1.5 * WHOLE;
+
+  template <int LANES>
+  struct Parts {
+    Lanes<double, LANES> above, rest;
+  };
+  template <int LANES>
+  static ALWAYS_INLINE Lanes<double, LANES> times_of(const Lanes<double, LANES>& cost, const OfRow& tier) {
+    return (cost * tier.inverse + ROUNDS) - ROUNDS;
+  }
+  template <int LANES>
+  static ALWAYS_INLINE Lanes<double, LANES> rest_of(const Lanes<double, LANES>& cost, const Lanes<double, LANES>& times,
+                                                    const OfRow& tier) {
+    return (cost - times * tier.high) - times * tier.low;
+  }
+  // Of what is FAR neither is a number.
+  template <int LANES>
+  static ALWAYS_INLINE Parts<LANES> taken_apart(const Lanes<double, LANES>& cost, const OfRow& tier, Vertex column) {
+    const Lanes<double, LANES> times = times_of<LANES>(cost, tier);
+    return {(times - tier.row) - load<double, LANES>(tier.columns + column), rest_of<LANES>(cost, times, tier)};
+  }
+
+  struct FindRests {
+    template <int BYTES>
+    static ALWAYS_INLINE void run(const double* costs, const OfRow* tiers, int num_tiers, Vertex width, double* rests) {
+      constexpr int LANES = BYTES / sizeof(double);
+      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+        Lanes<double, LANES> cost = load<double, LANES>(costs + j);
+        for (int k = 0; k < num_tiers; ++k) {
+          const Parts<LANES> parts = taken_apart<LANES>(cost, tiers[k], j);
+          cost = parts.above == 0 ? parts.rest : all<double, LANES>(FAR);
+        }
+        store(rests + j, cost);
+      };
+      Vertex j = 0;
+      for (; j + LANES <= width; j += LANES) add(j);
+      if (j < width) add(width - LANES);
+    }
+  };
+
+  struct Look {
+    template <int BYTES>
+    static ALWAYS_INLINE Seen run(const double* costs, OfRow tier, const double* v, Vertex width, double* rests) {
+      constexpr int LANES = BYTES / sizeof(double);
+      using Vector = Lanes<double, LANES>;
+      const Vector far = all<double, LANES>(FAR), zero = all<double, LANES>(0);
+      Vector least_above = far, least = zero, most = zero, least_left = far, most_left = -far, least_reduced = far;
+      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+        const Vector cost = load<double, LANES>(costs + j);
+        const Parts<LANES> parts = taken_apart<LANES>(cost, tier, j);
+        const auto counts = cost < far;
+        const Vector rest = counts ? parts.rest : zero, above = counts ? parts.above : far;
+        const auto is_left = above == zero;
+        const Vector left = is_left ? rest : far;
+        store(rests + j, left);
+        least_above = lesser(least_above, above);
+        least = lesser(least, rest);
+        most = greater(most, rest);
+        least_left = lesser(least_left, left);
+        most_left = greater(most_left, is_left ? rest : -far);
+        least_reduced = lesser(least_reduced, left - load<double, LANES>(v + j));
+      };
+      Vertex j = 0;
+      for (; j + LANES <= width; j += LANES) add(j);
+      if (j < width) add(width - LANES);
+      return {least_of<LANES>(least_above), least_of<LANES>(least),       -least_of<LANES>(-most),
+              least_of<LANES>(least_left),  -least_of<LANES>(-most_left), least_of<LANES>(least_reduced)};
+    }
+  };
+
+  struct ReplaceValue {
+    template <int BYTES>
+    static ALWAYS_INLINE void run(const double* costs, OfRow tier, double value, Vertex width, double* replaced) {
+      constexpr int LANES = BYTES / sizeof(double);
+      using Vector = Lanes<double, LANES>;
+      const Vector far = all<double, LANES>(FAR);
+      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+        const Vector cost = load<double, LANES>(costs + j), times = times_of<LANES>(cost, tier);
+        const Vector with_value = rest_of<LANES>(cost, times, tier) + times * value;
+        store(replaced + j, cost < far ? with_value : far);
+      };
+      Vertex j = 0;
+      for (; j + LANES <= width; j += LANES) add(j);
+      if (j < width) add(width - LANES);
+    }
+  };
+
+  struct AreWhole {
+    template <int BYTES>
+    static ALWAYS_INLINE bool run(const double* costs, double factor, Vertex width) {
+      constexpr int LANES = BYTES / sizeof(double);
+      Lanes<Count, LANES> others = all<Count, LANES>(0);
+      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+        const Lanes<double, LANES> number = load<double, LANES>(costs + j) * factor;
+        const Lanes<double, LANES> magnitude = number < 0 ? -number : number;
+        const auto is_whole = ((magnitude + ROUNDS) - ROUNDS == magnitude) | (magnitude >= WHOLE);
+        others |= ~(Lanes<Count, LANES>)is_whole;
+      };
+      Vertex j = 0;
+      for (; j + LANES <= width; j += LANES) add(j);
+      if (j < width) add(width - LANES);
+      return any_of<LANES>(others) == 0;
+    }
+  };
+};
+
+// The rests of the pairs that are left, as the serial solvers scan rows.
+class RestRows {
+ public:
+  using Entry = double;
+  using Work = double;
+  using Scan = RowScan<double, double, false>;
+
+  RestRows(const CopiedRows<double>& costs, const std::vector<Tier>& tiers)
+      : costs_(costs), tiers_(&tiers), rests_(2 * Count{costs.width()}) {}
+
+  Vertex num_rows() const { return costs_.num_rows(); }
+  Vertex num_columns() const { return costs_.num_columns(); }
+  Vertex width() const { return costs_.width(); }
+  const double* entries(Vertex row) {
+    const double* costs = costs_.entries(row);
+    if (tiers_->empty()) return costs;
+    double* rests = rests_.data() + row % 2 * Count{width()};
+    set_tiers_of(row);
+    TierScan::find_rests(costs, of_row_.data(), static_cast<int>(of_row_.size()), width(), rests);
+    return rests;
+  }
+  double at(Vertex row, Vertex column) const {
+    set_tiers_of(row);
+    return TierScan::find_rest(costs_.at(row, column), of_row_.data(), static_cast<int>(of_row_.size()), column);
+  }
+
+ private:
+  void set_tiers_of(Vertex row) const {
+    of_row_.clear();
+    for (const Tier& tier : *tiers_) of_row_.push_back(TierScan::of_row(tier, row));
+  }
+
+  CopiedRows<double> costs_;
+  const std::vector<Tier>* tiers_;
+  std::vector<double> rests_;
+  mutable std::vector<TierScan::OfRow> of_row_;
+};
+
+// Costs in which a number stands for the value of a tier, as the serial solvers scan rows.
+class ReplacedRows {
+ public:
+  using Entry = double;
+  using Work = double;
+  using Scan = RestRows::Scan;
+
+  ReplacedRows(const RestRows& costs, const Tier& tier, double value)
+      : costs_(costs), tier_(&tier), value_(value), replaced_(2 * Count{costs.width()}) {}
+
+  Vertex num_rows() const { return costs_.num_rows(); }
+  Vertex num_columns() const { return costs_.num_columns(); }
+  Vertex width() const { return costs_.width(); }
+  const double* entries(Vertex row) {
+    double* replaced = replaced_.data() + row % 2 * Count{width()};
+    TierScan::replace_value(costs_.entries(row), TierScan::of_row(*tier_, row), value_, width(), replaced);
+    return replaced;
+  }
+  double at(Vertex row, Vertex column) const {
+    return TierScan::with_value(costs_.at(row, column), TierScan::of_row(*tier_, row), value_);
+  }
+
+ private:
+  RestRows costs_;
+  const Tier* tier_;
+  const double value_;
+  std::vector<double> replaced_;
+};
+
+// Whether a solution stands as it is, was found anew in tiers, or has to be found in another way.
+MIRRORED_ENUM(TierOutcome, stands, solved, open);
+
+// Costs whose duals hide some of them, with a solution in which all rows have a pair.
+class TierSolver {
+ public:
+  TierSolver(const CopiedRows<double>& costs, double lowest, double highest, const ShortestPathResult<double>& result,
+             ShortestPathCounters& counters)
+      : num_rows_(costs.num_rows()),
+        num_columns_(costs.num_columns()),
+        costs_(costs),
+        rows_(costs, tiers_),
+        lowest_(lowest),
+        highest_(highest),
+        result_(result),
+        counters_(counters) {}
+
+  // In the end u and v of the solution are those of the last rests.
+  TierOutcome solve() {
+    while (!is_exact()) {
+      const Added added = add_tier();
+      if (added == Added::NO_VALUE) break;
+      if (added == Added::NO_DUALS) return TierOutcome::open;
+      if (!hides()) break;
+    }
+    return tiers_.empty() ? TierOutcome::stands : TierOutcome::solved;
+  }
+
+  const std::vector<Tier>& tiers() const { return tiers_; }
+
+ private:
+  static constexpr double FAR = Distance<double>::FAR;
+  static constexpr double ROOM = 32;  // see gmatch/problems/splits.py
+  static constexpr double EPSILON = std::numeric_limits<double>::epsilon(), ROUNDINGS = 64;
+
+  double largest_dual() const {
+    return std::max(largest_magnitude(result_.u, num_rows_), largest_magnitude(result_.v, num_columns_));
+  }
+  bool hides() const {
+    return duals_hide_costs(num_rows_, largest_dual(), lowest_, highest_,
+                            [&](Vertex row) { return rows_.at(row, result_.row_match[row]); });
+  }
+
+  // Whether all costs are multiples of a number that the rounding of the duals does not reach: then none is lost.
+  bool is_exact() {
+    const double lost = ROUNDINGS * EPSILON * (Count{num_rows_} + num_columns_) * largest_dual();
+    const double factor = lost > 0 ? std::exp2(-1 - std::ilogb(lost)) : FAR;
+    if (!(factor < FAR)) return lost == 0;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      if (!TierScan::are_whole(scan(row), factor, rows_.width())) return false;
+    }
+    return true;
+  }
+
+  enum class Added { NO_VALUE, NO_DUALS, TIER };
+
+  // Most often all that is large is the same number, or nearly so.
+  Added add_tier() {
+    const Added added = try_value(std::max(-lowest_, highest_));
+    if (added != Added::NO_VALUE) return added;
+    for (const double value : values_above_gaps()) {
+      const Added next = try_value(value);
+      if (next != Added::NO_VALUE) return next;
+    }
+    return Added::NO_VALUE;
+  }
+
+  // Of the magnitudes above each gap that may leave room the least, from the top.
+  std::vector<double> values_above_gaps() {
+    constexpr int EXPONENTS = 1 << 11;  // of subnormal numbers one for all
+    std::vector<double> least(EXPONENTS, FAR);
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const double* costs = scan(row);
+      for (Vertex j = 0; j < num_columns_; ++j) {
+        const double magnitude = std::abs(costs[j]);
+        std::uint64_t bits;
+        std::memcpy(&bits, &magnitude, sizeof bits);
+        if (magnitude > 0 && magnitude < FAR) least[bits >> 52] = std::min(least[bits >> 52], magnitude);
+      }
+    }
+    const double gap = std::log2(ROOM * (num_rows_ + 1.0)) - 1;
+    std::vector<double> values;
+    int upper = -1;
+    for (int exponent = EXPONENTS - 1; exponent >= -1; --exponent) {
+      if (exponent >= 0 && least[exponent] == FAR) continue;
+      if (upper >= 0 && (exponent < 0 || upper - exponent > gap)) values.push_back(least[upper]);
+      upper = exponent;
+    }
+    return values;
+  }
+
+  // Adds a tier of that value, if it leaves room for all rests and there are optimal duals in it; with a solution of the rests.
+  Added try_value(double value) {
+    const bool may_be = value > 0 && 1 / value < FAR && std::max(-lowest_, highest_) / value <= TierScan::MOST_TIERS;
+    if (!may_be) return Added::NO_VALUE;
+    Tier tier{value, std::vector<double>(num_rows_), std::vector<double>(rows_.width())};
+    TierScan::Seen seen;
+    Added added = try_duals(tier, value, seen);
+    if (added == Added::NO_DUALS) {
+      // The least number that no sum of rests outweighs is rounded less.
+      const double less = std::exp2(std::ceil(std::log2(ROOM * (num_rows_ + 1.0) * seen.largest())));
+      if (less > 0 && less < value && solve_with(tier, less)) added = try_duals(tier, less, seen);
+    }
+    if (added == Added::TIER) {
+      lowest_ = seen.least_left;
+      highest_ = seen.most_left;
+    }
+    return added;
+  }
+
+  // Duals of costs in which `unit` stands for the value.
+  Added try_duals(Tier& tier, double unit, TierScan::Seen& seen) {
+    find_duals(tier, unit);
+    DualRepair<RestRows> repair = repair_of(tier, unit);
+    std::vector<double> rests(rows_.width());
+    seen = {};
+    bool are_optimal = true;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const TierScan::OfRow of_row = TierScan::of_row(tier, row);
+      const TierScan::Seen here = TierScan::look(scan(row), of_row, repair.v(), rows_.width(), rests.data());
+      seen.add(here);
+      if (!(tier.value > ROOM * (num_rows_ + 1.0) * seen.largest())) return Added::NO_VALUE;
+      are_optimal = are_optimal && seen.least_above >= 0 && rests[result_.row_match[row]] < FAR;
+      if (are_optimal) repair.look_at(row, rests.data(), here.least_reduced);
+    }
+    // What is left of duals that are rounded by more than rests differ means nothing.
+    if (!are_optimal || EPSILON * largest_dual() > seen.largest()) return Added::NO_DUALS;
+    tiers_.push_back(tier);
+    if (!repair.finish([&](Vertex row) { return scan(row); })) {
+      tiers_.pop_back();
+      return Added::NO_DUALS;
+    }
+    std::copy_n(repair.v(), num_columns_, result_.v);
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      result_.u[row] = rows_.at(row, result_.row_match[row]) - result_.v[result_.row_match[row]];
+    }
+    return Added::TIER;
+  }
+
+  bool solve_with(const Tier& tier, double value) {
+    const double times = std::max(-lowest_, highest_) / tier.value + 1;
+    const ShortestPathOptions<double> options{-times * value, times * value, false};
+    ShortestPathSolver<ReplacedRows, double> solver(ReplacedRows(rows_, tier, value), FAR, options, result_, counters_);
+    return solver.solve() == num_rows_;
+  }
+
+  // Of the duals of rests: what the tier leaves of those there are. Columns whose duals are lower in a tier must be used.
+  DualRepair<RestRows> repair_of(const Tier& tier, double unit) {
+    std::vector<double> v(rows_.width());
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      const double rest = TierScan::rest_of_dual(result_.v[j], unit, tier.columns[j]);
+      v[j] = std::abs(rest) < FAR ? rest : 0;
+    }
+    gather(v, unit);
+    std::vector<bool> may_stay_free(num_rows_ < num_columns_ ? num_columns_ : 0);
+    for (std::size_t j = 0; j < may_stay_free.size(); ++j) {
+      may_stay_free[j] = tier.columns[j] >= 0;
+      for (const Tier& before : tiers_) may_stay_free[j] = may_stay_free[j] && before.columns[j] >= 0;
+      if (may_stay_free[j]) v[j] = std::min(v[j], 0.0);
+    }
+    double scale = largest_magnitude(v.data(), num_columns_);
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const TierScan::OfRow of_row = TierScan::of_row(tier, row);
+      const double rest = TierScan::find_rest(rows_.at(row, result_.row_match[row]), &of_row, 1, result_.row_match[row]);
+      if (rest < FAR) scale = std::max(scale, std::abs(rest));
+    }
+    return {num_rows_, num_columns_, result_.row_match, result_.col_match, std::move(v), may_stay_free, 4 * EPSILON * scale};
+  }
+
+  // Some columns may lie anywhere between two multiples, since nothing ties them to others, as an auction leaves them; those that
+  // anything does lie near to one another. They are lowered to 0, or raised: no pair needs to be farther than rests are.
+  void gather(std::vector<double>& v, double unit) const {
+    if (largest_magnitude(v.data(), num_columns_) < unit / ROOM) return;
+    std::vector<Vertex> order(num_columns_);
+    for (Vertex j = 0; j < num_columns_; ++j) order[j] = j;
+    std::sort(order.begin(), order.end(), [&](Vertex a, Vertex b) { return v[a] > v[b]; });
+    const double apart = 2 * unit / (ROOM * (num_rows_ + 1.0));
+    for (Vertex begin = 0, end; begin < num_columns_; begin = end) {
+      bool has_zero = false;
+      double before = v[order[begin]];
+      const double most = before;
+      for (end = begin; end < num_columns_ && before - v[order[end]] <= apart; ++end) {
+        before = v[order[end]];
+        has_zero = has_zero || std::abs(before) <= apart;
+      }
+      for (Vertex k = begin; k < end && !has_zero; ++k) v[order[k]] -= most;
+    }
+  }
+
+  void find_duals(Tier& tier, double unit) const {
+    std::vector<double> fractions{0, 1};  // of columns that stay free, too
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const double times = result_.u[row] / unit, fraction = times - std::floor(times);
+      if (fraction >= 0) fractions.push_back(fraction);  // what costs that have changed leave may be no number
+    }
+    std::sort(fractions.begin(), fractions.end());
+    double place = 0, width = 0;
+    for (std::size_t k = 1; k < fractions.size(); ++k) {
+      if (fractions[k] - fractions[k - 1] <= width) continue;
+      width = fractions[k] - fractions[k - 1];
+      place = (fractions[k] + fractions[k - 1]) / 2;
+    }
+    for (Vertex row = 0; row < num_rows_; ++row) tier.rows[row] = std::floor(result_.u[row] / unit + (1 - place));
+    for (Vertex j = 0; j < num_columns_; ++j) tier.columns[j] = -std::floor((1 - place) - result_.v[j] / unit);
+  }
+
+  const double* scan(Vertex row) {
+    ++counters_.rows_scanned;
+    counters_.entries_read += num_columns_;
+    poll_.spend(num_columns_);
+    return rows_.entries(row);
+  }
+
+  const Vertex num_rows_, num_columns_;
+  const CopiedRows<double>& costs_;
+  std::vector<Tier> tiers_;
+  RestRows rows_;
+  double lowest_, highest_;  // of what is left
+  const ShortestPathResult<double>& result_;
+  ShortestPathCounters& counters_;
+  Poll poll_;
+};
