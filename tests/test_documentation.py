@@ -31,8 +31,6 @@ EVERY_PAGE = pytest.mark.parametrize("page", TEXTS)
 BENCHMARKS = {"assignment": assignment, "cardinality": cardinality, "papers": papers, "small": small}
 # README names it before the branch that brings it is merged; take it out then.
 TO_COME: set[str] = set()
-# Pages that README links when their branch is merged; take them out then.
-TO_BE_LINKED: set[str] = {"docs/costs_without_a_matrix.md"}
 
 
 def examples() -> list[Any]:
@@ -132,7 +130,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 def test_readme_links_every_page() -> None:
     linked = set(re.findall(r"\]\((docs/[^)#]+)\)", TEXTS["README.md"]))
-    assert linked == {page for page in TEXTS if page != "README.md"} - TO_BE_LINKED
+    assert linked == {page for page in TEXTS if page != "README.md"}
 
 
 @EVERY_PAGE

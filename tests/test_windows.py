@@ -338,3 +338,21 @@ def test_forged_results_are_refused(shape, limit):
     refused(row_match=short, col_match=back, pair_costs=good.pair_costs[1:])
     with pytest.raises(InvalidInput, match="no strict proof"):
         gmatch.verify(costs, good, strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_search_in_the_whole_where_no_core_has_room(dtype, small_windows, monkeypatch):
+    monkeypatch.setattr(windows.CheckedWindows, "fits_core", lambda self: False)
+    random = np.random.default_rng(7)
+    for _ in range(25):
+        matrix = random.integers(-50, 50, random.integers(1, 14, 2)).astype(dtype)
+        if dtype != "int64":
+            matrix[random.random(matrix.shape) < 0.1] = np.inf
+        try:
+            expected = gmatch.lap(matrix).cost
+        except Infeasible:
+            with pytest.raises(Infeasible):
+                gmatch.lap(function_of(matrix))
+            continue
+        assignment = gmatch.lap(function_of(matrix), certify=True)
+        assert assignment.cost == expected and assignment.stats["method"] == "classical"

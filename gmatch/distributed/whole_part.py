@@ -88,32 +88,31 @@ class RowPasses:
     def __init__(self, part: WholePart) -> None:
         self._part = part
 
-    def _reduced(self, rows: Any, v: Any, covered: Any) -> Iterator[tuple[slice, Any]]:
-        """Of a list of rows slices, and cost - v of the rows in them; far for covered columns."""
-        for some in blocks_of((len(rows), self._part.shape[1]), "cpu"):
-            reduced = self._part.reduced(rows[some], v)
-            if covered is not None:
-                reduced[:, covered > 0] = self._part.far
-            yield some, reduced
-
     def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]:
-        """As `BlockPasses.least_of_rows`."""
-        least, nearest = np.full(len(rows), self._part.far, self._part.dual_type), np.zeros(len(rows), np.int32)
-        for some, reduced in self._reduced(rows, v, covered):
+        least = np.full(len(rows), self._part.far, self._part.dual_type)
+        nearest = np.zeros(len(rows), np.int32)
+        for some, reduced in self._slacks(rows, np.zeros(self._part.shape[0], self._part.dual_type), v, covered):
             nearest[some] = reduced.argmin(axis=1)
             least[some] = reduced[np.arange(len(reduced)), nearest[some]]
         return least, nearest
 
     def entries_up_to(self, most: Any, rows: Any, u: Any, v: Any, covered: Any, least_too: bool) -> Any:
-        """As `BlockPasses.entries_up_to`."""
-        found = [np.empty(0, np.int64)]
-        for some, slack in self._reduced(rows, v, covered):
-            slack -= u[rows[some], None]
-            bound: Any = np.full((len(slack), 1), most, self._part.dual_type)
+        part, found = self._part, [np.empty(0, np.int64)]
+        for some, slack in self._slacks(rows, u, v, covered):
+            bound: Any = np.full((len(slack), 1), most, part.dual_type)
             if least_too:
-                bound = np.maximum(bound, slack.min(axis=1, initial=self._part.far)[:, None])
-            if self._part.dual_type is np.float64:
+                bound = np.maximum(bound, slack.min(axis=1, initial=part.far)[:, None])
+            if part.dual_type is np.float64:
                 bound = bound + ROUNDINGS * (abs(u[rows[some], None]) + abs(v))
-            at, columns = ((slack <= bound) & (slack < self._part.far)).nonzero()
-            found.append(rows[some][at].astype(np.int64) * self._part.shape[1] + columns)
+            at, columns = ((slack <= bound) & (slack < part.far)).nonzero()
+            found.append(rows[some][at].astype(np.int64) * part.shape[1] + columns)
         return np.concatenate(found)
+
+    def _slacks(self, rows: Any, u: Any, v: Any, covered: Any) -> Iterator[tuple[slice, Any]]:
+        """Of a list of rows slices, and cost - v - u of the rows in them; far for covered columns."""
+        for some in blocks_of((len(rows), self._part.shape[1]), "cpu"):
+            slack = self._part.reduced(rows[some], v)
+            slack -= u[rows[some], None]
+            if covered is not None:
+                slack[:, covered > 0] = self._part.far
+            yield some, slack
