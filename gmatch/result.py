@@ -582,13 +582,15 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
             return items[number]
         one = Assignment.later(self._field_of_item, self._pairs_of_item, (number,))
         vars(one).update(maximize=self.maximize, cost_limit=self.cost_limit, forbid_nan=self.forbid_nan)
-        if self.covers or self.exact:
-            vars(one).update(cover=self.covers.get(number), exact=self.exact.get(number))
+        if self.covers:
+            vars(one).update(cover=self.covers.get(number))
         return one
 
     def _field_of_item(self, name: str, number: int) -> Any:
         if name == "status":
             return self.status[number]
+        if name == "exact":
+            return self.exact.get(number)
         if name == "stats":
             stats = {key: _item(value, number) for key, value in self.stats.items() if key != "seconds"}
             return stats | {"seconds": {step: _item(v, number) for step, v in self.stats.get("seconds", {}).items()}}

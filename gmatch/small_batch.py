@@ -46,7 +46,7 @@ def batch_of_small(cost: Any, solve: Solve) -> AssignmentBatch | None:
             vars(item).update(asked)
     batch = AssignmentBatch.later(_field, None, (items, cost))
     shapes = np.full((len(cost), 2), cost.shape[1:]) if type(cost) is np.ndarray else [one.shape for one in cost]
-    vars(batch).update(shapes=np.array(shapes, np.int64), covers={}, exact={}, **asked)
+    vars(batch).update(shapes=np.array(shapes, np.int64), covers={}, **asked)
     return batch
 
 
@@ -128,6 +128,8 @@ def _field(name: str, items: list[Assignment], cost: Any) -> Any:
     """A field of the batch that has no default, from its assignments."""
     if name == "status":
         return tuple(item.status for item in items)
+    if name == "exact":
+        return {number: item.exact for number, item in enumerate(items) if item.exact is not None}
     if name == "stats":
         return _stats(items)
     parts = [getattr(item, name) for item in items]

@@ -24,7 +24,7 @@ Result = Assignment | AssignmentBatch | Matching
 INDICES, OTHERS = frozenset(("row_match", "col_match")), frozenset(("u", "v", "reached_columns"))
 ARRAYS = INDICES | OTHERS | {"pair_costs"}
 # Fields that have a default, and are of no library.
-PLAIN = "maximize", "cost_limit", "exact", "forbid_nan", "pair_price", "row_nodes", "col_nodes"
+PLAIN = "maximize", "cost_limit", "exact", "bound", "forbid_nan", "pair_price", "row_nodes", "col_nodes"
 PLAIN_OF_BATCH = "maximize", "cost_limit", "exact", "forbid_nan", "shapes", "places"
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from gmatch import _native, methods, small
 from gmatch.assignment.lap import AssignmentStart
-from gmatch.backends import gpu
+from gmatch.backends import cpu, gpu
 from gmatch.backends.catalogue import CSRC, PROGRAMS
 from gmatch.backends.layouts import BATCH_PROBLEM, Arrays, Layout, words_of
 from gmatch.cardinality.matching import Start
@@ -129,7 +129,8 @@ def test_enums_are_numbered_as_in_the_source(name: str) -> None:
 
 
 def test_every_enum_of_the_extension_is_used_by_number_or_name() -> None:
-    assert set(_native.ENUMS) == {*MIRRORED, "CoreStep", "Storage"}
+    assert set(_native.ENUMS) == {*MIRRORED, "CoreStep", "Storage", "TierOutcome"}
+    assert set(cpu.TIER_OUTCOMES) == {"stands", "solved", "open"}
     assert set(small.STORAGE) == {"rows", "columns", "coordinates"}
 
 
@@ -163,7 +164,7 @@ def test_pairs_of_small_calls_lie_where_they_are_looked_for(rows: int, columns: 
         for number, place in enumerate(places):
             arrays.views[place](cells, rows, columns)[...] = np.arange(min(rows, columns)) + 1000 * number
         wanted = [arrays.views[place](cells, rows, columns).tolist() for place in places]
-        pairs = small._pairs(cells, rows, columns, "d", min(rows, columns))
+        pairs = small._pairs(cells, rows, columns, "d", min(rows, columns), None)
         found = [*small._pair_indices(cells, (rows, columns)), pairs[1]]
         assert [array.tolist() for array in found] == wanted
         assert pairs[0].tolist() == wanted[0]

@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse
 
 from ..arrays import mover_to, namespace, row_of_each_entry, to_host
+from ..backends.block_passes import passes_of
 from ..errors import InvalidInput
 from ..problems.dense import DenseCosts
 from ..problems.limits import SPREADS
@@ -188,6 +189,8 @@ def _pairs_within(
 
     None if they are too many.
     """
+    if isinstance(costs, DenseCosts) and costs.device == "cpu":
+        return _entries_within(costs, u, v, reach, most_to_list)
     xp = namespace(u)
     rows, columns, values, below, found = [], [], [], 0.0, 0
     for entries, row_of, column_of in _blocks(costs):
@@ -201,6 +204,27 @@ def _pairs_within(
         values.append(entries[near])
         below -= float(xp.minimum(slack[near], 0).sum())
     return xp.concatenate(rows), xp.concatenate(columns), xp.concatenate(values), below
+
+
+def _entries_within(
+    costs: DenseCosts, u: Any, v: Any, reach: float, most_to_list: float
+) -> tuple[Any, Any, Any, float] | None:
+    """The same of a matrix on the host: a pass finds them, and some more for its own rounding."""
+    height, width = costs.array.shape
+    passes = passes_of(costs.array, costs.dual_type, costs.maximize, costs.limit, 1)
+    places, found, none_covered = [np.empty(0, np.int64)], 0, np.zeros(width, np.uint8)
+    for some in costs.row_blocks():
+        rows = np.arange(some.start, min(some.stop, height), dtype=np.int32)
+        here = passes.entries_up_to(reach, rows, u, v, none_covered, False)
+        found += len(here)
+        if found > most_to_list:
+            return None
+        places.append(np.sort(here))
+    rows, columns = divmod(np.concatenate(places), width)
+    values = _minimised(costs, costs.array[rows, columns])
+    slack = (values - u[rows]) - v[columns]
+    near = slack <= reach
+    return rows[near], columns[near], values[near], -float(np.minimum(slack[near], 0).sum())
 
 
 def _blocks(costs: DenseCosts | SparseCosts) -> Iterator[tuple[Any, Any, Any]]:
