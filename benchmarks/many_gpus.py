@@ -63,11 +63,11 @@ from gmatch.distributed.ranks import Ranks
 from gmatch.distributed.threads import run_threads
 
 PARTS = "check", "core", "mpi", "weak", "strong", "tree"
-# Rows that are drawn together, from a seed of their own.
-GROUP = 2048
+# Entries of rows that are drawn together, from a seed of their own: as int64, and that three times, they take 1.6 GB.
+DRAWN = 1 << 26
 CORE = 1000.0
 PAPER = 10.0
-SIZES = {"core": [50_000, 100_000, 150_000, 250_000], "weak": [10_000, 14_142, 20_000, 28_284],
+SIZES = {"core": [50_000, 100_000, 150_000, 250_000, 500_000], "weak": [10_000, 14_142, 20_000, 28_284],
          "strong": [10_000, 14_142, 20_000]}  # fmt: skip
 DRY_SIZES = {"core": [150, 200], "weak": [60, 85], "strong": [60, 85]}
 # Rows of the small problems. Some families take the papers' methods thousands of levels.
@@ -187,11 +187,11 @@ class Machine:
         """Rows of the matrix of a cell."""
         with self.on(device):
             block = self.xp.empty((end - first, cell.n), cell.dtype)
-            most = int(cell.factor * cell.n)
-            for group in range(first // GROUP, -(-end // GROUP)):
-                begin = group * GROUP
+            most, height = int(cell.factor * cell.n), max(1, DRAWN // cell.n)
+            for group in range(first // height, -(-end // height)):
+                begin = group * height
                 random = self.xp.random.default_rng(1_000_003 * seed + group)
-                rows = random.integers(0, most + 1, (min(GROUP, cell.n - begin), cell.n), dtype=np.int64)
+                rows = random.integers(0, most + 1, (min(height, cell.n - begin), cell.n), dtype=np.int64)
                 low, high = max(first, begin), min(end, begin + len(rows))
                 block[low - first : high - first] = rows[low - begin : high - begin]
             return block
@@ -345,8 +345,8 @@ class Bench:
         self.machine.free()
 
     def _measured(self, cell: Cell, facts: dict[str, Any]) -> Timing:
-        solve, problem = self._solver(cell)
         try:
+            solve, problem = self._solver(cell)
             return timed(
                 cell.name, cell.solver, clocked(solve), lambda result: gmatch.verify(problem, result),
                 self.options.repeats, facts, self.options.limit, _about,

@@ -38,7 +38,7 @@ def test_wrong_answers_are_told(monkeypatch, capsys):
 
 
 def test_the_matrix_is_the_same_on_any_number_of_gpus(monkeypatch):
-    monkeypatch.setattr(many_gpus, "GROUP", 7)
+    monkeypatch.setattr(many_gpus, "DRAWN", 7 * 20)
     machine = many_gpus.Machine(True, 8)
     cell = many_gpus.Cell("core", 20, "float32", "core", 0)
     whole = machine.blocks(cell, 1).blocks[0]
