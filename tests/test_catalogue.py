@@ -247,7 +247,7 @@ def test_ci_compiles_all_of_it(tmp_path: Path) -> None:
     compiler.write_text(f'#!/bin/sh\nfor word; do case "$word" in *.cu) echo "$word" >> {calls};; esac; done\n')
     compiler.chmod(0o755)
     environment = os.environ | {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    command = [str(ROOT / ".ci" / "compile-for-gpus"), str(folder)]
+    command = [str(ROOT / ".ci" / "compile-for-gpus"), str(folder), "75", "90"]
     subprocess.run(command, check=True, cwd=ROOT, capture_output=True, env=environment)
     compiled = [Path(line).stem for line in calls.read_text().splitlines()]
     assert sorted(compiled) == sorted(variant.name for program in PROGRAMS for variant in program.compiled)
