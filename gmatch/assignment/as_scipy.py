@@ -19,7 +19,7 @@ from ..foreign import EXACT_IN_FLOAT64
 from ..problems.batch import CostBatch
 from ..problems.dense import DenseCosts
 from ..result import Assignment, AssignmentBatch
-from .ties import EPSILON, _Choice
+from .ties import EPSILON, Choice
 
 FLOAT64 = np.dtype(np.float64)
 # Entries of a problem. Up to here SciPy takes no longer than to find out whether it is needed.
@@ -128,5 +128,5 @@ def _is_the_only_one(costs: DenseCosts, result: Assignment) -> bool:
         near_columns.append(to_host(near[1]))
     may_leave = (to_host(-v) <= reach) & (rows < columns)
     pairs = np.concatenate(near_rows), np.concatenate(near_columns)
-    choice = _Choice(*pairs, np.zeros(len(pairs[0])), to_host(mates).astype(np.int64), may_leave, False)
+    choice = Choice(*pairs, np.zeros(len(pairs[0])), to_host(mates).astype(np.int64), may_leave, False)
     return not choice.drop_what_is_sure()

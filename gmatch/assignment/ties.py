@@ -78,7 +78,7 @@ class Names:
 
 
 @dataclass
-class _Choice:
+class Choice:
     """Pairs, on the host, that hold all assignments there are to choose from; and the one chosen so far."""
 
     rows: Any
@@ -141,7 +141,7 @@ def _most_to_list(costs: DenseCosts | SparseCosts) -> float:
 
 def _tight_pairs(
     costs: DenseCosts | SparseCosts, row_match: Any, u: Any, v: Any, most_to_list: float
-) -> _Choice | None:
+) -> Choice | None:
     """The pairs that a cheapest assignment may use; None if they are too many."""
     lost = _lost_by_rounding(costs, row_match, u, v)
     reach = 8 * lost
@@ -155,7 +155,7 @@ def _tight_pairs(
     rows, columns, values = map(to_host, pairs[:3])
     row_match, u, v = to_host(row_match).astype(np.int64), to_host(u), to_host(v)
     may_leave = (-v <= reach) & (len(u) < len(v))
-    choice = _Choice(rows.astype(np.int64), columns.astype(np.int64), values, row_match, may_leave, False)
+    choice = Choice(rows.astype(np.int64), columns.astype(np.int64), values, row_match, may_leave, False)
     slack, rounding = _differences(values, u[choice.rows], v[choice.columns])
     if not rounding.any() and _proves_optimum(choice, slack, v):
         choice.exact = True
@@ -265,7 +265,7 @@ def _differences(costs: Any, u: Any, v: Any) -> tuple[Any, Any]:
     return slack, costs * 0 if costs.dtype.kind == "i" else lost
 
 
-def _proves_optimum(choice: _Choice, slack: Any, v: Any) -> bool:
+def _proves_optimum(choice: Choice, slack: Any, v: Any) -> bool:
     """Whether exact slacks and v prove that the assignment is a cheapest one."""
     matched = choice.row_match[choice.rows] == choice.columns
     if not ((slack >= 0).all() and (slack[matched] == 0).all()):
@@ -299,7 +299,7 @@ def _marked(costs: DenseCosts, row_match: Any, u: Any, v: Any, names: Names) -> 
     return DenseCosts(array) if proven else None
 
 
-def _find_exact_optimum(choice: _Choice, u: Any, v: Any) -> None:
+def _find_exact_optimum(choice: Choice, u: Any, v: Any) -> None:
     """Leaves the pairs that exactly cheapest assignments may use.
 
     An optimum for the highest bits of the slacks leaves slacks that are small but for their lowest bits, and bounds
@@ -325,7 +325,7 @@ def _find_exact_optimum(choice: _Choice, u: Any, v: Any) -> None:
         choice.keep(choice.costs <= bound)
 
 
-def _decide_by_marks(choice: _Choice, names: Names, first_turn: int) -> None:
+def _decide_by_marks(choice: Choice, names: Names, first_turn: int) -> None:
     """Finds the assignment that the rule names; all that are left cost the same."""
     for turn in count(first_turn):
         if not choice.drop_what_is_sure():
@@ -338,7 +338,7 @@ def _decide_by_marks(choice: _Choice, names: Names, first_turn: int) -> None:
         choice.keep(marks == row_duals[choice.rows] + column_duals[choice.columns])
 
 
-def _room(choice: _Choice) -> int:
+def _room(choice: Choice) -> int:
     """How many bits weights may have for `_improve`, so that no sum of them leaves 64 bits."""
     rows, columns = len(np.unique(choice.rows)), len(np.unique(choice.columns))
     taken = (SPREADS + 8 * rows).bit_length() + (0 if rows == columns else (rows + 1).bit_length() + 2)
@@ -354,7 +354,7 @@ def _too_many(rows: int) -> str:
     )
 
 
-def _improve(choice: _Choice, weights: Any, leave_costs: Any) -> tuple[Any, Any, int]:
+def _improve(choice: Choice, weights: Any, leave_costs: Any) -> tuple[Any, Any, int]:
     """Makes the assignment the one of least weight, with `leave_costs` for columns that stay free.
 
     Returns the duals of rows and of columns, by number, so that no weight is below their sum, nor a leave cost below
