@@ -139,9 +139,7 @@ def _most_to_list(costs: DenseCosts | SparseCosts) -> float:
     return max(MANY_PAIRS, LARGE_SHARE * costs.array.size) if isinstance(costs, DenseCosts) else math.inf
 
 
-def _tight_pairs(
-    costs: DenseCosts | SparseCosts, row_match: Any, u: Any, v: Any, most_to_list: float
-) -> Choice | None:
+def _tight_pairs(costs: DenseCosts | SparseCosts, row_match: Any, u: Any, v: Any, most_to_list: float) -> Choice | None:
     """The pairs that a cheapest assignment may use; None if they are too many."""
     lost = _lost_by_rounding(costs, row_match, u, v)
     reach = 8 * lost
