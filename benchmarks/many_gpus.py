@@ -499,8 +499,12 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    return parsed(parser(), argv)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    options = parsed(parser(), argv)
+    options = arguments(argv)
     if options.job:
         return run_as_job(options)
     if not options.dry_run:

@@ -12,6 +12,7 @@ from typing import Any
 
 import assignment
 import cardinality
+import many_gpus
 import networkx as nx
 import numpy as np
 import papers
@@ -28,7 +29,9 @@ README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
 EVERY_PAGE = pytest.mark.parametrize("page", TEXTS)
-BENCHMARKS = {"assignment": assignment, "cardinality": cardinality, "papers": papers, "small": small}
+BENCHMARKS = {
+    "assignment": assignment, "cardinality": cardinality, "many_gpus": many_gpus, "papers": papers, "small": small,
+}  # fmt: skip
 # README names it before the branch that brings it is merged; take it out then.
 TO_COME: set[str] = set()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,8 @@ from ..problems.limits import blocks_of, minimised
 from ..problems.row_blocks import RowBlocks
 from ..proof.duals import certificate_of, checked_duals, lowered_columns, refuse_large_duals, tolerance_of
 from ..proof.matching import arrays_of, check_mates
-from ..result import Assignment, AssignmentCertificate, Status
+from ..proof.windows import claimed_pairs
+from ..result import Assignment, AssignmentCertificate
 from .blocks import Block, block_of, fingerprint
 from .places import placed
 from .ranks import PATIENCE, ROOT, Ranks, reduced
@@ -92,10 +92,9 @@ def _refuse_others(assignment: Any) -> None:
 
 def _checked_pairs(ranks: Ranks, block: Block, row_match: Any, assignment: Assignment) -> Any:
     """What the pairs cost in the minimisation form, row by row, once each rank has found its own to be as claimed."""
+    values = claimed_pairs(block, row_match, assignment)
     (claimed,) = arrays_of(np, assignment, "pair_costs")
     rows = (row_match >= 0).nonzero()[0]
-    if claimed.shape != rows.shape or claimed.dtype != block.dtype:
-        raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
     first, end = np.searchsorted(rows, block.rows)
     own = rows[first:end]
 
@@ -105,21 +104,6 @@ def _checked_pairs(ranks: Ranks, block: Block, row_match: Any, assignment: Assig
             raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
 
     ranks.done_by_all(as_claimed)
-    values = minimised(claimed, block.dual_type, block.maximize, None)
-    worst = math.inf if block.limit is None else block.limit
-    for wrong, what in ((values == math.inf, "forbidden"), (values > worst, "dearer than the limit")):
-        if wrong.any():
-            row = int(rows[wrong][0])
-            raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, which is {what}")
-    most = min(block.shape)
-    if len(rows) < most and block.limit is None:
-        raise CertificateError(f"the assignment has {len(rows)} of {most} pairs, and no limit that allows for it")
-    status = Status.OPTIMAL if len(rows) == most else Status.LIMITED
-    if assignment.status != status:
-        raise CertificateError(
-            f"the assignment says it is {str(assignment.status)!r}, but with {len(rows)} of {most} pairs it is "
-            f"{str(status)!r}"
-        )
     return values
 
 

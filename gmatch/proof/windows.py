@@ -51,15 +51,18 @@ def verify_window_assignment(costs: WindowCosts, assignment: Assignment, strict:
     row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
     check_mates(np, row_match, col_match, checked.shape)
     u, v = checked_duals(np, assignment, checked)  # type: ignore[arg-type]
-    pair_costs = _claimed_pairs(checked, row_match, assignment)
+    pair_costs = claimed_pairs(checked, row_match, assignment)
     tolerance = tolerance_of(checked, u, v, pair_costs)  # type: ignore[arg-type]
     sides = _Sides(v, u, True) if checked.transposed else _Sides(u, v, False)
     gap = _gap(checked, sides, row_match, pair_costs, assignment.pair_costs, tolerance)
     return certificate_of(assignment, gap, tolerance)
 
 
-def _claimed_pairs(checked: CheckedWindows, row_match: Any, assignment: Assignment) -> Any:
-    """What the pairs are said to cost, in the minimisation form; whether they do is found with their slacks."""
+def claimed_pairs(checked: Any, row_match: Any, assignment: Assignment) -> Any:
+    """What the pairs are said to cost, in the minimisation form, for windows or the block of a rank.
+
+    Raises `CertificateError` if they cannot be pairs of an optimum. The caller finds whether they cost that much.
+    """
     (claimed,) = arrays_of(np, assignment, "pair_costs")
     rows = (row_match >= 0).nonzero()[0]
     if claimed.shape != rows.shape or claimed.dtype != checked.dtype:
