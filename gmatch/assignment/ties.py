@@ -27,7 +27,7 @@ import scipy.sparse
 
 from ..arrays import mover_to, namespace, row_of_each_entry, to_host
 from ..backends.block_passes import passes_of
-from ..errors import InvalidInput
+from ..errors import InvalidInput, changed
 from ..problems.dense import DenseCosts
 from ..problems.limits import SPREADS
 from .programs import cheapest
@@ -146,6 +146,8 @@ def _tight_pairs(costs: DenseCosts | SparseCosts, row_match: Any, u: Any, v: Any
     pairs = _pairs_within(costs, u, v, reach, most_to_list)
     # No pair of a cheapest assignment has more slack than this one has, and than its other pairs may lie below 0.
     while pairs is not None and lost + pairs[3] > reach:
+        if costs.dual_type is np.int64:  # these duals are exact
+            raise changed("cost")
         reach = 2 * (lost + pairs[3])
         pairs = _pairs_within(costs, u, v, reach, most_to_list)
     if pairs is None:
