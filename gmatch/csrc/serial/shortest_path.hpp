@@ -113,7 +113,7 @@ class ShortestPathSolver {
     memory_.reset(new char[size.used()]);
     Workspace workspace(memory_.get());
     carve(workspace);
-    std::fill(v_ + num_columns_, v_ + width_, MASKED);
+    mask_what_is_no_column();
   }
 
   // Returns how many rows are matched.
@@ -239,6 +239,7 @@ class ShortestPathSolver {
     take(column);
   }
   void take(Vertex column) { is_free_[column / Scan::WORD] &= ~(Word{1} << column % Scan::WORD); }
+  void mask_what_is_no_column() { std::fill(v_ + num_columns_, v_ + width_, MASKED); }
   void lower(Vertex column, Work amount) {
     v_[column] -= amount;
     ++counters_.dual_updates;
@@ -322,6 +323,7 @@ class ShortestPathSolver {
       const Work u = by_rows ? least_of_row(entries) : 0, next_u = by_rows ? least_of_row(next_entries) : 0;
       Scan::lower_columns(entries, next_entries, u, next_u, row, width_, v_, predecessor_);
     }
+    mask_what_is_no_column();  // costs that have changed may have lowered it
     std::fill_n(shares_, num_rows_, 0);
     for (Vertex j = num_columns_ - 1; j >= 0; --j) {
       // A last row without a next one stands for both, and may have changed between.
