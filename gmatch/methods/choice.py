@@ -107,7 +107,7 @@ def assignment_method_of(
     """The method that a string or a method object stands for, and why: asked for, or chosen by ``"auto"``.
 
     None stands for sparse costs, unless it is of another `kind`. For which costs what is chosen was measured: see
-    benchmarks/LOG.md.
+    benchmarks/log/choice.md.
     """
     kind = kind or ("sparse" if costs is None else "narrow" if costs.is_narrow else "dense")
     if isinstance(method, AssignmentMethod):
