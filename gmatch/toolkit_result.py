@@ -33,14 +33,16 @@ class _Matched:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bottleneck(_Matched):
-    """An assignment whose dearest pair is as cheap as can be, and its proof. Unpacks as ``row_ind, col_ind = result``.
+    """An assignment whose most expensive pair is as cheap as possible, and its proof.
+
+    Unpacks as ``row_ind, col_ind = result``.
 
     All arrays live where the costs live.
 
     Attributes
     ----------
     threshold : int, float or None
-        The cost of the dearest pair, as an entry of the costs; None if there are no pairs. When maximizing: of the
+        The cost of the most expensive pair, an entry of the costs; None if there are no pairs. When maximizing: of the
         cheapest pair.
     row_match : int32 array, shape (rows,)
         The column that each row is matched with, -1 for free rows.

@@ -162,8 +162,8 @@ def lap(
 
         - ``"auto"``: ``"bids"`` for ``"tree"`` and ``"classical"`` if few costs tie, otherwise ``"reduce"``.
         - ``"reduce"``: the duals are the minima of rows and columns; pairs that they make tight are matched.
-        - ``"bids"``: the pairs of ``"reduce"``, then free rows bid for columns, taken or not, for up to 32 rounds (Jonker
-          and Volgenant's augmenting row reduction, by all rows at once).
+        - ``"bids"``: the pairs of ``"reduce"``, then free rows bid for columns, taken or not, for up to 32 rounds
+          (Jonker and Volgenant's augmenting row reduction, by all rows at once).
         - ``"regret"``: Vogel's rule. A column goes to the row that would lose most by its second best column
           (Kawtikwar, Cravens and Yang's report).
         - ``"none"``: no pairs.

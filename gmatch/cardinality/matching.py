@@ -57,20 +57,27 @@ def max_matching(
         entry is an edge, also when its value is zero (``A.eliminate_zeros()`` on a copy drops those). See
         `BipartiteGraph`, which also takes networkx graphs.
     method : str or method object
-        ``"auto"``: `Mixed` on the CPU, `Claims` on a GPU. Or a system of the literature: ``"apfb"``, ``"apsb"`` (Deveci
-        et al. 2013), ``"claims"`` (Date and Nagi 2016), ``"pothen-fan"`` (Pothen and Fan 1990; serial, on the CPU). Or
-        ``"ordered"``, or an object with options: `APFB`, `APsB`, `Claims`, `Ordered`, `PothenFan`, `Mixed`.
+        ``"auto"`` is `Mixed` on the CPU, and `Claims` on a GPU. Methods of the literature are ``"apfb"`` and ``"apsb"``
+        (Deveci et al. 2013), ``"claims"`` (Date and Nagi 2016) and ``"pothen-fan"`` (Pothen and Fan 1990; serial, on
+        the CPU). There are also ``"ordered"``, and objects with options: `APFB`, `APsB`, `Claims`, `Ordered`,
+        `PothenFan`, `Mixed`.
     initial : str, Matching, or integer array of shape (rows,)
-        The matching to start from. ``"none"``: none. ``"cheap"``: the sequential first fit, whatever the number of
-        threads. ``"shuffled"``: the same with rows and their columns in a shuffled order. ``"min-degree"``: that, but
-        rows of few entries choose before rows of many (by powers of two; Langguth, Manne and Sanders 2010).
-        ``"auto"``: ``"min-degree"`` where a fourth of the entries stand in rows of more than eight times the mean, else
-        the one of the other two that suits the numbering of the graph; but ``"cheap"`` for methods that search depth
-        first, which mend a bad one. ``"karp-sipser"``: vertices with one free neighbour are matched first. An array
-        holds the column of each row, -1 for a free one; it is checked, never changed, and completed. A `Matching` may
-        be one of the graph as it was before edges were added or removed: pairs that are no edges any more are dropped,
-        and ``stats["dropped"]`` says how many; the search then begins with the rows that this leaves free. It ends
-        with a proof as long as any, and where rows reach much of the graph, a phase costs as much.
+        The matching to start from.
+
+        - ``"auto"``: ``"cheap"`` for methods that search depth first, which mend a bad start. For others
+          ``"min-degree"`` if a fourth of the entries stand in rows of more than eight times the mean; otherwise
+          ``"cheap"`` or ``"shuffled"``, whichever suits the numbering of the graph.
+        - ``"cheap"``: the first fit, row by row, equal for any number of threads.
+        - ``"shuffled"``: the first fit with rows and their columns in a shuffled order.
+        - ``"min-degree"``: the shuffled first fit in which rows of few entries choose first (by powers of two;
+          Langguth, Manne and Sanders 2010).
+        - ``"karp-sipser"``: vertices with one free neighbour are matched first.
+        - ``"none"``: no pairs.
+        - an array: the column of each row, -1 for a free row. It is checked, never changed, and completed.
+        - a `Matching`: it may be the matching of this graph before edges were added or removed. Pairs that are no edges
+          any more are dropped, and ``stats["dropped"]`` counts them. The search then starts only from the rows left
+          free. The final, proving phase is not shortened: if free rows reach most of the graph, it costs as much as
+          from scratch.
     device : {None, "cpu", "gpu"}
         None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
     threads : int, optional

@@ -217,7 +217,7 @@ def _shape(shape: Any) -> tuple[int, int]:
 
 
 def _index_array(array: Any, name: str) -> Any:
-    """A contiguous one-dimensional int32 or int64 array; the same one if it is that already."""
+    """A contiguous one-dimensional int32 or int64 array; `array` itself if it is one already."""
     if isinstance(array, np.ma.MaskedArray):
         raise InvalidInput(f"{name} must not be masked; use its .compressed() or .filled(...)")
     if not isinstance(array, np.ndarray) and device_of(array) == "cpu":
