@@ -38,8 +38,11 @@ def main() -> int:
 
     matrix = gmatch.datasets.load("HB/west0156")
     form = gmatch.block_triangular_form(matrix)
-    gmatch.plot.block_triangular_form(matrix, form, f"HB/west0156: {len(form.r) - 1} diagonal blocks", axes=right)
+    title = f"HB/west0156: {len(form.row_blocks) - 1} diagonal blocks"
+    gmatch.plot.block_triangular_form(matrix, form, title, axes=right)
 
+    for axes in (left, right):
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, frameon=False, handlelength=1.5)
     figure.savefig(options.output, dpi=100)
     print(f"{options.output}: {options.output.stat().st_size:,} bytes")
     return 0
