@@ -177,6 +177,15 @@ class Matching(_Pairs):
         many maximum matchings is found, and the counters differ a little from run to run.
     row_nodes, col_nodes : tuple or None
         The nodes that rows and columns stand for, if the graph came from networkx.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matching = gmatch.max_matching(scipy.sparse.csr_array([[1, 1, 0], [0, 1, 0], [0, 1, 0]]))
+    >>> matching
+    <Matching of 2 edges between 3 rows and 3 columns>
+    >>> matching.row_match.tolist(), matching.unmatched_columns.tolist()
+    ([0, 1, -1], [2])
     """
 
     size: int
@@ -231,6 +240,14 @@ class Decomposition:
         The maximum matching from which the form follows. It is on the diagonals of A12, A23 and A34.
     stats : dict
         ``method`` and ``backend`` of the matching, ``blocks`` for the device that all else ran on, ``seconds`` by step.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> form = gmatch.dulmage_mendelsohn(scipy.sparse.csr_array([[1, 1, 0], [0, 1, 0], [0, 1, 0]]))
+    >>> p, q, r, s, cc, rr = form
+    >>> [numbers.tolist() for numbers in form.vertical]
+    [[1, 2], [1]]
     """
 
     row_order: Any
@@ -273,7 +290,15 @@ class Decomposition:
 
 
 class Status(StrEnum):
-    """How many pairs an assignment has. Each is proven: it is the cheapest of its kind."""
+    """How many pairs an assignment has. Each is proven: it is the cheapest of its kind.
+
+    Examples
+    --------
+    >>> gmatch.lap([[4, 1], [2, 0]]).status == gmatch.Status.OPTIMAL == "optimal"
+    True
+    >>> gmatch.lap([[4, 1], [2, 0]], cost_limit=1).status
+    <Status.LIMITED: 'limited'>
+    """
 
     OPTIMAL = "optimal"
     """Every row, or every column where there are fewer of them, is matched."""
@@ -300,6 +325,13 @@ class Tier:
     part : int
         With a cover: 0 for the part of the cover's rows, 1 for the part of the cover's columns, which have tiers of
         their own.
+
+    Examples
+    --------
+    >>> exact = gmatch.lap([[1e15, 0.25], [1e15, 0.75]]).exact
+    >>> (tier,) = exact.tiers
+    >>> tier.value, int(tier.rows.sum() + tier.columns.sum())
+    (1000000000000000.0, 1)
     """
 
     value: int | float
@@ -322,6 +354,15 @@ class ExactDuals:
         The largest value first.
     u, v : int64 or float64 arrays, shapes (rows,) and (columns,)
         The rests of the duals.
+
+    Examples
+    --------
+    >>> assignment = gmatch.lap([[1e15, 0.25], [1e15, 0.75]])
+    >>> exact = assignment.exact
+    >>> [tier.value for tier in exact.tiers], float(exact.u.sum() + exact.v.sum())
+    ([1000000000000000.0], 0.25)
+    >>> gmatch.verify([[1e15, 0.25], [1e15, 0.75]], assignment).gap
+    0.0
     """
 
     tiers: tuple[Tier, ...]
@@ -420,6 +461,16 @@ class Assignment(_Pairs):
         and 0 for free rows and columns.
     bound : int or float or None
         If a `gap` was asked for: no assignment costs less than this (more, when maximizing), as the duals prove.
+
+    Examples
+    --------
+    >>> row_ind, col_ind = assignment = gmatch.lap([[4, 1, 3], [2, 0, 5]])
+    >>> assignment
+    <Assignment of 2 pairs between 2 rows and 3 columns, cost 3, optimal>
+    >>> assignment.row_match.tolist(), assignment.col_match.tolist(), assignment.unmatched_columns.tolist()
+    ([1, 0], [1, 0, -1], [2])
+    >>> int(assignment.u.sum() + assignment.v.sum())
+    3
     """
 
     row_match: Any
@@ -509,6 +560,14 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         As in `Assignment`, with an array on the host for each counter, a number for each problem; no lists by phase.
     forbid_nan : bool
         Whether some costs of the batch were NaN.
+
+    Examples
+    --------
+    >>> batch = gmatch.lap([[[4, 1], [2, 0]], [[1, 2, 3]]])
+    >>> batch
+    <AssignmentBatch of 2 problems, 3 pairs>
+    >>> batch.cost.tolist(), batch[1].pairs
+    ([3, 1], [(0, 0)])
     """
 
     row_match: Any
@@ -675,6 +734,13 @@ class Certificate:
         Edges in the matching, which is also the number of vertices in the cover.
     cover_rows, cover_columns : int
         How many rows and columns the cover has.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.csr_array([[1, 1, 0], [0, 1, 0], [0, 1, 0]])
+    >>> gmatch.verify(matrix, gmatch.max_matching(matrix))
+    Certificate(size=2, cover_rows=1, cover_columns=1)
     """
 
     size: int
@@ -694,6 +760,11 @@ class AssignmentCertificate:
         How much better another assignment could be at most, as the duals prove; 0 for integers.
     tolerance : int or float
         The largest `gap` that `verify` accepts: 0 for integers. For floats it allows for the rounding of the duals.
+
+    Examples
+    --------
+    >>> gmatch.verify([[4, 1], [2, 0]], gmatch.lap([[4, 1], [2, 0]]))
+    AssignmentCertificate(cost=3, gap=0, tolerance=0)
     """
 
     cost: int | float
@@ -711,6 +782,13 @@ class DecompositionCertificate:
         Edges in the matching on the diagonals.
     blocks : int
         Blocks of the fine decomposition.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.csr_array([[1, 0, 0], [1, 1, 1], [0, 1, 1]])
+    >>> gmatch.verify(matrix, gmatch.block_triangular_form(matrix))
+    DecompositionCertificate(structural_rank=3, blocks=2)
     """
 
     structural_rank: int

@@ -278,6 +278,21 @@ def lap(
     Computing 38 (1987). D. F. Crouse: On implementing 2D rectangular assignment algorithms. IEEE Trans. Aerosp.
     Electron. Syst. 52 (2016). K. Date, R. Nagi: GPU-accelerated Hungarian algorithms for the linear assignment
     problem. Parallel Computing 57 (2016).
+
+    Examples
+    --------
+    >>> cost = [[4, 1, 3], [2, 0, 5], [3, 2, 2]]
+    >>> row_ind, col_ind = assignment = gmatch.lap(cost)
+    >>> assignment.cost, col_ind.tolist()
+    (5, [1, 0, 2])
+    >>> gmatch.lap(cost, maximize=True).cost
+    11
+    >>> gmatch.lap(cost, cost_limit=1).pairs
+    [(1, 1)]
+    >>> gmatch.lap([[1, np.inf], [2, np.inf]], infeasible="partial").pairs
+    [(0, 0)]
+    >>> gmatch.lap(np.arange(8).reshape(2, 2, 2)).cost.tolist()
+    [3, 11]
     """
     on_ranks = comm is not None or devices is not None or isinstance(cost, RowBlocks)
     if ties is not None:

@@ -89,6 +89,16 @@ def dulmage_mendelsohn(
     A. L. Dulmage and N. S. Mendelsohn: Coverings of bipartite graphs. Canadian Journal of Mathematics 10, 1958.
     A. Pothen and C.-J. Fan: Computing the block triangular form of a sparse matrix. ACM Transactions on Mathematical
     Software 16(4), 1990.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.csr_array([[1, 1, 0], [0, 1, 0], [0, 1, 0]])
+    >>> form = gmatch.dulmage_mendelsohn(matrix)
+    >>> form
+    <Decomposition into 3 blocks: horizontal 0 x 1, square 1 x 1, vertical 2 x 1>
+    >>> matrix[form.row_order][:, form.col_order].toarray().tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 0, 1]]
     """
     began = time.perf_counter()
     problem = as_graph(graph).private()
@@ -159,6 +169,14 @@ def block_triangular_form(graph: Any, **options: Any) -> Decomposition:
     these. Here they are refused, since no block with a zero on its diagonal can be factorised.
 
     See `dulmage_mendelsohn` for complexity and papers.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.csr_array([[1, 0, 0], [1, 1, 1], [0, 1, 1]])
+    >>> p, q, r, *_ = gmatch.block_triangular_form(matrix)
+    >>> matrix[p][:, q].toarray().tolist(), r.tolist()
+    ([[1, 1, 1], [1, 1, 0], [0, 0, 1]], [0, 2, 3])
     """
     problem = as_graph(graph)
     rows, columns = problem.shape

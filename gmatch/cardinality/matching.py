@@ -116,6 +116,16 @@ def max_matching(
     min(rows, columns) + 1; a handful to some dozens are usual, but breadth first a dense staircase takes a fixed share
     of its rows. ``stats`` says what ran: method, start, phases, and how many of them searched depth first.
     O(rows + columns) memory beside the graph and a byte for 8 entries, and the graph once more for ``"karp-sipser"``.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.csr_array([[1, 1, 0], [0, 1, 0], [0, 1, 0]])
+    >>> row_ind, col_ind = matching = gmatch.max_matching(matrix)
+    >>> matching.size, row_ind.tolist(), col_ind.tolist()
+    (2, [0, 1], [0, 1])
+    >>> [vertices.tolist() for vertices in matching.vertex_cover()]
+    [[0], [1]]
     """
     if (
         type(graph) in SMALL_TYPES and type(method) is type(initial) is str and method == initial == "auto"
@@ -186,6 +196,12 @@ def structural_rank(matrix: Any, **options: Any) -> int:
     Returns
     -------
     int
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> gmatch.structural_rank(scipy.sparse.csr_array([[1, 1, 0], [0, 1, 0], [0, 1, 0]]))
+    2
     """
     return max_matching(matrix, **options).size
 

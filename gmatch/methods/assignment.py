@@ -28,6 +28,11 @@ class Tree(AnyMethod):
     paths : {"many", "nearest"}
         A phase ends when half of its trees have found a path, each at its own distance, or with the nearest path, as in
         the paper. ``"many"`` needs five to thirty times fewer phases; rectangular problems always take the nearest.
+
+    Examples
+    --------
+    >>> gmatch.lap([[4, 1], [2, 0]], method=gmatch.Tree("nearest")).stats["method"]
+    'tree-nearest'
     """
 
     solves = {"cpu": DENSE | NARROW | SPARSE | BATCH, "gpu": DENSE | NARROW | SPARSE | BATCH}
@@ -48,6 +53,11 @@ class Classical(AnyMethod):
     Trees grow from all free rows at once along tight edges that are compressed to a list for each row; a dual step
     finds the least slack of the rows that are in trees. A phase ends with the nearest paths. O(n**2 m) work at worst,
     O(n + m) memory beside the costs.
+
+    Examples
+    --------
+    >>> gmatch.lap([[4, 1], [2, 0]], method=gmatch.Classical()).stats["method"]
+    'classical'
     """
 
     solves = {"cpu": DENSE | BATCH, "gpu": DENSE | BATCH}
@@ -79,6 +89,11 @@ class Core(AnyMethod):
     takes over, and ``stats["gave_up"]`` says why, if rows tie too much or want the same columns, if rows and columns
     are each other's best, if scales of rows differ, or if searches read too much of the matrix. It takes at most about
     as much memory again as the costs, and 3 KB a row.
+
+    Examples
+    --------
+    >>> gmatch.lap([[4, 1], [2, 0]], method=gmatch.Core()).stats["method"]
+    'core'
     """
 
     solves = {"cpu": DENSE | NARROW, "gpu": DENSE | NARROW}
@@ -111,6 +126,11 @@ class Munkres(AnyMethod):
         sum over rows. ``"fused"``: adding, subtracting and compressing in one pass. ``"cooperative"``: all in one
         launch, and a search goes on after a dual step. ``"registers"``: a slack is read once, and only if it changes.
         On the CPU a launch is a pass between two barriers.
+
+    Examples
+    --------
+    >>> gmatch.lap([[4, 1], [2, 0]], method=gmatch.Munkres("fused")).stats["method"]
+    'munkres-fused'
     """
 
     solves = {"cpu": DENSE, "gpu": DENSE}
@@ -139,6 +159,11 @@ class JV(AnyMethod):
 
     For sparse costs Dijkstra has a heap and starts from many rows at once. If all columns are to be matched and few
     costs tie, it starts from an auction. ``"auto"`` solves sparse costs as dense ones where that is faster.
+
+    Examples
+    --------
+    >>> gmatch.lap([[4, 1], [2, 0]], method=gmatch.JV()).stats["method"]
+    'jv'
     """
 
     solves = {"cpu": DENSE | NARROW | SPARSE | BATCH}

@@ -60,6 +60,13 @@ class APFB(_Speculative):
     threads : {"ct", "mt"}
         On a GPU, a constant 256 blocks of 256 threads, or a thread for each row as far as the device holds them at
         once. On the CPU both use the threads of the call.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.eye_array(4, format="csr")
+    >>> gmatch.max_matching(matrix, method=gmatch.APFB("gpubfs", "ct")).stats["method"]
+    'apfb-gpubfs-ct'
     """
 
     shortest_only = False
@@ -71,6 +78,13 @@ class APsB(_Speculative):
 
     As `APFB`, but a phase ends at the level that finds the first path, as in Hopcroft and Karp. With ``"gpubfs-wr"``
     ALTERNATE starts only from the path end that each root noted, the paper's improvement.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.eye_array(4, format="csr")
+    >>> gmatch.max_matching(matrix, method=gmatch.APsB()).stats["method"]
+    'apsb-gpubfs-wr-ct'
     """
 
     shortest_only = True
@@ -95,6 +109,13 @@ class Claims(AnyMethod):
         ``"apsb"``: a phase ends at the level that finds the first path.
     bfs : {"gpubfs-wr", "gpubfs"}
         Whether a tree that found a path stops growing.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.eye_array(4, format="csr")
+    >>> gmatch.max_matching(matrix, method=gmatch.Claims("apsb")).stats["method"]
+    'claims-apsb-gpubfs-wr'
     """
 
     solves = ON_BOTH
@@ -129,6 +150,13 @@ class Ordered(AnyMethod):
     ----------
     search : {"apfb", "apsb"}
         A phase ends when no tree can grow, or at the level that finds the first path.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.eye_array(4, format="csr")
+    >>> gmatch.max_matching(matrix, deterministic=True).stats["method"]
+    'ordered-apfb'
     """
 
     solves = ON_BOTH
@@ -155,6 +183,13 @@ class PothenFan(AnyMethod):
     Pothen, Fan, "Computing the block triangular form of a sparse matrix", ACM Transactions on Mathematical Software 16
     (1990), 303-324. Duff, Kaya, Ucar, "Design, implementation, and analysis of maximum transversal algorithms", ACM
     Transactions on Mathematical Software 38 (2011), 13:1-13:31.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.eye_array(4, format="csr")
+    >>> gmatch.max_matching(matrix, method=gmatch.PothenFan()).stats["method"]
+    'pothen-fan'
     """
 
     solves = ON_CPU
@@ -175,6 +210,13 @@ class Mixed(AnyMethod):
     turn. Otherwise `PothenFan` has the first turn: a trial that takes one to three passes over the graph, except on
     small graphs. ``stats["depth_first"]`` counts the phases of `PothenFan`. They are serial; the other phases share the
     threads of the call. O(phases * entries) work, and at most log2(rows) + 3 phases a turn, except in the trial.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.eye_array(4, format="csr")
+    >>> gmatch.max_matching(matrix, method=gmatch.Mixed()).stats["method"]
+    'mixed'
     """
 
     solves = ON_CPU

@@ -58,6 +58,14 @@ class CostBatch:
     ------
     InvalidInput
         As for `DenseCosts`; the message names the problem.
+
+    Examples
+    --------
+    >>> batch = gmatch.CostBatch([[[4, 1], [2, 0]], [[1, 2, 3]]])
+    >>> batch.shapes.tolist()
+    [[2, 2], [1, 3]]
+    >>> gmatch.lap(batch).cost.tolist()
+    [3, 1]
     """
 
     def __init__(

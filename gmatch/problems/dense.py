@@ -98,6 +98,14 @@ class DenseCosts:
     is free. While duals are feasible, ``u[i] <= c[i, f] - v[f]``, so a matched pair has ``v[j] = c[i, j] - u[i] >=
     v[f] - (highest - lowest)``. So duals stay within two spreads of where they started, and slacks within four. Only
     forbidden pairs let duals spread along a path of many pairs, and integers have no forbidden pairs.
+
+    Examples
+    --------
+    >>> costs = gmatch.DenseCosts([[4, 1], [2, 0], [3, 2]])
+    >>> costs.shape, costs.lowest, costs.highest
+    ((3, 2), 0, 4)
+    >>> gmatch.lap(costs).col_ind.tolist()
+    [1, 0]
     """
 
     array: Any

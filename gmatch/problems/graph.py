@@ -58,6 +58,14 @@ class BipartiteGraph:
     -----
     To leave explicit zeros out: ``A = A.copy(); A.eliminate_zeros()``. SciPy's DIA format has no stored zeros: only its
     nonzero values are edges.
+
+    Examples
+    --------
+    >>> graph = gmatch.BipartiteGraph(([0, 2, 3], [0, 1, 1], (2, 2)))
+    >>> graph.shape, graph.entries
+    ((2, 2), 3)
+    >>> gmatch.max_matching(graph).size
+    2
     """
 
     __slots__ = ("indptr", "indices", "shape", "entries", "device", "row_nodes", "col_nodes")

@@ -85,6 +85,15 @@ class SparseCosts:
         Duals can spread along a path of many pairs here, so ``(32 + 8 * pairs) * (highest - lowest) + max(-lowest,
         highest)`` must be below 2**63 - 1 for integers, where pairs is the smaller of rows and columns, and every
         answer is then exact; for floats, a like sum must be finite.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> costs = gmatch.SparseCosts(scipy.sparse.csr_array(([4, 0, 2], ([0, 0, 1], [0, 1, 0])), shape=(2, 2)))
+    >>> costs.entries
+    3
+    >>> gmatch.lap(costs).cost
+    2
     """
 
     indptr: Any

@@ -228,6 +228,12 @@ class RowWindows(WindowCosts):
     -----
     Pages of a `numpy.memmap` are given back to the system once they are read, if the file is not mapped for copies
     (mode "c"): the process keeps no more than a window of them.
+
+    Examples
+    --------
+    >>> costs = gmatch.RowWindows(np.array([[4.0, 1.0, 3.0], [2.0, 0.0, 5.0], [3.0, 2.0, 2.0]]))
+    >>> gmatch.lap(costs).col_ind.tolist()
+    [1, 0, 2]
     """
 
     _source = "the array"

@@ -166,6 +166,12 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     so the last digits of a sum of the pairs' costs, in floats, say more than the gap. Cheaper assignments are sought
     along the pairs whose slack is 0 but for rounding (Moore 1959: negative cycles, by labels in the order of a queue).
     That takes O(entries) time where few pairs have so little slack, but more where most do.
+
+    Examples
+    --------
+    >>> cost = [[4, 1, 3], [2, 0, 5], [3, 2, 2]]
+    >>> gmatch.verify(cost, gmatch.lap(cost))
+    AssignmentCertificate(cost=5, gap=0, tolerance=0)
     """
     strict = truth_of("strict", strict)
     if comm is not None or isinstance(problem, RowBlocks):
