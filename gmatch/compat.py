@@ -34,7 +34,7 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
     cost_matrix : array, shape (rows, columns)
         Anything that SciPy takes. +inf forbids a pair (-inf when maximizing).
     maximize : bool
-        Find the dearest assignment instead.
+        Find the assignment of the largest sum instead.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def _solve(array: npt.NDArray[Any], maximize: bool) -> Any:
             raise
         costs = DenseCosts(array.astype(FLOAT64), maximize=maximize)
     if costs.lowest == costs.highest and not costs.forbids:
-        # Of all assignments, which cost the same, SciPy promises this one.
+        # All assignments cost the same. SciPy promises this one.
         pairs = np.arange(min(costs.shape))
         return pairs, pairs
     return lap(costs)
@@ -120,8 +120,8 @@ def lapjv(
     extend_cost : bool
         Whether a matrix that is not square is meant. Not needed with a finite `cost_limit`, as in lapx.
     cost_limit : float
-        Leave rows and columns free, at half the limit each, where that is cheaper than to pair them; so a pair dearer
-        than the limit is never made.
+        Each free row and each free column costs half the limit. So pairs that cost more than the limit are never
+        matched.
     return_cost : bool
         Whether to return the cost, too.
 

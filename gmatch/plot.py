@@ -282,7 +282,7 @@ def matched_points(x: Any, y: Any, matched: Any, title: str, axes: Axes | None =
 
 
 def matched_entries(costs: Any, matched: Any, title: str, axes: Axes | None = None) -> Figure:
-    """A matrix of costs in shades, the dearer the darker, and its pairs; forbidden pairs are white.
+    """A matrix of costs in shades, larger costs darker, and its pairs; forbidden pairs are white.
 
     Parameters
     ----------
