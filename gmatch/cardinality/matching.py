@@ -53,8 +53,8 @@ def max_matching(
     Parameters
     ----------
     graph : scipy.sparse array or matrix, cupyx.scipy.sparse matrix, (indptr, indices, shape), or BipartiteGraph
-        Or a sparse tensor of torch, or an array of PyData's sparse. Rows and columns are the two sides; every stored
-        entry is an edge, also when its value is zero (``A.eliminate_zeros()`` on a copy drops those). See
+        Or a sparse tensor of torch, or an array of PyData's sparse. Rows and columns are the two sides. Every stored
+        entry is an edge, also if its value is zero (``A.eliminate_zeros()`` on a copy drops zeros). See
         `BipartiteGraph`, which also takes networkx graphs.
     method : str or method object
         ``"auto"`` is `Mixed` on the CPU, and `Claims` on a GPU. Methods of the literature are ``"apfb"`` and ``"apsb"``
@@ -81,13 +81,12 @@ def max_matching(
     device : {None, "cpu", "gpu"}
         None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
     threads : int, optional
-        Host threads; by default as many as there are processors and work for: one below 2**25 entries, since more were
-        measured to be slower. Not for a GPU, which sizes its own grid.
+        Host threads. By default as many as there are processors and work for: one below 2**25 entries, since more were
+        slower when measured. A GPU sizes its own grid.
     deterministic : bool
-        The same matching and the same cover on every run, number of threads and device. ``"auto"`` is `Ordered` then,
-        in which the smallest row gets a column, not whoever was first. On one core of the CPU that takes twice the time
-        of `Mixed`, and many times where breadth first does not get on. Not with other methods, nor with
-        ``"karp-sipser"``.
+        Return equal matchings and covers on every run, number of threads and device. ``"auto"`` is then `Ordered`, in
+        which the smallest row gets a column, not the first one. On one core of the CPU this takes twice the time of
+        `Mixed`, and many times where breadth-first search is slow. Not with other methods, nor with ``"karp-sipser"``.
     certify : bool
         Also run `gmatch.verify` on the result.
 
@@ -112,9 +111,9 @@ def max_matching(
 
     Notes
     -----
-    O(phases * entries) work, and for the speculative methods O(levels * rows) more. Phases are at most
-    min(rows, columns) + 1; a handful to some dozens are usual, but breadth first a dense staircase takes a fixed share
-    of its rows. ``stats`` says what ran: method, start, phases, and how many of them searched depth first.
+    O(phases * entries) work, and O(levels * rows) more for the speculative methods. There are at most
+    min(rows, columns) + 1 phases. Mostly there are a handful to some dozens; breadth first, a dense staircase takes a
+    fixed share of its rows. ``stats`` says what ran: method, start, phases, and how many of them searched depth first.
     O(rows + columns) memory beside the graph and a byte for 8 entries, and the graph once more for ``"karp-sipser"``.
 
     Examples
