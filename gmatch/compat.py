@@ -34,7 +34,7 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
     cost_matrix : array, shape (rows, columns)
         Anything that SciPy takes. +inf forbids a pair (-inf when maximizing).
     maximize : bool
-        Find the dearest assignment instead.
+        Find the assignment of the largest sum instead.
 
     Returns
     -------
@@ -56,6 +56,12 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
     -----
     SciPy converts all costs to float64 and is wrong for differences that get lost beyond 2**53. Here integers are
     exact, and become float64 only where their sums could overflow int64.
+
+    Examples
+    --------
+    >>> row_ind, col_ind = gmatch.compat.linear_sum_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+    >>> col_ind.tolist()
+    [1, 0, 2]
     """
     quick = pairs_small(cost_matrix, bool(maximize)) if type(cost_matrix) is np.ndarray else None
     if quick is not None:
@@ -83,7 +89,7 @@ def _solve(array: npt.NDArray[Any], maximize: bool) -> Any:
             raise
         costs = DenseCosts(array.astype(FLOAT64), maximize=maximize)
     if costs.lowest == costs.highest and not costs.forbids:
-        # Of all assignments, which cost the same, SciPy promises this one.
+        # All assignments cost the same. SciPy promises this one.
         pairs = np.arange(min(costs.shape))
         return pairs, pairs
     return lap(costs)
@@ -114,8 +120,8 @@ def lapjv(
     extend_cost : bool
         Whether a matrix that is not square is meant. Not needed with a finite `cost_limit`, as in lapx.
     cost_limit : float
-        Leave rows and columns free, at half the limit each, where that is cheaper than to pair them; so a pair dearer
-        than the limit is never made.
+        Each free row and each free column costs half the limit. So pairs that cost more than the limit are never
+        matched.
     return_cost : bool
         Whether to return the cost, too.
 
@@ -142,6 +148,12 @@ def lapjv(
     Time and memory are those of `gmatch.lap`. lap converts all costs to float64, and makes a matrix of
     (rows + columns)**2 entries of a limit. Here integers are exact, and the matrix stays as it is. Where several
     assignments are best, it need not be the one that lap finds.
+
+    Examples
+    --------
+    >>> opt, x, y = gmatch.compat.lapjv([[0.1, 0.9, 0.8], [0.7, 0.2, 0.9]], extend_cost=True, cost_limit=0.15)
+    >>> opt, x.tolist(), y.tolist()
+    (0.1, [0, -1], [0, -1, -1])
     """
     if type(cost) is not np.ndarray:
         cost = np.asarray(cost)
@@ -202,6 +214,13 @@ def min_weight_full_bipartite_matching(
     overflow int64. Duplicate entries stand for their sum; SciPy takes those of CSR and CSC as edges of their own, and
     does not always take the best. NaN, and the infinity that would be the best of weights, are no edges here; what
     SciPy makes of them depends on where they are.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> row_ind, col_ind = gmatch.compat.min_weight_full_bipartite_matching(scipy.sparse.csr_array([[4, 1], [2, 0]]))
+    >>> col_ind.tolist()
+    [1, 0]
     """
     if hasattr(biadjacency, "to_scipy_sparse"):  # of the package "sparse"
         biadjacency = biadjacency.to_scipy_sparse()

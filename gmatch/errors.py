@@ -5,11 +5,25 @@ from typing import Any
 
 
 class GmatchError(Exception):
-    """Base of every error that gmatch raises on purpose."""
+    """Base of every error that gmatch raises on purpose.
+
+    Examples
+    --------
+    >>> issubclass(gmatch.InvalidInput, gmatch.GmatchError)
+    True
+    """
 
 
 class InvalidInput(GmatchError, ValueError):
-    """An argument that gmatch cannot work with; raised before any work starts."""
+    """An argument that gmatch cannot work with; raised before any work starts.
+
+    Examples
+    --------
+    >>> gmatch.lap([[np.nan]])
+    Traceback (most recent call last):
+        ...
+    gmatch.errors.InvalidInput: cost must not hold NaN; entry (0, 0) does; if NaN ...
+    """
 
 
 def words_of(error: Exception) -> str:
@@ -33,19 +47,48 @@ def changed(what: str) -> InvalidInput:
 
 
 class DataError(GmatchError, OSError):
-    """A file or download that is missing, unreadable, truncated or not what it should be."""
+    """A file or download that is missing, unreadable, truncated or not what it should be.
+
+    Examples
+    --------
+    >>> gmatch.datasets.read_matrix_market("missing.mtx")
+    Traceback (most recent call last):
+        ...
+    gmatch.errors.DataError: expected a matrix in missing.mtx, got ...
+    """
 
 
 class BackendUnavailable(GmatchError, RuntimeError):
-    """The device asked for cannot be used here: no CuPy, no GPU, or no threads to be had."""
+    """The device asked for cannot be used here: no CuPy, no GPU, or no threads to be had.
+
+    Examples
+    --------
+    >>> issubclass(gmatch.BackendUnavailable, RuntimeError)
+    True
+    """
 
 
 class CertificateError(GmatchError, RuntimeError):
-    """A result that does not prove itself: `gmatch.verify` found what is wrong with it."""
+    """A result that does not prove itself: `gmatch.verify` found what is wrong with it.
+
+    Examples
+    --------
+    >>> cost = [[4, 1, 3], [2, 0, 5], [3, 2, 2]]
+    >>> gmatch.verify(np.multiply(cost, -1), gmatch.lap(cost))
+    Traceback (most recent call last):
+        ...
+    gmatch.errors.CertificateError: pair_costs must hold the entries of the matched ...
+    """
 
 
 class RankLost(GmatchError, RuntimeError):
-    """Another rank died, or did not come while this one waited for it: end the job, and look at what that one says."""
+    """Another rank died, or did not come while this one waited for it: end the job, and look at what that one says.
+
+    Examples
+    --------
+    >>> issubclass(gmatch.RankLost, RuntimeError)
+    True
+    """
 
 
 class Infeasible(GmatchError, ValueError):
@@ -58,6 +101,14 @@ class Infeasible(GmatchError, ValueError):
     ----------
     rows, columns : integer array
         Increasing numbers, where the costs or the graph live.
+
+    Examples
+    --------
+    >>> try:
+    ...     gmatch.lap([[1, np.inf], [2, np.inf]])
+    ... except gmatch.Infeasible as error:
+    ...     print(error.rows, error.columns)
+    [0 1] [0]
     """
 
     def __init__(self, message: str, rows: Any, columns: Any) -> None:

@@ -52,6 +52,13 @@ def phases_and_levels(
     ------
     InvalidInput
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import gmatch.plot
+    >>> graph = gmatch.datasets.delaunay(1000)
+    >>> searches = {name: gmatch.max_matching(graph, method=name) for name in ("apfb", "claims")}
+    >>> figure = gmatch.plot.phases_and_levels(searches, "delaunay, 1000 vertices")
     """
     legend = axes is None
     if axes is None:
@@ -81,6 +88,11 @@ def run_times(seconds: Mapping[str, Mapping[int, float]], title: str, axes: Axes
         What was solved, and where.
     axes : matplotlib axes, optional
         As for `phases_and_levels`; so are the result and the error.
+
+    Examples
+    --------
+    >>> import gmatch.plot
+    >>> figure = gmatch.plot.run_times({"ours": {100: 0.01, 200: 0.03}, "theirs": {100: 0.02}}, "dense costs")
     """
     legend = axes is None
     if axes is None:
@@ -107,6 +119,11 @@ def time_of_steps(seconds: Mapping[str, Mapping[str, float]], title: str, axes: 
         What was solved, and where.
     axes : matplotlib axes, optional
         As for `phases_and_levels`; so are the result and the error.
+
+    Examples
+    --------
+    >>> import gmatch.plot
+    >>> figure = gmatch.plot.time_of_steps({"tree": {"start": 0.1, "search": 0.5}}, "n = 1000")
     """
     legend = axes is None
     if axes is None:
@@ -134,6 +151,11 @@ def speedups(ratios: Mapping[str, Mapping[int, float]], title: str, axes: Axes |
         What was solved, and where.
     axes : matplotlib axes, optional
         As for `phases_and_levels`; so are the result and the error.
+
+    Examples
+    --------
+    >>> import gmatch.plot
+    >>> figure = gmatch.plot.speedups({"fused": {512: 1.2, 1024: 1.5}}, "over the first form")
     """
     legend = axes is None
     if axes is None:
@@ -161,6 +183,11 @@ def speedup_profiles(speedups: Mapping[str, Mapping[str, float]], title: str, ax
         What was solved, and where.
     axes : matplotlib axes, optional
         As for `phases_and_levels`; so are the result and the error.
+
+    Examples
+    --------
+    >>> import gmatch.plot
+    >>> figure = gmatch.plot.speedup_profiles({"ours": {"a graph": 2.0, "another": 8.0}}, "over SciPy")
     """
     legend = axes is None
     if axes is None:
@@ -195,6 +222,11 @@ def performance_profiles(seconds: Mapping[str, Mapping[str, float]], title: str,
     -----
     E. D. Dolan, J. J. Moré, *Benchmarking optimization software with performance profiles*, Mathematical Programming
     91, 2002.
+
+    Examples
+    --------
+    >>> import gmatch.plot
+    >>> figure = gmatch.plot.performance_profiles({"ours": {"a": 1.0}, "theirs": {"a": 2.0}}, "one graph")
     """
     legend = axes is None
     if axes is None:
@@ -223,6 +255,12 @@ def matched_points(x: Any, y: Any, matched: Any, title: str, axes: Axes | None =
     title : str
     axes : matplotlib axes, optional
         As for `phases_and_levels`; so are the result and the error.
+
+    Examples
+    --------
+    >>> import gmatch.plot
+    >>> x, y = np.random.default_rng(0).random((2, 40, 2))
+    >>> figure = gmatch.plot.matched_points(x, y, gmatch.lap(gmatch.PointCosts(x, y)), "40 points and 40")
     """
     legend = axes is None
     if axes is None:
@@ -244,7 +282,7 @@ def matched_points(x: Any, y: Any, matched: Any, title: str, axes: Axes | None =
 
 
 def matched_entries(costs: Any, matched: Any, title: str, axes: Axes | None = None) -> Figure:
-    """A matrix of costs in shades, the dearer the darker, and its pairs; forbidden pairs are white.
+    """A matrix of costs in shades, larger costs darker, and its pairs; forbidden pairs are white.
 
     Parameters
     ----------
@@ -254,6 +292,12 @@ def matched_entries(costs: Any, matched: Any, title: str, axes: Axes | None = No
     title : str
     axes : matplotlib axes, optional
         As for `phases_and_levels`; so are the result and the error.
+
+    Examples
+    --------
+    >>> import gmatch.plot
+    >>> cost = np.random.default_rng(0).random((9, 9))
+    >>> figure = gmatch.plot.matched_entries(cost, gmatch.lap(cost), "9 x 9")
     """
     legend = axes is None
     if axes is None:
@@ -288,6 +332,12 @@ def block_triangular_form(matrix: Any, form: Decomposition, title: str, axes: Ax
     title : str
     axes : matplotlib axes, optional
         As for `phases_and_levels`; so are the result and the error.
+
+    Examples
+    --------
+    >>> import gmatch.plot
+    >>> matrix = gmatch.datasets.load("HB/west0067")
+    >>> figure = gmatch.plot.block_triangular_form(matrix, gmatch.block_triangular_form(matrix), "HB/west0067")
     """
     legend = axes is None
     if axes is None:

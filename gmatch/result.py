@@ -101,8 +101,8 @@ class _Pairs(_Later):
     def pairs(self) -> list[tuple[Any, Any]]:
         """The matched pairs, in the order of `row_ind`: of nodes or labels if there are any, else of numbers.
 
-        The rows and columns of a networkx graph are nodes. Those of a DataFrame of pandas and of a DataArray of xarray
-        have labels, and the columns of a DataFrame of polars.
+        The rows and columns of a networkx graph are nodes. A DataFrame of pandas and a DataArray of xarray have labels
+        of rows and columns, a DataFrame of polars labels of columns.
         """
         return list(zip(*self._names(), strict=True))
 
@@ -167,16 +167,25 @@ class Matching(_Pairs):
         The columns that alternating paths from free rows reach; `vertex_cover` follows from them.
     stats : dict
         ``method``, ``initial``, ``backend``, ``team`` and ``threads`` say what ran, and where. ``start_size`` is the
-        size of the matching that the search started from, ``dropped`` how many pairs of a given one were no edges.
-        ``phases`` counts searches, the last of which finds nothing, and ``depth_first`` those that searched depth first
-        (see `Mixed`); ``levels`` counts their steps (on a GPU perhaps those of one block: see `Claims`; depth first the
-        rows on the longest path), ``edges_inspected`` the entries they read. ``levels_per_phase`` and
-        ``augmentations_per_phase`` are lists. ``seconds`` has the time of each step by name. On a GPU ``code`` says
-        where the program came from: ``"shipped"``, ``"kept"`` from an earlier process, or ``"compiled"`` in this one.
-        With several threads the races decide which of many maximum matchings is found, and the counters differ a little
-        from run to run.
+        size of the matching that the search started from. ``dropped`` counts the pairs of a given matching that were no
+        edges. ``phases`` counts searches, the last of which finds nothing. ``depth_first`` counts the phases that
+        searched depth first (see `Mixed`). ``levels`` counts the steps of all phases; on a GPU it may count the steps
+        of one block (see `Claims`), and a depth-first phase counts the rows on its longest path. ``edges_inspected``
+        counts the entries that were read. ``levels_per_phase`` and ``augmentations_per_phase`` are lists. ``seconds``
+        has the time of each step by name. On a GPU ``code`` says where the program came from: ``"shipped"``,
+        ``"kept"`` from an earlier process, or ``"compiled"`` in this one. With several threads, races decide which of
+        many maximum matchings is found, and the counters differ a little from run to run.
     row_nodes, col_nodes : tuple or None
         The nodes that rows and columns stand for, if the graph came from networkx.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matching = gmatch.max_matching(scipy.sparse.csr_array([[1, 1, 0], [0, 1, 0], [0, 1, 0]]))
+    >>> matching
+    <Matching of 2 edges between 3 rows and 3 columns>
+    >>> matching.row_match.tolist(), matching.unmatched_columns.tolist()
+    ([0, 1, -1], [2])
     """
 
     size: int
@@ -190,8 +199,8 @@ class Matching(_Pairs):
     def vertex_cover(self) -> tuple[Any, Any]:
         """A smallest vertex cover (König 1931): row and column numbers, increasing.
 
-        Every entry of the matrix lies in one of these rows or columns, and together they are `size` many; as no
-        matching is larger than a cover, that proves the matching maximum.
+        Every entry of the matrix lies in one of these rows or columns. Their number is `size`. No matching is larger
+        than a cover, so this proves the matching maximum.
         """
         matched = self.row_match >= 0
         # Index -1 of a free row reads some column; `matched` masks it.
@@ -222,14 +231,23 @@ class Decomposition:
         block, the first; the vertical part is one, the last; either is left out if it is empty. All others are square
         and irreducible.
     coarse_cols : shape (5,), ``cc`` of dmperm
-        Where free columns, the mates of horizontal rows, of square rows and of vertical rows begin, and the latter end.
+        Where free columns begin, then the mates of horizontal, of square and of vertical rows; and where all columns
+        end.
     coarse_rows : shape (5,), ``rr`` of dmperm
-        Where horizontal, square, vertical and free rows begin, and the latter end. ``coarse_rows[3]`` is the structural
-        rank.
+        Where horizontal, square, vertical and free rows begin; and where all rows end. ``coarse_rows[3]`` is the
+        structural rank.
     matching : Matching
-        The maximum matching that it follows from. It is on the diagonals of A12, A23 and A34.
+        The maximum matching from which the form follows. It is on the diagonals of A12, A23 and A34.
     stats : dict
         ``method`` and ``backend`` of the matching, ``blocks`` for the device that all else ran on, ``seconds`` by step.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> form = gmatch.dulmage_mendelsohn(scipy.sparse.csr_array([[1, 1, 0], [0, 1, 0], [0, 1, 0]]))
+    >>> p, q, r, s, cc, rr = form
+    >>> [numbers.tolist() for numbers in form.vertical]
+    [[1, 2], [1]]
     """
 
     row_order: Any
@@ -272,7 +290,15 @@ class Decomposition:
 
 
 class Status(StrEnum):
-    """How many pairs an assignment has. Each is proven: it is the cheapest of its kind."""
+    """How many pairs an assignment has. Each is proven: it is the cheapest of its kind.
+
+    Examples
+    --------
+    >>> gmatch.lap([[4, 1], [2, 0]]).status == gmatch.Status.OPTIMAL == "optimal"
+    True
+    >>> gmatch.lap([[4, 1], [2, 0]], cost_limit=1).status
+    <Status.LIMITED: 'limited'>
+    """
 
     OPTIMAL = "optimal"
     """Every row, or every column where there are fewer of them, is matched."""
@@ -281,14 +307,14 @@ class Status(StrEnum):
     PARTIAL = "partial"
     """Fewer pairs: forbidden pairs allow no more. The cheapest among the largest matchings."""
     PAIRS = "pairs"
-    """As many pairs as were asked for: the cheapest matching of so many."""
+    """The number of pairs that was asked for: the cheapest matching with this number of pairs."""
     BOUNDED = "bounded"
-    """As many pairs as optimal ones have; and no assignment costs less than `Assignment.bound`, which is near."""
+    """Every row or every column is matched, and no assignment costs less than `Assignment.bound`, which is near."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tier:
-    """What duals are whole multiples of, where costs have several magnitudes: see `ExactDuals`.
+    """A big number, and how many times the dual of each row and column has it: see `ExactDuals`.
 
     Attributes
     ----------
@@ -299,6 +325,13 @@ class Tier:
     part : int
         With a cover: 0 for the part of the cover's rows, 1 for the part of the cover's columns, which have tiers of
         their own.
+
+    Examples
+    --------
+    >>> exact = gmatch.lap([[1e15, 0.25], [1e15, 0.75]]).exact
+    >>> (tier,) = exact.tiers
+    >>> tier.value, int(tier.rows.sum() + tier.columns.sum())
+    (1000000000000000.0, 1)
     """
 
     value: int | float
@@ -321,6 +354,15 @@ class ExactDuals:
         The largest value first.
     u, v : int64 or float64 arrays, shapes (rows,) and (columns,)
         The rests of the duals.
+
+    Examples
+    --------
+    >>> assignment = gmatch.lap([[1e15, 0.25], [1e15, 0.75]])
+    >>> exact = assignment.exact
+    >>> [tier.value for tier in exact.tiers], float(exact.u.sum() + exact.v.sum())
+    ([1000000000000000.0], 0.25)
+    >>> gmatch.verify([[1e15, 0.25], [1e15, 0.75]], assignment).gap
+    0.0
     """
 
     tiers: tuple[Tier, ...]
@@ -381,10 +423,10 @@ class Assignment(_Pairs):
         The row that each column is matched with, -1 for free columns.
     u, v : int64 array for integer costs, float64 array for floats; shapes (rows,) and (columns,)
         The duals, in the unit of the costs: ``u[i] + v[j] <= c[i, j]`` for all pairs, with equality for matched ones,
-        where c is the cost that is minimised: ``cost``, ``-cost`` when maximizing, and with a limit the smaller of that
-        and the limit. Where one side has fewer vertices, the duals of the other are at most 0, and 0 for those that no
-        pair (dear ones included) uses. For ``"partial"`` this holds within each of two parts: the rows of `cover` with
-        the columns outside it, and the rows outside it with the columns of `cover`.
+        where c is the cost that is minimised: ``cost``, or ``-cost`` when maximizing; with a limit, the smaller of this
+        and the limit. If one side has fewer vertices, the duals of the other side are at most 0, and 0 for vertices
+        that no pair uses; pairs above the limit count as pairs there. For ``"partial"`` this holds within each of two
+        parts: the rows of `cover` with the columns outside it, and the rows outside it with the columns of `cover`.
     pair_costs : array, shape (size,)
         The entries of the matched pairs, in the order of `row_ind`.
     status : Status
@@ -393,22 +435,21 @@ class Assignment(_Pairs):
     cost_limit : int or float or None
         What was asked for.
     cover : (integer array, integer array) or None
-        For ``"partial"``: as many rows and columns as there are pairs, so that every allowed pair lies in one of them:
-        no matching is larger (König 1931).
+        For ``"partial"``: rows and columns, together as many as there are pairs. Every allowed pair lies in one of
+        them, so no matching is larger (König 1931).
     exact : ExactDuals or None
-        The duals in parts, where costs have several magnitudes and one number cannot hold a dual: a big number stands
+        The duals in parts, if one number cannot hold a dual because costs have several magnitudes: a big number stands
         for "not" and is used, or integers are so large that their sums could overflow. Then u and v are rounded.
     stats : dict
-        ``method``, ``backend``, ``team`` and ``threads`` say what ran, and where, and ``reason`` why that method.
+        ``method``, ``backend``, ``team`` and ``threads`` say what ran, and where. ``reason`` says why that method.
         ``initial`` is the start that was asked for, or that suits the method; `JV` and `Core` have their own instead of
         ``"reduce"``, ``"bids"`` and ``"regret"``. ``start_size`` counts the pairs that the search started from,
         ``phases`` and ``levels`` its searches and their steps, ``dual_steps`` the changes of duals between them,
-        ``rows_scanned`` and ``edges_inspected`` the rows and entries they read; ``levels_per_phase`` and
-        ``augmentations_per_phase`` are lists. Of `Core`, ``bids`` counts those of its auctions, ``repricings`` its
-        passes over the matrix, ``dense_searches`` is 1 where it was left to the search in the matrix, on one core of
-        the host ``gave_up`` says why it was left to `JV`, and ``trace`` lists the steps that it took by name.
-        ``seconds`` has the time of each step by name, and ``code`` says where a GPU's program came from, as in
-        `Matching`.
+        ``rows_scanned`` and ``edges_inspected`` the rows and entries that were read. ``levels_per_phase`` and
+        ``augmentations_per_phase`` are lists. `Core` adds four: ``bids`` counts the bids of its auctions,
+        ``repricings`` its passes over the matrix, ``dense_searches`` is 1 if the matrix itself was searched, and
+        ``trace`` lists its steps by name. On one processor of the host, ``gave_up`` says why `JV` took over.
+        ``seconds`` has the time of each step by name. ``code`` says where a GPU's program came from, as in `Matching`.
     forbid_nan : bool
         Whether some costs were NaN, which forbade their pairs.
     row_nodes, col_nodes : tuple or None
@@ -420,6 +461,16 @@ class Assignment(_Pairs):
         and 0 for free rows and columns.
     bound : int or float or None
         If a `gap` was asked for: no assignment costs less than this (more, when maximizing), as the duals prove.
+
+    Examples
+    --------
+    >>> row_ind, col_ind = assignment = gmatch.lap([[4, 1, 3], [2, 0, 5]])
+    >>> assignment
+    <Assignment of 2 pairs between 2 rows and 3 columns, cost 3, optimal>
+    >>> assignment.row_match.tolist(), assignment.col_match.tolist(), assignment.unmatched_columns.tolist()
+    ([1, 0], [1, 0, -1], [2])
+    >>> int(assignment.u.sum() + assignment.v.sum())
+    3
     """
 
     row_match: Any
@@ -451,7 +502,7 @@ class Assignment(_Pairs):
     def cost(self) -> Any:
         """The sum of `pair_costs`: an exact Python int for integers, for floats the float nearest to the exact sum.
 
-        Of tensors a tensor, whose gradient is 1 at the pairs and 0 elsewhere if the costs need one.
+        For tensors it is a tensor. If the costs need a gradient, it is 1 at the pairs and 0 elsewhere.
         """
         return sum_of(self.pair_costs) if gives_back(self.pair_costs) else exact_sum(self.pair_costs)
 
@@ -459,8 +510,8 @@ class Assignment(_Pairs):
     def witness(self) -> tuple[Any, Any] | None:
         """Why no matching is larger, as in `gmatch.Infeasible`; None unless the status is ``"partial"``.
 
-        Row and column numbers. With rows <= columns: these rows may only be matched with these columns, which are
-        fewer; with rows > columns the same with rows and columns swapped.
+        Row and column numbers. With rows <= columns, these rows may only be matched with these columns, which are
+        fewer. With rows > columns, these columns may only be matched with these rows, which are fewer.
         """
         return None if self.cover is None else witness_of(self.cover, (len(self.row_match), len(self.col_match)))
 
@@ -509,6 +560,14 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         As in `Assignment`, with an array on the host for each counter, a number for each problem; no lists by phase.
     forbid_nan : bool
         Whether some costs of the batch were NaN.
+
+    Examples
+    --------
+    >>> batch = gmatch.lap([[[4, 1], [2, 0]], [[1, 2, 3]]])
+    >>> batch
+    <AssignmentBatch of 2 problems, 3 pairs>
+    >>> batch.cost.tolist(), batch[1].pairs
+    ([3, 1], [(0, 0)])
     """
 
     row_match: Any
@@ -530,12 +589,12 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
     def cost(self) -> Any:
         """The cost of each assignment, shape (problems,): int64 for integers (exact), float64 for floats.
 
-        Of tensors a tensor, as in `Assignment`.
+        For tensors it is a tensor, as in `Assignment`.
 
         Raises
         ------
         InvalidInput
-            If int64 does not hold the cost of a problem; that of ``batch[k]`` is a Python int.
+            If int64 does not hold the cost of a problem. The cost of ``batch[k]`` is a Python int, and holds it.
         """
         if gives_back(self.pair_costs):
             return sum_of(self.pair_costs, axis=1)
@@ -675,6 +734,13 @@ class Certificate:
         Edges in the matching, which is also the number of vertices in the cover.
     cover_rows, cover_columns : int
         How many rows and columns the cover has.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.csr_array([[1, 1, 0], [0, 1, 0], [0, 1, 0]])
+    >>> gmatch.verify(matrix, gmatch.max_matching(matrix))
+    Certificate(size=2, cover_rows=1, cover_columns=1)
     """
 
     size: int
@@ -689,11 +755,16 @@ class AssignmentCertificate:
     Attributes
     ----------
     cost : int or float
-        Of the assignment.
+        The cost of the assignment.
     gap : int or float
-        By how much another assignment could be better at most, as the duals prove; 0 for integers.
+        How much better another assignment could be at most, as the duals prove; 0 for integers.
     tolerance : int or float
-        What `gap` may be: 0 for integers. For floats it allows for the rounding of the duals.
+        The largest `gap` that `verify` accepts: 0 for integers. For floats it allows for the rounding of the duals.
+
+    Examples
+    --------
+    >>> gmatch.verify([[4, 1], [2, 0]], gmatch.lap([[4, 1], [2, 0]]))
+    AssignmentCertificate(cost=3, gap=0, tolerance=0)
     """
 
     cost: int | float
@@ -711,6 +782,13 @@ class DecompositionCertificate:
         Edges in the matching on the diagonals.
     blocks : int
         Blocks of the fine decomposition.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.csr_array([[1, 0, 0], [1, 1, 1], [0, 1, 1]])
+    >>> gmatch.verify(matrix, gmatch.block_triangular_form(matrix))
+    DecompositionCertificate(structural_rank=3, blocks=2)
     """
 
     structural_rank: int

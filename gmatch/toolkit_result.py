@@ -33,14 +33,16 @@ class _Matched:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bottleneck(_Matched):
-    """An assignment whose dearest pair is as cheap as can be, and its proof. Unpacks as ``row_ind, col_ind = result``.
+    """An assignment whose most expensive pair is as cheap as possible, and its proof.
+
+    Unpacks as ``row_ind, col_ind = result``.
 
     All arrays live where the costs live.
 
     Attributes
     ----------
     threshold : int, float or None
-        The cost of the dearest pair, as an entry of the costs; None if there are no pairs. When maximizing: of the
+        The cost of the most expensive pair, an entry of the costs; None if there are no pairs. When maximizing: of the
         cheapest pair.
     row_match : int32 array, shape (rows,)
         The column that each row is matched with, -1 for free rows.
@@ -58,6 +60,12 @@ class Bottleneck(_Matched):
         Whether some costs were NaN, which forbade their pairs.
     stats : dict
         ``matchings``: how many thresholds were tried, of sparse costs. ``rises``: how often that of dense ones rose.
+
+    Examples
+    --------
+    >>> row_ind, col_ind = result = gmatch.bottleneck([[4, 1], [2, 0]])
+    >>> result.threshold, col_ind.tolist()
+    (2, [1, 0])
     """
 
     threshold: int | float | None
@@ -103,6 +111,11 @@ class BottleneckCertificate:
     threshold : int, float or None
     cover_rows, cover_columns : int
         How many rows and columns cover all cheaper pairs: together fewer than the pairs.
+
+    Examples
+    --------
+    >>> gmatch.verify([[4, 1], [2, 0]], gmatch.bottleneck([[4, 1], [2, 0]]))
+    BottleneckCertificate(threshold=2, cover_rows=0, cover_columns=1)
     """
 
     threshold: int | float | None
@@ -124,6 +137,12 @@ class RankedAssignment(_Matched):
         The sum of what its pairs cost: an exact integer, or the float nearest to the exact sum.
     size : int
         How many pairs it has.
+
+    Examples
+    --------
+    >>> second = gmatch.k_best([[4, 1], [2, 0]], 2)[1]
+    >>> second.cost, second.row_match.tolist()
+    (4, [0, 1])
     """
 
     rank: int
@@ -165,6 +184,12 @@ class KBest(Sequence[RankedAssignment]):
         What was asked for.
     forbid_nan : bool
         Whether some costs were NaN, which forbade their pairs.
+
+    Examples
+    --------
+    >>> best = gmatch.k_best([[4, 1], [2, 0]], 2)
+    >>> len(best), best.costs.tolist(), best[1].col_ind.tolist()
+    (2, [3, 4], [0, 1])
     """
 
     row_match: Any
@@ -207,6 +232,11 @@ class KBestCertificate:
         Whether there are no others.
     tolerance : int or float
         0 for integers. For floats it allows for the rounding of the duals.
+
+    Examples
+    --------
+    >>> gmatch.verify([[4, 1], [2, 0]], gmatch.k_best([[4, 1], [2, 0]], 2))
+    KBestCertificate(number=2, complete=False, tolerance=0)
     """
 
     number: int
@@ -232,6 +262,15 @@ class Scaling:
         The answer to the problem that the job is: see `gmatch.scale`.
     pivots : tuple of int64 arrays, or None
         Of a symmetric scaling the numbers that go into each pivot, one or two.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> scaling = gmatch.scale(scipy.sparse.csr_array([[0, 8.0], [2.0, 4.0]]))
+    >>> scaling.size, scaling.row_match.tolist()
+    (2, [1, 0])
+    >>> bool(abs(scaling.apply(scipy.sparse.csr_array([[0, 8.0], [2.0, 4.0]]))).max() < 1 + 1e-12)
+    True
     """
 
     job: str
@@ -299,6 +338,13 @@ class ScalingCertificate:
         By how much, as a logarithm, the largest scaled entry is above 1, and a scaled diagonal entry off 1, at most.
     proof : Certificate, AssignmentCertificate or BottleneckCertificate
         Of the problem that the job is.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.csr_array([[0, 8.0], [2.0, 4.0]])
+    >>> gmatch.verify(matrix, gmatch.scale(matrix)).size
+    2
     """
 
     size: int
@@ -326,6 +372,12 @@ class Transport:
     maximize : bool
     forbid_nan : bool
         Whether some costs were NaN, which forbade their routes.
+
+    Examples
+    --------
+    >>> result = gmatch.transport([[4, 1], [2, 0]], supply=[2, 1], demand=[1, 2])
+    >>> result.cost, result.flow.toarray().tolist()
+    (4, [[0, 2], [1, 0]])
     """
 
     rows: Any
@@ -356,6 +408,12 @@ class TransportCertificate:
     cost : int or float
     gap, tolerance : int or float
         As of `AssignmentCertificate`: 0 for integers.
+
+    Examples
+    --------
+    >>> problem = [[4, 1], [2, 0]], [2, 1], [1, 2]
+    >>> gmatch.verify(problem, gmatch.transport(*problem))
+    TransportCertificate(cost=4, gap=0, tolerance=0)
     """
 
     cost: int | float

@@ -131,9 +131,35 @@ def test_links_lead_somewhere(page: str) -> None:
     assert [target for target in targets if not ((ROOT / page).parent / target.split("#")[0]).exists()] == []
 
 
-def test_readme_links_every_page() -> None:
-    linked = set(re.findall(r"\]\((docs/[^)#]+)\)", TEXTS["README.md"]))
-    assert linked == {page for page in TEXTS if page != "README.md"}
+def test_the_index_links_and_lists_every_page() -> None:
+    index = TEXTS["docs/index.md"]
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
+    listed = re.findall(r"^(\w+)$", "\n".join(re.findall(r"^```{toctree}\n(.*?)^```$", index, re.M | re.S)), re.M)
+    assert sorted(listed) == sorted(pages | {"api"})
+    assert {f"{page}.md" for page in pages - {"scripts"}} <= set(re.findall(r"\]\(([^)#]+)\)", index))
+    assert "(docs/index.md)" in TEXTS["README.md"]
+
+
+def test_the_api_reference_has_every_public_name() -> None:
+    text = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
+    parts = re.findall(r"^\.\. currentmodule:: (\S+)\n(.*?)(?=^\.\. currentmodule|\Z)", text, re.M | re.S)
+    listed = {f"{module}.{name}" for module, part in parts for name in re.findall(r"^   (\w+)$", part, re.M)}
+    assert {f"gmatch.{name}" for name in gmatch.__all__} - listed == {
+        "gmatch.METHODS", "gmatch.ASSIGNMENT_METHODS", "gmatch.compat", "gmatch.datasets",
+    }  # fmt: skip
+    assert {f"gmatch.datasets.{name}" for name in gmatch.datasets.__all__} - listed == {"gmatch.datasets.costs"}
+
+
+def test_the_page_of_scripts_shows_every_example() -> None:
+    shown = re.findall(r"^```{literalinclude} \.\./examples/(\w+\.py)$", TEXTS["docs/scripts.md"], re.M)
+    assert sorted(shown) == sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+
+
+def test_the_papers_stand_beside_code_that_exists() -> None:
+    """The last two columns of the tables: a file, and a symbol in it."""
+    rows = re.findall(r"^\|.*\| `(gmatch/\S+)` \| `([^`]+)` \|$", TEXTS["docs/papers.md"], re.M)
+    assert len(rows) > 40
+    assert [row for row in rows if row[1] not in (ROOT / row[0]).read_text(encoding="utf-8")] == []
 
 
 @EVERY_PAGE
@@ -199,13 +225,14 @@ def test_networkx(rows: int, columns: int, seed: int) -> None:
     theirs = nx.bipartite.maximum_matching(graph, top)
     assert 2 * matching.size == len(theirs)
     assert sum(map(len, matching.vertex_cover())) == len(nx.bipartite.to_vertex_cover(graph, theirs, top))
-    assert gmatch.lap(matrix, maximize=True, cost_limit=0).cost == weight(nx.max_weight_matching(graph))
+    assert gmatch.max_weight_matching(graph, top_nodes=top).cost == weight(nx.max_weight_matching(graph))
     largest = gmatch.lap(matrix, maximize=True, infeasible="partial")
     theirs = nx.max_weight_matching(graph, maxcardinality=True)
     assert (largest.size, largest.cost) == (len(theirs), weight(theirs))
     if matching.size == min(rows, columns):
         full = nx.bipartite.minimum_weight_full_matching(graph, top)
-        assert gmatch.lap(matrix).cost == weight((row, full[row]) for row in top if row in full)
+        expected = weight((row, full[row]) for row in top if row in full)
+        assert gmatch.lap(matrix).cost == gmatch.lap(graph, top_nodes=top).cost == expected
 
 
 @pytest.mark.parametrize(("rows", "columns", "seed"), SHAPES)

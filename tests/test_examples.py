@@ -30,9 +30,17 @@ def run(name: str, *argv: object) -> str:
 def test_every_example_is_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         "block_triangular_form.py", "compare_variants.py", "costs_without_a_matrix.py", "lu_after_scaling.py",
-        "networkx_crosscheck.py", "points.py", "set_prediction_loss.py", "several_ranks.py",
+        "networkx_crosscheck.py", "pictures.py", "points.py", "set_prediction_loss.py", "several_ranks.py",
         "structural_rank_suitesparse.py", "tracking.py",
     }  # fmt: skip
+
+
+def test_pictures(tmp_path: Path) -> None:
+    assert run("pictures.py", "--output", tmp_path / "drawn.png").startswith(f"{tmp_path}/drawn.png: ")
+    committed = EXAMPLES.parent / "docs" / "matching.png"
+    for picture in (tmp_path / "drawn.png", committed):
+        content = picture.read_bytes()
+        assert content.startswith(b"\x89PNG") and 20_000 < len(content) < 100_000
 
 
 def test_points() -> None:

@@ -126,100 +126,116 @@ def lap(
     Parameters
     ----------
     cost : array or sparse matrix, shape (rows, columns); array, shape (problems, rows, columns); sequence of matrices
-        NumPy or CuPy array, PyTorch tensor or another array, DataFrame, or nested lists; see `DenseCosts` for types
-        and ranges. Of a sparse matrix of SciPy, CuPy or PyTorch the stored entries, explicit zeros too, are the only
-        allowed pairs, and duplicates are summed; see `SparseCosts`. Never changed. min(rows, columns) pairs are made.
-        +inf forbids a pair (-inf when maximizing). A large number does not: where too few other pairs are allowed, it
-        is used as any cost is, and the exact sums that it enters need more digits. Of a bipartite networkx graph the
-        edges are the only allowed pairs; the answer's `Assignment.pairs` are pairs of nodes. For costs that are no
-        matrix see `PointCosts`, `FunctionCosts` and `RowWindows`; a `numpy.memmap` or an array of h5py or zarr that
-        takes more than half of the memory is solved as a `RowWindows`.
+        What each pair costs; min(rows, columns) pairs are made. +inf forbids a pair (-inf when maximizing). Never
+        changed. It can be:
+
+        - a NumPy or CuPy array, a PyTorch tensor or another array, a DataFrame, or nested lists: see `DenseCosts` for
+          types and ranges;
+        - a sparse matrix of SciPy, CuPy or PyTorch: its stored entries, explicit zeros too, are the only allowed pairs,
+          and duplicates are summed; see `SparseCosts`;
+        - a bipartite networkx graph: its edges are the only allowed pairs, and `Assignment.pairs` are pairs of nodes;
+        - an array of three dimensions or a sequence of matrices: a batch; see `CostBatch`;
+        - costs that are no matrix: `PointCosts`, `FunctionCosts` and `RowWindows`. A `numpy.memmap` or an array of h5py
+          or zarr that takes more than half of the memory is solved as a `RowWindows`.
+
+        A large number does not forbid a pair. If too few other pairs are allowed, it is used as any other cost, and the
+        exact sums with it need more digits.
     maximize : bool
-        Find the dearest assignment instead.
+        Find the assignment of the largest sum instead.
     method : str or method object
-        ``"auto"``, ``"jv"`` (Jonker and Volgenant 1987: shortest augmenting paths, serial, on the CPU; Crouse 2016 for
-        rectangular costs), ``"core"`` (pricing, an auction and the search, along few entries of the matrix), ``"tree"``
-        and ``"classical"`` (Date and Nagi 2016: all trees at once, with a slack for each column, or along lists of
-        tight edges), ``"munkres"`` (Lopes et al. 2019: on a matrix of slacks, one more beside the costs), or an object
-        with options: `JV`, `Core`, `Tree`, `Classical`, `Munkres`. Sparse costs take ``"jv"`` and ``"tree"``.
+        How to solve; the answer is a proven optimum by every method.
+
+        - ``"auto"``: what is fastest for these costs on this device; ``stats["reason"]`` says why.
+        - ``"jv"``: shortest augmenting paths, serial, on the CPU (Jonker and Volgenant 1987; Crouse 2016 for
+          rectangular costs).
+        - ``"core"``: solves the cheapest entries of each row by an auction and augmenting paths, then checks all other
+          entries.
+        - ``"tree"`` and ``"classical"``: all free rows search at once, with a slack for each column or along lists of
+          tight edges (Date and Nagi 2016).
+        - ``"munkres"``: on a matrix of slacks beside the costs (Lopes et al. 2019).
+        - an object with options: `JV`, `Core`, `Tree`, `Classical`, `Munkres`.
+
+        Sparse costs take ``"jv"`` and ``"tree"``.
     initial : {"auto", "reduce", "bids", "regret", "none"}, Assignment, or integer array of shape (rows,)
-        What to start from. ``"reduce"`` takes the minima of rows and columns for duals, and matches what they make
-        tight. ``"bids"`` goes on from there: for a while the rows that are left bid for the columns of others (Jonker
-        and Volgenant's augmenting row reduction, all rows at once). ``"regret"`` matches by Vogel's rule: a column
-        goes to the row that would lose most by its second best (Kawtikwar, Cravens and Yang's report). ``"auto"`` is
-        ``"bids"`` for ``"tree"`` and ``"classical"`` where few of the costs tie, else ``"reduce"``. ``"jv"`` and
-        ``"core"`` have starts of their own, which ``stats`` calls ``"reduce"``; sparse costs take no bids and no
-        regret. An array holds the column of each row, -1 for a free one; it is checked, never changed, and the method
-        keeps what it can of it. An Assignment also brings its duals.
+        What to start from. ``"jv"`` and ``"core"`` have their own starts, which ``stats`` calls ``"reduce"``. Sparse
+        costs take no bids and no regret.
+
+        - ``"auto"``: ``"bids"`` for ``"tree"`` and ``"classical"`` if few costs tie, otherwise ``"reduce"``.
+        - ``"reduce"``: the duals are the minima of rows and columns; pairs that they make tight are matched.
+        - ``"bids"``: the pairs of ``"reduce"``, then free rows bid for columns, taken or not, for up to 32 rounds
+          (Jonker and Volgenant's augmenting row reduction, by all rows at once).
+        - ``"regret"``: Vogel's rule. A column goes to the row that would lose most by its second best column
+          (Kawtikwar, Cravens and Yang's report).
+        - ``"none"``: no pairs.
+        - an array: the column of each row, -1 for a free row. It is checked, never changed, and the method keeps what
+          it can of it. An `Assignment` also brings its duals.
     duals : (u, v), arrays of shapes (rows,) and (columns,)
-        Duals to start from, such as those of an earlier `Assignment`: after a small change of the costs a small part
-        of the work remains. They need not be feasible. Of the minimisation form: those of ``-cost`` when maximizing.
-        Signed integers for integer costs.
+        Duals to start from, such as those of an earlier `Assignment`. After a small change of the costs, a small part
+        of the work remains. They need not be feasible. They are duals of the minimisation form: those of ``-cost`` when
+        maximizing. For integer costs they are signed integers.
     cost_limit : number, optional
-        A pair dearer than this is never made (when maximizing: a pair worth less), and rows and columns may stay free
-        instead, at half the limit each. Forbidden pairs are only dear ones then: never infeasible. With
-        ``maximize=True`` and ``cost_limit=0`` the answer is a maximum weight matching: `gmatch.max_weight_matching`.
+        Pairs that cost more than this are never matched (when maximizing: pairs worth less). Each free row and each
+        free column costs half the limit, so the problem is always feasible, even where pairs are forbidden. It is the
+        ``cost_limit`` of lap and lapx, and twice MATLAB's ``costUnmatched``. With ``maximize=True`` and
+        ``cost_limit=0`` the answer is a maximum weight matching: `gmatch.max_weight_matching`.
     forbid_nan : bool
         NaN forbids its pair, as the infinity does; otherwise NaN is refused. Costs with NaN are copied.
     infeasible : {"raise", "partial"}
-        When forbidden pairs leave no way to make min(rows, columns) pairs: raise `Infeasible`, which says why, or
-        return the cheapest among the largest matchings.
+        What to do if forbidden pairs leave no way to make min(rows, columns) pairs: raise `Infeasible`, which says why,
+        or return the cheapest among the largest matchings.
     deterministic : bool
-        Of several cheapest assignments always return the same, whatever the method, the start, the threads and the
-        device: the one whose pairs have the least sum of marks, 20 pseudo-random bits that depend on the number
-        ``row * columns + column`` of a pair alone; should there be more, further marks decide among these. (With a
-        `cost_limit`, dense costs count the marks of the dear pairs that complete the assignment, too.) Floats are
-        compared exactly for that, as the rational numbers that they are: so the answer is exactly optimal. Costs a pass
-        over the matrix, and where rows have a choice (``stats["rows_with_choice"]``), another, sparse problem along the
-        pairs that tie. The duals may differ.
+        Return equal pairs on every run, whatever the method, the start, the threads and the device. Ties are broken by
+        a fixed pseudo-random 20-bit mark of each pair (a function of ``row * columns + column``): the optimum with the
+        smallest sum of marks wins, and further marks decide between remaining ties. Floats are compared as the rational
+        numbers that they are, so the answer is exactly optimal. With a `cost_limit`, dense costs also count the marks
+        of the pairs above the limit that complete the assignment. It takes one more pass over the matrix, and a sparse
+        problem along the tied pairs if rows have a choice (``stats["rows_with_choice"]``). The duals may differ.
     ties : {None, "scipy"}
-        ``"scipy"``: of several cheapest assignments the one that ``scipy.optimize.linear_sum_assignment`` finds, on any
-        device and in batches: the very indices. Where the answer is the only one by more than SciPy may round, it is
-        kept; for other problems, and for those of up to 2**16 pairs, SciPy is called, on the host, and
-        ``stats["by_scipy"]`` says for which. So it is for comparisons, and for many floats that hardly tie; costs that
-        tie take SciPy's time. For dense costs, without `cost_limit`, `infeasible` and `deterministic`.
+        ``"scipy"`` returns the indices that ``scipy.optimize.linear_sum_assignment`` finds, on any device and in
+        batches. Where the optimum is unique by more than SciPy may round, gmatch's answer is theirs. Otherwise, and for
+        problems of up to 2**16 pairs, SciPy is called on the host; ``stats["by_scipy"]`` says for which. Costs that tie
+        therefore take SciPy's time. For dense costs, without `cost_limit`, `infeasible` and `deterministic`.
     device : {None, "cpu", "gpu"}
-        None: where the costs live. Otherwise they are moved there, and the result back, once.
+        None: where the costs live. Otherwise they are moved there once, and the result is moved back.
     threads : int, optional
-        Host threads; by default as many as there are processors and work for. Not for a GPU, which sizes its own grid.
+        Host threads. By default as many as there are processors and work for. A GPU sizes its own grid.
     certify : bool
         Also run `gmatch.verify` on the result.
     sizes : integer array, shape (problems, 2), optional
     mask : bool array, shape (problems, rows, columns), optional
         What counts of a padded batch; see `CostBatch`.
     top_nodes : iterable of nodes, optional
-        Of a graph one side of the bipartition, which becomes the rows. By default it is found by colours, and the graph
-        must be connected.
+        One side of a graph, which becomes the rows. By default it is found by colours, and the graph must be connected.
     weight : key of edge data, or None
-        Of a graph what an edge costs, 1 where it has no such data. None: each costs 1.
+        What an edge of a graph costs, 1 if it has no such data. None: each edge costs 1.
     comm : communicator of mpi4py, or Ranks, optional
-        Of processes that hold a matrix together: `cost` is the block of consecutive rows of this rank, in the order of
+        The processes that hold a matrix together. `cost` is the block of consecutive rows of this rank, in the order of
         the ranks, on the host or on a GPU, of any height. All ranks get the result of the whole matrix, or the same
-        error; see `Ranks`. Methods are ``"auto"``, ``"core"``, ``"classical"`` and ``"tree"``; `infeasible`,
-        `deterministic` and starts other than `duals`, which must be the same on all ranks, are for one process. Blocks
-        in one process are a `RowBlocks`, without `comm`.
+        error; see `Ranks`. Methods are ``"auto"``, ``"core"``, ``"classical"`` and ``"tree"``. `duals` must be equal on
+        all ranks; other starts, `infeasible` and `deterministic` are for one process. For blocks in one process use
+        `RowBlocks`, without `comm`.
     devices : sequence of int, optional
         Numbers of GPUs that share the rows of a matrix on the host, each with its part in its memory; with options as
         for `comm`. A GPU may be named more than once.
     gap : float, optional
-        An assignment will do that costs at most this share more than the cheapest one, such as 1e-3, and is proven to:
-        its `Assignment.bound` is what no assignment costs less than, and its status ``"bounded"`` unless it is a
-        cheapest one. `PointCosts`, `FunctionCosts` and `RowWindows` stop there; costs in memory are solved to the end,
-        which takes no longer. Not beside a `cost_limit`, and not for batches and several ranks.
+        Stop at an assignment that is proven to cost at most this share more than the cheapest one, such as 1e-3. No
+        assignment costs less than its `Assignment.bound`. Its status is ``"bounded"`` unless it is a cheapest one.
+        `PointCosts`, `FunctionCosts` and `RowWindows` stop there. Costs in memory are solved to the end, which takes no
+        longer. Not with a `cost_limit`, and not for batches and several ranks.
 
     Returns
     -------
     Assignment, or AssignmentBatch for a batch
-        ``row_ind, col_ind = lap(cost)`` works. Its arrays live where the costs live. For tensors of PyTorch they are
-        tensors on the same device, with int64 for indices, and for arrays of JAX arrays of JAX; so they are for
-        sequences of these. If the costs need a gradient, `Assignment.cost` and `Assignment.pair_costs` have one: it is
-        1 at the pairs and 0 elsewhere.
+        ``row_ind, col_ind = lap(cost)`` works. Its arrays live where the costs live. For PyTorch tensors they are
+        tensors on the same device, with int64 indices; for arrays of JAX they are arrays of JAX; likewise for sequences
+        of these. If the costs need a gradient, `Assignment.cost` and `Assignment.pair_costs` have one: 1 at the pairs
+        and 0 elsewhere.
 
     Raises
     ------
     InvalidInput
-        Before any work, if the costs, the start or an option is not valid: NaN, the infinity that forbids nothing, or
-        integers whose sums could overflow among them.
+        Before any work, if the costs, the start or an option is not valid. NaN, the infinity that forbids nothing, and
+        integers whose sums could overflow are not valid costs.
     Infeasible
         If forbidden pairs leave no way, unless asked for ``"partial"``; with a Hall witness.
     BackendUnavailable
@@ -231,28 +247,30 @@ def lap(
     RankLost
         If another rank of `comm` dies, or does not come.
     KeyboardInterrupt
-        On Ctrl-C, within 0.2 s where the main thread called; so does what another handler of signals raises. A call on
+        On Ctrl-C, within 0.2 s where the main thread called; likewise what another handler of signals raises. A call on
         a GPU cannot be interrupted: the error comes when it ends.
 
     Notes
     -----
-    O(pairs**2 * max(rows, columns)) work at worst, and O(rows + columns) memory beside the costs, but for up to 16 MB
-    that `JV` may copy whole costs to, and up to 32 MB for costs that do not lie by rows of the smaller side. An
-    infeasible problem needs its allowed pairs as a graph too: up to 8 bytes for each, and for ``"partial"`` a copy of
-    the costs. Sparse costs take O(pairs * (entries + columns * log(columns))) work at worst, mostly far less. By
-    ``"auto"`` on the CPU they are solved as dense ones where that is faster, which ``stats["reason"]`` says: square
-    ones of at most 2**17 pairs, and all with an entry for every 24 pairs (with more than 2**25 pairs, for every 4). The
-    dense matrix takes up to 192 bytes for each entry.
+    Dense costs take O(pairs**2 * max(rows, columns)) work at worst, and O(rows + columns) memory beside the costs.
+    `JV` may copy integer costs to up to 16 MB. Costs that do not lie by rows of the smaller side are copied to up to
+    32 MB. An infeasible problem needs its allowed pairs as a graph too: up to 8 bytes for each, and for ``"partial"`` a
+    copy of the costs.
 
-    The problems of a batch are independent: one thread solves one on the CPU (not by ``"munkres"``), one block of
-    threads on a GPU (by ``"tree"`` or ``"classical"``), all in one launch. They start from nothing given.
+    Sparse costs take O(pairs * (entries + columns * log(columns))) work at worst, mostly far less. On the CPU
+    ``"auto"`` solves them as dense costs where that is faster, which ``stats["reason"]`` says: square problems of at
+    most 2**17 pairs, and all problems with an entry for every 24 pairs (for every 4 above 2**25 pairs). The dense
+    matrix takes up to 192 bytes for each entry.
+
+    The problems of a batch are independent. On the CPU one thread solves one problem (not by ``"munkres"``). On a GPU
+    one block of threads does (by ``"tree"`` or ``"classical"``), all in one launch. They start from nothing given.
 
     Integers are exact. Floats have duals in float64, and are optimal up to a rounding that `verify` states. To forbid a
-    pair use inf. A big number in its place, such as 1e18, is an ordinary cost: where some rows must use it, the duals
-    are held in parts, the big number first, so that it does not round what the other pairs cost away (see
-    `ExactDuals`). Of dense costs on the CPU that takes a few passes over the matrix more, else up to three times as
-    long and two copies of the costs. It needs a number more than 32 (rows + 1) times as large as the ordinary costs;
-    the rounding by a smaller one is part of what `verify` states.
+    pair use inf. A big number in its place, such as 1e18, is an ordinary cost. Where some rows must use it, the duals
+    are held in parts, the big number first, so that it does not round away what the other pairs cost (see
+    `ExactDuals`). This takes a few more passes over dense costs on the CPU; elsewhere up to three times as long, and
+    two copies of the costs. It needs a number more than 32 (rows + 1) times as large as the ordinary costs. The
+    rounding by a smaller number is part of what `verify` states.
 
     References
     ----------
@@ -260,6 +278,21 @@ def lap(
     Computing 38 (1987). D. F. Crouse: On implementing 2D rectangular assignment algorithms. IEEE Trans. Aerosp.
     Electron. Syst. 52 (2016). K. Date, R. Nagi: GPU-accelerated Hungarian algorithms for the linear assignment
     problem. Parallel Computing 57 (2016).
+
+    Examples
+    --------
+    >>> cost = [[4, 1, 3], [2, 0, 5], [3, 2, 2]]
+    >>> row_ind, col_ind = assignment = gmatch.lap(cost)
+    >>> assignment.cost, col_ind.tolist()
+    (5, [1, 0, 2])
+    >>> gmatch.lap(cost, maximize=True).cost
+    11
+    >>> gmatch.lap(cost, cost_limit=1).pairs
+    [(1, 1)]
+    >>> gmatch.lap([[1, np.inf], [2, np.inf]], infeasible="partial").pairs
+    [(0, 0)]
+    >>> gmatch.lap(np.arange(8).reshape(2, 2, 2)).cost.tolist()
+    [3, 11]
     """
     on_ranks = comm is not None or devices is not None or isinstance(cost, RowBlocks)
     if ties is not None:

@@ -1,4 +1,4 @@
-"""`max_weight_matching`: the heaviest matching, of any number of pairs, of most, or of so many."""
+"""`max_weight_matching`: the heaviest matching, of any number of pairs, of most pairs, or of exactly k."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ def max_weight_matching(
     """A maximum weight matching of a bipartite graph, with its proof: no other set of pairs weighs more.
 
     Rows and columns may stay free: pairs of negative weight are never made, and pairs of weight 0 need not be. It is
-    ``lap(weights, maximize=True, cost_limit=0)``, by another name. Or the heaviest of the matchings of most pairs, or
-    of so many pairs (the k-cardinality assignment problem).
+    another name of ``lap(weights, maximize=True, cost_limit=0)``. With `cardinality` it is the heaviest of the largest
+    matchings, with `pairs` the heaviest of the matchings of exactly k pairs (the k-cardinality assignment problem).
 
     Parameters
     ----------
     weights : array, sparse matrix or networkx.Graph
-        Of a matrix what each pair weighs, as for `lap`; of a sparse one the stored entries are the only allowed pairs.
+        What each pair weighs, as for `lap`. The stored entries of a sparse matrix are the only allowed pairs.
         -inf forbids a pair. A batch of matrices gives an AssignmentBatch.
     top_nodes : iterable of nodes, optional
-        Of a graph one side of the bipartition, which becomes the rows. By default a side is found by colours.
+        One side of a graph, which becomes the rows. By default a side is found by colours.
     weight : key of edge data, or None
-        Of a graph what an edge weighs, 1 where it has no such data. None: each weighs 1.
+        What an edge of a graph weighs, 1 if it has no such data. None: each edge weighs 1.
     cardinality : {"any", "maximum"}
         ``"maximum"``: as many pairs as can be made, whatever they weigh (networkx's ``maxcardinality=True``).
     pairs : int, optional
-        Make exactly so many pairs, whatever they weigh. Not with ``cardinality="maximum"``, ``initial`` or ``duals``;
-        methods are those for sparse costs.
+        Make exactly this number of pairs, whatever they weigh. Not with ``cardinality="maximum"``, ``initial`` or
+        ``duals``. Methods are the methods for sparse costs.
     forbid_nan : bool
         Whether NaN forbids its pair; otherwise it is refused.
     **options
@@ -77,7 +77,7 @@ def max_weight_matching(
     InvalidInput
         If the weights, the graph or an option is not valid; a graph must be bipartite.
     Infeasible
-        If so many `pairs` cannot be made; its rows and columns cover all allowed pairs, and are fewer.
+        If this number of `pairs` cannot be made; its rows and columns cover all allowed pairs, and are fewer.
 
     Notes
     -----

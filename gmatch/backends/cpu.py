@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 NAME = "cpu"
 MAX_THREADS = 1024
-# Fewer entries a thread do not pay: a level has a barrier, which costs more than a small level (benchmarks/LOG.md).
+# With fewer entries a thread, the barrier of each level costs more than a small level
+# (benchmarks/log/cardinality_host.md).
 ENTRIES_PER_THREAD = 1 << 24
 # Of a matrix that is read once, from one end to the other.
 COSTS_PER_THREAD = 1 << 20

@@ -51,10 +51,10 @@ def dulmage_mendelsohn(
     free rows    0             0           0       A44
     ===========  ============  ==========  ======  ========
 
-    where A12, A23 and A34 are square with matched entries on their diagonals. ``[A11 A12]`` is underdetermined: empty,
-    or with more columns than rows, and its rows can all be matched whichever single column is left out. ``[A34; A44]``
-    is overdetermined: the same with rows and columns swapped. A23 is block upper triangular itself, and its diagonal
-    blocks are irreducible: no order of their rows and columns makes one of them block triangular.
+    where A12, A23 and A34 are square with matched entries on their diagonals. ``[A11 A12]`` is underdetermined: it is
+    empty, or has more columns than rows, and all its rows can be matched even if any one column is left out.
+    ``[A34; A44]`` is overdetermined: its transpose is underdetermined. A23 is itself block upper triangular, and its
+    diagonal blocks are irreducible: no order of their rows and columns makes one of them block triangular.
 
     Parameters
     ----------
@@ -75,20 +75,31 @@ def dulmage_mendelsohn(
 
     Notes
     -----
-    The parts and the blocks are the same for every maximum matching; only the pairs on the diagonals, and the order of
-    blocks of which neither comes before the other, depend on it. Within a block rows are in increasing order, and their
-    mates beside them; in the vertical part free rows come after all others. Like dmperm, this leaves the horizontal and
-    the vertical part whole, where Pothen and Fan split them into connected components.
+    All maximum matchings give one set of parts and blocks. Only the pairs on the diagonals, and the order of blocks of
+    which neither comes before the other, depend on the matching. Within a block rows are in increasing order, with
+    their mates beside them. In the vertical part free rows come last. Like dmperm, this leaves the horizontal and the
+    vertical part whole; Pothen and Fan split them into connected components.
 
-    Only the matching, and one more search from the free columns on the transposed graph, run on `device`. All else, the
-    transpose and the components too, runs on the host in O(rows + columns + entries) time and memory: a graph on a GPU
-    is copied to the host once, and its transpose back if there are free columns. ``stats["blocks"]`` says ``"cpu"``.
+    The matching, and one more search from the free columns on the transposed graph, run on `device`. The transpose, the
+    components and all other steps run on the host, in O(rows + columns + entries) time and memory. A graph on a GPU is
+    copied to the host once, and its transpose is copied back if there are free columns. ``stats["blocks"]`` says
+    ``"cpu"``.
 
     References
     ----------
     A. L. Dulmage and N. S. Mendelsohn: Coverings of bipartite graphs. Canadian Journal of Mathematics 10, 1958.
     A. Pothen and C.-J. Fan: Computing the block triangular form of a sparse matrix. ACM Transactions on Mathematical
     Software 16(4), 1990.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.csr_array([[1, 1, 0], [0, 1, 0], [0, 1, 0]])
+    >>> form = gmatch.dulmage_mendelsohn(matrix)
+    >>> form
+    <Decomposition into 3 blocks: horizontal 0 x 1, square 1 x 1, vertical 2 x 1>
+    >>> matrix[form.row_order][:, form.col_order].toarray().tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 0, 1]]
     """
     began = time.perf_counter()
     problem = as_graph(graph).private()
@@ -140,8 +151,8 @@ def block_triangular_form(graph: Any, **options: Any) -> Decomposition:
     Returns
     -------
     Decomposition
-        ``p, q, r, *_ = block_triangular_form(A)`` works. All of the matrix is the square part: `row_blocks` and
-        `col_blocks` are the same.
+        ``p, q, r, *_ = block_triangular_form(A)`` works. The whole matrix is the square part: `row_blocks` and
+        `col_blocks` are equal.
 
     Raises
     ------
@@ -149,16 +160,24 @@ def block_triangular_form(graph: Any, **options: Any) -> Decomposition:
         If the matrix is not square: before any work.
     Infeasible
         If the matrix is structurally singular: some rows have their entries in too few columns, which are the witness.
-        Such a matrix has no such form, and `dulmage_mendelsohn` gives the one with rectangular blocks.
+        It has no form with square blocks; `dulmage_mendelsohn` gives the form with rectangular blocks.
     BackendUnavailable, MemoryError, CertificateError
         As `gmatch.max_matching`.
 
     Notes
     -----
-    KLU orders structurally singular matrices too, with zeros on the diagonal and blocks that depend on where it puts
-    these. Here they are refused, since no block with a zero on its diagonal can be factorised.
+    KLU also orders structurally singular matrices, with zeros on the diagonal and blocks that depend on where it puts
+    the zeros. gmatch refuses these matrices, since no block with a zero on its diagonal can be factorised.
 
     See `dulmage_mendelsohn` for complexity and papers.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.csr_array([[1, 0, 0], [1, 1, 1], [0, 1, 1]])
+    >>> p, q, r, *_ = gmatch.block_triangular_form(matrix)
+    >>> matrix[p][:, q].toarray().tolist(), r.tolist()
+    ([[1, 1, 1], [1, 1, 0], [0, 0, 1]], [0, 2, 3])
     """
     problem = as_graph(graph)
     rows, columns = problem.shape

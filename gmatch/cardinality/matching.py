@@ -53,34 +53,40 @@ def max_matching(
     Parameters
     ----------
     graph : scipy.sparse array or matrix, cupyx.scipy.sparse matrix, (indptr, indices, shape), or BipartiteGraph
-        Or a sparse tensor of torch, or an array of PyData's sparse. Rows and columns are the two sides; every stored
-        entry is an edge, also when its value is zero (``A.eliminate_zeros()`` on a copy drops those). See
+        Or a sparse tensor of torch, or an array of PyData's sparse. Rows and columns are the two sides. Every stored
+        entry is an edge, also if its value is zero (``A.eliminate_zeros()`` on a copy drops zeros). See
         `BipartiteGraph`, which also takes networkx graphs.
     method : str or method object
-        ``"auto"``: `Mixed` on the CPU, `Claims` on a GPU. Or a system of the literature: ``"apfb"``, ``"apsb"`` (Deveci
-        et al. 2013), ``"claims"`` (Date and Nagi 2016), ``"pothen-fan"`` (Pothen and Fan 1990; serial, on the CPU). Or
-        ``"ordered"``, or an object with options: `APFB`, `APsB`, `Claims`, `Ordered`, `PothenFan`, `Mixed`.
+        ``"auto"`` is `Mixed` on the CPU, and `Claims` on a GPU. Methods of the literature are ``"apfb"`` and ``"apsb"``
+        (Deveci et al. 2013), ``"claims"`` (Date and Nagi 2016) and ``"pothen-fan"`` (Pothen and Fan 1990; serial, on
+        the CPU). There are also ``"ordered"``, and objects with options: `APFB`, `APsB`, `Claims`, `Ordered`,
+        `PothenFan`, `Mixed`.
     initial : str, Matching, or integer array of shape (rows,)
-        The matching to start from. ``"none"``: none. ``"cheap"``: the sequential first fit, whatever the number of
-        threads. ``"shuffled"``: the same with rows and their columns in a shuffled order. ``"min-degree"``: that, but
-        rows of few entries choose before rows of many (by powers of two; Langguth, Manne and Sanders 2010).
-        ``"auto"``: ``"min-degree"`` where a fourth of the entries stand in rows of more than eight times the mean, else
-        the one of the other two that suits the numbering of the graph; but ``"cheap"`` for methods that search depth
-        first, which mend a bad one. ``"karp-sipser"``: vertices with one free neighbour are matched first. An array
-        holds the column of each row, -1 for a free one; it is checked, never changed, and completed. A `Matching` may
-        be one of the graph as it was before edges were added or removed: pairs that are no edges any more are dropped,
-        and ``stats["dropped"]`` says how many; the search then begins with the rows that this leaves free. It ends
-        with a proof as long as any, and where rows reach much of the graph, a phase costs as much.
+        The matching to start from.
+
+        - ``"auto"``: ``"cheap"`` for methods that search depth first, which mend a bad start. For others
+          ``"min-degree"`` if a fourth of the entries stand in rows of more than eight times the mean; otherwise
+          ``"cheap"`` or ``"shuffled"``, whichever suits the numbering of the graph.
+        - ``"cheap"``: the first fit, row by row, equal for any number of threads.
+        - ``"shuffled"``: the first fit with rows and their columns in a shuffled order.
+        - ``"min-degree"``: the shuffled first fit in which rows of few entries choose first (by powers of two;
+          Langguth, Manne and Sanders 2010).
+        - ``"karp-sipser"``: vertices with one free neighbour are matched first.
+        - ``"none"``: no pairs.
+        - an array: the column of each row, -1 for a free row. It is checked, never changed, and completed.
+        - a `Matching`: it may be the matching of this graph before edges were added or removed. Pairs that are no edges
+          any more are dropped, and ``stats["dropped"]`` counts them. The search then starts only from the rows left
+          free. The final, proving phase is not shortened: if free rows reach most of the graph, it costs as much as
+          from scratch.
     device : {None, "cpu", "gpu"}
         None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
     threads : int, optional
-        Host threads; by default as many as there are processors and work for: one below 2**25 entries, since more were
-        measured to be slower. Not for a GPU, which sizes its own grid.
+        Host threads. By default as many as there are processors and work for: one below 2**25 entries, since more were
+        slower when measured. A GPU sizes its own grid.
     deterministic : bool
-        The same matching and the same cover on every run, number of threads and device. ``"auto"`` is `Ordered` then,
-        in which the smallest row gets a column, not whoever was first. On one core of the CPU that takes twice the time
-        of `Mixed`, and many times where breadth first does not get on. Not with other methods, nor with
-        ``"karp-sipser"``.
+        Return equal matchings and covers on every run, number of threads and device. ``"auto"`` is then `Ordered`, in
+        which the smallest row gets a column, not the first one. On one core of the CPU this takes twice the time of
+        `Mixed`, and many times where breadth-first search is slow. Not with other methods, nor with ``"karp-sipser"``.
     certify : bool
         Also run `gmatch.verify` on the result.
 
@@ -105,10 +111,20 @@ def max_matching(
 
     Notes
     -----
-    O(phases * entries) work, and for the speculative methods O(levels * rows) more. Phases are at most
-    min(rows, columns) + 1; a handful to some dozens are usual, but breadth first a dense staircase takes a fixed share
-    of its rows. ``stats`` says what ran: method, start, phases, and how many of them searched depth first.
+    O(phases * entries) work, and O(levels * rows) more for the speculative methods. There are at most
+    min(rows, columns) + 1 phases. Mostly there are a handful to some dozens; breadth first, a dense staircase takes a
+    fixed share of its rows. ``stats`` says what ran: method, start, phases, and how many of them searched depth first.
     O(rows + columns) memory beside the graph and a byte for 8 entries, and the graph once more for ``"karp-sipser"``.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.csr_array([[1, 1, 0], [0, 1, 0], [0, 1, 0]])
+    >>> row_ind, col_ind = matching = gmatch.max_matching(matrix)
+    >>> matching.size, row_ind.tolist(), col_ind.tolist()
+    (2, [0, 1], [0, 1])
+    >>> [vertices.tolist() for vertices in matching.vertex_cover()]
+    [[0], [1]]
     """
     if (
         type(graph) in SMALL_TYPES and type(method) is type(initial) is str and method == initial == "auto"
@@ -179,6 +195,12 @@ def structural_rank(matrix: Any, **options: Any) -> int:
     Returns
     -------
     int
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> gmatch.structural_rank(scipy.sparse.csr_array([[1, 1, 0], [0, 1, 0], [0, 1, 0]]))
+    2
     """
     return max_matching(matrix, **options).size
 

@@ -72,6 +72,11 @@ def uniform(n: int, factor: float = 1, seed: int = 0, *, dtype: Any = None, devi
     InvalidInput
         A parameter is no number, negative or too large, or `dtype` cannot hold the values. So it is for all
         matrices here, but that values of `constant` may be negative.
+
+    Examples
+    --------
+    >>> gmatch.datasets.costs.uniform(3, factor=10).dtype
+    dtype('int32')
     """
     n = checked_size("n", n, LARGEST_SIZE)
     most = checked_number("factor", factor) * n
@@ -89,7 +94,13 @@ def uniform(n: int, factor: float = 1, seed: int = 0, *, dtype: Any = None, devi
 
 
 def uniform_floats(n: int, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu") -> Any:
-    """Floats drawn evenly from 0 to 1, float32 or float64; see `uniform` for the parameters."""
+    """Floats drawn evenly from 0 to 1, float32 or float64; see `uniform` for the parameters.
+
+    Examples
+    --------
+    >>> gmatch.datasets.costs.uniform_floats(3).shape
+    (3, 3)
+    """
     n = checked_size("n", n, LARGEST_SIZE)
     dtype = _float_type(dtype, 1)
     if dtype not in (np.float32, np.float64):
@@ -99,7 +110,13 @@ def uniform_floats(n: int, seed: int = 0, *, dtype: Any = np.float64, device: st
 
 
 def geometric(n: int, seed: int = 0, *, squared: bool = False, dtype: Any = np.float64, device: str = "cpu") -> Any:
-    """Distances, or squared distances, between two sets of n points drawn evenly from the unit square."""
+    """Distances, or squared distances, between two sets of n points drawn evenly from the unit square.
+
+    Examples
+    --------
+    >>> gmatch.datasets.costs.geometric(3).shape
+    (3, 3)
+    """
     n = checked_size("n", n, LARGEST_SIZE)
     dtype = _float_type(dtype, 2)
     xp, random = _namespace(device, seed)
@@ -111,7 +128,13 @@ def geometric(n: int, seed: int = 0, *, squared: bool = False, dtype: Any = np.f
 def low_rank(
     n: int, rank: int = 4, noise: float = 0.01, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu"
 ) -> Any:
-    """A product of n x rank and rank x n normal matrices, and normal noise: rows want the same columns."""
+    """A product of n x rank and rank x n normal matrices, and normal noise: rows want the same columns.
+
+    Examples
+    --------
+    >>> gmatch.datasets.costs.low_rank(3, rank=1).shape
+    (3, 3)
+    """
     n, rank = checked_size("n", n, LARGEST_SIZE), checked_size("rank", rank, LARGEST_SIZE)
     noise = _width("noise", noise)
     dtype = _float_type(dtype, LARGEST_NORMAL**2 * rank + LARGEST_NORMAL * noise)
@@ -121,7 +144,13 @@ def low_rank(
 
 
 def machol_wien(n: int, *, dtype: Any = np.int64, device: str = "cpu") -> Any:
-    """``(i + 1) * (j + 1)``: a hard case for methods that shift duals (Machol and Wien 1976)."""
+    """``(i + 1) * (j + 1)``: a hard case for methods that shift duals (Machol and Wien 1976).
+
+    Examples
+    --------
+    >>> gmatch.datasets.costs.machol_wien(3).tolist()
+    [[1, 2, 3], [2, 4, 6], [3, 6, 9]]
+    """
     n = checked_size("n", n, LARGEST_SIZE)
     dtype = _integer_type(dtype, 0, n * n)
     xp, _ = _namespace(device, 0)
@@ -130,7 +159,13 @@ def machol_wien(n: int, *, dtype: Any = np.int64, device: str = "cpu") -> Any:
 
 
 def constant(n: int, value: float = 7, *, dtype: Any = None, device: str = "cpu") -> Any:
-    """All pairs cost the same: int32 or int64, whichever holds the value, or float64 if it has a fraction."""
+    """All pairs cost the same: int32 or int64, whichever holds the value, or float64 if it has a fraction.
+
+    Examples
+    --------
+    >>> gmatch.datasets.costs.constant(2).tolist()
+    [[7, 7], [7, 7]]
+    """
     n, value = checked_size("n", n, LARGEST_SIZE), checked_number("value", value)
     if not -LARGEST_FLOAT <= value <= LARGEST_FLOAT:
         raise InvalidInput(f"expected value to be a finite number, got {shown(value)}")
@@ -145,7 +180,13 @@ def constant(n: int, value: float = 7, *, dtype: Any = None, device: str = "cpu"
 
 
 def few_values(n: int, values: int = 3, seed: int = 0, *, dtype: Any = None, device: str = "cpu") -> Any:
-    """Integers drawn evenly from a few, 0 to ``values - 1``: ties everywhere; see `uniform` for `dtype`."""
+    """Integers drawn evenly from a few, 0 to ``values - 1``: ties everywhere; see `uniform` for `dtype`.
+
+    Examples
+    --------
+    >>> set(gmatch.datasets.costs.few_values(9).ravel().tolist()) <= {0, 1, 2}
+    True
+    """
     n, values = checked_size("n", n, LARGEST_SIZE), checked_size("values", values, LARGEST_INTEGER, smallest=1)
     dtype = _integer_type(dtype, 0, values - 1)
     _, random = _namespace(device, seed)
@@ -156,6 +197,11 @@ def blocks(n: int, block: int = 16, seed: int = 0, *, dtype: Any = np.float64, d
     """Even floats within blocks along the diagonal and, forbidden but for one in eight, outside them.
 
     The last block may be smaller. There always is an assignment.
+
+    Examples
+    --------
+    >>> int(np.isinf(gmatch.datasets.costs.blocks(32)).sum()) > 0
+    True
     """
     n, block = checked_size("n", n, LARGEST_SIZE), checked_size("block", block, LARGEST_INTEGER, smallest=1)
     dtype = _float_type(dtype, 1)
@@ -168,7 +214,13 @@ def blocks(n: int, block: int = 16, seed: int = 0, *, dtype: Any = np.float64, d
 
 
 def near_ties(n: int, spread: float = 1e-9, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu") -> Any:
-    """One of four values each, and even noise of a width that floats just hold: ties, almost."""
+    """One of four values each, and even noise of a width that floats just hold: ties, almost.
+
+    Examples
+    --------
+    >>> gmatch.datasets.costs.near_ties(3).shape
+    (3, 3)
+    """
     n, spread = checked_size("n", n, LARGEST_SIZE), _width("spread", spread)
     dtype = _float_type(dtype, 4 + spread)
     _, random = _namespace(device, seed)
@@ -273,6 +325,11 @@ def generate(spec: str, device: str = "cpu") -> Any:
     ------
     InvalidInput
         If there is no such generator, or a part is not a number it takes.
+
+    Examples
+    --------
+    >>> gmatch.datasets.costs.generate("uniform:4:10").shape
+    (4, 4)
     """
     make, size, options = _parsed(spec)
     backend_for(None, device)  # before the numbers are blamed for every error
@@ -356,6 +413,14 @@ def read(path: str | os.PathLike[str], *, labels: Labels = "auto", forbid_nan: b
     ------
     DataError
         The file is missing, unreadable, or holds no matrix of numbers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savetxt(f"{folder}/costs.csv", [[4, 1, 3], [2, 0, 5]], fmt="%d", delimiter=",")
+    ...     gmatch.datasets.costs.read(f"{folder}/costs.csv").tolist()
+    [[4, 1, 3], [2, 0, 5]]
     """
     return read_labelled(path, labels, forbid_nan).costs
 

@@ -66,6 +66,14 @@ def read_matrix_market(path: str | os.PathLike[str]) -> csr_array:
     -----
     Time and memory linear in the file. R. F. Boisvert, R. Pozo, K. A. Remington, *The Matrix Market exchange formats:
     initial design*, NISTIR 5935, 1996.
+
+    Examples
+    --------
+    >>> import scipy.io, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     scipy.io.mmwrite(f"{folder}/small.mtx", scipy.sparse.coo_array([[4.0, 0, 0], [0, 0, 1.0]]))
+    ...     gmatch.datasets.read_matrix_market(f"{folder}/small.mtx").toarray().tolist()
+    [[4.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     path = Path(path)
     if path.suffix.lower() == ".npz":

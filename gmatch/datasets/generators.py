@@ -68,9 +68,9 @@ def generate(spec: str) -> csr_array:
 
     Examples
     --------
-    >>> generate("delaunay:10").shape
+    >>> gmatch.datasets.generate("delaunay:10").shape
     (1024, 1024)
-    >>> generate("erdos_renyi:4096:6:seed=1:permuted").shape
+    >>> gmatch.datasets.generate("erdos_renyi:4096:6:seed=1:permuted").shape
     (4096, 4096)
     """
     match = SPEC.fullmatch(checked_spec(spec))

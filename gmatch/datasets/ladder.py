@@ -40,6 +40,11 @@ def layered(k: int) -> csr_array:
     (Hopcroft-Karp) does not save such a search, because the path's free column lies one layer deeper than the ladder's
     last rung: the ladder belongs to the layers that are searched. SciPy's `maximum_bipartite_matching` is of this kind
     (its issue 26147). Time O(k).
+
+    Examples
+    --------
+    >>> gmatch.datasets.layered(5).shape
+    (17, 16)
     """
     k = checked_size("k", k, largest=2**28)
     rung = np.arange(2 * k)

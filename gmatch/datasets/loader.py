@@ -54,6 +54,11 @@ def load(name: str) -> csr_array:
     matrix at the same time; each that finds nothing downloads it for itself.
 
     T. A. Davis, Y. Hu, *The University of Florida Sparse Matrix Collection*, ACM TOMS 38(1), 2011.
+
+    Examples
+    --------
+    >>> gmatch.datasets.load("HB/west0067").shape
+    (67, 67)
     """
     match = NAME.fullmatch(name) if isinstance(name, str) else None
     if match is None:

@@ -44,6 +44,11 @@ def delaunay(n: int, seed: int = 0) -> csr_array:
     Notes
     -----
     Time O(n log n). B. Delaunay, *Sur la sphere vide*, 1934; Qhull by way of SciPy.
+
+    Examples
+    --------
+    >>> gmatch.datasets.delaunay(100).shape
+    (100, 100)
     """
     n = checked_size("n", n)
     points = _random_points(n, random_of(seed))
@@ -76,6 +81,11 @@ def rgg(n: int, seed: int = 0) -> csr_array:
     -----
     Time O(n log n). M. Holtgrewe, P. Sanders, C. Schulz, *Engineering a scalable high quality graph partitioner*,
     IPDPS 2010.
+
+    Examples
+    --------
+    >>> gmatch.datasets.rgg(100).shape
+    (100, 100)
     """
     n = checked_size("n", n)
     points = _random_points(n, random_of(seed))
@@ -111,6 +121,11 @@ def mesh_dual(n: int, seed: int = 0) -> csr_array:
     The mesh is finest along a wandering front, as in the simulations that the collection's frames come from. Time
     O(n log n). O. Marquardt, S. Schamberger, *Open benchmarks for load balancing heuristics in parallel adaptive
     finite element computations*, PDPTA 2005.
+
+    Examples
+    --------
+    >>> gmatch.datasets.mesh_dual(100).shape
+    (100, 100)
     """
     n = checked_size("n", n)
     random = random_of(seed)
@@ -152,6 +167,11 @@ def road(n: int, seed: int = 0) -> csr_array:
     -----
     The roads are a random spanning tree of a Delaunay triangulation and half as many edges again; a road's number of
     vertices is geometrically distributed. Time O(n log n).
+
+    Examples
+    --------
+    >>> gmatch.datasets.road(100).shape
+    (100, 100)
     """
     n = checked_size("n", n)
     random = random_of(seed)

@@ -58,6 +58,12 @@ def permute(matrix: Any, seed: int = 0) -> csr_array:
     -----
     Time linear in the entries, but for the sort of each row. M. Deveci, K. Kaya, B. Ucar, U. V. Catalyurek, *GPU
     accelerated maximum cardinality matching algorithms for bipartite graphs*, Euro-Par 2013, section 4.
+
+    Examples
+    --------
+    >>> matrix = gmatch.datasets.permute(gmatch.datasets.load("HB/west0067"), seed=1)
+    >>> gmatch.structural_rank(matrix)
+    67
     """
     random = random_of(seed)
     if issparse(matrix):

@@ -54,6 +54,11 @@ def kron(scale: int, edge_factor: int = 48, seed: int = 0) -> csr_array:
     -----
     Time and memory O(edge_factor * 2**scale), times `scale` for the draws. J. Leskovec et al., *Kronecker graphs: an
     approach to modeling networks*, JMLR 11, 2010; https://graph500.org.
+
+    Examples
+    --------
+    >>> gmatch.datasets.kron(6).shape
+    (64, 64)
     """
     vertices = 1 << checked_size("scale", scale, largest=30)
     edges = checked_size("edge_factor", edge_factor, min(LARGEST_SIZE, MOST_EDGES // vertices)) * vertices
@@ -88,6 +93,11 @@ def rmat(n: int, entries: int | None = None, seed: int = 0) -> csr_array:
     -----
     Time O(entries log n), memory O(entries). D. Chakrabarti, Y. Zhan, C. Faloutsos, *R-MAT: a recursive model for graph
     mining*, SDM 2004.
+
+    Examples
+    --------
+    >>> gmatch.datasets.rmat(100).shape
+    (100, 100)
     """
     n = checked_size("n", n)
     drawn = checked_size("entries", 15 * n if entries is None else entries, MOST_EDGES)
@@ -124,6 +134,11 @@ def erdos_renyi(n: int, degree: float = 4, seed: int = 0) -> csr_array:
     -----
     Time O(entries log entries). P. Erdos, A. Renyi, *On random matrices*, 1964; sparse random graphs with few entries
     per row are the hard case for greedy starts and the good case for Karp-Sipser.
+
+    Examples
+    --------
+    >>> gmatch.datasets.erdos_renyi(100, degree=4).shape
+    (100, 100)
     """
     n, degree = checked_size("n", n), checked_number("degree", degree)
     random = random_of(seed)

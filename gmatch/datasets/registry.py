@@ -28,6 +28,12 @@ class Entry:
         Checksum of the bundled file, or of the collection's archive ``Name.tar.gz``.
     licence : str
         The terms under which the matrix may be passed on.
+
+    Examples
+    --------
+    >>> entry = next(entry for entry in gmatch.datasets.bundled() if entry.name == "HB/west0067")
+    >>> entry.rows, entry.entries, entry.structural_rank
+    (67, 294, 67)
     """
 
     name: str
@@ -52,6 +58,11 @@ def registry() -> tuple[Entry, ...]:
     ------
     DataError
         The registry file is missing or damaged.
+
+    Examples
+    --------
+    >>> "HB/west0067" in [entry.name for entry in gmatch.datasets.registry()]
+    True
     """
     path = _data_folder() / "registry.tsv"
     try:
@@ -72,6 +83,11 @@ def bundled() -> tuple[Entry, ...]:
     ------
     DataError
         The registry file is missing or damaged.
+
+    Examples
+    --------
+    >>> len(gmatch.datasets.bundled())
+    38
     """
     return tuple(entry for entry in registry() if entry.kind == "bundled")
 

@@ -69,6 +69,15 @@ class Ranks:
     Notes
     -----
     All ranks must make the same calls with the same communicator in the same order, as for any collective of MPI.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI  # doctest: +SKIP
+    >>> assignment = gmatch.lap(block, comm=gmatch.Ranks(MPI.COMM_WORLD, patience=60))  # doctest: +SKIP
+    >>> gmatch.Ranks(None, patience=0)
+    Traceback (most recent call last):
+        ...
+    gmatch.errors.InvalidInput: patience must be a positive number of seconds; got 0
     """
 
     def __init__(self, comm: Any, *, patience: float = PATIENCE) -> None:

@@ -28,6 +28,11 @@ class Tree(AnyMethod):
     paths : {"many", "nearest"}
         A phase ends when half of its trees have found a path, each at its own distance, or with the nearest path, as in
         the paper. ``"many"`` needs five to thirty times fewer phases; rectangular problems always take the nearest.
+
+    Examples
+    --------
+    >>> gmatch.lap([[4, 1], [2, 0]], method=gmatch.Tree("nearest")).stats["method"]
+    'tree-nearest'
     """
 
     solves = {"cpu": DENSE | NARROW | SPARSE | BATCH, "gpu": DENSE | NARROW | SPARSE | BATCH}
@@ -48,6 +53,11 @@ class Classical(AnyMethod):
     Trees grow from all free rows at once along tight edges that are compressed to a list for each row; a dual step
     finds the least slack of the rows that are in trees. A phase ends with the nearest paths. O(n**2 m) work at worst,
     O(n + m) memory beside the costs.
+
+    Examples
+    --------
+    >>> gmatch.lap([[4, 1], [2, 0]], method=gmatch.Classical()).stats["method"]
+    'classical'
     """
 
     solves = {"cpu": DENSE | BATCH, "gpu": DENSE | BATCH}
@@ -56,24 +66,34 @@ class Classical(AnyMethod):
 
 @dataclass(frozen=True)
 class Core(AnyMethod):
-    """Assignment by pricing: a sparse core is solved, and the rest of the matrix only held against its duals.
+    """Assignment by pricing: solves a sparse core, then checks all other entries against its duals.
 
-    One pass over the costs picks the best entries of every row. An auction with shrinking epsilon (Bertsekas 1988)
-    pairs nearly all rows along them, its prices are refined until these pairs are tight (Goldberg and Kennedy 1995),
-    the search of `Tree` matches the other rows, and a pass over the costs finds what their duals overprice; that joins
-    the core, until there is nothing; a core without room for it is picked anew. Where the auction leaves columns that
-    are among the best of too few rows, the core learns of them first. Where all rows want the same columns, the auction
-    is held in the whole matrix, and the core picked anew by its prices; where it makes next to no pair tight, minima of
-    rows and columns take its place; where no core can do it, `Tree` goes on in the matrix, after such an auction. Where
-    half of the entries picked are the best of their rows, for they are equal, or most rows and columns find each other
-    best, `Tree` solves the matrix at once.
+    The steps:
+
+    1. One pass over the costs picks the best entries of each row: the core.
+    2. An auction with shrinking epsilon (Bertsekas 1988) pairs nearly all rows in the core.
+    3. Its prices are refined until these pairs are tight (Goldberg and Kennedy 1995).
+    4. The search of `Tree` matches the other rows.
+    5. A pass over the costs finds the entries that violate the duals. They join the core, and step 4 follows, until
+       there are none. A core without room for them is picked anew.
+
+    If the auction leaves columns that are among the best of too few rows, the core learns of them first. If all rows
+    want the same columns, the auction is held in the whole matrix, and the core is picked anew by its prices. If an
+    auction makes next to no pair tight, minima of rows and columns take its place. If no core is good enough, `Tree`
+    goes on in the matrix, after an auction there. `Tree` solves the matrix at once in two cases: half of the core's
+    entries tie for best in their row, or most rows and columns are each other's best.
     O(n**2 m) work at worst, O(n + m) memory beside the costs, 1 KB a row.
 
-    On one thread of the host the core is solved by shortest paths, as `JV` solves sparse costs, and a row is priced
-    again when a search comes as far as what it left out (Volgenant 1996), so that the end of the search is the proof.
-    Where rows tie too much or want the same columns, rows and columns want each other, scales of rows differ, or
-    searches want to know too much, ``stats["gave_up"]`` says so, and `JV` goes on. At most about as much memory again
-    as the costs take, and 3 KB a row.
+    On one thread of the host the core is solved by shortest paths, as `JV` solves sparse costs. A row is priced again
+    when a search reaches the entries that it left out (Volgenant 1996), so the end of the search is the proof. `JV`
+    takes over, and ``stats["gave_up"]`` says why, if rows tie too much or want the same columns, if rows and columns
+    are each other's best, if scales of rows differ, or if searches read too much of the matrix. It takes at most about
+    as much memory again as the costs, and 3 KB a row.
+
+    Examples
+    --------
+    >>> gmatch.lap([[4, 1], [2, 0]], method=gmatch.Core()).stats["method"]
+    'core'
     """
 
     solves = {"cpu": DENSE | NARROW, "gpu": DENSE | NARROW}
@@ -106,6 +126,11 @@ class Munkres(AnyMethod):
         sum over rows. ``"fused"``: adding, subtracting and compressing in one pass. ``"cooperative"``: all in one
         launch, and a search goes on after a dual step. ``"registers"``: a slack is read once, and only if it changes.
         On the CPU a launch is a pass between two barriers.
+
+    Examples
+    --------
+    >>> gmatch.lap([[4, 1], [2, 0]], method=gmatch.Munkres("fused")).stats["method"]
+    'munkres-fused'
     """
 
     solves = {"cpu": DENSE, "gpu": DENSE}
@@ -120,7 +145,7 @@ class Munkres(AnyMethod):
 
     @property
     def rung(self) -> int:
-        """Of the ladder, from 0; numbered as in csrc/assignment/munkres.cuh."""
+        """The number of the form in the ladder, from 0, as in csrc/assignment/munkres.cuh."""
         return get_args(Form).index(self.form)
 
 
@@ -128,11 +153,17 @@ class Munkres(AnyMethod):
 class JV(AnyMethod):
     """Assignment by shortest augmenting paths, one after the other (Jonker and Volgenant 1987; Crouse 2016).
 
-    Column reduction, reduction transfer, augmenting row reduction, Dijkstra. Serial, on the CPU. Where Dijkstra's
-    searches turn out to take long, as for costs (i + 1) (j + 1), all begins anew from the prices of an auction
-    (Bertsekas 1988). O(n**2 m) work at worst, O(n + m) memory beside the costs, and up to 16 MB for a copy of whole
-    costs in 32 bits. For sparse costs Dijkstra has a heap and starts from many rows at once; where all columns are to
-    be matched and few costs tie, from an auction at once; ``"auto"`` solves them as dense costs where that is faster.
+    Column reduction, reduction transfer, augmenting row reduction, Dijkstra. Serial, on the CPU. If Dijkstra's searches
+    turn out to take long, as for costs (i + 1) (j + 1), all begins anew from the prices of an auction (Bertsekas 1988).
+    O(n**2 m) work at worst, O(n + m) memory beside the costs, and up to 16 MB for a copy of whole costs in 32 bits.
+
+    For sparse costs Dijkstra has a heap and starts from many rows at once. If all columns are to be matched and few
+    costs tie, it starts from an auction. ``"auto"`` solves sparse costs as dense ones where that is faster.
+
+    Examples
+    --------
+    >>> gmatch.lap([[4, 1], [2, 0]], method=gmatch.JV()).stats["method"]
+    'jv'
     """
 
     solves = {"cpu": DENSE | NARROW | SPARSE | BATCH}

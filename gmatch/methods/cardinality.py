@@ -60,6 +60,13 @@ class APFB(_Speculative):
     threads : {"ct", "mt"}
         On a GPU, a constant 256 blocks of 256 threads, or a thread for each row as far as the device holds them at
         once. On the CPU both use the threads of the call.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.eye_array(4, format="csr")
+    >>> gmatch.max_matching(matrix, method=gmatch.APFB("gpubfs", "ct")).stats["method"]
+    'apfb-gpubfs-ct'
     """
 
     shortest_only = False
@@ -71,6 +78,13 @@ class APsB(_Speculative):
 
     As `APFB`, but a phase ends at the level that finds the first path, as in Hopcroft and Karp. With ``"gpubfs-wr"``
     ALTERNATE starts only from the path end that each root noted, the paper's improvement.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.eye_array(4, format="csr")
+    >>> gmatch.max_matching(matrix, method=gmatch.APsB()).stats["method"]
+    'apsb-gpubfs-wr-ct'
     """
 
     shortest_only = True
@@ -78,23 +92,30 @@ class APsB(_Speculative):
 
 @dataclass(frozen=True)
 class Claims(AnyMethod):
-    """The same searches with disjoint trees: a column is claimed by one row (Date and Nagi 2016).
+    """Augmenting paths by breadth-first searches with disjoint trees: one row claims a column (Date and Nagi 2016).
 
     With ``bfs="gpubfs"`` a tree finds every path end it can, and the reverse pass (Algorithm 5) keeps one for the
     augmentation pass (Algorithm 6). With ``"gpubfs-wr"`` a tree stops at its first, and both passes are one.
     Frontiers are lists, so a level costs what its rows cost. O(phases * entries) work.
 
     On a GPU ``"apfb"`` grows trees unevenly: between two barriers of the grid each block does up to 24 levels by
-    itself, from its share of the frontier. ``stats["levels"]`` counts those of the first block then.
+    itself, from its share of the frontier. ``stats["levels"]`` then counts the levels of the first block.
 
     Parameters
     ----------
     search : {"apfb", "apsb"}
-        A phase ends when no tree can grow, or at the level that finds the first path. With ``"gpubfs-wr"`` the former
-        ends, too, when half as many path ends as there are trees have been found, and the frontier has come down to a
-        sixteenth of its widest, if that was 1024 rows or more.
+        ``"apfb"``: a phase ends when no tree can grow. With ``"gpubfs-wr"`` it also ends when half of the trees have
+        found a path and the frontier has come down to a sixteenth of its widest, if that was 1024 rows or more.
+        ``"apsb"``: a phase ends at the level that finds the first path.
     bfs : {"gpubfs-wr", "gpubfs"}
         Whether a tree that found a path stops growing.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.eye_array(4, format="csr")
+    >>> gmatch.max_matching(matrix, method=gmatch.Claims("apsb")).stats["method"]
+    'claims-apsb-gpubfs-wr'
     """
 
     solves = ON_BOTH
@@ -129,6 +150,13 @@ class Ordered(AnyMethod):
     ----------
     search : {"apfb", "apsb"}
         A phase ends when no tree can grow, or at the level that finds the first path.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.eye_array(4, format="csr")
+    >>> gmatch.max_matching(matrix, deterministic=True).stats["method"]
+    'ordered-apfb'
     """
 
     solves = ON_BOTH
@@ -155,6 +183,13 @@ class PothenFan(AnyMethod):
     Pothen, Fan, "Computing the block triangular form of a sparse matrix", ACM Transactions on Mathematical Software 16
     (1990), 303-324. Duff, Kaya, Ucar, "Design, implementation, and analysis of maximum transversal algorithms", ACM
     Transactions on Mathematical Software 38 (2011), 13:1-13:31.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.eye_array(4, format="csr")
+    >>> gmatch.max_matching(matrix, method=gmatch.PothenFan()).stats["method"]
+    'pothen-fan'
     """
 
     solves = ON_CPU
@@ -168,13 +203,20 @@ class PothenFan(AnyMethod):
 class Mixed(AnyMethod):
     """`Claims` and `PothenFan` in turns, on the CPU.
 
-    A turn ends when two of its phases found more than half as many paths as one before them: many more such phases
-    would follow. Breadth first needs hundreds of phases on some graphs (a dense staircase, a mesh whose first fit
-    drifted), depth first on others (random ones of few entries a row); rarely both. `Claims` has the first turn where
-    the start left little to be found, or the graph is large, and mostly needs no other; else `PothenFan` has it, on all
-    but small graphs for as long as one to three passes over the graph take. ``stats["depth_first"]`` counts the
-    phases of `PothenFan`: those are serial, the others share the threads of the call. O(phases * entries) work, and at
-    most log2(rows) + 3 phases a turn, but for the trial.
+    A turn ends after two phases that make slow progress: each finds more than half as many paths as an earlier phase.
+    Many more would follow. Breadth-first search needs hundreds of phases on some graphs (a dense staircase, a mesh
+    whose first fit drifted), and depth-first search on others (random graphs of few entries a row); rarely both do.
+    `Claims` has the first turn if the start left little to be found, or if the graph is large; mostly it needs no other
+    turn. Otherwise `PothenFan` has the first turn: a trial that takes one to three passes over the graph, except on
+    small graphs. ``stats["depth_first"]`` counts the phases of `PothenFan`. They are serial; the other phases share the
+    threads of the call. O(phases * entries) work, and at most log2(rows) + 3 phases a turn, except in the trial.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> matrix = scipy.sparse.eye_array(4, format="csr")
+    >>> gmatch.max_matching(matrix, method=gmatch.Mixed()).stats["method"]
+    'mixed'
     """
 
     solves = ON_CPU

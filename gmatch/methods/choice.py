@@ -21,7 +21,7 @@ FEW_COLUMNS = 128
 
 
 def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: int) -> tuple[AssignmentMethod, str]:
-    """As `assignment_method_of`, for a batch of problems of so many columns."""
+    """As `assignment_method_of`, for a batch of problems of at most `most_columns` columns."""
     if is_auto(method) and device == "gpu" and most_columns <= FEW_COLUMNS:
         return _TREE, "a batch of small problems"
     if is_auto(method) and device == "gpu":
@@ -31,20 +31,20 @@ def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: i
     return assignment_method_of(method, device, kind="batch")
 
 
-# Whole costs that differ by no more than so many times the rows: they tie, and many paths have one length.
+# Integer costs tie if their range is at most 0.7 (GPU: 0.4) times the number of rows. Many paths are then equally long.
 FEW_VALUES = {"cpu": 0.7, "gpu": 0.4}
 
 
-# Where fewer values, lists of tied entries overflow, and the classical variant reads whole rows.
+# Below 1/32 value for each row, lists of tied entries overflow, and the classical variant reads whole rows.
 FEWEST_VALUES = 1 / 32
 
 
-# Where fewer values, bids of the rows that minima leave win little; the classical variant begins with lists else.
+# Below these values for each row, bids of the free rows win little. The classical variant then begins with its lists.
 FEW_VALUES_FOR_BIDS = {"tree": 0.4, "classical": 2}
 
 
-# A problem of fewer rows is solved by the search before pricing and an auction are done; a square one with so many
-# values of costs for each row, or more, if it has fewer than half as many.
+# A problem of fewer than 256 rows is solved by the search before pricing and an auction are done. A square problem with
+# 4 or more values of costs for each row: of fewer than 128 rows.
 FEW_ROWS, MANY_VALUES = 256, 4
 
 
@@ -72,8 +72,8 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     return _CORE, "few ties: few entries of a row matter"
 
 
-# On one core of the host rows that are shorter are read as a whole in less time than some of their entries are picked.
-# Integers of 32 bits are compared twice as many at a time; and where they tie, searches are short.
+# Below 1000 rows (integers: 1500), one processor reads a whole row faster than it picks entries from it. It compares
+# twice as many integers of 32 bits at a time; and if integers tie, searches are short.
 FEW_ROWS_ON_CPU = {"f": 1000, "i": 1500}
 
 
@@ -107,7 +107,7 @@ def assignment_method_of(
     """The method that a string or a method object stands for, and why: asked for, or chosen by ``"auto"``.
 
     None stands for sparse costs, unless it is of another `kind`. For which costs what is chosen was measured: see
-    benchmarks/LOG.md.
+    benchmarks/log/choice.md.
     """
     kind = kind or ("sparse" if costs is None else "narrow" if costs.is_narrow else "dense")
     if isinstance(method, AssignmentMethod):

@@ -39,7 +39,7 @@ class CostBatch:
     sizes : integer array, shape (problems, 2), optional
         How many rows and columns of each matrix of an array count; what lies beyond is padding, and never read.
     mask : bool array, shape (problems, rows, columns), optional
-        The same for padding at any place: False for rows and columns that do not count.
+        What counts where the padding may lie at any place: False for rows and columns that do not count.
     forbid_nan : bool
         Whether NaN forbids its pair; otherwise it is refused. Makes a copy if there is any.
 
@@ -58,6 +58,14 @@ class CostBatch:
     ------
     InvalidInput
         As for `DenseCosts`; the message names the problem.
+
+    Examples
+    --------
+    >>> batch = gmatch.CostBatch([[[4, 1], [2, 0]], [[1, 2, 3]]])
+    >>> batch.shapes.tolist()
+    [[2, 2], [1, 3]]
+    >>> gmatch.lap(batch).cost.tolist()
+    [3, 1]
     """
 
     def __init__(
@@ -119,7 +127,7 @@ class CostBatch:
 
     @property
     def dual_type(self) -> type[np.int64] | type[np.float64]:
-        """Of the duals, and of sums of costs."""
+        """The type of the duals, and of sums of costs."""
         return np.int64 if self.array.dtype.kind == "i" else np.float64
 
     @property
@@ -129,7 +137,7 @@ class CostBatch:
 
     @property
     def most_pairs(self) -> int:
-        """Of a problem: the largest of `pairs`."""
+        """The largest of `pairs`."""
         return int(self.pairs.max(initial=0))
 
     def problem(self, number: int) -> Any:
@@ -276,7 +284,7 @@ class CostBatch:
 
 
 def is_batch(cost: Any) -> bool:
-    """Whether costs are those of many problems, by what they look like."""
+    """Whether costs look like the costs of many problems."""
     if isinstance(cost, list | tuple):
         return bool(cost) and (_dimensions(cost[0]) == 2 or _is_nested_list(cost))
     return isinstance(cost, CostBatch) or _dimensions(cost) == 3
@@ -318,7 +326,7 @@ def _matrix_of(matrix: Any, number: int) -> Any:
 
 
 def _dimensions(cost: Any, most: int = 4) -> int:
-    """Of an array, or of nested lists, counted up to `most`: they may be deep, or hold themselves."""
+    """The dimensions of an array or of nested lists, counted up to `most`: lists may be deep, or hold themselves."""
     if hasattr(type(cost), "nnz"):  # sparse, and perhaps damaged
         return 2
     try:

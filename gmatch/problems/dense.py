@@ -42,10 +42,10 @@ class DenseCosts:
         float64, and bfloat16 of the package ml_dtypes, are used as they lie; uint32 and uint64 (below 2**63 - 1) are
         copied to int64. +inf forbids a pair, or -inf when maximizing.
     maximize : bool
-        Whether the dearest assignment is wanted. Nothing is negated here: the programs do that as they read.
+        Whether the assignment of the largest sum is wanted. Nothing is negated here: the programs negate as they read.
     cost_limit : number, optional
-        A pair dearer than this is never made (when maximizing: a pair worth less); see `gmatch.lap`. A limit that is
-        not whole makes a float64 copy of integer costs.
+        Pairs that cost more than this are never matched (when maximizing: pairs worth less); see `gmatch.lap`. A limit
+        that is not whole makes a float64 copy of integer costs.
     forbid_nan : bool
         Whether NaN forbids its pair; otherwise it is refused. Makes a copy if there is any.
 
@@ -59,8 +59,8 @@ class DenseCosts:
     shape : (int, int)
         Rows and columns as given.
     dtype : dtype
-        Of the numbers that the entries are, and of the costs of pairs: int32 for narrower integers, float32 for
-        narrower floats; otherwise that of `array`, unless a limit made a copy.
+        The type of the costs of pairs: int32 for narrower integers, float32 for narrower floats; otherwise the type of
+        `array`, unless a limit made a copy.
     maximize : bool
     cost_limit : int or float or None
         As given.
@@ -70,7 +70,7 @@ class DenseCosts:
     lowest, highest : int or float
         The range of the finite costs of the minimisation form, after the cut; both 0 if there are none.
     forbids : bool
-        Whether there are forbidden pairs. With a limit they are only dear.
+        Whether there are forbidden pairs. With a limit there are none: they only cost more than the limit.
     forbid_nan : bool
         Whether there were NaN, which forbid their pairs; in `array` they are infinite.
     whole : bool
@@ -94,10 +94,18 @@ class DenseCosts:
 
     Notes
     -----
-    Why so little is enough for any number of rows: the dual of a column f is what it was at the start for as long as f
+    32 spreads are enough for any number of rows, for this reason. The dual of a column f keeps its first value while f
     is free. While duals are feasible, ``u[i] <= c[i, f] - v[f]``, so a matched pair has ``v[j] = c[i, j] - u[i] >=
-    v[f] - (highest - lowest)``: duals stay within two spreads of where they started, and slacks within four. Only
-    forbidden pairs, of which integers have none, let duals spread along a path of many pairs.
+    v[f] - (highest - lowest)``. So duals stay within two spreads of where they started, and slacks within four. Only
+    forbidden pairs let duals spread along a path of many pairs, and integers have no forbidden pairs.
+
+    Examples
+    --------
+    >>> costs = gmatch.DenseCosts([[4, 1], [2, 0], [3, 2]])
+    >>> costs.shape, costs.lowest, costs.highest
+    ((3, 2), 0, 4)
+    >>> gmatch.lap(costs).col_ind.tolist()
+    [1, 0]
     """
 
     array: Any
@@ -173,26 +181,26 @@ class DenseCosts:
 
     @property
     def dual_type(self) -> type[np.int64] | type[np.float64]:
-        """Of the duals, and of sums of costs."""
+        """The type of the duals, and of sums of costs."""
         return np.int64 if number_type(self.array.dtype).kind == "i" else np.float64
 
     @property
     def is_narrow(self) -> bool:
-        """Whether the entries are shorter than the numbers that they are."""
+        """Whether the entries have fewer bits than the numbers that the programs make of them."""
         return is_narrow(self.array.dtype)
 
     def widened(self) -> DenseCosts:
-        """The same costs, for who cannot read narrow entries: a copy of these as the numbers that they are."""
+        """The costs for programs that cannot read narrow entries: a copy in the type of the numbers."""
         return self._with(self.array.astype(self.dtype), self.device) if self.is_narrow else self
 
     def slack_type(self) -> type[np.int32] | type[np.int64] | type[np.float64]:
-        """Of a matrix of slacks: they stay within four spreads."""
+        """The type of a matrix of slacks, which stay within four spreads."""
         if self.array.dtype == np.int32 and 4 * (self.highest - self.lowest) < 2**31:
             return np.int32
         return self.dual_type
 
     def values_per_row(self) -> float:
-        """How many values whole costs can have, over the number of rows; infinite for others."""
+        """The range of integer costs over the number of rows; infinite for other costs."""
         if not self.whole:
             return math.inf
         return (self.highest - self.lowest) / max(1, len(self.array))

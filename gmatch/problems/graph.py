@@ -58,6 +58,14 @@ class BipartiteGraph:
     -----
     To leave explicit zeros out: ``A = A.copy(); A.eliminate_zeros()``. SciPy's DIA format has no stored zeros: only its
     nonzero values are edges.
+
+    Examples
+    --------
+    >>> graph = gmatch.BipartiteGraph(([0, 2, 3], [0, 1, 1], (2, 2)))
+    >>> graph.shape, graph.entries
+    ((2, 2), 3)
+    >>> gmatch.max_matching(graph).size
+    2
     """
 
     __slots__ = ("indptr", "indices", "shape", "entries", "device", "row_nodes", "col_nodes")
@@ -217,7 +225,7 @@ def _shape(shape: Any) -> tuple[int, int]:
 
 
 def _index_array(array: Any, name: str) -> Any:
-    """A contiguous one-dimensional int32 or int64 array; the same one if it is that already."""
+    """A contiguous one-dimensional int32 or int64 array; `array` itself if it is one already."""
     if isinstance(array, np.ma.MaskedArray):
         raise InvalidInput(f"{name} must not be masked; use its .compressed() or .filled(...)")
     if not isinstance(array, np.ndarray) and device_of(array) == "cpu":

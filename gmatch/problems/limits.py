@@ -22,7 +22,7 @@ MAX_VERTICES = 2**31 - 2
 INFINITE_INTEGER = 2**63 - 1
 
 
-# Duals, slacks, distances and the marks of the programs stay within so many spreads of the costs: see DenseCosts.
+# Duals, slacks, distances and the marks of the programs stay within 32 spreads of the costs: see DenseCosts.
 SPREADS = 32
 
 
@@ -41,7 +41,7 @@ WAY_OUT_OF_NAN = "; if NaN is for a pair that is not allowed, use forbid_nan=Tru
 def minimised(entries: Any, dtype: Any, maximize: bool, limit: int | float | None) -> Any:
     """A copy of some entries as costs of the minimisation form, cut off at a limit, in another type.
 
-    Of integers -2**63 becomes 1 - 2**63, since int64 does not hold its negation.
+    The integer -2**63 becomes 1 - 2**63, since int64 does not hold its negation.
     """
     values = entries.astype(dtype)
     if dtype is np.int64 and entries.dtype == np.int64:

@@ -60,7 +60,7 @@ class Network(NamedTuple):
 
     @classmethod
     def of(cls, graph: networkx.Graph[Any], weight: Hashable | None = None) -> Network:
-        """Of a networkx.Graph, not directed and without parallel edges; O(nodes + edges) time.
+        """The arrays of a networkx.Graph, not directed and without parallel edges; O(nodes + edges) time.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Network(NamedTuple):
 
 
 def sides_of(graph: networkx.Graph[Any], top_nodes: Iterable[Hashable], weight: Hashable | None = None) -> Sides:
-    """Of a networkx graph the top nodes as rows and the others as columns; O(nodes + edges) time.
+    """The top nodes of a networkx graph as rows and the others as columns; O(nodes + edges) time.
 
     An edge weighs 1 where it has no weight; without `weight` there are none. Edges of directed graphs count without
     their direction, and parallel ones are there several times.

@@ -29,12 +29,12 @@ MOST_WHOLE = 2.0**45
 class PointCosts:
     """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
 
-    The matrix is never made. Where d is at most 8 and the metric is not ``"minkowski"``, trees find the pairs that
-    matter, in little more than O(n log n); of costs to be maximized ``"dot"`` and ``"cosine"``, and for d up to 6
-    ``"sqeuclidean"``. Else passes over all pairs do, some rows at a
-    time: for ``"sqeuclidean"``, ``"euclidean"``, ``"dot"`` and ``"cosine"`` by products of matrices in float32, which
-    bound what a pair costs from below. For another `method`, ``deterministic=True`` and a GPU the matrix is made, in
-    float64, if it takes at most 2 GB.
+    The matrix is never made. If d is at most 8 and the metric is not ``"minkowski"``, trees find the pairs that matter,
+    in little more than O(n log n) time. When maximizing, trees take ``"dot"`` and ``"cosine"``, and ``"sqeuclidean"``
+    for d up to 6. In all other cases passes over all pairs find them, some rows at a time. For ``"sqeuclidean"``,
+    ``"euclidean"``, ``"dot"`` and ``"cosine"`` these passes are products of matrices in float32, which bound what a
+    pair costs from below. For another `method`, ``deterministic=True`` and a GPU the matrix is made, in float64, if it
+    takes at most 2 GB.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class PointCosts:
     p : number, optional
         Of ``"minkowski"``, at least 1. With p = 1, 2 or inf it is the metric of that name.
     maximize : bool
-        Whether the dearest assignment is wanted.
+        Whether the assignment of the largest sum is wanted.
     cost_limit : number, optional
-        A pair dearer than this is never made, and points may stay free instead: see `gmatch.lap`.
+        Pairs that cost more than this are never matched, and points may stay free instead: see `gmatch.lap`.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class PointCosts:
     shape : (int, int)
         n and m.
     dtype : dtype
-        Of the costs: float64.
+        The type of the costs: float64.
     maximize : bool
     cost_limit, limit : float or None
         As given, and in the minimisation form.
@@ -167,7 +167,7 @@ class PointCosts:
         """Points that suit trees, of which the least cost is wanted: pairs cost what these do in the minimisation form.
 
         To maximize x y is to minimize (-x) y. And -|x - y|**2 is minus the product of (-2 x, 1, |x|**2) and (y, |y|**2,
-        1), but for rounding; without any where costs are whole.
+        1), up to rounding; whole costs are not rounded.
         """
         if not self.maximize:
             return self

@@ -27,6 +27,13 @@ class RowBlocks:
     ------
     InvalidInput
         If it is no sequence of blocks, or there is none.
+
+    Examples
+    --------
+    >>> costs = gmatch.RowBlocks([np.array([[4, 1, 3]]), np.array([[2, 0, 5], [3, 2, 2]])])
+    >>> assignment = gmatch.lap(costs)
+    >>> assignment.cost, assignment.stats["ranks"]
+    (5, 2)
     """
 
     blocks: tuple[Any, ...]

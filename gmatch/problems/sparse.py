@@ -44,10 +44,10 @@ class SparseCosts:
         they lie; other types are widened as in `DenseCosts`, and other formats, and CSR with more rows than columns,
         converted.
     maximize : bool
-        Whether the dearest assignment is wanted.
+        Whether the assignment of the largest sum is wanted.
     cost_limit : number, optional
-        A pair dearer than this is never made, as for `DenseCosts`; rows and columns may stay free instead, so that
-        there always is an assignment. See `gmatch.lap`.
+        Pairs that cost more than this are never matched, as for `DenseCosts`. Rows and columns may stay free instead,
+        so there always is an assignment. See `gmatch.lap`.
     forbid_nan : bool
         Whether NaN forbids its pair; otherwise it is refused.
 
@@ -63,7 +63,7 @@ class SparseCosts:
     entries : int
         Stored entries.
     dtype : dtype
-        Of the entries.
+        The type of the entries.
     maximize : bool
     cost_limit, limit : int or float or None
         As given, and in the minimisation form.
@@ -85,6 +85,15 @@ class SparseCosts:
         Duals can spread along a path of many pairs here, so ``(32 + 8 * pairs) * (highest - lowest) + max(-lowest,
         highest)`` must be below 2**63 - 1 for integers, where pairs is the smaller of rows and columns, and every
         answer is then exact; for floats, a like sum must be finite.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> costs = gmatch.SparseCosts(scipy.sparse.csr_array(([4, 0, 2], ([0, 0, 1], [0, 1, 0])), shape=(2, 2)))
+    >>> costs.entries
+    3
+    >>> gmatch.lap(costs).cost
+    2
     """
 
     indptr: Any
@@ -233,7 +242,7 @@ class SparseCosts:
     ) -> SparseCosts:
         """Costs to minimise within a known range, by indptr, indices and data as the programs read them.
 
-        With at most as many rows as columns; those of a row differ, and are sorted.
+        There are at most as many rows as columns. The columns of a row differ, and are sorted.
         """
         made: SparseCosts = object.__new__(cls)
         vars(made).update(
@@ -245,7 +254,7 @@ class SparseCosts:
 
     @property
     def dual_type(self) -> type[np.int64] | type[np.float64]:
-        """Of the duals, and of sums of costs."""
+        """The type of the duals, and of sums of costs."""
         return np.int64 if self.data.dtype.kind == "i" else np.float64
 
     def dual_spread(self) -> int | float:
@@ -288,7 +297,8 @@ class SparseCosts:
     def with_ways_out(self) -> SparseCosts:
         """The problem as the programs read it, with one more column for each row, for it alone, that costs the limit.
 
-        Without the dear pairs. So every row is matched there, and one that stays free here takes its way out.
+        Pairs above the limit are left out. So every row is matched there, and a row that stays free here takes its
+        way out.
         """
         rows, columns = sorted(self.shape)
         kept = (self.data >= self.cost_limit if self.maximize else self.data <= self.cost_limit).nonzero()[0]
@@ -322,7 +332,7 @@ class SparseCosts:
         return DenseCosts.of_checked(matrix, self.maximize, self.lowest, self.highest, whole)
 
     def stored_pairs(self, row_match: Any) -> Any:
-        """Of a matching of the problem as the programs read it the pairs that are stored."""
+        """The stored pairs of a matching of the problem as the programs read it."""
         row_match = row_match.copy()
         row_match[self._find_entries(row_match) < 0] = -1
         return row_match

@@ -34,7 +34,7 @@ class WindowCosts:
     shape : (int, int)
         Rows and columns.
     dtype : dtype
-        Of the costs of pairs: the type given, or the one that `DenseCosts` widens it to.
+        The type of the costs of pairs: the type given, or the type to which `DenseCosts` widens it.
     maximize : bool
     cost_limit : int or float or None
         As given.
@@ -57,7 +57,7 @@ class WindowCosts:
     device: Device = "cpu"
 
     def _set(self, shape: Any, dtype: Any, maximize: Any, cost_limit: Any, forbid_nan: Any, rows_together: int) -> None:
-        """What a constructor ends with; windows are of whole multiples of so many rows."""
+        """What a constructor ends with. The rows of a window are a multiple of `rows_together`."""
         rows, columns = shape = _shape_of(shape)
         stored = _type_of(dtype)
         working = number_type(stored)
@@ -159,11 +159,11 @@ class FunctionCosts(WindowCosts):
     shape : (int, int)
         How many rows and columns there are.
     dtype : dtype
-        Of what f returns: bool, integers up to int64 and uint32, or float16 to float64.
+        The type of what f returns: bool, integers up to int64 and uint32, or float16 to float64.
     maximize : bool
-        Whether the dearest assignment is wanted.
+        Whether the assignment of the largest sum is wanted.
     cost_limit : number, optional
-        A pair dearer than this is never made, and rows and columns may stay free instead: see `gmatch.lap`.
+        Pairs that cost more than this are never matched; rows and columns may stay free instead: see `gmatch.lap`.
     forbid_nan : bool
         Whether NaN forbids its pair, as +inf does (-inf when maximizing); otherwise NaN is refused.
 
@@ -228,6 +228,12 @@ class RowWindows(WindowCosts):
     -----
     Pages of a `numpy.memmap` are given back to the system once they are read, if the file is not mapped for copies
     (mode "c"): the process keeps no more than a window of them.
+
+    Examples
+    --------
+    >>> costs = gmatch.RowWindows(np.array([[4.0, 1.0, 3.0], [2.0, 0.0, 5.0], [3.0, 2.0, 2.0]]))
+    >>> gmatch.lap(costs).col_ind.tolist()
+    [1, 0, 2]
     """
 
     _source = "the array"
@@ -320,7 +326,7 @@ class CheckedWindows:
 
     @property
     def dual_type(self) -> type[np.int64] | type[np.float64]:
-        """Of the duals, and of sums of costs."""
+        """The type of the duals, and of sums of costs."""
         return np.int64 if self.working_type.kind == "i" else np.float64
 
     def dual_spread(self) -> int | float:

@@ -80,55 +80,58 @@ def verify(problem: Any, result: Transport, *, strict: bool = ...) -> TransportC
 def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = None) -> _Certificate:
     """Proves that a matching is largest, an assignment cheapest, or a decomposition block triangular and finest.
 
-    For a matching: mates point at each other and are joined by an edge, every edge has an end in the matching's vertex
-    cover, and the cover has as many vertices as the matching has edges: then none is larger (König 1931). Plain NumPy
-    or CuPy code where the graph lives; O(rows + columns + entries) time and memory.
+    For a `Matching`: mates point at each other, and an edge joins them. Every edge has an end in the matching's vertex
+    cover, and the cover has as many vertices as the matching has edges. So no matching is larger (König 1931). Plain
+    NumPy or CuPy code where the graph lives; O(rows + columns + entries) time and memory.
 
-    For an assignment: mates point at each other, no pair is forbidden or dearer than the limit, the pairs are as many
-    as there can be (by a vertex cover, if that is fewer than rows and columns), and the duals prove that no assignment
-    is cheaper, over every entry of the matrix. O(rows * columns) time in blocks, O(rows + columns) memory. For sparse
-    costs over every stored entry, in O(rows + columns + entries) time and memory. One of so many pairs is proven by
-    its `Assignment.pair_price`, too: no duals are above 0, so as many pairs cost no less than that many prices and the
-    sum of all duals. For points over all pairs of them, by bounds where there are many: O(n + m) memory. For a
-    `FunctionCosts` or `RowWindows` over every entry, some rows at a time: O(rows + columns) memory.
+    For an `Assignment`: mates point at each other. No pair is forbidden or costs more than the limit. There are as many
+    pairs as possible; if they are fewer than rows and columns, a vertex cover proves it. The duals prove that no
+    assignment is cheaper, over every entry of the matrix.
 
-    For a decomposition: its matching is proven as above and lies on the diagonals, the orders are permutations, blocks
-    and parts fit each other, no entry lies below the diagonal blocks, and none of these can be split: breadth-first
+    - Dense costs: O(rows * columns) time in blocks, O(rows + columns) memory.
+    - Sparse costs: every stored entry, in O(rows + columns + entries) time and memory.
+    - Points: all pairs, by bounds if there are many; O(n + m) memory.
+    - `FunctionCosts` and `RowWindows`: every entry, some rows at a time; O(rows + columns) memory.
+    - Exactly k pairs: `Assignment.pair_price` is a part of the proof. No dual is above 0, so k pairs cost at least k
+      prices plus the sum of all duals.
+
+    For a `Decomposition`: its matching is proven as above and lies on the diagonals. The orders are permutations,
+    blocks and parts fit each other, and no entry lies below the diagonal blocks. No block can be split: breadth-first
     searches along alternating paths reach all of the vertical part from the free rows, all of the horizontal part from
     the free columns, and all of a square block from its first pair, there and back. On the host, in O(rows + columns +
     entries) time and memory.
 
-    For a `Bottleneck`: its pairs are allowed, as many as there can be, and none is dearer than its threshold; its cover
-    has fewer vertices than there are pairs, and every cheaper pair lies in it. With ``then="sum"`` its assignment is
-    proven cheapest among the pairs up to the threshold.
+    For a `Bottleneck`: its pairs are allowed, as many as possible, and none costs more than its threshold. Its cover
+    has fewer vertices than there are pairs, and every cheaper pair lies in the cover. With ``then="sum"`` its
+    assignment is proven cheapest among the pairs up to the threshold.
 
-    For a `KBest`: its assignments differ, are allowed, in order, and cost what they say; and no other one is cheaper
-    than the last. For an assignment that is not listed shares its first pairs with some listed ones and then has
-    another pair than all of these. The first of these listed ones is cheapest, as its duals prove, among all that share
-    the pairs by which it parts from earlier ones; so what another one costs more is a cycle of slacks through the row
-    where it parts, and later rows. The shortest such cycles are found for all rows at once (Floyd 1962), among pairs
-    that have less slack than the last assignment costs more. On the host, in O(allowed pairs) time for each assignment,
-    and the cube of the number of rows on such cycles.
+    For a `KBest`: its assignments differ, are allowed, are in order, and cost what they say. No other assignment is
+    cheaper than the last. For an assignment that is not listed shares its first pairs with some listed ones, and then
+    has another pair than all of them. The duals prove the first of these listed ones cheapest among all assignments
+    that share the pairs by which it parts from earlier ones. So the extra cost of another assignment is a cycle of
+    slacks through the row where it parts, and later rows. The shortest such cycles are found for all rows at once
+    (Floyd 1962), among pairs whose slack is below the extra cost of the last assignment. On the host, in O(allowed
+    pairs) time for each assignment, and the cube of the number of rows on such cycles.
 
-    For a `Scaling`: the problem that its job is, as above; and for ``"product"`` that no scaled entry is above 1, and
-    those on the diagonal are 1, within 64 * eps * (rows + columns) of the largest logarithm.
+    For a `Scaling`: the problem of its job, as above. For ``"product"`` also that no scaled entry is above 1 and that
+    diagonal entries are 1, within 64 * eps * (rows + columns) of the largest logarithm.
 
-    For a `Transport`: amounts add up to supplies and demands, and its duals prove the cost as those of an assignment
-    do, each as many times as its row or column has units.
+    For a `Transport`: amounts add up to supplies and demands. Its duals prove the cost as the duals of an assignment
+    do, each counted once for each unit of its row or column.
 
     Parameters
     ----------
     problem : as for `gmatch.max_matching` or `gmatch.lap`; for a Transport (cost, supply, demand)
-        Costs that became those of a wider type in a batch are taken in that type.
+        Costs that became a wider type in a batch are taken in that type.
     result : Matching, Assignment, AssignmentBatch, Decomposition, Bottleneck, KBest, Scaling or Transport
-        What they returned for the problem, on either device. An Assignment knows whether it was to maximize, its
-        limit, and whether NaN forbade pairs.
+        The result for the problem, on either device. An Assignment knows whether it was to maximize, its limit, and
+        whether NaN forbade pairs.
     strict : bool
         Find the gap of an assignment of floats in exact arithmetic, and hold it against a few roundings of what its
-        pairs cost. All else is proven exactly anyway.
+        pairs cost. All other results are proven exactly anyway.
     comm : communicator of mpi4py, or Ranks, optional
-        Of processes that hold a matrix together, as for `gmatch.lap`: `problem` is the block of this rank, `result` the
-        assignment of the whole. Each rank proves its rows; all get the certificate, or the same error.
+        The processes that hold a matrix together, as for `gmatch.lap`. `problem` is the block of this rank, `result`
+        the assignment of the whole. Each rank proves its rows. All get one certificate, or one error.
 
     Returns
     -------
@@ -138,34 +141,41 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     Raises
     ------
     CertificateError
-        If any of it does not hold; the message says what.
+        If a part of the proof does not hold; the message says which.
     InvalidInput
         If `problem` is not such a problem.
 
     Notes
     -----
-    Whatever the duals are, lowering each u[i] to the least c[i, j] - v[j] of its row, and each v[j] above 0 to 0 where
-    columns may stay free, makes them feasible, and their sum a bound that no assignment falls below. Both the lowering
-    and the gap between the cost and that bound must be 0 for integers. For floats both must be within
+    Any duals become feasible by lowering each u[i] to the least c[i, j] - v[j] of its row and, if columns may stay
+    free, each v[j] above 0 to 0. Their sum is then a bound that no assignment falls below. Both the lowering and the
+    gap between the cost and the bound must be 0 for integers. For floats both must be within
 
         64 * eps * (rows + columns) * scale,
 
-    where eps is 2**-52 and scale the largest magnitude of a dual or a matched cost (and of points a limit, of cosine
-    distances at least 1, which they are rounded as): solvers make a dual in a number of steps, each rounded to eps / 2
-    of that magnitude, and the sum of min(rows, columns) of these roundings remains.
+    where eps is 2**-52 and scale is the largest magnitude of a dual or a matched cost. (For points, a limit counts,
+    too; for cosine distances scale is at least 1, since they are rounded at this size.) Solvers make a dual in a number
+    of steps, each rounded to eps / 2 of that magnitude, and the sum of min(rows, columns) of these roundings remains.
     Duals beyond 8 (rows + columns) times the largest finite cost are refused, as no solver needs them.
 
-    Where an assignment has `exact` duals, scale is the largest magnitude of their rests and of the rests of the matched
-    costs: of what ordinary pairs cost, without the big number that stands for "not". All else is proven in integers.
+    If an assignment has `exact` duals, scale is the largest magnitude of their rests and of the rests of the matched
+    costs: what ordinary pairs cost, without the big number that stands for "not". The multiples of the big number are
+    proven in integers.
 
-    A strict proof does not depend on the size of the duals. Its gap is the difference between what the pairs cost and
-    what the cheapest assignment costs, both exact sums of the costs as given: 0 if none is cheaper. It must be within
+    A strict proof does not depend on the size of the duals. Its gap is the cost of the pairs less the cost of the
+    cheapest assignment, both exact sums of the costs as given: 0 if none is cheaper. It must be within
 
         4 * eps * (the sum of what the pairs cost, each without its sign and without big numbers),
 
-    so the last digits of a sum of the pairs' costs, in floats, say more than the gap. Cheaper assignments are sought
-    along the pairs whose slack is 0 but for rounding (Moore 1959: negative cycles, by labels in the order of a queue).
-    That takes O(entries) time where few pairs have so little slack, but more where most do.
+    so the last digits of a sum of the pairs' costs, in floats, are larger than the gap. Cheaper assignments are sought
+    along the pairs whose slack is 0 up to rounding (Moore 1959: negative cycles, by labels in the order of a queue).
+    This takes O(entries) time if few pairs have so little slack, and more if most do.
+
+    Examples
+    --------
+    >>> cost = [[4, 1, 3], [2, 0, 5], [3, 2, 2]]
+    >>> gmatch.verify(cost, gmatch.lap(cost))
+    AssignmentCertificate(cost=5, gap=0, tolerance=0)
     """
     strict = truth_of("strict", strict)
     if comm is not None or isinstance(problem, RowBlocks):

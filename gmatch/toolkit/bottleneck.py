@@ -1,4 +1,4 @@
-"""`bottleneck`: the assignment whose dearest pair is cheapest, by matchings of the pairs below thresholds."""
+"""`bottleneck`: the assignment whose most expensive pair is cheapest, by matchings of the pairs below thresholds."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ def bottleneck(
     threads: int | None = None,
     certify: bool = False,
 ) -> Bottleneck:
-    """The assignment whose dearest pair is as cheap as can be, with its proof (bottleneck assignment).
+    """The assignment whose most expensive pair is as cheap as possible, with its proof (bottleneck assignment).
 
     Parameters
     ----------
     cost : array or sparse matrix, shape (rows, columns)
-        As for `gmatch.lap`: of a sparse matrix the stored entries are the only allowed pairs, +inf forbids a pair (-inf
+        As for `gmatch.lap`. The stored entries of a sparse matrix are the only allowed pairs; +inf forbids a pair (-inf
         when maximizing). min(rows, columns) pairs are made. Never changed.
     maximize : bool
-        Make the cheapest pair as dear as can be instead.
+        Make the least pair as large as possible instead.
     then : {None, "sum"}
-        ``"sum"``: of all such assignments the one of least total cost (of most, when maximizing).
+        ``"sum"``: among these assignments, return the one of least total cost (of largest, when maximizing).
     forbid_nan : bool
         NaN forbids its pair; otherwise it is refused.
     threads : int, optional
@@ -81,8 +81,8 @@ def bottleneck(
     Returns
     -------
     Bottleneck
-        ``row_ind, col_ind = bottleneck(cost)`` works. Its arrays live where the costs live; the work is done on the
-        host, where costs on a GPU are moved once.
+        ``row_ind, col_ind = bottleneck(cost)`` works. Its arrays live where the costs live. The work is done on the
+        host; costs on a GPU are moved there once.
 
     Raises
     ------
@@ -95,11 +95,11 @@ def bottleneck(
 
     Notes
     -----
-    No assignment is cheaper than the dearest of the cheapest pairs of all rows, where the threshold begins. A threshold
-    that allows too few pairs has a vertex cover that says so (König 1931); all assignments need a pair outside it, so
-    the cheapest of these is the next bound. Dense costs: rows are matched one by one along augmenting paths, in
-    O(rows**2 * columns) time at worst and O(columns) memory. Sparse costs: O(log(entries)) maximum matchings, each of
-    which begins with the last one; thresholds above the bound are tried by growing steps, then halved.
+    Each row needs a pair, so the threshold begins at the largest of the row minima. If a threshold allows too few
+    pairs, a vertex cover proves it (König 1931). Every assignment needs a pair outside the cover, so the cheapest pair
+    outside it is the next bound. For dense costs, rows are matched one by one along augmenting paths, in O(rows**2 *
+    columns) time at worst and O(columns) memory. For sparse costs, O(log(entries)) maximum matchings are found, each
+    from the one before; thresholds above the bound are tried by growing steps, then halved.
 
     References
     ----------

@@ -64,16 +64,16 @@ def k_best(
     Parameters
     ----------
     cost : array or sparse matrix, shape (rows, columns)
-        As for `gmatch.lap`: of a sparse matrix the stored entries are the only allowed pairs, +inf forbids a pair (-inf
+        As for `gmatch.lap`. The stored entries of a sparse matrix are the only allowed pairs; +inf forbids a pair (-inf
         when maximizing). min(rows, columns) pairs are made. Never changed.
     k : int
-        How many, 1 or more. Fewer are returned where there are fewer.
+        How many, 1 or more. If there are fewer than k assignments, all are returned.
     maximize : bool
-        The dearest ones, the dearest first.
+        The assignments of the largest sums, the largest first.
     cost_limit : number, optional
-        As for `gmatch.lap`: a pair dearer than this is never made (when maximizing: a pair worth less), and rows and
-        columns may stay free instead, at half the limit each. The order is by that price then: by the cost and as many
-        times the limit as vertices of the smaller side are free.
+        As for `gmatch.lap`: pairs that cost more than this are never matched (when maximizing: pairs worth less), and
+        each free row and each free column costs half the limit. The assignments are then ordered by their cost plus the
+        limit for each free vertex of the smaller side.
     forbid_nan : bool
         NaN forbids its pair; otherwise it is refused.
     certify : bool
@@ -96,16 +96,16 @@ def k_best(
 
     Notes
     -----
-    The best assignment is that of `lap`. The others are split into sets, one for each row, by Murty's rule: pairs of
-    earlier rows are kept, the pair of the row is not. The cheapest of a set is one shortest augmenting path from the
-    duals of its parent; that of the cheapest set is next, and splits its set in turn. O(k * pairs) paths at worst, but
-    most are given up early: a set waits with a bound until it is the cheapest, and is not searched much farther. On one
-    core of the host, where costs on a GPU are moved; 16 bytes for each allowed pair, 48 for each open set, and
-    O(k * (rows + columns)) memory.
+    The best assignment comes from `lap`. The other assignments are split into sets, one for each row, by Murty's rule:
+    pairs of earlier rows are kept, the pair of the row is forbidden. One shortest augmenting path from the duals of the
+    parent finds the cheapest assignment of a set. The cheapest set has the next assignment, and is split in turn. This
+    takes O(k * pairs) paths at worst, but most are given up early: a set waits with a bound until it is the cheapest,
+    and is not searched much farther. It runs on one core of the host, where costs on a GPU are moved. It takes 16 bytes
+    for each allowed pair, 48 for each open set, and O(k * (rows + columns)) memory.
 
-    Of equally cheap assignments the one comes first that was found first: the order depends on the costs alone, and
-    the first k are the same for every greater k. Integers are exact. Floats are ordered up to a rounding that `verify`
-    states: of the largest cost or limit that an assignment pays.
+    Equally cheap assignments come in the order in which they are found. This order depends on the costs alone, and the
+    first k are equal for every greater k. Integers are exact. Floats are ordered up to a rounding that `verify` states,
+    of the largest cost or limit that an assignment pays.
 
     References
     ----------

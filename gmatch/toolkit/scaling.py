@@ -56,12 +56,12 @@ def scale(matrix: Any, job: str = "product", *, symmetric: bool = False, certify
 
     Notes
     -----
-    With c[i, j] = log(max |a|) - log |a[i, j]| the largest product is the cheapest assignment, and its duals u and v
-    are logarithms of scalings exp(u[i]) and exp(v[j]) / max |a|: no scaled entry is above 1, and those on the diagonal
-    are 1, but for rounding. (MC64 has the maxima of columns in place of the largest entry, which makes no difference
-    where all columns have an entry on the diagonal.) Rows and columns of a structurally singular matrix that have no
-    place on the diagonal are scaled so that their largest entry is 1. The work is that of `lap` along the entries; on
-    the host.
+    With ``c[i, j] = log(max |a|) - log |a[i, j]|`` the largest product is the cheapest assignment. Its duals u and v
+    are logarithms of scalings ``exp(u[i])`` and ``exp(v[j]) / max |a|``: no scaled entry is above 1, and diagonal
+    entries are 1, up to rounding. (MC64 has the maxima of columns in place of the largest entry, which makes no
+    difference where all columns have an entry on the diagonal.) Rows and columns of a structurally singular matrix that
+    have no place on the diagonal are scaled so that their largest entry is 1. The work is that of `lap` along the
+    entries; on the host.
 
     References
     ----------

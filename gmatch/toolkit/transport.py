@@ -36,14 +36,14 @@ def transport(
     Parameters
     ----------
     cost : array or sparse matrix, shape (rows, columns)
-        What a unit costs from each row to each column, as for `gmatch.lap`: of a sparse matrix the stored entries are
-        the only allowed routes, +inf forbids one (-inf when maximizing). Never changed.
+        What a unit costs from each row to each column, as for `gmatch.lap`. The stored entries of a sparse matrix are
+        the only allowed routes; +inf forbids a route (-inf when maximizing). Never changed.
     supply : integer array, shape (rows,)
         How much each row has, 0 or more.
     demand : integer array, shape (columns,)
-        How much each column takes, 0 or more. As much is brought as the smaller of both sums.
+        How much each column takes, 0 or more. The smaller of both sums is brought.
     maximize : bool
-        The dearest way instead.
+        Find the way of the largest sum instead.
     forbid_nan : bool
         NaN forbids its route; otherwise it is refused.
     threads : int, optional
@@ -61,16 +61,16 @@ def transport(
         If the costs, the supplies or the demands are not valid; or if there are too many units for this way: the costs
         of each unit of supply for each unit of demand must be at most 2**27 entries.
     Infeasible
-        If forbidden routes leave no way; with a witness in rows and columns: those of the side with the smaller sum
-        may only go with those of the other, and these are too little.
+        If forbidden routes leave no way; with a witness in rows and columns. The witness's vertices of the side with
+        the smaller sum may only go with the witness's vertices of the other side, whose sum is too small.
     CertificateError
         If `certify` finds the result wrong: a defect of gmatch.
 
     Notes
     -----
     Rows and columns are repeated for each unit, and assigned. Equal rows have equal duals, which prove the whole. Time
-    and memory are those of `lap` with as many rows and columns as there are units: for supplies of some tens, not of
-    thousands. For masses that are not whole see POT's ``ot.emd``, whose answer times the sum of masses this is.
+    and memory are the time and memory of `lap` with a row and a column for each unit: for supplies of some tens, not of
+    thousands. For masses that are not whole see POT's ``ot.emd``; this answer is its answer times the sum of masses.
 
     Examples
     --------

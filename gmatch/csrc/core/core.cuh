@@ -1,13 +1,13 @@
 // core.cuh: a sparse core of a dense matrix of costs, chosen and grown by reduced costs, cost - v.
 //
-// An optimal assignment uses few of the entries of a matrix: nearly always among the cheapest of their rows. The core
-// holds these, and is solved instead. Its duals are then held against the whole matrix, in one pass: an entry with cost
-// < u + v would have to be in the core, and joins it; if there is none, the duals prove the core's assignment optimal for
-// the whole matrix.
+// An optimal assignment uses few entries of a matrix, nearly always among the cheapest of their rows. The core holds the
+// cheapest entries of each row, and is solved instead. One pass then holds its duals against the whole matrix. An entry with
+// cost < u + v violates them, and joins the core. If there is none, the duals prove the core's assignment optimal for the
+// whole matrix.
 //
-// The best of a row are chosen stratum by stratum, so that each lane looks after its own. Costs that are equal are met in
-// an order that differs from row to row: chosen by position, all rows would take the same columns, and no assignment
-// would be left in the core.
+// The best entries of a row are chosen stratum by stratum, so that each lane looks after its own strata. Equal costs are met
+// in an order that differs from row to row. If they were chosen by position, all rows would take one set of columns, and the
+// core would have no assignment.
 #pragma once
 #include "costs/pass.cuh"
 #include "costs/spreads.cuh"
@@ -25,14 +25,14 @@ struct Core {
   static constexpr Vertex STRATA = RowPass<Stored>::STRATA;
   static constexpr Vertex ROOM = SHORT_LISTS ? 66 : 128;  // entries of a row at most; it begins with the best two of a stratum
 
-  // What all rows say together.
+  // Sums over all rows.
   struct Totals {
     Spreads<Dual> spreads;
-    Count found, added;  // by repricing: entries that the duals overprice; those the core had room for
+    Count found, added;  // by repricing: entries that violate the duals; entries of these for which the core had room
     Count free_rows;     // that the last auction in the core left
-    Count tight_rows;    // that an auction made tight, where refining its prices did not end; else all
-    Count best_offers;   // entries that began the core and are the best of their row
-    Count mutual_rows;   // of a sample: that are the best of the column that is best for them
+    Count tight_rows;    // that an auction made tight, if refining its prices did not end; otherwise all
+    Count best_offers;   // entries that began the core and tie for best in their row
+    Count mutual_rows;   // of a sample: rows that are the best row of their best column
   };
 
   DenseCosts<Stored> dense;
@@ -61,7 +61,7 @@ struct Core {
   DEVICE Dual of_entry(Cost entry) const { return dense.of_entry(entry); }
   DEVICE Dual at(Count edge) const { return of_entry(entries[edge]); }
 
-  // The best of every row, by cost - v. The lane groups of the team are warps, or threads of a host.
+  // Picks the best entries of every row, by cost - v. The lane groups of the team are warps, or threads of a host.
   template <class Team>
   DEVICE void build(Team& team, const Dual* v) const {
     team.each(num_rows, [&](Count row) { sizes[row] = 0; });

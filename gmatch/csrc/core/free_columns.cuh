@@ -1,4 +1,4 @@
-// free_columns.cuh: what columns are worth that an auction of a core has left free.
+// free_columns.cuh: prices of the columns that an auction of a core has left free.
 #pragma once
 #include "core/core.cuh"
 
@@ -10,9 +10,9 @@ struct FreeColumns {
   Vertex* size;  // [1]           of the list
 };
 
-// A column that is among the best of no row, or of too few, is free after an auction, and as dear as at first, while rows
-// that had to do without it have outbid each other for the others. Its v becomes what the row of the whole matrix that
-// finds it best would bid for it.
+// A column that is among the best of no row, or of too few rows, is free after an auction and has its first price. Rows
+// that did not know it have outbid each other for other columns. Its v becomes the bid of the row of the whole matrix that
+// finds it best.
 template <class Team, class Stored, class Dual>
 DEVICE void price_free_columns(Team& team, const Core<Stored>& core, const Matching& matching,
                                const FreeColumns<Dual>& free_columns) {
@@ -26,8 +26,8 @@ DEVICE void price_free_columns(Team& team, const Core<Stored>& core, const Match
     if (team.lane() == 0) free_columns.u[row] = best;
   });
   team.sync();
-  // A group for each column, for what groups found could not be brought together: atomic minima of a GPU are for numbers
-  // that are not negative.
+  // One group for each column. Several groups could not combine their minima: atomic minima of a GPU are for numbers that
+  // are not negative.
   team.each_group(*free_columns.size, [&](Count k) {
     const Vertex column = static_cast<Vertex>(free_columns.list[k]);
     const Dual least = least_of_column(team, core.dense, column, free_columns.u);
@@ -36,7 +36,7 @@ DEVICE void price_free_columns(Team& team, const Core<Stored>& core, const Match
   team.sync();
 }
 
-// The least of cost - u in a column, some rows at once for each lane: an entry is a line of memory for itself.
+// The least cost - u in a column. A lane reads some rows at once, since each entry is a line of memory of its own.
 template <class Team, class Stored, class Dual>
 DEVICE Dual least_of_column(const Team& team, const DenseCosts<Stored>& costs, Vertex column, const Dual* u) {
   Dual least = costs.infinite();
@@ -55,7 +55,7 @@ DEVICE Dual least_of_column(const Team& team, const DenseCosts<Stored>& costs, V
   return team.min_group(least);
 }
 
-// The least of cost - v in a row of the core, of columns with an owner.
+// The least cost - v in a row of the core, over columns that have an owner.
 template <class Team, class Stored, class Dual>
 DEVICE Dual best_of_owned(const Team& team, const Core<Stored>& core, Vertex row, const Matching& matching, const Dual* v) {
   const auto entries = row_of(core, row);
@@ -69,7 +69,7 @@ DEVICE Dual best_of_owned(const Team& team, const Core<Stored>& core, Vertex row
   return team.min_group(least);
 }
 
-// After price_free_columns, of the same columns.
+// Raises v of the columns that price_free_columns found.
 template <class Team, class Dual>
 DEVICE void raise_columns(Team& team, const FreeColumns<Dual>& free_columns, Dual by) {
   team.each(*free_columns.size, [&](Count k) { free_columns.v[free_columns.list[k]] += by; });

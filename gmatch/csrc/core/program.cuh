@@ -1,59 +1,59 @@
-// program.cuh: the program of linear assignment by pricing: a small part of a dense matrix is solved, and the rest
-// is only held against its duals.
+// program.cuh: the program of linear assignment by pricing. It solves a sparse core of a dense matrix, and only checks all
+// other entries against the duals.
 //
-//   1 price    one pass over the matrix picks a sparse core, the best of every row
-//   2 auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; prices are refined then;
-//              where the core lacks columns, it learns of them, and the auction is held again;
-//              where all rows want the same columns, it is held in the whole matrix, and the core is picked anew by its prices;
-//              where half of the core's entries are the best of their rows, all equal, or most rows and columns find each other
-//              best, the search is held in the matrix at once
+//   1 price    one pass over the matrix picks a sparse core: the best entries of each row
+//   2 auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly. Its prices are refined
+//              then. If the core lacks columns, it learns of them, and the auction is held again. If all rows want the same
+//              columns, the auction is held in the whole matrix, and the core is picked anew by its prices. The search is
+//              held in the matrix at once if half of the core's entries tie for best in their row, or if most rows and
+//              columns are each other's best
 //   3 search   matches the other rows of the core, exactly
-//   4 reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again;
-//              a core that has no room for it is picked anew, by the duals of now
-//   5 dense    where no core can do it, the search is held in the whole matrix, after the auction if that has not been
+//   4 reprice  one pass over the matrix finds the entries that violate the duals. They join the core, and step 3 follows.
+//              A core without room for them is picked anew, by the current duals
+//   5 dense    if no core is good enough, the search is held in the whole matrix, after an auction there
 //
-// Whatever the first two leave, the answer is exact: it is the search's, with duals that hold for all of the matrix.
+// The answer is exact, whatever steps 1 and 2 leave: it is the search's, with duals that hold for the whole matrix.
 #pragma once
 #include "assignment/assign_sparse.cuh"
 #include "core/free_columns.cuh"
 #include "core/trace.cuh"
 
-// So many passes over the matrix, and so many cores picked anew, and then the search in the matrix itself costs less.
+// After 16 repricings or 4 rebuilt cores, a search in the matrix costs less than another core.
 constexpr int MOST_REPRICINGS = 16, MOST_REBUILDS = 4;
-// More than one entry for so many rows is much.
+// The auction is held again if the core gained more than 1 entry for every 64 rows.
 constexpr Vertex ROWS_FOR_AN_ENTRY = 64;
-// Epsilons of an auction in the core; and in the whole matrix, where the spread of a row is that of all its entries, and
-// what is left goes to a dearer search.
+// Exponents of the first and the last epsilon, in spreads of a row: of an auction in the core, and of one in the whole
+// matrix. In the matrix the spread is the spread of all entries of a row, and free rows go to a more expensive search.
 constexpr int FIRST_EPSILON = 1, LAST_EPSILON = -15, FIRST_DENSE_EPSILON = -3, LAST_DENSE_EPSILON = -31;
-// A core is full where it has room for no more than one in so many of the entries that were found.
+// A core is full if it had room for at most 1 in 8 of the entries that repricing found.
 constexpr Count FULL = 8;
-// Where an auction leaves more than one row in so many, the core lacks columns; and it has misled where it leaves more than
-// one in so many.
+// An auction that leaves more than 1 row in 64 free shows that the core lacks columns. If it leaves more than 1 in 16, its
+// prices mislead.
 constexpr Vertex ROWS_OF_A_LACK = 64, ROWS_MISLED = 16;
-// How often the core learns of columns that it lacks. They are taken for dearer by one in so many of a spread, so that more
-// rows than one learn of each.
+// The core learns at most 2 times of columns that it lacks. Their v is raised by half a spread meanwhile, so that more than
+// one row learns of each.
 constexpr int MOST_LESSONS = 2, PARTS_OF_A_SPREAD = 2;
-// An auction was of use where it left no more than one row in so many loose; of none, where it made fewer than that tight.
+// An auction was useful if at most 1 row in 8 is loose after it. It was useless if fewer than 1 row in 8 is tight.
 constexpr Vertex ROWS_OF_AN_AUCTION = 8;
-// By how much longer chains may become in a core, see Auction::run.
+// A chain of bids in a core may be 4 times as long; see Auction::run.
 constexpr Vertex LONGER_CHAINS = 4;
-// Of so many rows it is asked whether their best column finds them best: half of them for even costs, with a deviation of
-// six. Where more than so many are, minima of rows and columns of the matrix match most of the others, too.
+// A sample of 128 rows is asked whether each is also the best row of its best column. Uniform costs answer yes for 64, with
+// a standard deviation of 6. If more than 104 answer yes, minima of rows and columns match most other rows, too.
 constexpr Vertex ROWS_OF_A_SAMPLE = 128, MOST_MUTUAL = 104;
-// Bids of a chain in the whole matrix.
+// The most bids of a chain in the whole matrix.
 constexpr Vertex MOST_DENSE_BIDS = 256;
 
-// The start, then for each repricing a search and bids or a price for those that it left, and then the dense search.
+// The start; then for each repricing a search, and bids or a price for the rows that it left free; then the dense search.
 static_assert(6 + MOST_LESSONS + 2 + 3 * MOST_REPRICINGS + MOST_REBUILDS + 2 <= CoreTrace::ROOM);
 
-// What the program reports. Its task knows the first member only, so that the trace takes no register from the steps.
+// What the program reports. The task knows only the first member, so that the trace takes no register from the steps.
 struct CoreReport {
   Report counters;
   CoreTrace trace;
 };
 
-// Each step notes itself first, except two: the small functions of `reprice` and `bound` would then take 8 bytes more stack
-// of all the program.
+// Each step notes itself first, except two: noting in the small functions of `reprice` and `bound` would cost the whole
+// program 8 bytes more stack.
 template <class Team, class Dual>
 DEVICE void note(const Team& team, const AssignmentTask<Dual>& task, CoreStep step) {
   if (team.rank() == 0) reinterpret_cast<CoreReport*>(task.report)->trace.add(step);
@@ -69,7 +69,7 @@ DEVICE void count_free_rows(Team& team, const Core<Stored>& core, const Matching
   team.sync();
 }
 
-// Refines the prices of an auction in a core or its matrix; where that does not end, counts how many rows it made tight.
+// Refines the prices of an auction in a core or its matrix. If the refinement does not end, counts the tight rows.
 template <class Team, class Costs, class Stored, class Dual>
 DEVICE void refine_and_count(Team& team, const Costs& costs, const Core<Stored>& core, const AssignmentTask<Dual>& task) {
   const bool ended = refine_prices(team, costs, task.matching, task.v);
@@ -86,15 +86,15 @@ DEVICE void refine_and_count(Team& team, const Costs& costs, const Core<Stored>&
   team.sync();
 }
 
-// Whether the auction of a square problem left more than one row in so many. Where a core serves, it leaves one in a hundred at
-// most: more where rows find the same few columns best, as for costs (i + 1) (j + 1), or some columns are among the best of no
-// row.
+// Whether the auction of a square problem left more than 1 row in `one_of` free. With a good core it leaves at most 1 in 100.
+// It leaves more if rows find the same few columns best, as for costs (i + 1) (j + 1), or if some columns are among the best
+// of no row.
 template <class Stored>
 DEVICE bool leaves_more(const Core<Stored>& core, Vertex one_of) {
   return core.num_rows == core.num_columns && core.totals->free_rows > core.num_rows / one_of;
 }
 
-// How many pairs the last auction since the core was picked made tight, of which it was of use or not; all if there was none.
+// Whether the last auction since the core was picked made most pairs tight, or few. Without an auction all count as tight.
 template <class Stored>
 DEVICE bool made_most_tight(const Core<Stored>& core) {
   return core.num_rows - core.totals->tight_rows <= core.num_rows / ROWS_OF_AN_AUCTION;
@@ -110,15 +110,15 @@ DEVICE Auction<Core<Stored>> auction_of(const Core<Stored>& core, const Assignme
           task.matching, task.v,                spread};
 }
 
-// Whether half of the entries that begin the core are the best of their rows: more offers are equal then than a core has
+// Whether half of the entries that begin the core are the best of their rows. Then more offers are equal than a core has
 // room for beside others, and an auction of them leads nowhere.
 template <class Stored>
 DEVICE bool is_tied(const Core<Stored>& core) {
   return core.totals->best_offers > static_cast<Count>(core.num_rows) * Core<Stored>::STRATA;
 }
 
-// Asks some rows whether they alone are the best of the one column that is best for them: of several, all but one would be
-// left without. From v = 0.
+// Asks some rows whether they alone are the best row of the one column that is best for them. If several rows were the best
+// of a column, all of them except one would stay without it. From v = 0.
 template <class Team, class Stored>
 DEVICE void count_mutual_rows(Team& team, const Core<Stored>& core) {
   const auto blocks = team.in_blocks();
@@ -148,19 +148,19 @@ DEVICE void count_mutual_rows(Team& team, const Core<Stored>& core) {
 }
 
 
-// Whether the search in the matrix itself, from minima of rows and columns, has least to do.
+// Whether the search in the matrix itself, from minima of rows and columns, takes least work.
 template <class Stored>
 DEVICE bool needs_no_auction(const Core<Stored>& core) {
   return is_tied(core) || core.totals->mutual_rows > MOST_MUTUAL;
 }
 
-// Whether the start is its own: no assignment and no duals are given, nor is it told to start from nothing.
+// Whether the program makes its own start: no assignment and no duals are given, and it is not told to start from nothing.
 template <class Dual>
 DEVICE bool starts_anew(const AssignmentTask<Dual>& task) {
   return !task.has_duals && task.start != AssignmentStart::given && task.start != AssignmentStart::none;
 }
 
-// One copy of each for all that need it: with three, the compiler makes each slower by far.
+// One copy of each function for all steps that need it. With three copies, the compiler makes each far slower.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team hold_against_matrix(Team team, Core<Stored> core, const Dual* v) {
   core.reprice(team, v);
@@ -177,8 +177,8 @@ DEVICE_APART Team bid_from_duals(Team team, Auction<Core<Stored>> auction, int f
   return team;
 }
 
-// After an auction that left columns free which are among the best of too few rows: the core learns of them, and the
-// auction is held again.
+// After an auction that left columns free because they are among the best of too few rows. The core learns of these
+// columns, and the auction is held again.
 template <class Team, class Stored, class Dual>
 DEVICE void learn_of_columns(Team& team, const Core<Stored>& core, const AssignmentTask<Dual>& task,
                              const Auction<Core<Stored>>& auction) {
@@ -198,7 +198,7 @@ DEVICE void learn_of_columns(Team& team, const Core<Stored>& core, const Assignm
   }
 }
 
-// Steps 1 and 2: leaves row_match and v. An assignment or duals that are given take the place of an auction.
+// Steps 1 and 2. Leaves row_match and v. A given assignment or given duals take the place of an auction.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team start_core(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace,
                              bool* lacked_columns) {
@@ -228,7 +228,8 @@ DEVICE_APART Team start_core(Team team, Core<Stored> core, AssignmentTask<Dual> 
   *lacked_columns = leaves_more(core, ROWS_OF_A_LACK) && !leaves_more(core, ROWS_MISLED);
   if (*lacked_columns) learn_of_columns(team, core, task, auction);
   if (!leaves_more(core, ROWS_MISLED)) {
-    // The auction's prices tell most of what the core lacks. Where it learnt of columns, they are no longer in its words.
+    // The auction's prices say most about the entries that the core lacks. Once the core has learnt of columns, the prices
+    // are no longer in the auction's words.
     note(team, task, CoreStep::hold);
     team = hold_against_matrix(team, core, task.v);
     if (core.totals->added > 0 && !*lacked_columns) {
@@ -259,7 +260,7 @@ DEVICE_APART Team search_core(Team team, Core<Stored> core, AssignmentTask<Dual>
   return team;
 }
 
-// After a search that left rows free: others than the core's entries become better for them, and for all that they reach.
+// After a search that left rows free. Entries outside the core become better for these rows, and for all rows in reach.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team outprice_core(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual margin) {
   note(team, task, CoreStep::outprice);
@@ -272,7 +273,7 @@ DEVICE_APART Team outprice_core(Team team, Core<Stored> core, AssignmentTask<Dua
   return team;
 }
 
-// Step 4: whether the core, with what joined it, has more to say.
+// Step 4: holds the matrix against v. Entries that violate the duals join the core; core.totals counts them.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team reprice_core(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
   Count now = team.nanoseconds();
@@ -285,7 +286,7 @@ DEVICE_APART Team reprice_core(Team team, Core<Stored> core, AssignmentTask<Dual
   return team;
 }
 
-// Step 1 again, from v and what is matched.
+// Step 1 again, from v and the pairs there are.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team rebuild_core(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
   note(team, task, CoreStep::rebuild);
@@ -297,8 +298,8 @@ DEVICE_APART Team rebuild_core(Team team, Core<Stored> core, AssignmentTask<Dual
   return team;
 }
 
-// Step 2 again, from v: where the core has grown by much, the rows that this leaves free are fewer than those that found
-// something better.
+// Step 2 again, from v. If the core has grown by much, it leaves fewer rows free than there are rows that found something
+// better.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team bid_again(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread, int first_epsilon,
                             Workspace workspace) {
@@ -318,8 +319,8 @@ DEVICE_APART Team bid_again(Team team, Core<Stored> core, AssignmentTask<Dual> t
   return team;
 }
 
-// Step 2 in the whole matrix, where all columns are to be matched: from the beginning, for a core that misled its auction,
-// or the search, misled the duals.
+// Step 2 in the whole matrix, if all columns are to be matched. It starts from the beginning, since a core that misled its
+// auction or the search has misled the duals.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team bid_in_matrix(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
   note(team, task, CoreStep::auction_matrix);
@@ -342,7 +343,7 @@ DEVICE_APART Team bid_in_matrix(Team team, Core<Stored> core, AssignmentTask<Dua
   return team;
 }
 
-// Before step 5: along the few entries of a core, duals may have gone farther apart than any in the matrix need to.
+// Before step 5. Along the few entries of a core, duals may have gone farther apart than duals of the matrix need to.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team bound_duals(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread) {
   team.each(core.num_columns, [&](Count column) {
@@ -391,7 +392,7 @@ class AssignmentByCore {
     team = start_core(team, core_, task_, spread_, workspace_, &lacked_columns);
     lacked_columns_ = lacked_columns;
     if (starts_anew(task_) && needs_no_auction(core_)) {
-      // Where entries tie, bids win little.
+      // Bids win little if entries tie.
       if (!is_tied(core_)) from_minima_.start = AssignmentStart::bids;
       team = search_matrix(team, core_, from_minima_);
       return;
@@ -404,10 +405,10 @@ class AssignmentByCore {
   }
 
  private:
-  // Where the auction misled, or was of no use.
+  // After an auction that misled, or was of no use.
   template <class Team>
   DEVICE void mend_start(Team& team) {
-    // Where no epsilon is small enough, as for costs of many magnitudes, an auction is of no use.
+    // An auction is of no use if no epsilon is small enough, as for costs of many magnitudes.
     made_few_tight_ = made_few_tight(core_);
     was_misled_ = leaves_more(core_, ROWS_MISLED) || (lacked_columns_ && !made_few_tight_ && !made_most_tight(core_));
     if (was_misled_) {
@@ -422,9 +423,9 @@ class AssignmentByCore {
     if (was_misled_) team = rebuild_core(team, core_, from_duals_);
   }
 
-  // Steps 3 and 4 in turns; whether that solved the problem. Where the core does not match all rows, others must come into
-  // it, by a margin that grows until they do. But after an auction of the matrix few rows are left, and far from free columns:
-  // what joined the core would bring them nearer only step by step.
+  // Steps 3 and 4 in turns. Returns whether that solved the problem. If the core does not match all rows, other entries must
+  // join it, by a margin that grows until they do. But after an auction of the matrix only few rows are free, far from free
+  // columns: entries that join the core would bring them nearer only step by step.
   template <class Team>
   DEVICE bool search_and_reprice(Team& team) {
     auto margin = static_cast<Dual>(core_.totals->spreads.typical());

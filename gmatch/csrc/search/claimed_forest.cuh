@@ -10,7 +10,7 @@
 #include "team/memory.cuh"
 #include "team/steps.cuh"
 
-// Some edges of a long row, from the one numbered `first` on.
+// Some edges of a long row, from edge number `first` on.
 struct Piece {
   Vertex row;
   Count first;
@@ -34,13 +34,13 @@ struct Frontiers {
 
   template <class Team>
   DEVICE void append(const Steps<Team>& steps, Sprout sprout) const { steps.append_to(next(steps), sprout); }
-  // `ends` are those of the forest.
+  // `ends` is the list of the forest.
   template <class Team>
   DEVICE void append_end(const Steps<Team>& steps, PathEnd* ends, PathEnd end) const {
     ends[steps.team.append(&steps.progress.num_ends)] = end;
     steps.count_found();
   }
-  // Makes `column` the end of the tree's path if it has none yet; else it is none.
+  // Makes `column` the end of the tree's path if the tree has none yet; otherwise the column is no path end.
   template <class Team>
   DEVICE bool end_tree(const Steps<Team>& steps, Vertex* path_end, Vertex column) const {
     return steps.team.claim(path_end, NONE, column);
@@ -51,9 +51,9 @@ struct Frontiers {
   DEVICE Sprout* list(int parity) const { return sprouts + parity * room; }
 };
 
-// The frontiers of a part of a team, which takes some steps by itself: near lists. What has no room there joins the
-// next frontier of the whole team. Path ends are counted one by one near at hand only: thousands that go to one counter
-// in memory would wait for each other.
+// The frontiers of a part of a team, which takes some steps by itself: lists in near memory. Rows without room there join
+// the next frontier of the whole team. Path ends are counted one by one only in near memory: thousands of additions to one
+// counter in memory would wait for each other.
 template <class Team>
 struct NearFrontiers {
   Frontiers near;
@@ -74,8 +74,8 @@ struct NearFrontiers {
     if (place < room_for_ends) near_ends[place] = end;
     else far.append_end(far_steps, ends, end);
   }
-  // Nobody waits for an answer: of the ends that a tree finds at the same time, the one that is noted last is its path's,
-  // which augment asks for.
+  // Nobody waits for an answer. If a tree finds several ends at the same time, its path is the one to the end that is noted
+  // last, which augment asks for.
   template <class Part>
   DEVICE bool end_tree(const Steps<Part>& steps, Vertex* path_end, Vertex column) const {
     steps.team.write(path_end, column);
@@ -83,7 +83,7 @@ struct NearFrontiers {
   }
 };
 
-// The memory of a forest, but for its frontiers.
+// The memory of a forest, without its frontiers.
 struct Trees {
   Matching matching;
   Vertex* predecessor;  // [num_columns] the column before it on its path, or that it comes next to a root: see anchor;
@@ -98,8 +98,8 @@ struct Trees {
   Vertex* path_roots;   // [num_rows]    without: roots whose path the reverse pass kept
 };
 
-// WITH_ROOTS: a tree that has found a path end stops growing there (the early exit of GPUBFS-WR in Deveci et al. 2013); of
-// those that it found at the same time one counts. Without, a tree can find many, and the reverse pass keeps one.
+// WITH_ROOTS: a tree that has found a path end stops growing (the early exit of GPUBFS-WR in Deveci et al. 2013). If it
+// found several ends at the same time, one counts. Without it, a tree can find many ends, and the reverse pass keeps one.
 template <bool WITH_ROOTS, class Lists = Frontiers>
 struct ClaimedForest : Trees {
   static constexpr bool LISTS_FRONTIER = true;              // a step has as many rows to expand as its to-do list says
@@ -124,8 +124,8 @@ struct ClaimedForest : Trees {
     }
   }
 
-  // Makes every free row that has an edge the root of a tree. Where the edges are still usable that trees without a path
-  // grew along, they may be kept: all their rows are part of the first frontier, too.
+  // Makes every free row that has an edge the root of a tree. Trees without a path may be kept if the edges along which they
+  // grew are still usable. All their rows are then part of the first frontier, too.
   template <class Team, class Edges>
   DEVICE void plant(const Steps<Team>& steps, const Edges& edges) const {
     if (steps.team.rank() == 0) steps.progress.num_ends = steps.progress.num_paths = steps.progress.num_pieces = 0;
@@ -154,7 +154,7 @@ struct ClaimedForest : Trees {
       expand(sprout.row, sprout.root);
     });
   }
-  // The same; and foresee(row, turns), turns = 3, 2, 1, so many times Team::AHEAD rows before it.
+  // As each_frontier_row, and calls foresee(row, turns) with turns = 3, 2, 1: turns * Team::AHEAD rows before the row's turn.
   template <class Team, class Foresee, class Expand>
   DEVICE void each_foreseen_row(const Steps<Team>& steps, Foresee foresee, Expand expand) const {
     const Sprout* sprouts = frontier_rows(steps);
@@ -171,7 +171,7 @@ struct ClaimedForest : Trees {
   template <class Team>
   DEVICE const Sprout* frontier_rows(const Steps<Team>& steps) const { return frontiers.now(steps); }
 
-  // The same forest, for a part of the team.
+  // This forest, for a part of the team.
   template <class Team>
   DEVICE ClaimedForest<WITH_ROOTS, NearFrontiers<Team>> part(const Steps<Team>& steps, Frontiers near, PathEnd* near_ends,
                                                              Vertex room_for_ends) const {
@@ -182,7 +182,7 @@ struct ClaimedForest : Trees {
     return sprout.row < 0 ? pieces[~sprout.row] : Piece{sprout.row, 0};
   }
 
-  // Leaves the edges of a row but the first ones to the next step of the whole team, in pieces of so many.
+  // Leaves all edges of a row except the first `edges_of_piece` to the next step of the whole team, in pieces of this size.
   template <class Team>
   DEVICE void break_up(const Steps<Team>& steps, const Sprout& sprout, Count degree, int edges_of_piece) const {
     const Vertex count = static_cast<Vertex>((degree - 1) / edges_of_piece);
@@ -193,9 +193,9 @@ struct ClaimedForest : Trees {
     }
   }
 
-  // Half as many path ends as trees, and the frontier has come down to a sixteenth of its widest: what is left creeps for
-  // hundreds of levels round the trees that have ended, to free columns that the next phase finds near by. Where most
-  // rows stay free, trees end because nothing is left to reach, and are not stopped.
+  // Half of the trees have a path end, and the frontier has come down to a sixteenth of its widest. The other trees then creep
+  // for hundreds of levels round the trees that have ended, to free columns that the next phase finds near by. If most rows
+  // stay free, trees end because nothing is in reach, and are not stopped.
   template <class Team>
   DEVICE bool is_spent(const Steps<Team>& steps) const {
     if (!leaves_stragglers || steps.found() == 0) return false;
@@ -212,8 +212,8 @@ struct ClaimedForest : Trees {
   template <class Team>
   DEVICE bool grows(const Team& team, Vertex root) const { return end_of_tree(team, root) == NONE; }
 
-  // What a row leaves with the columns that it claims: its mate, by which it joined the tree, or that it is the root.
-  // So the way back is one load a column, not two that wait for each other.
+  // The mark that a row leaves at the columns that it claims: its mate, by which it joined the tree, or that it is the root.
+  // So the way back takes one load a column, not two that wait for each other.
   DEVICE Vertex anchor(Vertex row) const { return anchor(row, matching.row_match[row]); }
   DEVICE Vertex anchor(Vertex row, Vertex mate) const { return mate == NONE ? BELOW_NONE - row : mate; }
 

@@ -3,26 +3,26 @@
 #include "search/claimed_forest.cuh"
 #include "team/steps.cuh"
 
-// What a part of a team works on by itself.
+// The lists that a part of a team works on by itself.
 template <Vertex ROWS, Vertex ENDS>
 struct NearWork {
   static constexpr Vertex ROOM = SHORT_LISTS ? 6 : ROWS, ROOM_FOR_ENDS = SHORT_LISTS ? 3 : ENDS;
-  // Of levels that a part does at most, if less than a full share of rows keeps it busy.
+  // The most levels that a part does, if less than a full share of rows keeps it busy.
   static constexpr int LEVELS_AHEAD = SHORT_LISTS ? 5 : 24;
-  // Where half of the parts have nothing left, one that has more rows than these shares them out again.
+  // When half of the parts have no rows, a part that has more rows than this shares them out again.
   static constexpr Vertex ROWS_TO_SHARE = SHORT_LISTS ? 1 : 64;
 
   Progress progress;
   Sprout sprouts[2 * ROOM];
   PathEnd ends[ROOM_FOR_ENDS];
   Vertex place, place_of_ends;
-  int num_waiting[2];  // in turns, as the lists
+  int num_waiting[2];  // in turns, like the lists
 };
 
-// Parts of the team do several levels by themselves, each from its share of the frontier: then a level costs what a
-// block waits for its own threads, not for a grid. What joins is listed near at hand; what is left of it at last goes
-// to the team, which shares it out again. A frontier that keeps all threads busy goes on level by level. `level` counts
-// those of the first part.
+// Parts of the team do several levels by themselves, each from its share of the frontier. A block then waits at each level
+// for its own threads only, not for a grid. Rows that join are listed in near memory. The rows that are listed at the end go
+// to the team, which shares them out again. A frontier that keeps all threads busy goes on level by level. `level` counts the
+// levels of the first part.
 //
 // expand_list(near_steps, near_forest, sprouts, count, stride) lets the rows of a list, every `stride`-th sprout, reach
 // columns; it returns the entries that this thread read.
@@ -36,7 +36,7 @@ DEVICE Count expand_ahead(const Steps<Team>& steps, const Forest& forest, Vertex
   Steps<decltype(part)> near_steps(part, near.progress);
   const auto near_forest = forest.part(steps, {near.sprouts, Work::ROOM}, near.ends, Work::ROOM_FOR_ENDS);
 
-  // Shares are dealt out in turn: what stands together in the list, the pieces of a row above all, is of one kind.
+  // Shares are dealt out in turn, since neighbours in the list are alike, above all the pieces of a row.
   const Vertex todo = steps.todo(), parts = steps.team.parts(), mine = steps.team.part_number();
   const Sprout* sprouts = forest.frontier_rows(steps) + mine;
   Vertex count = mine < todo ? (todo - 1 - mine) / parts + 1 : 0, stride = parts;
@@ -45,7 +45,7 @@ DEVICE Count expand_ahead(const Steps<Team>& steps, const Forest& forest, Vertex
   int done = 0;
   bool is_awaited;
   do {
-    // Asked for before it is needed, so that the answer is there by then.
+    // The load starts before its answer is needed.
     const int num_waiting = part.rank() == 0 && count > Work::ROWS_TO_SHARE ? steps.team.num_waiting() : 0;
     inspected += expand_list(near_steps, near_forest, sprouts, count, stride);
     if (part.rank() == 0) near.num_waiting[near_steps.parity() ^ 1] = num_waiting;

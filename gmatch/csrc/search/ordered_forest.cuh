@@ -1,15 +1,14 @@
 // ordered_forest.cuh: disjoint alternating trees whose races are decided by order, not by who is first.
 //
-// The roots are the free rows. Of all rows that reach a column in the level that reaches it first, the smallest has it;
-// a tree that reaches free columns takes the smallest, and stops growing. Nothing else is chosen, and no choice depends
-// on time: so the forest, and with it the matching, is the same for any number of threads, lanes and blocks, on a GPU
-// as on a host.
+// The roots are the free rows. If several rows reach a column in one level, the smallest row has it. If a tree reaches
+// several free columns in one level, it takes the smallest, and stops growing. Nothing else is chosen, and no choice depends
+// on time. So the forest and the matching are equal for any number of threads, lanes and blocks, on a GPU and on a host.
 //
-// How threads compute that in any order: a level is two steps. In the first, rows bid for columns, each of which keeps
-// the smallest bid; the first bidder, whoever that is, puts the column on a list. In the second the bids are final, and
-// each column of the list is settled: it joins the tree of its row, and its mate the next frontier; or, being free, it
-// is a path end, of which its tree keeps the smallest. A cell that is lowered in one step is acted upon only in the
-// next, when nobody lowers it. Lists hold the same vertices on every run, in any order, and nothing depends on that.
+// Threads compute this in any order, since a level is two steps. In the first step rows bid for columns, and a column keeps
+// the smallest bid. The first bidder, whoever that is, puts the column on a list. In the second step the bids are final, and
+// each column of the list is settled: it joins the tree of its row, and its mate joins the next frontier. A free column is a
+// path end; its tree keeps the smallest one. A cell that is lowered in one step is acted upon only in the next, when nobody
+// lowers it. Lists hold equal vertices on every run, in any order, and nothing depends on the order.
 //
 // As with claims, a column joins one tree, so all paths can be flipped at the same time (see search/claimed_forest.cuh).
 #pragma once
@@ -52,8 +51,8 @@ struct OrderedForest {
     });
   }
 
-  // Even steps expand rows, odd ones settle the columns that those reached. (Rank 0 may have done more steps than the
-  // others know of; but an even number more.)
+  // Even steps expand rows, odd steps settle the columns that these rows reached. (Rank 0 may have done more steps than the
+  // other threads know of; it is always an even number more.)
   template <class Team, class Expand>
   DEVICE void each_frontier_row(const Steps<Team>& steps, Vertex step, Expand expand) const {
     if (step % 2 == 1) {
@@ -66,7 +65,7 @@ struct OrderedForest {
     }
   }
 
-  // As what a row visits columns.
+  // What a row leaves at the columns that it visits: see ClaimedForest::anchor.
   DEVICE Vertex anchor(Vertex row, Vertex) const { return row; }
 
   // Whether a phase ends before no tree can grow.

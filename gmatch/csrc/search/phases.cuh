@@ -1,6 +1,5 @@
-// phases.cuh: the search. All that share it among threads run this one, on every team: matchings, assignments dense and
-// sparse, cores. (One thread of a host may do better one row at a time: cardinality/pothen_fan.hpp and the solvers of
-// serial/.)
+// phases.cuh: the one parallel search. Matchings, dense and sparse assignments and cores all run it, on every team. (One
+// thread of a host may be faster one row at a time: see cardinality/pothen_fan.hpp and the solvers of serial/.)
 //
 // A phase plants a tree at every free row, grows all trees at once, breadth first, level by level (or a part of the trees by
 // some levels at a time), and then flips the augmenting paths that were found.
@@ -10,7 +9,7 @@
 // What each phase did; entry p of phase p.
 struct Journal {
   Vertex* levels;         // [min(num_rows, num_columns) + 1]
-  Vertex* augmentations;  // [min(num_rows, num_columns) + 1]: each phase matches a row, but for one that ends a search
+  Vertex* augmentations;  // [min(num_rows, num_columns) + 1]: each phase matches a row, except one that ends a search
 
   FIELDS(Journal, levels, augmentations)
 };
@@ -30,11 +29,11 @@ struct Journal {
 // (APFB), or when the forest is spent: when it has found paths, and what goes on growing is not worth waiting for. The
 // search that finds no path was never cut short, and its forest is the proof.
 //
-// A phase is widened once for each column that joins and, before one does, once for each row, or less. Where the input changes
-// meanwhile it might go on and on: then more is the end of the search.
+// A phase is widened at most once for each column that joins and, before one joins, once for each row. If the input changes
+// meanwhile, a phase could be widened for ever: more widenings than that end the search.
 //
-// stop(path_ends) is asked after a phase that found some: whether there is nothing left, or the rest is left to somebody
-// else. Returns whether the last search found nothing.
+// stop(path_ends) is asked after a phase that found path ends: whether no rows are free, or whether another search takes over
+// the free rows. Returns whether the last search found nothing.
 struct NeverStop {
   DEVICE bool operator()(Vertex) const { return false; }
 };

@@ -1,4 +1,4 @@
-// speculative_forest.cuh: the paper's forest, without a claim: races are allowed, and their damage is mended.
+// speculative_forest.cuh: the paper's forest, without claims. Races are allowed, and their damage is mended.
 //
 // Deveci, Kaya, Ucar, Catalyurek, "GPU Accelerated Maximum Cardinality Matching Algorithms for Bipartite Graphs",
 // Euro-Par 2013. The paper searches from columns along the CSC arrays; we search from rows along the CSR arrays, so
@@ -55,7 +55,7 @@ struct SpeculativeForest {
     });
   }
 
-  // As what a row visits columns.
+  // What a row leaves at the columns that it visits: see ClaimedForest::anchor.
   DEVICE Vertex anchor(Vertex row, Vertex) const { return row; }
 
   // Whether a phase ends before no tree can grow.
