@@ -33,8 +33,8 @@ FLOORS = (
 # of its room.
 DOORS = {
     ("assignment.lap", "distributed.lap"),
-    ("assignment.lap", "distributed.windows"),
-    ("assignment.lap", "distributed.point_windows"),
+    ("assignment.ways", "distributed.windows"),
+    ("assignment.ways", "distributed.point_windows"),
     ("proof.verify", "distributed.verify"),
 }
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

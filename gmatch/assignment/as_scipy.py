@@ -26,19 +26,6 @@ FLOAT64 = np.dtype(np.float64)
 FEW_ENTRIES = 1 << 16
 
 
-def refuse_what_scipy_lacks(ties: Any, cost_limit: Any, infeasible: Any, deterministic: Any, on_ranks: bool) -> None:
-    """Raises `InvalidInput` for options that do not go with SciPy's rule."""
-    if not isinstance(ties, str) or ties != "scipy":
-        raise InvalidInput(f"ties must be None or 'scipy'; got {ties!r}")
-    if cost_limit is not None or infeasible != "raise":
-        raise InvalidInput("ties='scipy' is for complete assignments; leave cost_limit and infeasible out")
-    if deterministic or on_ranks:
-        raise InvalidInput(
-            "ties='scipy' is a rule of its own, for one matrix in one process; leave deterministic, comm and devices "
-            "out, and give the matrix instead of RowBlocks"
-        )
-
-
 def with_scipys_pairs(problem: Any, result: Assignment | AssignmentBatch) -> Assignment | AssignmentBatch:
     """An optimal result with the pairs that SciPy finds; ``stats["by_scipy"]`` says of which problems it was asked."""
     if isinstance(problem, CostBatch) and isinstance(result, AssignmentBatch):

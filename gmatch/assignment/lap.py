@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
 
 import numpy as np
 
-from ..arrays import truth_of
-from ..backends import backend_for
-from ..errors import InvalidInput
-from ..methods import assignment_method_of, batch_method_of
-from ..methods.method import is_auto
-from ..problems.batch import CostBatch, is_batch
-from ..problems.costs import costs_of, refuse_options_of_graphs
-from ..problems.dense import DenseCosts
-from ..problems.points import PointCosts, look_like_points, points_of
+from ..problems.batch import CostBatch
+from ..problems.points import PointCosts
 from ..problems.row_blocks import RowBlocks
-from ..problems.windows import WindowCosts, as_windows, windows_of
+from ..problems.windows import WindowCosts
 from ..proof.verify import verify
 from ..result import Assignment, AssignmentBatch
 from ..small import small_first
-from .as_scipy import refuse_what_scipy_lacks, with_scipys_pairs
-from .batch import solve_batch, start_of_batch
-from .gap import gap_of, within_bound
-from .points import lap_of_points
-from .programs import Plan
-from .request import STARTS, AssignmentStart, Costs, refuse_what_does_not_fit, start_of
-from .solve import solve
+from .as_scipy import with_scipys_pairs
+from .request import STARTS, AssignmentStart, Costs, Options
+from .ways import problem_of, solved
 
 __all__ = ["STARTS", "AssignmentStart", "lap"]
-
-TWO_CLOUDS = (
-    "a sequence of two arrays is a batch of two cost matrices; if these are points, one in each row, use "
-    "gmatch.lap(gmatch.PointCosts(x, y)); if they are costs, gmatch.CostBatch([x, y]) says so"
-)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -294,85 +277,19 @@ def lap(
     >>> gmatch.lap(np.arange(8).reshape(2, 2, 2)).cost.tolist()
     [3, 11]
     """
-    on_ranks = comm is not None or devices is not None or isinstance(cost, RowBlocks)
-    if ties is not None:
-        refuse_what_scipy_lacks(ties, cost_limit, infeasible, deterministic, on_ranks)
-    if on_ranks:
-        if gap is not None:
-            raise InvalidInput("several ranks solve to the optimum; leave gap out")
+    options = Options(
+        maximize, method, initial, duals, cost_limit, forbid_nan, infeasible, deterministic, ties, device, threads,
+        certify, sizes, mask, top_nodes, weight, gap,
+    )  # fmt: skip
+    if comm is not None or devices is not None or isinstance(cost, RowBlocks):
         from ..distributed.lap import lap_on_ranks
 
-        return lap_on_ranks(
-            cost, comm, devices, maximize=maximize, method=method, initial=initial, duals=duals, cost_limit=cost_limit,
-            forbid_nan=forbid_nan, infeasible=infeasible, deterministic=deterministic, device=device, threads=threads,
-            certify=certify, sizes=sizes, mask=mask, top_nodes=top_nodes, weight=weight,
-        )  # fmt: skip
-    if not isinstance(infeasible, str) or infeasible not in ("raise", "partial"):
-        raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {infeasible!r}")
-    maximize, deterministic = truth_of("maximize", maximize), truth_of("deterministic", deterministic)
-    certify = truth_of("certify", certify)
-    result: Assignment | AssignmentBatch
-    gap = gap_of(gap, cost_limit if cost_limit is not None else getattr(cost, "cost_limit", None))
-    if isinstance(cost, PointCosts):
-        points = points_of(
-            cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan, sizes=sizes, mask=mask
-        )
-        if points.suit_trees() and ties is None:
-            return lap_of_points(
-                points, method=method, initial=initial, duals=duals, deterministic=deterministic, device=device,
-                threads=threads, certify=certify, gap=gap,
-            )  # fmt: skip
-        if is_auto(method) and not deterministic and ties is None and device in (None, "cpu"):
-            from ..distributed.point_windows import lap_of_many_coordinates
-
-            return lap_of_many_coordinates(
-                points, initial=initial, duals=duals, infeasible=infeasible, threads=threads, certify=certify, gap=gap
-            )
-        cost, maximize, cost_limit = points.as_dense(), False, None
-    elif isinstance(windows := as_windows(cost, maximize, cost_limit, forbid_nan), WindowCosts):
-        from ..distributed.windows import lap_of_windows
-
-        if ties is not None:
-            raise InvalidInput("ties='scipy' needs a matrix in memory, which SciPy reads; leave ties out")
-        own = isinstance(cost, WindowCosts)
-        windows_of(
-            windows, maximize=own and maximize, cost_limit=cost_limit if own else None, forbid_nan=own and forbid_nan,
-            sizes=sizes, mask=mask,
-        )  # fmt: skip
-        return lap_of_windows(
-            windows, method=method, initial=initial, duals=duals, infeasible=infeasible, deterministic=deterministic,
-            device=device, threads=threads, certify=certify, gap=gap,
-        )  # fmt: skip
-    elif look_like_points(cost):
-        warnings.warn(TWO_CLOUDS, stacklevel=3)
-    if sizes is not None or mask is not None or is_batch(cost):
-        refuse_options_of_graphs(cost, top_nodes, weight)
-        if gap is not None:
-            raise InvalidInput("the problems of a batch are solved to the optimum; leave gap out")
-        batch = cost
-        if not isinstance(cost, CostBatch):
-            batch = CostBatch(
-                cost, maximize=maximize, cost_limit=cost_limit, sizes=sizes, mask=mask, forbid_nan=forbid_nan
-            )
-        elif maximize and not cost.maximize or not all(option is None for option in (cost_limit, sizes, mask)):
-            raise InvalidInput("a CostBatch has its own maximize, cost_limit, sizes and mask; give them to CostBatch")
-        backend = backend_for(None, batch.device if device is None else device)
-        chosen, reason = batch_method_of(method, backend.NAME, max(batch.shape[1:]))
-        plan = Plan(backend, chosen, threads, deterministic)
-        result = solve_batch(batch, plan, start_of_batch(initial, duals, plan), infeasible == "partial")
-        problem = batch
-    else:
-        problem = costs = costs_of(cost, maximize, cost_limit, forbid_nan, top_nodes, weight)
-        backend = backend_for(None, costs.device if device is None else device)
-        chosen, reason = assignment_method_of(method, backend.NAME, costs if isinstance(costs, DenseCosts) else None)
-        start = start_of(initial, duals, costs, chosen)
-        refuse_what_does_not_fit(costs, chosen, start)
-        result = solve(costs, Plan(backend, chosen, threads, deterministic), start, infeasible == "partial")
-    result.stats.setdefault("reason", reason)  # some backends know better
-    if ties is not None:
+        return lap_on_ranks(cost, comm, devices, **options.of_ranks())
+    options = options.checked(cost)
+    problem = problem_of(cost, options)
+    result = solved(problem, options)
+    if options.ties is not None:
         result = with_scipys_pairs(problem, result)
-    if gap is not None and isinstance(result, Assignment):
-        result = within_bound(result, False)
-    if certify:
+    if options.certify:
         verify(problem, result)
     return result

@@ -1,4 +1,4 @@
-"""What a call of `lap` starts from, and what its options may be: checked before any work."""
+"""What a call of `lap` asks for, and what it starts from: checked before any work."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import as_dense_array, mover_to, own
+from ..arrays import as_dense_array, mover_to, own, truth_of
 from ..errors import InvalidInput
 from ..methods import JV, Core, SerialCore, bids_pay
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..problems.splits import splits_into_fitting
 from ..result import Assignment
+from .gap import gap_of
 
 if TYPE_CHECKING:
     from ..methods import AssignmentMethod
@@ -46,12 +47,72 @@ STARTS = {
 }
 
 
+class Options(NamedTuple):
+    """The options of `lap`, under its names for them, except `comm` and `devices`."""
+
+    maximize: bool
+    method: str | AssignmentMethod
+    initial: Any
+    duals: Any
+    cost_limit: Any
+    forbid_nan: bool
+    infeasible: str
+    deterministic: bool
+    ties: str | None
+    device: str | None
+    threads: int | None
+    certify: bool
+    sizes: Any
+    mask: Any
+    top_nodes: Any
+    weight: Any
+    gap: float | None
+
+    def checked(self, cost: Any) -> Options:
+        """Those that say how all costs are solved are what they may be; others are for what they say of the costs."""
+        if self.ties is not None:
+            refuse_what_scipy_lacks(self.ties, self.cost_limit, self.infeasible, self.deterministic, False)
+        if not isinstance(self.infeasible, str) or self.infeasible not in ("raise", "partial"):
+            raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {self.infeasible!r}")
+        limit = self.cost_limit if self.cost_limit is not None else getattr(cost, "cost_limit", None)
+        return self._replace(
+            maximize=truth_of("maximize", self.maximize), certify=truth_of("certify", self.certify),
+            deterministic=truth_of("deterministic", self.deterministic), gap=gap_of(self.gap, limit),
+        )  # fmt: skip
+
+    def of_ranks(self) -> dict[str, Any]:
+        """What several ranks are asked for: less than one."""
+        if self.ties is not None:
+            refuse_what_scipy_lacks(self.ties, self.cost_limit, self.infeasible, self.deterministic, True)
+        if self.gap is not None:
+            raise InvalidInput("several ranks solve to the optimum; leave gap out")
+        return {name: option for name, option in self._asdict().items() if name not in ("ties", "gap")}
+
+    @property
+    def takes_partial(self) -> bool:
+        """Whether a largest matching will do where forbidden pairs leave no assignment."""
+        return self.infeasible == "partial"
+
+
 class Start(NamedTuple):
     """What a program starts from, for costs as the programs read them."""
 
     kind: AssignmentStart
     row_match: Any = None
     v: Any = None
+
+
+def refuse_what_scipy_lacks(ties: Any, cost_limit: Any, infeasible: Any, deterministic: Any, on_ranks: bool) -> None:
+    """Raises `InvalidInput` for options that do not go with SciPy's rule."""
+    if not isinstance(ties, str) or ties != "scipy":
+        raise InvalidInput(f"ties must be None or 'scipy'; got {ties!r}")
+    if cost_limit is not None or infeasible != "raise":
+        raise InvalidInput("ties='scipy' is for complete assignments; leave cost_limit and infeasible out")
+    if deterministic or on_ranks:
+        raise InvalidInput(
+            "ties='scipy' is a rule of its own, for one matrix in one process; leave deterministic, comm and devices "
+            "out, and give the matrix instead of RowBlocks"
+        )
 
 
 def refuse_what_does_not_fit(costs: Costs, method: AssignmentMethod, start: Start) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -179,12 +180,12 @@ class DenseCosts:
         """The costs with rows and columns as given, shape `shape`: a view."""
         return self.array.T if self.transposed else self.array
 
-    @property
+    @cached_property
     def dual_type(self) -> type[np.int64] | type[np.float64]:
         """The type of the duals, and of sums of costs."""
         return np.int64 if number_type(self.array.dtype).kind == "i" else np.float64
 
-    @property
+    @cached_property
     def is_narrow(self) -> bool:
         """Whether the entries have fewer bits than the numbers that the programs make of them."""
         return is_narrow(self.array.dtype)
@@ -242,6 +243,7 @@ class DenseCosts:
     def _with(self, array: Any, device: Device) -> DenseCosts:
         other = object.__new__(DenseCosts)
         vars(other).update(vars(self), array=array, device=device)
+        vars(other).pop("is_narrow", None)
         return other
 
     def row_blocks(self) -> Iterator[slice]:
