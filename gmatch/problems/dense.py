@@ -28,6 +28,8 @@ from .limits import (
 )
 from .splits import splits_into_fitting
 
+DualType = type[np.int64] | type[np.float64]
+
 
 class DenseCosts:
     """The costs of every row and column, as `gmatch.lap` takes them.
@@ -78,6 +80,8 @@ class DenseCosts:
         Whether the finite costs are known to be whole numbers: integers, and on a GPU floats that have no fractions.
     overflows : bool
         Whether sums of the costs could overflow, and `gmatch.lap` splits them: see `gmatch.ExactDuals`.
+    dual_type : type
+        The type of the duals, and of sums of costs: numpy.int64 for integers, numpy.float64 for floats.
     row_nodes, col_nodes : tuple or None
         The labels of rows and columns, if the costs came as a DataFrame of pandas or polars or a DataArray of xarray;
         None for a side that has none.
@@ -122,6 +126,7 @@ class DenseCosts:
     forbid_nan: bool
     whole: bool
     overflows: bool
+    dual_type: DualType
     row_nodes: tuple[Hashable, ...] | None = None
     col_nodes: tuple[Hashable, ...] | None = None
     device: Device
@@ -143,21 +148,22 @@ class DenseCosts:
         if limit is not None:
             array = type_with_limit(limit, array, lowest, highest)
             lowest, highest = min(lowest, limit), limit if forbids else min(highest, limit)
+        number = dtype if limit is None else number_type(array.dtype)
         transposed = rows > columns or rows == columns and _lies_by_columns(array)
         vars(self).update(
             array=array.T if transposed else array, transposed=transposed, shape=shape, dtype=dtype, maximize=maximize,
             cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids,
-            forbid_nan=has_nan, whole=whole, device=device, overflows=False,
+            forbid_nan=has_nan, whole=whole, device=device, overflows=False, dual_type=_dual_type_of(number),
         )  # fmt: skip
         if type(cost) is not np.ndarray and (is_frame(cost) or library_of(cost) == "xarray"):
             vars(self).update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
-        if number_type(array.dtype) != np.int32 or limit is not None:
-            self._refuse_overflow()
+        if number != np.int32 or limit is not None:
+            self._refuse_overflow(number)
 
-    def _refuse_overflow(self) -> None:
+    def _refuse_overflow(self, number: np.dtype[Any]) -> None:
         """Raises if sums could leave the range of the duals' type, and splitting the costs does not help."""
         try:
-            refuse_overflow(self.lowest, self.highest, number_type(self.array.dtype), min(self.shape))
+            refuse_overflow(self.lowest, self.highest, number, min(self.shape))
         except InvalidInput:
             if splits_into_fitting(self) is None:
                 raise
@@ -179,11 +185,6 @@ class DenseCosts:
     def matrix(self) -> Any:
         """The costs with rows and columns as given, shape `shape`: a view."""
         return self.array.T if self.transposed else self.array
-
-    @cached_property
-    def dual_type(self) -> type[np.int64] | type[np.float64]:
-        """The type of the duals, and of sums of costs."""
-        return np.int64 if number_type(self.array.dtype).kind == "i" else np.float64
 
     @cached_property
     def is_narrow(self) -> bool:
@@ -237,6 +238,7 @@ class DenseCosts:
         vars(made).update(
             array=array, transposed=False, shape=array.shape, dtype=array.dtype, maximize=maximize, cost_limit=None,
             limit=None, lowest=lowest, highest=highest, forbids=True, whole=whole, device="cpu",
+            dual_type=_dual_type_of(array.dtype),
         )  # fmt: skip
         return made
 
@@ -309,6 +311,10 @@ def as_matrix(cost: Any) -> Any:
     if max(array.shape) > MAX_VERTICES:
         raise InvalidInput(f"cost must have at most {MAX_VERTICES} rows and columns; got {array.shape}")
     return readable(array, cost, narrow=True)
+
+
+def _dual_type_of(number: np.dtype[Any]) -> DualType:
+    return np.int64 if number.kind == "i" else np.float64
 
 
 def _lies_by_columns(array: Any) -> bool:
