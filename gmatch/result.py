@@ -573,6 +573,9 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         return self._item(range(len(self))[number])
 
     def __iter__(self) -> Iterator[Assignment]:
+        if self._later is not None:
+            _, _, (items, *_) = self._later
+            return iter(items)
         return map(self._item, range(len(self)))
 
     def _item(self, number: int) -> Assignment:
@@ -627,7 +630,11 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
     @cached_property
     def _all_pairs(self) -> tuple[Any, Any, list[int]]:
         """Rows and columns of the pairs of all problems, one problem after the other, and where each begins."""
-        if self._later is not None or self.places is not None:
+        if self._later is not None:
+            _, _, (items, *_) = self._later
+            pairs: tuple[Any, Any, list[int]] = items.pairs
+            return pairs
+        if self.places is not None:
             rows, columns = (list(side) for side in zip(*self, strict=True))
             return np.concatenate(rows), np.concatenate(columns), [0, *np.cumsum([len(some) for some in rows]).tolist()]
         matched = self.row_match >= 0

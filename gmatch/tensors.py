@@ -7,7 +7,7 @@ these need a gradient: then the cost of an assignment has one, too, which is 1 a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -26,6 +26,7 @@ ARRAYS = INDICES | OTHERS | {"pair_costs"}
 # Fields that have a default, and are of no library.
 PLAIN = "maximize", "cost_limit", "exact", "bound", "forbid_nan", "pair_price", "row_nodes", "col_nodes"
 PLAIN_OF_BATCH = "maximize", "cost_limit", "exact", "forbid_nan", "shapes", "places"
+PLAIN_OF_EACH = "maximize", "cost_limit", "forbid_nan"
 
 
 class Matrices(list[Any]):
@@ -42,15 +43,22 @@ def comes_back(given: Any) -> bool:
 def as_arrays(given: Any) -> Any:
     """Costs or a graph as arrays of NumPy or CuPy, dense or sparse, in the same memory where that can be."""
     if isinstance(given, list | tuple):
-        return Matrices(_shared(matrix, as_dense_array) for matrix in given)
+        return Matrices(_shared(matrix, _matrix_of_batch) for matrix in given)
     return _shared(given, _dense_or_sparse)
 
 
 def _shared(tensor: Any, otherwise: Callable[[Any], Any]) -> Any:
     try:
-        return tensor.detach().numpy()  # the way of most tensors
+        return (tensor.detach() if tensor.requires_grad else tensor).numpy()  # the way of most tensors
     except (AttributeError, TypeError, RuntimeError):  # of JAX, on a GPU, sparse, or of a type that NumPy has not
         return otherwise(tensor)
+
+
+def _matrix_of_batch(tensor: Any) -> Any:
+    """Numbers of 16 bits in 32: no program for batches reads them as they lie."""
+    if str(getattr(tensor, "dtype", "")) == "torch.bfloat16":
+        return _shared(tensor.float(), as_dense_array)
+    return as_dense_array(tensor)
 
 
 def _dense_or_sparse(given: Any) -> Any:
@@ -182,8 +190,10 @@ _Library = _Torch | _JAX
 class _Result:
     """What the fields and the pairs of a result are made of. Unpacked again, the pairs are in the same memory."""
 
-    def __init__(self, inner: Any, library: _Library, ends: tuple[Any, Any] | None = None) -> None:
-        self.inner, self.library, self.made = inner, library, ends
+    made: tuple[Any, Any] | None = None
+
+    def __init__(self, inner: Any, library: _Library) -> None:
+        self.inner, self.library = inner, library
 
     def field(self, name: str) -> Any:
         """A field that has no default."""
@@ -202,37 +212,63 @@ class _Result:
 
 
 class _Problems(_Result):
-    """The assignments of a batch, with numbers."""
+    """The assignments of a batch, each made when it is asked for."""
 
     def __init__(self, inner: AssignmentBatch, library: _Library, pair_costs: Any) -> None:
         super().__init__(inner, library)
         self.pair_costs = pair_costs
+        self.plain = {name: getattr(inner, name) for name in PLAIN_OF_EACH}
 
     @cached_property
     def ends(self) -> list[tuple[Any, Any]]:
-        """The pairs of all problems, moved together."""
+        """The pairs of each problem, moved together."""
         rows, columns, ends = self.inner._all_pairs
         sides = (self.library.split(self.library.indices(side), ends) for side in (rows, columns))
         return list(zip(*sides, strict=True))
 
-    def __getitem__(self, number: int) -> Any:
-        pair_costs = self.pair_costs
-        if pair_costs is not None:
+    def __getitem__(self, number: int) -> Assignment:
+        one = Assignment.later(_field, _pairs, (_InBatch(self, number),))
+        fields = vars(one)
+        fields.update(self.plain)
+        if number in self.inner.covers:
+            _move_cover(self.inner[number], self.library, fields)
+        if self.pair_costs is not None:
             rows = (self.inner.row_match[number] >= 0).nonzero()[0]
-            pair_costs = pair_costs[number][self.library.indices(rows)]
-        return _one(self.inner[number], self.library, pair_costs, self.ends[number])
+            fields["pair_costs"] = self.pair_costs[number][self.library.indices(rows)]
+        return one
+
+    def __iter__(self) -> Iterator[Assignment]:
+        return map(self.__getitem__, range(len(self.inner)))
 
 
-def _one(inner: Any, library: _Library, pair_costs: Any, ends: tuple[Any, Any] | None = None) -> Any:
-    result = type(inner).later(_field, _pairs, (_Result(inner, library, ends),))
+class _InBatch(_Result):
+    """What an assignment of a batch is made of."""
+
+    def __init__(self, problems: _Problems, number: int) -> None:
+        self.problems, self.number, self.library = problems, number, problems.library
+
+    @cached_property
+    def inner(self) -> Any:
+        return self.problems.inner[self.number]
+
+    def pairs(self) -> tuple[Any, Any]:
+        return self.problems.ends[self.number]
+
+
+def _one(inner: Any, library: _Library, pair_costs: Any) -> Any:
+    result = type(inner).later(_field, _pairs, (_Result(inner, library),))
     given = vars(inner)
     vars(result).update({name: given[name] for name in PLAIN if name in given})
     if given.get("cover") is not None:
-        cover, witness = (tuple(map(library.indices, sides)) for sides in (inner.cover, inner.witness))
-        vars(result).update(cover=cover, witness=witness)
+        _move_cover(inner, library, vars(result))
     if pair_costs is not None:
         vars(result).update(pair_costs=pair_costs)
     return result
+
+
+def _move_cover(inner: Any, library: _Library, fields: dict[str, Any]) -> None:
+    cover, witness = (tuple(map(library.indices, sides)) for sides in (inner.cover, inner.witness))
+    fields.update(cover=cover, witness=witness)
 
 
 def _batch(inner: AssignmentBatch, library: _Library, pair_costs: Any) -> AssignmentBatch:

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import gmatch
-from gmatch.small import small_first
-from gmatch.small_batch import FEW_ENTRIES
+from gmatch.small import SMALL_SIDE, small_first
 
 RNG = np.random.default_rng(5)
 
@@ -28,6 +27,12 @@ def batches() -> Iterator[Any]:
     yield (RNG.random((2, 2)), np.empty((0, 3)), RNG.random((3, 2)))
     yield RNG.random((4, 3, 5)).tolist()
     yield RNG.integers(0, 9, (4, 3, 5)).tolist()
+    side_by_side = RNG.random((3, 30, 40), np.float32)
+    yield [side_by_side[k, :, begin : begin + k + 2] for k, begin in enumerate((0, 8, 30))]
+    yield side_by_side[::-1, ::2, ::-1]
+    yield RNG.integers(0, 9, (3, 4, 5), np.int8)
+    yield [RNG.random((columns, 3)).astype(np.float16) for columns in (2, 5)]
+    yield RNG.random((40, 80, 90))  # enough for several threads
 
 
 @pytest.mark.parametrize("cost", list(batches()), ids=lambda cost: type(cost).__name__)
@@ -56,7 +61,7 @@ def test_a_batch_is_a_loop_of_calls(cost: Any, options: dict[str, Any]) -> None:
     "cost",
     [
         np.zeros((0, 3, 3)), [np.zeros((0, 3))], [np.ones((2, 2)), np.ones((2, 2), int)], np.full((2, 2, 2), np.nan),
-        np.full((2, 2, 2), np.inf), np.zeros((2, FEW_ENTRIES // 256, 128)), np.zeros((2, 2, 2), np.int8),
+        np.full((2, 2, 2), np.inf), np.zeros((1, SMALL_SIDE + 1, SMALL_SIDE + 1)), np.zeros((2, 2, 2), complex),
         [np.ones((20, 2)), np.ones((20, 2))], [[[1.0, 2**53 + 1]]], [[[1, None]]], [[[1, 2], [3]]], [[]], [[[]]],
     ],
     ids=lambda cost: type(cost).__name__,

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <optional>
 
@@ -549,6 +550,8 @@ class ArrayMemory {
     if (is_there_) PyBuffer_Release(&view_);
   }
 
+  bool is_there() const { return is_there_ && view_.itemsize > 0; }
+  int dimensions() const { return view_.ndim; }
   bool is_small_matrix() const {
     if (!is_there_ || view_.ndim != 2) return false;
     const Py_ssize_t fewer = std::min(view_.shape[0], view_.shape[1]), more = std::max(view_.shape[0], view_.shape[1]);
@@ -573,12 +576,20 @@ class ArrayMemory {
             {static_cast<Vertex>(view_.shape[0]), static_cast<Vertex>(view_.shape[1])},
             {view_.strides[0] / view_.itemsize, view_.strides[1] / view_.itemsize}};
   }
+  // One of those that an array of three dimensions has.
+  template <class Cost>
+  SmallMatrix<Cost> matrix(Py_ssize_t number) const {
+    return {static_cast<const Cost*>(view_.buf) + number * (view_.strides[0] / view_.itemsize),
+            {static_cast<Vertex>(view_.shape[1]), static_cast<Vertex>(view_.shape[2])},
+            {view_.strides[1] / view_.itemsize, view_.strides[2] / view_.itemsize}};
+  }
+  bool lies_on_entries() const {
+    auto places = static_cast<Py_ssize_t>(reinterpret_cast<std::uintptr_t>(view_.buf));
+    for (int dimension = 0; dimension < view_.ndim; ++dimension) places |= view_.strides[dimension];
+    return places % view_.itemsize == 0;
+  }
 
  private:
-  bool lies_on_entries() const {
-    const auto address = static_cast<Py_ssize_t>(reinterpret_cast<std::uintptr_t>(view_.buf));
-    return (address | view_.strides[0] | view_.strides[1]) % view_.itemsize == 0;
-  }
 
   Py_buffer view_;
   const bool is_there_;
@@ -674,6 +685,183 @@ nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pai
                                                         duals_in_tiers(words)));
   if (has_limit) note_limit(result, memory, limit);
   return result;
+}
+
+// The matrices of a batch of small problems, in a list of arrays or in one of three dimensions.
+class BatchMemory {
+ public:
+  explicit BatchMemory(nb::handle given) : is_list_(PyList_Check(given.ptr())) {
+    if (!is_list_) {
+      memories_.emplace_back(given);
+      return;
+    }
+    const Py_ssize_t problems = PyList_Size(given.ptr());
+    for (Py_ssize_t p = 0; p < problems; ++p) memories_.emplace_back(nb::handle(PyList_GetItem(given.ptr(), p)));
+  }
+
+  // Whether all are of one type, and small or without pairs; at least one has pairs.
+  bool is_small() const {
+    bool has_pairs = false;
+    for (const ArrayMemory& memory : memories_) {
+      if (!memory.is_there() || memory.dimensions() != (is_list_ ? 2 : 3) || !memory.lies_on_entries()) return false;
+      if (memory.type() != type() || memory.entry_size() != entry_size()) return false;
+      const Py_ssize_t rows = memory.length(is_list_ ? 0 : 1), columns = memory.length(is_list_ ? 1 : 2);
+      if (std::min(rows, columns) > SMALL_SIDE || rows + columns > 4 * SMALL_SIDE) return false;
+      has_pairs |= std::min(rows, columns) > 0 && (is_list_ || memory.length(0) > 0);
+    }
+    return has_pairs;
+  }
+  char type() const { return memories_.front().type(); }
+  Py_ssize_t entry_size() const { return memories_.front().entry_size(); }
+
+  template <class Cost>
+  std::vector<SmallMatrix<Cost>> matrices() const {
+    std::vector<SmallMatrix<Cost>> all;
+    const ArrayMemory& first = memories_.front();
+    const Py_ssize_t problems = is_list_ ? static_cast<Py_ssize_t>(memories_.size()) : first.length(0);
+    all.reserve(problems);
+    for (Py_ssize_t p = 0; p < problems; ++p) all.push_back(is_list_ ? memories_[p].matrix<Cost>() : first.matrix<Cost>(p));
+    return all;
+  }
+
+ private:
+  const bool is_list_;
+  std::deque<ArrayMemory> memories_;
+};
+
+// Where the cells of a problem of a batch begin, in words; and its rows, columns and pairs.
+struct CellsOfProblem {
+  Count begin, rows, columns, pairs;
+
+  template <class Dual = Count>
+  SmallCells<Dual> cells(Count* first) const {
+    return {first + begin, static_cast<Vertex>(rows), static_cast<Vertex>(columns)};
+  }
+
+  FIELDS(CellsOfProblem, begin, rows, columns, pairs)
+};
+
+// Solves small problems that one thread takes one after the other.
+template <class Cost>
+class SmallInTurn {
+ public:
+  explicit SmallInTurn(const SmallCall& call) : call_(call) {}
+
+  // Fills the cells; false if the problem needs another way, or has duals in tiers.
+  bool solve(const SmallMatrix<Cost>& given, Count* cells) {
+    if (given.fewer() == 0) {
+      leave_free(given, cells);
+      return true;
+    }
+    return solve_small(in_one_piece(given), call_, cells, words_) && words_.empty();
+  }
+
+ private:
+  void leave_free(const SmallMatrix<Cost>& given, Count* cells) const {
+    std::memset(cells, 0, mirror::bytes<SmallCells<Count>>(given.shape[0], given.shape[1]));
+    const SmallCells<Count> found(cells, given.shape[0], given.shape[1]);
+    std::fill_n(found.row_match, given.shape[0], NONE);
+    std::fill_n(found.col_match, given.shape[1], NONE);
+  }
+
+  // Matrices side by side have short rows far apart, which are read once: the longer lines become one piece each.
+  SmallMatrix<Cost> in_one_piece(const SmallMatrix<Cost>& given) {
+    const auto [rows, columns] = given.shape;
+    const auto [row_stride, column_stride] = given.stride;
+    if ((column_stride == 1 && row_stride == columns) || (row_stride == 1 && column_stride == rows)) return given;
+    copy_.resize(static_cast<std::size_t>(rows) * columns);
+    const bool by_rows = rows <= columns;
+    const SmallMatrix<Cost> copy{copy_.data(), {rows, columns}, {by_rows ? columns : 1, by_rows ? 1 : rows}};
+    for (Vertex row = 0; row < rows; ++row) {
+      const Cost* const from = given.entries + row * row_stride;
+      Cost* const to = copy_.data() + row * copy.stride[0];
+      for (Vertex column = 0; column < columns; ++column) to[column * copy.stride[1]] = from[column * column_stride];
+    }
+    return copy;
+  }
+
+  const SmallCall call_;
+  std::vector<Cost> copy_;
+  std::vector<Count> words_;
+};
+
+// Entries that are worth a thread: to start one takes as long as to solve them (2 cores of an EPYC).
+constexpr Count ENTRIES_OF_A_THREAD = 1 << 16;
+
+// Solves all problems, by as many threads as there is work for; false if one needs another way. Tells of their pairs.
+template <class Cost>
+bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call,
+                       std::vector<CellsOfProblem>& problems, Count* cells, int* threads) {
+  Count entries = 0;
+  for (const SmallMatrix<Cost>& matrix : matrices) entries += Count{matrix.shape[0]} * matrix.shape[1];
+  const Count count = static_cast<Count>(matrices.size());
+  *threads = static_cast<int>(std::clamp<Count>(entries / ENTRIES_OF_A_THREAD, 1, std::min<Count>(*threads, count)));
+  constexpr Count TURNS_OF_A_THREAD = 8;
+  const Count at_a_time = 1 + count / (TURNS_OF_A_THREAD * *threads);
+  std::atomic<Count> next{0};
+  std::atomic<bool> has_solved{true};
+  const OthersMayRun others_may_run;
+  run_on_host(*threads, [&](HostTeam&) {
+    SmallInTurn<Cost> solver(call);
+    Poll poll;
+    for (Count first = next.fetch_add(at_a_time); first < count && has_solved; first = next.fetch_add(at_a_time)) {
+      for (Count p = first; p < std::min(count, first + at_a_time); ++p) {
+        poll.spend(Count{matrices[p].shape[0]} * matrices[p].shape[1]);
+        if (!solver.solve(matrices[p], cells + problems[p].begin)) has_solved = false;
+        problems[p].pairs = problems[p].cells(cells).size();
+      }
+    }
+  });
+  return has_solved;
+}
+
+template <class Cost>
+nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, int threads) {
+  const std::vector<SmallMatrix<Cost>> matrices = memory.matrices<Cost>();
+  std::vector<CellsOfProblem> problems;
+  problems.reserve(matrices.size());
+  Count words = 0;
+  for (const SmallMatrix<Cost>& matrix : matrices) {
+    problems.push_back({words, matrix.shape[0], matrix.shape[1], 0});
+    words += (mirror::bytes<SmallCells<Count>>(matrix.shape[0], matrix.shape[1]) + sizeof(Count) - 1) / sizeof(Count);
+  }
+  nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, words * sizeof(Count)));
+  if (!cells.is_valid()) throw nb::python_error();
+  if (!solve_small_batch(matrices, call, problems, first_of(cells), &threads)) return nb::none();
+  const char type[] = {memory.type(), 0};
+  nb::object table = nb::steal(PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(problems.data()),
+                                                             problems.size() * sizeof(CellsOfProblem)));
+  if (!table.is_valid()) throw nb::python_error();
+  return nb::make_tuple(cells, table, type, threads);
+}
+
+// What lap_small finds of each problem of a batch: the cells of all, their table, the type of the costs, and how many
+// threads there were. None if one of them needs another way.
+nb::object lap_small_batch(nb::handle costs, bool maximize, bool has_limit, nb::handle cost_limit, int most_threads) {
+  SmallLimit limit;
+  if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
+  const BatchMemory memory(costs);
+  if (!memory.is_small()) return nb::none();
+  const SmallCall call{maximize, true, has_limit ? &limit : nullptr};
+  const char type = memory.type();
+  if (type == 'd') return lap_small_batch_of<double>(memory, call, most_threads);
+  if (type == 'f') return lap_small_batch_of<float>(memory, call, most_threads);
+  if (type != 'i' && type != 'l' && type != 'q') return nb::none();
+  if (memory.entry_size() == 4) return lap_small_batch_of<std::int32_t>(memory, call, most_threads);
+  return lap_small_batch_of<Count>(memory, call, most_threads);
+}
+
+// The rows and the columns of the pairs of all problems, one problem after the other.
+void pairs_of_small_batch(nb::handle cells, nb::handle table, Array<Count> rows, Array<Count> columns) {
+  const auto* problem = reinterpret_cast<const CellsOfProblem*>(PyByteArray_AsString(table.ptr()));
+  const auto* const end = problem + PyByteArray_Size(table.ptr()) / sizeof(CellsOfProblem);
+  Count* const first = first_of(cells);
+  Count* to[] = {rows.data(), columns.data()};
+  for (; problem != end; ++problem) {
+    const SmallCells<Count> found = problem->cells(first);
+    to[0] = std::copy_n(found.pair_rows, problem->pairs, to[0]);
+    to[1] = std::copy_n(found.pair_columns, problem->pairs, to[1]);
+  }
 }
 
 // How a sparse matrix is stored.
@@ -1116,6 +1304,9 @@ void define_shortest_paths(nb::module_& m) {
   // Without names of arguments, among which to look takes longer; so None cannot stand for no limit.
   m.def("lap_small", &lap_small);
   m.def("lap_small_sparse", &lap_small_sparse);
+  m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "has_limit"_a, "cost_limit"_a.none(), "most_threads"_a);
+  m.def("pairs_of_small_batch", &pairs_of_small_batch, "cells"_a, "table"_a, "rows"_a.noconvert(), "columns"_a.noconvert());
+  mirror::add_struct<CellsOfProblem>(m, "CellsOfProblem");
   mirror::add_struct<SmallCounters>(m, "SmallCounters");
   mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
   mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");
