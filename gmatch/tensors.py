@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import as_dense_array
+from .errors import InvalidInput
 from .foreign import as_sparse, gives_back, library_of
 from .result import Assignment, AssignmentBatch, Matching
 from .types import number_type
@@ -68,12 +69,23 @@ def _dense_or_sparse(given: Any) -> Any:
 
 def in_its_library(given: Any, solve: Callable[..., Any], **options: Any) -> Any:
     """What a solver finds for costs or a graph, in the library and on the device that these are of."""
-    found = solve(as_arrays(given), **options)
     like = given[0] if isinstance(given, list | tuple) else given
+    _refuse_capture(like)
+    found = solve(as_arrays(given), **options)
     library = (_Torch if library_of(like) == "torch" else _JAX)(like)
     if isinstance(found, AssignmentBatch):
         return _batch(found, library, library.pair_costs_of_batch(given, found))
     return _one(found, library, library.pair_costs(given, found) if isinstance(found, Assignment) else None)
+
+
+def _refuse_capture(tensor: Any) -> None:
+    """Raises `InvalidInput` while the work of a GPU is only recorded: what a search does depends on the costs."""
+    if getattr(tensor, "is_cuda", False) and sys.modules["torch"].cuda.is_current_stream_capturing():
+        raise InvalidInput(
+            "a CUDA graph is being captured, and no assignment can be part of one: how a search goes on depends on the "
+            "costs; call gmatch before or after the graph, or torch.ops.gmatch.lap of gmatch.torch in a function for "
+            "torch.compile, which leaves it out of its graphs"
+        )
 
 
 def with_arrays(result: Result) -> Result:
