@@ -22,7 +22,11 @@ from .types import WORKING_TYPES, widened
 CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
 COUNTED = Layout("SmallCounters")
 PROBLEM = Layout("CellsOfProblem")
+# Where the pairs begin, which is asked for most often: at a fixed place, and after all rows of pairs.
+PAIR_ROWS, *_ = CELLS[True].begins["pair_rows"]
+PAIR_COLUMNS, BYTES_OF_A_ROW, *_ = CELLS[True].begins["pair_columns"]
 WORD = 8  # bytes
+INT64, ndarray = np.dtype(np.int64), np.ndarray
 # Types whose every value one that the extension takes holds.
 WIDENED = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16", "uint32"))
 COUNTERS = "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected"
@@ -105,6 +109,15 @@ class _Items:
         if self.asked:
             vars(one).update(self.asked)
         return one
+
+    def indices(self, number: int) -> tuple[Any, Any]:
+        """The rows and the columns of the pairs of a problem, as numbers of 64 bits."""
+        word, rows, columns, pairs = self.places[number]
+        begin, fewer = WORD * word, rows if rows < columns else columns
+        return (
+            ndarray(pairs, INT64, self.memory, begin + PAIR_ROWS),
+            ndarray(pairs, INT64, self.memory, begin + PAIR_COLUMNS + BYTES_OF_A_ROW * fewer),
+        )
 
     @cached_property
     def pairs(self) -> tuple[Any, Any, list[int]]:

@@ -21,12 +21,13 @@ from .foreign import as_sparse, gives_back, library_of
 from .result import Assignment, AssignmentBatch, Matching
 from .types import number_type
 
+INT64 = np.dtype(np.int64)
 Result = Assignment | AssignmentBatch | Matching
 INDICES, OTHERS = frozenset(("row_match", "col_match")), frozenset(("u", "v", "reached_columns"))
 ARRAYS = INDICES | OTHERS | {"pair_costs"}
 # Fields that have a default, and are of no library.
 PLAIN = "maximize", "cost_limit", "exact", "bound", "forbid_nan", "pair_price", "row_nodes", "col_nodes"
-PLAIN_OF_BATCH = "maximize", "cost_limit", "exact", "forbid_nan", "shapes", "places"
+PLAIN_OF_BATCH = "maximize", "cost_limit", "forbid_nan", "shapes", "places"
 PLAIN_OF_EACH = "maximize", "cost_limit", "forbid_nan"
 
 
@@ -44,7 +45,7 @@ def comes_back(given: Any) -> bool:
 def as_arrays(given: Any) -> Any:
     """Costs or a graph as arrays of NumPy or CuPy, dense or sparse, in the same memory where that can be."""
     if isinstance(given, list | tuple):
-        return Matrices(_shared(matrix, _matrix_of_batch) for matrix in given)
+        return Matrices(map(_shared_in_batch, given))
     return _shared(given, _dense_or_sparse)
 
 
@@ -55,11 +56,11 @@ def _shared(tensor: Any, otherwise: Callable[[Any], Any]) -> Any:
         return otherwise(tensor)
 
 
-def _matrix_of_batch(tensor: Any) -> Any:
-    """Numbers of 16 bits in 32: no program for batches reads them as they lie."""
-    if str(getattr(tensor, "dtype", "")) == "torch.bfloat16":
-        return _shared(tensor.float(), as_dense_array)
-    return as_dense_array(tensor)
+def _shared_in_batch(tensor: Any) -> Any:
+    """Floats of 16 bits in 32: no program for batches reads them as they lie, and torch widens faster than NumPy."""
+    if hasattr(tensor, "is_floating_point") and tensor.is_floating_point() and tensor.dtype.itemsize == 2:
+        tensor = tensor.float()
+    return _shared(tensor, as_dense_array)
 
 
 def _dense_or_sparse(given: Any) -> Any:
@@ -110,22 +111,25 @@ class _Torch:
 
     def __init__(self, like: Any) -> None:
         self.torch, self.dtype = sys.modules["torch"], like.dtype
+        self.from_numpy = self.torch.from_numpy
 
     def array(self, array: Any) -> Any:
         """On the same device, mostly in the same memory."""
         if isinstance(array, np.ndarray):
-            return self.torch.from_numpy(array)
+            return self.from_numpy(array)
         if array.dtype == np.bool_:  # which not all versions exchange
             return self.torch.from_dlpack(array.view(np.uint8)).bool()
         return self.torch.from_dlpack(array)
 
     def indices(self, array: Any) -> Any:
         """With 64 bits, as torch wants them."""
+        if array.dtype is INT64 and type(array) is np.ndarray:
+            return self.from_numpy(array)
         return self.array(array).long()
 
     def split(self, tensor: Any, ends: list[int]) -> Any:
         """Its parts, each from one place to the next."""
-        return tensor.split([end - start for start, end in pairwise(ends)])
+        return tensor.split_with_sizes([end - start for start, end in pairwise(ends)])
 
     def costs(self, array: Any) -> Any:
         """What pairs cost, in the type of the costs."""
@@ -231,6 +235,14 @@ class _Problems(_Result):
         self.pair_costs = pair_costs
         self.plain = {name: getattr(inner, name) for name in PLAIN_OF_EACH}
 
+    def pairs_of(self, number: int) -> tuple[Any, Any]:
+        """The rows and the columns of the pairs of a problem."""
+        if self.inner._later is None:
+            return self.ends[number]
+        _, _, (items, *_) = self.inner._later
+        rows, columns = items.indices(number)
+        return self.library.indices(rows), self.library.indices(columns)
+
     @cached_property
     def ends(self) -> list[tuple[Any, Any]]:
         """The pairs of each problem, moved together."""
@@ -264,7 +276,9 @@ class _InBatch(_Result):
         return self.problems.inner[self.number]
 
     def pairs(self) -> tuple[Any, Any]:
-        return self.problems.ends[self.number]
+        if self.made is None:
+            self.made = self.problems.pairs_of(self.number)
+        return self.made
 
 
 def _one(inner: Any, library: _Library, pair_costs: Any) -> Any:
