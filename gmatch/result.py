@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Self, overload
 
 import numpy as np
@@ -561,6 +562,9 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         return mover_to(device_of(self.row_match))((to_host(self.row_match) >= 0).sum(axis=1))
 
     def __len__(self) -> int:
+        if self._later is not None:
+            _, _, (items, *_) = self._later
+            return len(items)
         return len(self.shapes)
 
     @overload
@@ -624,22 +628,27 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
             row_match = self._field_of_item("row_match", number)
             rows = (row_match >= 0).nonzero()[0]
             return rows, row_match[rows]
-        rows, columns, ends = self._all_pairs
+        (rows, columns, _), ends = self._all_pairs, self._ends
         return rows[ends[number] : ends[number + 1]], columns[ends[number] : ends[number + 1]]
 
     @cached_property
+    def _ends(self) -> list[int]:
+        """Where the pairs of each problem begin among all, and the last ones end."""
+        return [0, *accumulate(self._all_pairs[2])]
+
+    @cached_property
     def _all_pairs(self) -> tuple[Any, Any, list[int]]:
-        """Rows and columns of the pairs of all problems, one problem after the other, and where each begins."""
+        """Rows and columns of the pairs of all problems, one problem after the other, and how many each has."""
         if self._later is not None:
             _, _, (items, *_) = self._later
             pairs: tuple[Any, Any, list[int]] = items.pairs
             return pairs
         if self.places is not None:
             rows, columns = (list(side) for side in zip(*self, strict=True))
-            return np.concatenate(rows), np.concatenate(columns), [0, *np.cumsum([len(some) for some in rows]).tolist()]
+            return np.concatenate(rows), np.concatenate(columns), list(map(len, rows))
         matched = self.row_match >= 0
         _, rows = matched.nonzero()
-        return rows, self.row_match[matched], [0, *to_host(matched.sum(axis=1)).cumsum().tolist()]
+        return rows, self.row_match[matched], to_host(matched.sum(axis=1)).tolist()
 
     def __repr__(self) -> str:
         return f"<AssignmentBatch of {len(self)} problems, {int(self.size.sum())} pairs>"

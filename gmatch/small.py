@@ -17,18 +17,7 @@ from .errors import InvalidInput
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
 from .result import Assignment, AssignmentBatch, Matching, Status
-from .small_batch import (
-    BYTES_OF_A_ROW,
-    CELLS,
-    PAIR_COLUMNS,
-    PAIR_ROWS,
-    WIDENED,
-    batch_of_small,
-    may_be_batch,
-    may_have_rounded,
-    of_nothing,
-    unnested,
-)
+from .small_batch import CELLS, WIDENED, batch_of_small, may_be_batch, may_have_rounded, of_nothing, unnested
 from .tensors import comes_back, in_its_library
 from .types import widened
 
@@ -37,6 +26,9 @@ COUNTED = Layout("SmallCounters").getter(
     "augmentations", "rows_scanned", "dual_updates", "entries_read", "nanoseconds", "start_size"
 )
 VECTORS = ("row_match", "col_match", "u", "v")
+# Where the pairs begin, which is asked for most often: at a fixed place, and after all rows of pairs.
+PAIR_ROWS, *_ = CELLS[True].begins["pair_rows"]
+PAIR_COLUMNS, BYTES_OF_A_ROW, *_ = CELLS[True].begins["pair_columns"]
 assign_small = _native.assign_small
 empty, ndarray = np.empty, np.ndarray
 int32, int64 = np.dtype(np.int32), np.dtype(np.int64)

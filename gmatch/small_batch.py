@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from . import _native
 from .backends.cpu import available_threads
-from .backends.layouts import Arrays, Layout
+from .backends.layouts import Arrays
 from .foreign import EXACT_IN_FLOAT64
 from .methods import FEW_ROWS_REASON
 from .problems.points import look_like_points
@@ -20,13 +20,7 @@ from .types import WORKING_TYPES, widened
 
 # What a small call leaves, as csrc/bindings/serial.cpp says, for costs that are integers and for others.
 CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
-COUNTED = Layout("SmallCounters")
-PROBLEM = Layout("CellsOfProblem")
-# Where the pairs begin, which is asked for most often: at a fixed place, and after all rows of pairs.
-PAIR_ROWS, *_ = CELLS[True].begins["pair_rows"]
-PAIR_COLUMNS, BYTES_OF_A_ROW, *_ = CELLS[True].begins["pair_columns"]
 WORD = 8  # bytes
-INT64, ndarray = np.dtype(np.int64), np.ndarray
 # Types whose every value one that the extension takes holds.
 WIDENED = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16", "uint32"))
 COUNTERS = "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected"
@@ -46,10 +40,13 @@ def batch_of_small(
 
     Fields and pairs of each are made as those of an `Assignment` of small costs.
     """
-    matrices = _in_working_types(cost)
-    if matrices is None or look_like_points(cost):
+    is_array = type(cost) is np.ndarray
+    if not is_array and set(map(type, cost)) != {np.ndarray} or look_like_points(cost):
         return None
-    found = _native.lap_small_batch(matrices, maximize, *limit, available_threads())
+    solve = partial(_native.lap_small_batch, most_threads=available_threads())
+    found = solve(cost if is_array else list(cost), maximize, *limit)
+    if found is None and (wider := _widened(cost)) is not None:
+        found = solve(wider, maximize, *limit)
     if found is None:
         return None
     asked: dict[str, Any] = {"maximize": maximize} if maximize else {}
@@ -57,20 +54,16 @@ def batch_of_small(
         asked["cost_limit"] = float(limit[1]) if found[2] in "fd" else int(limit[1])
     items = _Items(*found, make_field, make_pairs, asked)
     batch = AssignmentBatch.later(_field, None, (items,))
-    vars(batch).update(shapes=items.problems[:, 1:3].copy(), covers={}, **asked)
+    vars(batch).update(covers={}, **asked)
     return batch
 
 
-def _in_working_types(cost: Any) -> Any:
-    """An array, or a list of arrays, of types that the extension reads; None for what is neither."""
+def _widened(cost: Any) -> Any:
+    """An array, or arrays of one type, in a type that the extension reads; None if they are in one, or never are."""
     if type(cost) is np.ndarray:
-        return widened(cost) if cost.dtype in WIDENED else cost
-    if set(map(type, cost)) != {np.ndarray}:
-        return None
-    if any(matrix.dtype in WIDENED for matrix in cost):
-        same = all(matrix.dtype == cost[0].dtype for matrix in cost)
-        return list(map(widened, cost)) if same else None
-    return list(cost)
+        return widened(cost) if cost.dtype in WIDENED else None
+    types = {matrix.dtype for matrix in cost}
+    return list(map(widened, cost)) if len(types) == 1 and types <= WIDENED else None
 
 
 class _Items:
@@ -79,19 +72,20 @@ class _Items:
     def __init__(
         self,
         cells: bytearray,
-        table: bytearray,
+        places: list[tuple[int, int, int, int]],
         type_of_costs: str,
         threads: int,
         make_field: Callable[..., Any],
         make_pairs: Callable[..., Any],
         asked: dict[str, Any],
     ) -> None:
-        self.memory, self.cells, self.table = cells, memoryview(cells), table
+        self.memory, self.cells, self.places = cells, memoryview(cells), places
         self.type_of_costs, self.threads, self.asked = type_of_costs, threads, asked
         self.make_field, self.make_pairs = make_field, make_pairs
-        self.problems = np.frombuffer(table, np.int64).reshape(-1, len(PROBLEM.names))
-        self.places = self.problems.tolist()
         self.fixed, self.by_pair, self.by_row, self.by_column = CELLS[True].size
+
+    def __len__(self) -> int:
+        return len(self.places)
 
     def __getitem__(self, number: int) -> Assignment:
         return self._item(*self.places[number])
@@ -110,28 +104,24 @@ class _Items:
             vars(one).update(self.asked)
         return one
 
-    def indices(self, number: int) -> tuple[Any, Any]:
-        """The rows and the columns of the pairs of a problem, as numbers of 64 bits."""
-        word, rows, columns, pairs = self.places[number]
-        begin, fewer = WORD * word, rows if rows < columns else columns
-        return (
-            ndarray(pairs, INT64, self.memory, begin + PAIR_ROWS),
-            ndarray(pairs, INT64, self.memory, begin + PAIR_COLUMNS + BYTES_OF_A_ROW * fewer),
-        )
-
     @cached_property
     def pairs(self) -> tuple[Any, Any, list[int]]:
-        """The rows and the columns of all pairs, one problem after the other, and where each begins."""
-        ends = [0, *self.problems[:, PROBLEM.names.index("pairs")].cumsum().tolist()]
-        rows, columns = np.empty((2, ends[-1]), np.int64)
-        _native.pairs_of_small_batch(self.memory, self.table, rows, columns)
-        return rows, columns, ends
+        """The rows and the columns of all pairs, one problem after the other, and how many each has."""
+        sizes = [pairs for *_, pairs in self.places]
+        both = np.frombuffer(_native.pairs_of_small_batch(self.memory, self.places), np.int64)
+        half = both.size // 2
+        return both[:half], both[half:], sizes
+
+    @property
+    def shapes(self) -> Any:
+        """Rows and columns of each problem."""
+        return np.array([(rows, columns) for _, rows, columns, _ in self.places], np.int64)
 
     def padded(self, name: str) -> Any:
         """An array of each problem as the rows of one: views, if all are as long."""
-        lengths = self.problems[:, 2 if name in ("col_match", "v") else 1]
+        lengths = self.shapes[:, 1 if name in ("col_match", "v") else 0]
         _, rows, columns, _ = self.places[0]
-        if (self.problems[:, 1:3] == (rows, columns)).all():
+        if (self.shapes == (rows, columns)).all():
             fixed, by_pair, by_row, by_column = CELLS[True].begins[name]
             begin = fixed + by_pair * min(rows, columns) + by_row * rows + by_column * columns
             step = WORD * (self.places[1][0] if len(self.places) > 1 else 0)
@@ -206,14 +196,16 @@ def _field(name: str, items: _Items) -> Any:
         )
     if name == "exact":
         return {}
+    if name == "shapes":
+        return items.shapes
     if name == "stats":
         return _stats(items)
     if name != "pair_costs":
         return items.padded(name)
     parts = [item.pair_costs for item in items]
-    rows, _, ends = items.pairs
-    entries = np.zeros((len(parts), items.problems[:, 1].max()), parts[0].dtype)
-    entries[np.repeat(np.arange(len(parts)), np.diff(ends)), rows] = np.concatenate(parts)
+    rows, _, sizes = items.pairs
+    entries = np.zeros((len(parts), items.shapes[:, 0].max()), parts[0].dtype)
+    entries[np.repeat(np.arange(len(parts)), sizes), rows] = np.concatenate(parts)
     return entries
 
 

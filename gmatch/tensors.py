@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ INDICES, OTHERS = frozenset(("row_match", "col_match")), frozenset(("u", "v", "r
 ARRAYS = INDICES | OTHERS | {"pair_costs"}
 # Fields that have a default, and are of no library.
 PLAIN = "maximize", "cost_limit", "exact", "bound", "forbid_nan", "pair_price", "row_nodes", "col_nodes"
-PLAIN_OF_BATCH = "maximize", "cost_limit", "forbid_nan", "shapes", "places"
+PLAIN_OF_BATCH = "maximize", "cost_limit", "forbid_nan", "places"
 PLAIN_OF_EACH = "maximize", "cost_limit", "forbid_nan"
 
 
@@ -45,7 +45,7 @@ def comes_back(given: Any) -> bool:
 def as_arrays(given: Any) -> Any:
     """Costs or a graph as arrays of NumPy or CuPy, dense or sparse, in the same memory where that can be."""
     if isinstance(given, list | tuple):
-        return Matrices(map(_shared_in_batch, given))
+        return Matrices(_shared(matrix, as_dense_array) for matrix in _of_32_bits(given))
     return _shared(given, _dense_or_sparse)
 
 
@@ -56,11 +56,12 @@ def _shared(tensor: Any, otherwise: Callable[[Any], Any]) -> Any:
         return otherwise(tensor)
 
 
-def _shared_in_batch(tensor: Any) -> Any:
-    """Floats of 16 bits in 32: no program for batches reads them as they lie, and torch widens faster than NumPy."""
-    if hasattr(tensor, "is_floating_point") and tensor.is_floating_point() and tensor.dtype.itemsize == 2:
-        tensor = tensor.float()
-    return _shared(tensor, as_dense_array)
+def _of_32_bits(matrices: Any) -> Any:
+    """Tensors of floats of 16 bits widened: no program for batches reads them, and torch is faster than NumPy."""
+    first = matrices[0]
+    if first.dtype.itemsize != 2 or library_of(first) != "torch" or not first.is_floating_point():
+        return matrices
+    return [matrix.float() for matrix in matrices]
 
 
 def _dense_or_sparse(given: Any) -> Any:
@@ -127,9 +128,9 @@ class _Torch:
             return self.from_numpy(array)
         return self.array(array).long()
 
-    def split(self, tensor: Any, ends: list[int]) -> Any:
-        """Its parts, each from one place to the next."""
-        return tensor.split_with_sizes([end - start for start, end in pairwise(ends)])
+    def split(self, tensor: Any, sizes: list[int]) -> Any:
+        """Its parts of these sizes, one after the other."""
+        return tensor.split_with_sizes(sizes)
 
     def costs(self, array: Any) -> Any:
         """What pairs cost, in the type of the costs."""
@@ -187,8 +188,8 @@ class _JAX:
         wide = self.jax.config.jax_enable_x64
         return self.jax.device_put(array.astype(np.int64 if wide else np.int32), self.device)
 
-    def split(self, array: Any, ends: list[int]) -> Any:
-        return [array[start:end] for start, end in pairwise(ends)]
+    def split(self, array: Any, sizes: list[int]) -> Any:
+        return [array[start:end] for start, end in pairwise([0, *accumulate(sizes)])]
 
     def costs(self, array: Any) -> Any:
         return self.jax.device_put(array.astype(self.dtype), self.device)
@@ -232,53 +233,42 @@ class _Problems(_Result):
 
     def __init__(self, inner: AssignmentBatch, library: _Library, pair_costs: Any) -> None:
         super().__init__(inner, library)
-        self.pair_costs = pair_costs
-        self.plain = {name: getattr(inner, name) for name in PLAIN_OF_EACH}
+        self.pair_costs, self.covers = pair_costs, inner.covers
+        self.plain = {
+            name: value for name in PLAIN_OF_EACH if (value := getattr(inner, name)) is not getattr(Assignment, name)
+        }
 
-    def pairs_of(self, number: int) -> tuple[Any, Any]:
-        """The rows and the columns of the pairs of a problem."""
-        if self.inner._later is None:
-            return self.ends[number]
-        _, _, (items, *_) = self.inner._later
-        rows, columns = items.indices(number)
-        return self.library.indices(rows), self.library.indices(columns)
-
-    @cached_property
-    def ends(self) -> list[tuple[Any, Any]]:
-        """The pairs of each problem, moved together."""
-        rows, columns, ends = self.inner._all_pairs
-        sides = (self.library.split(self.library.indices(side), ends) for side in (rows, columns))
-        return list(zip(*sides, strict=True))
+    def __len__(self) -> int:
+        return len(self.inner)
 
     def __getitem__(self, number: int) -> Assignment:
-        one = Assignment.later(_field, _pairs, (_InBatch(self, number),))
-        fields = vars(one)
-        fields.update(self.plain)
-        if number in self.inner.covers:
-            _move_cover(self.inner[number], self.library, fields)
+        one = Assignment.later(_field_in_batch, _pairs_in_batch, (self, number))
+        if self.plain:
+            vars(one).update(self.plain)
+        if number in self.covers:
+            _move_cover(self.inner[number], self.library, vars(one))
         if self.pair_costs is not None:
             rows = (self.inner.row_match[number] >= 0).nonzero()[0]
-            fields["pair_costs"] = self.pair_costs[number][self.library.indices(rows)]
+            vars(one)["pair_costs"] = self.pair_costs[number][self.library.indices(rows)]
         return one
 
     def __iter__(self) -> Iterator[Assignment]:
-        return map(self.__getitem__, range(len(self.inner)))
-
-
-class _InBatch(_Result):
-    """What an assignment of a batch is made of."""
-
-    def __init__(self, problems: _Problems, number: int) -> None:
-        self.problems, self.number, self.library = problems, number, problems.library
+        return map(self.__getitem__, range(len(self)))
 
     @cached_property
-    def inner(self) -> Any:
-        return self.problems.inner[self.number]
+    def ends(self) -> list[tuple[Any, Any]]:
+        """The rows and the columns of the pairs of each problem, moved together."""
+        rows, columns, sizes = self.inner._all_pairs
+        sides = (self.library.split(self.library.indices(side), sizes) for side in (rows, columns))
+        return list(zip(*sides, strict=True))
 
-    def pairs(self) -> tuple[Any, Any]:
-        if self.made is None:
-            self.made = self.problems.pairs_of(self.number)
-        return self.made
+
+def _field_in_batch(name: str, problems: _Problems, number: int) -> Any:
+    return _Result(problems.inner[number], problems.library).field(name)
+
+
+def _pairs_in_batch(problems: _Problems, number: int) -> tuple[Any, Any]:
+    return problems.ends[number]
 
 
 def _one(inner: Any, library: _Library, pair_costs: Any) -> Any:

@@ -1,6 +1,7 @@
 // serial.cpp: dense assignment by serial shortest paths, small problems, and batches, for Python.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <atomic>
@@ -733,12 +734,9 @@ class BatchMemory {
 struct CellsOfProblem {
   Count begin, rows, columns, pairs;
 
-  template <class Dual = Count>
-  SmallCells<Dual> cells(Count* first) const {
+  SmallCells<Count> cells(Count* first) const {
     return {first + begin, static_cast<Vertex>(rows), static_cast<Vertex>(columns)};
   }
-
-  FIELDS(CellsOfProblem, begin, rows, columns, pairs)
 };
 
 // Solves small problems that one thread takes one after the other.
@@ -829,14 +827,15 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
   if (!cells.is_valid()) throw nb::python_error();
   if (!solve_small_batch(matrices, call, problems, first_of(cells), &threads)) return nb::none();
   const char type[] = {memory.type(), 0};
-  nb::object table = nb::steal(PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(problems.data()),
-                                                             problems.size() * sizeof(CellsOfProblem)));
-  if (!table.is_valid()) throw nb::python_error();
+  nb::list table;
+  for (const CellsOfProblem& problem : problems) {
+    table.append(nb::make_tuple(problem.begin, problem.rows, problem.columns, problem.pairs));
+  }
   return nb::make_tuple(cells, table, type, threads);
 }
 
-// What lap_small finds of each problem of a batch: the cells of all, their table, the type of the costs, and how many
-// threads there were. None if one of them needs another way.
+// What lap_small finds of each problem of a batch: the cells of all; in which word those of each begin, its rows, columns and
+// pairs; the type of the costs, and how many threads there were. None if one of them needs another way.
 nb::object lap_small_batch(nb::handle costs, bool maximize, bool has_limit, nb::handle cost_limit, int most_threads) {
   SmallLimit limit;
   if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
@@ -851,17 +850,25 @@ nb::object lap_small_batch(nb::handle costs, bool maximize, bool has_limit, nb::
   return lap_small_batch_of<Count>(memory, call, most_threads);
 }
 
-// The rows and the columns of the pairs of all problems, one problem after the other.
-void pairs_of_small_batch(nb::handle cells, nb::handle table, Array<Count> rows, Array<Count> columns) {
-  const auto* problem = reinterpret_cast<const CellsOfProblem*>(PyByteArray_AsString(table.ptr()));
-  const auto* const end = problem + PyByteArray_Size(table.ptr()) / sizeof(CellsOfProblem);
-  Count* const first = first_of(cells);
-  Count* to[] = {rows.data(), columns.data()};
-  for (; problem != end; ++problem) {
-    const SmallCells<Count> found = problem->cells(first);
-    to[0] = std::copy_n(found.pair_rows, problem->pairs, to[0]);
-    to[1] = std::copy_n(found.pair_columns, problem->pairs, to[1]);
+// The rows of the pairs of all problems, one problem after the other, and then their columns: numbers of 64 bits.
+nb::object pairs_of_small_batch(nb::handle cells, const nb::list& table) {
+  std::vector<CellsOfProblem> problems;
+  Count pairs = 0;
+  for (nb::handle line : table) {
+    const auto [begin, rows, columns, size] = nb::cast<std::tuple<Count, Count, Count, Count>>(line);
+    problems.push_back({begin, rows, columns, size});
+    pairs += size;
   }
+  nb::object both = nb::steal(PyByteArray_FromStringAndSize(nullptr, 2 * pairs * sizeof(Count)));
+  if (!both.is_valid()) throw nb::python_error();
+  Count* const first = first_of(cells);
+  Count *rows = first_of(both), *columns = rows + pairs;
+  for (const CellsOfProblem& problem : problems) {
+    const SmallCells<Count> found = problem.cells(first);
+    rows = std::copy_n(found.pair_rows, problem.pairs, rows);
+    columns = std::copy_n(found.pair_columns, problem.pairs, columns);
+  }
+  return both;
 }
 
 // How a sparse matrix is stored.
@@ -1305,8 +1312,7 @@ void define_shortest_paths(nb::module_& m) {
   m.def("lap_small", &lap_small);
   m.def("lap_small_sparse", &lap_small_sparse);
   m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "has_limit"_a, "cost_limit"_a.none(), "most_threads"_a);
-  m.def("pairs_of_small_batch", &pairs_of_small_batch, "cells"_a, "table"_a, "rows"_a.noconvert(), "columns"_a.noconvert());
-  mirror::add_struct<CellsOfProblem>(m, "CellsOfProblem");
+  m.def("pairs_of_small_batch", &pairs_of_small_batch, "cells"_a, "table"_a);
   mirror::add_struct<SmallCounters>(m, "SmallCounters");
   mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
   mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");
