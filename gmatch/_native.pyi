@@ -168,6 +168,7 @@ def assign_batch(
     method: str,
     start: int,
     many_paths: bool,
+    core_rows: int,
     threads: int,
 ) -> list[tuple[int, ...]]: ...
 def core_workspace_size(num_rows: int, num_columns: int, threads: int, cost: str) -> int: ...

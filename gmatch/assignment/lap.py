@@ -324,7 +324,7 @@ def lap(
         elif maximize and not cost.maximize or not all(option is None for option in (cost_limit, sizes, mask)):
             raise InvalidInput("a CostBatch has its own maximize, cost_limit, sizes and mask; give them to CostBatch")
         backend = backend_for(None, batch.device if device is None else device)
-        chosen, reason = batch_method_of(method, backend.NAME, max(batch.shape[1:]))
+        chosen, reason = batch_method_of(method, backend.NAME, max(batch.shape[1:]), batch.largest)
         plan = Plan(backend, chosen, threads, deterministic)
         result = solve_batch(batch, plan, start_of_batch(initial, duals, plan), infeasible == "partial")
         problem = batch

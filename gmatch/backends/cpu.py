@@ -24,6 +24,7 @@ from ..methods import (
     SparseJV,
     Tree,
     assignment_method_of,
+    fewest_rows_of_core,
 )
 from ..result import ExactDuals, Tier
 from ..types import bits_of, number_type
@@ -262,7 +263,9 @@ def journal_of(method: AssignmentMethod, journal: Any) -> Any:
     return journal if method.one_launch else journal[:, :0]
 
 
-BATCH_PROGRAMS: dict[type, str] = {JV: "jv", SparseJV: "jv", Classical: "classical", Tree: "tree"}
+BATCH_PROGRAMS: dict[type, str] = {
+    JV: "jv", SparseJV: "jv", SerialCore: "core", Classical: "classical", Tree: "tree",
+}  # fmt: skip
 
 
 def assign_batch(
@@ -277,7 +280,8 @@ def assign_batch(
     pair_costs = np.zeros((problems, rows), batch.array.dtype)
     reports = _native.assign_batch(
         words_of(batch.layout()), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
-        col_match, u, v, pair_costs, BATCH_PROGRAMS[type(method)], start, method.many_paths, team_size,
+        col_match, u, v, pair_costs, BATCH_PROGRAMS[type(method)], start, method.many_paths,
+        fewest_rows_of_core(batch.array.dtype), team_size,
     )  # fmt: skip
     return row_match, col_match, u, v, pair_costs, counters_of(reports) | {"team": "host", "threads": team_size}
 

@@ -141,6 +141,10 @@ class CostBatch:
         first = int(self._offsets[number])
         return array[first : first + rows * columns].reshape(rows, columns)
 
+    def largest(self) -> DenseCosts:
+        """The first of the problems that can have the most pairs, by itself."""
+        return self.costs_of(int(self.pairs.argmax()))
+
     def costs_of(self, number: int) -> DenseCosts:
         """A problem by itself."""
         return DenseCosts(self.problem(number), maximize=self.maximize, cost_limit=self.cost_limit)

@@ -1142,7 +1142,8 @@ nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle m
   return result;
 }
 
-// Independent problems, each by one thread: the threads take the next one in turn.
+// Independent problems, each by one thread: the threads take the next one in turn. By "core" those of `core_rows` or more are
+// solved, and others by "jv".
 template <class Cost>
 nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::device::cpu> problems,
                       nb::ndarray<const Cost, nb::device::cpu> entries, bool maximize, nb::handle limit,
@@ -1152,7 +1153,7 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
                       nb::ndarray<typename DenseCosts<Cost>::Dual, nb::ndim<2>, nb::c_contig, nb::device::cpu> u,
                       nb::ndarray<typename DenseCosts<Cost>::Dual, nb::ndim<2>, nb::c_contig, nb::device::cpu> v,
                       nb::ndarray<Cost, nb::ndim<2>, nb::c_contig, nb::device::cpu> pair_costs,
-                      const std::string& method, int start, bool many_paths, int threads) {
+                      const std::string& method, int start, bool many_paths, Vertex core_rows, int threads) {
   using Dual = typename DenseCosts<Cost>::Dual;
   std::vector<Report> reports(problems.shape(0));
   const Batch<Cost> batch{reinterpret_cast<const BatchProblem*>(problems.data()),
@@ -1179,22 +1180,26 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
   };
   const auto solve_serially_in_batch = [&](int p) {
     const DenseCosts<Cost> costs = batch.costs(p);
-    ShortestPathCounters counted{};
+    CoreCounters counted{};
     const HostTeam clock(0, 1, nullptr);
     Count now = clock.nanoseconds();
     Report& report = reports[p];
-    report.size = solve_serially(costs, {least_cost, greatest_cost, false},
-                                 {batch.of_rows(p, batch.u, batch.v), batch.of_columns(p, batch.u, batch.v),
-                                  batch.of_rows(p, batch.row_match, batch.col_match),
-                                  batch.of_columns(p, batch.row_match, batch.col_match)},
-                                 counted);
+    const ShortestPathOptions<Dual> options{least_cost, greatest_cost, false};
+    const ShortestPathResult<Dual> result{batch.of_rows(p, batch.u, batch.v), batch.of_columns(p, batch.u, batch.v),
+                                          batch.of_rows(p, batch.row_match, batch.col_match),
+                                          batch.of_columns(p, batch.row_match, batch.col_match)};
+    report.size = method == "core" && costs.num_rows >= core_rows
+                      ? solve_by_core_or_matrix(costs, options, 1, result, counted)
+                      : solve_serially(costs, options, result, counted.dense);
     note_pair_costs(clock, batch, p, costs,
                     {costs.num_rows, costs.num_columns, batch.of_rows(p, batch.row_match, batch.col_match), nullptr});
-    report.phases = counted.augmentations;
-    report.levels = report.rows_scanned = counted.rows_scanned;
-    report.dual_steps = counted.dual_updates;
-    report.edges_inspected = counted.entries_read;
-    report.search_ns = lap(clock, now);
+    report.start_size = counted.sparse.start_size;
+    report.phases = counted.sparse.augmentations + counted.dense.augmentations;
+    report.levels = report.rows_scanned = counted.sparse.rows_scanned + counted.dense.rows_scanned;
+    report.dual_steps = counted.sparse.dual_updates + counted.dense.dual_updates;
+    report.edges_inspected = counted.sparse.entries_read + counted.dense.entries_read;
+    report.price_ns = counted.price_ns;
+    report.search_ns = lap(clock, now) - counted.price_ns;
   };
   {
     const OthersMayRun others_may_run;
@@ -1203,7 +1208,7 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
       Poll poll;
       for (int p = next++; p < batch.num_problems; p = next++) {
         poll.spend(batch.problem(p).num_rows * batch.problem(p).num_columns);
-        if (method == "jv") solve_serially_in_batch(p);
+        if (method == "jv" || method == "core") solve_serially_in_batch(p);
         else if (method == "classical") solve_by_search(p, ClassicalEdges<Cost>{});
         else solve_by_search(p, TightEdges<Cost>{});
       }
@@ -1280,7 +1285,7 @@ template <class Cost>
 void define_batch_for(nb::module_& m) {
   m.def("assign_batch", &assign_batch<Cost>, "problems"_a.noconvert(), "entries"_a.noconvert(), "maximize"_a,
         "limit"_a.none(), "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(),
-        "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "method"_a, "start"_a, "many_paths"_a, "threads"_a);
+        "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "method"_a, "start"_a, "many_paths"_a, "core_rows"_a, "threads"_a);
 }
 
 template <class Dual>
