@@ -17,7 +17,16 @@ from .errors import InvalidInput
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
 from .result import Assignment, AssignmentBatch, Matching, Status
-from .small_batch import CELLS, WIDENED, batch_of_small, may_be_batch, may_have_rounded, of_nothing, unnested
+from .small_batch import (
+    CELLS,
+    MOST_ROWS_AND_COLUMNS,
+    WIDENED,
+    batch_of_small,
+    may_be_batch,
+    may_have_rounded,
+    of_nothing,
+    unnested,
+)
 from .tensors import comes_back, in_its_library
 from .types import widened
 
@@ -146,9 +155,6 @@ TAKEN_BY_SMALL: dict[str, dict[int, Any]] = {
 }  # fmt: skip
 """Options of `lap`, but for `method` and `cost_limit`, and what they are where small costs take the short way: just
 these objects, by their ids, for what is equal to them may be an array, or not allowed."""
-
-# Rows and columns in all, at most, as the extension takes them: others are not copied in vain.
-MOST_ROWS_AND_COLUMNS = 4 * SMALL_SIDE
 
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ NOTHING_DONE = {
     "method": "jv", "reason": FEW_ROWS_REASON, "initial": "reduce", "backend": "cpu", "team": "none", "threads": 0,
     **dict.fromkeys(COUNTERS, 0), "levels_per_phase": [], "augmentations_per_phase": [],
 }  # fmt: skip
+# Of a small matrix, in all, at most, as the extension takes them: others are not copied in vain.
+MOST_ROWS_AND_COLUMNS = 4 * _native.SMALL_SIDE
 # Rows or columns of a matrix that has none of the others.
 LONGEST_EMPTY = 1 << 17
 
@@ -165,10 +168,17 @@ def may_be_batch(cost: Any) -> bool:
 
 
 def unnested(cost: list[Any]) -> Any:
-    """An array of three dimensions for lists of lists of lists of numbers; all else itself."""
-    if not cost or type(cost[0]) is not list or not cost[0] or type(cost[0][0]) is not list:
+    """An array for lists of lists of numbers, if they are many, and for lists of such lists; all else itself."""
+    if not cost or type(cost[0]) is not list or not cost[0]:
         return cost
-    if any(type(matrix) is not list for matrix in cost) or {type(row) for matrix in cost for row in matrix} != {list}:
+    rows, depth = cost, 2
+    if type(cost[0][0]) is list:
+        if set(map(type, cost)) != {list}:
+            return cost
+        rows, depth = list(chain.from_iterable(cost)), 3
+    elif min(len(cost), len(cost[0])) <= _native.SMALL_SIDE and len(cost) + len(cost[0]) <= MOST_ROWS_AND_COLUMNS:
+        return cost
+    if set(map(type, rows)) != {list}:
         return cost
     try:
         array = np.array(cost)
@@ -176,7 +186,7 @@ def unnested(cost: list[Any]) -> Any:
         raise
     except Exception:  # whatever entries raise: the long way explains it
         return cost
-    return array if array.ndim == 3 and array.dtype.kind in "bif" and not may_have_rounded(array) else cost
+    return array if array.ndim == depth and array.dtype.kind in "bif" and not may_have_rounded(array) else cost
 
 
 def may_have_rounded(array: Any) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 import gmatch
 from gmatch.small import SMALL_SIDE, small_first
+from gmatch.small_batch import unnested
 
 RNG = np.random.default_rng(5)
 
@@ -73,6 +74,26 @@ def test_what_takes_the_long_way(cost: Any) -> None:
 def test_options_that_take_the_long_way() -> None:
     for options in ({"deterministic": True}, {"threads": 2}, {"sizes": [(1, 1)] * 3}, {"certify": True}):
         assert short_way(np.zeros((3, 2, 2)), **options) is None
+
+
+def test_large_lists_become_arrays_at_once() -> None:
+    """Before anything looks at each of their numbers by itself."""
+    for shape in ((SMALL_SIDE + 1, SMALL_SIDE + 1), (3, 4 * SMALL_SIDE), (2, 3, 4)):
+        array = RNG.random(shape)
+        found = unnested(array.tolist())
+        assert isinstance(found, np.ndarray) and np.array_equal(found, array)
+    row = [1.0] * 4 * SMALL_SIDE
+    for cost in (
+        [row, row[1:]],
+        [row, tuple(row)],
+        [row, None],
+        [[*row, 2**53 + 1]],
+        [["x", *row]],
+        [[1, 2]],
+        [[]],
+        [],
+    ):
+        assert unnested(cost) is cost
 
 
 def test_nested_lists_are_one_array() -> None:
