@@ -54,8 +54,8 @@ class _Later:
         return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
 
     def __dir__(self) -> list[str]:
-        """Fields are there before they are made."""
-        return sorted({*super().__dir__(), *type(self).__dataclass_fields__})  # type: ignore[attr-defined]
+        """Fields are there before they are made; what only solvers call is not shown."""
+        return sorted({*super().__dir__(), *type(self).__dataclass_fields__} - {"later", "moved"})  # type: ignore[attr-defined]
 
 
 class _Pairs(_Later):
