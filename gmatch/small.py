@@ -197,7 +197,7 @@ def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentB
     limit = _limit_in(options)
     if may_be_batch(cost):
         _, make_field, make_pairs, maximize = solver.args
-        return batch_of_small(cost, make_field, make_pairs, maximize, limit)
+        return batch_of_small(cost, make_field, make_pairs, maximize, limit, options.get("threads"))
     if type(cost) is ndarray and not cost.size:
         return of_nothing(cost, options)
     if type(cost) is ndarray and options:

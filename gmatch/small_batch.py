@@ -37,7 +37,12 @@ LONGEST_EMPTY = 1 << 17
 
 
 def batch_of_small(
-    cost: Any, make_field: Callable[..., Any], make_pairs: Callable[..., Any], maximize: bool, limit: tuple[bool, Any]
+    cost: Any,
+    make_field: Callable[..., Any],
+    make_pairs: Callable[..., Any],
+    maximize: bool,
+    limit: tuple[bool, Any],
+    threads: int | None,
 ) -> AssignmentBatch | None:
     """The assignments of an array of three dimensions or a sequence of matrices; None if it needs the long way.
 
@@ -46,7 +51,7 @@ def batch_of_small(
     is_array = type(cost) is np.ndarray
     if not is_array and set(map(type, cost)) != {np.ndarray} or look_like_points(cost):
         return None
-    solve = partial(_native.lap_small_batch, most_threads=available_threads())
+    solve = partial(_native.lap_small_batch, most_threads=threads or available_threads())
     found = solve(cost if is_array else list(cost), maximize, *limit)
     if found is None and (wider := _widened(cost)) is not None:
         found = solve(wider, maximize, *limit)

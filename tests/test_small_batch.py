@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gmatch
+from gmatch.backends.cpu import available_threads
 from gmatch.small import SMALL_SIDE, small_first
 from gmatch.small_batch import unnested
 
@@ -69,6 +70,13 @@ def test_a_batch_is_a_loop_of_calls(cost: Any, options: dict[str, Any]) -> None:
 )  # fmt: skip
 def test_what_takes_the_long_way(cost: Any) -> None:
     assert short_way(cost) is None
+
+
+def test_threads() -> None:
+    cost = RNG.random((40, 80, 90))
+    assert short_way(cost, threads=1).stats["threads"] == 1
+    assert short_way(cost).stats["threads"] == min(4, available_threads())
+    assert short_way(cost[:8]).stats["threads"] == 1
 
 
 def test_options_that_take_the_long_way() -> None:
