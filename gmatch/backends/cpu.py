@@ -41,6 +41,8 @@ NAME = "cpu"
 MAX_THREADS = 1024
 # Fewer entries a thread do not pay: a level has a barrier, which costs more than a small level (benchmarks/LOG.md).
 ENTRIES_PER_THREAD = 1 << 24
+# Of the problems of a batch; as csrc/bindings/serial.cpp says of small ones.
+BATCH_ENTRIES_PER_THREAD = 1 << 16
 # Of a matrix that is read once, from one end to the other.
 COSTS_PER_THREAD = 1 << 20
 CORE_STEPS = tuple(numbers_of("CoreStep"))
@@ -272,7 +274,12 @@ def assign_batch(
     batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
 ) -> tuple[Any, Any, Any, Any, Any, dict[str, Any]]:
     """Runs a method on every problem, one thread each."""
-    wanted = available_threads() if threads is None else thread_count(threads, 0)
+    entries = int(batch.shapes.prod(axis=1).sum())
+    wanted = (
+        thread_count(threads, 0)
+        if threads is not None
+        else min(available_threads(), entries // BATCH_ENTRIES_PER_THREAD)
+    )
     team_size = max(1, min(wanted, len(batch)))
     problems, rows, columns = batch.shape
     row_match, col_match = np.full((problems, rows), -1, np.int32), np.full((problems, columns), -1, np.int32)

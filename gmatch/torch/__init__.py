@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
+try:
+    import torch
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("gmatch.torch needs PyTorch, which is not installed; pip install torch") from error
 
 from ..assignment.lap import lap as solve
 from ..errors import InvalidInput
