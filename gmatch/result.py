@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Self, overload
 
 import numpy as np
@@ -53,8 +54,8 @@ class _Later:
         return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
 
     def __dir__(self) -> list[str]:
-        """Fields are there before they are made."""
-        return sorted({*super().__dir__(), *type(self).__dataclass_fields__})  # type: ignore[attr-defined]
+        """Fields are there before they are made; what only solvers call is not shown."""
+        return sorted({*super().__dir__(), *type(self).__dataclass_fields__} - {"later", "moved"})  # type: ignore[attr-defined]
 
 
 class _Pairs(_Later):
@@ -620,6 +621,9 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         return mover_to(device_of(self.row_match))((to_host(self.row_match) >= 0).sum(axis=1))
 
     def __len__(self) -> int:
+        if self._later is not None:
+            _, _, (items, *_) = self._later
+            return len(items)
         return len(self.shapes)
 
     @overload
@@ -632,6 +636,9 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         return self._item(range(len(self))[number])
 
     def __iter__(self) -> Iterator[Assignment]:
+        if self._later is not None:
+            _, _, (items, *_) = self._later
+            return iter(items)
         return map(self._item, range(len(self)))
 
     def _item(self, number: int) -> Assignment:
@@ -680,18 +687,27 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
             row_match = self._field_of_item("row_match", number)
             rows = (row_match >= 0).nonzero()[0]
             return rows, row_match[rows]
-        rows, columns, ends = self._all_pairs
+        (rows, columns, _), ends = self._all_pairs, self._ends
         return rows[ends[number] : ends[number + 1]], columns[ends[number] : ends[number + 1]]
 
     @cached_property
+    def _ends(self) -> list[int]:
+        """Where the pairs of each problem begin among all, and the last ones end."""
+        return [0, *accumulate(self._all_pairs[2])]
+
+    @cached_property
     def _all_pairs(self) -> tuple[Any, Any, list[int]]:
-        """Rows and columns of the pairs of all problems, one problem after the other, and where each begins."""
-        if self._later is not None or self.places is not None:
+        """Rows and columns of the pairs of all problems, one problem after the other, and how many each has."""
+        if self._later is not None:
+            _, _, (items, *_) = self._later
+            pairs: tuple[Any, Any, list[int]] = items.pairs
+            return pairs
+        if self.places is not None:
             rows, columns = (list(side) for side in zip(*self, strict=True))
-            return np.concatenate(rows), np.concatenate(columns), [0, *np.cumsum([len(some) for some in rows]).tolist()]
+            return np.concatenate(rows), np.concatenate(columns), list(map(len, rows))
         matched = self.row_match >= 0
         _, rows = matched.nonzero()
-        return rows, self.row_match[matched], [0, *to_host(matched.sum(axis=1)).cumsum().tolist()]
+        return rows, self.row_match[matched], to_host(matched.sum(axis=1)).tolist()
 
     def __repr__(self) -> str:
         return f"<AssignmentBatch of {len(self)} problems, {int(self.size.sum())} pairs>"

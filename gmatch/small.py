@@ -17,13 +17,20 @@ from .errors import InvalidInput
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
 from .result import Assignment, AssignmentBatch, Matching, Status
-from .small_batch import batch_of_small, may_be_batch, may_have_rounded, of_nothing, unnested
+from .small_batch import (
+    CELLS,
+    MOST_ROWS_AND_COLUMNS,
+    WIDENED,
+    batch_of_small,
+    may_be_batch,
+    may_have_rounded,
+    of_nothing,
+    unnested,
+)
 from .tensors import comes_back, in_its_library
 from .types import widened
 
 SMALL_SIDE = _native.SMALL_SIDE
-# What a small call leaves, as csrc/bindings/serial.cpp says, for costs that are integers and for others.
-CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
 COUNTED = Layout("SmallCounters").getter(
     "augmentations", "rows_scanned", "dual_updates", "entries_read", "nanoseconds", "start_size"
 )
@@ -95,12 +102,15 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
     }
 
 
-def _solver(maximize: bool, reason: str) -> Callable[..., Assignment | None]:
+Solver = partial[Assignment | None]
+
+
+def _solver(maximize: bool, reason: str) -> Solver:
     return partial(_native.lap_small, Assignment, partial(_field, reason=reason), _pairs, maximize)
 
 
 NO_LIMIT = False, 0
-Solvers = tuple[Callable[..., Assignment | None], ...]
+Solvers = tuple[Solver, ...]
 auto_small, jv_small = (
     tuple(_solver(maximize, reason) for maximize in (False, True)) for reason in (FEW_ROWS_REASON, "asked for")
 )
@@ -111,7 +121,7 @@ lap_small = tuple(partial(solver, *NO_LIMIT) for solver in auto_small)
 """The same without a limit."""
 
 
-def _sparse_solver(storage: int, maximize: bool) -> Callable[..., Assignment | None]:
+def _sparse_solver(storage: int, maximize: bool) -> Solver:
     make_field = partial(_field, reason=ONE_CORE_REASON)
     make_field_of_laid_out = partial(_field, reason=f"{LAID_OUT}; {FEW_ROWS_REASON}")
     return partial(
@@ -145,11 +155,6 @@ TAKEN_BY_SMALL: dict[str, dict[int, Any]] = {
 }  # fmt: skip
 """Options of `lap`, but for `method` and `cost_limit`, and what they are where small costs take the short way: just
 these objects, by their ids, for what is equal to them may be an array, or not allowed."""
-
-# Rows and columns in all, at most, as the extension takes them: others are not copied in vain.
-MOST_ROWS_AND_COLUMNS = 4 * SMALL_SIDE
-# Types whose every value one that the extension takes holds.
-WIDENED = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16", "uint32"))
 
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
@@ -191,7 +196,8 @@ def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentB
         return None
     limit = _limit_in(options)
     if may_be_batch(cost):
-        return batch_of_small(cost, partial(solver, *limit))
+        _, make_field, make_pairs, maximize = solver.args
+        return batch_of_small(cost, make_field, make_pairs, maximize, limit, options.get("threads"))
     if type(cost) is ndarray and not cost.size:
         return of_nothing(cost, options)
     if type(cost) is ndarray and options:
@@ -238,7 +244,7 @@ def _array_of_lists(cost: list[Any]) -> npt.NDArray[Any] | None:
     return None if may_have_rounded(array) else array
 
 
-def _solver_for(options: dict[str, Any], by_method: dict[Any, Solvers]) -> Callable[..., Assignment | None] | None:
+def _solver_for(options: dict[str, Any], by_method: dict[Any, Solvers]) -> Solver | None:
     """That of small costs with these options of `lap`, if there is one; `lap` says what is wrong with them."""
     method: str | type = "auto"
     maximize = False

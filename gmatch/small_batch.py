@@ -1,60 +1,145 @@
-"""Batches of few and small problems, solved one by one on the short way: threads would take longer to start."""
+"""Batches of small problems on the short way: all in one call of the extension, the results made when asked for."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from . import _native
+from .backends.cpu import available_threads
+from .backends.layouts import Arrays
 from .foreign import EXACT_IN_FLOAT64
 from .methods import FEW_ROWS_REASON
 from .problems.points import look_like_points
 from .result import Assignment, AssignmentBatch, Status
-from .types import WORKING_TYPES
+from .types import WORKING_TYPES, widened
 
-Solve = Callable[[Any], Assignment | None]
-# Entries of all problems. From here on the threads of a batch gain more than they cost (2 cores of an EPYC).
-FEW_ENTRIES = 1 << 17
-# Entries of a matrix. Fewer that do not lie in one piece are read in less time than they are copied.
-FEW_TO_COPY = 512
+# What a small call leaves, as csrc/bindings/serial.cpp says, for costs that are integers and for others.
+CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
+WORD = 8  # bytes
+# Types whose every value one that the extension takes holds.
+WIDENED = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16", "uint32"))
 COUNTERS = "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected"
 STEPS = "start", "search", "augment", "price"
 NOTHING_DONE = {
     "method": "jv", "reason": FEW_ROWS_REASON, "initial": "reduce", "backend": "cpu", "team": "none", "threads": 0,
     **dict.fromkeys(COUNTERS, 0), "levels_per_phase": [], "augmentations_per_phase": [],
 }  # fmt: skip
+# Of a small matrix, in all, at most, as the extension takes them: others are not copied in vain.
+MOST_ROWS_AND_COLUMNS = 4 * _native.SMALL_SIDE
+# Rows or columns of a matrix that has none of the others.
+LONGEST_EMPTY = 1 << 17
 
 
-def batch_of_small(cost: Any, solve: Solve) -> AssignmentBatch | None:
-    """The assignments of an array of three dimensions or a sequence of matrices; None if it needs the long way."""
-    if not len(cost) or not (_is_array(cost) if type(cost) is np.ndarray else _are_matrices(cost)):
+def batch_of_small(
+    cost: Any,
+    make_field: Callable[..., Any],
+    make_pairs: Callable[..., Any],
+    maximize: bool,
+    limit: tuple[bool, Any],
+    threads: int | None,
+) -> AssignmentBatch | None:
+    """The assignments of an array of three dimensions or a sequence of matrices; None if it needs the long way.
+
+    Fields and pairs of each are made as those of an `Assignment` of small costs.
+    """
+    is_array = type(cost) is np.ndarray
+    if not is_array and set(map(type, cost)) != {np.ndarray} or look_like_points(cost):
         return None
-    items: list[Any] = []
-    for matrix in cost:
-        item = solve(_in_one_piece(matrix)) if matrix.size else _without_pairs(matrix)
-        if item is None:
-            return None
-        items.append(item)
-    first = next((item for item, matrix in zip(items, cost, strict=True) if matrix.size), None)
-    if first is None:
+    solve = partial(_native.lap_small_batch, most_threads=threads or available_threads())
+    found = solve(cost if is_array else list(cost), maximize, *limit)
+    if found is None and (wider := _widened(cost)) is not None:
+        found = solve(wider, maximize, *limit)
+    if found is None:
         return None
-    asked = {"maximize": first.maximize, "cost_limit": first.cost_limit}
-    for item, matrix in zip(items, cost, strict=True):
-        if not matrix.size:
-            vars(item).update(asked)
-    batch = AssignmentBatch.later(_field, None, (items, cost))
-    shapes = np.full((len(cost), 2), cost.shape[1:]) if type(cost) is np.ndarray else [one.shape for one in cost]
-    vars(batch).update(shapes=np.array(shapes, np.int64), covers={}, **asked)
+    asked: dict[str, Any] = {"maximize": maximize} if maximize else {}
+    if limit[0]:
+        asked["cost_limit"] = float(limit[1]) if found[2] in "fd" else int(limit[1])
+    items = _Items(*found, make_field, make_pairs, asked)
+    batch = AssignmentBatch.later(_field, None, (items,))
+    vars(batch).update(covers={}, **asked)
     return batch
 
 
-def _in_one_piece(matrix: Any) -> Any:
-    """By rows, or by columns where these are fewer; columns of a wide array are short rows far apart, slow to read."""
-    if matrix.size < FEW_TO_COPY or matrix.flags.forc:
-        return matrix
-    return matrix.copy(order="C" if len(matrix) <= matrix.shape[1] else "F")
+def _widened(cost: Any) -> Any:
+    """An array, or arrays of one type, in a type that the extension reads; None if they are in one, or never are."""
+    if type(cost) is np.ndarray:
+        return widened(cost) if cost.dtype in WIDENED else None
+    types = {matrix.dtype for matrix in cost}
+    return list(map(widened, cost)) if len(types) == 1 and types <= WIDENED else None
+
+
+class _Items:
+    """The assignments of a batch, each made when it is asked for; their arrays are views."""
+
+    def __init__(
+        self,
+        cells: bytearray,
+        places: list[tuple[int, int, int, int]],
+        type_of_costs: str,
+        threads: int,
+        make_field: Callable[..., Any],
+        make_pairs: Callable[..., Any],
+        asked: dict[str, Any],
+    ) -> None:
+        self.memory, self.cells, self.places = cells, memoryview(cells), places
+        self.type_of_costs, self.threads, self.asked = type_of_costs, threads, asked
+        self.make_field, self.make_pairs = make_field, make_pairs
+        self.fixed, self.by_pair, self.by_row, self.by_column = CELLS[True].size
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, number: int) -> Assignment:
+        return self._item(*self.places[number])
+
+    def __iter__(self) -> Iterator[Assignment]:
+        return (self._item(*place) for place in self.places)
+
+    def _item(self, word: int, rows: int, columns: int, pairs: int) -> Assignment:
+        begin, fewer = WORD * word, rows if rows < columns else columns
+        end = begin + self.fixed + self.by_pair * fewer + self.by_row * rows + self.by_column * columns
+        one = Assignment.later(
+            self.make_field, self.make_pairs,
+            (self.cells[begin:end], rows, columns, self.type_of_costs, pairs, None),
+        )  # fmt: skip
+        if self.asked:
+            vars(one).update(self.asked)
+        return one
+
+    @cached_property
+    def pairs(self) -> tuple[Any, Any, list[int]]:
+        """The rows and the columns of all pairs, one problem after the other, and how many each has."""
+        sizes = [pairs for *_, pairs in self.places]
+        both = np.frombuffer(_native.pairs_of_small_batch(self.memory, self.places), np.int64)
+        half = both.size // 2
+        return both[:half], both[half:], sizes
+
+    @property
+    def shapes(self) -> Any:
+        """Rows and columns of each problem."""
+        return np.array([(rows, columns) for _, rows, columns, _ in self.places], np.int64)
+
+    def padded(self, name: str) -> Any:
+        """An array of each problem as the rows of one: views, if all are as long."""
+        lengths = self.shapes[:, 1 if name in ("col_match", "v") else 0]
+        _, rows, columns, _ = self.places[0]
+        if (self.shapes == (rows, columns)).all():
+            fixed, by_pair, by_row, by_column = CELLS[True].begins[name]
+            begin = fixed + by_pair * min(rows, columns) + by_row * rows + by_column * columns
+            step = WORD * (self.places[1][0] if len(self.places) > 1 else 0)
+            dtype = getattr(self[0], name).dtype
+            return np.ndarray((len(self.places), lengths[0]), dtype, self.memory, begin, (step, dtype.itemsize))
+        parts = [getattr(item, name) for item in self]
+        padded = np.full((len(parts), lengths.max()), -1 if name.endswith("match") else 0, parts[0].dtype)
+        for line, part in zip(padded, parts, strict=True):
+            line[: len(part)] = part
+        return padded
 
 
 def _without_pairs(matrix: Any) -> Assignment:
@@ -71,7 +156,7 @@ def of_nothing(cost: Any, options: dict[str, Any]) -> Assignment | None:
     Trackers have many: frames without detections, and detections without tracks.
     """
     limit = options.get("cost_limit")
-    if cost.ndim != 2 or cost.size or cost.dtype not in WORKING_TYPES or max(cost.shape) >= FEW_ENTRIES:
+    if cost.ndim != 2 or cost.size or cost.dtype not in WORKING_TYPES or max(cost.shape) >= LONGEST_EMPTY:
         return None
     if limit is not None and not (type(limit) is float and math.isfinite(limit) and cost.dtype.kind == "f"):
         return None
@@ -88,10 +173,17 @@ def may_be_batch(cost: Any) -> bool:
 
 
 def unnested(cost: list[Any]) -> Any:
-    """An array of three dimensions for lists of lists of lists of numbers; all else itself."""
-    if not cost or type(cost[0]) is not list or not cost[0] or type(cost[0][0]) is not list:
+    """An array for lists of lists of numbers, if they are many, and for lists of such lists; all else itself."""
+    if not cost or type(cost[0]) is not list or not cost[0]:
         return cost
-    if any(type(matrix) is not list for matrix in cost) or {type(row) for matrix in cost for row in matrix} != {list}:
+    rows, depth = cost, 2
+    if type(cost[0][0]) is list:
+        if set(map(type, cost)) != {list}:
+            return cost
+        rows, depth = list(chain.from_iterable(cost)), 3
+    elif min(len(cost), len(cost[0])) <= _native.SMALL_SIDE and len(cost) + len(cost[0]) <= MOST_ROWS_AND_COLUMNS:
+        return cost
+    if set(map(type, rows)) != {list}:
         return cost
     try:
         array = np.array(cost)
@@ -99,7 +191,7 @@ def unnested(cost: list[Any]) -> Any:
         raise
     except Exception:  # whatever entries raise: the long way explains it
         return cost
-    return array if array.ndim == 3 and array.dtype.kind in "bif" and not may_have_rounded(array) else cost
+    return array if array.ndim == depth and array.dtype.kind in "bif" and not may_have_rounded(array) else cost
 
 
 def may_have_rounded(array: Any) -> bool:
@@ -110,52 +202,34 @@ def may_have_rounded(array: Any) -> bool:
     return bool(large.any() and np.isfinite(array[large]).any())
 
 
-def _is_array(cost: Any) -> bool:
-    return cost.ndim == 3 and cost.size < FEW_ENTRIES and cost.dtype in WORKING_TYPES
-
-
-def _are_matrices(cost: Sequence[Any]) -> bool:
-    """Whether they are few matrices of one type, and not two clouds of points, of which the long way warns."""
-    if not all(type(matrix) is np.ndarray and matrix.ndim == 2 for matrix in cost):
-        return False
-    dtype = cost[0].dtype
-    if dtype not in WORKING_TYPES or any(matrix.dtype != dtype for matrix in cost):
-        return False
-    return sum(matrix.size for matrix in cost) < FEW_ENTRIES and not look_like_points(cost)
-
-
-def _field(name: str, items: list[Assignment], cost: Any) -> Any:
+def _field(name: str, items: _Items) -> Any:
     """A field of the batch that has no default, from its assignments."""
     if name == "status":
-        return tuple(item.status for item in items)
+        return tuple(
+            Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
+            for _, rows, columns, pairs in items.places
+        )
     if name == "exact":
-        return {number: item.exact for number, item in enumerate(items) if item.exact is not None}
+        return {}
+    if name == "shapes":
+        return items.shapes
     if name == "stats":
         return _stats(items)
-    parts = [getattr(item, name) for item in items]
     if name != "pair_costs":
-        return _padded(parts, -1 if name.endswith("match") else 0)
-    rows = max(len(matrix) for matrix in cost)
-    entries = np.zeros((len(items), rows), parts[0].dtype)
-    for line, item, part in zip(entries, items, parts, strict=True):
-        line[item.row_ind] = part
+        return items.padded(name)
+    parts = [item.pair_costs for item in items]
+    rows, _, sizes = items.pairs
+    entries = np.zeros((len(parts), items.shapes[:, 0].max()), parts[0].dtype)
+    entries[np.repeat(np.arange(len(parts)), sizes), rows] = np.concatenate(parts)
     return entries
 
 
-def _padded(parts: list[Any], fill: int) -> Any:
-    """Arrays of one dimension as the rows of one of two."""
-    padded = np.full((len(parts), max(map(len, parts))), fill, parts[0].dtype)
-    for line, part in zip(padded, parts, strict=True):
-        line[: len(part)] = part
-    return padded
-
-
-def _stats(items: list[Assignment]) -> dict[str, Any]:
+def _stats(items: _Items) -> dict[str, Any]:
     """As of one assignment, with an array for each counter."""
     stats = [item.stats for item in items]
-    first = next(one for item, one in zip(items, stats, strict=True) if len(item.row_match) and len(item.col_match))
     return {
-        **{name: first[name] for name in ("method", "reason", "initial", "backend", "team", "threads")},
+        **{name: stats[0][name] for name in ("method", "reason", "initial", "backend", "team")},
+        "threads": items.threads,
         "seconds": {step: np.array([one["seconds"][step] for one in stats]) for step in STEPS},
         **{name: np.array([one[name] for one in stats]) for name in COUNTERS},
     }

@@ -7,25 +7,28 @@ these need a gradient: then the cost of an assignment has one, too, which is 1 a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
 from .arrays import as_dense_array
+from .errors import InvalidInput
 from .foreign import as_sparse, gives_back, library_of
 from .result import Assignment, AssignmentBatch, Matching
 from .types import number_type
 
+INT64 = np.dtype(np.int64)
 Result = Assignment | AssignmentBatch | Matching
 INDICES, OTHERS = frozenset(("row_match", "col_match")), frozenset(("u", "v", "reached_columns"))
 ARRAYS = INDICES | OTHERS | {"pair_costs"}
 # Fields that have a default, and are of no library.
 PLAIN = "maximize", "cost_limit", "exact", "bound", "forbid_nan", "pair_price", "row_nodes", "col_nodes"
-PLAIN_OF_BATCH = "maximize", "cost_limit", "exact", "forbid_nan", "shapes", "places"
+PLAIN_OF_BATCH = "maximize", "cost_limit", "forbid_nan", "places"
+PLAIN_OF_EACH = "maximize", "cost_limit", "forbid_nan"
 
 
 class Matrices(list[Any]):
@@ -42,15 +45,23 @@ def comes_back(given: Any) -> bool:
 def as_arrays(given: Any) -> Any:
     """Costs or a graph as arrays of NumPy or CuPy, dense or sparse, in the same memory where that can be."""
     if isinstance(given, list | tuple):
-        return Matrices(_shared(matrix, as_dense_array) for matrix in given)
+        return Matrices(_shared(matrix, as_dense_array) for matrix in _of_32_bits(given))
     return _shared(given, _dense_or_sparse)
 
 
 def _shared(tensor: Any, otherwise: Callable[[Any], Any]) -> Any:
     try:
-        return tensor.detach().numpy()  # the way of most tensors
+        return (tensor.detach() if tensor.requires_grad else tensor).numpy()  # the way of most tensors
     except (AttributeError, TypeError, RuntimeError):  # of JAX, on a GPU, sparse, or of a type that NumPy has not
         return otherwise(tensor)
+
+
+def _of_32_bits(matrices: Any) -> Any:
+    """Tensors of floats of 16 bits widened: no program for batches reads them, and torch is faster than NumPy."""
+    first = matrices[0]
+    if first.dtype.itemsize != 2 or library_of(first) != "torch" or not first.is_floating_point():
+        return matrices
+    return [matrix.float() for matrix in matrices]
 
 
 def _dense_or_sparse(given: Any) -> Any:
@@ -60,12 +71,23 @@ def _dense_or_sparse(given: Any) -> Any:
 
 def in_its_library(given: Any, solve: Callable[..., Any], **options: Any) -> Any:
     """What a solver finds for costs or a graph, in the library and on the device that these are of."""
-    found = solve(as_arrays(given), **options)
     like = given[0] if isinstance(given, list | tuple) else given
+    _refuse_capture(like)
+    found = solve(as_arrays(given), **options)
     library = (_Torch if library_of(like) == "torch" else _JAX)(like)
     if isinstance(found, AssignmentBatch):
         return _batch(found, library, library.pair_costs_of_batch(given, found))
     return _one(found, library, library.pair_costs(given, found) if isinstance(found, Assignment) else None)
+
+
+def _refuse_capture(tensor: Any) -> None:
+    """Raises `InvalidInput` while the work of a GPU is only recorded: what a search does depends on the costs."""
+    if getattr(tensor, "is_cuda", False) and sys.modules["torch"].cuda.is_current_stream_capturing():
+        raise InvalidInput(
+            "a CUDA graph is being captured, and no assignment can be part of one: how a search goes on depends on the "
+            "costs; call gmatch before or after the graph, or torch.ops.gmatch.lap of gmatch.torch in a function for "
+            "torch.compile, which leaves it out of its graphs"
+        )
 
 
 def with_arrays(result: Result) -> Result:
@@ -90,22 +112,25 @@ class _Torch:
 
     def __init__(self, like: Any) -> None:
         self.torch, self.dtype = sys.modules["torch"], like.dtype
+        self.from_numpy = self.torch.from_numpy
 
     def array(self, array: Any) -> Any:
         """On the same device, mostly in the same memory."""
         if isinstance(array, np.ndarray):
-            return self.torch.from_numpy(array)
+            return self.from_numpy(array)
         if array.dtype == np.bool_:  # which not all versions exchange
             return self.torch.from_dlpack(array.view(np.uint8)).bool()
         return self.torch.from_dlpack(array)
 
     def indices(self, array: Any) -> Any:
         """With 64 bits, as torch wants them."""
+        if array.dtype is INT64 and type(array) is np.ndarray:
+            return self.from_numpy(array)
         return self.array(array).long()
 
-    def split(self, tensor: Any, ends: list[int]) -> Any:
-        """Its parts, each from one place to the next."""
-        return tensor.split([end - start for start, end in pairwise(ends)])
+    def split(self, tensor: Any, sizes: list[int]) -> Any:
+        """Its parts of these sizes, one after the other."""
+        return tensor.split_with_sizes(sizes)
 
     def costs(self, array: Any) -> Any:
         """What pairs cost, in the type of the costs."""
@@ -163,8 +188,8 @@ class _JAX:
         wide = self.jax.config.jax_enable_x64
         return self.jax.device_put(array.astype(np.int64 if wide else np.int32), self.device)
 
-    def split(self, array: Any, ends: list[int]) -> Any:
-        return [array[start:end] for start, end in pairwise(ends)]
+    def split(self, array: Any, sizes: list[int]) -> Any:
+        return [array[start:end] for start, end in pairwise([0, *accumulate(sizes)])]
 
     def costs(self, array: Any) -> Any:
         return self.jax.device_put(array.astype(self.dtype), self.device)
@@ -182,8 +207,10 @@ _Library = _Torch | _JAX
 class _Result:
     """What the fields and the pairs of a result are made of. Unpacked again, the pairs are in the same memory."""
 
-    def __init__(self, inner: Any, library: _Library, ends: tuple[Any, Any] | None = None) -> None:
-        self.inner, self.library, self.made = inner, library, ends
+    made: tuple[Any, Any] | None = None
+
+    def __init__(self, inner: Any, library: _Library) -> None:
+        self.inner, self.library = inner, library
 
     def field(self, name: str) -> Any:
         """A field that has no default."""
@@ -202,37 +229,62 @@ class _Result:
 
 
 class _Problems(_Result):
-    """The assignments of a batch, with numbers."""
+    """The assignments of a batch, each made when it is asked for."""
 
     def __init__(self, inner: AssignmentBatch, library: _Library, pair_costs: Any) -> None:
         super().__init__(inner, library)
-        self.pair_costs = pair_costs
+        self.pair_costs, self.covers = pair_costs, inner.covers
+        self.plain = {
+            name: value for name in PLAIN_OF_EACH if (value := getattr(inner, name)) is not getattr(Assignment, name)
+        }
+
+    def __len__(self) -> int:
+        return len(self.inner)
+
+    def __getitem__(self, number: int) -> Assignment:
+        one = Assignment.later(_field_in_batch, _pairs_in_batch, (self, number))
+        if self.plain:
+            vars(one).update(self.plain)
+        if number in self.covers:
+            _move_cover(self.inner[number], self.library, vars(one))
+        if self.pair_costs is not None:
+            rows = (self.inner.row_match[number] >= 0).nonzero()[0]
+            vars(one)["pair_costs"] = self.pair_costs[number][self.library.indices(rows)]
+        return one
+
+    def __iter__(self) -> Iterator[Assignment]:
+        return map(self.__getitem__, range(len(self)))
 
     @cached_property
     def ends(self) -> list[tuple[Any, Any]]:
-        """The pairs of all problems, moved together."""
-        rows, columns, ends = self.inner._all_pairs
-        sides = (self.library.split(self.library.indices(side), ends) for side in (rows, columns))
+        """The rows and the columns of the pairs of each problem, moved together."""
+        rows, columns, sizes = self.inner._all_pairs
+        sides = (self.library.split(self.library.indices(side), sizes) for side in (rows, columns))
         return list(zip(*sides, strict=True))
 
-    def __getitem__(self, number: int) -> Any:
-        pair_costs = self.pair_costs
-        if pair_costs is not None:
-            rows = (self.inner.row_match[number] >= 0).nonzero()[0]
-            pair_costs = pair_costs[number][self.library.indices(rows)]
-        return _one(self.inner[number], self.library, pair_costs, self.ends[number])
+
+def _field_in_batch(name: str, problems: _Problems, number: int) -> Any:
+    return _Result(problems.inner[number], problems.library).field(name)
 
 
-def _one(inner: Any, library: _Library, pair_costs: Any, ends: tuple[Any, Any] | None = None) -> Any:
-    result = type(inner).later(_field, _pairs, (_Result(inner, library, ends),))
+def _pairs_in_batch(problems: _Problems, number: int) -> tuple[Any, Any]:
+    return problems.ends[number]
+
+
+def _one(inner: Any, library: _Library, pair_costs: Any) -> Any:
+    result = type(inner).later(_field, _pairs, (_Result(inner, library),))
     given = vars(inner)
     vars(result).update({name: given[name] for name in PLAIN if name in given})
     if given.get("cover") is not None:
-        cover, witness = (tuple(map(library.indices, sides)) for sides in (inner.cover, inner.witness))
-        vars(result).update(cover=cover, witness=witness)
+        _move_cover(inner, library, vars(result))
     if pair_costs is not None:
         vars(result).update(pair_costs=pair_costs)
     return result
+
+
+def _move_cover(inner: Any, library: _Library, fields: dict[str, Any]) -> None:
+    cover, witness = (tuple(map(library.indices, sides)) for sides in (inner.cover, inner.witness))
+    fields.update(cover=cover, witness=witness)
 
 
 def _batch(inner: AssignmentBatch, library: _Library, pair_costs: Any) -> AssignmentBatch:

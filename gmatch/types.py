@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InvalidInput
-from .foreign import EXACT_IN_FLOAT64, library_of, way_in
+from .foreign import EXACT_IN_FLOAT64, is_frame, library_of, way_in
 
 # The types of the numbers that programs work with, and the narrowest of them that holds the values of another type.
 WORKING_TYPES = frozenset(np.dtype(name) for name in ("int32", "int64", "float32", "float64"))
@@ -80,11 +80,24 @@ def _way_to_floats(array: Any, given: Any) -> str:
     if library == "polars":
         return "; use cost.cast(polars.Float64)"
     if library == "pandas":
-        return "; use cost.convert_dtypes(), or cost.astype(float)"
+        return _column_of_names(given) or "; use cost.convert_dtypes(), or cost.astype(float)"
     makes = "np.array(cost, np.float64)" if isinstance(given, list | tuple) else "cost.astype(np.float64)"
     if array.dtype.kind == "O" and any(entry is None for entry in array.flat):
         return f"; use {makes}, which makes NaN of None, and forbid_nan=True if None is for a pair that is not allowed"
     return f"; use {makes}"
+
+
+def _column_of_names(frame: Any) -> str:
+    """What to do with the first column of a DataFrame that is no numbers, as the end of a message; empty if all are."""
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if is_frame(frame) else ():
+        try:
+            is_numbers = getattr(dtype, "kind", "O") in "biufO"
+            frame[name].dropna().map(float)  # also of numbers as text
+        except (TypeError, ValueError):
+            is_numbers = False
+        if not is_numbers:
+            return f"; use cost.set_index({name!r}) if that column names the rows, or cost.drop(columns={name!r})"
+    return ""
 
 
 def may_round(array: Any, dtype: np.dtype[Any]) -> bool:

@@ -9,6 +9,7 @@ from conftest import host
 
 import gmatch
 from gmatch.methods import FEW_COLUMNS, FEW_ROWS, assignment_method_of, batch_method_of
+from gmatch.methods.choice import FEW_ROWS_ON_CPU
 
 SEARCHES = ["tree", "tree-nearest", "classical"]
 BATCH_METHODS = {"cpu": ["auto", "jv", *SEARCHES], "gpu": ["auto", *SEARCHES]}
@@ -222,6 +223,19 @@ def test_methods_of_batches_are_chosen_by_their_columns() -> None:
     assert batch_method_of("auto", "gpu", FEW_COLUMNS + 1)[0] == gmatch.Classical()
     assert batch_method_of("auto", "cpu", 1000)[0] == gmatch.JV()
     assert batch_method_of("tree", "gpu", 1000) == (gmatch.Tree(), "asked for")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_large_problems_are_solved_as_each_alone(dtype: str) -> None:
+    """By the core, and the small ones among them by shortest paths."""
+    rng = np.random.default_rng(0)
+    rows = FEW_ROWS_ON_CPU["f" if dtype == "float64" else "i"]
+    sizes = (rows, 9), (rows + 10, rows + 10), (rows, rows + 30), (20, 30)
+    matrices = [(rng.random(size) * 2**20).astype(dtype) for size in sizes]
+    batch = gmatch.lap(matrices, certify=True, threads=2)
+    check_alone(matrices, batch)
+    assert batch.stats["method"] == "core" and (batch.stats["start_size"] > 0).tolist() == [False, True, True, False]
+    assert gmatch.lap(matrices[3:]).stats["method"] == "jv"
 
 
 def test_methods_are_chosen_by_ties_and_size() -> None:

@@ -411,11 +411,27 @@ def test_info_says_why_there_is_no_gpu(run: Run, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("command", [[], ["match"], ["assign"], ["k-best"], ["transport"], ["demo"], ["info"]])
-def test_help_documents_exit_codes(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_documents_exit_codes(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as ended:
         cli.main([*command, "--help"])
     assert ended.value.code == 0
-    assert ends.EPILOG in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert ends.EPILOG in shown and max(map(len, shown.splitlines())) < 80
+
+
+@pytest.mark.parametrize("command", ["match", "assign"])
+def test_a_folder_is_no_file(command: str, run: Run, tmp_path: Path) -> None:
+    code, _, errors = run(command, str(tmp_path))
+    assert code == 3 and f"expected a file at {tmp_path}; there is a folder" in errors
+
+
+def test_an_array_of_objects_is_not_advertised(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "objects.npy", np.array([[{}]]), allow_pickle=True)
+    code, _, errors = run("assign", str(tmp_path / "objects.npy"))
+    assert code == 3 and "it holds no numbers, or is damaged" in errors and "pickle" not in errors
 
 
 # How it ends

@@ -186,6 +186,13 @@ def test_objects_of_pandas() -> None:
     assert gmatch.lap(text.astype(float)).cost == 5
 
 
+def test_a_column_of_names() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"who": ["ann", "bob"], "cook": [4, 2], "paint": [1, 3]})
+    assert "use cost.set_index('who')" in advice_of(lambda: gmatch.lap(frame))
+    assert gmatch.lap(frame.set_index("who")).pairs == [("ann", "paint"), ("bob", "cook")]
+
+
 def test_a_series_of_pairs() -> None:
     pd = pytest.importorskip("pandas")
     series = pd.DataFrame(COST, index=list("abc"), columns=list("xyz")).stack().drop(("a", "x"))

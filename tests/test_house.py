@@ -25,7 +25,7 @@ FLOORS = (
     ("cardinality",),
     ("assignment",),
     ("distributed",),
-    ("compat", "datasets", "toolkit", "networkx_backend"),
+    ("compat", "datasets", "toolkit", "networkx_backend", "torch"),
     ("public",),
     ("", "cli", "plot", "__main__"),
 )

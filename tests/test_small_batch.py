@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import gmatch
-from gmatch.small import small_first
-from gmatch.small_batch import FEW_ENTRIES
+from gmatch.backends.cpu import available_threads
+from gmatch.small import SMALL_SIDE, small_first
+from gmatch.small_batch import unnested
 
 RNG = np.random.default_rng(5)
 
@@ -28,6 +29,12 @@ def batches() -> Iterator[Any]:
     yield (RNG.random((2, 2)), np.empty((0, 3)), RNG.random((3, 2)))
     yield RNG.random((4, 3, 5)).tolist()
     yield RNG.integers(0, 9, (4, 3, 5)).tolist()
+    side_by_side = RNG.random((3, 30, 40), np.float32)
+    yield [side_by_side[k, :, begin : begin + k + 2] for k, begin in enumerate((0, 8, 30))]
+    yield side_by_side[::-1, ::2, ::-1]
+    yield RNG.integers(0, 9, (3, 4, 5), np.int8)
+    yield [RNG.random((columns, 3)).astype(np.float16) for columns in (2, 5)]
+    yield RNG.random((40, 80, 90))  # enough for several threads
 
 
 @pytest.mark.parametrize("cost", list(batches()), ids=lambda cost: type(cost).__name__)
@@ -56,7 +63,7 @@ def test_a_batch_is_a_loop_of_calls(cost: Any, options: dict[str, Any]) -> None:
     "cost",
     [
         np.zeros((0, 3, 3)), [np.zeros((0, 3))], [np.ones((2, 2)), np.ones((2, 2), int)], np.full((2, 2, 2), np.nan),
-        np.full((2, 2, 2), np.inf), np.zeros((2, FEW_ENTRIES // 256, 128)), np.zeros((2, 2, 2), np.int8),
+        np.full((2, 2, 2), np.inf), np.zeros((1, SMALL_SIDE + 1, SMALL_SIDE + 1)), np.zeros((2, 2, 2), complex),
         [np.ones((20, 2)), np.ones((20, 2))], [[[1.0, 2**53 + 1]]], [[[1, None]]], [[[1, 2], [3]]], [[]], [[[]]],
     ],
     ids=lambda cost: type(cost).__name__,
@@ -65,9 +72,36 @@ def test_what_takes_the_long_way(cost: Any) -> None:
     assert short_way(cost) is None
 
 
+def test_threads() -> None:
+    cost = RNG.random((40, 80, 90))
+    assert short_way(cost, threads=1).stats["threads"] == 1
+    assert short_way(cost).stats["threads"] == min(4, available_threads())
+    assert short_way(cost[:8]).stats["threads"] == 1
+
+
 def test_options_that_take_the_long_way() -> None:
     for options in ({"deterministic": True}, {"threads": 2}, {"sizes": [(1, 1)] * 3}, {"certify": True}):
         assert short_way(np.zeros((3, 2, 2)), **options) is None
+
+
+def test_large_lists_become_arrays_at_once() -> None:
+    """Before anything looks at each of their numbers by itself."""
+    for shape in ((SMALL_SIDE + 1, SMALL_SIDE + 1), (3, 4 * SMALL_SIDE), (2, 3, 4)):
+        array = RNG.random(shape)
+        found = unnested(array.tolist())
+        assert isinstance(found, np.ndarray) and np.array_equal(found, array)
+    row = [1.0] * 4 * SMALL_SIDE
+    for cost in (
+        [row, row[1:]],
+        [row, tuple(row)],
+        [row, None],
+        [[*row, 2**53 + 1]],
+        [["x", *row]],
+        [[1, 2]],
+        [[]],
+        [],
+    ):
+        assert unnested(cost) is cost
 
 
 def test_nested_lists_are_one_array() -> None:

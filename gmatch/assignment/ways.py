@@ -122,7 +122,7 @@ def _solve_matrix(costs: Costs, options: Options) -> Assignment:
 
 def _solve_batch(batch: CostBatch, options: Options) -> AssignmentBatch:
     backend = backend_for(None, batch.device if options.device is None else options.device)
-    method, reason = batch_method_of(options.method, backend.NAME, max(batch.shape[1:]))
+    method, reason = batch_method_of(options.method, backend.NAME, max(batch.shape[1:]), batch.largest)
     plan = Plan(backend, method, options.threads, options.deterministic)
     result = solve_batch(batch, plan, start_of_batch(options.initial, options.duals, plan), options.takes_partial)
     result.stats.setdefault("reason", reason)

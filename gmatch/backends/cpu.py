@@ -24,6 +24,7 @@ from ..methods import (
     SparseJV,
     Tree,
     assignment_method_of,
+    fewest_rows_of_core,
 )
 from ..result import ExactDuals, Tier
 from ..types import bits_of, number_type
@@ -41,6 +42,8 @@ MAX_THREADS = 1024
 # With fewer entries a thread, the barrier of each level costs more than a small level
 # (benchmarks/log/cardinality_host.md).
 ENTRIES_PER_THREAD = 1 << 24
+# Of the problems of a batch; as csrc/bindings/serial.cpp says of small ones.
+BATCH_ENTRIES_PER_THREAD = 1 << 16
 # Of a matrix that is read once, from one end to the other.
 COSTS_PER_THREAD = 1 << 20
 CORE_STEPS = tuple(numbers_of("CoreStep"))
@@ -263,14 +266,21 @@ def journal_of(method: AssignmentMethod, journal: Any) -> Any:
     return journal if method.one_launch else journal[:, :0]
 
 
-BATCH_PROGRAMS: dict[type, str] = {JV: "jv", SparseJV: "jv", Classical: "classical", Tree: "tree"}
+BATCH_PROGRAMS: dict[type, str] = {
+    JV: "jv", SparseJV: "jv", SerialCore: "core", Classical: "classical", Tree: "tree",
+}  # fmt: skip
 
 
 def assign_batch(
     batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
 ) -> tuple[Any, Any, Any, Any, Any, dict[str, Any]]:
     """Runs a method on every problem, one thread each."""
-    wanted = available_threads() if threads is None else thread_count(threads, 0)
+    entries = int(batch.shapes.prod(axis=1).sum())
+    wanted = (
+        thread_count(threads, 0)
+        if threads is not None
+        else min(available_threads(), entries // BATCH_ENTRIES_PER_THREAD)
+    )
     team_size = max(1, min(wanted, len(batch)))
     problems, rows, columns = batch.shape
     row_match, col_match = np.full((problems, rows), -1, np.int32), np.full((problems, columns), -1, np.int32)
@@ -278,7 +288,8 @@ def assign_batch(
     pair_costs = np.zeros((problems, rows), batch.array.dtype)
     reports = _native.assign_batch(
         words_of(batch.layout()), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
-        col_match, u, v, pair_costs, BATCH_PROGRAMS[type(method)], start, method.many_paths, team_size,
+        col_match, u, v, pair_costs, BATCH_PROGRAMS[type(method)], start, method.many_paths,
+        fewest_rows_of_core(batch.array.dtype), team_size,
     )  # fmt: skip
     return row_match, col_match, u, v, pair_costs, counters_of(reports) | {"team": "host", "threads": team_size}
 

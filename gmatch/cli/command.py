@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from textwrap import fill
 from typing import NoReturn
 
 from .. import __version__
@@ -17,6 +18,7 @@ from .info import add_info
 from .match import add_match
 from .toolkit import add_bottleneck, add_k_best, add_scale, add_transport
 
+WIDTH = 79  # of a terminal, less one column
 COMMANDS = add_match, add_assign, add_k_best, add_bottleneck, add_scale, add_transport, add_demo, add_info
 
 
@@ -83,4 +85,5 @@ def parser() -> argparse.ArgumentParser:
         command = add_command(commands)
         command.add_argument("--json", action="store_true", help="print one JSON object")
         command.epilog, command.formatter_class = EPILOG, argparse.RawDescriptionHelpFormatter
+        command.description = fill(command.description or "", WIDTH)
     return parser

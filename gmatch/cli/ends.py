@@ -12,8 +12,10 @@ from .terminal import one_line
 
 EPILOG = """\
 exit codes:
-  0    every answer is proven, and agrees with the structural rank that the collection publishes
-  1    an answer could not be proven, or disagrees with the published structural rank; or there is no assignment
+  0    every answer is proven, and agrees with the structural rank that the
+       collection publishes
+  1    an answer could not be proven, or disagrees with the published
+       structural rank; or there is no assignment
   2    bad usage or input
   3    data missing, unreadable or not writable
   4    backend unavailable, out of memory, or a rank of --mpi lost

@@ -14,6 +14,7 @@ import scipy.sparse
 from .. import datasets
 from ..datasets.costs import generate as generate_costs
 from ..datasets.costs import read_labelled
+from ..datasets.loader import NAME
 from ..datasets.tables import Table as CostTable
 from ..errors import DataError, InvalidInput, did_you_mean, words_of
 from ..problems.costs import costs_of
@@ -112,11 +113,11 @@ def _parts_of(name: str) -> tuple[str, str, str]:
 
 
 def _refuse_missing_file(name: str) -> None:
-    """Raises if a name that is no file looks like one."""
+    """Raises if a name that is no file looks like one, or is a folder, and no matrix of the collection has it."""
     path = _parts_of(name)[0]
-    if path.lower().endswith((*STORED_ENDINGS, *DENSE_ENDINGS)):
-        there = "a folder" if Path(path).is_dir() else "none"
-        raise DataError(f"expected a file at {path}; there is {there}{_near_file(path)}")
+    is_folder = Path(path).is_dir()
+    if path.lower().endswith((*STORED_ENDINGS, *DENSE_ENDINGS)) or is_folder and not NAME.fullmatch(path):
+        raise DataError(f"expected a file at {path}; there is {'a folder' if is_folder else 'none'}{_near_file(path)}")
 
 
 def _near_file(name: str) -> str:

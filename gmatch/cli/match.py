@@ -30,7 +30,8 @@ def add_match(commands: Any) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser("match", help=what, description=f"{what.capitalize()}.")
     command.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
     add_solver_options(command)
-    command.add_argument("--initial", choices=STARTS, default="auto", help="the matching to start from")
+    starts = f"the matching to start from: {', '.join(STARTS)} (default: auto)"
+    command.add_argument("--initial", choices=STARTS, default="auto", metavar="START", help=starts)
     command.add_argument("--deterministic", action="store_true", help="the same matching on every run and device")
     add_printing(command)
     add_output(command)

@@ -379,6 +379,11 @@ def _read_numpy(source: Path | io.BytesIO, array: str = "") -> Any:
         return loaded[loaded.files[0]]
 
 
+def _without_advice(words: str) -> str:
+    """What NumPy says of a file that is no array of numbers; it would go on to how to run what the file may hold."""
+    return "it holds no numbers, or is damaged" if "pickle" in words else words
+
+
 def _whole(text: str, spec: str) -> int:
     if not text.isdecimal():
         raise InvalidInput(f"expected a whole number where {spec!r} has {text!r}")
@@ -449,6 +454,7 @@ def read_labelled(
             return Table(_read_numpy(io.BytesIO(content)))
     except Exception as error:  # NumPy and zipfile raise a dozen kinds of errors
         raise DataError(
-            f"expected a matrix of costs in {path}, got {words_of(error)}; write it with numpy.save, or as text"
+            f"expected a matrix of costs in {path}: {_without_advice(words_of(error))}; write it with numpy.save, "
+            "or as text"
         ) from error
     return read_table(content, str(path), labels, forbid_nan)

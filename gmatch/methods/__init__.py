@@ -37,11 +37,12 @@ from .choice import (
     assignment_method_of,
     batch_method_of,
     bids_pay,
+    fewest_rows_of_core,
 )
 
 __all__ = [
     "APFB", "ASSIGNMENT_METHODS", "FEW_COLUMNS", "FEW_ROWS", "FEW_ROWS_REASON", "JV", "LAID_OUT", "METHODS",
     "ONE_CORE_REASON", "APsB", "AssignmentMethod", "Claims", "Classical", "Core", "ForestKind", "ForestMethod",
     "Method", "Mixed", "Munkres", "Ordered", "PothenFan", "SerialCore", "SparseJV", "Tree", "assignment_method_of",
-    "batch_method_of", "bids_pay", "method_of",
+    "batch_method_of", "bids_pay", "fewest_rows_of_core", "method_of",
 ]  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput, did_you_mean
 from ..types import number_type
@@ -20,12 +21,16 @@ _CORE, _SERIAL_CORE = Core(), SerialCore()
 FEW_COLUMNS = 128
 
 
-def batch_method_of(method: str | AssignmentMethod, device: str, most_columns: int) -> tuple[AssignmentMethod, str]:
-    """As `assignment_method_of`, for a batch of problems of at most `most_columns` columns."""
+def batch_method_of(
+    method: str | AssignmentMethod, device: str, most_columns: int, largest: Callable[[], DenseCosts] | None = None
+) -> tuple[AssignmentMethod, str]:
+    """As `assignment_method_of`, for a batch of problems of at most `most_columns` columns; `largest()` is one of them."""
     if is_auto(method) and device == "gpu" and most_columns <= FEW_COLUMNS:
         return _TREE, "a batch of small problems"
     if is_auto(method) and device == "gpu":
         return _CLASSICAL, "a batch of problems of many columns"
+    if is_auto(method) and largest is not None and most_columns >= min(FEW_ROWS_ON_CPU.values()):
+        return _cpu_method_of(largest())
     if is_auto(method):
         return _JV, ONE_CORE_REASON
     return assignment_method_of(method, device, kind="batch")
@@ -89,10 +94,15 @@ ONE_CORE_REASON = "on one core shortest augmenting paths do least work"
 LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
 
 
+def fewest_rows_of_core(dtype: Any) -> int:
+    """On the host, of costs of a type."""
+    return FEW_ROWS_ON_CPU[number_type(dtype).kind]
+
+
 def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return _SPARSE_JV, ONE_CORE_REASON
-    if min(costs.shape) < FEW_ROWS_ON_CPU[number_type(costs.array.dtype).kind]:
+    if min(costs.shape) < fewest_rows_of_core(costs.array.dtype):
         return _JV, FEW_ROWS_REASON
     if costs.values_per_row() <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
         return _JV, "ties: whole costs of few values for each row"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from .limits import (
     without_nan,
 )
 
-if TYPE_CHECKING:
-    pass
+NUMBERS = frozenset((int, float, bool))
 
 
 class CostBatch:
@@ -148,6 +147,10 @@ class CostBatch:
             return array[number, :rows, :columns]
         first = int(self._offsets[number])
         return array[first : first + rows * columns].reshape(rows, columns)
+
+    def largest(self) -> DenseCosts:
+        """The first of the problems that can have the most pairs, by itself."""
+        return self.costs_of(int(self.pairs.argmax()))
 
     def costs_of(self, number: int) -> DenseCosts:
         """A problem by itself."""
@@ -340,6 +343,8 @@ def _dimensions(cost: Any, most: int = 4) -> int:
         return 0
     if not isinstance(cost, list | tuple) or not most:
         return 0
+    if set(map(type, cost)) <= NUMBERS:  # rows are long
+        return 1
     return 1 + max((_dimensions(part, most - 1) for part in cost), default=0)
 
 

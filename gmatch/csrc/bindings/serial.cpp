@@ -1,11 +1,13 @@
 // serial.cpp: dense assignment by serial shortest paths, small problems, and batches, for Python.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <optional>
 
@@ -549,6 +551,8 @@ class ArrayMemory {
     if (is_there_) PyBuffer_Release(&view_);
   }
 
+  bool is_there() const { return is_there_ && view_.itemsize > 0; }
+  int dimensions() const { return view_.ndim; }
   bool is_small_matrix() const {
     if (!is_there_ || view_.ndim != 2) return false;
     const Py_ssize_t fewer = std::min(view_.shape[0], view_.shape[1]), more = std::max(view_.shape[0], view_.shape[1]);
@@ -573,12 +577,20 @@ class ArrayMemory {
             {static_cast<Vertex>(view_.shape[0]), static_cast<Vertex>(view_.shape[1])},
             {view_.strides[0] / view_.itemsize, view_.strides[1] / view_.itemsize}};
   }
+  // One of those that an array of three dimensions has.
+  template <class Cost>
+  SmallMatrix<Cost> matrix(Py_ssize_t number) const {
+    return {static_cast<const Cost*>(view_.buf) + number * (view_.strides[0] / view_.itemsize),
+            {static_cast<Vertex>(view_.shape[1]), static_cast<Vertex>(view_.shape[2])},
+            {view_.strides[1] / view_.itemsize, view_.strides[2] / view_.itemsize}};
+  }
+  bool lies_on_entries() const {
+    auto places = static_cast<Py_ssize_t>(reinterpret_cast<std::uintptr_t>(view_.buf));
+    for (int dimension = 0; dimension < view_.ndim; ++dimension) places |= view_.strides[dimension];
+    return places % view_.itemsize == 0;
+  }
 
  private:
-  bool lies_on_entries() const {
-    const auto address = static_cast<Py_ssize_t>(reinterpret_cast<std::uintptr_t>(view_.buf));
-    return (address | view_.strides[0] | view_.strides[1]) % view_.itemsize == 0;
-  }
 
   Py_buffer view_;
   const bool is_there_;
@@ -674,6 +686,189 @@ nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pai
                                                         duals_in_tiers(words)));
   if (has_limit) note_limit(result, memory, limit);
   return result;
+}
+
+// The matrices of a batch of small problems, in a list of arrays or in one of three dimensions.
+class BatchMemory {
+ public:
+  explicit BatchMemory(nb::handle given) : is_list_(PyList_Check(given.ptr())) {
+    if (!is_list_) {
+      memories_.emplace_back(given);
+      return;
+    }
+    const Py_ssize_t problems = PyList_Size(given.ptr());
+    for (Py_ssize_t p = 0; p < problems; ++p) memories_.emplace_back(nb::handle(PyList_GetItem(given.ptr(), p)));
+  }
+
+  // Whether all are of one type, and small or without pairs; at least one has pairs.
+  bool is_small() const {
+    bool has_pairs = false;
+    for (const ArrayMemory& memory : memories_) {
+      if (!memory.is_there() || memory.dimensions() != (is_list_ ? 2 : 3) || !memory.lies_on_entries()) return false;
+      if (memory.type() != type() || memory.entry_size() != entry_size()) return false;
+      const Py_ssize_t rows = memory.length(is_list_ ? 0 : 1), columns = memory.length(is_list_ ? 1 : 2);
+      if (std::min(rows, columns) > SMALL_SIDE || rows + columns > 4 * SMALL_SIDE) return false;
+      has_pairs |= std::min(rows, columns) > 0 && (is_list_ || memory.length(0) > 0);
+    }
+    return has_pairs;
+  }
+  char type() const { return memories_.front().type(); }
+  Py_ssize_t entry_size() const { return memories_.front().entry_size(); }
+
+  template <class Cost>
+  std::vector<SmallMatrix<Cost>> matrices() const {
+    std::vector<SmallMatrix<Cost>> all;
+    const ArrayMemory& first = memories_.front();
+    const Py_ssize_t problems = is_list_ ? static_cast<Py_ssize_t>(memories_.size()) : first.length(0);
+    all.reserve(problems);
+    for (Py_ssize_t p = 0; p < problems; ++p) all.push_back(is_list_ ? memories_[p].matrix<Cost>() : first.matrix<Cost>(p));
+    return all;
+  }
+
+ private:
+  const bool is_list_;
+  std::deque<ArrayMemory> memories_;
+};
+
+// Where the cells of a problem of a batch begin, in words; and its rows, columns and pairs.
+struct CellsOfProblem {
+  Count begin, rows, columns, pairs;
+
+  SmallCells<Count> cells(Count* first) const {
+    return {first + begin, static_cast<Vertex>(rows), static_cast<Vertex>(columns)};
+  }
+};
+
+// Solves small problems that one thread takes one after the other.
+template <class Cost>
+class SmallInTurn {
+ public:
+  explicit SmallInTurn(const SmallCall& call) : call_(call) {}
+
+  // Fills the cells; false if the problem needs another way, or has duals in tiers.
+  bool solve(const SmallMatrix<Cost>& given, Count* cells) {
+    if (given.fewer() == 0) {
+      leave_free(given, cells);
+      return true;
+    }
+    return solve_small(in_one_piece(given), call_, cells, words_) && words_.empty();
+  }
+
+ private:
+  void leave_free(const SmallMatrix<Cost>& given, Count* cells) const {
+    std::memset(cells, 0, mirror::bytes<SmallCells<Count>>(given.shape[0], given.shape[1]));
+    const SmallCells<Count> found(cells, given.shape[0], given.shape[1]);
+    std::fill_n(found.row_match, given.shape[0], NONE);
+    std::fill_n(found.col_match, given.shape[1], NONE);
+  }
+
+  // Matrices side by side have short rows far apart, which are read once: the longer lines become one piece each.
+  SmallMatrix<Cost> in_one_piece(const SmallMatrix<Cost>& given) {
+    const auto [rows, columns] = given.shape;
+    const auto [row_stride, column_stride] = given.stride;
+    if ((column_stride == 1 && row_stride == columns) || (row_stride == 1 && column_stride == rows)) return given;
+    copy_.resize(static_cast<std::size_t>(rows) * columns);
+    const bool by_rows = rows <= columns;
+    const SmallMatrix<Cost> copy{copy_.data(), {rows, columns}, {by_rows ? columns : 1, by_rows ? 1 : rows}};
+    for (Vertex row = 0; row < rows; ++row) {
+      const Cost* const from = given.entries + row * row_stride;
+      Cost* const to = copy_.data() + row * copy.stride[0];
+      for (Vertex column = 0; column < columns; ++column) to[column * copy.stride[1]] = from[column * column_stride];
+    }
+    return copy;
+  }
+
+  const SmallCall call_;
+  std::vector<Cost> copy_;
+  std::vector<Count> words_;
+};
+
+// Entries that are worth a thread: fewer are solved before it has started (2 cores of an EPYC).
+constexpr Count ENTRIES_OF_A_THREAD = 1 << 16;
+
+// Solves all problems, by as many threads as there is work for; false if one needs another way. Tells of their pairs.
+template <class Cost>
+bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call,
+                       std::vector<CellsOfProblem>& problems, Count* cells, int* threads) {
+  Count entries = 0;
+  for (const SmallMatrix<Cost>& matrix : matrices) entries += Count{matrix.shape[0]} * matrix.shape[1];
+  const Count count = static_cast<Count>(matrices.size());
+  *threads = static_cast<int>(std::clamp<Count>(entries / ENTRIES_OF_A_THREAD, 1, std::min<Count>(*threads, count)));
+  constexpr Count TURNS_OF_A_THREAD = 8;
+  const Count at_a_time = 1 + count / (TURNS_OF_A_THREAD * *threads);
+  std::atomic<Count> next{0};
+  std::atomic<bool> has_solved{true};
+  const OthersMayRun others_may_run;
+  run_on_host(*threads, [&](HostTeam&) {
+    SmallInTurn<Cost> solver(call);
+    Poll poll;
+    for (Count first = next.fetch_add(at_a_time); first < count && has_solved; first = next.fetch_add(at_a_time)) {
+      for (Count p = first; p < std::min(count, first + at_a_time); ++p) {
+        poll.spend(Count{matrices[p].shape[0]} * matrices[p].shape[1]);
+        if (solver.solve(matrices[p], cells + problems[p].begin)) problems[p].pairs = problems[p].cells(cells).size();
+        else has_solved = false;
+      }
+    }
+  });
+  return has_solved;
+}
+
+template <class Cost>
+nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, int threads) {
+  const std::vector<SmallMatrix<Cost>> matrices = memory.matrices<Cost>();
+  std::vector<CellsOfProblem> problems;
+  problems.reserve(matrices.size());
+  Count words = 0;
+  for (const SmallMatrix<Cost>& matrix : matrices) {
+    problems.push_back({words, matrix.shape[0], matrix.shape[1], 0});
+    words += (mirror::bytes<SmallCells<Count>>(matrix.shape[0], matrix.shape[1]) + sizeof(Count) - 1) / sizeof(Count);
+  }
+  nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, words * sizeof(Count)));
+  if (!cells.is_valid()) throw nb::python_error();
+  if (!solve_small_batch(matrices, call, problems, first_of(cells), &threads)) return nb::none();
+  const char type[] = {memory.type(), 0};
+  nb::list table;
+  for (const CellsOfProblem& problem : problems) {
+    table.append(nb::make_tuple(problem.begin, problem.rows, problem.columns, problem.pairs));
+  }
+  return nb::make_tuple(cells, table, type, threads);
+}
+
+// What lap_small finds of each problem of a batch: the cells of all; in which word those of each begin, its rows, columns and
+// pairs; the type of the costs, and how many threads there were. None if one of them needs another way.
+nb::object lap_small_batch(nb::handle costs, bool maximize, bool has_limit, nb::handle cost_limit, int most_threads) {
+  SmallLimit limit;
+  if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
+  const BatchMemory memory(costs);
+  if (!memory.is_small()) return nb::none();
+  const SmallCall call{maximize, true, has_limit ? &limit : nullptr};
+  const char type = memory.type();
+  if (type == 'd') return lap_small_batch_of<double>(memory, call, most_threads);
+  if (type == 'f') return lap_small_batch_of<float>(memory, call, most_threads);
+  if (type != 'i' && type != 'l' && type != 'q') return nb::none();
+  if (memory.entry_size() == 4) return lap_small_batch_of<std::int32_t>(memory, call, most_threads);
+  return lap_small_batch_of<Count>(memory, call, most_threads);
+}
+
+// The rows of the pairs of all problems, one problem after the other, and then their columns: numbers of 64 bits.
+nb::object pairs_of_small_batch(nb::handle cells, const nb::list& table) {
+  std::vector<CellsOfProblem> problems;
+  Count pairs = 0;
+  for (nb::handle line : table) {
+    const auto [begin, rows, columns, size] = nb::cast<std::tuple<Count, Count, Count, Count>>(line);
+    problems.push_back({begin, rows, columns, size});
+    pairs += size;
+  }
+  nb::object both = nb::steal(PyByteArray_FromStringAndSize(nullptr, 2 * pairs * sizeof(Count)));
+  if (!both.is_valid()) throw nb::python_error();
+  Count* const first = first_of(cells);
+  Count *rows = first_of(both), *columns = rows + pairs;
+  for (const CellsOfProblem& problem : problems) {
+    const SmallCells<Count> found = problem.cells(first);
+    rows = std::copy_n(found.pair_rows, problem.pairs, rows);
+    columns = std::copy_n(found.pair_columns, problem.pairs, columns);
+  }
+  return both;
 }
 
 // How a sparse matrix is stored.
@@ -947,7 +1142,8 @@ nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle m
   return result;
 }
 
-// Independent problems, each by one thread: the threads take the next one in turn.
+// Independent problems, each by one thread: the threads take the next one in turn. By "core" those of `core_rows` or more are
+// solved, and others by "jv".
 template <class Cost>
 nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::device::cpu> problems,
                       nb::ndarray<const Cost, nb::device::cpu> entries, bool maximize, nb::handle limit,
@@ -957,7 +1153,7 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
                       nb::ndarray<typename DenseCosts<Cost>::Dual, nb::ndim<2>, nb::c_contig, nb::device::cpu> u,
                       nb::ndarray<typename DenseCosts<Cost>::Dual, nb::ndim<2>, nb::c_contig, nb::device::cpu> v,
                       nb::ndarray<Cost, nb::ndim<2>, nb::c_contig, nb::device::cpu> pair_costs,
-                      const std::string& method, int start, bool many_paths, int threads) {
+                      const std::string& method, int start, bool many_paths, Vertex core_rows, int threads) {
   using Dual = typename DenseCosts<Cost>::Dual;
   std::vector<Report> reports(problems.shape(0));
   const Batch<Cost> batch{reinterpret_cast<const BatchProblem*>(problems.data()),
@@ -984,22 +1180,26 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
   };
   const auto solve_serially_in_batch = [&](int p) {
     const DenseCosts<Cost> costs = batch.costs(p);
-    ShortestPathCounters counted{};
+    CoreCounters counted{};
     const HostTeam clock(0, 1, nullptr);
     Count now = clock.nanoseconds();
     Report& report = reports[p];
-    report.size = solve_serially(costs, {least_cost, greatest_cost, false},
-                                 {batch.of_rows(p, batch.u, batch.v), batch.of_columns(p, batch.u, batch.v),
-                                  batch.of_rows(p, batch.row_match, batch.col_match),
-                                  batch.of_columns(p, batch.row_match, batch.col_match)},
-                                 counted);
+    const ShortestPathOptions<Dual> options{least_cost, greatest_cost, false};
+    const ShortestPathResult<Dual> result{batch.of_rows(p, batch.u, batch.v), batch.of_columns(p, batch.u, batch.v),
+                                          batch.of_rows(p, batch.row_match, batch.col_match),
+                                          batch.of_columns(p, batch.row_match, batch.col_match)};
+    report.size = method == "core" && costs.num_rows >= core_rows
+                      ? solve_by_core_or_matrix(costs, options, 1, result, counted)
+                      : solve_serially(costs, options, result, counted.dense);
     note_pair_costs(clock, batch, p, costs,
                     {costs.num_rows, costs.num_columns, batch.of_rows(p, batch.row_match, batch.col_match), nullptr});
-    report.phases = counted.augmentations;
-    report.levels = report.rows_scanned = counted.rows_scanned;
-    report.dual_steps = counted.dual_updates;
-    report.edges_inspected = counted.entries_read;
-    report.search_ns = lap(clock, now);
+    report.start_size = counted.sparse.start_size;
+    report.phases = counted.sparse.augmentations + counted.dense.augmentations;
+    report.levels = report.rows_scanned = counted.sparse.rows_scanned + counted.dense.rows_scanned;
+    report.dual_steps = counted.sparse.dual_updates + counted.dense.dual_updates;
+    report.edges_inspected = counted.sparse.entries_read + counted.dense.entries_read;
+    report.price_ns = counted.price_ns;
+    report.search_ns = lap(clock, now) - counted.price_ns;
   };
   {
     const OthersMayRun others_may_run;
@@ -1008,7 +1208,7 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
       Poll poll;
       for (int p = next++; p < batch.num_problems; p = next++) {
         poll.spend(batch.problem(p).num_rows * batch.problem(p).num_columns);
-        if (method == "jv") solve_serially_in_batch(p);
+        if (method == "jv" || method == "core") solve_serially_in_batch(p);
         else if (method == "classical") solve_by_search(p, ClassicalEdges<Cost>{});
         else solve_by_search(p, TightEdges<Cost>{});
       }
@@ -1085,7 +1285,7 @@ template <class Cost>
 void define_batch_for(nb::module_& m) {
   m.def("assign_batch", &assign_batch<Cost>, "problems"_a.noconvert(), "entries"_a.noconvert(), "maximize"_a,
         "limit"_a.none(), "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(),
-        "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "method"_a, "start"_a, "many_paths"_a, "threads"_a);
+        "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "method"_a, "start"_a, "many_paths"_a, "core_rows"_a, "threads"_a);
 }
 
 template <class Dual>
@@ -1116,6 +1316,8 @@ void define_shortest_paths(nb::module_& m) {
   // Without names of arguments, among which to look takes longer; so None cannot stand for no limit.
   m.def("lap_small", &lap_small);
   m.def("lap_small_sparse", &lap_small_sparse);
+  m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "has_limit"_a, "cost_limit"_a.none(), "most_threads"_a);
+  m.def("pairs_of_small_batch", &pairs_of_small_batch, "cells"_a, "table"_a);
   mirror::add_struct<SmallCounters>(m, "SmallCounters");
   mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
   mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");

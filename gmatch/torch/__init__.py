@@ -1,0 +1,80 @@
+"""Assignment as an operator of PyTorch, `torch.ops.gmatch.lap`, which `torch.compile` and `torch.export` keep whole.
+
+To import this module registers it. `gmatch.lap` takes tensors, too, and tells more of what it finds; but it is no
+operator, and a compiled function is interrupted where it is called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    import torch
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("gmatch.torch needs PyTorch, which is not installed; pip install torch") from error
+
+from ..assignment.lap import lap as solve
+from ..errors import InvalidInput
+
+__all__ = ["lap"]
+
+
+def _match(cost: Any, maximize: bool = False, cost_limit: float | None = None) -> tuple[Any, Any]:
+    _check_dimensions(cost)
+    found = solve(cost.detach(), maximize=maximize, cost_limit=cost_limit)
+    return found.row_match.contiguous(), found.col_match.contiguous()
+
+
+def _match_of_fake(cost: Any, maximize: bool = False, cost_limit: float | None = None) -> tuple[Any, Any]:
+    """What is known of the results before there are costs."""
+    _check_dimensions(cost)
+    *problems, rows, columns = cost.shape
+    return tuple(cost.new_empty([*problems, length], dtype=torch.int64) for length in (rows, columns))
+
+
+def _check_dimensions(cost: Any) -> None:
+    if cost.ndim not in (2, 3):
+        raise InvalidInput(
+            f"expected costs of shape (rows, columns) or (problems, rows, columns); got {cost.ndim} dimensions"
+        )
+
+
+lap = torch.library.custom_op(
+    "gmatch::lap",
+    _match,
+    mutates_args=(),
+    schema="(Tensor cost, bool maximize=False, float? cost_limit=None) -> (Tensor, Tensor)",
+    # A search asks after each step whether it is done: it cannot be part of a CUDA graph.
+    tags=(torch.Tag.cudagraph_unsafe,),
+)
+lap.register_fake(_match_of_fake)
+lap.__doc__ = """The mates of the rows and columns of a cheapest assignment, as `gmatch.lap` finds it.
+
+Parameters
+----------
+cost : tensor, shape (rows, columns) or (problems, rows, columns)
+    On either device, of any type that `gmatch.lap` takes.
+maximize : bool
+    Find the dearest assignment instead.
+cost_limit : float, optional
+    A pair dearer than this is never made, as `gmatch.lap` says.
+
+Returns
+-------
+row_match : int64 tensor, shape (rows,) or (problems, rows)
+    The column of each row, -1 for a free row.
+col_match : int64 tensor, shape (columns,) or (problems, columns)
+    The row of each column, -1 for a free column.
+
+Raises
+------
+InvalidInput, Infeasible
+    As `gmatch.lap`; and if there are other dimensions.
+
+Notes
+-----
+Indices have no gradient. What the pairs cost has one if it is taken from the costs:
+``cost.gather(-1, row_match.clamp(min=0)[..., None])[..., 0].where(row_match >= 0, 0).sum()``.
+
+Where PyTorch makes CUDA graphs of what it compiles, it leaves this operator out of them.
+"""
