@@ -13,6 +13,8 @@ ARRAYS: dict[str, tuple[tuple[tuple[str, str, _Extent, _Extent], ...], _Extent]]
 """For each array its name, the code of its entries, where it begins and how many it has; then the bytes of all."""
 SMALL_SIDE: int
 MOST_REPRICINGS: int
+MOST_CHANGED: int
+"""The largest magnitude of integers that `match_changed` takes."""
 
 def match(
     offsets: Any,
@@ -73,6 +75,10 @@ def assign_jv(
     v: Any,
     has_duals: bool,
 ) -> dict[str, Any]: ...
+def match_changed(
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, way_out: int | float | None, rows: Any,
+    row_match: Any, col_match: Any, u: Any, v: Any,
+) -> dict[str, Any]: ...  # fmt: skip
 def assign_core_jv(
     costs: Any,
     stored: str,
