@@ -151,14 +151,15 @@ class RankedIntegers:
     """The cheapest assignments in order, of costs in int64: see csrc/ranked_assignments.hpp."""
 
     def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any) -> None: ...
-    def rank(self, row_match: Any, u: Any, v: Any) -> int: ...
 
 class RankedFloats:
     """The same, of costs in float64."""
 
     def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any) -> None: ...
-    def rank(self, row_match: Any, u: Any, v: Any) -> int: ...
 
+def rank(
+    rankings: list[Any], row_matches: list[Any], us: list[Any], vs: list[Any], gaps: Any, threads: int
+) -> list[tuple[int, bool]]: ...
 def assign_batch(
     problems: Any,
     entries: Any,
