@@ -29,6 +29,8 @@ from ..tensors import with_arrays
 from ..toolkit_result import (
     Bottleneck,
     BottleneckCertificate,
+    Hypotheses,
+    HypothesesCertificate,
     KBest,
     KBestCertificate,
     Scaling,
@@ -39,6 +41,7 @@ from ..toolkit_result import (
 from .bottleneck import verify_bottleneck
 from .decomposition import verify_decomposition
 from .dense import verify_dense_assignment
+from .hypotheses import verify_hypotheses
 from .matching import verify_matching
 from .pairs import verify_pairs
 from .points import verify_point_assignment
@@ -48,7 +51,9 @@ from .sparse import verify_sparse_assignment
 from .transport import verify_transport
 from .windows import verify_window_assignment
 
-_Result = Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck | KBest | Scaling | Transport
+_Result = (
+    Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck | KBest | Hypotheses | Scaling | Transport
+)
 _Certificate = (
     Certificate
     | AssignmentCertificate
@@ -56,6 +61,7 @@ _Certificate = (
     | DecompositionCertificate
     | BottleneckCertificate
     | KBestCertificate
+    | HypothesesCertificate
     | ScalingCertificate
     | TransportCertificate
 )
@@ -73,6 +79,8 @@ def verify(problem: Any, result: Decomposition, *, strict: bool = ...) -> Decomp
 def verify(problem: Any, result: Bottleneck, *, strict: bool = ...) -> BottleneckCertificate: ...
 @overload
 def verify(problem: Any, result: KBest, *, strict: bool = ...) -> KBestCertificate: ...
+@overload
+def verify(problem: Any, result: Hypotheses, *, strict: bool = ...) -> HypothesesCertificate: ...
 @overload
 def verify(problem: Any, result: Scaling, *, strict: bool = ...) -> ScalingCertificate: ...
 @overload
@@ -110,6 +118,9 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     that have less slack than the last assignment costs more. On the host, in O(allowed pairs) time for each assignment,
     and the cube of the number of rows on such cycles.
 
+    For `Hypotheses`: the list of each parent, as above; and that no child is better that is listed but left out, or
+    that comes after the last of a list.
+
     For a `Scaling`: the problem that its job is, as above; and for ``"product"`` that no scaled entry is above 1, and
     those on the diagonal are 1, within 64 * eps * (rows + columns) of the largest logarithm.
 
@@ -120,7 +131,7 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     ----------
     problem : as for `gmatch.max_matching` or `gmatch.lap`; for a Transport (cost, supply, demand)
         Costs that became those of a wider type in a batch are taken in that type.
-    result : Matching, Assignment, AssignmentBatch, Decomposition, Bottleneck, KBest, Scaling or Transport
+    result : Matching, Assignment, AssignmentBatch, Decomposition, Bottleneck, KBest, Hypotheses, Scaling or Transport
         What they returned for the problem, on either device. An Assignment knows whether it was to maximize, its
         limit, and whether NaN forbade pairs.
     strict : bool
@@ -133,7 +144,7 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     Returns
     -------
     Certificate, AssignmentCertificate (a list of them for a batch), DecompositionCertificate, BottleneckCertificate,
-    KBestCertificate, ScalingCertificate or TransportCertificate
+    KBestCertificate, HypothesesCertificate, ScalingCertificate or TransportCertificate
 
     Raises
     ------
@@ -195,6 +206,8 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
         return verify_bottleneck(problem, result, strict)
     if isinstance(result, KBest):
         return verify_k_best(problem, result)
+    if isinstance(result, Hypotheses):
+        return verify_hypotheses(problem, result)
     if isinstance(result, Transport):
         return verify_transport(problem, result)
     if isinstance(result, Scaling):

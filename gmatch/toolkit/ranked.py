@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -175,8 +176,8 @@ def k_best(
     if isinstance(cost, CostBatch):
         raise InvalidInput("k_best takes many problems as a sequence of matrices or one array; got a CostBatch")
     problems = [costs_of(one, maximize, cost_limit, forbid_nan).widened() for one in (cost if many else [cost])]
-    listings = [Listing(_problem_of(costs.on("cpu"))) for costs in problems]
-    extend(listings, number, [None] * len(listings), team_size)
+    listings = [Listing(problem_of(costs.on("cpu"))) for costs in problems]
+    extend(listings, [number] * len(listings), [None] * len(listings), team_size)
     results = [listing.result() for listing in listings]
     if certify:
         for costs, result in zip(problems, results, strict=True):
@@ -189,22 +190,30 @@ def team_of(threads: int | None) -> int:
     return available_threads() if threads is None else thread_count(threads, 0)
 
 
-def extend(listings: list[Listing], number: int, gaps: list[Any], threads: int) -> None:
-    """Lists more, until there are so many, or all, or the last one costs so much more than the first."""
-    waiting = list(zip(listings, gaps, strict=True))
+def extend(listings: list[Listing], numbers: list[int], gaps: list[Any], threads: int) -> None:
+    """Lists more of each, until there are so many, or all, or the last one costs so much more than the first."""
+    waiting = list(zip(listings, numbers, gaps, strict=True))
     while waiting:
-        waiting = [(one, gap) for one, gap in waiting if not one.are_all and one.found < number]
         for whole in (False, True):
-            some = [pair for pair in waiting if (pair[0].problem.u.dtype == np.int64) == whole]
+            some = [given for given in waiting if (given[0].problem.u.dtype == np.int64) == whole]
             if some:
-                _extend_once([one for one, _ in some], number, [gap for _, gap in some], threads, whole)
-        waiting = [(one, gap) for one, gap in waiting if len(one.tables[-1][0]) == AT_ONCE]
+                _extend_once(some, threads, np.int64 if whole else np.float64)
+        # A table that was filled may not have been long enough.
+        waiting = [
+            (one, number, gap)
+            for one, number, gap in waiting
+            if len(one.tables[-1][0]) == AT_ONCE and not one.are_all and one.found < number
+        ]
 
 
-def _extend_once(listings: list[Listing], number: int, gaps: list[Any], threads: int, whole: bool) -> None:
-    far = np.iinfo(np.int64).max if whole else np.inf
-    bounds = np.array([far if gap is None else gap for gap in gaps], np.int64 if whole else np.float64)
-    tables = [_tables(one.problem, min(number - one.found, AT_ONCE)) for one in listings]
+def _extend_once(waiting: list[tuple[Listing, int, Any]], threads: int, dtype: Any) -> None:
+    if dtype is np.float64:
+        bounds = np.array([np.inf if gap is None else gap for _, _, gap in waiting])
+    else:
+        far = 2**62
+        bounds = np.array([far if gap is None else min(math.ceil(gap), far) for _, _, gap in waiting])
+    listings = [one for one, _, _ in waiting]
+    tables = [_tables(one.problem, min(number - one.found, AT_ONCE)) for one, number, _ in waiting]
     mates, u, v = (list(parts) for parts in zip(*tables, strict=True))
     rankings = [one.ranking for one in listings]
     found = _native.rank(rankings, mates, u, v, bounds, max(1, min(threads, len(listings))))
@@ -250,7 +259,7 @@ def ranked(
     <RankedAssignment 1 of 3 pairs, cost 6>
     """
     costs = costs_of(cost, truth_of("maximize", maximize), cost_limit, forbid_nan)
-    problem = _problem_of(costs.widened().on("cpu"))
+    problem = problem_of(costs.widened().on("cpu"))
     return _ranked(problem)
 
 
@@ -258,7 +267,7 @@ def _ranked(problem: _Problem) -> Iterator[RankedAssignment]:
     listing = Listing(problem)
     for rank in itertools.count():
         listing.tables.clear()
-        extend([listing], rank + 1, [None], 1)
+        extend([listing], [rank + 1], [None], 1)
         if listing.are_all:
             return
         mates, _, _ = listing.tables[0]
@@ -275,16 +284,16 @@ def number_of_assignments(k: Any) -> int:
     return number
 
 
-def _problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
+def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     """The pairs that may be made, and the best assignment."""
     turned = costs.shape[0] > costs.shape[1]
     if costs.cost_limit is None:
-        problem, (rows, columns, entries) = costs, _allowed_pairs(costs, turned)
+        problem, (rows, columns, entries) = costs, allowed_pairs(costs, turned)
         best = lap(problem)
         row_match, u, v = (best.col_match, best.v, best.u) if turned else (best.row_match, best.u, best.v)
     else:
         problem = _with_ways_out(costs, turned)
-        rows, columns, entries = _allowed_pairs(problem, False)
+        rows, columns, entries = allowed_pairs(problem, False)
         best = lap(problem)
         row_match, u, v = best.row_match, best.u, best.v
     values = minimised(entries, problem.dual_type, problem.maximize, None)
@@ -299,7 +308,7 @@ def _problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     )  # fmt: skip
 
 
-def _allowed_pairs(costs: DenseCosts | SparseCosts, turned: bool) -> tuple[Any, Any, Any]:
+def allowed_pairs(costs: DenseCosts | SparseCosts, turned: bool) -> tuple[Any, Any, Any]:
     """Rows, columns and entries in the order of rows, then of columns; of the transpose if it is turned."""
     if isinstance(costs, DenseCosts):
         matrix = costs.matrix.T if turned else costs.matrix
@@ -318,7 +327,7 @@ def _places(rows: Any, columns: Any, width: int) -> Any:
 
 def _with_ways_out(costs: DenseCosts | SparseCosts, turned: bool) -> SparseCosts:
     """The problem in which each vertex of the smaller side may also take a way out, for itself, at the limit."""
-    rows, columns, entries = _allowed_pairs(costs, turned)
+    rows, columns, entries = allowed_pairs(costs, turned)
     shape = costs.shape[:: -1 if turned else 1]
     matrix = scipy.sparse.coo_array((entries, (rows, columns)), shape=shape).tocsr()
     return SparseCosts(matrix, maximize=costs.maximize, cost_limit=costs.cost_limit).with_ways_out()
