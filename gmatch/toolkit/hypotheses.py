@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from ..arrays import as_dense_array, truth_of
+from ..backends.cpu import thread_count
 from ..errors import Infeasible, InvalidInput
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
@@ -20,7 +21,7 @@ from ..problems.sparse import SparseCosts
 from ..proof.verify import verify
 from ..toolkit_result import Hypotheses, KBest
 from ..types import may_round
-from .ranked import Listing, allowed_pairs, extend, number_of_assignments, problem_of, team_of
+from .ranked import Listing, allowed_pairs, extend, number_of_assignments, problem_of
 
 
 def best_hypotheses(
@@ -56,8 +57,8 @@ def best_hypotheses(
     forbid_nan : bool
         NaN forbids its pair; otherwise it is refused.
     threads : int, optional
-        Parents are ranked side by side by so many threads; by default as many as there are processors. The answer is
-        the same for any number.
+        Parents are ranked side by side by so many threads; by default as many as there are processors and work for
+        them. The answer is the same for any number.
     certify : bool
         Also run `gmatch.verify` on the result.
 
@@ -94,7 +95,8 @@ def best_hypotheses(
     >>> best.costs.tolist(), best.parents.tolist(), best[2].row_match.tolist()
     ([3, 4, 4], [0, 1, 1], [1])
     """
-    number, team_size = number_of_assignments(k), team_of(threads)
+    number = number_of_assignments(k)
+    thread_count(threads, 0)
     maximize, forbid_nan = truth_of("maximize", maximize), truth_of("forbid_nan", forbid_nan)
     parents = list(costs)
     if not parents:
@@ -105,7 +107,7 @@ def best_hypotheses(
         problem = costs_of(cost, maximize, None, forbid_nan).widened().on("cpu")
         misses.append(_miss_of_rows(given, problem.shape[0], parent, maximize))
         listings.append(_listing(_with_misses(problem, misses[-1], parent), parent))
-    lists = _ranked_together(listings, number, priors, maximize, team_size)
+    lists = _ranked_together(listings, number, priors, maximize, threads)
     result = _merged(lists, number, priors, tuple(misses), maximize, forbid_nan)
     if truth_of("certify", certify):
         verify(parents, result)
@@ -182,7 +184,7 @@ def _listing(problem: SparseCosts, parent: int) -> Listing:
 
 
 def _ranked_together(
-    listings: list[Listing], number: int, priors: list[Any], maximize: bool, threads: int
+    listings: list[Listing], number: int, priors: list[Any], maximize: bool, threads: int | None
 ) -> list[KBest]:
     """The best of each parent, as far as the best of all may be among them, and one more."""
     sign = -1 if maximize else 1
