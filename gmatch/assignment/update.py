@@ -8,6 +8,7 @@ the transposed matrix: each column may stay out there, at a price of 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from ..arrays import as_dense_array, device_of, truth_of
 from ..errors import InvalidInput
 from ..foreign import as_sparse, is_frame, labels_of, library_of
 from ..problems.dense import DenseCosts, as_matrix, lies_by_columns
-from ..problems.limits import WAY_OUT_OF_NAN, minimised, without_nan
+from ..problems.limits import SPREADS, WAY_OUT_OF_NAN, minimised, without_nan
 from ..problems.sparse import SparseCosts, is_sparse
 from ..proof.verify import verify
 from ..result import STEPS, Assignment, Status
@@ -240,8 +241,10 @@ def _of_dense(problem: Any, former: Assignment, sides: tuple[_Side, _Side], forb
         columns.stays & (columns.now(former.col_match, 0) < 0),
     )  # fmt: skip
     turned = rows.length > columns.length or rows.length == columns.length and lies_by_columns(matrix)
+    if not _fits(state):
+        return None
     state = _priced(state.turned() if turned else state)
-    counters = _matched(state) if _fits(state) else None
+    counters = _matched(state)
     if counters is None:
         return None
     state = state.turned() if turned else state
@@ -290,12 +293,15 @@ def _priced(state: _State) -> _State:
 
 
 def _fits(state: _State) -> bool:
-    """Whether integers are small enough, as far as is known: see csrc/serial/changed_rows.hpp."""
+    """Whether numbers are small enough for sums of them, as far as is known."""
+    every = slice(None)
+    costs = state.values(state.rows.changed, every), state.values(every, state.columns.changed)
     if state.u.dtype.kind == "f":
-        return True
-    known = [state.u[state.rows.stays] // 2, state.v // 2, state.values(state.rows.changed, slice(None)).ravel()]
-    largest = max(int(abs(numbers).max(initial=0)) for numbers in known)
-    return max(largest, abs(state.limit or 0)) <= MOST
+        largest = max(float(abs(some[some < np.inf]).max(initial=0)) for some in costs)
+        return math.isfinite(largest * (4 * SPREADS + 16 * state.rows.length))
+    # See csrc/serial/changed_rows.hpp.
+    known = *costs, state.u, state.v, np.array([state.limit or 0])
+    return all(max(int(some.max(initial=0)), -int(some.min(initial=0))) <= MOST for some in known)
 
 
 def _matched(state: _State) -> dict[str, Any] | None:

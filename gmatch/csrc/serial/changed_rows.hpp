@@ -12,7 +12,7 @@
 // Rows whose entries, as far as they are read, leave room for all that a search makes of them: see Distance.
 class BoundedRows : public CopiedRows<Count> {
  public:
-  // Beside duals of at most twice as much.
+  // Beside duals of at most four times as much.
   static constexpr Count MOST = Distance<Count>::MAX_RANGE / 8;
 
   template <class Stored>
