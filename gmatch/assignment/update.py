@@ -352,6 +352,8 @@ def _may_hide_costs(state: _State) -> bool:
     values = minimised(state.matrix[rows, state.row_match[rows]], np.float64, state.maximize, None)
     if not (np.isfinite(state.u).all() and np.isfinite(state.v).all()):
         return True
+    if not values.any():
+        return False
     lowest, highest = values.min(initial=0), values.max(initial=0)
     return _native.duals_hide_costs_of_pairs(values, state.u, state.v, lowest, highest)
 
