@@ -40,13 +40,7 @@ class _Side(NamedTuple):
     length: int
     kept: Any  # their former numbers
     changed: Any  # now: those with new costs, increasing
-
-    @property
-    def stays(self) -> Any:
-        """Which have the costs that they had, as booleans."""
-        stays = np.ones(self.length, np.bool_)
-        stays[self.changed] = False
-        return stays
+    stays: Any  # which have the costs that they had, as booleans
 
     def now(self, former: Any, fill: int) -> Any:
         """What there is for each vertex, of what there was; of those that have changed it means nothing."""
@@ -159,22 +153,28 @@ def _checked(cost: Any, former: Assignment, options: dict[str, Any]) -> Any:
 
 
 def _side_of(what: str, changed: Any, dropped: Any, former: int, now: int) -> _Side:
-    is_kept = np.ones(former, np.bool_)
-    is_kept[_numbers(f"drop_{what}s", dropped, former, "the assignment")] = False
-    kept = is_kept.nonzero()[0]
+    kept = np.arange(former)
+    gone = _numbers(f"drop_{what}s", dropped, former, "the assignment")
+    if len(gone):
+        is_kept = np.ones(former, np.bool_)
+        is_kept[gone] = False
+        kept = kept[is_kept]
     if now < len(kept):
         raise InvalidInput(
             f"cost must have at least the {len(kept)} {what}s that are kept; it has {now}; name those that are gone in "
             f"drop_{what}s, by their numbers in the assignment"
         )
-    is_new = np.arange(now) >= len(kept)
-    is_new[_numbers(f"{what}s", changed, now, "cost")] = True
-    return _Side(now, kept, is_new.nonzero()[0])
+    stays = np.ones(now, np.bool_)
+    stays[len(kept) :] = False
+    stays[_numbers(f"{what}s", changed, now, "cost")] = False
+    return _Side(now, kept, (~stays).nonzero()[0], stays)
 
 
 def _numbers(name: str, given: Any, length: int, of: str) -> Any:
     if isinstance(given, Iterable) and not hasattr(given, "dtype"):
         given = list(given)
+    if isinstance(given, list) and not given:
+        return np.zeros(0, np.int64)
     numbers = as_dense_array(given, name)
     if numbers.ndim != 1 or len(numbers) and numbers.dtype.kind not in "iu":
         raise InvalidInput(
@@ -257,15 +257,14 @@ def _check_changed(matrix: Any, sides: tuple[_Side, _Side], maximize: bool) -> N
         return
     rows, columns = sides
     refused = np.inf if maximize else -np.inf
-    every = np.arange(rows.length), np.arange(columns.length)
-    for numbers in ((rows.changed, every[1]), (every[0], columns.changed)):
-        block = matrix[np.ix_(*numbers)]
+    for block, by_rows in ((matrix[rows.changed], True), (matrix[:, columns.changed], False)):
         wrong = (block != block) | (block == refused)
         if wrong.any():
-            row, column = (int(side[places[0]]) for side, places in zip(numbers, wrong.nonzero(), strict=True))
+            row, column = (int(places[0]) for places in wrong.nonzero())
+            row, column = (rows.changed[row], column) if by_rows else (row, columns.changed[column])
             entry = matrix[row, column].item()
             way_out = WAY_OUT_OF_NAN if entry != entry else f" ({-refused:+} forbids a pair)"
-            raise InvalidInput(f"cost must not hold {entry}; entry {(row, column)} does{way_out}")
+            raise InvalidInput(f"cost must not hold {entry}; entry {(int(row), int(column))} does{way_out}")
 
 
 def _priced(state: _State) -> _State:
