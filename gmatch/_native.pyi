@@ -75,6 +75,9 @@ def assign_jv(
     v: Any,
     has_duals: bool,
 ) -> dict[str, Any]: ...
+def match_changed_sparse(
+    offsets: Any, columns: Any, costs: Any, maximize: bool, rows: Any, row_match: Any, col_match: Any, u: Any, v: Any
+) -> dict[str, Any]: ...  # fmt: skip
 def match_changed(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, way_out: int | float | None, rows: Any,
     row_match: Any, col_match: Any, u: Any, v: Any,

@@ -513,12 +513,12 @@ class Assignment(_Pairs):
         -----
         Of dense costs in memory: O(rows + columns) and one shortest path for each new row, for each row whose column is
         gone or new, and for each column that is left by its row and may stay free: O(rows * columns) each at worst. In
-        square random costs such a path reads half of the rows, for there is but one column that it can end at; where
-        columns may stay free, a few rows. Of sparse costs: a pass over all entries and such paths, if there are as many
-        rows as columns and there is no limit. All else is solved anew by `gmatch.lap`: other sparse costs, integers
-        beyond 2**55 in magnitude, floats among which a big number hides others, a limit that is no integer for integer
-        costs, and what has become infeasible. `gmatch.lap` itself is faster for fewer than some 300 rows, since a call
-        takes 0.1 ms at least, and where most rows are new.
+        square costs of which all is random such a path reads half of the rows, for there is but one column that it can
+        end at; where columns may stay free, a few rows. Of sparse costs, if there are as many rows as columns and there
+        is no limit: a pass over all entries, and such paths. All else is solved anew by `gmatch.lap`: other sparse
+        costs, integers beyond 2**55 in magnitude, floats among which a big number hides others, a limit that is no
+        integer for integer costs, and what has become infeasible. `gmatch.lap` itself is faster for fewer than some 200
+        rows, since a call takes 0.1 ms at least, and where most rows are new.
 
         Floats round a little each time. After thousands of updates `gmatch.verify` may ask for a solution from nothing.
 

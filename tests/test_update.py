@@ -96,14 +96,35 @@ def test_small_changes_of_dense_costs(dtype: str, maximize: bool, limited: bool)
 def test_small_changes_of_sparse_costs(dtype: str, limit: int | None) -> None:
     rng = np.random.default_rng(1)
     fresh = partial(random_entries, rng, dtype, None)
+    methods = []
 
-    def stored(cost: np.ndarray) -> Any:
+    def stored(cost: np.ndarray, kind: Any) -> Any:
         places = (cost != 5).nonzero()  # 5 stands for pairs that are not allowed
-        return sp.csr_array((cost[places], places), shape=cost.shape)
+        return kind((cost[places], places), shape=cost.shape)
 
     for case in range(30):
-        shape = rng.integers(1, 7, 2) if case % 2 else np.repeat(rng.integers(1, 7), 2)
-        walk(rng, fresh(shape), fresh, partial(gmatch.lap, cost_limit=limit), stored, steps=6)
+        shape = rng.integers(1, 7, 2) if case % 3 == 0 else np.repeat(rng.integers(1, 7), 2)
+        form = partial(stored, kind=(sp.csr_array, sp.csc_array)[case % 2])
+        solve = partial(gmatch.lap, cost_limit=limit, maximize=case % 4 == 0)
+        methods += walk(rng, fresh(shape), fresh, solve, form, steps=6)
+    assert ("update" in methods) == (limit is None)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_sparse_costs_of_every_type(dtype: str, index: Any) -> None:
+    rng = np.random.default_rng(2)
+    size = 50
+    rows, columns = np.repeat(np.arange(size), 4), rng.integers(0, size, 4 * size)
+    columns[::4] = rng.permutation(size)
+    matrix = sp.coo_array((rng.integers(1, 50, 4 * size), (rows, columns)), shape=(size, size)).tocsr().astype(dtype)
+    matrix.indptr, matrix.indices = matrix.indptr.astype(index), matrix.indices.astype(index)
+    assignment = gmatch.lap(matrix)
+    for row in range(0, size, 7):
+        entries = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        matrix.data[entries] = rng.integers(1, 50, entries.stop - entries.start)
+        assignment = assignment.update(matrix, rows=[row], certify=True)
+        assert assignment.stats["method"] == "update" and assignment.cost == gmatch.lap(matrix).cost
 
 
 @pytest.mark.parametrize("limit", [None, 0.02])

@@ -202,18 +202,54 @@ def _matches(former: Assignment, sides: tuple[_Side, _Side]) -> tuple[Any, Any]:
 
 
 def _of_sparse(costs: SparseCosts, former: Assignment, sides: tuple[_Side, _Side]) -> Assignment | None:
-    """From the former duals and pairs, in a pass over the entries; None if these do not do."""
-    if former.u.dtype != costs.dual_type:
+    """As `_of_dense`, where all rows and all columns are matched."""
+    if former.u.dtype != costs.dual_type or costs.shape[0] != costs.shape[1] or costs.cost_limit is not None:
         return None
+    row_match, col_match = _matches(former, sides)
     rows, columns = sides
-    row_match, _ = _matches(former, sides)
     u, v = rows.now(former.u, 0), columns.now(former.v, 0)
-    row_of, column_of, values = costs.triples()
-    counts = (rows.stays[row_of] & ~columns.stays[column_of]).nonzero()[0]
+    if costs.transposed:
+        rows, columns, row_match, u, v = columns, rows, col_match, v, u
+    if costs.overflows or not _leave_room(costs, u, v):
+        return None
+    _price_columns(costs, rows, columns, u, v)
+    if len(v) and not v.max() - v.min() <= costs.dual_spread():
+        return None
+    row_match = costs.stored_pairs(row_match)
+    col_match, free = np.empty(len(v), np.int32), (row_match < 0).nonzero()[0].astype(np.int32)
+    counters = dict(
+        _native.match_changed_sparse(
+            costs.indptr, costs.indices, costs.data, costs.maximize, free, row_match, col_match, u, v
+        )
+    )
+    if counters.pop("size") < len(u):
+        return None
+    entries = costs.of_each_row(row_match)
+    if _may_hide(minimised(entries, v.dtype.type, costs.maximize, None), u, v):
+        return None
+    if costs.transposed:
+        row_match, col_match, u, v, entries = col_match, row_match, v, u, costs.of_pairs(col_match, True)
+    pairs = row_match, col_match, u, v, entries.astype(costs.dtype, copy=False)
+    return _result(*pairs, former, costs.forbid_nan, counters)
+
+
+def _leave_room(costs: SparseCosts, u: Any, v: Any) -> bool:
+    """Whether sums of integer costs and duals fit into their type."""
+    if u.dtype.kind == "f":
+        return True
+    known = u, v, np.array([costs.lowest, costs.highest])
+    return all(max(int(some.max(initial=0)), -int(some.min(initial=0))) < 2**61 for some in known)
+
+
+def _price_columns(costs: SparseCosts, rows: _Side, columns: _Side, u: Any, v: Any) -> None:
+    """Columns with new costs get the largest duals that are feasible beside rows that stay."""
+    if not len(columns.changed):
+        return
+    row_of, column_of = costs.places()
+    some = (rows.stays[row_of] & ~columns.stays[column_of]).nonzero()[0]
     least = np.full(columns.length, _far(v.dtype), v.dtype)
-    np.minimum.at(least, column_of[counts], values[counts] - u[row_of[counts]])
+    np.minimum.at(least, column_of[some], costs.minimised()[some] - u[row_of[some]])
     v[columns.changed] = np.where(least < _far(v.dtype), least, 0)[columns.changed]
-    return lap(costs, initial=row_match, duals=(u, v))
 
 
 def _far(dtype: Any) -> int | float:
@@ -248,7 +284,8 @@ def _of_dense(problem: Any, former: Assignment, sides: tuple[_Side, _Side], forb
     if counters is None:
         return None
     state = state.turned() if turned else state
-    return _result(state, former, has_nan, counters)
+    pair_costs = _pair_entries(state).astype(number_type(matrix.dtype))
+    return _result(state.row_match, state.col_match, state.u, state.v, pair_costs, former, has_nan, counters)
 
 
 def _check_changed(matrix: Any, sides: tuple[_Side, _Side], maximize: bool) -> None:
@@ -316,7 +353,8 @@ def _matched(state: _State) -> dict[str, Any] | None:
         counters = counters | {name: counters[name] + more[name] for name in ADDED}
         np.minimum(state.v, 0, out=state.v)
     _drop_dear_pairs(state)
-    return None if _may_hide_costs(state) else counters
+    pair_costs = minimised(_pair_entries(state), state.u.dtype.type, state.maximize, None)
+    return None if _may_hide(pair_costs, state.u, state.v) else counters
 
 
 def _run(state: _State, rows: Any, way_out: int | float | None) -> dict[str, Any] | None:
@@ -343,24 +381,31 @@ def _drop_dear_pairs(state: _State) -> None:
     state.row_match[dear] = -1
 
 
-def _may_hide_costs(state: _State) -> bool:
+def _pair_entries(state: _State) -> Any:
+    """The entries of the pairs, in the order of the rows."""
+    rows = (state.row_match >= 0).nonzero()[0]
+    return state.matrix[rows, state.row_match[rows]]
+
+
+def _may_hide(pair_costs: Any, u: Any, v: Any) -> bool:
     """Whether duals may be so large that rounding hides costs, by the costs that are known; or not finite."""
-    if state.u.dtype.kind == "i":
+    if u.dtype.kind == "i":
         return False
-    rows = (state.row_match >= 0).nonzero()[0]
-    values = minimised(state.matrix[rows, state.row_match[rows]], np.float64, state.maximize, None)
-    if not (np.isfinite(state.u).all() and np.isfinite(state.v).all()):
+    if not (np.isfinite(u).all() and np.isfinite(v).all()):
         return True
-    if not values.any():
+    if not pair_costs.any():
         return False
-    lowest, highest = values.min(initial=0), values.max(initial=0)
-    return _native.duals_hide_costs_of_pairs(values, state.u, state.v, lowest, highest)
+    hides: bool = _native.duals_hide_costs_of_pairs(
+        pair_costs, u, v, pair_costs.min(initial=0), pair_costs.max(initial=0)
+    )
+    return hides
 
 
-def _result(state: _State, former: Assignment, has_nan: bool, counters: dict[str, Any]) -> Assignment:
-    rows = (state.row_match >= 0).nonzero()[0]
-    pair_costs = state.matrix[rows, state.row_match[rows]].astype(number_type(state.matrix.dtype))
-    status = Status.OPTIMAL if len(rows) == min(state.matrix.shape) else Status.LIMITED
+def _result(
+    row_match: Any, col_match: Any, u: Any, v: Any, pair_costs: Any, former: Assignment, has_nan: bool,
+    counters: dict[str, Any],
+) -> Assignment:  # fmt: skip
+    complete = len(pair_costs) == min(len(row_match), len(col_match))
     stats = {
         "method": "update",
         "initial": "given",
@@ -372,6 +417,6 @@ def _result(state: _State, former: Assignment, has_nan: bool, counters: dict[str
         "reason": REASON,
     }
     return Assignment(
-        state.row_match, state.col_match, state.u, state.v, pair_costs, status, former.maximize, former.cost_limit,
-        stats=stats, forbid_nan=has_nan,
+        row_match, col_match, u, v, pair_costs, Status.OPTIMAL if complete else Status.LIMITED, former.maximize,
+        former.cost_limit, stats=stats, forbid_nan=has_nan,
     )  # fmt: skip
