@@ -255,3 +255,20 @@ def test_from_and_to_nothing() -> None:
     assert one.col_ind.tolist() == [1]
     assert one.update(np.empty((0, 3)), drop_rows=[0], certify=True).size == 0
     assert one.update(np.empty((1, 0)), drop_columns=range(3), certify=True).size == 0
+
+
+def test_a_result_whose_arrays_were_changed() -> None:
+    """Wrong pairs and duals may make a wrong answer, but none that is proven, and no other harm."""
+    rng = np.random.default_rng(6)
+    for _ in range(200):
+        cost = rng.random((6, 7))
+        assignment = gmatch.lap(cost)
+        assignment.row_match[:] = rng.integers(-1, 7, 6)
+        assignment.v[rng.integers(7)] = rng.choice([np.nan, np.inf, -3.0])
+        cost[2] = rng.random(7)
+        try:
+            found = assignment.update(cost, rows=[2])
+            gmatch.verify(cost, found)
+        except (gmatch.CertificateError, gmatch.Infeasible):
+            continue
+        assert found.cost == gmatch.lap(cost).cost

@@ -198,6 +198,8 @@ def _matches(former: Assignment, sides: tuple[_Side, _Side]) -> tuple[Any, Any]:
     col_match = np.full(columns.length, -1, np.int32)
     matched = (row_match >= 0).nonzero()[0]
     col_match[row_match[matched]] = matched
+    # Arrays of a result can be changed: no column may have two rows.
+    row_match[matched[col_match[row_match[matched]] != matched]] = -1
     return row_match, col_match
 
 
@@ -234,9 +236,9 @@ def _of_sparse(costs: SparseCosts, former: Assignment, sides: tuple[_Side, _Side
 
 
 def _leave_room(costs: SparseCosts, u: Any, v: Any) -> bool:
-    """Whether sums of integer costs and duals fit into their type."""
+    """Whether sums of costs and duals fit into their type."""
     if u.dtype.kind == "f":
-        return True
+        return _are_finite(u, v)
     known = u, v, np.array([costs.lowest, costs.highest])
     return all(max(int(some.max(initial=0)), -int(some.min(initial=0))) < 2**61 for some in known)
 
@@ -259,13 +261,11 @@ def _far(dtype: Any) -> int | float:
 def _of_dense(problem: Any, former: Assignment, sides: tuple[_Side, _Side], forbid_nan: bool) -> Assignment | None:
     """None if this way does not do: forbidden pairs leave no assignment, or numbers are too large for it."""
     if isinstance(problem, DenseCosts):
-        matrix, has_nan, sign = problem.matrix, problem.forbid_nan, -1 if former.maximize else 1
+        matrix, has_nan = problem.matrix, problem.forbid_nan
     else:
-        matrix, has_nan, sign = problem, False, -1 if former.maximize else 1
-        if forbid_nan:
-            matrix, has_nan = without_nan(matrix, former.maximize)
+        matrix, has_nan = without_nan(problem, former.maximize) if forbid_nan else (problem, False)
         _check_changed(matrix, sides, former.maximize)
-    limit = None if former.cost_limit is None else sign * former.cost_limit
+    limit = -former.cost_limit if former.maximize and former.cost_limit is not None else former.cost_limit
     whole = number_type(matrix.dtype).kind == "i"
     if former.u.dtype.kind != ("i" if whole else "f") or whole and isinstance(limit, float):
         return None
@@ -334,7 +334,7 @@ def _fits(state: _State) -> bool:
     costs = state.values(state.rows.changed, every), state.values(every, state.columns.changed)
     if state.u.dtype.kind == "f":
         largest = max(float(abs(some[some < np.inf]).max(initial=0)) for some in costs)
-        return math.isfinite(largest * (4 * SPREADS + 16 * state.rows.length))
+        return _are_finite(state.u, state.v) and math.isfinite(largest * (4 * SPREADS + 16 * state.rows.length))
     # See csrc/serial/changed_rows.hpp.
     known = *costs, state.u, state.v, np.array([state.limit or 0])
     return all(max(int(some.max(initial=0)), -int(some.min(initial=0))) <= MOST for some in known)
@@ -387,11 +387,15 @@ def _pair_entries(state: _State) -> Any:
     return state.matrix[rows, state.row_match[rows]]
 
 
+def _are_finite(*duals: Any) -> bool:
+    return all(bool(np.isfinite(dual).all()) for dual in duals)
+
+
 def _may_hide(pair_costs: Any, u: Any, v: Any) -> bool:
     """Whether duals may be so large that rounding hides costs, by the costs that are known; or not finite."""
     if u.dtype.kind == "i":
         return False
-    if not (np.isfinite(u).all() and np.isfinite(v).all()):
+    if not _are_finite(u, v):
         return True
     if not pair_costs.any():
         return False
