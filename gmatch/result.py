@@ -517,7 +517,7 @@ class Assignment(_Pairs):
         end at; where columns may stay free, a few rows. Of sparse costs, if there are as many rows as columns and there
         is no limit: a pass over all entries, and such paths. All else is solved anew by `gmatch.lap`: other sparse
         costs, integers beyond 2**55 in magnitude, floats among which a big number hides others, a limit that is no
-        integer for integer costs, and what has become infeasible. `gmatch.lap` itself is faster for fewer than some 200
+        integer for integer costs, and what has become infeasible. `gmatch.lap` itself is faster for fewer than some 300
         rows, since a call takes 0.1 ms at least, and where most rows are new.
 
         Floats round a little each time. After thousands of updates `gmatch.verify` may ask for a solution from nothing.
