@@ -13,6 +13,8 @@ ARRAYS: dict[str, tuple[tuple[tuple[str, str, _Extent, _Extent], ...], _Extent]]
 """For each array its name, the code of its entries, where it begins and how many it has; then the bytes of all."""
 SMALL_SIDE: int
 MOST_REPRICINGS: int
+MOST_CHANGED: int
+"""The largest magnitude of integers that `match_changed` takes."""
 
 def match(
     offsets: Any,
@@ -73,6 +75,13 @@ def assign_jv(
     v: Any,
     has_duals: bool,
 ) -> dict[str, Any]: ...
+def match_changed_sparse(
+    offsets: Any, columns: Any, costs: Any, maximize: bool, rows: Any, row_match: Any, col_match: Any, u: Any, v: Any
+) -> dict[str, Any]: ...  # fmt: skip
+def match_changed(
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, way_out: int | float | None, rows: Any,
+    row_match: Any, col_match: Any, u: Any, v: Any,
+) -> dict[str, Any]: ...  # fmt: skip
 def assign_core_jv(
     costs: Any,
     stored: str,
@@ -145,14 +154,15 @@ class RankedIntegers:
     """The cheapest assignments in order, of costs in int64: see csrc/ranked_assignments.hpp."""
 
     def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any) -> None: ...
-    def rank(self, row_match: Any, u: Any, v: Any) -> int: ...
 
 class RankedFloats:
     """The same, of costs in float64."""
 
     def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any) -> None: ...
-    def rank(self, row_match: Any, u: Any, v: Any) -> int: ...
 
+def rank(
+    rankings: list[Any], row_matches: list[Any], us: list[Any], vs: list[Any], gaps: Any, threads: int
+) -> list[tuple[int, bool]]: ...
 def assign_batch(
     problems: Any,
     entries: Any,

@@ -47,12 +47,16 @@ from .result import (
     Tier,
 )
 from .toolkit.bottleneck import bottleneck
+from .toolkit.hypotheses import best_hypotheses
 from .toolkit.ranked import k_best, ranked
 from .toolkit.scaling import scale
 from .toolkit.transport import transport
 from .toolkit_result import (
     Bottleneck,
     BottleneckCertificate,
+    Hypotheses,
+    HypothesesCertificate,
+    Hypothesis,
     KBest,
     KBestCertificate,
     RankedAssignment,
@@ -103,6 +107,9 @@ __all__ = [
     "ExactDuals",
     "FunctionCosts",
     "GmatchError",
+    "Hypotheses",
+    "HypothesesCertificate",
+    "Hypothesis",
     "Infeasible",
     "InvalidInput",
     "JV",
@@ -128,6 +135,7 @@ __all__ = [
     "Transport",
     "TransportCertificate",
     "Tree",
+    "best_hypotheses",
     "block_triangular_form",
     "bottleneck",
     "compat",

@@ -516,6 +516,87 @@ class Assignment(_Pairs):
         """
         return None if self.cover is None else witness_of(self.cover, (len(self.row_match), len(self.col_match)))
 
+    def update(
+        self,
+        cost: Any,
+        *,
+        rows: Any = (),
+        columns: Any = (),
+        drop_rows: Any = (),
+        drop_columns: Any = (),
+        forbid_nan: bool = False,
+        certify: bool = False,
+    ) -> Assignment:
+        """The cheapest assignment after some rows or columns have changed, from this one.
+
+        Parameters
+        ----------
+        cost : array or sparse matrix, shape (rows, columns)
+            All costs as they are now, as for `gmatch.lap`: first the rows and columns that were kept, in the order that
+            they had, then those that came. Entries outside new rows and columns must be what they were: they are read
+            only as far as the search comes, and `certify` finds out if they are not.
+        rows, columns : sequence of int
+            The rows and columns of `cost` that have new costs. Those that came need not be named.
+        drop_rows, drop_columns : sequence of int
+            The rows and columns of this assignment that are gone.
+        forbid_nan : bool
+            NaN forbids its pair, as for `gmatch.lap`; that is so anyway if it did before. All costs are read then.
+        certify : bool
+            Also run `gmatch.verify` on the result, which reads all costs.
+
+        Returns
+        -------
+        Assignment
+            As cheap as that of ``gmatch.lap(cost)``, with the `maximize` and the `cost_limit` of this one; of equally
+            cheap ones perhaps another. ``stats["method"]`` is ``"update"``, or the method of `gmatch.lap` if all was
+            solved anew; ``stats["rows_scanned"]`` says how much was read.
+
+        Raises
+        ------
+        InvalidInput
+            If numbers are out of range, a shape does not fit them, a new entry is no cost, or this assignment does not
+            prove itself by one pair of duals (``"partial"``, ``"pairs"``, ``"bounded"``, or `exact` duals).
+        Infeasible
+            If forbidden pairs leave no assignment; with a Hall witness.
+        CertificateError
+            If `certify` finds the result wrong: costs have changed that were not named.
+
+        Notes
+        -----
+        Of dense costs in memory: O(rows + columns) and one shortest path for each new row, for each row whose column is
+        gone or new, and for each column that is left by its row and may stay free: O(rows * columns) each at worst. In
+        square costs of which all is random such a path reads half of the rows, for there is but one column that it can
+        end at; where columns may stay free, a few rows. Of sparse costs, if there are as many rows as columns and there
+        is no limit: a pass over all entries, and such paths. All else is solved anew by `gmatch.lap`: other sparse
+        costs, integers beyond 2**55 in magnitude, floats among which a big number hides others, a limit that is no
+        integer for integer costs, and what has become infeasible. `gmatch.lap` itself is faster for fewer than some 300
+        rows, since a call takes 0.1 ms at least, and where most rows are new.
+
+        Floats round a little each time. After thousands of updates `gmatch.verify` may ask for a solution from nothing.
+
+        References
+        ----------
+        I. H. Toroslu, G. Üçoluk: Incremental assignment problem. Information Sciences 177 (2007).
+
+        Examples
+        --------
+        A new request replaces row 1; then row 0 leaves and another comes.
+
+        >>> cost = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+        >>> assignment = gmatch.lap(cost)
+        >>> cost[1] = 6, 9, 1
+        >>> assignment = assignment.update(cost, rows=[1])
+        >>> assignment.cost, assignment.col_ind.tolist()
+        (5, [1, 2, 0])
+        >>> cost = np.vstack([cost[1:], [0, 4, 4]])
+        >>> assignment.update(cost, drop_rows=[0], certify=True).col_ind.tolist()
+        [2, 1, 0]
+        """
+        from .assignment.update import updated
+
+        updated_one: Assignment = updated(self, cost, (rows, columns, drop_rows, drop_columns), forbid_nan, certify)
+        return updated_one
+
     def moved(self, to_device: Callable[[Any], Any]) -> Assignment:
         """On another device."""
         names = "row_match", "col_match", "u", "v", "pair_costs"

@@ -245,6 +245,108 @@ class KBestCertificate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Hypothesis(_Matched):
+    """A child of a hypothesis. Unpacks as ``row_ind, col_ind = hypothesis``. Its arrays live on the host.
+
+    Attributes
+    ----------
+    rank : int
+        Its place among all, from 0.
+    parent : int
+        The number of its parent.
+    row_match : int32 array, shape (rows,)
+        The column that each row of the parent is paired with, -1 for missed rows.
+    cost : int or float
+        What it costs: the prior of its parent, its pairs and its misses.
+    """
+
+    rank: int
+    parent: int
+    row_match: Any
+    cost: int | float
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.row_ind, self.col_ind))
+
+    def __repr__(self) -> str:
+        return f"<Hypothesis {self.rank} of parent {self.parent} with {len(self.row_ind)} pairs, cost {self.cost}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hypotheses(Sequence[Hypothesis]):
+    """The best hypotheses in order, and their proof: a sequence of `Hypothesis`. All arrays live on the host.
+
+    Attributes
+    ----------
+    parents : int64 array, shape (found,)
+        The parent of each.
+    ranks : int64 array, shape (found,)
+        Its place among the children of its parent.
+    costs : int64 or float64 array, shape (found,)
+        What each costs: the prior of its parent, its pairs and its misses.
+    lists : tuple of KBest, one for each parent
+        Its best children: assignments of a matrix with one more column for each row, which costs the miss of that row.
+        One more than are among `parents`, if there is one.
+    prior : tuple of numbers, one for each parent
+    miss : tuple of arrays, one for each parent
+        What was asked for.
+    complete : bool
+        Whether more were asked for than there are: then there are no others.
+    maximize, forbid_nan : bool
+        What was asked for.
+    """
+
+    parents: Any
+    ranks: Any
+    costs: Any
+    lists: tuple[KBest, ...]
+    prior: tuple[int | float, ...]
+    miss: tuple[Any, ...]
+    complete: bool
+    maximize: bool = False
+    forbid_nan: bool = False
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    @overload
+    def __getitem__(self, rank: int) -> Hypothesis: ...
+    @overload
+    def __getitem__(self, rank: slice) -> list[Hypothesis]: ...
+    def __getitem__(self, rank: int | slice) -> Hypothesis | list[Hypothesis]:
+        if isinstance(rank, slice):
+            return [self[number] for number in range(*rank.indices(len(self)))]
+        rank = range(len(self))[rank]
+        parent = int(self.parents[rank])
+        of_parent = self.lists[parent]
+        columns = of_parent.v.shape[1] - of_parent.u.shape[1]  # without those of misses
+        row_match = of_parent.row_match[self.ranks[rank]]
+        return Hypothesis(rank, parent, np.where(row_match < columns, row_match, -1), self.costs[rank].item())
+
+    def __repr__(self) -> str:
+        return f"<Hypotheses: {len(self)} of {len(self.lists)} parents, costs {self.costs[0]} to {self.costs[-1]}>"
+
+
+@dataclass(frozen=True)
+class HypothesesCertificate:
+    """What `verify` proved: no other hypothesis is better than the last one by more than the tolerance.
+
+    Attributes
+    ----------
+    number : int
+        Of hypotheses, all different.
+    complete : bool
+        Whether there are no others.
+    tolerance : int or float
+        0 for integers. For floats it allows for the rounding of the duals.
+    """
+
+    number: int
+    complete: bool
+    tolerance: int | float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Scaling:
     """A permutation to a large diagonal, and scalings of rows and columns, with their proof. All arrays on the host.
 

@@ -24,6 +24,7 @@ import peers
 import published
 import pytest
 import small
+import toolkit
 import worst
 from harness import Allowance, SideProcess, Timing, clocked, equals, timed, timed_peer
 
@@ -306,6 +307,17 @@ def test_the_table_of_small_problems(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "| limit | lap(C, cost_limit=t) |" in printed
     assert "| matching, 5 x 5 |" in printed
     assert all(timing.median and timing.facts == {"problems": 4} for timing in harness.load(file)[1])
+
+
+def test_the_tables_of_the_toolkit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "toolkit.json"
+    toolkit.main(["--size", "small", "--turns", "1", "--output", str(file)])
+    printed = capsys.readouterr().out
+    for kind in toolkit.KINDS:
+        assert f"| {kind} | " in printed
+    machine, timings = harness.load(file)
+    assert machine["command"] == f"benchmarks/toolkit.py --size small --turns 1 --output {file}"
+    assert all(timing.median or timing.solver.endswith("fastlap") for timing in timings)
 
 
 def test_the_tables_of_deveci(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

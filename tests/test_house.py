@@ -30,8 +30,9 @@ FLOORS = (
     ("", "cli", "plot", "__main__"),
 )
 # What is imported only where a call asks for several ranks, or has rows by windows; such a module is the door to those
-# of its room.
+# of its room. And what a method of a result does.
 DOORS = {
+    ("result", "assignment.update"),
     ("assignment.lap", "distributed.lap"),
     ("assignment.ways", "distributed.windows"),
     ("assignment.ways", "distributed.point_windows"),

@@ -24,7 +24,7 @@ FEW_COLUMNS = 128
 def batch_method_of(
     method: str | AssignmentMethod, device: str, most_columns: int, largest: Callable[[], DenseCosts] | None = None
 ) -> tuple[AssignmentMethod, str]:
-    """As `assignment_method_of`, for a batch of problems of at most `most_columns` columns; `largest()` is one of them."""
+    """As `assignment_method_of`, for a batch: of at most `most_columns` columns each, `largest()` one of them."""
     if is_auto(method) and device == "gpu" and most_columns <= FEW_COLUMNS:
         return _TREE, "a batch of small problems"
     if is_auto(method) and device == "gpu":

@@ -149,7 +149,7 @@ class DenseCosts:
             array = type_with_limit(limit, array, lowest, highest)
             lowest, highest = min(lowest, limit), limit if forbids else min(highest, limit)
         number = dtype if limit is None else number_type(array.dtype)
-        transposed = rows > columns or rows == columns and _lies_by_columns(array)
+        transposed = rows > columns or rows == columns and lies_by_columns(array)
         vars(self).update(
             array=array.T if transposed else array, transposed=transposed, shape=shape, dtype=dtype, maximize=maximize,
             cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids,
@@ -317,6 +317,7 @@ def _dual_type_of(number: np.dtype[Any]) -> DualType:
     return np.int64 if number.kind == "i" else np.float64
 
 
-def _lies_by_columns(array: Any) -> bool:
+def lies_by_columns(array: Any) -> bool:
+    """Whether the entries of a column lie nearer to each other than those of a row."""
     row_stride, column_stride = array.strides
     return bool(abs(row_stride) < abs(column_stride))

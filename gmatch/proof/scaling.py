@@ -53,7 +53,8 @@ def verify_scaling(matrix: Any, scaling: Scaling) -> ScalingCertificate:
 def _entries(matrix: Any) -> tuple[Any, Any, Any, tuple[int, int]]:
     """Rows, columns and magnitudes of the entries that are not 0."""
     sparse = as_sparse(matrix)
-    sparse = scipy.sparse.coo_array(to_host(sparse if is_sparse(sparse) else as_dense_array(matrix, "matrix")))
+    given = to_host(sparse if is_sparse(sparse) else as_dense_array(matrix, "matrix"))
+    sparse = scipy.sparse.coo_array(given.astype(np.float32) if given.dtype == np.float16 else given)
     entries = sparse.tocsr().tocoo()  # duplicates are added
     values: Any = abs(entries.data.astype(np.complex128 if entries.dtype.kind == "c" else np.float64))
     kept = values != 0

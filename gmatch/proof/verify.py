@@ -29,6 +29,8 @@ from ..tensors import with_arrays
 from ..toolkit_result import (
     Bottleneck,
     BottleneckCertificate,
+    Hypotheses,
+    HypothesesCertificate,
     KBest,
     KBestCertificate,
     Scaling,
@@ -39,6 +41,7 @@ from ..toolkit_result import (
 from .bottleneck import verify_bottleneck
 from .decomposition import verify_decomposition
 from .dense import verify_dense_assignment
+from .hypotheses import verify_hypotheses
 from .matching import verify_matching
 from .pairs import verify_pairs
 from .points import verify_point_assignment
@@ -48,7 +51,9 @@ from .sparse import verify_sparse_assignment
 from .transport import verify_transport
 from .windows import verify_window_assignment
 
-_Result = Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck | KBest | Scaling | Transport
+_Result = (
+    Matching | Assignment | AssignmentBatch | Decomposition | Bottleneck | KBest | Hypotheses | Scaling | Transport
+)
 _Certificate = (
     Certificate
     | AssignmentCertificate
@@ -56,6 +61,7 @@ _Certificate = (
     | DecompositionCertificate
     | BottleneckCertificate
     | KBestCertificate
+    | HypothesesCertificate
     | ScalingCertificate
     | TransportCertificate
 )
@@ -73,6 +79,8 @@ def verify(problem: Any, result: Decomposition, *, strict: bool = ...) -> Decomp
 def verify(problem: Any, result: Bottleneck, *, strict: bool = ...) -> BottleneckCertificate: ...
 @overload
 def verify(problem: Any, result: KBest, *, strict: bool = ...) -> KBestCertificate: ...
+@overload
+def verify(problem: Any, result: Hypotheses, *, strict: bool = ...) -> HypothesesCertificate: ...
 @overload
 def verify(problem: Any, result: Scaling, *, strict: bool = ...) -> ScalingCertificate: ...
 @overload
@@ -113,6 +121,9 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     (Floyd 1962), among pairs whose slack is below the extra cost of the last assignment. On the host, in O(allowed
     pairs) time for each assignment, and the cube of the number of rows on such cycles.
 
+    For `Hypotheses`: the list of each parent, as above. No child that was left out is better than the worst one that
+    was kept: neither a listed child, nor a child after the end of a list.
+
     For a `Scaling`: the problem of its job, as above. For ``"product"`` also that no scaled entry is above 1 and that
     diagonal entries are 1, within 64 * eps * (rows + columns) of the largest logarithm.
 
@@ -123,7 +134,7 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     ----------
     problem : as for `gmatch.max_matching` or `gmatch.lap`; for a Transport (cost, supply, demand)
         Costs that became a wider type in a batch are taken in that type.
-    result : Matching, Assignment, AssignmentBatch, Decomposition, Bottleneck, KBest, Scaling or Transport
+    result : Matching, Assignment, AssignmentBatch, Decomposition, Bottleneck, KBest, Hypotheses, Scaling or Transport
         The result for the problem, on either device. An Assignment knows whether it was to maximize, its limit, and
         whether NaN forbade pairs.
     strict : bool
@@ -136,7 +147,7 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     Returns
     -------
     Certificate, AssignmentCertificate (a list of them for a batch), DecompositionCertificate, BottleneckCertificate,
-    KBestCertificate, ScalingCertificate or TransportCertificate
+    KBestCertificate, HypothesesCertificate, ScalingCertificate or TransportCertificate
 
     Raises
     ------
@@ -205,6 +216,8 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
         return verify_bottleneck(problem, result, strict)
     if isinstance(result, KBest):
         return verify_k_best(problem, result)
+    if isinstance(result, Hypotheses):
+        return verify_hypotheses(problem, result)
     if isinstance(result, Transport):
         return verify_transport(problem, result)
     if isinstance(result, Scaling):

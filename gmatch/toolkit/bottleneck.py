@@ -118,6 +118,8 @@ def bottleneck(
     costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).widened()
     if costs.cost_limit is not None:
         raise InvalidInput("bottleneck makes all pairs that can be made; give costs without a cost_limit")
+    if costs.maximize and costs.highest >= 2**63 and costs.dtype == np.int64:
+        raise InvalidInput("cost must not hold -2**63 when maximizing; use cost.astype(np.float64)")
     result = _solve(costs.on("cpu"), then == "sum", threads).moved(mover_to(costs.device))
     if certify:
         verify(costs, result)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import operator
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import scipy.sparse
@@ -12,7 +16,9 @@ import scipy.sparse
 from .. import _native
 from ..arrays import exact_sum, truth_of
 from ..assignment.lap import lap
+from ..backends.cpu import available_threads, thread_count
 from ..errors import InvalidInput
+from ..problems.batch import CostBatch, is_batch
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.limits import minimised
@@ -21,8 +27,14 @@ from ..proof.verify import verify
 from ..result import Assignment
 from ..toolkit_result import KBest, RankedAssignment
 
+if TYPE_CHECKING:
+    _Costs = DenseCosts | SparseCosts
+    _Matrix = _Costs | np.ndarray[tuple[int, int], Any] | Sequence[Sequence[float]]
+
 # Assignments that are written at once: so many rows of tables are made before it is known whether there are so many.
 AT_ONCE = 1024
+# Fewer mates to find do not pay for a thread, which takes 0.1 ms to start: each takes 0.2 to 0.6 microseconds.
+MATES_PER_THREAD = 1 << 12
 # Beside duals so many times as large, float64 holds no more than half of the digits of a cost.
 MOST_MAGNITUDES = 2.0**26
 
@@ -50,6 +62,39 @@ class _Problem(NamedTuple):
         return kind(self.indptr, self.indices, self.slacks, leave, self.row_match)
 
 
+@dataclass
+class Listing:
+    """The cheapest assignments of a problem, as far as they are known."""
+
+    problem: _Problem
+    tables: list[tuple[Any, Any, Any]] = field(default_factory=list)  # mates and duals
+    are_all: bool = False
+    found: int = 0
+
+    @cached_property
+    def ranking(self) -> Any:
+        """What finds the next ones."""
+        return self.problem.ranking()
+
+    def result(self) -> KBest:
+        costs = self.problem.costs
+        mates, u, v = (np.concatenate(parts) for parts in zip(*self.tables, strict=True))
+        return KBest(
+            _as_given(self.problem, mates), _costs_of_each(self.problem, mates), u, v, self.are_all, costs.maximize,
+            costs.cost_limit, costs.forbid_nan,
+        )  # fmt: skip
+
+
+@overload
+def k_best(
+    cost: _Matrix, k: int, *, maximize: bool = ..., cost_limit: Any = ..., forbid_nan: bool = ..., certify: bool = ...,
+    threads: int | None = ...,
+) -> KBest: ...  # fmt: skip
+@overload
+def k_best(
+    cost: Any, k: int, *, maximize: bool = ..., cost_limit: Any = ..., forbid_nan: bool = ..., certify: bool = ...,
+    threads: int | None = ...,
+) -> Any: ...  # fmt: skip
 def k_best(
     cost: Any,
     k: int,
@@ -58,12 +103,13 @@ def k_best(
     cost_limit: Any = None,
     forbid_nan: bool = False,
     certify: bool = False,
-) -> KBest:
-    """The k cheapest assignments in order, with their proof.
+    threads: int | None = None,
+) -> Any:
+    """The k cheapest assignments in order, with their proof; of one problem or of many.
 
     Parameters
     ----------
-    cost : array or sparse matrix, shape (rows, columns)
+    cost : array or sparse matrix, shape (rows, columns); array, shape (problems, rows, columns); sequence of matrices
         As for `gmatch.lap`. The stored entries of a sparse matrix are the only allowed pairs; +inf forbids a pair (-inf
         when maximizing). min(rows, columns) pairs are made. Never changed.
     k : int
@@ -78,11 +124,15 @@ def k_best(
         NaN forbids its pair; otherwise it is refused.
     certify : bool
         Also run `gmatch.verify` on the result.
+    threads : int, optional
+        Of several problems so many are solved side by side; by default as many as there are processors and work for
+        them. A problem is one thread's, so the answer is the same for any number.
 
     Returns
     -------
     KBest
-        A sequence of `RankedAssignment`; ``row_ind, col_ind = k_best(cost, k)[3]`` works.
+        A sequence of `RankedAssignment`; ``row_ind, col_ind = k_best(cost, k)[3]`` works. Of many problems a list of
+        these. For the best of all of many problems together see `gmatch.best_hypotheses`.
 
     Raises
     ------
@@ -122,26 +172,68 @@ def k_best(
     >>> gmatch.k_best(cost, 100).complete, len(gmatch.k_best(cost, 100))
     (True, 6)
     """
-    number = _number(k)
-    costs = costs_of(cost, truth_of("maximize", maximize), cost_limit, forbid_nan).widened()
-    problem = _problem_of(costs.on("cpu"))
-    ranking = problem.ranking()
-    tables = []
-    while number:
-        found = _next(problem, ranking, min(number, AT_ONCE))
-        tables.append(found)
-        number -= len(found[0])
-        if len(found[0]) < AT_ONCE:
-            break
-    mates, u, v = (np.concatenate(parts) for parts in zip(*tables, strict=True))
-    # One more than was asked for is not known; the ranking returned fewer only if there are no others.
-    result = KBest(
-        _as_given(problem, mates), _costs_of_each(problem, mates), u, v, number > 0, costs.maximize, costs.cost_limit,
-        costs.forbid_nan,
-    )  # fmt: skip
-    if truth_of("certify", certify):
-        verify(costs, result)
-    return result
+    number = number_of_assignments(k)
+    maximize, certify = truth_of("maximize", maximize), truth_of("certify", certify)
+    many = is_batch(cost)
+    if isinstance(cost, CostBatch):
+        raise InvalidInput("k_best takes many problems as a sequence of matrices or one array; got a CostBatch")
+    problems = [costs_of(one, maximize, cost_limit, forbid_nan).widened() for one in (cost if many else [cost])]
+    listings = [Listing(problem_of(costs.on("cpu"))) for costs in problems]
+    thread_count(threads, 0)
+    extend(listings, [number] * len(listings), [None] * len(listings), threads)
+    results = [listing.result() for listing in listings]
+    if certify:
+        for costs, result in zip(problems, results, strict=True):
+            verify(costs, result)
+    return results if many else results[0]
+
+
+def extend(listings: list[Listing], numbers: list[int], gaps: list[Any], threads: int | None) -> None:
+    """Lists more of each, until there are so many, or all, or the last one costs so much more than the first."""
+    waiting = list(zip(listings, numbers, gaps, strict=True))
+    while waiting:
+        for whole in (False, True):
+            some = [given for given in waiting if (given[0].problem.u.dtype == np.int64) == whole]
+            if some:
+                _extend_once(some, threads, np.int64 if whole else np.float64)
+        # A table that was filled may not have been long enough.
+        waiting = [
+            (one, number, gap)
+            for one, number, gap in waiting
+            if len(one.tables[-1][0]) == AT_ONCE and not one.are_all and one.found < number
+        ]
+
+
+def _extend_once(waiting: list[tuple[Listing, int, Any]], threads: int | None, dtype: Any) -> None:
+    if dtype is np.float64:
+        bounds = np.array([np.inf if gap is None else gap for _, _, gap in waiting])
+    else:
+        far = 2**62
+        bounds = np.array([far if gap is None else min(math.ceil(gap), far) for _, _, gap in waiting])
+    listings = [one for one, _, _ in waiting]
+    tables = [_tables(one.problem, min(number - one.found, AT_ONCE)) for one, number, _ in waiting]
+    mates, u, v = (list(parts) for parts in zip(*tables, strict=True))
+    rankings = [one.ranking for one in listings]
+    found = _native.rank(rankings, mates, u, v, bounds, min(len(listings), _team_size(threads, mates)))
+    for one, table, (size, are_all) in zip(listings, tables, found, strict=True):
+        row_match, of_rows, of_columns = (part[:size] for part in table)
+        one.tables.append((row_match, of_rows + one.problem.u, of_columns + one.problem.v))
+        one.found, one.are_all = one.found + size, are_all
+
+
+def _team_size(threads: int | None, mates: list[Any]) -> int:
+    """As many as asked for, or as there is work for."""
+    if threads is not None:
+        return thread_count(threads, 0)
+    work: int = sum(table.size for table in mates)
+    return max(1, min(available_threads(), work // MATES_PER_THREAD))
+
+
+def _tables(problem: _Problem, number: int) -> tuple[Any, Any, Any]:
+    """Room for the mates and duals of so many assignments."""
+    rows = len(problem.row_match)
+    u, v = (np.empty((number, length), problem.u.dtype) for length in (rows, problem.columns))
+    return np.empty((number, rows), np.int32), u, v
 
 
 def ranked(
@@ -173,21 +265,22 @@ def ranked(
     <RankedAssignment 1 of 3 pairs, cost 6>
     """
     costs = costs_of(cost, truth_of("maximize", maximize), cost_limit, forbid_nan)
-    problem = _problem_of(costs.widened().on("cpu"))
+    problem = problem_of(costs.widened().on("cpu"))
     return _ranked(problem)
 
 
 def _ranked(problem: _Problem) -> Iterator[RankedAssignment]:
-    ranking, rank = problem.ranking(), 0
-    while True:
-        mates, _, _ = _next(problem, ranking, 1)
-        if not len(mates):
+    listing = Listing(problem)
+    for rank in itertools.count():
+        listing.tables.clear()
+        extend([listing], [rank + 1], [None], 1)
+        if listing.are_all:
             return
+        mates, _, _ = listing.tables[0]
         yield RankedAssignment(rank, _as_given(problem, mates)[0], _costs_of_each(problem, mates)[0].item())
-        rank += 1
 
 
-def _number(k: Any) -> int:
+def number_of_assignments(k: Any) -> int:
     try:
         number = operator.index(k)
     except TypeError:
@@ -197,16 +290,16 @@ def _number(k: Any) -> int:
     return number
 
 
-def _problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
+def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     """The pairs that may be made, and the best assignment."""
     turned = costs.shape[0] > costs.shape[1]
     if costs.cost_limit is None:
-        problem, (rows, columns, entries) = costs, _allowed_pairs(costs, turned)
+        problem, (rows, columns, entries) = costs, allowed_pairs(costs, turned)
         best = lap(problem)
         row_match, u, v = (best.col_match, best.v, best.u) if turned else (best.row_match, best.u, best.v)
     else:
         problem = _with_ways_out(costs, turned)
-        rows, columns, entries = _allowed_pairs(problem, False)
+        rows, columns, entries = allowed_pairs(problem, False)
         best = lap(problem)
         row_match, u, v = best.row_match, best.u, best.v
     values = minimised(entries, problem.dual_type, problem.maximize, None)
@@ -221,7 +314,7 @@ def _problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     )  # fmt: skip
 
 
-def _allowed_pairs(costs: DenseCosts | SparseCosts, turned: bool) -> tuple[Any, Any, Any]:
+def allowed_pairs(costs: DenseCosts | SparseCosts, turned: bool) -> tuple[Any, Any, Any]:
     """Rows, columns and entries in the order of rows, then of columns; of the transpose if it is turned."""
     if isinstance(costs, DenseCosts):
         matrix = costs.matrix.T if turned else costs.matrix
@@ -240,7 +333,7 @@ def _places(rows: Any, columns: Any, width: int) -> Any:
 
 def _with_ways_out(costs: DenseCosts | SparseCosts, turned: bool) -> SparseCosts:
     """The problem in which each vertex of the smaller side may also take a way out, for itself, at the limit."""
-    rows, columns, entries = _allowed_pairs(costs, turned)
+    rows, columns, entries = allowed_pairs(costs, turned)
     shape = costs.shape[:: -1 if turned else 1]
     matrix = scipy.sparse.coo_array((entries, (rows, columns)), shape=shape).tocsr()
     return SparseCosts(matrix, maximize=costs.maximize, cost_limit=costs.cost_limit).with_ways_out()
@@ -265,15 +358,6 @@ def _refuse_large(costs: DenseCosts | SparseCosts, values: Any, best: Assignment
             f"floats no big number in place of forbidden pairs; got {pairs} pairs and costs from {costs.lowest} to "
             f"{costs.highest}; forbid pairs with inf or by leaving them out of a sparse matrix"
         )
-
-
-def _next(problem: _Problem, ranking: Any, number: int) -> tuple[Any, Any, Any]:
-    """Mates and duals of the next assignments of the problem, as many as there are."""
-    rows = len(problem.row_match)
-    mates = np.empty((number, rows), np.int32)
-    u, v = (np.empty((number, length), problem.u.dtype) for length in (rows, problem.columns))
-    found = ranking.rank(mates, u, v)
-    return mates[:found], u[:found] + problem.u, v[:found] + problem.v
 
 
 def _as_given(problem: _Problem, mates: Any) -> Any:

@@ -103,7 +103,9 @@ def magnitudes_of(matrix: Any) -> Any:
             raise InvalidInput(
                 f"expected a matrix of real or complex numbers; got {sparse.dtype} of {sparse.ndim} dimensions"
             )
-    made = scipy.sparse.csr_array(to_host(sparse))
+    made = scipy.sparse.csr_array(_of_a_type_in_scipy(to_host(sparse)))
+    if made.ndim != 2:
+        raise InvalidInput(f"expected a matrix with rows and columns; got {made.ndim} dimensions")
     if made.has_canonical_format is False:
         made = made.copy()
         made.sum_duplicates()
@@ -113,6 +115,11 @@ def magnitudes_of(matrix: Any) -> Any:
     magnitudes = scipy.sparse.csr_array((values, made.indices, made.indptr), shape=made.shape, copy=True)
     magnitudes.eliminate_zeros()
     return magnitudes
+
+
+def _of_a_type_in_scipy(matrix: Any) -> Any:
+    """SciPy's matrices are of no floats with 16 bits."""
+    return matrix.astype(np.float32) if matrix.dtype == np.float16 else matrix
 
 
 def logarithmic_costs(magnitudes: Any) -> tuple[Any, float]:
@@ -167,7 +174,8 @@ def _duals_of_all(costs: Any, found: Assignment) -> tuple[Any, Any]:
 
 def _pivots(magnitudes: Any, logs: Any, row_match: Any) -> tuple[Any, ...]:
     """The cycles of the permutation in pairs; of an odd cycle the row of largest diagonal is alone. Free rows, too."""
-    diagonal = magnitudes.diagonal() * np.exp(2 * logs)
+    with np.errstate(divide="ignore"):  # of what is not there
+        diagonal = np.log(magnitudes.diagonal()) + 2 * logs
     seen = np.zeros(len(row_match), np.bool_)
     has_predecessor = np.zeros(len(row_match), np.bool_)
     has_predecessor[row_match[row_match >= 0]] = True

@@ -12,7 +12,7 @@ from ..assignment.lap import lap
 from ..errors import Infeasible, InvalidInput
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
-from ..problems.limits import minimised
+from ..problems.limits import minimised, refuse_overflow
 from ..problems.sparse import SparseCosts
 from ..proof.verify import verify
 from ..toolkit_result import Transport
@@ -86,6 +86,8 @@ def transport(
         for name, given, length in (("supply", supply, costs.shape[0]), ("demand", demand, costs.shape[1]))
     ]
     rows, columns = (np.repeat(np.arange(len(amounts)), amounts) for amounts in sides)
+    if costs.dual_type is np.float64:
+        refuse_overflow(costs.lowest, costs.highest, costs.dtype, len(rows) + len(columns))
     try:
         units = lap(_repeated(costs, sides, rows, columns), maximize=costs.maximize, threads=threads)
     except Infeasible as error:

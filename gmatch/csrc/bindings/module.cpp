@@ -57,6 +57,7 @@ NB_MODULE(_native, m) {
   define_mirror(m);
   nb::register_exception_translator(raise_too_few_threads);
   define_bottleneck(m);
+  define_changed_assignment(m);
   define_magnitudes(m);
   define_matching(m);
   define_ranked_assignments(m);

@@ -24,6 +24,7 @@ using namespace nb::literals;
 
 // The parts. Each is compiled by itself, which takes a while, so side by side.
 void define_bottleneck(nb::module_& m);       // dense bottleneck assignment
+void define_changed_assignment(nb::module_& m);  // assignment from a former one
 void define_magnitudes(nb::module_& m);       // of duals and costs
 void define_matching(nb::module_& m);         // maximum cardinality
 void define_ranked_assignments(nb::module_& m);  // the cheapest assignments in order

@@ -1,4 +1,7 @@
-// ranked.cpp: the cheapest assignments in order, for Python.
+// ranked.cpp: the cheapest assignments in order, of one problem or of several, for Python.
+#include <atomic>
+#include <vector>
+
 #include "bindings/module.hpp"
 #include "serial/ranked_assignments.hpp"
 
@@ -7,25 +10,59 @@ namespace {
 template <class T>
 using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// Writes the next assignments, one a row of each table, as many as the tables have rows or as there are; returns how many.
-// u and v are what the duals of the best assignment of all have changed by, so that free columns keep theirs.
+// The next assignments of a problem: what they are written to, one a row of each table, and how many there are then.
 template <class Dual>
-Count rank(RankedAssignments<Dual>& ranking, Table<Vertex> row_match, Table<Dual> u, Table<Dual> v) {
-  const OthersMayRun others_may_run;
-  const auto number = static_cast<Count>(row_match.shape(0));
-  const auto rows = static_cast<Vertex>(u.shape(1)), columns = static_cast<Vertex>(v.shape(1));
-  for (Count i = 0; i < number; ++i) {
-    const auto* node = ranking.next();
-    if (node == nullptr) return i;
-    for (Vertex row = 0; row < rows; ++row) {
-      row_match.data()[i * rows + row] = node->pairs[row].column;
-      u.data()[i * rows + row] = node->u(row) - node->vacancy;
-    }
-    for (Vertex column = 0; column < columns; ++column) {
-      v.data()[i * columns + column] = node->v[column] + node->vacancy;
+struct Wanted {
+  RankedAssignments<Dual>* ranking;
+  Table<Vertex> row_match;
+  Table<Dual> u, v;
+  Dual gap;  // with the first one that costs so much more than the best of all it is enough
+  Count found = 0;
+  bool are_all = false;  // that there are
+
+  // As many as the tables have rows or as there are. u and v are what the duals of the best assignment of all have changed by,
+  // so that free columns keep theirs.
+  void find() {
+    const auto number = static_cast<Count>(row_match.shape(0));
+    const auto rows = static_cast<Vertex>(u.shape(1)), columns = static_cast<Vertex>(v.shape(1));
+    while (found < number) {
+      const auto* node = ranking->next();
+      if (node == nullptr) {
+        are_all = true;
+        return;
+      }
+      for (Vertex row = 0; row < rows; ++row) {
+        row_match.data()[found * rows + row] = node->pairs[row].column;
+        u.data()[found * rows + row] = node->u(row) - node->vacancy;
+      }
+      for (Vertex column = 0; column < columns; ++column) {
+        v.data()[found * columns + column] = node->v[column] + node->vacancy;
+      }
+      ++found;
+      if (!(node->gap < gap)) return;
     }
   }
-  return number;
+};
+
+// The next assignments of several problems, each of which is one thread's. Returns how many each has, and whether there are
+// no more.
+template <class Dual>
+nb::list rank(nb::list rankings, nb::list row_matches, nb::list us, nb::list vs, Array<const Dual> gaps, int threads) {
+  std::vector<Wanted<Dual>> wanted;
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    wanted.push_back({nb::cast<RankedAssignments<Dual>*>(rankings[i]), nb::cast<Table<Vertex>>(row_matches[i]),
+                      nb::cast<Table<Dual>>(us[i]), nb::cast<Table<Dual>>(vs[i]), gaps.data()[i]});
+  }
+  {
+    const OthersMayRun others_may_run;
+    std::atomic<std::size_t> next{0};
+    run_on_host(threads, [&](HostTeam&) {
+      for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < wanted.size();) wanted[i].find();
+    });
+  }
+  nb::list found;
+  for (const Wanted<Dual>& one : wanted) found.append(nb::make_tuple(one.found, one.are_all));
+  return found;
 }
 
 template <class Dual>
@@ -42,8 +79,8 @@ void define_ranking(nb::module_& m, const char* name) {
             new (self) Ranking(problem);
           },
           "offsets"_a.noconvert(), "columns"_a.noconvert(), "slacks"_a.noconvert(), "leave"_a.noconvert(),
-          "row_match"_a.noconvert())
-      .def("rank", &rank<Dual>, "row_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert());
+          "row_match"_a.noconvert());
+  m.def("rank", &rank<Dual>, "rankings"_a, "row_matches"_a, "us"_a, "vs"_a, "gaps"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace

@@ -68,6 +68,10 @@ struct ShortestPathOptions {
                           // that are passed in as these make best
   // No entry that is not forbidden would cost more without the limit, which bounds the costs.
   Dual greatest_entry = std::numeric_limits<Dual>::max();
+  // With start_from_duals: the only rows to match. All others stay as they are passed in, matched by duals that prove it, or
+  // out; and a path may end at any free column. See serial/changed_rows.hpp.
+  const Vertex* rows_to_match = nullptr;
+  Vertex num_rows_to_match = 0;
 };
 
 // What the method writes. If it stops because a row cannot be matched, the matching need not be the largest, and u and v
@@ -118,6 +122,7 @@ class ShortestPathSolver {
 
   // Returns how many rows are matched.
   Vertex solve() {
+    if (options_.rows_to_match != nullptr) return go_on();
     if (options_.start_from_duals) {
       start_from_duals();
       reduce_augmenting_rows();
@@ -196,7 +201,24 @@ class ShortestPathSolver {
     match_free_rows();
     write_solution();
     if (has_ways_out_) match_rows_that_are_out();
+    return count_matched();
+  }
+  Vertex count_matched() const {
     return static_cast<Vertex>(num_rows_ - std::count(row_match_, row_match_ + num_rows_, NONE));
+  }
+
+  // Matches the rows that are to be, from the pairs and the v that are passed in. Rows that are out stay out.
+  Vertex go_on() {
+    std::copy_n(result_.v, num_columns_, v_);
+    free_all_columns();
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      if (col_match_[j] != NONE) take(j);
+    }
+    free_rows_.size = 0;
+    for (Vertex k = 0; k < options_.num_rows_to_match; ++k) free_rows_.push(options_.rows_to_match[k]);
+    match_free_rows();
+    write_solution();
+    return count_matched();
   }
 
   // Whether a reduction has left many rows free, and most pairs cost the same, the greatest cost of all.
@@ -248,9 +270,12 @@ class ShortestPathSolver {
   void clear_matching() {
     std::fill_n(row_match_, num_rows_, NONE);
     std::fill_n(col_match_, num_columns_, NONE);
+    free_all_columns();
+    free_rows_.size = 0;
+  }
+  void free_all_columns() {
     std::fill_n(is_free_, num_words(), ~Word{0});
     if (num_columns_ % Scan::WORD != 0) is_free_[num_columns_ / Scan::WORD] = (Word{1} << num_columns_ % Scan::WORD) - 1;
-    free_rows_.size = 0;
   }
 
   void start_from_zero() {

@@ -69,6 +69,22 @@ class SparseShortestPathSolver {
     return all ? costs_.num_rows : costs_.num_rows - static_cast<Vertex>(free_rows_.size());
   }
 
+  // From pairs that are stored, and v that prove them: matches these rows, the only free ones, if that can be.
+  Vertex go_on(const Vertex* rows, Vertex number, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v) {
+    static_assert(KnowsAll<Costs>::value);
+    for (Vertex j = 0; j < costs_.num_columns; ++j) columns_[j].v = v[j];
+    for (Vertex row = 0; row < costs_.num_rows; ++row) {
+      for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
+        if (costs_.column(edge) == row_match[row]) match(row, edge);
+      }
+    }
+    free_rows_.assign(rows, rows + number);
+    counters_.start_size = costs_.num_rows - number;
+    match_along_shortest_paths();
+    write(row_match, col_match, u, v);
+    return costs_.num_rows - static_cast<Vertex>(free_rows_.size());
+  }
+
  private:
   static constexpr Count NO_EDGE = -1;
   static constexpr int SWEEPS = 2;

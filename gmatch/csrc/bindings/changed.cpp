@@ -1,0 +1,81 @@
+// changed.cpp: dense and sparse assignment from a former one, for Python.
+#include <nanobind/stl/string.h>
+
+#include "bindings/module.hpp"
+#include "bindings/type_names.hpp"
+#include "serial/changed_rows.hpp"
+#include "serial/sparse_shortest_path.hpp"
+
+namespace {
+
+// The arrays are those of the former assignment, for the rows and columns that there are now: the numbers in them are trusted.
+template <class Dual>
+nb::dict match_changed(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, nb::handle way_out,
+                       Array<const Vertex> rows, Array<Vertex> row_match, Array<Vertex> col_match, Array<Dual> u,
+                       Array<Dual> v) {
+  ShortestPathCounters counted{};
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  const auto number = static_cast<Vertex>(rows.shape(0));
+  const Dual price = way_out.is_none() ? beyond_all(Dual{}) : nb::cast<Dual>(way_out);
+  const Vertex size = with_stored<Dual>(stored, [&](auto entry) {
+    const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
+    const OthersMayRun others_may_run;
+    return match_changed_rows(problem, price, rows.data(), number,
+                              {u.data(), v.data(), row_match.data(), col_match.data()}, counted);
+  });
+  return to_dict(size, static_cast<Count>(row_match.shape(0)) - number, counted, lap(clock, now));
+}
+
+// The same of sparse costs, all of whose rows are matched in the end.
+template <class Offset, class Column, class Cost>
+nb::dict match_changed_sparse(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
+                              bool maximize, Array<const Vertex> rows, Array<Vertex> row_match, Array<Vertex> col_match,
+                              Array<typename DualOf<Cost>::type> u, Array<typename DualOf<Cost>::type> v) {
+  using Costs = const SparseCosts<Cost, Offset, Column>;
+  Costs problem{static_cast<Vertex>(row_match.shape(0)), static_cast<Vertex>(col_match.shape(0)), offsets.data(),
+                columns.data(), costs.data(), maximize};
+  SparseShortestPathCounters counted{};
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  Vertex size;
+  {
+    const OthersMayRun others_may_run;
+    SparseShortestPathSolver<Costs> solver(problem, counted);
+    size = solver.go_on(rows.data(), static_cast<Vertex>(rows.shape(0)), row_match.data(), col_match.data(), u.data(),
+                        v.data());
+  }
+  return to_dict(size, counted.start_size, counted, lap(clock, now));
+}
+
+template <class Offset, class Column, class Cost>
+void define_sparse_for(nb::module_& m) {
+  m.def("match_changed_sparse", &match_changed_sparse<Offset, Column, Cost>, "offsets"_a.noconvert(),
+        "columns"_a.noconvert(), "costs"_a.noconvert(), "maximize"_a, "rows"_a.noconvert(), "row_match"_a.noconvert(),
+        "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert());
+}
+template <class Offset, class Column>
+void define_sparse(nb::module_& m) {
+  define_sparse_for<Offset, Column, std::int32_t>(m);
+  define_sparse_for<Offset, Column, Count>(m);
+  define_sparse_for<Offset, Column, float>(m);
+  define_sparse_for<Offset, Column, double>(m);
+}
+
+template <class Dual>
+void define_for(nb::module_& m) {
+  m.def("match_changed", &match_changed<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "way_out"_a.none(), "rows"_a.noconvert(), "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(),
+        "v"_a.noconvert());
+}
+
+}  // namespace
+
+void define_changed_assignment(nb::module_& m) {
+  define_for<Count>(m);
+  define_for<double>(m);
+  define_sparse<std::int32_t, std::int32_t>(m);
+  define_sparse<std::int64_t, std::int32_t>(m);
+  define_sparse<std::int64_t, std::int64_t>(m);
+  m.attr("MOST_CHANGED") = BoundedRows::MOST;
+}
