@@ -5,10 +5,11 @@
 //
 //   SquaredEuclidean  t = x - y; s = s + t * t          Cityblock  s = s + |x - y|          Dot  s = s + x * y; base - s
 //   Euclidean         the same, and the root of s       Chebyshev  s = max(s, |x - y|)
+//   MinusSquaredEuclidean  - s, for what is to be maximized
 //
 // A box has a centre, half widths and a slope g, which follows the duals of its points: at_least() bounds c(x, y) - g (y -
 // centre) from below. Without slopes a bound would miss by what the duals differ within the box, which is far where points
-// travel far. All these costs are convex in y: c(x, y) is not below its tangent at the centre. Bounds are rounded; `size` is
+// travel far. All these costs but one are convex in y: c(x, y) is not below its tangent at the centre. Bounds are rounded; `size` is
 // the sum of the magnitudes that enter one, and the tree takes a small part of it off.
 #pragma once
 #include <algorithm>
@@ -171,6 +172,39 @@ struct Chebyshev {
       if (std::abs(away(k)) > std::abs(away(widest))) widest = k;
     }
     return widest;
+  }
+};
+
+// To be maximized. Not convex in y but concave: with any slope each coordinate is least at an end of the box.
+struct MinusSquaredEuclidean {
+  template <int D>
+  double cost(const double* x, const double* y) const {
+    return -SquaredEuclidean().cost<D>(x, y);
+  }
+  template <int D>
+  void gradient(const double* x, const double* y, double* g) const {
+    for (int k = 0; k < D; ++k) g[k] = 2 * (x[k] - y[k]);
+  }
+  template <int D>
+  Bound at_least(const double* x, const Boxes<D>& box, int q) const {
+    double sum = 0, size = 0;
+    for (int k = 0; k < D; ++k) {
+      const double g = box.slope[k][q], centre = box.centre[k][q];
+      const auto at = [&](double y) { return -(x[k] - y) * (x[k] - y) - g * (y - centre); };
+      const double magnitude = std::abs(x[k] - centre) + box.half[k][q];
+      sum += std::min(at(box.low[k][q]), at(box.high[k][q]));
+      size += magnitude * magnitude + std::abs(g) * box.half[k][q];
+    }
+    return {sum, size};
+  }
+  template <int D>
+  double cheapest(const double* x, const Boxes<D>& box, int q) const {
+    double sum = 0;  // rounded as cost() rounds it: never above that
+    for (int k = 0; k < D; ++k) {
+      const double t = std::max(std::abs(x[k] - box.low[k][q]), std::abs(x[k] - box.high[k][q]));
+      sum += t * t;
+    }
+    return -sum;
   }
 };
 
