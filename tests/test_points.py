@@ -68,8 +68,24 @@ def singles(rng, n, m, d):
     return rng.random((n, d), dtype=np.float32), rng.random((m, d), dtype=np.float32)
 
 
+def outlier(rng, n, m, d):
+    x, y = rng.random((n, d)) / 100, rng.random((m, d)) / 100
+    y[0] += 1e6
+    return x, y
+
+
+def magnitudes(rng, n, m, d):
+    """From 1e-6 to 1e5, point by point."""
+    return tuple(rng.random((size, d)) * 10.0 ** rng.integers(-6, 6, (size, 1)) for size in (n, m))
+
+
+def small_integers(rng, n, m, d):
+    return rng.integers(0, 256, (n, d)).astype(np.uint8), rng.integers(0, 256, (m, d)).astype(np.uint8)
+
+
 FAMILIES = (
-    normal, identical, moved, grid, duplicates, collinear, clusters, one_far, off_origin, heavy_tails, singles
+    normal, identical, moved, grid, duplicates, collinear, clusters, one_far, off_origin, heavy_tails, singles,
+    outlier, magnitudes, small_integers,
 )  # fmt: skip
 
 
