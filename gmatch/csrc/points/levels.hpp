@@ -388,8 +388,14 @@ class Level {
       if (is_solved && pairs_.size() == before) break;  // what the core knows differs by more roundings than usual
       const Core core(clouds_, pairs_);
       watch.take(counters_.core_ns);
-      if (hold) hold_auction(core, epsilon);
+      const Held held = hold ? hold_auction(core, epsilon) : Held::NOT_YET;
       watch.take(counters_.auction_ns);
+      counters_.stopped = held == Held::ENOUGH;
+      if (counters_.stopped) break;
+      if (held == Held::LACKS_PAIRS) {
+        counters_.rounds = round + 1;
+        continue;
+      }
       search(core, has_duals);
       has_duals = is_solved = true;
       watch.take(counters_.search_ns);
@@ -397,7 +403,7 @@ class Level {
       watch.take(counters_.price_ns);
       counters_.rounds = round + 1;
       hold = rows > num_rows * MANY_FIND;
-      counters_.stopped = rows > 0 && is_near_enough(epsilon);
+      counters_.stopped = rows > 0 && is_near_enough(sum_of_duals(), epsilon);
       finished = rows == 0 || counters_.stopped;
       if (finished || rows > few) continue;
       finished = is_solved = finish();
@@ -409,20 +415,56 @@ class Level {
     take_solution();
   }
 
-  // Whether the matching costs little more than any: duals that are too large by so much in the mean, and lowered by that, are
-  // a bound. What it costs is the sum of its duals.
-  bool is_near_enough(double mean) const {
-    if (options_.gap == 0) return false;
-    const double cost = std::accumulate(u_.begin(), u_.end(), std::accumulate(v_.begin(), v_.end(), 0.0));
-    const double bound = cost - mean * clouds_.num_rows();
-    return cost * bound > 0 && cost - bound <= options_.gap * std::min(std::abs(cost), std::abs(bound));
+  double sum_of_duals() const {
+    return std::accumulate(u_.begin(), u_.end(), std::accumulate(v_.begin(), v_.end(), 0.0));
   }
 
-  void hold_auction(const Core& core, double gap) {
+  // Whether a matching costs little more than any: duals that are too large by so much in the mean, and lowered by that, are a
+  // bound. Of a doubled problem one half may have all that the matching costs too much.
+  bool is_near_enough(double cost, double mean) const {
+    if (options_.gap == 0) return false;
+    const double bound = sum_of_duals() - mean * clouds_.num_rows(), gap = options_.gap / (clouds_.doubled ? 2 : 1);
+    return cost * bound > 0 && cost - bound <= gap * std::min(std::abs(cost), std::abs(bound));
+  }
+
+  // What an auction has come to: a matching that is near enough; one that would be if the core had all pairs; or neither.
+  enum class Held { ENOUGH, LACKS_PAIRS, NOT_YET };
+
+  // If the core lacks pairs, the gap is what duals are too large by in the mean.
+  Held hold_auction(const Core& core, double& gap) {
     KeptAuction auction(core.costs(), v_.data());
     const double last = std::max(gap * LAST, options_.whole ? LEAST_OF_WHOLE : 0);
-    for (double epsilon = gap; epsilon > last; epsilon /= STEP) auction.hold(epsilon);
+    Held held = Held::NOT_YET;
+    for (double epsilon = gap; epsilon > last && held == Held::NOT_YET; epsilon /= STEP) {
+      auction.hold(epsilon, false);
+      // The core tells whether it pays to match all, and to ask the trees.
+      if (options_.gap == 0 || !is_near_enough(take(auction, core), 0)) continue;
+      auction.hold(epsilon, true);
+      const double cost = take(auction, core);
+      if (!auction.matches_all()) continue;
+      price(gap);
+      held = is_near_enough(cost, gap) ? Held::ENOUGH : Held::LACKS_PAIRS;
+    }
     counters_.bids += auction.num_bids();
+    return held;
+  }
+
+  // The auction's matching becomes that of the level. Returns what it costs; where rows are free, what their duals are.
+  double take(const KeptAuction& auction, const Core& core) {
+    const SparseCosts<double, Count, Vertex> costs = core.costs();
+    double cost = 0;
+    for (Vertex row = 0; row < costs.num_rows; ++row) {
+      const Vertex mate = row_match_[row] = auction.mate(row);
+      double own = FAR;
+      u_[row] = FAR;
+      for (Count edge = costs.begin(row); edge < costs.end(row); ++edge) {
+        u_[row] = std::min(u_[row], costs.at(edge) - v_[costs.column(edge)]);
+        if (costs.column(edge) == mate) own = costs.at(edge);
+      }
+      cost += mate == NONE ? u_[row] : own;
+    }
+    for (Vertex column = 0; column < costs.num_rows; ++column) cost += auction.owner(column) == NONE ? v_[column] : 0;
+    return cost;
   }
 
   void search(const Core& core, bool has_duals) {
@@ -486,7 +528,7 @@ class Level {
     }
     for (Vertex j = 0; j < clouds_.num_y; ++j) {
       if (!clouds_.doubled) s.y_dual[j] = v_[j];
-      else s.y_dual[j] = s.x_of[j] == NONE ? 0 : std::min((v_[j] + u_[clouds_.num_x + j]) / 2, 0.0);
+      else s.y_dual[j] = s.x_of[j] == NONE && !counters_.stopped ? 0 : std::min((v_[j] + u_[clouds_.num_x + j]) / 2, 0.0);
     }
     if (!clouds_.doubled) shift_to_small(s);
   }
