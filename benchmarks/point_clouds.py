@@ -3,6 +3,7 @@
     python benchmarks/point_clouds.py results.json --families uniform ring --sizes 100000
     python benchmarks/point_clouds.py results.json --families uniform --sizes 1000 3000 10000 --solvers gmatch scipy pot
     python benchmarks/point_clouds.py results.json --sizes 1000000 --dimensions 3 --gap 1e-3 --threads 1 2
+    python benchmarks/point_clouds.py results.json --plot times.png
 
 The least CPU seconds and the least wall time of so many runs count: machines are shared. The peers make the matrix, and
 its time is theirs. Each call has a process of its own. A peer is asked up to 10,000 points.
@@ -135,6 +136,18 @@ def least_of(runs: list[dict[str, Any]]) -> dict[str, Any]:
     return min(runs, key=lambda run: run["cpu_s"]) | {"wall_s": min(run["wall_s"] for run in runs)}
 
 
+def draw(record: dict[str, Any], path: Path) -> None:
+    """CPU seconds over n, a line for each solver, family and dimension."""
+    from gmatch.plot import run_times
+
+    seconds: dict[str, dict[int, float]] = {}
+    for timing in record["timings"]:
+        if "cpu_s" in timing:
+            name = f"{timing['solver']}, {timing['family']} in {timing['d']}-D"
+            seconds.setdefault(name, {})[timing["n"]] = timing["cpu_s"]
+    run_times(seconds, f"CPU seconds, {record['machine']['device']}").savefig(path, bbox_inches="tight")
+
+
 def commit() -> str:
     """Of the working tree, with a + where it differs."""
     described = ["git", "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"]
@@ -155,6 +168,7 @@ def main() -> int:
     parser.add_argument("--gap", type=float)
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--proof", action="store_true", help="verify each answer")
+    parser.add_argument("--plot", type=Path, help="a picture of CPU seconds over points, of a file with results")
     parser.add_argument("--here", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.here:
@@ -162,6 +176,9 @@ def main() -> int:
         return 0
     if options.output is None:
         parser.error("where the results go is missing")
+    if options.plot:
+        draw(json.loads(options.output.read_text()), options.plot)
+        return 0
     record: dict[str, Any] = {
         "command": " ".join(["python", *sys.argv]), "commit": commit(), "machine": machine_of("cpu"), "timings": []
     }  # fmt: skip
