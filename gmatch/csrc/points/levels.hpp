@@ -396,7 +396,7 @@ class Level {
         counters_.rounds = round + 1;
         continue;
       }
-      search(core, has_duals);
+      search(core, has_duals, is_solved);
       has_duals = is_solved = true;
       watch.take(counters_.search_ns);
       const Vertex rows = price(epsilon);
@@ -467,7 +467,7 @@ class Level {
     return cost;
   }
 
-  void search(const Core& core, bool has_duals) {
+  void search(const Core& core, bool has_duals, bool has_pairs) {
     // Whole duals keep all sums of whole costs exact.
     if (options_.whole) {
       for (double& v : v_) v = std::floor(v);
@@ -475,7 +475,7 @@ class Level {
     using Costs = const SparseCosts<double, Count, Vertex>;
     Costs costs = core.costs();
     SparseShortestPathSolver<Costs> solver(costs, counters_.search);
-    const Vertex size = solver.solve(has_duals, row_match_.data(), col_match_.data(), u_.data(), v_.data());
+    const Vertex size = solver.solve(has_duals, row_match_.data(), col_match_.data(), u_.data(), v_.data(), has_pairs);
     if (size < clouds_.num_rows()) throw std::logic_error("the core of the points has no assignment");
   }
 
@@ -510,7 +510,7 @@ class Level {
     const Count size = clouds_.num_rows();
     LazyRows rows(clouds_, *nearest_, BEST_COLUMNS, ROOM * size + MORE_ROOM, HITS * size + MORE_HITS, options_.threads);
     SparseShortestPathSolver<LazyRows> solver(rows, counters_.search);
-    const Vertex matched = solver.solve(true, row_match_.data(), col_match_.data(), u_.data(), v_.data());
+    const Vertex matched = solver.solve(true, row_match_.data(), col_match_.data(), u_.data(), v_.data(), true);
     counters_.times_learned += rows.times_learned();
     return !rows.gives_up() && matched == size;
   }
