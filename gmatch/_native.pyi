@@ -237,7 +237,7 @@ def expand(
     slack: Any, predecessor: Any, covered: Any, reached: Any, least: Any, at_least: Any, threads: int,
 ) -> int: ...  # fmt: skip
 def assign_points(
-    x: Any, y: Any, metric: str, doubled: bool, limit: float, whole: bool, start_match: Any,
+    x: Any, y: Any, metric: str, doubled: bool, limit: float, whole: bool, unit: float, start_match: Any,
     start_v: Any, row_match: Any, col_match: Any, u: Any, v: Any, smallest: int, threads: int, gap: float,
 ) -> dict[str, Any]: ...  # fmt: skip
 

@@ -48,6 +48,12 @@ def test_points() -> None:
     assert lines[0].startswith("cost ") and lines[1] == "100.0% of 500 points found again"
 
 
+def test_points_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run("points.py", 60, "--picture", tmp_path / "points.png")
+    assert (tmp_path / "points.png").stat().st_size > 10_000
+
+
 def test_set_prediction_loss() -> None:
     output = run("set_prediction_loss.py", "--steps", 6, "--batch", 3, "--queries", 12)
     if output != "this example needs torch, which is not installed: pip install torch\n":

@@ -56,6 +56,17 @@ def test_assignments_are_the_cheapest(family, metric):
         gmatch.verify(DenseCosts(matrix, maximize=costs.maximize, cost_limit=limit), assignment)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("metric", METRICS[:5])
+def test_limits_that_no_pair_meets(metric):
+    """However far away they are."""
+    for maximize in (False, True):
+        costs = PointCosts(np.zeros((9, 10)), np.zeros((7, 10)), metric=metric, maximize=maximize)
+        limited = PointCosts(costs.x, costs.y, metric=metric, maximize=maximize, cost_limit=1e9 if maximize else -1e9)
+        assert gmatch.lap(costs, certify=True).size == 7
+        assert gmatch.lap(limited, certify=True).size == 0
+
+
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("scale", [1e-170, 1e-20, 1e18, 1e150])
 @pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean", "dot"])

@@ -64,8 +64,9 @@ def lap_of_points(
         result = _result(costs, *solution[:4], {"initial": given, **solution[4]})
         if gap is not None:
             result = within_bound(result, stopped)
-        # Duals that are rounded to feasible ones may prove a little less than the search saw.
-        if result.bound is None or suffices(*_in_minimisation_form(result), gap or 0.0):
+        # Duals that are rounded to feasible ones may prove a little less than the search saw; and those of a search
+        # that was stopped, no optimum.
+        if not stopped or result.bound != result.cost and suffices(*_in_minimisation_form(result), gap or 0.0):
             break
     return result
 
@@ -112,7 +113,8 @@ def _start_of(costs: PointCosts, initial: Any, duals: Any) -> tuple[Any, Any]:
         raise InvalidInput(f"duals must be a pair of arrays, (u, v); got {type(duals).__name__}")
     u, v = (checked_dual("duals", *named, costs) for named in zip("uv", duals, costs.shape, strict=True))
     v = u if turned else v
-    if costs.shape[0] == costs.shape[1] and costs.limit is None and v.size:
-        v = v - v.max()
-    v = np.minimum(v, 0.0)
-    return row_match, v.clip(-SPREADS * max(costs.highest - costs.lowest, 0.0), None)
+    most = SPREADS * max(costs.highest - costs.lowest, 0.0)
+    if costs.shape[0] == costs.shape[1] and costs.limit is None:
+        # Any amount may go from all of one side to the other: most get near 0, and rounding is least there.
+        return row_match, (v - np.median(v)).clip(-most, most) if v.size else v
+    return row_match, v.clip(-most, 0.0)

@@ -38,8 +38,9 @@ def assign_points(
     limit = math.inf if costs.limit is None or costs.limit >= costs.highest else float(costs.limit)
     counters = _native.assign_points(
         _filled_up(costs.x), _filled_up(costs.y), costs.metric, rows < columns or limit < math.inf, limit,
-        costs.whole, np.empty(0, np.int32) if row_match is None else row_match, np.empty(0) if v is None else v,
-        found_match, col_match, u, found_v, SMALLEST, _team_size(threads, rows + columns), gap,
+        costs.whole, costs.unit, np.empty(0, np.int32) if row_match is None else row_match,
+        np.empty(0) if v is None else v, found_match, col_match, u, found_v, SMALLEST,
+        _team_size(threads, rows + columns), gap,
     )  # fmt: skip
     return found_match, col_match, u, found_v, counters
 

@@ -68,6 +68,9 @@ def lap_of_many_coordinates(
     v = given_duals(block, duals)
     if not part.shape[0]:
         found = Found(np.empty(0, np.int32), np.empty(0), np.zeros(part.shape[1]))
+    elif block.limit is not None and block.limit < block.lowest:  # of which costs may be no part at all
+        n, m = part.shape
+        found = Found(np.arange(n, dtype=np.int32), np.full(n, float(block.limit)), np.zeros(m))
     else:
         sparse_method, _ = assignment_method_of("auto", "cpu")
         found = by_core(one_rank(), part, Plan(backend_for(None, "cpu"), sparse_method, threads, False), v, PASSES)

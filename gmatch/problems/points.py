@@ -16,6 +16,8 @@ from .limits import MAX_VERTICES, number_of, refuse_overflow
 METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine")
 # Minkowski's distances that are another metric.
 NAMES_OF_P = {1.0: "cityblock", 2.0: "euclidean", math.inf: "chebyshev"}
+# What the extension calls the negative of a metric, of those that trees maximize.
+DEAREST_BY_TREES = {"sqeuclidean": "minus sqeuclidean", "dot": "dot", "cosine": "dot less 1"}
 # Coordinates that a tree of the host takes; see csrc/points/metrics.hpp.
 MOST_COORDINATES = 8
 # Bytes of the matrix that is made where no tree helps.
@@ -30,8 +32,8 @@ class PointCosts:
     """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
 
     The matrix is never made. If d is at most 8 and the metric is not ``"minkowski"``, trees find the pairs that matter,
-    in little more than O(n log n) time. When maximizing, trees take ``"dot"`` and ``"cosine"``, and ``"sqeuclidean"``
-    for d up to 6. In all other cases passes over all pairs find them, some rows at a time. For ``"sqeuclidean"``,
+    in little more than O(n log n) time. When maximizing, trees take ``"sqeuclidean"``, ``"dot"`` and ``"cosine"``.
+    In all other cases passes over all pairs find them, some rows at a time. For ``"sqeuclidean"``,
     ``"euclidean"``, ``"dot"`` and ``"cosine"`` these passes are products of matrices in float32, which bound what a
     pair costs from below. For another `method`, ``deterministic=True`` and a GPU the matrix is made, in float64, if it
     takes at most 2 GB.
@@ -78,6 +80,16 @@ class PointCosts:
     InvalidInput
         If x or y are no such arrays, hold NaN or inf, or differ in their coordinates; if sums of costs could overflow
         float64 (coordinates of about 1e150 squared, say); if a point of length 0 has no cosine.
+
+    Notes
+    -----
+    What `verify` proves of points in trees, it proves pair by pair: of a pair that costs c, with duals u and v, the
+    duals leave at most 64 roundings of abs(c) + abs(u) + abs(v), that is 1.4e-14 of it; so no exchange among some pairs
+    gains more than the sum of their own roundings, however far away other points lie, and however large a limit is
+    that no point nearby is left free by. Duals of points that compete with a free one are of the size of the limit.
+    ``"cosine"`` counts 1 beside them, for these distances are differences from 1. Without trees each pair counts the
+    largest dual or cost of all. An offset that x and y share costs nothing beyond what rounded coordinates lose, but
+    for ``"dot"`` and ``"cosine"``, of which the costs themselves are of its size.
 
     Examples
     --------
@@ -155,33 +167,26 @@ class PointCosts:
 
     def suit_trees(self) -> bool:
         """Whether the cheapest assignment is found without the matrix."""
-        return self._coordinates_for_trees() <= MOST_COORDINATES and self.metric != "minkowski"
-
-    def _coordinates_for_trees(self) -> float:
-        d: int = self.x.shape[1]
-        if not self.maximize or self.metric in ("dot", "cosine"):
-            return d
-        return d + 2 if self.metric == "sqeuclidean" else math.inf
+        metrics = DEAREST_BY_TREES if self.maximize else METRICS
+        return self.x.shape[1] <= MOST_COORDINATES and self.metric in metrics and self.metric != "minkowski"
 
     def for_trees(self) -> PointCosts:
         """Points that suit trees, of which the least cost is wanted: pairs cost what these do in the minimisation form.
 
-        To maximize x y is to minimize (-x) y. And -|x - y|**2 is minus the product of (-2 x, 1, |x|**2) and (y, |y|**2,
-        1), up to rounding; whole costs are not rounded.
+        To maximize x y is to minimize (-x) y.
         """
         if not self.maximize:
             return self
-        x, y, metric = -self.x, self.y, "dot less 1" if self.metric == "cosine" else "dot"
-        if self.metric == "sqeuclidean":
-            centre = self.y[:1].sum(axis=0)
-            x, y = self.x - centre, self.y - centre
-            ones = [np.ones((len(array), 1)) for array in (x, y)]
-            squares = [(array * array).sum(axis=1)[:, None] for array in (x, y)]
-            x = np.concatenate([-2 * x, ones[0], squares[0]], axis=1)
-            y = np.concatenate([y, squares[1], ones[1]], axis=1)
+        x, metric = self.x, DEAREST_BY_TREES[self.metric]
         other = object.__new__(PointCosts)
-        vars(other).update(vars(self), x=x, y=y, metric=metric, maximize=False, cost_limit=None)
+        x = x if self.metric == "sqeuclidean" else -x
+        vars(other).update(vars(self), x=x, metric=metric, maximize=False, cost_limit=None)
         return other
+
+    @property
+    def unit(self) -> float:
+        """Costs are differences of numbers of this size, and rounded as these are, however small they are."""
+        return 1.0 if self.metric in ("cosine", "dot less 1") else 0.0
 
     def turned(self) -> PointCosts:
         """With x and y in each other's place; views."""

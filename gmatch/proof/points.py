@@ -25,7 +25,7 @@ from ..problems.points import PointCosts
 from ..result import Assignment, AssignmentCertificate
 from .all_pairs import least_of_all_pairs
 from .dense import verify_dense_assignment
-from .duals import certificate_of, checked_duals, refuse_costs_of_others, status_of, tolerance_of
+from .duals import certificate_of, checked_duals, claimed_gap, refuse_costs_of_others, status_of
 from .matching import arrays_of, check_mates
 
 # Points of a block, and of one where there are more than so many points.
@@ -38,6 +38,8 @@ ALL_PAIRS = 1 << 23
 BLOCKS_TOGETHER, PAIRS_TOGETHER = 1 << 19, 1 << 19
 # What a bound may be off, in parts of the magnitudes that enter it: some 100 roundings.
 ROUNDING = 2.0**-46
+# How many roundings of the numbers that enter a pair it may cost more than its duals.
+ROUNDINGS = 64
 # Bytes of a matrix for a strict proof.
 MOST_MATRIX = 1 << 27
 
@@ -67,35 +69,87 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
     u, v = checked_duals(np, assignment, costs)  # type: ignore[arg-type]
     if assignment.exact is not None or assignment.cover is not None:
         raise CertificateError("points have no exact duals and no cover; got some")
-    free_cost = 0.0 if costs.limit is None else float(costs.limit)
     pair_costs = _checked_pairs(costs, row_match, assignment)
     _check_size(costs, assignment)
-    tolerance = tolerance_of(costs, u, v, np.append(pair_costs, _magnitudes(costs)))  # type: ignore[arg-type]
+    _refuse_large(costs, u, v, assignment.size < min(costs.shape))
+    # What each point is matched for, as the smaller cloud counts them; inf where it stays free.
+    own = np.full(costs.shape[0], np.inf)
+    own[row_match >= 0] = pair_costs
     if costs.shape[0] > costs.shape[1]:
+        own = np.where(col_match >= 0, own[col_match], np.inf)
         costs, u, v, row_match = costs.turned(), v, u, col_match
-    free = len(u) - len(pair_costs)
-    lowered = np.minimum(v, 0.0) if len(v) > len(u) else v
-    if not exact_sum(v - lowered) <= tolerance:
+    if len(v) > len(u) and v.max() > 0:
         raise CertificateError(
             f"a dual of the side with more points is {v.max()}, but must not be above 0: points of it stay free"
         )
-    over = u - _least(costs, u, lowered, row_match)
+    least = np.minimum(u, _least(costs, u, v, row_match))
     if costs.limit is not None and len(u):
-        over = np.maximum(over, u + lowered.max() - costs.limit)
-    over = np.maximum(over, 0.0)
-    if not exact_sum(over) <= tolerance:
+        least = np.minimum(least, costs.limit - v.max())
+    return _certificate(costs, assignment, _Sums(own, u, v, row_match), least)
+
+
+class _Sums(NamedTuple):
+    """What the proof adds up; the smaller cloud comes first."""
+
+    own: Any  # (n,) what a point is matched for; inf where it stays free
+    u: Any
+    v: Any
+    row_match: Any
+
+
+def _certificate(costs: PointCosts, assignment: Assignment, sums: _Sums, least: Any) -> AssignmentCertificate:
+    """Of duals that are feasible once u is lowered to `least`.
+
+    Each pair may cost so many roundings of its own numbers more than its duals; and points that stay free, together.
+    """
+    own, u, v, row_match = sums
+    rounding = ROUNDINGS * float(np.finfo(np.float64).eps)
+    matched = (row_match >= 0).nonzero()[0]
+    mates = row_match[matched]
+    free_v = v.copy()
+    free_v[mates] = 0.0
+    free = (row_match < 0).nonzero()[0]
+    free_cost = 0.0 if costs.limit is None else float(costs.limit)
+    of_rows = rounding * (abs(u) + costs.unit)
+    of_rows[matched] += rounding * (abs(own[matched]) + abs(v[mates]))
+    if not costs.suit_trees():  # a search in windows rounds all as the largest
+        of_rows[:] = rounding * (max(float(abs(part).max(initial=0)) for part in (own[matched], u, v)) + costs.unit)
+    of_pairs = of_rows[matched]
+    # Where duals of free points are the limit and 0, nothing is rounded, however large the limit is.
+    over_of_free = exact_sum(np.concatenate([free_cost - least[free], -free_v]))
+    of_free = 0.0
+    if over_of_free:
+        of_free = exact_sum(of_rows[free]) + rounding * (len(free) * abs(free_cost) + exact_sum(abs(free_v)))
+    if (u - least > of_rows).any():
+        worst = int((u - least - of_rows).argmax())
         raise CertificateError(
-            f"the duals are not feasible: that of point {int(over.argmax())} of the smaller cloud is too large by "
-            f"{over.max()}"
+            f"the duals are not feasible: that of point {worst} of the smaller cloud is too large by "
+            f"{u[worst] - least[worst]}"
         )
-    gap = exact_sum(np.concatenate([pair_costs, np.full(free, free_cost), -u, over, -lowered]))
-    return certificate_of(assignment, gap, tolerance)
+    if claimed_gap(assignment) <= 0:
+        unproven = f"the assignment is not proven {'dearest' if costs.maximize else 'cheapest'}"
+        over = own[matched] - least[matched] - v[mates]
+        if (over > of_pairs).any():
+            worst = int((over - of_pairs).argmax())
+            raise CertificateError(
+                f"the duals leave point {int(matched[worst])} of the smaller cloud a gap of {over[worst]}, more than "
+                f"the tolerance {of_pairs[worst]} of its pair: {unproven}"
+            )
+        if over_of_free > of_free:
+            raise CertificateError(
+                f"the duals leave the points that stay free a gap of {over_of_free}, more than their tolerance "
+                f"{of_free}: {unproven}"
+            )
+    gap = exact_sum(np.concatenate([own[matched], np.full(len(free), free_cost), -least, -v]))
+    return certificate_of(assignment, gap, exact_sum(of_pairs) + of_free)
 
 
-def _magnitudes(costs: PointCosts) -> list[float]:
-    """Of numbers beside pairs and duals that are rounded: those of cosine distances, however small, and a limit."""
-    limits = [] if costs.limit is None or costs.limit >= costs.highest else [float(costs.limit)]
-    return [1.0, *limits] if costs.metric == "cosine" else limits
+def _refuse_large(costs: PointCosts, u: Any, v: Any, some_are_free: bool) -> None:
+    """No duals of a solver are that large, and roundings of such would hide what the pairs cost."""
+    limit = abs(float(costs.limit)) if costs.limit is not None and some_are_free else 0.0
+    scale = max((float(abs(dual).max()) for dual in (u, v) if dual.size), default=0.0)
+    if scale > 8 * sum(costs.shape) * max(-costs.lowest, costs.highest, limit):
+        raise CertificateError("the duals are too large for costs of this range: float64 would round these away")
 
 
 def _checked_pairs(costs: PointCosts, row_match: Any, assignment: Assignment) -> Any:

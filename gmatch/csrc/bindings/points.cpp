@@ -21,6 +21,7 @@ std::unique_ptr<points::Space> space_of(const Metric& metric, std::size_t dimens
 
 std::unique_ptr<points::Space> space_of(const std::string& metric, std::size_t dimension) {
   if (metric == "sqeuclidean") return space_of(points::SquaredEuclidean{}, dimension);
+  if (metric == "minus sqeuclidean") return space_of(points::MinusSquaredEuclidean{}, dimension);
   if (metric == "euclidean") return space_of(points::Euclidean{}, dimension);
   if (metric == "cityblock") return space_of(points::Cityblock{}, dimension);
   if (metric == "chebyshev") return space_of(points::Chebyshev{}, dimension);
@@ -33,7 +34,7 @@ std::unique_ptr<points::Space> space_of(const std::string& metric, std::size_t d
 
 // Without a limit the cost of an x that stays free is infinite. Empty arrays are no start.
 nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubled, double limit,
-                       bool whole, Array<const Vertex> start_match, Array<const double> start_v, Array<Vertex> row_match,
+                       bool whole, double unit, Array<const Vertex> start_match, Array<const double> start_v, Array<Vertex> row_match,
                        Array<Vertex> col_match, Array<double> u, Array<double> v, int smallest, int threads, double gap) {
   const auto space = space_of(metric, x.shape(1));
   points::Counters counted;
@@ -41,7 +42,7 @@ nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubl
   Count now = clock.nanoseconds();
   try {
     const OthersMayRun others_may_run;
-    counted = points::solve(*space, {doubled, limit, limit, whole, smallest, threads, gap},
+    counted = points::solve(*space, {doubled, limit, limit, whole, unit, smallest, threads, gap},
                             {static_cast<Vertex>(x.shape(0)), static_cast<Vertex>(y.shape(0)), x.data(), y.data(),
                              start_match.shape(0) ? start_match.data() : nullptr, start_v.shape(0) ? start_v.data() : nullptr,
                              row_match.data(), col_match.data(), u.data(), v.data()});
@@ -73,6 +74,6 @@ nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubl
 
 void define_points(nb::module_& m) {
   m.def("assign_points", &assign_points, "x"_a.noconvert(), "y"_a.noconvert(), "metric"_a, "doubled"_a,
-        "limit"_a, "whole"_a, "start_match"_a.noconvert(), "start_v"_a.noconvert(), "row_match"_a.noconvert(),
+        "limit"_a, "whole"_a, "unit"_a, "start_match"_a.noconvert(), "start_v"_a.noconvert(), "row_match"_a.noconvert(),
         "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "smallest"_a, "threads"_a, "gap"_a);
 }

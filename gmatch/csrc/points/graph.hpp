@@ -163,10 +163,11 @@ class Nearest {
       : clouds_(clouds), x_tree_(std::move(x_tree)), y_tree_(std::move(y_tree)) {}
 
   // The points that suit a row best, numbered as columns; not the way out.
-  int least(Vertex row, int k, Hit* hits, double below = FAR) const {
+  int least(Vertex row, int k, Hit* hits, double below = FAR, bool strict = false) const {
     const bool copy = clouds_.is_copy(row);
     const double* point = copy ? clouds_.y_at(row - clouds_.num_x) : clouds_.x_at(row);
-    const int size = (copy ? x_tree_ : y_tree_)->least(point, k, hits, below, clouds_.limit, static_cast<unsigned>(row));
+    const Tree& tree = copy ? *x_tree_ : *y_tree_;
+    const int size = tree.least(point, k, hits, below, clouds_.limit, static_cast<unsigned>(row), strict);
     if (copy) {
       for (int q = 0; q < size; ++q) hits[q].point += clouds_.num_y;
     }

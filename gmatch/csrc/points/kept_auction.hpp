@@ -21,15 +21,16 @@ class KeptAuction {
 
   KeptAuction(const Costs& costs, double* v) : costs_(costs), v_(v), owner_(costs.num_rows, NONE), mate_(costs.num_rows, NONE) {}
 
-  // A phase. It ends early where few rows fight for long: what they lack only a search from afar can give.
-  void hold(double epsilon) {
+  // A phase. It ends early where few rows fight for long: what they lack only a search from afar can give. Unless the matching
+  // is wanted and not only the duals.
+  void hold(double epsilon, bool wants_all) {
     free_.clear();
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       if (!is_content(row, epsilon)) set_free(row);
     }
     const std::size_t few = costs_.num_rows / FEW;
     Count bids_left = Count{BIDS_PER_ROW} * costs_.num_rows;
-    bool patient = true;
+    bool patient = !wants_all;
     while (!free_.empty() && bids_left > 0) {
       if (patient && free_.size() <= few) {
         bids_left = std::min<Count>(bids_left, Count{PATIENCE} * costs_.num_rows);
@@ -48,6 +49,9 @@ class KeptAuction {
   }
 
   Count num_bids() const { return num_bids_; }
+  bool matches_all() const { return free_.empty(); }
+  Vertex mate(Vertex row) const { return mate_[row]; }
+  Vertex owner(Vertex column) const { return owner_[column]; }
 
  private:
   static constexpr int BIDS_PER_ROW = 60;

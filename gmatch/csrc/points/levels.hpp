@@ -30,6 +30,7 @@ struct Options {
   bool doubled;
   double free_cost, limit;  // see Clouds
   bool whole;       // all costs are whole numbers
+  double unit;      // costs are differences of numbers of this size, and rounded as these are
   Vertex smallest;  // a level with so many points on a side is the coarsest
   int threads;
   double gap;  // the share of what a cheapest matching costs by which this one may be dearer
@@ -91,28 +92,47 @@ class Level {
     Stopwatch watch;
     std::fill(v_.begin(), v_.begin() + clouds_.num_y, 0.0);
     std::fill(v_.begin() + clouds_.num_y, v_.end(), clouds_.free_cost < FAR ? clouds_.free_cost : 0);
-    Nearest nearest(clouds_, clouds_.doubled ? tree_of_x(nullptr, v_.data() + clouds_.num_y) : nullptr,
-                    tree_of_y(nullptr, v_.data()));
+    nearest_ = std::make_unique<Nearest>(clouds_, clouds_.doubled ? tree_of_x(nullptr, v_.data() + clouds_.num_y) : nullptr,
+                                         tree_of_y(nullptr, v_.data()));
     const bool by_x = clouds_.num_x <= clouds_.num_y;
     const Vertex first = by_x ? 0 : clouds_.num_x, last = by_x ? clouds_.num_x : clouds_.num_rows();
     for_hits(first, last, std::min(clouds_.num_x, clouds_.num_y), [&](Vertex row, int k, Hit* hits) {
-      return nearest.least(row, k, hits);
+      return nearest_->least(row, k, hits);
     }, [&](Vertex row, const Hit* hits, int size, std::vector<Pair>& found) {
-      for (int q = 0; q < size; ++q) found.push_back(nearest.pair(row, hits[q].point));
+      for (int q = 0; q < size; ++q) found.push_back(nearest_->pair(row, hits[q].point));
     });
     watch.take(counters_.core_ns);
-    solve_rounds(nearest, false, 0);
+    solve_rounds(false, 0);
   }
 
   // From a matching and duals, which may be those of another problem. All points that must be matched are.
   void solve_from(Solution start, const Level* coarse) {
     Stopwatch watch;
     solution_ = std::move(start);
-    Nearest nearest = make_core();
+    make_core();
     if (coarse != nullptr) add_from(*coarse);
     const double gap = mean_gap();
     watch.take(counters_.core_ns);
-    solve_rounds(nearest, true, gap);
+    solve_rounds(true, gap);
+  }
+
+  // Makes the duals of x what those of y leave them, to the bit: so they are feasible. Then a matched pair may cost some
+  // roundings of its own numbers more than its duals. Where one costs more, another pair of its x says so. If that is a
+  // rounding of larger numbers there, the dual of its y is lowered, which its mate bears. Else the search has gone through
+  // larger numbers than any of these: that pair joins the core, and false is returned. Or the dual of the y that is matched
+  // is raised, and so on until a pair of large numbers bears it.
+  bool settle(bool raises) {
+    Stopwatch watch;
+    bool moves = true;
+    for (int times = 1; moves; ++times) moves = settle_once(raises, times < MOST_SETTLINGS);
+    watch.take(counters_.price_ns);
+    return std::all_of(found_.begin(), found_.end(), [](const auto& list) { return list.empty(); });
+  }
+
+  // Once more from the duals found. Now no path is long, and what it adds to them is not rounded by more than they are.
+  void solve_again() {
+    start_from(solution_);
+    solve_rounds(true, 0);
   }
 
   // What a finer level starts from.
@@ -179,8 +199,56 @@ class Level {
     });
   }
 
+  // Whether only duals of y were changed, if these may be.
+  bool settle_once(bool raises, bool may_change) {
+    Solution& s = solution_;
+    start_from(s);
+    nearest_->set_all(v_.data());
+    const auto left = [&](Vertex i) { return own(i) - (s.y_of[i] == NONE ? 0 : s.y_dual[s.y_of[i]]); };
+    std::vector<std::vector<Hit>> changed(found_.size());  // y and what its dual is to be
+    for_hits(0, clouds_.num_x, BEST_COLUMNS, [&](Vertex i, int k, Hit* hits) {
+      s.x_dual[i] = std::min(left(i), clouds_.free_cost);
+      return nearest_->least(i, k, hits, s.x_dual[i], true);
+    }, [&](Vertex i, const Hit* hits, int size, std::vector<Pair>& found) {
+      if (size > 0) s.x_dual[i] = hits[0].reduced;
+      const double magnitude = std::abs(own(i)) + std::abs(s.x_dual[i]) + std::abs(own(i) - left(i)) + options_.unit;
+      for (int q = 0; q < size; ++q) {
+        const double by = left(i) - hits[q].reduced, v = s.y_dual[hits[q].point];
+        if (!(by > SETTLED * magnitude)) break;
+        auto& here = changed[&found - found_.data()];
+        if (!may_change) {
+          found.push_back({i, hits[q].point});
+        } else if (by <= SETTLED * (std::abs(hits[q].reduced) + std::abs(v))) {
+          here.push_back({std::nextafter(v - by, -FAR), hits[q].point});
+        } else if (raises && s.y_of[i] != NONE && may_be(own(i) - left(i) + by)) {
+          here.push_back({own(i) - left(i) + by, s.y_of[i]});
+          break;
+        } else {
+          found.push_back({i, hits[q].point});
+        }
+      }
+    });
+    bool changes = false;
+    for (const auto& list : changed) {
+      for (const Hit& hit : list) {
+        double& dual = s.y_dual[hit.point];
+        dual = hit.reduced;
+      }
+      changes |= !list.empty();
+    }
+    return changes && std::all_of(found_.begin(), found_.end(), [](const auto& list) { return list.empty(); });
+  }
+
+  // Of a y.
+  bool may_be(double dual) const { return !clouds_.doubled || dual <= 0; }
+
+  // What a point x is matched for, or what it costs that it stays free.
+  double own(Vertex i) const {
+    return solution_.y_of[i] == NONE ? clouds_.free_cost : clouds_.cost(i, solution_.y_of[i]);
+  }
+
   // Leaves the duals of x in the solution.
-  Nearest make_core() {
+  void make_core() {
     Solution& start = solution_;
     complete(start);
     const auto y_slopes = slopes_of(clouds_.space, clouds_.y, clouds_.num_y, clouds_.x, start.x_of);
@@ -202,10 +270,14 @@ class Level {
     for (Vertex i = 0; i < clouds_.num_x; ++i) {
       if (start.y_of[i] != NONE) found_[0].push_back({i, start.y_of[i]});
     }
+    start_from(start);
+    if (!clouds_.doubled) x_tree.reset();
+    nearest_ = std::make_unique<Nearest>(clouds_, std::move(x_tree), std::move(y_tree));
+  }
+
+  void start_from(const Solution& start) {
     std::copy(start.y_dual.begin(), start.y_dual.end(), v_.begin());
     if (clouds_.doubled) std::copy(start.x_dual.begin(), start.x_dual.end(), v_.begin() + clouds_.num_y);
-    else x_tree.reset();
-    return Nearest(clouds_, std::move(x_tree), std::move(y_tree));
   }
 
   // Rows that must be matched and are not get any free columns.
@@ -304,29 +376,37 @@ class Level {
     return square;
   }
 
-  void solve_rounds(Nearest& nearest, bool has_duals, double epsilon) {
+  void solve_rounds(bool has_duals, double epsilon) {
     Stopwatch watch;
     const Vertex num_rows = clouds_.num_rows();
-    bool hold = has_duals, finished = false;
+    bool hold = has_duals, finished = false, is_solved = false;
     Vertex few = num_rows / FEW_FIND;
     for (int round = 0; !finished; ++round) {
       if (round == MOST_ROUNDS) throw NoRoom("the pairs that tie do not fit into the room there is for these points");
+      const Count before = pairs_.size();
       pairs_.add(found_, options_.threads);
+      if (is_solved && pairs_.size() == before) break;  // what the core knows differs by more roundings than usual
       const Core core(clouds_, pairs_);
       watch.take(counters_.core_ns);
-      if (hold) hold_auction(core, epsilon);
+      const Held held = hold ? hold_auction(core, epsilon) : Held::NOT_YET;
       watch.take(counters_.auction_ns);
-      search(core, has_duals);
-      has_duals = true;
+      counters_.stopped = held == Held::ENOUGH;
+      if (counters_.stopped) break;
+      if (held == Held::LACKS_PAIRS) {
+        counters_.rounds = round + 1;
+        continue;
+      }
+      search(core, has_duals, is_solved);
+      has_duals = is_solved = true;
       watch.take(counters_.search_ns);
-      const Vertex rows = price(nearest, epsilon);
+      const Vertex rows = price(epsilon);
       watch.take(counters_.price_ns);
       counters_.rounds = round + 1;
       hold = rows > num_rows * MANY_FIND;
-      counters_.stopped = rows > 0 && is_near_enough(epsilon);
+      counters_.stopped = rows > 0 && is_near_enough(sum_of_duals(), epsilon);
       finished = rows == 0 || counters_.stopped;
       if (finished || rows > few) continue;
-      finished = finish(nearest);
+      finished = is_solved = finish();
       few = rows / LESS;  // if it gave up
       watch.take(counters_.finish_ns);
     }
@@ -335,23 +415,59 @@ class Level {
     take_solution();
   }
 
-  // Whether the matching costs little more than any: duals that are too large by so much in the mean, and lowered by that, are
-  // a bound. What it costs is the sum of its duals.
-  bool is_near_enough(double mean) const {
-    if (options_.gap == 0) return false;
-    const double cost = std::accumulate(u_.begin(), u_.end(), std::accumulate(v_.begin(), v_.end(), 0.0));
-    const double bound = cost - mean * clouds_.num_rows();
-    return cost * bound > 0 && cost - bound <= options_.gap * std::min(std::abs(cost), std::abs(bound));
+  double sum_of_duals() const {
+    return std::accumulate(u_.begin(), u_.end(), std::accumulate(v_.begin(), v_.end(), 0.0));
   }
 
-  void hold_auction(const Core& core, double gap) {
+  // Whether a matching costs little more than any: duals that are too large by so much in the mean, and lowered by that, are a
+  // bound. Of a doubled problem one half may have all that the matching costs too much.
+  bool is_near_enough(double cost, double mean) const {
+    if (options_.gap == 0) return false;
+    const double bound = sum_of_duals() - mean * clouds_.num_rows(), gap = options_.gap / (clouds_.doubled ? 2 : 1);
+    return cost * bound > 0 && cost - bound <= gap * std::min(std::abs(cost), std::abs(bound));
+  }
+
+  // What an auction has come to: a matching that is near enough; one that would be if the core had all pairs; or neither.
+  enum class Held { ENOUGH, LACKS_PAIRS, NOT_YET };
+
+  // If the core lacks pairs, the gap is what duals are too large by in the mean.
+  Held hold_auction(const Core& core, double& gap) {
     KeptAuction auction(core.costs(), v_.data());
     const double last = std::max(gap * LAST, options_.whole ? LEAST_OF_WHOLE : 0);
-    for (double epsilon = gap; epsilon > last; epsilon /= STEP) auction.hold(epsilon);
+    Held held = Held::NOT_YET;
+    for (double epsilon = gap; epsilon > last && held == Held::NOT_YET; epsilon /= STEP) {
+      auction.hold(epsilon, false);
+      // The core tells whether it pays to match all, and to ask the trees.
+      if (options_.gap == 0 || !is_near_enough(take(auction, core), 0)) continue;
+      auction.hold(epsilon, true);
+      const double cost = take(auction, core);
+      if (!auction.matches_all()) continue;
+      price(gap);
+      held = is_near_enough(cost, gap) ? Held::ENOUGH : Held::LACKS_PAIRS;
+    }
     counters_.bids += auction.num_bids();
+    return held;
   }
 
-  void search(const Core& core, bool has_duals) {
+  // The auction's matching becomes that of the level. Returns what it costs; where rows are free, what their duals are.
+  double take(const KeptAuction& auction, const Core& core) {
+    const SparseCosts<double, Count, Vertex> costs = core.costs();
+    double cost = 0;
+    for (Vertex row = 0; row < costs.num_rows; ++row) {
+      const Vertex mate = row_match_[row] = auction.mate(row);
+      double own = FAR;
+      u_[row] = FAR;
+      for (Count edge = costs.begin(row); edge < costs.end(row); ++edge) {
+        u_[row] = std::min(u_[row], costs.at(edge) - v_[costs.column(edge)]);
+        if (costs.column(edge) == mate) own = costs.at(edge);
+      }
+      cost += mate == NONE ? u_[row] : own;
+    }
+    for (Vertex column = 0; column < costs.num_rows; ++column) cost += auction.owner(column) == NONE ? v_[column] : 0;
+    return cost;
+  }
+
+  void search(const Core& core, bool has_duals, bool has_pairs) {
     // Whole duals keep all sums of whole costs exact.
     if (options_.whole) {
       for (double& v : v_) v = std::floor(v);
@@ -359,23 +475,23 @@ class Level {
     using Costs = const SparseCosts<double, Count, Vertex>;
     Costs costs = core.costs();
     SparseShortestPathSolver<Costs> solver(costs, counters_.search);
-    const Vertex size = solver.solve(has_duals, row_match_.data(), col_match_.data(), u_.data(), v_.data());
+    const Vertex size = solver.solve(has_duals, row_match_.data(), col_match_.data(), u_.data(), v_.data(), has_pairs);
     if (size < clouds_.num_rows()) throw std::logic_error("the core of the points has no assignment");
   }
 
   // Returns how many rows found columns, and leaves by how much their u was too large, in the mean.
-  Vertex price(Nearest& nearest, double& gap) {
-    nearest.set_all(v_.data());
-    double scale = 0;
-    for (const double dual : u_) scale = std::max(scale, std::abs(dual));
-    for (const double dual : v_) scale = std::max(scale, std::abs(dual));
-    const double rounding = scale * ROUNDING;
+  Vertex price(double& gap) {
+    nearest_->set_all(v_.data());
     std::fill(gaps_.begin(), gaps_.end(), 0.0);
     for_hits(0, clouds_.num_rows(), BEST_COLUMNS, [&](Vertex row, int k, Hit* hits) {
-      return nearest.least(row, k, hits, u_[row] - rounding);
+      return nearest_->least(row, k, hits, u_[row] - ROUNDING * std::abs(u_[row]));
     }, [&](Vertex row, const Hit* hits, int size, std::vector<Pair>& found) {
-      if (size > 0) gaps_[row] = u_[row] - hits[0].reduced;
-      for (int q = 0; q < size; ++q) found.push_back(nearest.pair(row, hits[q].point));
+      for (int q = 0; q < size; ++q) {
+        const double by = u_[row] - hits[q].reduced;
+        if (!(by > ROUNDING * (std::abs(u_[row]) + std::abs(v_[hits[q].point])))) continue;
+        gaps_[row] = std::max(gaps_[row], by);
+        found.push_back(nearest_->pair(row, hits[q].point));
+      }
     });
     Count found = 0;
     for (const auto& list : found_) found += static_cast<Count>(list.size());
@@ -383,14 +499,18 @@ class Level {
     gap = std::accumulate(gaps_.begin(), gaps_.end(), 0.0) / clouds_.num_rows();
     return static_cast<Vertex>(std::count_if(gaps_.begin(), gaps_.end(), [](double by) { return by > 0; }));
   }
+  // What a slack may be off, in parts of the duals that enter it.
   static constexpr double ROUNDING = 0x1p-48;
+  // What a matched pair may cost more than its duals, in parts of all three: a quarter of what the proof allows.
+  static constexpr double SETTLED = 0x1p-48;
+  static constexpr int MOST_SETTLINGS = 32;
 
   // False if it gave up; then v are duals to go on from.
-  bool finish(Nearest& nearest) {
+  bool finish() {
     const Count size = clouds_.num_rows();
-    LazyRows rows(clouds_, nearest, BEST_COLUMNS, ROOM * size + MORE_ROOM, HITS * size + MORE_HITS, options_.threads);
+    LazyRows rows(clouds_, *nearest_, BEST_COLUMNS, ROOM * size + MORE_ROOM, HITS * size + MORE_HITS, options_.threads);
     SparseShortestPathSolver<LazyRows> solver(rows, counters_.search);
-    const Vertex matched = solver.solve(true, row_match_.data(), col_match_.data(), u_.data(), v_.data());
+    const Vertex matched = solver.solve(true, row_match_.data(), col_match_.data(), u_.data(), v_.data(), true);
     counters_.times_learned += rows.times_learned();
     return !rows.gives_up() && matched == size;
   }
@@ -407,14 +527,27 @@ class Level {
       s.x_dual[i] = clouds_.doubled ? std::min((u_[i] + v_[clouds_.num_y + i]) / 2, clouds_.free_cost) : u_[i];
     }
     for (Vertex j = 0; j < clouds_.num_y; ++j) {
-      s.y_dual[j] = clouds_.doubled ? std::min((v_[j] + u_[clouds_.num_x + j]) / 2, 0.0) : v_[j];
+      if (!clouds_.doubled) s.y_dual[j] = v_[j];
+      else s.y_dual[j] = s.x_of[j] == NONE && !counters_.stopped ? 0 : std::min((v_[j] + u_[clouds_.num_x + j]) / 2, 0.0);
     }
+    if (!clouds_.doubled) shift_to_small(s);
+  }
+
+  // Where all points are matched, any amount may go from all of one side to the other. Most duals of y get near 0: where few
+  // points lie far away, what these cost does not round those of the others.
+  static void shift_to_small(Solution& s) {
+    std::vector<double> sorted = s.y_dual;
+    const auto middle = sorted.begin() + sorted.size() / 2;
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    for (double& dual : s.y_dual) dual -= *middle;
+    for (double& dual : s.x_dual) dual += *middle;
   }
 
   const Clouds clouds_;
   const Options options_;
   Counters& counters_;
   PairLists pairs_;
+  std::unique_ptr<Nearest> nearest_;
   std::vector<std::vector<Pair>> found_;  // pairs that are to join the core, of each thread
   std::vector<double> gaps_, v_, u_;
   std::vector<Vertex> row_match_, col_match_;
@@ -458,6 +591,9 @@ struct Arrays {
   Vertex *y_of, *x_of;
   double *x_dual, *y_dual;
 };
+
+// How often a search may begin again to round its duals less.
+constexpr int MOST_AGAIN = 2;
 
 inline Counters solve(const Space& space, const Options& options, const Arrays& arrays) {
   Counters counters{};
@@ -503,25 +639,8 @@ inline Counters solve(const Space& space, const Options& options, const Arrays& 
     coarse = std::move(level);
   }
 
-  Solution found = coarse->solution();
-  coarse.reset();
-  Stopwatch last_watch;
-  if (!options.doubled) {  // any amount may go from all of one side to the other
-    const double most = *std::max_element(found.y_dual.begin(), found.y_dual.end());
-    for (double& dual : found.y_dual) dual -= most;
-    for (double& dual : found.x_dual) dual += most;
-  }
-  // What rounding left: from here on the duals are feasible.
-  const Clouds clouds = clouds_at(0);
-  const auto slopes = slopes_of(space, clouds.y, clouds.num_y, clouds.x, found.x_of);
-  const auto tree = space.tree(clouds.num_y, clouds.y, slopes.data(), found.y_dual.data());
-  share_out(clouds.num_x, options.threads, [&](Vertex begin, Vertex end, int) {
-    for (Vertex i = begin; i < end; ++i) {
-      Hit hit;
-      if (tree->least(clouds.x_at(i), 1, &hit, found.x_dual[i], options.limit, 0, true) > 0) found.x_dual[i] = hit.reduced;
-    }
-  });
-  last_watch.take(counters.price_ns);
+  for (int times = 0; !coarse->settle(times > 0) && !counters.stopped && times < MOST_AGAIN; ++times) coarse->solve_again();
+  const Solution& found = coarse->solution();
   std::fill_n(arrays.x_of, arrays.num_y, NONE);
   for (Vertex i = 0; i < arrays.num_x; ++i) {
     const Vertex row = x.numbers[i];

@@ -5,16 +5,31 @@
 //
 //   SquaredEuclidean  t = x - y; s = s + t * t          Cityblock  s = s + |x - y|          Dot  s = s + x * y; base - s
 //   Euclidean         the same, and the root of s       Chebyshev  s = max(s, |x - y|)
+//   MinusSquaredEuclidean  - s, for what is to be maximized
 //
 // A box has a centre, half widths and a slope g, which follows the duals of its points: at_least() bounds c(x, y) - g (y -
 // centre) from below. Without slopes a bound would miss by what the duals differ within the box, which is far where points
-// travel far. All these costs are convex in y: c(x, y) is not below its tangent at the centre. Bounds are rounded; `size` is
-// the sum of the magnitudes that enter one, and the tree takes a small part of it off.
+// travel far. All these costs but one are convex in y: c(x, y) is not below its tangent at the centre. Bounds are rounded;
+// size() is the sum of the magnitudes that enter one, and the tree takes a small part of it off. Four boxes, or four points, are
+// looked at together.
 #pragma once
 #include <algorithm>
 #include <cmath>
 
+#include "serial/lanes.hpp"
+
 namespace points {
+
+// One number for each of four children.
+using Four = Lanes<double, 4>;
+
+ALWAYS_INLINE Four four(const double* from) { return load<double, 4>(from); }
+ALWAYS_INLINE Four magnitude(const Four& numbers) { return greater(numbers, Four(-numbers)); }
+ALWAYS_INLINE Four root(const Four& numbers) {
+  Four roots;
+  for (int q = 0; q < 4; ++q) roots[q] = std::sqrt(numbers[q]);
+  return roots;
+}
 
 // Of the boxes of four children: [coordinate][child].
 template <int D>
@@ -22,14 +37,10 @@ struct Boxes {
   double low[D][4], high[D][4], centre[D][4], half[D][4], slope[D][4];
 };
 
-struct Bound {
-  double least, size;
-};
-
-// How far x is from the box, for each coordinate.
+// How far x is from the boxes, for each coordinate.
 template <int D>
-double beyond(const double* x, const Boxes<D>& box, int k, int q) {
-  return std::max(std::max(box.low[k][q] - x[k], x[k] - box.high[k][q]), 0.0);
+ALWAYS_INLINE Four beyond(const double* x, const Boxes<D>& box, int k) {
+  return greater(greater(Four(four(box.low[k]) - x[k]), Four(x[k] - four(box.high[k]))), Four{});
 }
 
 struct SquaredEuclidean {
@@ -42,6 +53,16 @@ struct SquaredEuclidean {
     }
     return sum;
   }
+  // Of four points y, coordinate by coordinate.
+  template <int D>
+  ALWAYS_INLINE Four costs(const double* x, const double (*y)[4]) const {
+    Four sum{};
+    for (int k = 0; k < D; ++k) {
+      const Four t = x[k] - four(y[k]);
+      sum += t * t;
+    }
+    return sum;
+  }
   // By y.
   template <int D>
   void gradient(const double* x, const double* y, double* g) const {
@@ -49,29 +70,51 @@ struct SquaredEuclidean {
   }
   // (x - y)^2 - g (y - centre) = (y - (x + g / 2))^2 - g (x - centre + g / 4), coordinate by coordinate.
   template <int D>
-  Bound at_least(const double* x, const Boxes<D>& box, int q) const {
-    double sum = 0, size = 0;
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box) const {
+    Four sum{};
     for (int k = 0; k < D; ++k) {
-      const double g = box.slope[k][q], from_centre = x[k] - box.centre[k][q];
-      const double t = std::max(std::max((box.low[k][q] - x[k]) - g / 2, (x[k] - box.high[k][q]) + g / 2), 0.0);
-      const double magnitude = std::abs(from_centre) + std::abs(g) + box.half[k][q];
+      const Four g = four(box.slope[k]), from_centre = x[k] - four(box.centre[k]);
+      const Four below = (four(box.low[k]) - x[k]) - g / 2, above = (x[k] - four(box.high[k])) + g / 2;
+      const Four t = greater(greater(below, above), Four{});
       sum += t * t - g * (from_centre + g / 4);
-      size += magnitude * magnitude;
     }
-    return {sum, size};
+    return sum;
   }
   template <int D>
-  double cheapest(const double* x, const Boxes<D>& box, int q) const {
-    double sum = 0;
-    for (int k = 0; k < D; ++k) sum += beyond<D>(x, box, k, q) * beyond<D>(x, box, k, q);
+  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box) const {
+    Four size{};
+    for (int k = 0; k < D; ++k) {
+      const Four all = magnitude(Four(x[k] - four(box.centre[k]))) + magnitude(four(box.slope[k])) + four(box.half[k]);
+      size += all * all;
+    }
+    return size;
+  }
+  template <int D>
+  ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
+    Four sum{};
+    for (int k = 0; k < D; ++k) sum += beyond<D>(x, box, k) * beyond<D>(x, box, k);
     return sum;
   }
 };
 
-struct Euclidean {
+// What bounds of distances have in common: they are sums of the distances to the ends of a box.
+struct Distances {
+  template <int D>
+  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box) const {
+    Four size{};
+    for (int k = 0; k < D; ++k) size += magnitude(Four(x[k] - four(box.centre[k]))) + four(box.half[k]);
+    return size;
+  }
+};
+
+struct Euclidean : Distances {
   template <int D>
   double cost(const double* x, const double* y) const {
     return std::sqrt(SquaredEuclidean().cost<D>(x, y));
+  }
+  template <int D>
+  ALWAYS_INLINE Four costs(const double* x, const double (*y)[4]) const {
+    return root(SquaredEuclidean().costs<D>(x, y));
   }
   template <int D>
   void gradient(const double* x, const double* y, double* g) const {
@@ -80,32 +123,37 @@ struct Euclidean {
   }
   // The better of two: the distance of the box, and the tangent at its centre.
   template <int D>
-  Bound at_least(const double* x, const Boxes<D>& box, int q) const {
-    double square = 0, size = 0, near = 0, off = 0;
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box) const {
+    Four square{}, near{}, off{};
     for (int k = 0; k < D; ++k) {
-      const double t = box.centre[k][q] - x[k];
+      const Four t = four(box.centre[k]) - x[k];
       square += t * t;
     }
-    const double far = std::sqrt(square), inverse = far > 0 ? 1 / far : 0;
+    const Four far = root(square), inverse = far > 0 ? 1 / far : Four{};
     for (int k = 0; k < D; ++k) {
-      const double g = box.slope[k][q], half = box.half[k][q], t = box.centre[k][q] - x[k];
-      near += std::abs(g) * half;
-      off += std::abs(t * inverse - g) * half;
-      size += std::abs(t) + half;
+      const Four g = four(box.slope[k]), half = four(box.half[k]), t = four(box.centre[k]) - x[k];
+      near += magnitude(g) * half;
+      off += magnitude(Four(t * inverse - g)) * half;
     }
-    return {std::max(cheapest<D>(x, box, q) - near, far - off), size};
+    return greater(Four(cheapest<D>(x, box) - near), Four(far - off));
   }
   template <int D>
-  double cheapest(const double* x, const Boxes<D>& box, int q) const {
-    return std::sqrt(SquaredEuclidean().cheapest<D>(x, box, q));
+  ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
+    return root(SquaredEuclidean().cheapest<D>(x, box));
   }
 };
 
-struct Cityblock {
+struct Cityblock : Distances {
   template <int D>
   double cost(const double* x, const double* y) const {
     double sum = 0;
     for (int k = 0; k < D; ++k) sum += std::abs(x[k] - y[k]);
+    return sum;
+  }
+  template <int D>
+  ALWAYS_INLINE Four costs(const double* x, const double (*y)[4]) const {
+    Four sum{};
+    for (int k = 0; k < D; ++k) sum += magnitude(Four(x[k] - four(y[k])));
     return sum;
   }
   template <int D>
@@ -114,24 +162,23 @@ struct Cityblock {
   }
   // Slopes are within [-1, 1], so each coordinate is least where y is nearest.
   template <int D>
-  Bound at_least(const double* x, const Boxes<D>& box, int q) const {
-    double sum = 0, size = 0;
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box) const {
+    Four sum{};
     for (int k = 0; k < D; ++k) {
-      const double y = std::min(std::max(x[k], box.low[k][q]), box.high[k][q]);
-      sum += std::abs(x[k] - y) - box.slope[k][q] * (y - box.centre[k][q]);
-      size += std::abs(x[k] - box.centre[k][q]) + box.half[k][q];
+      const Four y = lesser(greater(Four(Four{} + x[k]), four(box.low[k])), four(box.high[k]));
+      sum += magnitude(Four(x[k] - y)) - four(box.slope[k]) * (y - four(box.centre[k]));
     }
-    return {sum, size};
+    return sum;
   }
   template <int D>
-  double cheapest(const double* x, const Boxes<D>& box, int q) const {
-    double sum = 0;
-    for (int k = 0; k < D; ++k) sum += beyond<D>(x, box, k, q);
+  ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
+    Four sum{};
+    for (int k = 0; k < D; ++k) sum += beyond<D>(x, box, k);
     return sum;
   }
 };
 
-struct Chebyshev {
+struct Chebyshev : Distances {
   template <int D>
   double cost(const double* x, const double* y) const {
     double most = 0;
@@ -139,38 +186,83 @@ struct Chebyshev {
     return most;
   }
   template <int D>
-  void gradient(const double* x, const double* y, double* g) const {
-    const int widest = widest_of<D>([&](int k) { return y[k] - x[k]; });
-    for (int k = 0; k < D; ++k) g[k] = k == widest ? (y[k] > x[k]) - (y[k] < x[k]) : 0;
-  }
-  template <int D>
-  Bound at_least(const double* x, const Boxes<D>& box, int q) const {
-    const auto away = [&](int k) { return box.centre[k][q] - x[k]; };
-    const int widest = widest_of<D>(away);
-    double size = 0, near = 0, off = 0;
-    for (int k = 0; k < D; ++k) {
-      const double g = box.slope[k][q], half = box.half[k][q], tangent = k == widest ? (away(k) > 0) - (away(k) < 0) : 0;
-      near += std::abs(g) * half;
-      off += std::abs(tangent - g) * half;
-      size += std::abs(away(k)) + half;
-    }
-    return {std::max(cheapest<D>(x, box, q) - near, std::abs(away(widest)) - off), size};
-  }
-  template <int D>
-  double cheapest(const double* x, const Boxes<D>& box, int q) const {
-    double most = 0;
-    for (int k = 0; k < D; ++k) most = std::max(most, beyond<D>(x, box, k, q));
+  ALWAYS_INLINE Four costs(const double* x, const double (*y)[4]) const {
+    Four most{};
+    for (int k = 0; k < D; ++k) most = greater(most, magnitude(Four(x[k] - four(y[k]))));
     return most;
   }
-
- private:
-  template <int D, class Away>
-  static int widest_of(const Away& away) {
+  template <int D>
+  void gradient(const double* x, const double* y, double* g) const {
     int widest = 0;
     for (int k = 1; k < D; ++k) {
-      if (std::abs(away(k)) > std::abs(away(widest))) widest = k;
+      if (std::abs(y[k] - x[k]) > std::abs(y[widest] - x[widest])) widest = k;
     }
-    return widest;
+    for (int k = 0; k < D; ++k) g[k] = k == widest ? (y[k] > x[k]) - (y[k] < x[k]) : 0;
+  }
+  // The tangent falls along the widest coordinate only: so much is lost there, and the slope's part in the others.
+  template <int D>
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box) const {
+    Four near{}, far = Four{} - 1, lost{};
+    for (int k = 0; k < D; ++k) {
+      const Four g = four(box.slope[k]), half = four(box.half[k]), away = four(box.centre[k]) - x[k];
+      const Four of_slope = magnitude(g) * half;
+      const Four sign = away > 0 ? Four{} + 1 : away < 0 ? Four{} - 1 : Four{};
+      const auto is_widest = magnitude(away) > far;
+      far = is_widest ? magnitude(away) : far;
+      lost = is_widest ? magnitude(Four(sign - g)) * half - of_slope : lost;
+      near += of_slope;
+    }
+    return greater(Four(cheapest<D>(x, box) - near), Four(far - (near + lost)));
+  }
+  template <int D>
+  ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
+    Four most{};
+    for (int k = 0; k < D; ++k) most = greater(most, beyond<D>(x, box, k));
+    return most;
+  }
+};
+
+// To be maximized. Not convex in y but concave: with any slope each coordinate is least at an end of the box.
+struct MinusSquaredEuclidean {
+  template <int D>
+  double cost(const double* x, const double* y) const {
+    return -SquaredEuclidean().cost<D>(x, y);
+  }
+  template <int D>
+  ALWAYS_INLINE Four costs(const double* x, const double (*y)[4]) const {
+    return -SquaredEuclidean().costs<D>(x, y);
+  }
+  template <int D>
+  void gradient(const double* x, const double* y, double* g) const {
+    for (int k = 0; k < D; ++k) g[k] = 2 * (x[k] - y[k]);
+  }
+  template <int D>
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box) const {
+    Four sum{};
+    for (int k = 0; k < D; ++k) {
+      const Four g = four(box.slope[k]), centre = four(box.centre[k]), low = four(box.low[k]), high = four(box.high[k]);
+      const Four to_low = x[k] - low, to_high = x[k] - high;
+      sum += lesser(Four(-to_low * to_low - g * (low - centre)), Four(-to_high * to_high - g * (high - centre)));
+    }
+    return sum;
+  }
+  template <int D>
+  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box) const {
+    Four size{};
+    for (int k = 0; k < D; ++k) {
+      const Four away = magnitude(Four(x[k] - four(box.centre[k]))) + four(box.half[k]);
+      size += away * away + magnitude(four(box.slope[k])) * four(box.half[k]);
+    }
+    return size;
+  }
+  template <int D>
+  ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
+    Four sum{};  // rounded as cost() rounds it: never above that
+    for (int k = 0; k < D; ++k) {
+      const Four t = greater(magnitude(Four(x[k] - four(box.low[k]))), magnitude(Four(x[k] - four(box.high[k]))));
+      sum += t * t;
+    }
+    return -sum;
   }
 };
 
@@ -185,23 +277,36 @@ struct Dot {
     return base - sum;
   }
   template <int D>
+  ALWAYS_INLINE Four costs(const double* x, const double (*y)[4]) const {
+    Four sum{};
+    for (int k = 0; k < D; ++k) sum += x[k] * four(y[k]);
+    return base - sum;
+  }
+  template <int D>
   void gradient(const double* x, const double*, double* g) const {
     for (int k = 0; k < D; ++k) g[k] = -x[k];
   }
   template <int D>
-  Bound at_least(const double* x, const Boxes<D>& box, int q) const {
-    double sum = base, size = base;
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box) const {
+    Four sum = Four{} + base;
     for (int k = 0; k < D; ++k) {
-      const double g = box.slope[k][q], half = box.half[k][q];
-      sum -= x[k] * box.centre[k][q] + std::abs(x[k] + g) * half;
-      size += std::abs(x[k]) * (std::abs(box.centre[k][q]) + half) + std::abs(g) * half;
+      sum -= x[k] * four(box.centre[k]) + magnitude(Four(x[k] + four(box.slope[k]))) * four(box.half[k]);
     }
-    return {sum, size};
+    return sum;
   }
   template <int D>
-  double cheapest(const double* x, const Boxes<D>& box, int q) const {
-    double sum = 0;  // rounded as cost() rounds it: never above that
-    for (int k = 0; k < D; ++k) sum += std::max(x[k] * box.low[k][q], x[k] * box.high[k][q]);
+  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box) const {
+    Four size = Four{} + std::abs(base);
+    for (int k = 0; k < D; ++k) {
+      const Four half = four(box.half[k]);
+      size += std::abs(x[k]) * (magnitude(four(box.centre[k])) + half) + magnitude(four(box.slope[k])) * half;
+    }
+    return size;
+  }
+  template <int D>
+  ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
+    Four sum{};  // rounded as cost() rounds it: never above that
+    for (int k = 0; k < D; ++k) sum += greater(Four(x[k] * four(box.low[k])), Four(x[k] * four(box.high[k])));
     return base - sum;
   }
 };

@@ -57,7 +57,7 @@ class MetricTree final : public Tree {
       : metric_(metric), num_points_(num_points), leaves_((num_points + 3) / 4) {
     for (Vertex i = 0; i < 4 * static_cast<Vertex>(leaves_.size()); ++i) {
       Leaf& leaf = leaves_[i / 4];
-      for (int k = 0; k < D; ++k) leaf.point[i % 4][k] = i < num_points ? points[static_cast<std::size_t>(i) * D + k] : 0;
+      for (int k = 0; k < D; ++k) leaf.point[k][i % 4] = i < num_points ? points[static_cast<std::size_t>(i) * D + k] : 0;
       leaf.v[i % 4] = i < num_points ? v[i] : -FAR;
     }
     do {
@@ -84,61 +84,8 @@ class MetricTree final : public Tree {
     }
   }
 
-  int least(const double* given, int k, Hit* hits, double below, double limit, unsigned turn,
-            bool strict) const override {
-    struct Visit {
-      double bound;
-      int level;
-      Vertex node;
-    } stack[STACK];
-    double x[D];
-    std::copy_n(given, D, x);
-    const double rounding = strict ? ROUNDING : 0;
-    turn *= 2654435761u;
-    turn ^= turn >> 15;
-    int depth = 0, size = 0;
-    stack[depth++] = {-FAR, num_levels(), 0};
-    while (depth > 0) {
-      const Visit visit = stack[--depth];
-      if (!(visit.bound < below)) continue;
-      double values[4];
-      if (visit.level == 0) {
-        const Leaf& leaf = leaves_[visit.node];
-        for (int q = 0; q < 4; ++q) {
-          const double cost = metric_.template cost<D>(x, leaf.point[q]);
-          values[q] = cost <= limit ? cost - leaf.v[q] : FAR;
-        }
-        for (unsigned z = 0; z < 4; ++z) {
-          const int q = (z + turn) & 3;
-          if (!(values[q] < below)) continue;
-          int place = size < k ? size++ : k - 1;
-          for (; place > 0 && hits[place - 1].reduced > values[q]; --place) hits[place] = hits[place - 1];
-          hits[place] = {values[q], 4 * visit.node + q};
-          if (size == k) below = hits[k - 1].reduced;
-        }
-        continue;
-      }
-      const Nodes& nodes = levels_[visit.level - 1][visit.node];
-      for (int q = 0; q < 4; ++q) {
-        const Bound bound = metric_.template at_least<D>(x, nodes.boxes, q);
-        values[q] = bound.least - nodes.most[q] - (bound.size + std::abs(nodes.most[q])) * rounding;
-      }
-      if (limit < FAR) {
-        for (int q = 0; q < 4; ++q) {
-          if (metric_.template cheapest<D>(x, nodes.boxes, q) * (1 - ROUNDING) > limit) values[q] = FAR;
-        }
-      }
-      int order[4], children = 0;
-      for (unsigned z = 0; z < 4; ++z) {
-        const int q = (z + (turn >> (2 * visit.level))) & 3;
-        if (!(values[q] < below)) continue;
-        int place = children++;
-        for (; place > 0 && values[order[place - 1]] < values[q]; --place) order[place] = order[place - 1];
-        order[place] = q;
-      }
-      for (int c = 0; c < children; ++c) stack[depth++] = {values[order[c]], visit.level - 1, 4 * visit.node + order[c]};
-    }
-    return size;
+  int least(const double* x, int k, Hit* hits, double below, double limit, unsigned turn, bool strict) const override {
+    return run_in_lanes<Search>(SHORTEST_ROW, this, x, k, hits, below, limit, turn, strict);
   }
 
  private:
@@ -146,14 +93,75 @@ class MetricTree final : public Tree {
   // A bound is a sum of some 8 D rounded terms, and `most` has come through up to 16 levels.
   static constexpr double ROUNDING = 0x1p-47;
 
+  // A query, for registers of each width.
+  struct Search {
+    template <int BYTES>
+    static ALWAYS_INLINE int run(const MetricTree* tree, const double* given, int k, Hit* hits, double below, double limit,
+                                 unsigned turn, bool strict) {
+      struct Visit {
+        double bound;
+        int level;
+        Vertex node;
+      } stack[STACK];
+      double x[D], values[4];
+      std::copy_n(given, D, x);
+      turn *= 2654435761u;
+      turn ^= turn >> 15;
+      int depth = 0, size = 0;
+      stack[depth++] = {-FAR, tree->num_levels(), 0};
+      while (depth > 0) {
+        const Visit visit = stack[--depth];
+        if (!(visit.bound < below)) continue;
+        const Four reduced = visit.level == 0 ? tree->of_points(tree->leaves_[visit.node], x, limit)
+                                              : tree->of_boxes(tree->levels_[visit.level - 1][visit.node], x, limit, strict);
+        if (any_of<4>(reduced < below) == 0) continue;
+        store(values, reduced);
+        if (visit.level == 0) {
+          for (unsigned z = 0; z < 4; ++z) {
+            const int q = (z + turn) & 3;
+            if (!(values[q] < below)) continue;
+            int place = size < k ? size++ : k - 1;
+            for (; place > 0 && hits[place - 1].reduced > values[q]; --place) hits[place] = hits[place - 1];
+            hits[place] = {values[q], 4 * visit.node + q};
+            if (size == k) below = hits[k - 1].reduced;
+          }
+          continue;
+        }
+        int order[4], children = 0;
+        for (unsigned z = 0; z < 4; ++z) {
+          const int q = (z + (turn >> (2 * visit.level))) & 3;
+          if (!(values[q] < below)) continue;
+          int place = children++;
+          for (; place > 0 && values[order[place - 1]] < values[q]; --place) order[place] = order[place - 1];
+          order[place] = q;
+        }
+        for (int c = 0; c < children; ++c) stack[depth++] = {values[order[c]], visit.level - 1, 4 * visit.node + order[c]};
+      }
+      return size;
+    }
+  };
+
   struct Leaf {
-    double point[4][D], v[4];
+    double point[D][4], v[4];
   };
   struct Nodes {
     Boxes<D> boxes;
     double most[4] = {-FAR, -FAR, -FAR, -FAR};
     double offset[4];  // from the slope and centre of a node to those of its parent: what `most` grows by at most
   };
+
+  ALWAYS_INLINE Four of_points(const Leaf& leaf, const double* x, double limit) const {
+    const Four costs = metric_.template costs<D>(x, leaf.point);
+    return costs <= limit ? costs - four(leaf.v) : Four{} + FAR;
+  }
+  ALWAYS_INLINE Four of_boxes(const Nodes& nodes, const double* x, double limit, bool strict) const {
+    const Four most = four(nodes.most);
+    Four reduced = metric_.template at_least<D>(x, nodes.boxes) - most;
+    if (strict) reduced -= (metric_.template size<D>(x, nodes.boxes) + magnitude(most)) * ROUNDING;
+    if (!(limit < FAR)) return reduced;
+    const Four cheapest = metric_.template cheapest<D>(x, nodes.boxes);
+    return cheapest - magnitude(cheapest) * ROUNDING > limit ? Four{} + FAR : reduced;
+  }
 
   int num_levels() const { return static_cast<int>(levels_.size()); }
   // Nodes of a level; below the first one lie the leaves.
@@ -166,8 +174,8 @@ class MetricTree final : public Tree {
     for (int k = 0; k < D; ++k) {
       double low = FAR, high = -FAR, slope = 0;
       for (int r = 0; r < children; ++r) {
-        low = std::min(low, level == 0 ? leaves_[i].point[r][k] : levels_[level - 1][i].boxes.low[k][r]);
-        high = std::max(high, level == 0 ? leaves_[i].point[r][k] : levels_[level - 1][i].boxes.high[k][r]);
+        low = std::min(low, level == 0 ? leaves_[i].point[k][r] : levels_[level - 1][i].boxes.low[k][r]);
+        high = std::max(high, level == 0 ? leaves_[i].point[k][r] : levels_[level - 1][i].boxes.high[k][r]);
         if (level > 0) slope += levels_[level - 1][i].boxes.slope[k][r] / children;
       }
       if (level == 0 && slopes != nullptr) slope = slopes[static_cast<std::size_t>(i) * D + k];
@@ -202,7 +210,7 @@ class MetricTree final : public Tree {
     const int q = i % 4;
     for (int r = 0; r < children; ++r) {
       double here = leaves_[i].v[r];
-      for (int k = 0; k < D; ++k) here -= boxes.slope[k][q] * (leaves_[i].point[r][k] - boxes.centre[k][q]);
+      for (int k = 0; k < D; ++k) here -= boxes.slope[k][q] * (leaves_[i].point[k][r] - boxes.centre[k][q]);
       most = std::max(most, here);
     }
     return most;

@@ -53,10 +53,11 @@ class SparseShortestPathSolver {
         columns_(costs.num_columns, Column{0, FAR, 0, NONE, NONE}),
         pairs_(costs.num_rows, Pair{0, NONE}) {}
 
-  // `v` holds duals to start from if has_duals says so. Returns how many rows are matched: fewer than there are if that
-  // cannot be, and then the matching need not be the largest, and u and v prove nothing.
-  Vertex solve(bool has_duals, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v) {
-    if (has_duals) start_from(v);
+  // `v` holds duals to start from if has_duals says so, and row_match pairs that rows keep if these are their best but for
+  // rounding, if has_pairs does. Returns how many rows are matched: fewer than there are if that cannot be, and then the
+  // matching need not be the largest, and u and v prove nothing.
+  Vertex solve(bool has_duals, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v, bool has_pairs = false) {
+    if (has_duals) start_from(v, has_pairs ? row_match : nullptr);
     else start_from_nothing();
     if (gives_up()) return 0;
     list_free_rows();
@@ -153,15 +154,29 @@ class SparseShortestPathSolver {
     if constexpr (KnowsAll<Costs>::value) reduce_columns();
   }
 
-  void start_from(const Dual* v) {
+  void start_from(const Dual* v, const Vertex* kept) {
     for (Vertex j = 0; j < costs_.num_columns; ++j) set_v(j, v[j]);
     if constexpr (!KnowsAll<Costs>::value) costs_.price();
-    if (!gives_up()) match_best_columns();
+    if (gives_up()) return;
+    for (Vertex row = 0; kept != nullptr && row < costs_.num_rows; ++row) keep(row, kept[row]);
+    match_best_columns();
+  }
+
+  void keep(Vertex row, Vertex kept) {
+    constexpr Dual ROUNDING = std::numeric_limits<Dual>::is_integer ? 0 : Dual(0x1p-50);
+    const Dual least = find_least_two(row).least;
+    for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
+      if (costs_.column(edge) != kept) continue;
+      const Dual v = columns_[kept].v, over = costs_.at(edge) - v - least;
+      if (over <= ROUNDING * ((least < 0 ? -least : least) + (v < 0 ? -v : v))) match(row, edge);
+      return;
+    }
   }
 
   // Every row takes its best column, if that is free.
   void match_best_columns() {
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
+      if (pairs_[row].column != NONE) continue;
       const LeastTwo found = find_least_two(row);
       if (found.least < FAR && columns_[costs_.column(found.edge)].mate == NONE) match(row, found.edge);
     }
