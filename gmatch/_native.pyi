@@ -60,6 +60,9 @@ def assign_in_tiers(
     costs: Any, stored: str, maximize: bool, limit: float | None, lowest: float, highest: float, row_match: Any,
     col_match: Any, u: Any, v: Any, rests: Any | None,
 ) -> tuple[int, bytes | None, dict[str, Any]]: ...  # fmt: skip
+def is_only_optimum(
+    costs: Any, stored: str, maximize: bool, row_match: Any, col_match: Any, u: Any, v: Any
+) -> bool: ...
 def assign_jv(
     costs: Any,
     stored: str,
@@ -248,10 +251,15 @@ def lap_small_sparse(
     array_type: type,
     storage: int,
     maximize: bool,
+    has_limit: bool,
+    cost_limit: Any,
     costs: Any,
 ) -> Any: ...
 def assign_small(costs: Any, maximize: bool, may_be_equal: bool) -> bytearray | None: ...
-def lap_small(kind: type, make_field: Any, make_pairs: Any, maximize: bool, costs: Any) -> Any: ...
+def lap_small(
+    kind: type, make_field: Any, make_pairs: Any, maximize: bool, must_be_only: bool, has_limit: bool, cost_limit: Any,
+    costs: Any,
+) -> Any: ...  # fmt: skip
 def match_small(offsets: Any, columns: Any, num_columns: int, cells: Any) -> bool: ...
 def duals_hide_costs(costs: Any, row_match: Any, u: Any, v: Any, lowest: float, highest: float) -> bool: ...
 def duals_hide_costs_of_pairs(pair_costs: Any, u: Any, v: Any, lowest: float, highest: float) -> bool: ...

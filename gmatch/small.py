@@ -56,15 +56,17 @@ def _pairs(cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int, 
 
 
 def _field(
-    name: str, cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int, tiers: bytes | None, *, reason: str
-) -> Any:
+    name: str, cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int, tiers: bytes | None,
+    *, reason: str, settled: bool = False,
+) -> Any:  # fmt: skip
     """A field of an Assignment that has no default, from the cells."""
     if name == "status":
         return Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
     if name == "exact":
         return None if tiers is None else exact_duals(tiers, rows, columns)
     if name == "stats":
-        return _stats(CELLS[True].views["counters"](cells, rows, columns), reason)
+        stats = _stats(CELLS[True].views["counters"](cells, rows, columns), reason)
+        return stats | {"rows_with_choice": 0} if settled else stats
     dtype = np.dtype(type_of_costs)
     views = CELLS[dtype.kind == "i"].views
     if name in VECTORS:
@@ -95,8 +97,9 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
     }
 
 
-def _solver(maximize: bool, reason: str) -> Callable[..., Assignment | None]:
-    return partial(_native.lap_small, Assignment, partial(_field, reason=reason), _pairs, maximize)
+def _solver(maximize: bool, reason: str, only: bool = False) -> Callable[..., Assignment | None]:
+    make_field = partial(_field, reason=reason, settled=only)
+    return partial(_native.lap_small, Assignment, make_field, _pairs, maximize, only)
 
 
 NO_LIMIT = False, 0
@@ -130,16 +133,24 @@ lap_small_sparse: dict[type, Solvers] = {
 }  # fmt: skip
 """The same as `auto_small`, of sparse matrices."""
 
-SOLVERS_OF_SMALL: dict[str | type, Solvers] = {
-    "auto": auto_small, "jv": jv_small, JV: jv_small,
+auto_only, jv_only = (
+    tuple(_solver(maximize, reason, only=True) for maximize in (False, True))
+    for reason in (FEW_ROWS_REASON, "asked for")
+)
+"""The same with ``deterministic=True``. None also where several assignments are cheapest, or may be."""
+
+SolversOf = dict[str | type, Solvers]
+SOLVERS_OF_SMALL: dict[bool, SolversOf] = {
+    False: {"auto": auto_small, "jv": jv_small, JV: jv_small},
+    True: {"auto": auto_only, "jv": jv_only, JV: jv_only},
 }  # fmt: skip
-"""By the method, if it is a string, or by its type."""
+"""Whether `deterministic`, by the method, if it is a string, or by its type."""
 
 TAKEN_BY_SMALL: dict[str, dict[int, Any]] = {
     name: {id(value): value for value in taken}
     for name, taken in {
         "initial": ("auto",), "infeasible": ("raise", "partial"), "device": (None, "cpu"), "threads": (None, 1),
-        "deterministic": (False,), "certify": (False,), "duals": (None,), "sizes": (None,), "mask": (None,),
+        "deterministic": (False, True), "certify": (False,), "duals": (None,), "sizes": (None,), "mask": (None,),
         "forbid_nan": (False, True), "top_nodes": (None,), "maximize": (False, True),
     }.items()
 }  # fmt: skip
@@ -181,7 +192,7 @@ def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
     solvers = lap_small_sparse[type(cost)]
     if not options:
         return solvers[False](*NO_LIMIT, cost)
-    solver = _solver_for(options, {"auto": solvers})
+    solver = _solver_for(options, {False: {"auto": solvers}, True: {}})
     return None if solver is None else solver(*_limit_in(options), cost)
 
 
@@ -191,6 +202,8 @@ def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentB
         return None
     limit = _limit_in(options)
     if may_be_batch(cost):
+        if "deterministic" in options and options["deterministic"]:
+            return None  # its counters are others
         return batch_of_small(cost, partial(solver, *limit))
     if type(cost) is ndarray and not cost.size:
         return of_nothing(cost, options)
@@ -238,10 +251,10 @@ def _array_of_lists(cost: list[Any]) -> npt.NDArray[Any] | None:
     return None if may_have_rounded(array) else array
 
 
-def _solver_for(options: dict[str, Any], by_method: dict[Any, Solvers]) -> Callable[..., Assignment | None] | None:
+def _solver_for(options: dict[str, Any], by_options: dict[bool, SolversOf]) -> Callable[..., Assignment | None] | None:
     """That of small costs with these options of `lap`, if there is one; `lap` says what is wrong with them."""
     method: str | type = "auto"
-    maximize = False
+    maximize = deterministic = False
     for name, option in options.items():
         if name == "method":
             method = option if type(option) is str else type(option)
@@ -250,7 +263,9 @@ def _solver_for(options: dict[str, Any], by_method: dict[Any, Solvers]) -> Calla
                 return None
             if name == "maximize":
                 maximize = option
-    solvers = by_method.get(method)
+            elif name == "deterministic":
+                deterministic = option
+    solvers = by_options[deterministic].get(method)
     return None if solvers is None else solvers[maximize]
 
 

@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse
 
 from ..arrays import mover_to, namespace, row_of_each_entry, to_host
+from ..backends import cpu
 from ..backends.block_passes import passes_of
 from ..errors import InvalidInput, changed
 from ..problems.dense import DenseCosts
@@ -116,6 +117,9 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
     That is all rows, where too many pairs are tight to tell.
     """
     row_match, col_match, u, v = solution.row_match, solution.col_match, solution.u, solution.v
+    if isinstance(costs, DenseCosts) and costs.device == "cpu" and costs.limit is None:
+        if cpu.is_only_optimum(costs, row_match, col_match, u, v):
+            return 0
     choice, first_turn = _tight_pairs(costs, row_match, u, v, _most_to_list(costs)), 0
     if choice is None and isinstance(costs, DenseCosts) and (marked := _marked(costs, row_match, u, v, names)):
         found, first_turn = cheapest(marked), 1

@@ -178,6 +178,12 @@ def assign_in_tiers(
     return TIER_OUTCOMES[outcome], exact, dict(counters) | {"threads": 1}
 
 
+def is_only_optimum(costs: DenseCosts, row_match: Any, col_match: Any, u: Any, v: Any) -> bool:
+    """Whether no other assignment is as cheap as this one, which is complete, by a pass over costs without a limit."""
+    only: bool = _native.is_only_optimum(*_arguments(costs)[:-1], row_match, col_match, u, v)
+    return only
+
+
 def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:
     """Duals in tiers from the words that csrc/bindings/serial.cpp makes of them."""
     wholes, floats = (np.frombuffer(words, dtype) for dtype in (np.int64, np.float64))

@@ -16,6 +16,7 @@
 #include "costs/magnitudes.hpp"
 #include "costs/sparse.cuh"
 #include "serial/core_search.hpp"
+#include "serial/only_optimum.hpp"
 #include "serial/shortest_path.hpp"
 #include "serial/sparse_shortest_path.hpp"
 #include "serial/stored_matrix.hpp"
@@ -150,11 +151,12 @@ double nearest(double total, const std::vector<Tier>& tiers, std::vector<double>
 }
 
 // Solves costs in tiers, of which the duals of a solution hide some; see serial/tiers.hpp. If that is done, u and v become the
-// nearest to the duals in tiers, which `words` holds. The rests are written where there is room for them.
+// nearest to the duals in tiers, which `words` holds. The rests are written where there is room for them, and whether no other
+// assignment is as cheap, where that is asked.
 template <class Stored>
 TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, double highest, bool turned,
                            const ShortestPathResult<double>& result, ShortestPathCounters& counters,
-                           std::vector<Count>& words, double* rests = nullptr) {
+                           std::vector<Count>& words, double* rests = nullptr, bool* is_only = nullptr) {
   return with_rows_side_by_side(costs, [&](const auto& side_by_side) {
     const Vertex rows = costs.num_rows, columns = costs.num_columns;
     const CopiedRows<double> copied(side_by_side);
@@ -165,6 +167,9 @@ TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, doubl
     RestRows rest_rows(copied, solver.tiers());
     for (Vertex row = 0; row < rows && rests != nullptr; ++row) {
       std::copy_n(rest_rows.entries(row), columns, rests + row * Count{columns});
+    }
+    if (is_only != nullptr) {
+      *is_only = OnlyOptimum<RestRows, double>(rest_rows, costs.infinite(), result, solver.must_be_used()).is_only();
     }
     for (Vertex row = 0; row < rows; ++row) result.u[row] = nearest(result.u[row], solver.tiers(), &Tier::rows, row);
     for (Vertex j = 0; j < columns; ++j) result.v[j] = nearest(result.v[j], solver.tiers(), &Tier::columns, j);
@@ -196,6 +201,22 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
   });
   return nb::make_tuple(static_cast<int>(outcome), duals_in_tiers(words),
                         to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
+}
+
+// Whether no other assignment is as cheap as this one, which is complete.
+template <class Dual>
+bool is_only_optimum_of(AnyMatrix costs, const std::string& stored, bool maximize, Array<Vertex> row_match,
+                        Array<Vertex> col_match, Array<Dual> u, Array<Dual> v) {
+  return with_stored<Dual>(stored, [&](auto entry) {
+    using Stored = decltype(entry);
+    const auto problem = dense_costs<Stored>(costs, maximize, nb::none());
+    const ShortestPathResult<Dual> result{u.data(), v.data(), row_match.data(), col_match.data()};
+    const OthersMayRun others_may_run;
+    if constexpr (!IS_NARROW<Stored>) {
+      if (problem.column_stride == 1) return is_only_optimum(problem, result);
+    }
+    return OnlyOptimum<CopiedRows<Dual>, Dual>(CopiedRows<Dual>(problem), problem.limit, result).is_only();
+  });
 }
 
 // Rows or columns of a small problem, whichever are fewer, at most; and of one that other Python threads wait for.
@@ -381,6 +402,7 @@ struct SmallLimit {
 struct SmallCall {
   bool maximize, may_be_equal;
   const SmallLimit* limit = nullptr;
+  bool must_be_only = false;  // whether another assignment that is as cheap needs the long way
 };
 
 // Costs that need no second look: those that count are far from every overflow.
@@ -513,13 +535,19 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   const Vertex matched = solve_by_shortest_paths(costs, {of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry},
                                                  found.result(transposed), counted);
   if (matched < fewer) return false;
+  const ShortestPathResult<Dual> result = found.result(transposed);
+  bool is_only = true;
   if constexpr (std::is_floating_point_v<Cost>) {
-    const ShortestPathResult<Dual> result = found.result(transposed);
     if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
-        solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words) == TierOutcome::open) {
+        solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words, nullptr,
+                       call.must_be_only ? &is_only : nullptr) == TierOutcome::open) {
       return false;
     }
   }
+  if (call.must_be_only && words.empty()) {
+    is_only = with_rows_side_by_side(costs, [&](const auto& side_by_side) { return is_only_optimum(side_by_side, result); });
+  }
+  if (!is_only) return false;
   const auto entry = [&](Vertex row, Vertex column) {
     return given.entries[row * given.stride[0] + column * given.stride[1]];
   };
@@ -660,13 +688,13 @@ void note_limit(nb::handle result, const ArrayMemory& memory, const SmallLimit& 
   if (PyObject_GenericSetAttr(result.ptr(), limit_name, number.ptr()) != 0) throw nb::python_error();
 }
 
-nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize,
+nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize, bool must_be_only,
                      bool has_limit, nb::handle cost_limit, nb::handle costs) {
   SmallLimit limit;
   if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
   const ArrayMemory memory(costs);
   std::vector<Count> words;
-  nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr}, words);
+  nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr, must_be_only}, words);
   if (cells.is_none()) return cells;
   const char type[] = {memory.type(), 0};
   const nb::object result = later_result(kind, make_field, make_pairs, maximize,
@@ -1096,6 +1124,8 @@ void define_shortest_paths_for(nb::module_& m) {
   m.def("assign_core_jv", &assign_core_jv<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(),
         "v"_a.noconvert(), "has_duals"_a, "threads"_a);
+  m.def("is_only_optimum", &is_only_optimum_of<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a,
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert());
 }
 
 }  // namespace
