@@ -247,18 +247,15 @@ def lap_small_sparse(
     kind: type,
     make_field: Any,
     make_field_of_laid_out: Any,
-    make_pairs: Any,
-    array_type: type,
     storage: int,
     maximize: bool,
     has_limit: bool,
     cost_limit: Any,
     costs: Any,
 ) -> Any: ...
-def assign_small(costs: Any, maximize: bool, may_be_equal: bool) -> bytearray | None: ...
+def pairs_small(costs: Any, maximize: bool) -> tuple[Any, Any] | None: ...
 def lap_small(
-    kind: type, make_field: Any, make_pairs: Any, maximize: bool, must_be_only: bool, has_limit: bool, cost_limit: Any,
-    costs: Any,
+    kind: type, make_field: Any, maximize: bool, must_be_only: bool, has_limit: bool, cost_limit: Any, costs: Any
 ) -> Any: ...  # fmt: skip
 def match_small(offsets: Any, columns: Any, num_columns: int, cells: Any) -> bool: ...
 def duals_hide_costs(costs: Any, row_match: Any, u: Any, v: Any, lowest: float, highest: float) -> bool: ...

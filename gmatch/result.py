@@ -30,15 +30,15 @@ class _Later:
     def later(
         cls,
         make_field: Callable[..., Any],
-        make_pairs: Callable[..., tuple[Any, Any]] | None,
+        pairs: Callable[..., tuple[Any, Any]] | tuple[Any, Any] | None,
         arguments: tuple[Any, ...],
     ) -> Self:
-        """The result whose fields are make_field(name, *arguments), and whose pairs are make_pairs(*arguments).
+        """The result whose fields are make_field(name, *arguments), and whose pairs are those, or pairs(*arguments).
 
         Fields that have a default keep it, unless the maker of the result sets them.
         """
         result = new(cls)
-        set_attribute(result, "_later", (make_field, make_pairs, arguments))
+        set_attribute(result, "_later", (make_field, pairs, arguments))
         return result
 
     def __getattr__(self, name: str) -> Any:
@@ -68,8 +68,8 @@ class _Pairs(_Later):
     def __iter__(self) -> Iterator[Any]:
         later = self._later
         if later is not None:
-            _, make_pairs, arguments = later
-            return iter(make_pairs(*arguments))
+            _, pairs, arguments = later
+            return iter(pairs if type(pairs) is tuple else pairs(*arguments))
         return iter((self.row_ind, self.col_ind))
 
     @cached_property

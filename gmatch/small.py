@@ -24,50 +24,30 @@ from .types import widened
 SMALL_SIDE = _native.SMALL_SIDE
 # What a small call leaves, as csrc/bindings/serial.cpp says, for costs that are integers and for others.
 CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
-COUNTED = Layout("SmallCounters").getter(
-    "augmentations", "rows_scanned", "dual_updates", "entries_read", "nanoseconds", "start_size"
-)
+COUNTERS = Layout("SmallCounters")
+COUNTED = COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "nanoseconds", "start_size")
+ABOUT = COUNTERS.getter("rows", "columns", "type_of_costs", "size")
 VECTORS = ("row_match", "col_match", "u", "v")
-# Where the pairs begin, which is asked for most often: at a fixed place, and after all rows of pairs.
-PAIR_ROWS, *_ = CELLS[True].begins["pair_rows"]
-PAIR_COLUMNS, BYTES_OF_A_ROW, *_ = CELLS[True].begins["pair_columns"]
-assign_small = _native.assign_small
-empty, ndarray = np.empty, np.ndarray
-int32, int64 = np.dtype(np.int32), np.dtype(np.int64)
+ndarray, empty, int64 = np.ndarray, np.empty, np.dtype(np.int64)
+
+pairs_small: Callable[[npt.NDArray[Any], bool], tuple[npt.NDArray[Any], npt.NDArray[Any]] | None]
+pairs_small = _native.pairs_small
+"""The pairs alone of costs and `maximize`, as SciPy returns them; None also if all costs are equal, for which SciPy has
+a rule."""
 
 
-def pairs_small(cost: npt.NDArray[Any], maximize: bool) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
-    """The pairs alone, as SciPy returns them; None also if all costs are equal, for which SciPy has a rule."""
-    cells = assign_small(cost, maximize, False)
-    return None if cells is None else _pair_indices(cells, cost.shape)
-
-
-def _pair_indices(cells: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """The rows and the columns of the pairs, from the cells: views."""
-    rows, columns = shape
-    pairs = rows if rows < columns else columns
-    return ndarray(pairs, int64, cells, PAIR_ROWS), ndarray(pairs, int64, cells, PAIR_COLUMNS + BYTES_OF_A_ROW * pairs)
-
-
-def _pairs(cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int, tiers: bytes | None) -> tuple[Any, Any]:
-    """The same, with the columns as numbers of 32 bits, from the end of the cells. Unpacked again, the same memory."""
-    most = rows if rows < columns else columns
-    return ndarray(pairs, int64, cells, PAIR_ROWS), ndarray(pairs, int32, cells, len(cells) - 4 * most)
-
-
-def _field(
-    name: str, cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int, tiers: bytes | None,
-    *, reason: str, settled: bool = False,
-) -> Any:  # fmt: skip
+def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, settled: bool = False) -> Any:
     """A field of an Assignment that has no default, from the cells."""
+    counters = CELLS[True].views["counters"](cells, 0, 0)  # at the beginning, whatever the shape
+    rows, columns, type_of_costs, pairs = ABOUT(counters.tolist())
     if name == "status":
         return Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
     if name == "exact":
         return None if tiers is None else exact_duals(tiers, rows, columns)
     if name == "stats":
-        stats = _stats(CELLS[True].views["counters"](cells, rows, columns), reason)
+        stats = _stats(counters, reason)
         return stats | {"rows_with_choice": 0} if settled else stats
-    dtype = np.dtype(type_of_costs)
+    dtype = np.dtype(chr(type_of_costs))
     views = CELLS[dtype.kind == "i"].views
     if name in VECTORS:
         return views[name](cells, rows, columns)
@@ -99,7 +79,7 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
 
 def _solver(maximize: bool, reason: str, only: bool = False) -> Callable[..., Assignment | None]:
     make_field = partial(_field, reason=reason, settled=only)
-    return partial(_native.lap_small, Assignment, make_field, _pairs, maximize, only)
+    return partial(_native.lap_small, Assignment, make_field, maximize, only)
 
 
 NO_LIMIT = False, 0
@@ -117,9 +97,7 @@ lap_small = tuple(partial(solver, *NO_LIMIT) for solver in auto_small)
 def _sparse_solver(storage: int, maximize: bool) -> Callable[..., Assignment | None]:
     make_field = partial(_field, reason=ONE_CORE_REASON)
     make_field_of_laid_out = partial(_field, reason=f"{LAID_OUT}; {FEW_ROWS_REASON}")
-    return partial(
-        _native.lap_small_sparse, Assignment, make_field, make_field_of_laid_out, _pairs, ndarray, storage, maximize
-    )
+    return partial(_native.lap_small_sparse, Assignment, make_field, make_field_of_laid_out, storage, maximize)
 
 
 STORAGE = numbers_of("Storage")

@@ -12,6 +12,7 @@
 #include "assignment/batch.cuh"
 #include "bindings/mirror.hpp"
 #include "bindings/module.hpp"
+#include "bindings/numpy_arrays.hpp"
 #include "bindings/type_names.hpp"
 #include "costs/magnitudes.hpp"
 #include "costs/sparse.cuh"
@@ -369,11 +370,13 @@ void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count col
   for (Count row = 0; row < rows; ++row) add_row(range, entries + row * row_stride, columns, column_stride);
 }
 
-// What a small call counts.
+// What a small call counts, and of what costs.
 struct SmallCounters {
   Count augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size;
+  Count rows, columns, type_of_costs;  // of the costs; a letter
 
-  FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size)
+  FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size, rows, columns,
+         type_of_costs)
 };
 
 // A small matrix where it lies; rows first, strides in entries.
@@ -512,7 +515,8 @@ struct SmallCells {
     const Count pairs = size();
     new (counters) SmallCounters{counted.augmentations, counted.rows_scanned, counted.dual_updates,
                                  counted.entries_read,  ns,                   start_size,
-                                 pairs};
+                                 pairs,                 0,                    0,
+                                 0};
   }
 };
 
@@ -565,51 +569,68 @@ bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* c
   return is_plain(range, call) && solve_plain(given, range, call, false, cells, words);
 }
 
-// The memory of a NumPy array, by Python's own protocol: small calls have no time for nanobind's arrays.
+// What an array of NumPy says of its memory: read once, for another thread may change its shape.
 class ArrayMemory {
  public:
-  explicit ArrayMemory(nb::handle array)
-      : is_there_(PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) == 0) {
-    if (!is_there_) PyErr_Clear();
-  }
-  ArrayMemory(const ArrayMemory&) = delete;
-  ~ArrayMemory() {
-    if (is_there_) PyBuffer_Release(&view_);
+  explicit ArrayMemory(nb::handle object) {
+    if (Py_TYPE(object.ptr()) != numpy::Table::get().array_type()) return;
+    const auto& array = *reinterpret_cast<const numpy::Array*>(object.ptr());
+    // Of another order of bytes than this machine has, it is none of those that are solved here.
+    entry_size_ = array.type->byte_order == '=' ? size_of(array.type->letter) : 0;
+    if (entry_size_ == 0 || array.num_dimensions < 1 || array.num_dimensions > 2) return;
+    data_ = array.data;
+    type_ = array.type->letter;
+    num_dimensions_ = array.num_dimensions;
+    auto of_whole = reinterpret_cast<std::uintptr_t>(data_);
+    Py_ssize_t in_one_piece = entry_size_;
+    for (int k = num_dimensions_ - 1; k >= 0; --k) {
+      length_[k] = array.shape[k];
+      stride_[k] = length_[k] > 1 ? array.strides[k] : in_one_piece;  // of one entry it can be anything
+      in_one_piece *= length_[k];
+      of_whole |= static_cast<std::uintptr_t>(stride_[k]);
+    }
+    lies_on_entries_ = of_whole % static_cast<std::uintptr_t>(entry_size_) == 0;
   }
 
   bool is_small_matrix() const {
-    if (!is_there_ || view_.ndim != 2) return false;
-    const Py_ssize_t fewer = std::min(view_.shape[0], view_.shape[1]), more = std::max(view_.shape[0], view_.shape[1]);
-    return fewer > 0 && fewer <= SMALL_SIDE && fewer + more <= 4 * SMALL_SIDE && view_.itemsize > 0 && lies_on_entries();
+    if (num_dimensions_ != 2 || !lies_on_entries_) return false;
+    const auto [fewer, more] = std::minmax(length_[0], length_[1]);
+    return fewer > 0 && fewer <= SMALL_SIDE && fewer + more <= 4 * SMALL_SIDE;
   }
-  bool is_list() const {
-    if (!is_there_ || view_.ndim != 1 || view_.itemsize <= 0) return false;
-    const auto address = static_cast<Py_ssize_t>(reinterpret_cast<std::uintptr_t>(view_.buf));
-    return (address | view_.strides[0]) % view_.itemsize == 0;
-  }
+  bool is_list() const { return num_dimensions_ == 1 && lies_on_entries_; }
   // Of a list, in entries.
-  Py_ssize_t stride() const { return view_.strides[0] / view_.itemsize; }
+  Py_ssize_t stride() const { return stride_[0] / entry_size_; }
   template <class T>
-  const T* data() const { return static_cast<const T*>(view_.buf); }
-  // Its type in the letters of Python's struct, or zero for one that is not of one letter: of another order of bytes, too.
-  char type() const { return view_.format[0] != 0 && view_.format[1] == 0 ? view_.format[0] : '\0'; }
-  Py_ssize_t entry_size() const { return view_.itemsize; }
-  Py_ssize_t length(int dimension) const { return view_.shape[dimension]; }
+  const T* data() const { return static_cast<const T*>(data_); }
+  // A letter of Python's struct.
+  char type() const { return type_; }
+  Py_ssize_t entry_size() const { return entry_size_; }
+  Py_ssize_t length(int dimension) const { return length_[dimension]; }
   template <class Cost>
   SmallMatrix<Cost> matrix() const {
-    return {static_cast<const Cost*>(view_.buf),
-            {static_cast<Vertex>(view_.shape[0]), static_cast<Vertex>(view_.shape[1])},
-            {view_.strides[0] / view_.itemsize, view_.strides[1] / view_.itemsize}};
+    return {data<Cost>(),
+            {static_cast<Vertex>(length_[0]), static_cast<Vertex>(length_[1])},
+            {stride_[0] / entry_size_, stride_[1] / entry_size_}};
   }
 
  private:
-  bool lies_on_entries() const {
-    const auto address = static_cast<Py_ssize_t>(reinterpret_cast<std::uintptr_t>(view_.buf));
-    return (address | view_.strides[0] | view_.strides[1]) % view_.itemsize == 0;
+  // Of the types that are solved here; 0 of others.
+  static Py_ssize_t size_of(char letter) {
+    switch (letter) {
+      case 'd': return sizeof(double);
+      case 'f': return sizeof(float);
+      case 'i': return sizeof(int);
+      case 'l': return sizeof(long);
+      case 'q': return sizeof(long long);
+      default: return 0;
+    }
   }
 
-  Py_buffer view_;
-  const bool is_there_;
+  const void* data_ = nullptr;
+  Py_ssize_t entry_size_ = 0, length_[2] = {}, stride_[2] = {};
+  int num_dimensions_ = 0;
+  bool lies_on_entries_ = false;
+  char type_ = 0;
 };
 
 // The cells of a matrix, as a bytearray: of either type of dual as many.
@@ -618,8 +639,16 @@ nb::object new_cells(Count rows, Count columns) {
   if (!cells.is_valid()) throw nb::python_error();
   return cells;
 }
-Count size_in(nb::handle cells) { return reinterpret_cast<const SmallCounters*>(PyByteArray_AsString(cells.ptr()))->size; }
 Count* first_of(nb::handle cells) { return reinterpret_cast<Count*>(PyByteArray_AsString(cells.ptr())); }
+
+// The rows and the columns of the pairs.
+template <class Index>
+nb::tuple pairs_in(nb::handle cells, Vertex rows, Vertex columns, Index* SmallCells<Count>::* columns_of_pairs) {
+  const SmallCells<Count> found(first_of(cells), rows, columns);
+  const numpy::Table& numpy = numpy::Table::get();
+  return nb::make_tuple(numpy.view(cells, found.pair_rows, found.size()),
+                        numpy.view(cells, found.*columns_of_pairs, found.size()));
+}
 
 template <class Cost>
 nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call, std::vector<Count>& words) {
@@ -642,19 +671,29 @@ nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, st
   if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), call, words);
   return cells_of(memory.matrix<Count>(), call, words);
 }
-nb::object assign_small(nb::handle costs, bool maximize, bool may_be_equal) {
+// The pairs alone, with numbers of 64 bits for both sides.
+nb::object pairs_small(nb::handle costs, bool maximize) {
   std::vector<Count> words;
-  return assign_small_for(ArrayMemory(costs), {maximize, may_be_equal, nullptr}, words);
+  const ArrayMemory memory(costs);
+  const nb::object cells = assign_small_for(memory, {maximize, false}, words);
+  if (cells.is_none()) return cells;
+  return pairs_in(cells, static_cast<Vertex>(memory.length(0)), static_cast<Vertex>(memory.length(1)),
+                  &SmallCells<Count>::pair_columns);
 }
 
-// A result of Python's type `kind` that makes its fields later, see gmatch/result.py.
-nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize,
-                        const nb::tuple& arguments) {
+// A result of Python's type `kind` that has its pairs and makes its fields later, see gmatch/result.py.
+nb::object later_result(nb::handle kind, nb::handle make_field, bool maximize, nb::handle cells, Vertex rows, Vertex columns,
+                        char type_of_costs, const std::vector<Count>& words) {
   static PyObject* const later_name = PyUnicode_InternFromString("_later");
   static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
   nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
   if (!result.is_valid()) throw nb::python_error();
-  const nb::tuple later = nb::make_tuple(make_field, make_pairs, arguments);
+  auto& counters = *reinterpret_cast<SmallCounters*>(first_of(cells));
+  counters.rows = rows;
+  counters.columns = columns;
+  counters.type_of_costs = type_of_costs;
+  const nb::tuple pairs = pairs_in(cells, rows, columns, &SmallCells<Count>::pair_columns_32);
+  const nb::tuple later = nb::make_tuple(make_field, pairs, nb::make_tuple(cells, duals_in_tiers(words)));
   // The type is frozen for all others. It minimizes by default.
   bool is_set = PyObject_GenericSetAttr(result.ptr(), later_name, later.ptr()) == 0;
   if (maximize) is_set = is_set && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) == 0;
@@ -688,18 +727,16 @@ void note_limit(nb::handle result, const ArrayMemory& memory, const SmallLimit& 
   if (PyObject_GenericSetAttr(result.ptr(), limit_name, number.ptr()) != 0) throw nb::python_error();
 }
 
-nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize, bool must_be_only,
-                     bool has_limit, nb::handle cost_limit, nb::handle costs) {
+nb::object lap_small(nb::handle kind, nb::handle make_field, bool maximize, bool must_be_only, bool has_limit,
+                     nb::handle cost_limit, nb::handle costs) {
   SmallLimit limit;
   if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
   const ArrayMemory memory(costs);
   std::vector<Count> words;
   nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr, must_be_only}, words);
   if (cells.is_none()) return cells;
-  const char type[] = {memory.type(), 0};
-  const nb::object result = later_result(kind, make_field, make_pairs, maximize,
-                                         nb::make_tuple(cells, memory.length(0), memory.length(1), type, size_in(cells),
-                                                        duals_in_tiers(words)));
+  const nb::object result = later_result(kind, make_field, maximize, cells, static_cast<Vertex>(memory.length(0)),
+                                         static_cast<Vertex>(memory.length(1)), memory.type(), words);
   if (has_limit) note_limit(result, memory, limit);
   return result;
 }
@@ -934,9 +971,8 @@ bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
 }
 
 // As lap_small, for a sparse matrix of SciPy; its fields are made otherwise if it was laid out.
-// Its arrays must be of `array_type`: other types may hide something.
-nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, nb::handle make_pairs,
-                            nb::handle array_type, int storage, bool maximize, bool has_limit, nb::handle cost_limit, nb::handle costs) {
+nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, int storage,
+                            bool maximize, bool has_limit, nb::handle cost_limit, nb::handle costs) {
   static PyObject* const shape_name = PyUnicode_InternFromString("shape");
   static PyObject* const data_name = PyUnicode_InternFromString("data");
   static PyObject* const coords_name = PyUnicode_InternFromString("coords");
@@ -958,19 +994,15 @@ nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle m
     second = nb::borrow(PyTuple_GetItem(coords.ptr(), 1));
   }
   const nb::object data = attribute(costs, data_name);
-  for (const nb::object& array : {first, second, data}) {
-    if (!array.is_valid() || (PyObject*)Py_TYPE(array.ptr()) != array_type.ptr()) return nb::none();
-  }
+  if (!first.is_valid() || !second.is_valid() || !data.is_valid()) return nb::none();
   const SparseMemory memory{ArrayMemory(first), ArrayMemory(second), ArrayMemory(data)};
   if (!memory.is_list()) return nb::none();
   const nb::object cells = new_cells(call.rows, call.columns);
   std::vector<Count> words;
   const SmallSolution solved = solve_small_sparse(memory, call, compressed, first_of(cells), words);
   if (solved == SmallSolution::NONE_FOUND) return nb::none();
-  const char type[] = {memory.data.type(), 0};
-  const nb::object result =
-      later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field, make_pairs, maximize,
-                   nb::make_tuple(cells, call.rows, call.columns, type, size_in(cells), duals_in_tiers(words)));
+  const nb::object result = later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field,
+                                         maximize, cells, call.rows, call.columns, memory.data.type(), words);
   if (has_limit) note_limit(result, memory.data, limit);
   return result;
 }
@@ -1142,7 +1174,7 @@ void define_shortest_paths(nb::module_& m) {
         "rests"_a.noconvert().none());
   mirror::add_enum<TierOutcome>(m, "TierOutcome");
   m.def("inspect_costs", &inspect_costs, "costs"_a.noconvert(), "stored"_a, "threads"_a);
-  m.def("assign_small", &assign_small, "costs"_a, "maximize"_a, "may_be_equal"_a);
+  m.def("pairs_small", &pairs_small);
   // Without names of arguments, among which to look takes longer; so None cannot stand for no limit.
   m.def("lap_small", &lap_small);
   m.def("lap_small_sparse", &lap_small_sparse);
