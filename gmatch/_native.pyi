@@ -1,5 +1,6 @@
 """The compiled extension: csrc/bindings/module.cpp and its parts."""
 
+from collections.abc import Iterator
 from typing import Any
 
 # Fixed, and for each pair, each row and each column.
@@ -60,6 +61,18 @@ def assign_in_tiers(
     costs: Any, stored: str, maximize: bool, limit: float | None, lowest: float, highest: float, row_match: Any,
     col_match: Any, u: Any, v: Any, rests: Any | None,
 ) -> tuple[int, bytes | None, dict[str, Any]]: ...  # fmt: skip
+
+class Later:
+    _later: Any
+    def __iter__(self) -> Iterator[Any]: ...
+
+MARK_BITS: int
+
+def find_choices(rows: Any, columns: Any, may_leave: Any, row_match: Any, is_kept: Any) -> bool: ...
+def decide_by_marks(
+    rows: Any, columns: Any, may_leave: Any, row_match: Any, row_names: Any, column_names: Any, first_turn: int,
+    mark_bits: int,
+) -> int: ...  # fmt: skip
 def is_only_optimum(
     costs: Any, stored: str, maximize: bool, row_match: Any, col_match: Any, u: Any, v: Any
 ) -> bool: ...
@@ -243,20 +256,11 @@ def sparse_assignment_workspace_size(num_rows: int, num_columns: int, cost: str,
 def is_best_laid_out(rows: int, columns: int, entries: int) -> bool: ...
 def lies_dense(offsets: Any, columns: Any, costs: Any, num_columns: int) -> bool: ...
 def lay_out_sparse(offsets: Any, columns: Any, costs: Any, to: Any, missing: int | float) -> bool: ...
-def lap_small_sparse(
-    kind: type,
-    make_field: Any,
-    make_field_of_laid_out: Any,
-    storage: int,
-    maximize: bool,
-    has_limit: bool,
-    cost_limit: Any,
-    costs: Any,
+def small_sparse_solver(
+    kind: type, make_field: Any, make_field_of_laid_out: Any, storage: int, maximize: bool
 ) -> Any: ...
 def pairs_small(costs: Any, maximize: bool) -> tuple[Any, Any] | None: ...
-def lap_small(
-    kind: type, make_field: Any, maximize: bool, must_be_only: bool, has_limit: bool, cost_limit: Any, costs: Any
-) -> Any: ...  # fmt: skip
+def small_solver(kind: type, make_field: Any, maximize: bool, deterministic: bool) -> Any: ...
 def match_small(offsets: Any, columns: Any, num_columns: int, cells: Any) -> bool: ...
 def duals_hide_costs(costs: Any, row_match: Any, u: Any, v: Any, lowest: float, highest: float) -> bool: ...
 def duals_hide_costs_of_pairs(pair_costs: Any, u: Any, v: Any, lowest: float, highest: float) -> bool: ...

@@ -10,7 +10,7 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from . import notebook
+from . import _native, notebook
 from .arrays import all_others, as_dense_array, device_of, exact_sum, mover_to, places_of, to_host
 from .errors import InvalidInput
 from .foreign import gives_back, sum_of
@@ -21,10 +21,8 @@ STEPS = ("start", "search", "augment", "price")
 new, set_attribute = object.__new__, object.__setattr__
 
 
-class _Later:
-    """A result whose fields can be made later, when asked for: small calls are many."""
-
-    _later = None  # what the fields are made of: see `later`
+class _Later(_native.Later):
+    """A result whose fields can be made later, when asked for: small calls are many. `_later` is what of, or None."""
 
     @classmethod
     def later(
@@ -43,7 +41,7 @@ class _Later:
 
     def __getattr__(self, name: str) -> Any:
         kind, later = type(self), self._later
-        if later is not None and name in kind.__dataclass_fields__:
+        if later is not None and name in kind.__dataclass_fields__:  # type: ignore[attr-defined]
             make_field, _, arguments = later
             return self.__dict__.setdefault(name, make_field(name, *arguments))  # another thread may do the same
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
@@ -65,12 +63,13 @@ class _Pairs(_Later):
     row_nodes: tuple[Hashable, ...] | None
     col_nodes: tuple[Hashable, ...] | None
 
-    def __iter__(self) -> Iterator[Any]:
-        later = self._later
-        if later is not None:
-            _, pairs, arguments = later
-            return iter(pairs if type(pairs) is tuple else pairs(*arguments))
-        return iter((self.row_ind, self.col_ind))
+    def _made_pairs(self) -> tuple[Any, Any]:
+        """What is iterated over, unless `_later` has the pairs."""
+        if self._later is not None:
+            _, make_pairs, arguments = self._later
+            pairs: tuple[Any, Any] = make_pairs(*arguments)
+            return pairs
+        return self.row_ind, self.col_ind
 
     @cached_property
     def row_ind(self) -> Any:
@@ -579,7 +578,8 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         """The assignment of a problem; its fields are made when they are asked for."""
         if self._later is not None:
             _, _, (items, *_) = self._later
-            return items[number]
+            item: Assignment = items[number]
+            return item
         one = Assignment.later(self._field_of_item, self._pairs_of_item, (number,))
         vars(one).update(maximize=self.maximize, cost_limit=self.cost_limit, forbid_nan=self.forbid_nan)
         if self.covers:

@@ -26,6 +26,7 @@ SMALL_SIDE = _native.SMALL_SIDE
 CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
 COUNTERS = Layout("SmallCounters")
 COUNTED = COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "nanoseconds", "start_size")
+WITH_CHOICE = COUNTERS.names.index("rows_with_choice")
 ABOUT = COUNTERS.getter("rows", "columns", "type_of_costs", "size")
 VECTORS = ("row_match", "col_match", "u", "v")
 ndarray, empty, int64 = np.ndarray, np.empty, np.dtype(np.int64)
@@ -36,7 +37,7 @@ pairs_small = _native.pairs_small
 a rule."""
 
 
-def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, settled: bool = False) -> Any:
+def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, deterministic: bool = False) -> Any:
     """A field of an Assignment that has no default, from the cells."""
     counters = CELLS[True].views["counters"](cells, 0, 0)  # at the beginning, whatever the shape
     rows, columns, type_of_costs, pairs = ABOUT(counters.tolist())
@@ -46,7 +47,7 @@ def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, settled: 
         return None if tiers is None else exact_duals(tiers, rows, columns)
     if name == "stats":
         stats = _stats(counters, reason)
-        return stats | {"rows_with_choice": 0} if settled else stats
+        return stats | {"rows_with_choice": counters[WITH_CHOICE].item()} if deterministic else stats
     dtype = np.dtype(chr(type_of_costs))
     views = CELLS[dtype.kind == "i"].views
     if name in VECTORS:
@@ -77,27 +78,27 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
     }
 
 
-def _solver(maximize: bool, reason: str, only: bool = False) -> Callable[..., Assignment | None]:
-    make_field = partial(_field, reason=reason, settled=only)
-    return partial(_native.lap_small, Assignment, make_field, maximize, only)
+def _solver(maximize: bool, reason: str, deterministic: bool = False) -> Callable[..., Assignment | None]:
+    make_field = partial(_field, reason=reason, deterministic=deterministic)
+    solve: Callable[..., Assignment | None] = _native.small_solver(Assignment, make_field, maximize, deterministic)
+    return solve
 
 
-NO_LIMIT = False, 0
 Solvers = tuple[Callable[..., Assignment | None], ...]
 auto_small, jv_small = (
     tuple(_solver(maximize, reason) for maximize in (False, True)) for reason in (FEW_ROWS_REASON, "asked for")
 )
-"""What `gmatch.lap(cost, cost_limit=limit)` returns, and with ``method="jv"``, minimizing and maximizing: of whether
-there is a limit, the limit, and costs. None for costs that need the long way: large, of other types, or extreme."""
-
-lap_small = tuple(partial(solver, *NO_LIMIT) for solver in auto_small)
-"""The same without a limit."""
+"""What `gmatch.lap` returns, and with ``method="jv"``, minimizing and maximizing: of costs, after a limit if there is
+one. None for costs that need the long way: large, of other types, or extreme."""
 
 
 def _sparse_solver(storage: int, maximize: bool) -> Callable[..., Assignment | None]:
     make_field = partial(_field, reason=ONE_CORE_REASON)
     make_field_of_laid_out = partial(_field, reason=f"{LAID_OUT}; {FEW_ROWS_REASON}")
-    return partial(_native.lap_small_sparse, Assignment, make_field, make_field_of_laid_out, storage, maximize)
+    solve: Callable[..., Assignment | None] = _native.small_sparse_solver(
+        Assignment, make_field, make_field_of_laid_out, storage, maximize
+    )
+    return solve
 
 
 STORAGE = numbers_of("Storage")
@@ -111,16 +112,17 @@ lap_small_sparse: dict[type, Solvers] = {
 }  # fmt: skip
 """The same as `auto_small`, of sparse matrices."""
 
-auto_only, jv_only = (
-    tuple(_solver(maximize, reason, only=True) for maximize in (False, True))
+auto_settled, jv_settled = (
+    tuple(_solver(maximize, reason, deterministic=True) for maximize in (False, True))
     for reason in (FEW_ROWS_REASON, "asked for")
 )
-"""The same with ``deterministic=True``. None also where several assignments are cheapest, or may be."""
+"""The same with ``deterministic=True``. None also where several assignments are cheapest, or may be, and duals are not
+exact or there is a limit."""
 
 SolversOf = dict[str | type, Solvers]
 SOLVERS_OF_SMALL: dict[bool, SolversOf] = {
     False: {"auto": auto_small, "jv": jv_small, JV: jv_small},
-    True: {"auto": auto_only, "jv": jv_only, JV: jv_only},
+    True: {"auto": auto_settled, "jv": jv_settled, JV: jv_settled},
 }  # fmt: skip
 """Whether `deterministic`, by the method, if it is a string, or by its type."""
 
@@ -143,7 +145,7 @@ WIDENED = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16"
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
     """`lap`, but for small costs the short way; at once where no option is given, for to look at each takes longer."""
-    lap_of_small = lap_small[False]
+    lap_of_small = auto_small[False]
 
     @wraps(lap)
     def lap_small_first(cost: Any, **options: Any) -> Any:
@@ -168,8 +170,6 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
 
 def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
     solvers = lap_small_sparse[type(cost)]
-    if not options:
-        return solvers[False](*NO_LIMIT, cost)
     solver = _solver_for(options, {False: {"auto": solvers}, True: {}})
     return None if solver is None else solver(*_limit_in(options), cost)
 
@@ -193,9 +193,9 @@ def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentB
     return None if array is None else solver(*limit, array)
 
 
-def _limit_in(options: dict[str, Any]) -> tuple[bool, Any]:
+def _limit_in(options: dict[str, Any]) -> tuple[Any, ...]:
     limit = options.get("cost_limit")
-    return NO_LIMIT if limit is None else (True, limit)
+    return () if limit is None else (limit,)
 
 
 def _as_small_array(cost: Any) -> npt.NDArray[Any] | None:

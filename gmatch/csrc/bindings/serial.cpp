@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "assignment/batch.cuh"
+#include "bindings/later.hpp"
 #include "bindings/mirror.hpp"
 #include "bindings/module.hpp"
 #include "bindings/numpy_arrays.hpp"
@@ -17,6 +18,7 @@
 #include "costs/magnitudes.hpp"
 #include "costs/sparse.cuh"
 #include "serial/core_search.hpp"
+#include "serial/named_optimum.hpp"
 #include "serial/only_optimum.hpp"
 #include "serial/shortest_path.hpp"
 #include "serial/sparse_shortest_path.hpp"
@@ -152,12 +154,12 @@ double nearest(double total, const std::vector<Tier>& tiers, std::vector<double>
 }
 
 // Solves costs in tiers, of which the duals of a solution hide some; see serial/tiers.hpp. If that is done, u and v become the
-// nearest to the duals in tiers, which `words` holds. The rests are written where there is room for them, and whether no other
-// assignment is as cheap, where that is asked.
-template <class Stored>
+// nearest to the duals in tiers, which `words` holds. settle(rests, columns that must be used) is called in between; if it returns
+// false, all is open.
+template <class Stored, class Settle>
 TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, double highest, bool turned,
                            const ShortestPathResult<double>& result, ShortestPathCounters& counters,
-                           std::vector<Count>& words, double* rests = nullptr, bool* is_only = nullptr) {
+                           std::vector<Count>& words, const Settle& settle) {
   return with_rows_side_by_side(costs, [&](const auto& side_by_side) {
     const Vertex rows = costs.num_rows, columns = costs.num_columns;
     const CopiedRows<double> copied(side_by_side);
@@ -166,12 +168,7 @@ TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, doubl
     if (outcome != TierOutcome::solved) return outcome;
     words = words_of(solver, result, rows, columns, turned);
     RestRows rest_rows(copied, solver.tiers());
-    for (Vertex row = 0; row < rows && rests != nullptr; ++row) {
-      std::copy_n(rest_rows.entries(row), columns, rests + row * Count{columns});
-    }
-    if (is_only != nullptr) {
-      *is_only = OnlyOptimum<RestRows, double>(rest_rows, costs.infinite(), result, solver.must_be_used()).is_only();
-    }
+    if (!settle(rest_rows, solver.must_be_used())) return TierOutcome::open;
     for (Vertex row = 0; row < rows; ++row) result.u[row] = nearest(result.u[row], solver.tiers(), &Tier::rows, row);
     for (Vertex j = 0; j < columns; ++j) result.v[j] = nearest(result.v[j], solver.tiers(), &Tier::columns, j);
     return outcome;
@@ -197,8 +194,14 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
   const TierOutcome outcome = with_stored<double>(stored, [&](auto entry) {
     const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
     const OthersMayRun others_may_run;
+    const auto write_rests = [&](RestRows& rows, const std::vector<bool>&) {
+      for (Vertex row = 0; row < rows.num_rows() && rests; ++row) {
+        std::copy_n(rows.entries(row), rows.num_columns(), rests->data() + row * Count{rows.num_columns()});
+      }
+      return true;
+    };
     return solve_in_tiers(problem, lowest, highest, false, {u.data(), v.data(), row_match.data(), col_match.data()}, counted,
-                          words, rests ? rests->data() : nullptr);
+                          words, write_rests);
   });
   return nb::make_tuple(static_cast<int>(outcome), duals_in_tiers(words),
                         to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
@@ -374,9 +377,10 @@ void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count col
 struct SmallCounters {
   Count augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size;
   Count rows, columns, type_of_costs;  // of the costs; a letter
+  Count rows_with_choice;
 
   FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size, rows, columns,
-         type_of_costs)
+         type_of_costs, rows_with_choice)
 };
 
 // A small matrix where it lies; rows first, strides in entries.
@@ -405,7 +409,7 @@ struct SmallLimit {
 struct SmallCall {
   bool maximize, may_be_equal;
   const SmallLimit* limit = nullptr;
-  bool must_be_only = false;  // whether another assignment that is as cheap needs the long way
+  bool deterministic = false;  // whether ties are decided by the rule
 };
 
 // Costs that need no second look: those that count are far from every overflow.
@@ -515,10 +519,15 @@ struct SmallCells {
     const Count pairs = size();
     new (counters) SmallCounters{counted.augmentations, counted.rows_scanned, counted.dual_updates,
                                  counted.entries_read,  ns,                   start_size,
-                                 pairs,                 0,                    0,
-                                 0};
+                                 pairs};
   }
 };
+
+template <class Cost, class NameOf, class Dual = typename DenseCosts<Cost>::Dual>
+bool settle_ties_of(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, const NameOf& name_of, Count& with_choice) {
+  if (costs.maximize) return settle_ties(StoredRows<Cost, Dual, true>{costs}, result, {}, name_of, with_choice);
+  return settle_ties(StoredRows<Cost, Dual, false>{costs}, result, {}, name_of, with_choice);
+}
 
 // Fills the cells; false if there is no assignment. The costs are plain. Unless they are exact, as integers are, duals may hide some
 // of them: then there are words of duals in tiers, too.
@@ -540,24 +549,35 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
                                                  found.result(transposed), counted);
   if (matched < fewer) return false;
   const ShortestPathResult<Dual> result = found.result(transposed);
-  bool is_only = true;
+  const auto name_of = [=](Vertex row, Vertex column) -> Count {
+    return transposed ? Count{column} * columns + row : Count{row} * columns + column;
+  };
+  Count with_choice = 0;
   if constexpr (std::is_floating_point_v<Cost>) {
+    const auto settle = [&](const RestRows& rests, const std::vector<bool>& must) {
+      return !call.deterministic || OnlyOptimum<RestRows, Dual>(rests, costs.infinite(), result, must).is_only() ||
+             (call.limit == nullptr && settle_ties(rests, result, must, name_of, with_choice));
+    };
     if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
-        solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words, nullptr,
-                       call.must_be_only ? &is_only : nullptr) == TierOutcome::open) {
+        solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words, settle) ==
+            TierOutcome::open) {
       return false;
     }
   }
-  if (call.must_be_only && words.empty()) {
-    is_only = with_rows_side_by_side(costs, [&](const auto& side_by_side) { return is_only_optimum(side_by_side, result); });
+  if (call.deterministic && words.empty()) {
+    const bool is_settled = with_rows_side_by_side(costs, [&](const auto& side_by_side) {
+      return is_only_optimum(side_by_side, result) ||
+             (call.limit == nullptr && settle_ties_of(side_by_side, result, name_of, with_choice));
+    });
+    if (!is_settled) return false;
   }
-  if (!is_only) return false;
   const auto entry = [&](Vertex row, Vertex column) {
     return given.entries[row * given.stride[0] + column * given.stride[1]];
   };
   if (of_costs.limit < costs.infinite()) found.drop_dear_pairs(rows, call.maximize, of_costs.limit, entry);
   found.note_pairs(rows, entry);
   found.note_counters(counted, 0, lap(clock, now));
+  reinterpret_cast<SmallCounters*>(cells)->rows_with_choice = with_choice;
   return true;
 }
 
@@ -684,20 +704,18 @@ nb::object pairs_small(nb::handle costs, bool maximize) {
 // A result of Python's type `kind` that has its pairs and makes its fields later, see gmatch/result.py.
 nb::object later_result(nb::handle kind, nb::handle make_field, bool maximize, nb::handle cells, Vertex rows, Vertex columns,
                         char type_of_costs, const std::vector<Count>& words) {
-  static PyObject* const later_name = PyUnicode_InternFromString("_later");
   static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
-  nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
-  if (!result.is_valid()) throw nb::python_error();
   auto& counters = *reinterpret_cast<SmallCounters*>(first_of(cells));
   counters.rows = rows;
   counters.columns = columns;
   counters.type_of_costs = type_of_costs;
   const nb::tuple pairs = pairs_in(cells, rows, columns, &SmallCells<Count>::pair_columns_32);
-  const nb::tuple later = nb::make_tuple(make_field, pairs, nb::make_tuple(cells, duals_in_tiers(words)));
+  nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
+  if (!result.is_valid()) throw nb::python_error();
+  reinterpret_cast<Later*>(result.ptr())->later =
+      nb::make_tuple(make_field, pairs, nb::make_tuple(cells, duals_in_tiers(words))).release().ptr();
   // The type is frozen for all others. It minimizes by default.
-  bool is_set = PyObject_GenericSetAttr(result.ptr(), later_name, later.ptr()) == 0;
-  if (maximize) is_set = is_set && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) == 0;
-  if (!is_set) throw nb::python_error();
+  if (maximize && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) != 0) throw nb::python_error();
   return result;
 }
 
@@ -727,18 +745,63 @@ void note_limit(nb::handle result, const ArrayMemory& memory, const SmallLimit& 
   if (PyObject_GenericSetAttr(result.ptr(), limit_name, number.ptr()) != 0) throw nb::python_error();
 }
 
-nb::object lap_small(nb::handle kind, nb::handle make_field, bool maximize, bool must_be_only, bool has_limit,
-                     nb::handle cost_limit, nb::handle costs) {
-  SmallLimit limit;
-  if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
-  const ArrayMemory memory(costs);
-  std::vector<Count> words;
-  nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr, must_be_only}, words);
-  if (cells.is_none()) return cells;
-  const nb::object result = later_result(kind, make_field, maximize, cells, static_cast<Vertex>(memory.length(0)),
-                                         static_cast<Vertex>(memory.length(1)), memory.type(), words);
-  if (has_limit) note_limit(result, memory, limit);
-  return result;
+// Functions of costs, after a limit if there is one, that Python calls with less ado than those that nanobind makes. `Solver`
+// reads what all its calls have in common from a tuple.
+template <class Solver>
+PyObject* call_small_solver(PyObject* parts, PyObject* const* arguments, Py_ssize_t number) {
+  if (number != 1 && number != 2) {
+    PyErr_SetString(PyExc_TypeError, "expected costs, or a limit and costs");
+    return nullptr;
+  }
+  try {
+    const nb::handle limit = number == 2 ? arguments[0] : nullptr;
+    return Solver(parts).solve(limit, arguments[number - 1]).release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+template <class Solver>
+nb::object small_solver_of(const nb::tuple& parts) {
+  static PyMethodDef method = {"lap_small", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_small_solver<Solver>)),
+                               METH_FASTCALL, "The assignment of costs, after a limit if there is one; or None."};
+  const bool is_later = PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(parts[0].ptr()), later_type()) != 0;
+  if (!is_later) throw nb::type_error("results must be of a type of Later");
+  return nb::steal(PyCFunction_NewEx(&method, parts.ptr(), nullptr));
+}
+
+struct SmallSolver {
+  nb::handle kind, make_field;
+  bool maximize, deterministic;
+
+  explicit SmallSolver(PyObject* parts)
+      : kind(PyTuple_GetItem(parts, 0)),
+        make_field(PyTuple_GetItem(parts, 1)),
+        maximize(PyTuple_GetItem(parts, 2) == Py_True),
+        deterministic(PyTuple_GetItem(parts, 3) == Py_True) {}
+
+  nb::object solve(nb::handle cost_limit, nb::handle costs) const {
+    SmallLimit limit;
+    const bool has_limit = cost_limit.is_valid();
+    if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
+    const ArrayMemory memory(costs);
+    std::vector<Count> words;
+    nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr, deterministic}, words);
+    if (cells.is_none()) return cells;
+    const nb::object result = later_result(kind, make_field, maximize, cells, static_cast<Vertex>(memory.length(0)),
+                                           static_cast<Vertex>(memory.length(1)), memory.type(), words);
+    if (has_limit) note_limit(result, memory, limit);
+    return result;
+  }
+};
+
+nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, bool deterministic) {
+  return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic));
 }
 
 // How a sparse matrix is stored.
@@ -970,41 +1033,57 @@ bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
   return std::min(*rows, *columns) <= SMALL_SPARSE_SIDE;
 }
 
-// As lap_small, for a sparse matrix of SciPy; its fields are made otherwise if it was laid out.
-nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, int storage,
-                            bool maximize, bool has_limit, nb::handle cost_limit, nb::handle costs) {
-  static PyObject* const shape_name = PyUnicode_InternFromString("shape");
-  static PyObject* const data_name = PyUnicode_InternFromString("data");
-  static PyObject* const coords_name = PyUnicode_InternFromString("coords");
-  static PyObject* const indptr_name = PyUnicode_InternFromString("indptr");
-  static PyObject* const indices_name = PyUnicode_InternFromString("indices");
-  const bool compressed = storage != static_cast<int>(Storage::coordinates);
-  SmallLimit limit;
-  if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
-  SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize, has_limit ? &limit : nullptr};
-  if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
-  nb::object first, second;
-  if (compressed) {
-    first = attribute(costs, indptr_name);
-    second = attribute(costs, indices_name);
-  } else {
-    const nb::object coords = attribute(costs, coords_name);
-    if (!coords.is_valid() || !PyTuple_Check(coords.ptr()) || PyTuple_Size(coords.ptr()) != 2) return nb::none();
-    first = nb::borrow(PyTuple_GetItem(coords.ptr(), 0));
-    second = nb::borrow(PyTuple_GetItem(coords.ptr(), 1));
+// Of a sparse matrix of SciPy; the fields are made otherwise if it was laid out.
+struct SmallSparseSolving {
+  nb::handle kind, make_field, make_field_of_laid_out;
+  int storage;
+  bool maximize;
+
+  explicit SmallSparseSolving(PyObject* parts)
+      : kind(PyTuple_GetItem(parts, 0)),
+        make_field(PyTuple_GetItem(parts, 1)),
+        make_field_of_laid_out(PyTuple_GetItem(parts, 2)),
+        storage(static_cast<int>(PyLong_AsLong(PyTuple_GetItem(parts, 3)))),
+        maximize(PyTuple_GetItem(parts, 4) == Py_True) {}
+
+  nb::object solve(nb::handle cost_limit, nb::handle costs) const {
+    static PyObject* const shape_name = PyUnicode_InternFromString("shape");
+    static PyObject* const data_name = PyUnicode_InternFromString("data");
+    static PyObject* const coords_name = PyUnicode_InternFromString("coords");
+    static PyObject* const indptr_name = PyUnicode_InternFromString("indptr");
+    static PyObject* const indices_name = PyUnicode_InternFromString("indices");
+    const bool has_limit = cost_limit.is_valid(), compressed = storage != static_cast<int>(Storage::coordinates);
+    SmallLimit limit;
+    if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
+    SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize, has_limit ? &limit : nullptr};
+    if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
+    nb::object first, second;
+    if (compressed) {
+      first = attribute(costs, indptr_name);
+      second = attribute(costs, indices_name);
+    } else {
+      const nb::object coords = attribute(costs, coords_name);
+      if (!coords.is_valid() || !PyTuple_Check(coords.ptr()) || PyTuple_Size(coords.ptr()) != 2) return nb::none();
+      first = nb::borrow(PyTuple_GetItem(coords.ptr(), 0));
+      second = nb::borrow(PyTuple_GetItem(coords.ptr(), 1));
+    }
+    const nb::object data = attribute(costs, data_name);
+    if (!first.is_valid() || !second.is_valid() || !data.is_valid()) return nb::none();
+    const SparseMemory memory{ArrayMemory(first), ArrayMemory(second), ArrayMemory(data)};
+    if (!memory.is_list()) return nb::none();
+    const nb::object cells = new_cells(call.rows, call.columns);
+    std::vector<Count> words;
+    const SmallSolution solved = solve_small_sparse(memory, call, compressed, first_of(cells), words);
+    if (solved == SmallSolution::NONE_FOUND) return nb::none();
+    const nb::object result = later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field,
+                                           maximize, cells, call.rows, call.columns, memory.data.type(), words);
+    if (has_limit) note_limit(result, memory.data, limit);
+    return result;
   }
-  const nb::object data = attribute(costs, data_name);
-  if (!first.is_valid() || !second.is_valid() || !data.is_valid()) return nb::none();
-  const SparseMemory memory{ArrayMemory(first), ArrayMemory(second), ArrayMemory(data)};
-  if (!memory.is_list()) return nb::none();
-  const nb::object cells = new_cells(call.rows, call.columns);
-  std::vector<Count> words;
-  const SmallSolution solved = solve_small_sparse(memory, call, compressed, first_of(cells), words);
-  if (solved == SmallSolution::NONE_FOUND) return nb::none();
-  const nb::object result = later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field,
-                                         maximize, cells, call.rows, call.columns, memory.data.type(), words);
-  if (has_limit) note_limit(result, memory.data, limit);
-  return result;
+};
+
+nb::object small_sparse_solver(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, int storage, bool maximize) {
+  return small_solver_of<SmallSparseSolving>(nb::make_tuple(kind, make_field, make_field_of_laid_out, storage, maximize));
 }
 
 // Independent problems, each by one thread: the threads take the next one in turn.
@@ -1175,9 +1254,8 @@ void define_shortest_paths(nb::module_& m) {
   mirror::add_enum<TierOutcome>(m, "TierOutcome");
   m.def("inspect_costs", &inspect_costs, "costs"_a.noconvert(), "stored"_a, "threads"_a);
   m.def("pairs_small", &pairs_small);
-  // Without names of arguments, among which to look takes longer; so None cannot stand for no limit.
-  m.def("lap_small", &lap_small);
-  m.def("lap_small_sparse", &lap_small_sparse);
+  m.def("small_solver", &small_solver);
+  m.def("small_sparse_solver", &small_sparse_solver);
   mirror::add_struct<SmallCounters>(m, "SmallCounters");
   mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
   mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");
