@@ -77,12 +77,19 @@ nb::dict assign_jv(AnyMatrix costs, const std::string& stored, bool maximize, nb
   return to_dict(size, 0, counted, lap(clock, now));
 }
 
-// The core on one core of the host; where it gives up, the whole matrix, from the duals there are. Returns how many rows are
-// matched.
+// The core on one core of the host; where it gives up, the whole matrix, from the duals there are. Given duals are tried in the whole
+// matrix first: where costs have changed little since, few and short searches are left. Returns how many rows are matched.
 template <class Stored>
 Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
                                const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options, int threads,
                                const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result, CoreCounters& counted) {
+  if (options.start_from_duals) {
+    ShortestPathOptions<typename DenseCosts<Stored>::Dual> while_short = options;
+    while_short.may_give_up = true;
+    counted.trace.add(CoreStep::search_matrix);
+    const Vertex size = solve_serially(costs, while_short, result, counted.dense);
+    if (size != NONE) return size;
+  }
   // With most pairs at the greatest cost, the whole matrix takes the fewest passes.
   const bool has_core = options.start_from_duals || costs.num_rows < costs.num_columns ||
                         !mostly_costs(costs, costs.num_rows, options.greatest_cost);
@@ -124,12 +131,14 @@ nb::dict assign_core_jv(AnyMatrix costs, const std::string& stored, bool maximiz
 // `turned`: rows are the columns of the solver.
 std::vector<Count> words_of(const TierSolver& solver, const ShortestPathResult<double>& result, Vertex rows, Vertex columns,
                             bool turned) {
-  std::vector<Count> words;
-  words.reserve(solver.tiers().size() * (1 + rows + columns) + rows + columns);
-  const auto add_bits = [&](double number) {
-    Count bits;
-    std::memcpy(&bits, &number, sizeof bits);
-    words.push_back(bits);
+  std::vector<Count> words(solver.tiers().size() * (1 + rows + columns) + rows + columns);
+  Count* next = words.data();
+  const auto add_bits = [&](const double* numbers, Vertex length) {
+    std::memcpy(next, numbers, length * sizeof(double));
+    next += length;
+  };
+  const auto add_whole = [&](const std::vector<double>& numbers, Vertex length) {
+    for (Vertex k = 0; k < length; ++k) *next++ = static_cast<Count>(numbers[k]);
   };
   const auto add_sides = [&](auto add_row_side, auto add_column_side) {
     if (turned) add_column_side();
@@ -137,12 +146,10 @@ std::vector<Count> words_of(const TierSolver& solver, const ShortestPathResult<d
     if (!turned) add_column_side();
   };
   for (const Tier& tier : solver.tiers()) {
-    add_bits(tier.value);
-    add_sides([&] { for (Vertex row = 0; row < rows; ++row) words.push_back(static_cast<Count>(tier.rows[row])); },
-              [&] { for (Vertex j = 0; j < columns; ++j) words.push_back(static_cast<Count>(tier.columns[j])); });
+    add_bits(&tier.value, 1);
+    add_sides([&] { add_whole(tier.rows, rows); }, [&] { add_whole(tier.columns, columns); });
   }
-  add_sides([&] { for (Vertex row = 0; row < rows; ++row) add_bits(result.u[row]); },
-            [&] { for (Vertex j = 0; j < columns; ++j) add_bits(result.v[j]); });
+  add_sides([&] { add_bits(result.u, rows); }, [&] { add_bits(result.v, columns); });
   return words;
 }
 
@@ -154,8 +161,7 @@ double nearest(double total, const std::vector<Tier>& tiers, std::vector<double>
 }
 
 // Solves costs in tiers, of which the duals of a solution hide some; see serial/tiers.hpp. If that is done, u and v become the
-// nearest to the duals in tiers, which `words` holds. settle(rests, columns that must be used) is called in between; if it returns
-// false, all is open.
+// nearest to the duals in tiers, which `words` holds. settle(rests, solver) is called in between; if it returns false, all is open.
 template <class Stored, class Settle>
 TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, double highest, bool turned,
                            const ShortestPathResult<double>& result, ShortestPathCounters& counters,
@@ -168,7 +174,7 @@ TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, doubl
     if (outcome != TierOutcome::solved) return outcome;
     words = words_of(solver, result, rows, columns, turned);
     RestRows rest_rows(copied, solver.tiers());
-    if (!settle(rest_rows, solver.must_be_used())) return TierOutcome::open;
+    if (!settle(rest_rows, solver)) return TierOutcome::open;
     for (Vertex row = 0; row < rows; ++row) result.u[row] = nearest(result.u[row], solver.tiers(), &Tier::rows, row);
     for (Vertex j = 0; j < columns; ++j) result.v[j] = nearest(result.v[j], solver.tiers(), &Tier::columns, j);
     return outcome;
@@ -194,7 +200,7 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
   const TierOutcome outcome = with_stored<double>(stored, [&](auto entry) {
     const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
     const OthersMayRun others_may_run;
-    const auto write_rests = [&](RestRows& rows, const std::vector<bool>&) {
+    const auto write_rests = [&](RestRows& rows, const TierSolver&) {
       for (Vertex row = 0; row < rows.num_rows() && rests; ++row) {
         std::copy_n(rows.entries(row), rows.num_columns(), rests->data() + row * Count{rows.num_columns()});
       }
@@ -554,8 +560,10 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   };
   Count with_choice = 0;
   if constexpr (std::is_floating_point_v<Cost>) {
-    const auto settle = [&](const RestRows& rests, const std::vector<bool>& must) {
-      return !call.deterministic || OnlyOptimum<RestRows, Dual>(rests, costs.infinite(), result, must).is_only() ||
+    const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
+      if (!call.deterministic) return true;
+      const std::vector<bool> must = solver.must_be_used();
+      return OnlyOptimum<RestRows, Dual>(rests, costs.infinite(), result, must).is_only() ||
              (call.limit == nullptr && settle_ties(rests, result, must, name_of, with_choice));
     };
     if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&

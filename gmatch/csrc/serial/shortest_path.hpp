@@ -12,7 +12,8 @@
 // one of these, and searches end as soon as they come to any. By the costs themselves v of free columns lie anywhere, and
 // searches look at nearly all of the matrix. Where that leaves many rows free, columns are reduced as in the paper.
 //
-// Where augmentation turns out to take long, all begins anew, with v from an auction (serial/dense_auction.hpp).
+// Where augmentation turns out to take long, all begins anew, with v from an auction (serial/dense_auction.hpp). On a start from
+// duals it gives up then, if it may: another method can go on from the v that it has come to.
 //
 // The invariant of all four, with u[i] = the least cost - v of row i: no pair costs less than u + v, and matched pairs
 // cost u + v. So u is not stored, it is read off the matched pairs at the end. After the column reduction, or the
@@ -68,6 +69,8 @@ struct ShortestPathOptions {
                           // that are passed in as these make best
   // No entry that is not forbidden would cost more without the limit, which bounds the costs.
   Dual greatest_entry = std::numeric_limits<Dual>::max();
+  // From duals: returns NONE where searches turn out to take long; the v of then are duals to start from.
+  bool may_give_up = false;
 };
 
 // What the method writes. If it stops because a row cannot be matched, the matching need not be the largest, and u and v
@@ -150,6 +153,8 @@ class ShortestPathSolver {
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
   // The end of a path that is no column.
   static constexpr Vertex WAY_OUT = NONE - 1;
+  // Passes over the matrix that are done, and are to come, where it gives up: a core takes six to ten times the time of one.
+  static constexpr Count ENOUGH_FOR_OTHERS = 2, MUCH_FOR_OTHERS = 8;
   // A start from duals gives them up after so many rounds.
   static constexpr int MAX_ROUNDS = 8;
   // Of so few rows the searches are short.
@@ -193,8 +198,9 @@ class ShortestPathSolver {
   }
 
   Vertex solve_from_start() {
-    match_free_rows();
+    const bool goes_on = match_free_rows();
     write_solution();
+    if (!goes_on) return NONE;
     if (has_ways_out_) match_rows_that_are_out();
     return static_cast<Vertex>(num_rows_ - std::count(row_match_, row_match_ + num_rows_, NONE));
   }
@@ -348,24 +354,31 @@ class ShortestPathSolver {
     }
   }
 
-  void match_free_rows() {
+  // False if it gives up.
+  bool match_free_rows() {
     const std::size_t rows = free_rows_.size;
     const Count scanned_before = counters_.rows_scanned;
     while (free_rows_.size > 0) {
-      if (!augment(free_rows_.items[--free_rows_.size])) return;
-      if (may_hold_auction() && takes_long(rows, counters_.rows_scanned - scanned_before)) {
+      if (!augment(free_rows_.items[--free_rows_.size])) return true;
+      const Count scans = counters_.rows_scanned - scanned_before;
+      if (options_.may_give_up && take_long(rows, scans, ENOUGH_FOR_OTHERS, MUCH_FOR_OTHERS)) return false;
+      if (may_hold_auction() && takes_long(rows, scans)) {
         start_from_auction();
         reduce_augmenting_rows();
       }
     }
+    return true;
   }
 
   // Whether the searches for the rows that are left of so many, by what those before have scanned, will take longer than
   // an auction, which scans each row thirty to a hundred times, at half the time a scan. They begin short and become longer.
   bool takes_long(std::size_t rows, Count scans) const {
     const bool has_many = is_many(rows);
+    return take_long(rows, scans, has_many ? 1 : 8, has_many ? 10 : 100);
+  }
+  // Whether so many passes over the matrix are done and so many, or more, are to come.
+  bool take_long(std::size_t rows, Count scans, Count enough, Count much) const {
     const auto left = static_cast<Count>(free_rows_.size), done = static_cast<Count>(rows) - left;
-    const Count enough = has_many ? 1 : 8, much = has_many ? 10 : 100;
     return scans >= enough * num_rows_ && scans * left >= much * num_rows_ * done;
   }
 
