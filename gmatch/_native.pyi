@@ -101,6 +101,7 @@ def assign_core_jv(
     u: Any,
     v: Any,
     has_duals: bool,
+    may_begin_in_matrix: bool,
     threads: int,
 ) -> dict[str, Any]: ...
 def assign_by_core(

@@ -205,8 +205,11 @@ def _assign_serial_core(
 ) -> Assigned:
     v = _of_square(costs, v)
     vectors, team_size = _vectors(costs, row_match, v), reading_threads(threads, costs.array.size)
+    may_begin_in_matrix = isinstance(method, SerialCore)
     counters = dict(
-        _native.assign_core_jv(*_arguments(costs), costs.lowest, costs.highest, *vectors, v is not None, team_size)
+        _native.assign_core_jv(
+            *_arguments(costs), costs.lowest, costs.highest, *vectors, v is not None, may_begin_in_matrix, team_size
+        )
     )
     counters["trace"] = steps_by_name(counters["trace"])
     return *vectors, counters | {"team": "host", "threads": team_size}

@@ -77,13 +77,19 @@ nb::dict assign_jv(AnyMatrix costs, const std::string& stored, bool maximize, nb
   return to_dict(size, 0, counted, lap(clock, now));
 }
 
-// The core on one core of the host; where it gives up, the whole matrix, from the duals there are. Given duals are tried in the whole
-// matrix first: where costs have changed little since, few and short searches are left. Returns how many rows are matched.
+// The core on one core of the host; where it gives up, the whole matrix, from the duals there are. Before it, if it may, the whole
+// matrix is tried where searches may be few and short: from given duals, for costs have often changed little since, and where
+// columns may stay free, for then most rows have their best one. Returns how many rows are matched.
 template <class Stored>
 Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
-                               const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options, int threads,
-                               const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result, CoreCounters& counted) {
-  if (options.start_from_duals) {
+                               const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options, bool may_begin_in_matrix,
+                               int threads, const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result,
+                               CoreCounters& counted) {
+  const bool columns_may_stay_free = costs.num_rows < costs.num_columns || costs.limit < costs.infinite();
+  const bool begins_in_matrix =
+      may_begin_in_matrix && (options.start_from_duals || (columns_may_stay_free && threads == 1));
+  const bool has_duals = options.start_from_duals || begins_in_matrix;
+  if (begins_in_matrix) {
     ShortestPathOptions<typename DenseCosts<Stored>::Dual> while_short = options;
     while_short.may_give_up = true;
     counted.trace.add(CoreStep::search_matrix);
@@ -91,27 +97,27 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
     if (size != NONE) return size;
   }
   // With most pairs at the greatest cost, the whole matrix takes the fewest passes.
-  const bool has_core = options.start_from_duals || costs.num_rows < costs.num_columns ||
+  const bool has_core = has_duals || costs.num_rows < costs.num_columns ||
                         !mostly_costs(costs, costs.num_rows, options.greatest_cost);
   if (!has_core) counted.trace.add(CoreStep::sample);
-  const Vertex size = has_core ? solve_by_core(costs, options.start_from_duals, threads, result, counted) : NONE;
+  const Vertex size = has_core ? solve_by_core(costs, has_duals, threads, result, counted) : NONE;
   if (size != NONE) return size;
   counted.trace.add(CoreStep::search_matrix);
-  const bool from_duals = options.start_from_duals || counted.sparse.augmentations > 0;
+  const bool from_duals = has_duals || counted.sparse.augmentations > 0;
   return solve_serially(costs, {options.least_cost, options.greatest_cost, from_duals}, result, counted.dense);
 }
 
 template <class Dual>
 nb::dict assign_core_jv(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Dual least_cost,
                         Dual greatest_cost, Array<Vertex> row_match, Array<Vertex> col_match, Array<Dual> u, Array<Dual> v,
-                        bool has_duals, int threads) {
+                        bool has_duals, bool may_begin_in_matrix, int threads) {
   CoreCounters counted{};
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
   const Vertex size = with_stored<Dual>(stored, [&](auto entry) {
     const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
     const OthersMayRun others_may_run;
-    return solve_by_core_or_matrix(problem, {least_cost, greatest_cost, has_duals}, threads,
+    return solve_by_core_or_matrix(problem, {least_cost, greatest_cost, has_duals}, may_begin_in_matrix, threads,
                                    {u.data(), v.data(), row_match.data(), col_match.data()}, counted);
   });
   nb::dict report = to_dict(size, counted.sparse.start_size, counted.sparse, lap(clock, now));
@@ -1242,7 +1248,7 @@ void define_shortest_paths_for(nb::module_& m) {
         "has_duals"_a);
   m.def("assign_core_jv", &assign_core_jv<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(),
-        "v"_a.noconvert(), "has_duals"_a, "threads"_a);
+        "v"_a.noconvert(), "has_duals"_a, "may_begin_in_matrix"_a, "threads"_a);
   m.def("is_only_optimum", &is_only_optimum_of<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a,
         "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert());
 }

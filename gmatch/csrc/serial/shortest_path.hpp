@@ -161,9 +161,9 @@ class ShortestPathSolver {
   static constexpr Vertex FEW_ROWS = 64;
   // One row in so many is many that a start leaves free: rows want the same few columns then.
   static constexpr std::size_t MANY_FREE = 3;
-  // The same where most pairs have the greatest cost: points with thirty others within reach 0.2 to 0.25, a few cheap pairs
-  // anywhere in a row 0.12 and less.
-  static constexpr std::size_t MANY_FREE_OF_TIES = 6;
+  // The same where most pairs have the greatest cost: points with five to sixty others within reach 0.09 to 0.42, five to twenty
+  // cheap pairs anywhere in a row 0.02 to 0.07.
+  static constexpr std::size_t MANY_FREE_OF_TIES = 12;
   // With no more free rows than one in so many no reduction is transferred.
   static constexpr std::size_t ROWS_TO_TRANSFER = 5;
 
