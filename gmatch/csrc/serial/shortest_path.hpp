@@ -153,8 +153,8 @@ class ShortestPathSolver {
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
   // The end of a path that is no column.
   static constexpr Vertex WAY_OUT = NONE - 1;
-  // Passes over the matrix that are done, and are to come, where it gives up: a core takes six to ten times the time of one.
-  static constexpr Count ENOUGH_FOR_OTHERS = 2, MUCH_FOR_OTHERS = 8;
+  // Passes over the matrix that searches have done, or may still do, where it gives up: a core takes the time of two to ten.
+  static constexpr Count MANY_PASSES = 3;
   // A start from duals gives them up after so many rounds.
   static constexpr int MAX_ROUNDS = 8;
   // Of so few rows the searches are short.
@@ -163,7 +163,7 @@ class ShortestPathSolver {
   static constexpr std::size_t MANY_FREE = 3;
   // The same where most pairs have the greatest cost: points with five to sixty others within reach 0.09 to 0.42, five to twenty
   // cheap pairs anywhere in a row 0.02 to 0.07.
-  static constexpr std::size_t MANY_FREE_OF_TIES = 12;
+  static constexpr std::size_t MANY_FREE_OF_TIES = 10;
   // With no more free rows than one in so many no reduction is transferred.
   static constexpr std::size_t ROWS_TO_TRANSFER = 5;
 
@@ -361,7 +361,7 @@ class ShortestPathSolver {
     while (free_rows_.size > 0) {
       if (!augment(free_rows_.items[--free_rows_.size])) return true;
       const Count scans = counters_.rows_scanned - scanned_before;
-      if (options_.may_give_up && take_long(rows, scans, ENOUGH_FOR_OTHERS, MUCH_FOR_OTHERS)) return false;
+      if (options_.may_give_up && is_better_for_others(rows, scans)) return false;
       if (may_hold_auction() && takes_long(rows, scans)) {
         start_from_auction();
         reduce_augmenting_rows();
@@ -375,6 +375,11 @@ class ShortestPathSolver {
   bool takes_long(std::size_t rows, Count scans) const {
     const bool has_many = is_many(rows);
     return take_long(rows, scans, has_many ? 1 : 8, has_many ? 10 : 100);
+  }
+  // Whether searches have taken long, and might do so again, each a pass over the matrix at most; or will take long by those before.
+  bool is_better_for_others(std::size_t rows, Count scans) const {
+    if (static_cast<Count>(free_rows_.size) < MANY_PASSES) return false;
+    return scans >= MANY_PASSES * num_rows_ || take_long(rows, scans, 1, MANY_PASSES);
   }
   // Whether so many passes over the matrix are done and so many, or more, are to come.
   bool take_long(std::size_t rows, Count scans, Count enough, Count much) const {
