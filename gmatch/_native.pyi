@@ -1,5 +1,6 @@
 """The compiled extension: csrc/bindings/module.cpp and its parts."""
 
+from collections.abc import Iterator
 from typing import Any
 
 # Fixed, and for each pair, each row and each column.
@@ -62,6 +63,21 @@ def assign_in_tiers(
     costs: Any, stored: str, maximize: bool, limit: float | None, lowest: float, highest: float, row_match: Any,
     col_match: Any, u: Any, v: Any, rests: Any | None,
 ) -> tuple[int, bytes | None, dict[str, Any]]: ...  # fmt: skip
+
+class Later:
+    _later: Any
+    def __iter__(self) -> Iterator[Any]: ...
+
+MARK_BITS: int
+
+def find_choices(rows: Any, columns: Any, may_leave: Any, row_match: Any, is_kept: Any) -> bool: ...
+def decide_by_marks(
+    rows: Any, columns: Any, may_leave: Any, row_match: Any, row_names: Any, column_names: Any, first_turn: int,
+    mark_bits: int,
+) -> int: ...  # fmt: skip
+def is_only_optimum(
+    costs: Any, stored: str, maximize: bool, row_match: Any, col_match: Any, u: Any, v: Any
+) -> bool: ...
 def assign_jv(
     costs: Any,
     stored: str,
@@ -94,6 +110,7 @@ def assign_core_jv(
     u: Any,
     v: Any,
     has_duals: bool,
+    may_begin_in_matrix: bool,
     threads: int,
 ) -> dict[str, Any]: ...
 def assign_by_core(
@@ -251,20 +268,13 @@ def sparse_assignment_workspace_size(num_rows: int, num_columns: int, cost: str,
 def is_best_laid_out(rows: int, columns: int, entries: int) -> bool: ...
 def lies_dense(offsets: Any, columns: Any, costs: Any, num_columns: int) -> bool: ...
 def lay_out_sparse(offsets: Any, columns: Any, costs: Any, to: Any, missing: int | float) -> bool: ...
-def lap_small_sparse(
-    kind: type,
-    make_field: Any,
-    make_field_of_laid_out: Any,
-    make_pairs: Any,
-    array_type: type,
-    storage: int,
-    maximize: bool,
-    costs: Any,
+def small_sparse_solver(
+    kind: type, make_field: Any, make_field_of_laid_out: Any, storage: int, maximize: bool
 ) -> Any: ...
-def assign_small(costs: Any, maximize: bool, may_be_equal: bool) -> bytearray | None: ...
-def lap_small(kind: type, make_field: Any, make_pairs: Any, maximize: bool, costs: Any) -> Any: ...
+def pairs_small(costs: Any, maximize: bool) -> tuple[Any, Any] | None: ...
+def small_solver(kind: type, make_field: Any, maximize: bool, deterministic: bool) -> Any: ...
 def lap_small_batch(
-    costs: Any, maximize: bool, has_limit: bool, cost_limit: Any, most_threads: int
+    costs: Any, maximize: bool, cost_limit: Any, most_threads: int
 ) -> tuple[bytearray, list[tuple[int, int, int, int]], str, int] | None: ...
 def pairs_of_small_batch(cells: bytearray, table: list[tuple[int, int, int, int]]) -> bytearray: ...
 def match_small(offsets: Any, columns: Any, num_columns: int, cells: Any) -> bool: ...

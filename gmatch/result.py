@@ -11,7 +11,7 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from . import notebook
+from . import _native, notebook
 from .arrays import all_others, as_dense_array, device_of, exact_sum, mover_to, places_of, to_host
 from .errors import InvalidInput
 from .foreign import gives_back, sum_of
@@ -22,29 +22,27 @@ STEPS = ("start", "search", "augment", "price")
 new, set_attribute = object.__new__, object.__setattr__
 
 
-class _Later:
-    """A result whose fields can be made later, when asked for: small calls are many."""
-
-    _later = None  # what the fields are made of: see `later`
+class _Later(_native.Later):
+    """A result whose fields can be made later, when asked for: small calls are many. `_later` is what of, or None."""
 
     @classmethod
     def later(
         cls,
         make_field: Callable[..., Any],
-        make_pairs: Callable[..., tuple[Any, Any]] | None,
+        pairs: Callable[..., tuple[Any, Any]] | tuple[Any, Any] | None,
         arguments: tuple[Any, ...],
     ) -> Self:
-        """The result whose fields are make_field(name, *arguments), and whose pairs are make_pairs(*arguments).
+        """The result whose fields are make_field(name, *arguments), and whose pairs are those, or pairs(*arguments).
 
         Fields that have a default keep it, unless the maker of the result sets them.
         """
         result = new(cls)
-        set_attribute(result, "_later", (make_field, make_pairs, arguments))
+        set_attribute(result, "_later", (make_field, pairs, arguments))
         return result
 
     def __getattr__(self, name: str) -> Any:
         kind, later = type(self), self._later
-        if later is not None and name in kind.__dataclass_fields__:
+        if later is not None and name in kind.__dataclass_fields__:  # type: ignore[attr-defined]
             make_field, _, arguments = later
             return self.__dict__.setdefault(name, make_field(name, *arguments))  # another thread may do the same
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
@@ -66,12 +64,13 @@ class _Pairs(_Later):
     row_nodes: tuple[Hashable, ...] | None
     col_nodes: tuple[Hashable, ...] | None
 
-    def __iter__(self) -> Iterator[Any]:
-        later = self._later
-        if later is not None:
-            _, make_pairs, arguments = later
-            return iter(make_pairs(*arguments))
-        return iter((self.row_ind, self.col_ind))
+    def _made_pairs(self) -> tuple[Any, Any]:
+        """What is iterated over, unless `_later` has the pairs."""
+        if self._later is not None:
+            _, make_pairs, arguments = self._later
+            pairs: tuple[Any, Any] = make_pairs(*arguments)
+            return pairs
+        return self.row_ind, self.col_ind
 
     @cached_property
     def row_ind(self) -> Any:
@@ -726,7 +725,8 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         """The assignment of a problem; its fields are made when they are asked for."""
         if self._later is not None:
             _, _, (items, *_) = self._later
-            return items[number]
+            item: Assignment = items[number]
+            return item
         one = Assignment.later(self._field_of_item, self._pairs_of_item, (number,))
         vars(one).update(maximize=self.maximize, cost_limit=self.cost_limit, forbid_nan=self.forbid_nan)
         if self.covers:

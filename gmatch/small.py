@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array
 
 from . import _native
 from .backends.cpu import counters_by_name, exact_duals
-from .backends.layouts import REPORT, Arrays, Layout, numbers_of
+from .backends.layouts import REPORT, Arrays, numbers_of
 from .errors import InvalidInput
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
@@ -20,6 +20,7 @@ from .result import Assignment, AssignmentBatch, Matching, Status
 from .small_batch import (
     CELLS,
     MOST_ROWS_AND_COLUMNS,
+    SMALL_COUNTERS,
     WIDENED,
     batch_of_small,
     may_be_batch,
@@ -31,48 +32,32 @@ from .tensors import comes_back, in_its_library
 from .types import widened
 
 SMALL_SIDE = _native.SMALL_SIDE
-COUNTED = Layout("SmallCounters").getter(
+COUNTED = SMALL_COUNTERS.getter(
     "augmentations", "rows_scanned", "dual_updates", "entries_read", "nanoseconds", "start_size"
 )
+WITH_CHOICE = SMALL_COUNTERS.names.index("rows_with_choice")
+ABOUT = SMALL_COUNTERS.getter("rows", "columns", "type_of_costs", "size")
 VECTORS = ("row_match", "col_match", "u", "v")
-# Where the pairs begin, which is asked for most often: at a fixed place, and after all rows of pairs.
-PAIR_ROWS, *_ = CELLS[True].begins["pair_rows"]
-PAIR_COLUMNS, BYTES_OF_A_ROW, *_ = CELLS[True].begins["pair_columns"]
-assign_small = _native.assign_small
-empty, ndarray = np.empty, np.ndarray
-int32, int64 = np.dtype(np.int32), np.dtype(np.int64)
+ndarray, empty, int64 = np.ndarray, np.empty, np.dtype(np.int64)
+
+pairs_small: Callable[[npt.NDArray[Any], bool], tuple[npt.NDArray[Any], npt.NDArray[Any]] | None]
+pairs_small = _native.pairs_small
+"""The pairs alone of costs and `maximize`, as SciPy returns them; None also if all costs are equal, for which SciPy has
+a rule."""
 
 
-def pairs_small(cost: npt.NDArray[Any], maximize: bool) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
-    """The pairs alone, as SciPy returns them; None also if all costs are equal, for which SciPy has a rule."""
-    cells = assign_small(cost, maximize, False)
-    return None if cells is None else _pair_indices(cells, cost.shape)
-
-
-def _pair_indices(cells: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """The rows and the columns of the pairs, from the cells: views."""
-    rows, columns = shape
-    pairs = rows if rows < columns else columns
-    return ndarray(pairs, int64, cells, PAIR_ROWS), ndarray(pairs, int64, cells, PAIR_COLUMNS + BYTES_OF_A_ROW * pairs)
-
-
-def _pairs(cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int, tiers: bytes | None) -> tuple[Any, Any]:
-    """The same, with the columns as numbers of 32 bits, from the end of the cells. Unpacked again, the same memory."""
-    most = rows if rows < columns else columns
-    return ndarray(pairs, int64, cells, PAIR_ROWS), ndarray(pairs, int32, cells, len(cells) - 4 * most)
-
-
-def _field(
-    name: str, cells: Any, rows: int, columns: int, type_of_costs: str, pairs: int, tiers: bytes | None, *, reason: str
-) -> Any:
+def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, deterministic: bool = False) -> Any:
     """A field of an Assignment that has no default, from the cells."""
+    counters = CELLS[True].views["counters"](cells, 0, 0)  # at the beginning, whatever the shape
+    rows, columns, type_of_costs, pairs = ABOUT(counters.tolist())
     if name == "status":
         return Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
     if name == "exact":
         return None if tiers is None else exact_duals(tiers, rows, columns)
     if name == "stats":
-        return _stats(CELLS[True].views["counters"](cells, rows, columns), reason)
-    dtype = np.dtype(type_of_costs)
+        stats = _stats(counters, reason)
+        return stats | {"rows_with_choice": counters[WITH_CHOICE].item()} if deterministic else stats
+    dtype = np.dtype(chr(type_of_costs))
     views = CELLS[dtype.kind == "i"].views
     if name in VECTORS:
         return views[name](cells, rows, columns)
@@ -102,31 +87,32 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
     }
 
 
-Solver = partial[Assignment | None]
+class Solver(NamedTuple):
+    """What solves small costs, after a limit if there is one; and what makes the fields of its results."""
+
+    solve: Callable[..., Assignment | None]
+    make_field: Callable[..., Any]
+    maximize: bool
 
 
-def _solver(maximize: bool, reason: str) -> Solver:
-    return partial(_native.lap_small, Assignment, partial(_field, reason=reason), _pairs, maximize)
+def _solver(maximize: bool, reason: str, deterministic: bool = False) -> Solver:
+    make_field = partial(_field, reason=reason, deterministic=deterministic)
+    return Solver(_native.small_solver(Assignment, make_field, maximize, deterministic), make_field, maximize)
 
 
-NO_LIMIT = False, 0
 Solvers = tuple[Solver, ...]
 auto_small, jv_small = (
     tuple(_solver(maximize, reason) for maximize in (False, True)) for reason in (FEW_ROWS_REASON, "asked for")
 )
-"""What `gmatch.lap(cost, cost_limit=limit)` returns, and with ``method="jv"``, minimizing and maximizing: of whether
-there is a limit, the limit, and costs. None for costs that need the long way: large, of other types, or extreme."""
-
-lap_small = tuple(partial(solver, *NO_LIMIT) for solver in auto_small)
-"""The same without a limit."""
+"""What `gmatch.lap` returns, and with ``method="jv"``, minimizing and maximizing: of costs, after a limit if there is
+one. None for costs that need the long way: large, of other types, or extreme."""
 
 
 def _sparse_solver(storage: int, maximize: bool) -> Solver:
     make_field = partial(_field, reason=ONE_CORE_REASON)
     make_field_of_laid_out = partial(_field, reason=f"{LAID_OUT}; {FEW_ROWS_REASON}")
-    return partial(
-        _native.lap_small_sparse, Assignment, make_field, make_field_of_laid_out, _pairs, ndarray, storage, maximize
-    )
+    solve = _native.small_sparse_solver(Assignment, make_field, make_field_of_laid_out, storage, maximize)
+    return Solver(solve, make_field, maximize)
 
 
 STORAGE = numbers_of("Storage")
@@ -140,16 +126,25 @@ lap_small_sparse: dict[type, Solvers] = {
 }  # fmt: skip
 """The same as `auto_small`, of sparse matrices."""
 
-SOLVERS_OF_SMALL: dict[str | type, Solvers] = {
-    "auto": auto_small, "jv": jv_small, JV: jv_small,
+auto_settled, jv_settled = (
+    tuple(_solver(maximize, reason, deterministic=True) for maximize in (False, True))
+    for reason in (FEW_ROWS_REASON, "asked for")
+)
+"""The same with ``deterministic=True``. None also where several assignments are cheapest, or may be, and duals are not
+exact or there is a limit."""
+
+SolversOf = dict[str | type, Solvers]
+SOLVERS_OF_SMALL: dict[bool, SolversOf] = {
+    False: {"auto": auto_small, "jv": jv_small, JV: jv_small},
+    True: {"auto": auto_settled, "jv": jv_settled, JV: jv_settled},
 }  # fmt: skip
-"""By the method, if it is a string, or by its type."""
+"""Whether `deterministic`, by the method, if it is a string, or by its type."""
 
 TAKEN_BY_SMALL: dict[str, dict[int, Any]] = {
     name: {id(value): value for value in taken}
     for name, taken in {
         "initial": ("auto",), "infeasible": ("raise", "partial"), "device": (None, "cpu"), "threads": (None, 1),
-        "deterministic": (False,), "certify": (False,), "duals": (None,), "sizes": (None,), "mask": (None,),
+        "deterministic": (False, True), "certify": (False,), "duals": (None,), "sizes": (None,), "mask": (None,),
         "forbid_nan": (False, True), "top_nodes": (None,), "maximize": (False, True),
     }.items()
 }  # fmt: skip
@@ -159,7 +154,7 @@ these objects, by their ids, for what is equal to them may be an array, or not a
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
     """`lap`, but for small costs the short way; at once where no option is given, for to look at each takes longer."""
-    lap_of_small = lap_small[False]
+    lap_of_small = auto_small[False].solve
 
     @wraps(lap)
     def lap_small_first(cost: Any, **options: Any) -> Any:
@@ -184,10 +179,8 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
 
 def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
     solvers = lap_small_sparse[type(cost)]
-    if not options:
-        return solvers[False](*NO_LIMIT, cost)
-    solver = _solver_for(options, {"auto": solvers})
-    return None if solver is None else solver(*_limit_in(options), cost)
+    solver = _solver_for(options, {False: {"auto": solvers}, True: {}})
+    return None if solver is None else solver.solve(*_limit_in(options), cost)
 
 
 def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:
@@ -196,21 +189,24 @@ def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentB
         return None
     limit = _limit_in(options)
     if may_be_batch(cost):
-        _, make_field, make_pairs, maximize = solver.args
-        return batch_of_small(cost, make_field, make_pairs, maximize, limit, options.get("threads"))
+        if "deterministic" in options and options["deterministic"]:
+            return None  # its counters are others
+        return batch_of_small(
+            cost, solver.make_field, solver.maximize, options.get("cost_limit"), options.get("threads")
+        )  # fmt: skip
     if type(cost) is ndarray and not cost.size:
         return of_nothing(cost, options)
     if type(cost) is ndarray and options:
-        quick = solver(*limit, cost)
+        quick = solver.solve(*limit, cost)
         if quick is not None:
             return quick
     array = _as_small_array(cost)
-    return None if array is None else solver(*limit, array)
+    return None if array is None else solver.solve(*limit, array)
 
 
-def _limit_in(options: dict[str, Any]) -> tuple[bool, Any]:
+def _limit_in(options: dict[str, Any]) -> tuple[Any, ...]:
     limit = options.get("cost_limit")
-    return NO_LIMIT if limit is None else (True, limit)
+    return () if limit is None else (limit,)
 
 
 def _as_small_array(cost: Any) -> npt.NDArray[Any] | None:
@@ -244,10 +240,10 @@ def _array_of_lists(cost: list[Any]) -> npt.NDArray[Any] | None:
     return None if may_have_rounded(array) else array
 
 
-def _solver_for(options: dict[str, Any], by_method: dict[Any, Solvers]) -> Solver | None:
+def _solver_for(options: dict[str, Any], by_options: dict[bool, SolversOf]) -> Solver | None:
     """That of small costs with these options of `lap`, if there is one; `lap` says what is wrong with them."""
     method: str | type = "auto"
-    maximize = False
+    maximize = deterministic = False
     for name, option in options.items():
         if name == "method":
             method = option if type(option) is str else type(option)
@@ -256,7 +252,9 @@ def _solver_for(options: dict[str, Any], by_method: dict[Any, Solvers]) -> Solve
                 return None
             if name == "maximize":
                 maximize = option
-    solvers = by_method.get(method)
+            elif name == "deterministic":
+                deterministic = option
+    solvers = by_options[deterministic].get(method)
     return None if solvers is None else solvers[maximize]
 
 

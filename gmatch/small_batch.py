@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _native
 from .backends.cpu import available_threads
-from .backends.layouts import Arrays
+from .backends.layouts import Arrays, Layout
 from .foreign import EXACT_IN_FLOAT64
 from .methods import FEW_ROWS_REASON
 from .problems.points import look_like_points
@@ -21,6 +21,10 @@ from .types import WORKING_TYPES, widened
 
 # What a small call leaves, as csrc/bindings/serial.cpp says, for costs that are integers and for others.
 CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
+SMALL_COUNTERS = Layout("SmallCounters")
+ABOUT = SMALL_COUNTERS.getter("rows", "columns", "size")
+# Where the pairs begin: at a fixed place.
+PAIR_ROWS, *_ = CELLS[True].begins["pair_rows"]
 WORD = 8  # bytes
 # Types whose every value one that the extension takes holds.
 WIDENED = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16", "uint32"))
@@ -37,30 +41,26 @@ LONGEST_EMPTY = 1 << 17
 
 
 def batch_of_small(
-    cost: Any,
-    make_field: Callable[..., Any],
-    make_pairs: Callable[..., Any],
-    maximize: bool,
-    limit: tuple[bool, Any],
-    threads: int | None,
+    cost: Any, make_field: Callable[..., Any], maximize: bool, limit: int | float | None, threads: int | None
 ) -> AssignmentBatch | None:
     """The assignments of an array of three dimensions or a sequence of matrices; None if it needs the long way.
 
-    Fields and pairs of each are made as those of an `Assignment` of small costs.
+    The fields of each are made as the fields of an `Assignment` of small costs.
     """
     is_array = type(cost) is np.ndarray
     if not is_array and set(map(type, cost)) != {np.ndarray} or look_like_points(cost):
         return None
     solve = partial(_native.lap_small_batch, most_threads=threads or available_threads())
-    found = solve(cost if is_array else list(cost), maximize, *limit)
+    found = solve(cost if is_array else list(cost), maximize, limit)
     if found is None and (wider := _widened(cost)) is not None:
-        found = solve(wider, maximize, *limit)
+        found = solve(wider, maximize, limit)
     if found is None:
         return None
     asked: dict[str, Any] = {"maximize": maximize} if maximize else {}
-    if limit[0]:
-        asked["cost_limit"] = float(limit[1]) if found[2] in "fd" else int(limit[1])
-    items = _Items(*found, make_field, make_pairs, asked)
+    if limit is not None:
+        asked["cost_limit"] = float(limit) if found[2] in "fd" else int(limit)
+    cells, places, _, threads = found
+    items = _Items(cells, places, threads, make_field, asked)
     batch = AssignmentBatch.later(_field, None, (items,))
     vars(batch).update(covers={}, **asked)
     return batch
@@ -81,15 +81,12 @@ class _Items:
         self,
         cells: bytearray,
         places: list[tuple[int, int, int, int]],
-        type_of_costs: str,
         threads: int,
         make_field: Callable[..., Any],
-        make_pairs: Callable[..., Any],
         asked: dict[str, Any],
     ) -> None:
         self.memory, self.cells, self.places = cells, memoryview(cells), places
-        self.type_of_costs, self.threads, self.asked = type_of_costs, threads, asked
-        self.make_field, self.make_pairs = make_field, make_pairs
+        self.threads, self.make_field, self.asked = threads, make_field, asked
         self.fixed, self.by_pair, self.by_row, self.by_column = CELLS[True].size
 
     def __len__(self) -> int:
@@ -104,10 +101,7 @@ class _Items:
     def _item(self, word: int, rows: int, columns: int, pairs: int) -> Assignment:
         begin, fewer = WORD * word, rows if rows < columns else columns
         end = begin + self.fixed + self.by_pair * fewer + self.by_row * rows + self.by_column * columns
-        one = Assignment.later(
-            self.make_field, self.make_pairs,
-            (self.cells[begin:end], rows, columns, self.type_of_costs, pairs, None),
-        )  # fmt: skip
+        one = Assignment.later(self.make_field, _pairs_of_item, (self.cells[begin:end], None))
         if self.asked:
             vars(one).update(self.asked)
         return one
@@ -140,6 +134,13 @@ class _Items:
         for line, part in zip(padded, parts, strict=True):
             line[: len(part)] = part
         return padded
+
+
+def _pairs_of_item(cells: Any, tiers: None) -> tuple[Any, Any]:
+    """The rows of the pairs, and their columns as numbers of 32 bits, which the cells end with: views."""
+    rows, columns, pairs = ABOUT(CELLS[True].views["counters"](cells, 0, 0).tolist())
+    row_ind = np.ndarray(pairs, np.int64, cells, PAIR_ROWS)
+    return row_ind, np.ndarray(pairs, np.int32, cells, len(cells) - 4 * min(rows, columns))
 
 
 def _without_pairs(matrix: Any) -> Assignment:

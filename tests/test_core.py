@@ -180,6 +180,22 @@ def test_duals_to_start_from(name: str) -> None:
     assert again.cost == pytest.approx(first.cost, rel=1e-12)
 
 
+def test_auto_begins_in_the_matrix_where_searches_may_be_short() -> None:
+    rng = np.random.default_rng(0)
+    square, wide = rng.random((1000, 1000)), rng.random((1000, 1500))
+    scaled = wide * np.exp(3 * rng.standard_normal(1500))
+    first = gmatch.lap(square)
+    cases = [
+        (square * (1 + 1e-3 * rng.random(square.shape)), {"duals": (first.u, first.v)}, True),
+        (square, {"duals": (first.u, rng.random(1000))}, False),
+        (wide, {}, True), (wide.T, {"maximize": True}, True), (scaled, {}, False),
+        (square, {"cost_limit": 0.002}, True),
+    ]  # fmt: skip
+    for cost, options, is_short in cases:
+        trace = gmatch.lap(cost, threads=1, certify=True, **options).stats["trace"]
+        assert trace[0] == "search_matrix" and (trace == ["search_matrix"]) == is_short
+
+
 def test_a_core_that_gives_up_late_goes_on_from_its_duals() -> None:
     stats = gmatch.lap(ALL["allowed above a diagonal"], method="core").stats
     assert stats["gave_up"] and stats["start_size"] >= 50 and stats["repricings"] > 0
@@ -277,7 +293,9 @@ TRACES = {
     "Machol-Wien": ("sample search_matrix", "price sample auction auction_matrix rebuild search reprice"),
 }
 # What may follow what. A search of the core is repriced, unless the matrix is searched next.
-STEPS_OF_SERIAL_CORE = re.compile("(sample ?)?(price ?)?(auction ?)?(learn ?)?(search ?)?(learn ?)?(search_matrix ?)?")
+STEPS_OF_SERIAL_CORE = re.compile(
+    "(search_matrix ?)?(sample ?)?(price ?)?(auction ?)?(learn ?)?(search ?)?(learn ?)?(search_matrix ?)?"
+)
 STEPS_OF_PROGRAM = re.compile(
     "price ?(sample ?)?"
     "(auction ?(learn ?)*(hold ?(bid_again ?)?refine ?)?(auction_matrix ?rebuild ?)?)?"

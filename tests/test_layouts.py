@@ -155,21 +155,6 @@ def test_arrays_lie_one_after_another(name: str, rows: int, columns: int) -> Non
         assert view.itemsize == calcsize(code) and view.ctypes.data % view.itemsize == 0
 
 
-@pytest.mark.parametrize(("rows", "columns"), SHAPES)
-def test_pairs_of_small_calls_lie_where_they_are_looked_for(rows: int, columns: int) -> None:
-    """`small` asks for them without `Arrays`, whose functions take longer."""
-    for arrays in small.CELLS.values():
-        cells = bytearray(sum(map(int.__mul__, arrays.size, (1, min(rows, columns), rows, columns))))
-        places = ("pair_rows", "pair_columns", "pair_columns_32")
-        for number, place in enumerate(places):
-            arrays.views[place](cells, rows, columns)[...] = np.arange(min(rows, columns)) + 1000 * number
-        wanted = [arrays.views[place](cells, rows, columns).tolist() for place in places]
-        pairs = small._pairs(cells, rows, columns, "d", min(rows, columns), None)
-        found = [*small._pair_indices(cells, (rows, columns)), pairs[1]]
-        assert [array.tolist() for array in found] == wanted
-        assert pairs[0].tolist() == wanted[0]
-
-
 def test_problems_of_a_batch_are_rows_of_words() -> None:
     problems = np.zeros(3, BATCH_PROBLEM.dtype)
     problems["num_columns"] = [4, 5, 6]

@@ -13,9 +13,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
 import gmatch
-from gmatch.small import SMALL_SIDE, lap_small
+from gmatch.small import SMALL_SIDE, auto_small
 
-MINIMIZE, MAXIMIZE = lap_small
+MINIMIZE, MAXIMIZE = (solver.solve for solver in auto_small)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
@@ -27,7 +27,7 @@ def test_as_the_long_way(dtype: str) -> None:
         cost = [cost, np.asfortranarray(cost), cost[::-1, ::-1], cost.T, cost.repeat(2, axis=1)[:, ::2]][case % 5]
         cost.flags.writeable = False
         maximize = bool(case % 3 == 0)
-        small, alone = lap_small[maximize](cost), gmatch.lap(gmatch.DenseCosts(cost, maximize=maximize))
+        small, alone = auto_small[maximize].solve(cost), gmatch.lap(gmatch.DenseCosts(cost, maximize=maximize))
         assert small is not None and small.cost == alone.cost
         assert gmatch.verify(cost, small).gap == 0
         for name in ("row_match", "col_match", "u", "v", "pair_costs"):
@@ -139,7 +139,7 @@ def test_an_assignment_made_later_behaves() -> None:
 def test_threads_may_ask_for_fields_at_the_same_time(result: Callable[[], Any]) -> None:
     for name in ("row_match", "col_match", "stats"):
         made, seen = result(), []
-        make_field, make_pairs, arguments = vars(made)["_later"]
+        make_field, pairs, arguments = made._later
 
         def make_while_another_asks(*given, made=made, make_field=make_field, name=name, seen=seen):
             if threading.current_thread() is threading.main_thread():
@@ -148,6 +148,6 @@ def test_threads_may_ask_for_fields_at_the_same_time(result: Callable[[], Any]) 
                 other.join()
             return make_field(*given)
 
-        vars(made)["_later"] = make_while_another_asks, make_pairs, arguments
+        object.__setattr__(made, "_later", (make_while_another_asks, pairs, arguments))
         mine = getattr(made, name)
         assert len(seen) == 1 and seen[0] is mine and getattr(made, name) is mine

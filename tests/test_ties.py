@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from assignment_oracles import methods_that_read, on
 from conftest import host
 
 import gmatch
-from gmatch import ties
+from gmatch import small, ties
 from gmatch.assignment.programs import Solution
+from gmatch.backends import cpu
 from gmatch.datasets import costs as families
 
 LARGE, TINY = 1e200, 2.0**-52
@@ -254,4 +256,29 @@ def test_where_nothing_ties_nothing_changes() -> None:
 def test_too_many_free_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ties, "MARK_BITS", 50)
     with pytest.raises(gmatch.InvalidInput, match="deterministic=True can decide ties among fewer rows only: 30 of"):
-        gmatch.lap(np.zeros((30, 60)), deterministic=True)
+        gmatch.lap(gmatch.DenseCosts(np.zeros((30, 60))), deterministic=True)
+
+
+@pytest.mark.parametrize("with_limit", [False, True])
+def test_the_short_way(monkeypatch: pytest.MonkeyPatch, with_limit: bool) -> None:
+    """The short way, and the long way that looks for others by alternating cycles, find the same."""
+    monkeypatch.setattr(cpu, "is_only_optimum", lambda *_: False)
+    rng, solvers, num_quick = np.random.default_rng(8), small.SOLVERS_OF_SMALL[True]["auto"], [0, 0]
+    kinds: list[Callable[[Any], Any]] = [
+        *(partial(kind, rng) for kind in (few_floats, last_bits, KINDS["few integers"])), rng.random,
+        lambda shape: rng.integers(0, 60, shape),
+        lambda shape: np.where(rng.random(shape) < 0.5, 1e9, rng.random(shape)),
+    ]  # fmt: skip
+    for case in range(300):
+        shape = rng.integers(1, 9, 2)
+        cost, maximize = kinds[case % len(kinds)](shape), bool(case % 2)
+        cost = np.asfortranarray(cost) if case % 5 == 0 else cost
+        limit = rng.choice(cost.ravel()).item() if with_limit else None
+        quick = solvers[maximize].solve(*(() if limit is None else (limit,)), cost)
+        if quick is None:
+            continue
+        problem = gmatch.DenseCosts(cost, maximize=maximize, cost_limit=limit)
+        assert quick.row_match.tolist() == gmatch.lap(problem, deterministic=True).row_match.tolist(), case
+        assert gmatch.verify(problem, quick, strict=True)
+        num_quick[quick.stats["rows_with_choice"] > 0] += 1
+    assert num_quick[False] > 80 and with_limit != (num_quick[True] > 80)

@@ -115,5 +115,5 @@ def _is_the_only_one(costs: DenseCosts, result: Assignment) -> bool:
         near_columns.append(to_host(near[1]))
     may_leave = (to_host(-v) <= reach) & (rows < columns)
     pairs = np.concatenate(near_rows), np.concatenate(near_columns)
-    choice = Choice(*pairs, np.zeros(len(pairs[0])), to_host(mates).astype(np.int64), may_leave, False)
+    choice = Choice(*pairs, np.zeros(len(pairs[0])), to_host(mates), may_leave, False)
     return not choice.drop_what_is_sure()

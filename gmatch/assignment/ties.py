@@ -19,13 +19,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
 
+from .. import _native
 from ..arrays import mover_to, namespace, row_of_each_entry, to_host
+from ..backends import cpu
 from ..backends.block_passes import passes_of
 from ..errors import InvalidInput, changed
 from ..problems.dense import DenseCosts
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from ..problems.sparse import SparseCosts
     from .programs import Solution
 
-MARK_BITS = 20
+MARK_BITS = _native.MARK_BITS
 # More pairs than these, and than this share of a matrix, are marked where they lie in it, not listed.
 MANY_PAIRS, LARGE_SHARE = 1 << 16, 1 / 8
 EPSILON = 2.0**-52
@@ -88,26 +89,30 @@ class Choice:
     may_leave: Any  # [columns of the matrix] which may stay free
     exact: bool  # whether all these assignments are cheapest ones
 
+    def __post_init__(self) -> None:
+        """Copies of the numbers, of the type that the extension reads."""
+        self.rows, self.columns, self.row_match = (
+            numbers.astype(np.int32) for numbers in (self.rows, self.columns, self.row_match)
+        )
+
     def keep(self, which: Any) -> None:
         self.rows, self.columns, self.costs = self.rows[which], self.columns[which], self.costs[which]
 
     def drop_what_is_sure(self) -> bool:
         """Keeps the pairs on alternating cycles, and what their rows have now; whether there are any."""
-        length = free = len(self.row_match)
-        owner = np.full(len(self.may_leave), free)
-        owner[self.row_match] = np.arange(length)
-        mates = owner[self.columns]
-        others = mates != self.rows
-        leavers = owner[self.may_leave & (owner != free)]
-        starts = np.concatenate([self.rows[others], np.full(len(leavers), free)])
-        ends = np.concatenate([mates[others], leavers])
-        steps = scipy.sparse.coo_array((np.ones(len(starts), np.int32), (starts, ends)), shape=(length + 1,) * 2)
-        label = scipy.sparse.csgraph.connected_components(steps.tocsr(), connection="strong")[1]
-        on_cycle = others & (label[self.rows] == label[mates])
-        has_choice = np.zeros(length + 1, np.bool_)
-        has_choice[self.rows[on_cycle]] = True
-        self.keep(on_cycle | ~others & has_choice[self.rows])
-        return bool(on_cycle.any())
+        is_kept = np.empty(len(self.rows), np.bool_)
+        found: bool = _native.find_choices(self.rows, self.columns, self.may_leave, self.row_match, is_kept)
+        self.keep(is_kept)
+        return found
+
+    def decide_by_marks(self, names: Names, first_turn: int) -> int:
+        """Finds the assignment that the rule names, where all cost the same; how many rows had a choice."""
+        count: int = _native.decide_by_marks(
+            self.rows, self.columns, self.may_leave, self.row_match, names.rows, names.columns, first_turn, MARK_BITS
+        )
+        if count < 0:
+            raise InvalidInput(_too_many(len(np.unique(self.rows))))
+        return count
 
 
 def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Names) -> int:
@@ -116,6 +121,9 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
     That is all rows, where too many pairs are tight to tell.
     """
     row_match, col_match, u, v = solution.row_match, solution.col_match, solution.u, solution.v
+    if isinstance(costs, DenseCosts) and costs.device == "cpu" and costs.limit is None:
+        if cpu.is_only_optimum(costs, row_match, col_match, u, v):
+            return 0
     choice, first_turn = _tight_pairs(costs, row_match, u, v, _most_to_list(costs)), 0
     if choice is None and isinstance(costs, DenseCosts) and (marked := _marked(costs, row_match, u, v, names)):
         found, first_turn = cheapest(marked), 1
@@ -123,12 +131,11 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
     choice = choice or _tight_pairs(costs, row_match, u, v, math.inf)
     assert choice is not None, "without a bound all are listed"
     with_choice = len(row_match) if first_turn else 0
-    if choice.drop_what_is_sure():
-        with_choice = with_choice or len(np.unique(choice.rows))
-        if not choice.exact:
-            _find_exact_optimum(choice, u, v)
-        _decide_by_marks(choice, names, first_turn)
-    chosen = mover_to(costs.device)(choice.row_match.astype(np.int32))
+    if not choice.exact and choice.drop_what_is_sure():
+        with_choice = len(np.unique(choice.rows))
+        _find_exact_optimum(choice, u, v)
+    with_choice = max(with_choice, choice.decide_by_marks(names, first_turn))
+    chosen = mover_to(costs.device)(choice.row_match)
     col_match.fill(-1)
     row_match[:] = chosen
     col_match[chosen] = namespace(chosen).arange(len(chosen), dtype=np.int32)
@@ -153,9 +160,9 @@ def _tight_pairs(costs: DenseCosts | SparseCosts, row_match: Any, u: Any, v: Any
     if pairs is None:
         return None
     rows, columns, values = map(to_host, pairs[:3])
-    row_match, u, v = to_host(row_match).astype(np.int64), to_host(u), to_host(v)
+    row_match, u, v = map(to_host, (row_match, u, v))
     may_leave = (-v <= reach) & (len(u) < len(v))
-    choice = Choice(rows.astype(np.int64), columns.astype(np.int64), values, row_match, may_leave, False)
+    choice = Choice(rows, columns, values, row_match, may_leave, False)
     slack, rounding = _differences(values, u[choice.rows], v[choice.columns])
     if not rounding.any() and _proves_optimum(choice, slack, v):
         choice.exact = True
@@ -323,19 +330,6 @@ def _find_exact_optimum(choice: Choice, u: Any, v: Any) -> None:
         bound = width * ((1 << shift) - 1)
         choice.may_leave &= leave_costs <= bound
         choice.keep(choice.costs <= bound)
-
-
-def _decide_by_marks(choice: Choice, names: Names, first_turn: int) -> None:
-    """Finds the assignment that the rule names; all that are left cost the same."""
-    for turn in count(first_turn):
-        if not choice.drop_what_is_sure():
-            return
-        _room(choice)
-        marks = names.marks(choice.rows, choice.columns, turn)
-        nothing = np.zeros(len(choice.may_leave), np.int64)
-        row_duals, column_duals, _ = _improve(choice, marks, nothing)
-        choice.may_leave &= column_duals == 0
-        choice.keep(marks == row_duals[choice.rows] + column_duals[choice.columns])
 
 
 def _room(choice: Choice) -> int:

@@ -182,6 +182,12 @@ def assign_in_tiers(
     return TIER_OUTCOMES[outcome], exact, dict(counters) | {"threads": 1}
 
 
+def is_only_optimum(costs: DenseCosts, row_match: Any, col_match: Any, u: Any, v: Any) -> bool:
+    """Whether no other assignment is as cheap as this one, which is complete, by a pass over costs without a limit."""
+    only: bool = _native.is_only_optimum(*_arguments(costs)[:-1], row_match, col_match, u, v)
+    return only
+
+
 def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:
     """Duals in tiers from the words that csrc/bindings/serial.cpp makes of them."""
     wholes, floats = (np.frombuffer(words, dtype) for dtype in (np.int64, np.float64))
@@ -203,8 +209,11 @@ def _assign_serial_core(
 ) -> Assigned:
     v = _of_square(costs, v)
     vectors, team_size = _vectors(costs, row_match, v), reading_threads(threads, costs.array.size)
+    may_begin_in_matrix = isinstance(method, SerialCore)
     counters = dict(
-        _native.assign_core_jv(*_arguments(costs), costs.lowest, costs.highest, *vectors, v is not None, team_size)
+        _native.assign_core_jv(
+            *_arguments(costs), costs.lowest, costs.highest, *vectors, v is not None, may_begin_in_matrix, team_size
+        )
     )
     counters["trace"] = steps_by_name(counters["trace"])
     return *vectors, counters | {"team": "host", "threads": team_size}

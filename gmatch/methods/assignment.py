@@ -101,7 +101,11 @@ class Core(AnyMethod):
 
 
 class SerialCore(Core):
-    """The core as ``"auto"`` runs it on the host: the threads share the pass over the matrix, and one searches."""
+    """The core as ``"auto"`` runs it on the host: the threads share the pass over the matrix, and one searches.
+
+    Where searches may be few and short it begins as `JV`, in the matrix: from given duals, and on one thread where
+    columns may stay free. The core goes on from the duals of then where they turn out to take long.
+    """
 
     @cached_property
     def name(self) -> str:

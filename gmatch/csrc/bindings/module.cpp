@@ -58,9 +58,11 @@ NB_MODULE(_native, m) {
   nb::register_exception_translator(raise_too_few_threads);
   define_bottleneck(m);
   define_changed_assignment(m);
+  define_later(m);
   define_magnitudes(m);
   define_matching(m);
   define_ranked_assignments(m);
+  define_ties(m);
   define_networkx(m);
   define_rows(m);
   define_search(m);

@@ -25,6 +25,7 @@ using namespace nb::literals;
 // The parts. Each is compiled by itself, which takes a while, so side by side.
 void define_bottleneck(nb::module_& m);       // dense bottleneck assignment
 void define_changed_assignment(nb::module_& m);  // assignment from a former one
+void define_later(nb::module_& m);            // the type of results that make their fields later
 void define_magnitudes(nb::module_& m);       // of duals and costs
 void define_matching(nb::module_& m);         // maximum cardinality
 void define_ranked_assignments(nb::module_& m);  // the cheapest assignments in order
@@ -33,6 +34,7 @@ void define_rows(nb::module_& m);          // passes over some rows of costs or 
 void define_search(nb::module_& m);           // dense assignment by the search
 void define_shortest_paths(nb::module_& m);   // dense assignment by serial shortest paths, small problems, batches
 void define_sparse_assignment(nb::module_& m);
+void define_ties(nb::module_& m);             // which of several cheapest assignments is the one
 void define_block_passes(nb::module_& m);     // of several ranks
 void define_points(nb::module_& m);           // dense assignment of points, without the matrix
 

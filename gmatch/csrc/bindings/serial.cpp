@@ -12,12 +12,16 @@
 #include <optional>
 
 #include "assignment/batch.cuh"
+#include "bindings/later.hpp"
 #include "bindings/mirror.hpp"
 #include "bindings/module.hpp"
+#include "bindings/numpy_arrays.hpp"
 #include "bindings/type_names.hpp"
 #include "costs/magnitudes.hpp"
 #include "costs/sparse.cuh"
 #include "serial/core_search.hpp"
+#include "serial/named_optimum.hpp"
+#include "serial/only_optimum.hpp"
 #include "serial/shortest_path.hpp"
 #include "serial/sparse_shortest_path.hpp"
 #include "serial/stored_matrix.hpp"
@@ -75,34 +79,47 @@ nb::dict assign_jv(AnyMatrix costs, const std::string& stored, bool maximize, nb
   return to_dict(size, 0, counted, lap(clock, now));
 }
 
-// The core on one core of the host; where it gives up, the whole matrix, from the duals there are. Returns how many rows are
-// matched.
+// The core on one core of the host; where it gives up, the whole matrix, from the duals there are. Before it, if it may, the whole
+// matrix is tried where searches may be few and short: from given duals, for costs have often changed little since, and where
+// columns may stay free, for then most rows have their best one. Returns how many rows are matched.
 template <class Stored>
 Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
-                               const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options, int threads,
-                               const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result, CoreCounters& counted) {
+                               const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options, bool may_begin_in_matrix,
+                               int threads, const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result,
+                               CoreCounters& counted) {
+  const bool columns_may_stay_free = costs.num_rows < costs.num_columns || costs.limit < costs.infinite();
+  const bool begins_in_matrix =
+      may_begin_in_matrix && (options.start_from_duals || (columns_may_stay_free && threads == 1));
+  const bool has_duals = options.start_from_duals || begins_in_matrix;
+  if (begins_in_matrix) {
+    ShortestPathOptions<typename DenseCosts<Stored>::Dual> while_short = options;
+    while_short.may_give_up = true;
+    counted.trace.add(CoreStep::search_matrix);
+    const Vertex size = solve_serially(costs, while_short, result, counted.dense);
+    if (size != NONE) return size;
+  }
   // With most pairs at the greatest cost, the whole matrix takes the fewest passes.
-  const bool has_core = options.start_from_duals || costs.num_rows < costs.num_columns ||
+  const bool has_core = has_duals || costs.num_rows < costs.num_columns ||
                         !mostly_costs(costs, costs.num_rows, options.greatest_cost);
   if (!has_core) counted.trace.add(CoreStep::sample);
-  const Vertex size = has_core ? solve_by_core(costs, options.start_from_duals, threads, result, counted) : NONE;
+  const Vertex size = has_core ? solve_by_core(costs, has_duals, threads, result, counted) : NONE;
   if (size != NONE) return size;
   counted.trace.add(CoreStep::search_matrix);
-  const bool from_duals = options.start_from_duals || counted.sparse.augmentations > 0;
+  const bool from_duals = has_duals || counted.sparse.augmentations > 0;
   return solve_serially(costs, {options.least_cost, options.greatest_cost, from_duals}, result, counted.dense);
 }
 
 template <class Dual>
 nb::dict assign_core_jv(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Dual least_cost,
                         Dual greatest_cost, Array<Vertex> row_match, Array<Vertex> col_match, Array<Dual> u, Array<Dual> v,
-                        bool has_duals, int threads) {
+                        bool has_duals, bool may_begin_in_matrix, int threads) {
   CoreCounters counted{};
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
   const Vertex size = with_stored<Dual>(stored, [&](auto entry) {
     const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
     const OthersMayRun others_may_run;
-    return solve_by_core_or_matrix(problem, {least_cost, greatest_cost, has_duals}, threads,
+    return solve_by_core_or_matrix(problem, {least_cost, greatest_cost, has_duals}, may_begin_in_matrix, threads,
                                    {u.data(), v.data(), row_match.data(), col_match.data()}, counted);
   });
   nb::dict report = to_dict(size, counted.sparse.start_size, counted.sparse, lap(clock, now));
@@ -122,12 +139,14 @@ nb::dict assign_core_jv(AnyMatrix costs, const std::string& stored, bool maximiz
 // `turned`: rows are the columns of the solver.
 std::vector<Count> words_of(const TierSolver& solver, const ShortestPathResult<double>& result, Vertex rows, Vertex columns,
                             bool turned) {
-  std::vector<Count> words;
-  words.reserve(solver.tiers().size() * (1 + rows + columns) + rows + columns);
-  const auto add_bits = [&](double number) {
-    Count bits;
-    std::memcpy(&bits, &number, sizeof bits);
-    words.push_back(bits);
+  std::vector<Count> words(solver.tiers().size() * (1 + rows + columns) + rows + columns);
+  Count* next = words.data();
+  const auto add_bits = [&](const double* numbers, Vertex length) {
+    std::memcpy(next, numbers, length * sizeof(double));
+    next += length;
+  };
+  const auto add_whole = [&](const std::vector<double>& numbers, Vertex length) {
+    for (Vertex k = 0; k < length; ++k) *next++ = static_cast<Count>(numbers[k]);
   };
   const auto add_sides = [&](auto add_row_side, auto add_column_side) {
     if (turned) add_column_side();
@@ -135,12 +154,10 @@ std::vector<Count> words_of(const TierSolver& solver, const ShortestPathResult<d
     if (!turned) add_column_side();
   };
   for (const Tier& tier : solver.tiers()) {
-    add_bits(tier.value);
-    add_sides([&] { for (Vertex row = 0; row < rows; ++row) words.push_back(static_cast<Count>(tier.rows[row])); },
-              [&] { for (Vertex j = 0; j < columns; ++j) words.push_back(static_cast<Count>(tier.columns[j])); });
+    add_bits(&tier.value, 1);
+    add_sides([&] { add_whole(tier.rows, rows); }, [&] { add_whole(tier.columns, columns); });
   }
-  add_sides([&] { for (Vertex row = 0; row < rows; ++row) add_bits(result.u[row]); },
-            [&] { for (Vertex j = 0; j < columns; ++j) add_bits(result.v[j]); });
+  add_sides([&] { add_bits(result.u, rows); }, [&] { add_bits(result.v, columns); });
   return words;
 }
 
@@ -152,11 +169,11 @@ double nearest(double total, const std::vector<Tier>& tiers, std::vector<double>
 }
 
 // Solves costs in tiers, of which the duals of a solution hide some; see serial/tiers.hpp. If that is done, u and v become the
-// nearest to the duals in tiers, which `words` holds. The rests are written where there is room for them.
-template <class Stored>
+// nearest to the duals in tiers, which `words` holds. settle(rests, solver) is called in between; if it returns false, all is open.
+template <class Stored, class Settle>
 TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, double highest, bool turned,
                            const ShortestPathResult<double>& result, ShortestPathCounters& counters,
-                           std::vector<Count>& words, double* rests = nullptr) {
+                           std::vector<Count>& words, const Settle& settle) {
   return with_rows_side_by_side(costs, [&](const auto& side_by_side) {
     const Vertex rows = costs.num_rows, columns = costs.num_columns;
     const CopiedRows<double> copied(side_by_side);
@@ -165,9 +182,7 @@ TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, doubl
     if (outcome != TierOutcome::solved) return outcome;
     words = words_of(solver, result, rows, columns, turned);
     RestRows rest_rows(copied, solver.tiers());
-    for (Vertex row = 0; row < rows && rests != nullptr; ++row) {
-      std::copy_n(rest_rows.entries(row), columns, rests + row * Count{columns});
-    }
+    if (!settle(rest_rows, solver)) return TierOutcome::open;
     for (Vertex row = 0; row < rows; ++row) result.u[row] = nearest(result.u[row], solver.tiers(), &Tier::rows, row);
     for (Vertex j = 0; j < columns; ++j) result.v[j] = nearest(result.v[j], solver.tiers(), &Tier::columns, j);
     return outcome;
@@ -193,11 +208,33 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
   const TierOutcome outcome = with_stored<double>(stored, [&](auto entry) {
     const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
     const OthersMayRun others_may_run;
+    const auto write_rests = [&](RestRows& rows, const TierSolver&) {
+      for (Vertex row = 0; row < rows.num_rows() && rests; ++row) {
+        std::copy_n(rows.entries(row), rows.num_columns(), rests->data() + row * Count{rows.num_columns()});
+      }
+      return true;
+    };
     return solve_in_tiers(problem, lowest, highest, false, {u.data(), v.data(), row_match.data(), col_match.data()}, counted,
-                          words, rests ? rests->data() : nullptr);
+                          words, write_rests);
   });
   return nb::make_tuple(static_cast<int>(outcome), duals_in_tiers(words),
                         to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
+}
+
+// Whether no other assignment is as cheap as this one, which is complete.
+template <class Dual>
+bool is_only_optimum_of(AnyMatrix costs, const std::string& stored, bool maximize, Array<Vertex> row_match,
+                        Array<Vertex> col_match, Array<Dual> u, Array<Dual> v) {
+  return with_stored<Dual>(stored, [&](auto entry) {
+    using Stored = decltype(entry);
+    const auto problem = dense_costs<Stored>(costs, maximize, nb::none());
+    const ShortestPathResult<Dual> result{u.data(), v.data(), row_match.data(), col_match.data()};
+    const OthersMayRun others_may_run;
+    if constexpr (!IS_NARROW<Stored>) {
+      if (problem.column_stride == 1) return is_only_optimum(problem, result);
+    }
+    return OnlyOptimum<CopiedRows<Dual>, Dual>(CopiedRows<Dual>(problem), problem.limit, result).is_only();
+  });
 }
 
 // Rows or columns of a small problem, whichever are fewer, at most; and of one that other Python threads wait for.
@@ -350,11 +387,14 @@ void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count col
   for (Count row = 0; row < rows; ++row) add_row(range, entries + row * row_stride, columns, column_stride);
 }
 
-// What a small call counts.
+// What a small call counts, and of what costs.
 struct SmallCounters {
   Count augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size;
+  Count rows, columns, type_of_costs;  // of the costs; a letter
+  Count rows_with_choice;
 
-  FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size)
+  FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size, rows, columns,
+         type_of_costs, rows_with_choice)
 };
 
 // A small matrix where it lies; rows first, strides in entries.
@@ -383,6 +423,7 @@ struct SmallLimit {
 struct SmallCall {
   bool maximize, may_be_equal;
   const SmallLimit* limit = nullptr;
+  bool deterministic = false;  // whether ties are decided by the rule
 };
 
 // Costs that need no second look: those that count are far from every overflow.
@@ -496,6 +537,12 @@ struct SmallCells {
   }
 };
 
+template <class Cost, class NameOf, class Dual = typename DenseCosts<Cost>::Dual>
+bool settle_ties_of(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, const NameOf& name_of, Count& with_choice) {
+  if (costs.maximize) return settle_ties(StoredRows<Cost, Dual, true>{costs}, result, {}, name_of, with_choice);
+  return settle_ties(StoredRows<Cost, Dual, false>{costs}, result, {}, name_of, with_choice);
+}
+
 // Fills the cells; false if there is no assignment. The costs are plain. Unless they are exact, as integers are, duals may hide some
 // of them: then there are words of duals in tiers, too.
 template <class Cost>
@@ -515,12 +562,30 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   const Vertex matched = solve_by_shortest_paths(costs, {of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry},
                                                  found.result(transposed), counted);
   if (matched < fewer) return false;
+  const ShortestPathResult<Dual> result = found.result(transposed);
+  const auto name_of = [=](Vertex row, Vertex column) -> Count {
+    return transposed ? Count{column} * columns + row : Count{row} * columns + column;
+  };
+  Count with_choice = 0;
   if constexpr (std::is_floating_point_v<Cost>) {
-    const ShortestPathResult<Dual> result = found.result(transposed);
+    const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
+      if (!call.deterministic) return true;
+      const std::vector<bool> must = solver.must_be_used();
+      return OnlyOptimum<RestRows, Dual>(rests, costs.infinite(), result, must).is_only() ||
+             (call.limit == nullptr && settle_ties(rests, result, must, name_of, with_choice));
+    };
     if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
-        solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words) == TierOutcome::open) {
+        solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words, settle) ==
+            TierOutcome::open) {
       return false;
     }
+  }
+  if (call.deterministic && words.empty()) {
+    const bool is_settled = with_rows_side_by_side(costs, [&](const auto& side_by_side) {
+      return is_only_optimum(side_by_side, result) ||
+             (call.limit == nullptr && settle_ties_of(side_by_side, result, name_of, with_choice));
+    });
+    if (!is_settled) return false;
   }
   const auto entry = [&](Vertex row, Vertex column) {
     return given.entries[row * given.stride[0] + column * given.stride[1]];
@@ -528,6 +593,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   if (of_costs.limit < costs.infinite()) found.drop_dear_pairs(rows, call.maximize, of_costs.limit, entry);
   found.note_pairs(rows, entry);
   found.note_counters(counted, 0, lap(clock, now));
+  reinterpret_cast<SmallCounters*>(cells)->rows_with_choice = with_choice;
   return true;
 }
 
@@ -539,61 +605,79 @@ bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* c
   return is_plain(range, call) && solve_plain(given, range, call, false, cells, words);
 }
 
-// The memory of a NumPy array, by Python's own protocol: small calls have no time for nanobind's arrays.
+// What an array of NumPy says of its memory: read once, for another thread may change its shape.
 class ArrayMemory {
  public:
-  explicit ArrayMemory(nb::handle array)
-      : is_there_(PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) == 0) {
-    if (!is_there_) PyErr_Clear();
-  }
-  ArrayMemory(const ArrayMemory&) = delete;
-  ~ArrayMemory() {
-    if (is_there_) PyBuffer_Release(&view_);
+  explicit ArrayMemory(nb::handle object) {
+    if (Py_TYPE(object.ptr()) != numpy::Table::get().array_type()) return;
+    const auto& array = *reinterpret_cast<const numpy::Array*>(object.ptr());
+    // Of another order of bytes than this machine has, it is none of those that are solved here.
+    entry_size_ = array.type->byte_order == '=' ? size_of(array.type->letter) : 0;
+    if (entry_size_ == 0 || array.num_dimensions < 1 || array.num_dimensions > MOST_DIMENSIONS) return;
+    data_ = array.data;
+    type_ = array.type->letter;
+    num_dimensions_ = array.num_dimensions;
+    auto of_whole = reinterpret_cast<std::uintptr_t>(data_);
+    Py_ssize_t in_one_piece = entry_size_;
+    for (int k = num_dimensions_ - 1; k >= 0; --k) {
+      length_[k] = array.shape[k];
+      stride_[k] = length_[k] > 1 ? array.strides[k] : in_one_piece;  // of one entry it can be anything
+      in_one_piece *= length_[k];
+      of_whole |= static_cast<std::uintptr_t>(stride_[k]);
+    }
+    lies_on_entries_ = of_whole % static_cast<std::uintptr_t>(entry_size_) == 0;
   }
 
-  bool is_there() const { return is_there_ && view_.itemsize > 0; }
-  int dimensions() const { return view_.ndim; }
+  // 0 of what is no array of a type that is solved here.
+  int num_dimensions() const { return num_dimensions_; }
+  bool lies_on_entries() const { return lies_on_entries_; }
   bool is_small_matrix() const {
-    if (!is_there_ || view_.ndim != 2) return false;
-    const Py_ssize_t fewer = std::min(view_.shape[0], view_.shape[1]), more = std::max(view_.shape[0], view_.shape[1]);
-    return fewer > 0 && fewer <= SMALL_SIDE && fewer + more <= 4 * SMALL_SIDE && view_.itemsize > 0 && lies_on_entries();
+    if (num_dimensions_ != 2 || !lies_on_entries_) return false;
+    const auto [fewer, more] = std::minmax(length_[0], length_[1]);
+    return fewer > 0 && fewer <= SMALL_SIDE && fewer + more <= 4 * SMALL_SIDE;
   }
-  bool is_list() const {
-    if (!is_there_ || view_.ndim != 1 || view_.itemsize <= 0) return false;
-    const auto address = static_cast<Py_ssize_t>(reinterpret_cast<std::uintptr_t>(view_.buf));
-    return (address | view_.strides[0]) % view_.itemsize == 0;
-  }
-  // Of a list, in entries.
-  Py_ssize_t stride() const { return view_.strides[0] / view_.itemsize; }
+  bool is_list() const { return num_dimensions_ == 1 && lies_on_entries_; }
+  // In entries.
+  Py_ssize_t stride(int dimension = 0) const { return stride_[dimension] / entry_size_; }
   template <class T>
-  const T* data() const { return static_cast<const T*>(view_.buf); }
-  // Its type in the letters of Python's struct, or zero for one that is not of one letter: of another order of bytes, too.
-  char type() const { return view_.format[0] != 0 && view_.format[1] == 0 ? view_.format[0] : '\0'; }
-  Py_ssize_t entry_size() const { return view_.itemsize; }
-  Py_ssize_t length(int dimension) const { return view_.shape[dimension]; }
+  const T* data() const { return static_cast<const T*>(data_); }
+  // A letter of Python's struct.
+  char type() const { return type_; }
+  Py_ssize_t entry_size() const { return entry_size_; }
+  Py_ssize_t length(int dimension) const { return length_[dimension]; }
   template <class Cost>
-  SmallMatrix<Cost> matrix() const {
-    return {static_cast<const Cost*>(view_.buf),
-            {static_cast<Vertex>(view_.shape[0]), static_cast<Vertex>(view_.shape[1])},
-            {view_.strides[0] / view_.itemsize, view_.strides[1] / view_.itemsize}};
-  }
+  SmallMatrix<Cost> matrix() const { return matrix_from(data<Cost>(), 0); }
   // One of those that an array of three dimensions has.
   template <class Cost>
-  SmallMatrix<Cost> matrix(Py_ssize_t number) const {
-    return {static_cast<const Cost*>(view_.buf) + number * (view_.strides[0] / view_.itemsize),
-            {static_cast<Vertex>(view_.shape[1]), static_cast<Vertex>(view_.shape[2])},
-            {view_.strides[1] / view_.itemsize, view_.strides[2] / view_.itemsize}};
-  }
-  bool lies_on_entries() const {
-    auto places = static_cast<Py_ssize_t>(reinterpret_cast<std::uintptr_t>(view_.buf));
-    for (int dimension = 0; dimension < view_.ndim; ++dimension) places |= view_.strides[dimension];
-    return places % view_.itemsize == 0;
-  }
+  SmallMatrix<Cost> matrix(Py_ssize_t number) const { return matrix_from(data<Cost>() + number * stride(), 1); }
 
  private:
+  static constexpr int MOST_DIMENSIONS = 3;
 
-  Py_buffer view_;
-  const bool is_there_;
+  // Of the dimension of its rows, and the next one.
+  template <class Cost>
+  SmallMatrix<Cost> matrix_from(const Cost* entries, int rows) const {
+    return {entries,
+            {static_cast<Vertex>(length_[rows]), static_cast<Vertex>(length_[rows + 1])},
+            {stride(rows), stride(rows + 1)}};
+  }
+  // Of the types that are solved here; 0 of others.
+  static Py_ssize_t size_of(char letter) {
+    switch (letter) {
+      case 'd': return sizeof(double);
+      case 'f': return sizeof(float);
+      case 'i': return sizeof(int);
+      case 'l': return sizeof(long);
+      case 'q': return sizeof(long long);
+      default: return 0;
+    }
+  }
+
+  const void* data_ = nullptr;
+  Py_ssize_t entry_size_ = 0, length_[MOST_DIMENSIONS] = {}, stride_[MOST_DIMENSIONS] = {};
+  int num_dimensions_ = 0;
+  bool lies_on_entries_ = false;
+  char type_ = 0;
 };
 
 // The cells of a matrix, as a bytearray: of either type of dual as many.
@@ -602,8 +686,16 @@ nb::object new_cells(Count rows, Count columns) {
   if (!cells.is_valid()) throw nb::python_error();
   return cells;
 }
-Count size_in(nb::handle cells) { return reinterpret_cast<const SmallCounters*>(PyByteArray_AsString(cells.ptr()))->size; }
 Count* first_of(nb::handle cells) { return reinterpret_cast<Count*>(PyByteArray_AsString(cells.ptr())); }
+
+// The rows and the columns of the pairs.
+template <class Index>
+nb::tuple pairs_in(nb::handle cells, Vertex rows, Vertex columns, Index* SmallCells<Count>::* columns_of_pairs) {
+  const SmallCells<Count> found(first_of(cells), rows, columns);
+  const numpy::Table& numpy = numpy::Table::get();
+  return nb::make_tuple(numpy.view(cells, found.pair_rows, found.size()),
+                        numpy.view(cells, found.*columns_of_pairs, found.size()));
+}
 
 template <class Cost>
 nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call, std::vector<Count>& words) {
@@ -626,23 +718,36 @@ nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, st
   if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), call, words);
   return cells_of(memory.matrix<Count>(), call, words);
 }
-nb::object assign_small(nb::handle costs, bool maximize, bool may_be_equal) {
+// The pairs alone, with numbers of 64 bits for both sides.
+nb::object pairs_small(nb::handle costs, bool maximize) {
   std::vector<Count> words;
-  return assign_small_for(ArrayMemory(costs), {maximize, may_be_equal, nullptr}, words);
+  const ArrayMemory memory(costs);
+  const nb::object cells = assign_small_for(memory, {maximize, false}, words);
+  if (cells.is_none()) return cells;
+  return pairs_in(cells, static_cast<Vertex>(memory.length(0)), static_cast<Vertex>(memory.length(1)),
+                  &SmallCells<Count>::pair_columns);
 }
 
-// A result of Python's type `kind` that makes its fields later, see gmatch/result.py.
-nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize,
-                        const nb::tuple& arguments) {
-  static PyObject* const later_name = PyUnicode_InternFromString("_later");
+// In the counters, which cells begin with.
+void note_costs(Count* cells, Vertex rows, Vertex columns, char type_of_costs) {
+  auto& counters = *reinterpret_cast<SmallCounters*>(cells);
+  counters.rows = rows;
+  counters.columns = columns;
+  counters.type_of_costs = type_of_costs;
+}
+
+// A result of Python's type `kind` that has its pairs and makes its fields later, see gmatch/result.py.
+nb::object later_result(nb::handle kind, nb::handle make_field, bool maximize, nb::handle cells, Vertex rows, Vertex columns,
+                        char type_of_costs, const std::vector<Count>& words) {
   static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
+  note_costs(first_of(cells), rows, columns, type_of_costs);
+  const nb::tuple pairs = pairs_in(cells, rows, columns, &SmallCells<Count>::pair_columns_32);
   nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
   if (!result.is_valid()) throw nb::python_error();
-  const nb::tuple later = nb::make_tuple(make_field, make_pairs, arguments);
+  reinterpret_cast<Later*>(result.ptr())->later =
+      nb::make_tuple(make_field, pairs, nb::make_tuple(cells, duals_in_tiers(words))).release().ptr();
   // The type is frozen for all others. It minimizes by default.
-  bool is_set = PyObject_GenericSetAttr(result.ptr(), later_name, later.ptr()) == 0;
-  if (maximize) is_set = is_set && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) == 0;
-  if (!is_set) throw nb::python_error();
+  if (maximize && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) != 0) throw nb::python_error();
   return result;
 }
 
@@ -672,20 +777,63 @@ void note_limit(nb::handle result, const ArrayMemory& memory, const SmallLimit& 
   if (PyObject_GenericSetAttr(result.ptr(), limit_name, number.ptr()) != 0) throw nb::python_error();
 }
 
-nb::object lap_small(nb::handle kind, nb::handle make_field, nb::handle make_pairs, bool maximize,
-                     bool has_limit, nb::handle cost_limit, nb::handle costs) {
-  SmallLimit limit;
-  if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
-  const ArrayMemory memory(costs);
-  std::vector<Count> words;
-  nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr}, words);
-  if (cells.is_none()) return cells;
-  const char type[] = {memory.type(), 0};
-  const nb::object result = later_result(kind, make_field, make_pairs, maximize,
-                                         nb::make_tuple(cells, memory.length(0), memory.length(1), type, size_in(cells),
-                                                        duals_in_tiers(words)));
-  if (has_limit) note_limit(result, memory, limit);
-  return result;
+// Functions of costs, after a limit if there is one, that Python calls with less ado than those that nanobind makes. `Solver`
+// reads what all its calls have in common from a tuple.
+template <class Solver>
+PyObject* call_small_solver(PyObject* parts, PyObject* const* arguments, Py_ssize_t number) {
+  if (number != 1 && number != 2) {
+    PyErr_SetString(PyExc_TypeError, "expected costs, or a limit and costs");
+    return nullptr;
+  }
+  try {
+    const nb::handle limit = number == 2 ? arguments[0] : nullptr;
+    return Solver(parts).solve(limit, arguments[number - 1]).release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+template <class Solver>
+nb::object small_solver_of(const nb::tuple& parts) {
+  static PyMethodDef method = {"lap_small", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_small_solver<Solver>)),
+                               METH_FASTCALL, "The assignment of costs, after a limit if there is one; or None."};
+  const bool is_later = PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(parts[0].ptr()), later_type()) != 0;
+  if (!is_later) throw nb::type_error("results must be of a type of Later");
+  return nb::steal(PyCFunction_NewEx(&method, parts.ptr(), nullptr));
+}
+
+struct SmallSolver {
+  nb::handle kind, make_field;
+  bool maximize, deterministic;
+
+  explicit SmallSolver(PyObject* parts)
+      : kind(PyTuple_GetItem(parts, 0)),
+        make_field(PyTuple_GetItem(parts, 1)),
+        maximize(PyTuple_GetItem(parts, 2) == Py_True),
+        deterministic(PyTuple_GetItem(parts, 3) == Py_True) {}
+
+  nb::object solve(nb::handle cost_limit, nb::handle costs) const {
+    SmallLimit limit;
+    const bool has_limit = cost_limit.is_valid();
+    if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
+    const ArrayMemory memory(costs);
+    std::vector<Count> words;
+    nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr, deterministic}, words);
+    if (cells.is_none()) return cells;
+    const nb::object result = later_result(kind, make_field, maximize, cells, static_cast<Vertex>(memory.length(0)),
+                                           static_cast<Vertex>(memory.length(1)), memory.type(), words);
+    if (has_limit) note_limit(result, memory, limit);
+    return result;
+  }
+};
+
+nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, bool deterministic) {
+  return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic));
 }
 
 // The matrices of a batch of small problems, in a list of arrays or in one of three dimensions.
@@ -704,7 +852,7 @@ class BatchMemory {
   bool is_small() const {
     bool has_pairs = false;
     for (const ArrayMemory& memory : memories_) {
-      if (!memory.is_there() || memory.dimensions() != (is_list_ ? 2 : 3) || !memory.lies_on_entries()) return false;
+      if (memory.num_dimensions() != (is_list_ ? 2 : 3) || !memory.lies_on_entries()) return false;
       if (memory.type() != type() || memory.entry_size() != entry_size()) return false;
       const Py_ssize_t rows = memory.length(is_list_ ? 0 : 1), columns = memory.length(is_list_ ? 1 : 2);
       if (std::min(rows, columns) > SMALL_SIDE || rows + columns > 4 * SMALL_SIDE) return false;
@@ -736,6 +884,11 @@ struct CellsOfProblem {
 
   SmallCells<Count> cells(Count* first) const {
     return {first + begin, static_cast<Vertex>(rows), static_cast<Vertex>(columns)};
+  }
+  // Once it is solved: the cells tell what costs they are of.
+  void note(Count* first, char type_of_costs) {
+    note_costs(first + begin, static_cast<Vertex>(rows), static_cast<Vertex>(columns), type_of_costs);
+    pairs = cells(first).size();
   }
 };
 
@@ -788,7 +941,7 @@ constexpr Count ENTRIES_OF_A_THREAD = 1 << 16;
 
 // Solves all problems, by as many threads as there is work for; false if one needs another way. Tells of their pairs.
 template <class Cost>
-bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call,
+bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call, char type,
                        std::vector<CellsOfProblem>& problems, Count* cells, int* threads) {
   Count entries = 0;
   for (const SmallMatrix<Cost>& matrix : matrices) entries += Count{matrix.shape[0]} * matrix.shape[1];
@@ -805,7 +958,7 @@ bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const Sma
     for (Count first = next.fetch_add(at_a_time); first < count && has_solved; first = next.fetch_add(at_a_time)) {
       for (Count p = first; p < std::min(count, first + at_a_time); ++p) {
         poll.spend(Count{matrices[p].shape[0]} * matrices[p].shape[1]);
-        if (solver.solve(matrices[p], cells + problems[p].begin)) problems[p].pairs = problems[p].cells(cells).size();
+        if (solver.solve(matrices[p], cells + problems[p].begin)) problems[p].note(cells, type);
         else has_solved = false;
       }
     }
@@ -825,7 +978,7 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
   }
   nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, words * sizeof(Count)));
   if (!cells.is_valid()) throw nb::python_error();
-  if (!solve_small_batch(matrices, call, problems, first_of(cells), &threads)) return nb::none();
+  if (!solve_small_batch(matrices, call, memory.type(), problems, first_of(cells), &threads)) return nb::none();
   const char type[] = {memory.type(), 0};
   nb::list table;
   for (const CellsOfProblem& problem : problems) {
@@ -834,10 +987,11 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
   return nb::make_tuple(cells, table, type, threads);
 }
 
-// What lap_small finds of each problem of a batch: the cells of all; in which word those of each begin, its rows, columns and
+// What a small solver finds of each problem of a batch: the cells of all; in which word those of each begin, its rows, columns and
 // pairs; the type of the costs, and how many threads there were. None if one of them needs another way.
-nb::object lap_small_batch(nb::handle costs, bool maximize, bool has_limit, nb::handle cost_limit, int most_threads) {
+nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limit, int most_threads) {
   SmallLimit limit;
+  const bool has_limit = !cost_limit.is_none();
   if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
   const BatchMemory memory(costs);
   if (!memory.is_small()) return nb::none();
@@ -1100,46 +1254,57 @@ bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
   return std::min(*rows, *columns) <= SMALL_SPARSE_SIDE;
 }
 
-// As lap_small, for a sparse matrix of SciPy; its fields are made otherwise if it was laid out.
-// Its arrays must be of `array_type`: other types may hide something.
-nb::object lap_small_sparse(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, nb::handle make_pairs,
-                            nb::handle array_type, int storage, bool maximize, bool has_limit, nb::handle cost_limit, nb::handle costs) {
-  static PyObject* const shape_name = PyUnicode_InternFromString("shape");
-  static PyObject* const data_name = PyUnicode_InternFromString("data");
-  static PyObject* const coords_name = PyUnicode_InternFromString("coords");
-  static PyObject* const indptr_name = PyUnicode_InternFromString("indptr");
-  static PyObject* const indices_name = PyUnicode_InternFromString("indices");
-  const bool compressed = storage != static_cast<int>(Storage::coordinates);
-  SmallLimit limit;
-  if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
-  SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize, has_limit ? &limit : nullptr};
-  if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
-  nb::object first, second;
-  if (compressed) {
-    first = attribute(costs, indptr_name);
-    second = attribute(costs, indices_name);
-  } else {
-    const nb::object coords = attribute(costs, coords_name);
-    if (!coords.is_valid() || !PyTuple_Check(coords.ptr()) || PyTuple_Size(coords.ptr()) != 2) return nb::none();
-    first = nb::borrow(PyTuple_GetItem(coords.ptr(), 0));
-    second = nb::borrow(PyTuple_GetItem(coords.ptr(), 1));
+// Of a sparse matrix of SciPy; the fields are made otherwise if it was laid out.
+struct SmallSparseSolving {
+  nb::handle kind, make_field, make_field_of_laid_out;
+  int storage;
+  bool maximize;
+
+  explicit SmallSparseSolving(PyObject* parts)
+      : kind(PyTuple_GetItem(parts, 0)),
+        make_field(PyTuple_GetItem(parts, 1)),
+        make_field_of_laid_out(PyTuple_GetItem(parts, 2)),
+        storage(static_cast<int>(PyLong_AsLong(PyTuple_GetItem(parts, 3)))),
+        maximize(PyTuple_GetItem(parts, 4) == Py_True) {}
+
+  nb::object solve(nb::handle cost_limit, nb::handle costs) const {
+    static PyObject* const shape_name = PyUnicode_InternFromString("shape");
+    static PyObject* const data_name = PyUnicode_InternFromString("data");
+    static PyObject* const coords_name = PyUnicode_InternFromString("coords");
+    static PyObject* const indptr_name = PyUnicode_InternFromString("indptr");
+    static PyObject* const indices_name = PyUnicode_InternFromString("indices");
+    const bool has_limit = cost_limit.is_valid(), compressed = storage != static_cast<int>(Storage::coordinates);
+    SmallLimit limit;
+    if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
+    SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize, has_limit ? &limit : nullptr};
+    if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
+    nb::object first, second;
+    if (compressed) {
+      first = attribute(costs, indptr_name);
+      second = attribute(costs, indices_name);
+    } else {
+      const nb::object coords = attribute(costs, coords_name);
+      if (!coords.is_valid() || !PyTuple_Check(coords.ptr()) || PyTuple_Size(coords.ptr()) != 2) return nb::none();
+      first = nb::borrow(PyTuple_GetItem(coords.ptr(), 0));
+      second = nb::borrow(PyTuple_GetItem(coords.ptr(), 1));
+    }
+    const nb::object data = attribute(costs, data_name);
+    if (!first.is_valid() || !second.is_valid() || !data.is_valid()) return nb::none();
+    const SparseMemory memory{ArrayMemory(first), ArrayMemory(second), ArrayMemory(data)};
+    if (!memory.is_list()) return nb::none();
+    const nb::object cells = new_cells(call.rows, call.columns);
+    std::vector<Count> words;
+    const SmallSolution solved = solve_small_sparse(memory, call, compressed, first_of(cells), words);
+    if (solved == SmallSolution::NONE_FOUND) return nb::none();
+    const nb::object result = later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field,
+                                           maximize, cells, call.rows, call.columns, memory.data.type(), words);
+    if (has_limit) note_limit(result, memory.data, limit);
+    return result;
   }
-  const nb::object data = attribute(costs, data_name);
-  for (const nb::object& array : {first, second, data}) {
-    if (!array.is_valid() || (PyObject*)Py_TYPE(array.ptr()) != array_type.ptr()) return nb::none();
-  }
-  const SparseMemory memory{ArrayMemory(first), ArrayMemory(second), ArrayMemory(data)};
-  if (!memory.is_list()) return nb::none();
-  const nb::object cells = new_cells(call.rows, call.columns);
-  std::vector<Count> words;
-  const SmallSolution solved = solve_small_sparse(memory, call, compressed, first_of(cells), words);
-  if (solved == SmallSolution::NONE_FOUND) return nb::none();
-  const char type[] = {memory.data.type(), 0};
-  const nb::object result =
-      later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field, make_pairs, maximize,
-                   nb::make_tuple(cells, call.rows, call.columns, type, size_in(cells), duals_in_tiers(words)));
-  if (has_limit) note_limit(result, memory.data, limit);
-  return result;
+};
+
+nb::object small_sparse_solver(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, int storage, bool maximize) {
+  return small_solver_of<SmallSparseSolving>(nb::make_tuple(kind, make_field, make_field_of_laid_out, storage, maximize));
 }
 
 // Independent problems, each by one thread: the threads take the next one in turn. By "core" those of `core_rows` or more are
@@ -1295,7 +1460,9 @@ void define_shortest_paths_for(nb::module_& m) {
         "has_duals"_a);
   m.def("assign_core_jv", &assign_core_jv<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(),
-        "v"_a.noconvert(), "has_duals"_a, "threads"_a);
+        "v"_a.noconvert(), "has_duals"_a, "may_begin_in_matrix"_a, "threads"_a);
+  m.def("is_only_optimum", &is_only_optimum_of<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a,
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert());
 }
 
 }  // namespace
@@ -1312,11 +1479,10 @@ void define_shortest_paths(nb::module_& m) {
         "rests"_a.noconvert().none());
   mirror::add_enum<TierOutcome>(m, "TierOutcome");
   m.def("inspect_costs", &inspect_costs, "costs"_a.noconvert(), "stored"_a, "threads"_a);
-  m.def("assign_small", &assign_small, "costs"_a, "maximize"_a, "may_be_equal"_a);
-  // Without names of arguments, among which to look takes longer; so None cannot stand for no limit.
-  m.def("lap_small", &lap_small);
-  m.def("lap_small_sparse", &lap_small_sparse);
-  m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "has_limit"_a, "cost_limit"_a.none(), "most_threads"_a);
+  m.def("pairs_small", &pairs_small);
+  m.def("small_solver", &small_solver);
+  m.def("small_sparse_solver", &small_sparse_solver);
+  m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "cost_limit"_a.none(), "most_threads"_a);
   m.def("pairs_of_small_batch", &pairs_of_small_batch, "cells"_a, "table"_a);
   mirror::add_struct<SmallCounters>(m, "SmallCounters");
   mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");

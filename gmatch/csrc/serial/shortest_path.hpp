@@ -12,7 +12,8 @@
 // one of these, and searches end as soon as they come to any. By the costs themselves v of free columns lie anywhere, and
 // searches look at nearly all of the matrix. Where that leaves many rows free, columns are reduced as in the paper.
 //
-// Where augmentation turns out to take long, all begins anew, with v from an auction (serial/dense_auction.hpp).
+// Where augmentation turns out to take long, all begins anew, with v from an auction (serial/dense_auction.hpp). On a start from
+// duals it gives up then, if it may: another method can go on from the v that it has come to.
 //
 // The invariant of all four, with u[i] = the least cost - v of row i: no pair costs less than u + v, and matched pairs
 // cost u + v. So u is not stored, it is read off the matched pairs at the end. After the column reduction, or the
@@ -72,6 +73,8 @@ struct ShortestPathOptions {
   // out; and a path may end at any free column. See serial/changed_rows.hpp.
   const Vertex* rows_to_match = nullptr;
   Vertex num_rows_to_match = 0;
+  // From duals: returns NONE where searches turn out to take long; the v of then are duals to start from.
+  bool may_give_up = false;
 };
 
 // What the method writes. If it stops because a row cannot be matched, the matching need not be the largest, and u and v
@@ -155,15 +158,17 @@ class ShortestPathSolver {
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
   // The end of a path that is no column.
   static constexpr Vertex WAY_OUT = NONE - 1;
+  // Passes over the matrix that searches have done, or may still do, where it gives up: a core takes the time of two to ten.
+  static constexpr Count MANY_PASSES = 3;
   // A start from duals gives them up after so many rounds.
   static constexpr int MAX_ROUNDS = 8;
   // Of so few rows the searches are short.
   static constexpr Vertex FEW_ROWS = 64;
   // One row in so many is many that a start leaves free: rows want the same few columns then.
   static constexpr std::size_t MANY_FREE = 3;
-  // The same where most pairs have the greatest cost: points with thirty others within reach 0.2 to 0.25, a few cheap pairs
-  // anywhere in a row 0.12 and less.
-  static constexpr std::size_t MANY_FREE_OF_TIES = 6;
+  // The same where most pairs have the greatest cost: points with five to sixty others within reach 0.09 to 0.42, five to twenty
+  // cheap pairs anywhere in a row 0.02 to 0.07.
+  static constexpr std::size_t MANY_FREE_OF_TIES = 10;
   // With no more free rows than one in so many no reduction is transferred.
   static constexpr std::size_t ROWS_TO_TRANSFER = 5;
 
@@ -198,8 +203,9 @@ class ShortestPathSolver {
   }
 
   Vertex solve_from_start() {
-    match_free_rows();
+    const bool goes_on = match_free_rows();
     write_solution();
+    if (!goes_on) return NONE;
     if (has_ways_out_) match_rows_that_are_out();
     return count_matched();
   }
@@ -375,24 +381,36 @@ class ShortestPathSolver {
     }
   }
 
-  void match_free_rows() {
+  // False if it gives up.
+  bool match_free_rows() {
     const std::size_t rows = free_rows_.size;
     const Count scanned_before = counters_.rows_scanned;
     while (free_rows_.size > 0) {
-      if (!augment(free_rows_.items[--free_rows_.size])) return;
-      if (may_hold_auction() && takes_long(rows, counters_.rows_scanned - scanned_before)) {
+      if (!augment(free_rows_.items[--free_rows_.size])) return true;
+      const Count scans = counters_.rows_scanned - scanned_before;
+      if (options_.may_give_up && is_better_for_others(rows, scans)) return false;
+      if (may_hold_auction() && takes_long(rows, scans)) {
         start_from_auction();
         reduce_augmenting_rows();
       }
     }
+    return true;
   }
 
   // Whether the searches for the rows that are left of so many, by what those before have scanned, will take longer than
   // an auction, which scans each row thirty to a hundred times, at half the time a scan. They begin short and become longer.
   bool takes_long(std::size_t rows, Count scans) const {
     const bool has_many = is_many(rows);
+    return take_long(rows, scans, has_many ? 1 : 8, has_many ? 10 : 100);
+  }
+  // Whether searches have taken long, and might do so again, each a pass over the matrix at most; or will take long by those before.
+  bool is_better_for_others(std::size_t rows, Count scans) const {
+    if (static_cast<Count>(free_rows_.size) < MANY_PASSES) return false;
+    return scans >= MANY_PASSES * num_rows_ || take_long(rows, scans, 1, MANY_PASSES);
+  }
+  // Whether so many passes over the matrix are done and so many, or more, are to come.
+  bool take_long(std::size_t rows, Count scans, Count enough, Count much) const {
     const auto left = static_cast<Count>(free_rows_.size), done = static_cast<Count>(rows) - left;
-    const Count enough = has_many ? 1 : 8, much = has_many ? 10 : 100;
     return scans >= enough * num_rows_ && scans * left >= much * num_rows_ * done;
   }
 

@@ -317,6 +317,11 @@ class TierSolver {
   }
 
   const std::vector<Tier>& tiers() const { return tiers_; }
+  std::vector<bool> must_be_used() const {
+    std::vector<bool> must(num_columns_);
+    for (Vertex j = 0; j < num_columns_; ++j) must[j] = num_rows_ < num_columns_ && !may_stay_free(j);
+    return must;
+  }
 
  private:
   static constexpr double FAR = Distance<double>::FAR;
@@ -325,6 +330,9 @@ class TierSolver {
 
   double largest_dual() const {
     return std::max(largest_magnitude(result_.u, num_rows_), largest_magnitude(result_.v, num_columns_));
+  }
+  bool may_stay_free(Vertex column) const {
+    return std::all_of(tiers_.begin(), tiers_.end(), [=](const Tier& tier) { return tier.columns[column] >= 0; });
   }
   bool hides() const {
     return duals_hide_costs(num_rows_, largest_dual(), lowest_, highest_,
@@ -444,8 +452,7 @@ class TierSolver {
     gather(v, unit);
     std::vector<bool> may_stay_free(num_rows_ < num_columns_ ? num_columns_ : 0);
     for (std::size_t j = 0; j < may_stay_free.size(); ++j) {
-      may_stay_free[j] = tier.columns[j] >= 0;
-      for (const Tier& before : tiers_) may_stay_free[j] = may_stay_free[j] && before.columns[j] >= 0;
+      may_stay_free[j] = tier.columns[j] >= 0 && this->may_stay_free(static_cast<Vertex>(j));
       if (may_stay_free[j]) v[j] = std::min(v[j], 0.0);
     }
     double scale = largest_magnitude(v.data(), num_columns_);

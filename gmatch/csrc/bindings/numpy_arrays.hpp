@@ -1,0 +1,74 @@
+// numpy_arrays.hpp: arrays of NumPy, read and made without its Python: small calls have no time for the protocol of buffers.
+//
+// The beginning of its structs and the places in its table of functions are NumPy's binary interface, which all versions from 1.7
+// on keep; pybind11 goes by the same.
+#pragma once
+#include "bindings/module.hpp"
+
+namespace numpy {
+
+// The type of entries: its letter is that of Python's struct.
+struct Type {
+  PyObject_HEAD
+  PyObject* scalar;
+  char kind, letter, byte_order, flags;
+  int number;
+};
+
+struct Array {
+  PyObject_HEAD
+  char* data;
+  int num_dimensions;
+  Py_ssize_t *shape, *strides;
+  PyObject* base;
+  Type* type;
+  int flags;
+};
+
+class Table {
+ public:
+  static const Table& get() {
+    static const Table table;
+    return table;
+  }
+
+  PyTypeObject* array_type() const { return reinterpret_cast<PyTypeObject*>(functions_[2]); }
+
+  // An array of numbers that lie in the memory of `base`, which it keeps alive.
+  template <class T>
+  nb::object view(nb::handle base, T* numbers, Py_ssize_t length) const {
+    using New = PyObject* (*)(PyTypeObject*, int, const Py_ssize_t*, int, const Py_ssize_t*, void*, int, int, PyObject*);
+    using SetBase = int (*)(PyObject*, PyObject*);
+    constexpr int CONTIGUOUS_ALIGNED_WRITEABLE = 0x1 | 0x100 | 0x400;
+    nb::object array = nb::steal(reinterpret_cast<New>(functions_[93])(
+        array_type(), 1, &length, number_of<T>(), nullptr, numbers, 0, CONTIGUOUS_ALIGNED_WRITEABLE, nullptr));
+    if (!array.is_valid()) throw nb::python_error();
+    if (reinterpret_cast<SetBase>(functions_[282])(array.ptr(), base.inc_ref().ptr()) != 0) throw nb::python_error();
+    return array;
+  }
+
+ private:
+  Table() {
+    PyObject* numpy = PyImport_ImportModule("numpy._core._multiarray_umath");
+    if (numpy == nullptr) {  // before NumPy 2
+      PyErr_Clear();
+      numpy = PyImport_ImportModule("numpy.core._multiarray_umath");
+    }
+    const nb::object module = nb::steal(numpy);
+    if (!module.is_valid()) throw nb::python_error();
+    const nb::object table = module.attr("_ARRAY_API");
+    functions_ = static_cast<void**>(PyCapsule_GetPointer(table.ptr(), nullptr));
+    if (functions_ == nullptr) throw nb::python_error();
+  }
+
+  // By which NumPy knows types: int, long, long long.
+  template <class T>
+  static constexpr int number_of() {
+    static_assert(std::is_same_v<T, int> || std::is_same_v<T, long long>);
+    return std::is_same_v<T, int> ? 5 : sizeof(long) == sizeof(long long) ? 7 : 9;
+  }
+
+  void** functions_;
+};
+
+}  // namespace numpy

@@ -1,0 +1,44 @@
+// ties.cpp: which of several cheapest assignments a rule names, for Python.
+#include "bindings/module.hpp"
+#include "serial/named_optimum.hpp"
+
+namespace {
+
+NamedOptimum named_optimum(const Array<const Vertex>& rows, const Array<const Vertex>& columns, const Array<const bool>& may_leave,
+                           const Array<Vertex>& row_match, int mark_bits) {
+  const auto size = static_cast<Count>(rows.shape(0));
+  const auto num_rows = static_cast<Vertex>(row_match.shape(0)), num_columns = static_cast<Vertex>(may_leave.shape(0));
+  PairList pairs;
+  pairs.rows.assign(rows.data(), rows.data() + size);
+  pairs.columns.assign(columns.data(), columns.data() + size);
+  std::vector<bool> may_be_free(may_leave.data(), may_leave.data() + num_columns);
+  return {num_rows, num_columns, std::move(pairs), std::move(may_be_free), row_match.data(), mark_bits};
+}
+
+// Whether each of the pairs is one that another assignment may need; returns whether there are any.
+bool find_choices(Array<const Vertex> rows, Array<const Vertex> columns, Array<const bool> may_leave, Array<Vertex> row_match,
+                  Array<bool> is_kept) {
+  const OthersMayRun others_may_run;
+  return named_optimum(rows, columns, may_leave, row_match, NamedOptimum::MARK_BITS).drop_what_is_sure(is_kept.data()) > 0;
+}
+
+// Columns beyond those with names are none of the matrix.
+Vertex decide_by_marks(Array<const Vertex> rows, Array<const Vertex> columns, Array<const bool> may_leave, Array<Vertex> row_match,
+                       Array<const Count> row_names, Array<const Count> column_names, int first_turn, int mark_bits) {
+  const OthersMayRun others_may_run;
+  const auto named_columns = static_cast<Vertex>(column_names.shape(0));
+  const auto name_of = [&](Vertex row, Vertex column) -> Count {
+    return column < named_columns ? row_names.data()[row] + column_names.data()[column] : -1;
+  };
+  return named_optimum(rows, columns, may_leave, row_match, mark_bits).decide(name_of, first_turn);
+}
+
+}  // namespace
+
+void define_ties(nb::module_& m) {
+  m.def("find_choices", &find_choices, "rows"_a.noconvert(), "columns"_a.noconvert(), "may_leave"_a.noconvert(),
+        "row_match"_a.noconvert(), "is_kept"_a.noconvert());
+  m.def("decide_by_marks", &decide_by_marks, "rows"_a.noconvert(), "columns"_a.noconvert(), "may_leave"_a.noconvert(),
+        "row_match"_a.noconvert(), "row_names"_a.noconvert(), "column_names"_a.noconvert(), "first_turn"_a, "mark_bits"_a);
+  m.attr("MARK_BITS") = NamedOptimum::MARK_BITS;
+}

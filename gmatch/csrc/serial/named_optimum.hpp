@@ -1,0 +1,275 @@
+// named_optimum.hpp: of several cheapest assignments the one that a rule names, on one core; see gmatch/assignment/ties.py.
+//
+// Given are pairs along which all assignments are cheapest ones, as those that exact duals make tight are. Others than the one
+// there is differ from it along cycles: rows are vertices, with an edge from each to the mates of its columns, and all that is
+// free is one vertex more. So pairs count that lie on cycles (strong components: Tarjan 1972), and what their rows have now. Each of
+// these has a mark; the assignment of least marks is the one, and among several another mark of each pair decides, and so on.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "serial/shortest_path.hpp"
+#include "serial/sparse_shortest_path.hpp"
+
+// Pairs in the order of their rows.
+struct PairList {
+  std::vector<Vertex> rows, columns;
+
+  Count size() const { return static_cast<Count>(rows.size()); }
+  void add(Vertex row, Vertex column) {
+    rows.push_back(row);
+    columns.push_back(column);
+  }
+};
+
+// The pairs that are tight for exact duals, which prove an assignment to be a cheapest one; and the columns that may stay free.
+struct TightPairs {
+  PairList pairs;
+  std::vector<bool> may_leave;  // [num_columns]
+};
+
+// False if the duals do not prove that, or are not exact: what a difference loses by rounding is found by Knuth's TwoSum.
+template <class Rows, class Dual>
+bool list_tight_pairs(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used, TightPairs& found) {
+  const Vertex num_rows = rows.num_rows(), num_columns = rows.num_columns();
+  const bool may_stay_free = num_rows < num_columns;
+  found.may_leave.assign(num_columns, false);
+  std::vector<bool> is_free(num_columns, true);
+  for (Vertex row = 0; row < num_rows; ++row) is_free[result.row_match[row]] = false;
+  for (Vertex j = 0; j < num_columns && may_stay_free; ++j) {
+    if (!must_be_used.empty() && must_be_used[j]) continue;
+    const Dual v = result.v[j];
+    if (v > 0 || (is_free[j] && v != 0)) return false;
+    found.may_leave[j] = v == 0;
+  }
+  const auto minus = [](Dual a, Dual b, Dual& lost) {
+    const Dual difference = a - b;
+    if constexpr (!std::numeric_limits<Dual>::is_integer) {
+      const Dual back = difference - a;
+      lost += std::abs((a - (difference - back)) - (b + back));
+    }
+    return difference;
+  };
+  Poll poll;
+  for (Vertex row = 0; row < num_rows; ++row) {
+    const auto* entries = rows.entries(row);
+    poll.spend(num_columns);
+    bool has_own = false;
+    for (Vertex j = 0; j < num_columns; ++j) {
+      const Dual cost = static_cast<Dual>(Rows::Scan::cost(entries[j]));
+      if (!(cost < beyond_all(Dual{}))) continue;
+      Dual lost = 0;
+      const Dual slack = minus(minus(cost, result.u[row], lost), result.v[j], lost);
+      // With a slack that is far larger than all that is lost it is above 0 in any case.
+      if (slack < 0 || (lost != 0 && slack <= 4 * lost)) return false;
+      if (slack != 0) continue;
+      found.pairs.add(row, j);
+      has_own = has_own || j == result.row_match[row];
+    }
+    if (!has_own) return false;
+  }
+  return true;
+}
+
+class NamedOptimum {
+ public:
+  static constexpr int MARK_BITS = 20;
+
+  // `row_match` is the assignment there is, along some of the pairs; it becomes the one that is named.
+  NamedOptimum(Vertex num_rows, Vertex num_columns, PairList pairs, std::vector<bool> may_leave, Vertex* row_match,
+               int mark_bits = MARK_BITS)
+      : num_rows_(num_rows),
+        num_columns_(num_columns),
+        mark_bits_(mark_bits),
+        pairs_(std::move(pairs)),
+        may_leave_(std::move(may_leave)),
+        row_match_(row_match),
+        mates_(num_columns) {}
+
+  // Keeps the pairs on cycles, and what their rows have now. Writes for each pair that there was whether it is kept, where there is
+  // room for that. Returns how many rows have a choice.
+  Vertex drop_what_is_sure(bool* is_kept = nullptr) {
+    find_components();
+    std::vector<bool> has_choice(num_rows_);
+    for (Count k = 0; k < pairs_.size(); ++k) {
+      if (is_on_cycle(k)) has_choice[pairs_.rows[k]] = true;
+    }
+    PairList kept;
+    for (Count k = 0; k < pairs_.size(); ++k) {
+      const bool keeps = is_on_cycle(k) || (is_own(k) && has_choice[pairs_.rows[k]]);
+      if (keeps) kept.add(pairs_.rows[k], pairs_.columns[k]);
+      if (is_kept != nullptr) is_kept[k] = keeps;
+    }
+    pairs_ = std::move(kept);
+    return static_cast<Vertex>(std::count(has_choice.begin(), has_choice.end(), true));
+  }
+
+  // How many rows had a choice; NONE if they are too many for sums of marks. name_of(row, column) is a number that marks are made
+  // of, or below 0 of a pair that has none.
+  template <class NameOf>
+  Vertex decide(const NameOf& name_of, int first_turn) {
+    Vertex with_choice = 0;
+    for (int turn = first_turn;; ++turn) {
+      const Vertex rows = drop_what_is_sure();
+      if (turn == first_turn) with_choice = rows;
+      if (rows == 0) return with_choice;
+      if (!has_room(rows)) return NONE;
+      if (!take_least_marks(name_of, turn)) return with_choice;
+    }
+  }
+
+ private:
+  Vertex free() const { return num_rows_; }
+  bool is_own(Count k) const { return mates_[pairs_.columns[k]] == pairs_.rows[k]; }
+  bool is_on_cycle(Count k) const {
+    return !is_own(k) && component_[pairs_.rows[k]] == component_[mates_[pairs_.columns[k]]];
+  }
+
+  void find_components() {
+    std::fill(mates_.begin(), mates_.end(), free());
+    for (Vertex row = 0; row < num_rows_; ++row) mates_[row_match_[row]] = row;
+    begins_.assign(Count{num_rows_} + 2, 0);
+    for (const Vertex row : pairs_.rows) ++begins_[row + 1];
+    for (Vertex row = 0; row <= num_rows_; ++row) begins_[row + 1] += begins_[row];
+    ends_.clear();
+    for (const Vertex column : pairs_.columns) ends_.push_back(mates_[column]);
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      if (may_leave_[j] && mates_[j] != free()) ends_.push_back(mates_[j]);
+    }
+    begins_[num_rows_ + 1] = static_cast<Count>(ends_.size());
+    number_components();
+  }
+
+  // Tarjan's, with a path in place of recursion.
+  void number_components() {
+    const Vertex size = num_rows_ + 1;
+    component_.assign(size, NONE);
+    std::vector<Vertex> first(size, NONE), low(size), path, open;
+    std::vector<Count> next(begins_.begin(), begins_.end() - 1);
+    Vertex seen = 0, components = 0;
+    for (Vertex root = 0; root < size; ++root) {
+      if (first[root] == NONE) path.push_back(root);
+      while (!path.empty()) {
+        const Vertex vertex = path.back();
+        if (first[vertex] == NONE) {
+          first[vertex] = low[vertex] = seen++;
+          open.push_back(vertex);
+        }
+        if (next[vertex] < begins_[vertex + 1]) {
+          const Vertex end = ends_[next[vertex]++];
+          if (first[end] == NONE) path.push_back(end);
+          else if (component_[end] == NONE) low[vertex] = std::min(low[vertex], first[end]);
+          continue;
+        }
+        path.pop_back();
+        if (!path.empty()) low[path.back()] = std::min(low[path.back()], low[vertex]);
+        if (low[vertex] < first[vertex]) continue;
+        Vertex member;
+        do {
+          member = open.back();
+          open.pop_back();
+          component_[member] = components;
+        } while (member != vertex);
+        ++components;
+      }
+    }
+  }
+
+  // Whether sums of marks stay far from every overflow.
+  bool has_room(Vertex rows) const {
+    constexpr double MOST = 1LL << 61;
+    const double of_reward = num_rows_ < num_columns_ ? 2.0 * (rows + 1) : 1;
+    return std::exp2(mark_bits_) * of_reward * (32 + 8.0 * rows) < MOST;
+  }
+
+  // By SplitMix64 (Steele, Lea, Flood 2014).
+  Count mark(Count name, int turn) const {
+    if (name < 0) return 0;
+    unsigned long long mixed = name + (turn + 1) * 0x9E3779B97F4A7C15ULL;
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9ULL;
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBULL;
+    return static_cast<Count>((mixed ^ mixed >> 31) >> (64 - mark_bits_));
+  }
+
+  // Solves what is left with marks for costs, and keeps the pairs that an assignment of least marks may use. Where columns may stay
+  // free, those that may not are worth more than all marks. False if there is no assignment along the pairs, as where costs have
+  // changed since these were listed.
+  template <class NameOf>
+  bool take_least_marks(const NameOf& name_of, int turn) {
+    std::vector<Vertex> row_ids, column_ids, short_row(num_rows_, NONE), short_column(num_columns_, NONE);
+    const auto shorten = [](const std::vector<Vertex>& longs, std::vector<Vertex>& short_of, std::vector<Vertex>& ids) {
+      for (const Vertex one : longs) {
+        if (short_of[one] != NONE) continue;
+        short_of[one] = static_cast<Vertex>(ids.size());
+        ids.push_back(one);
+      }
+    };
+    shorten(pairs_.rows, short_row, row_ids);
+    shorten(pairs_.columns, short_column, column_ids);
+    const auto rows = static_cast<Vertex>(row_ids.size()), columns = static_cast<Vertex>(column_ids.size());
+
+    std::vector<Count> marks, offsets(Count{rows} + 1);
+    Count most = 0;
+    for (Count k = 0; k < pairs_.size(); ++k) {
+      marks.push_back(mark(name_of(pairs_.rows[k], pairs_.columns[k]), turn));
+      most = std::max(most, marks.back());
+      ++offsets[short_row[pairs_.rows[k]] + 1];
+    }
+    for (Vertex row = 0; row < rows; ++row) offsets[row + 1] += offsets[row];
+    std::vector<Count> rewards(columns);
+    for (Vertex j = 0; j < columns && rows < columns; ++j) {
+      rewards[j] = may_leave_[column_ids[j]] ? 0 : 2 * (most + 1) * (rows + 1);
+    }
+    std::vector<Vertex> of_entries(pairs_.size());
+    std::vector<Count> weights(pairs_.size());
+    for (Count k = 0; k < pairs_.size(); ++k) {
+      of_entries[k] = short_column[pairs_.columns[k]];
+      weights[k] = marks[k] - rewards[of_entries[k]];
+    }
+
+    using Costs = const SparseCosts<Count, Count, Vertex>;
+    Costs costs{rows, columns, offsets.data(), of_entries.data(), weights.data(), false};
+    std::vector<Vertex> row_match(rows), col_match(columns);
+    std::vector<Count> u(rows), v(columns);
+    SparseShortestPathCounters counted{};
+    SparseShortestPathSolver<Costs> solver(costs, counted);
+    if (solver.solve(false, row_match.data(), col_match.data(), u.data(), v.data()) < rows) return false;
+    for (Vertex row = 0; row < rows; ++row) row_match_[row_ids[row]] = column_ids[row_match[row]];
+    for (Vertex j = 0; j < columns; ++j) {
+      if (v[j] + rewards[j] != 0) may_leave_[column_ids[j]] = false;
+    }
+    PairList kept;
+    for (Count k = 0; k < pairs_.size(); ++k) {
+      if (weights[k] == u[short_row[pairs_.rows[k]]] + v[of_entries[k]]) kept.add(pairs_.rows[k], pairs_.columns[k]);
+    }
+    pairs_ = std::move(kept);
+    return true;
+  }
+
+  const Vertex num_rows_, num_columns_;
+  const int mark_bits_;
+  PairList pairs_;
+  std::vector<bool> may_leave_;  // [num_columns]
+  Vertex* const row_match_;      // [num_rows]
+  std::vector<Vertex> mates_;    // [num_columns] num_rows of free ones
+  std::vector<Count> begins_;    // [num_rows + 2] of the edges of each vertex
+  std::vector<Vertex> ends_, component_;
+};
+
+// Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals are not exact.
+template <class Rows, class Dual, class NameOf>
+bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used, const NameOf& name_of,
+                 Count& with_choice) {
+  TightPairs tight;
+  if (!list_tight_pairs(rows, result, must_be_used, tight)) return false;
+  const Vertex num_rows = rows.num_rows(), num_columns = rows.num_columns();
+  NamedOptimum named(num_rows, num_columns, std::move(tight.pairs), std::move(tight.may_leave), result.row_match);
+  with_choice = named.decide(name_of, 0);
+  if (with_choice == NONE) return false;
+  std::fill_n(result.col_match, num_columns, NONE);
+  for (Vertex row = 0; row < num_rows; ++row) result.col_match[result.row_match[row]] = row;
+  return true;
+}
