@@ -34,7 +34,7 @@ def test_messages_name_this_package_and_extras_that_it_has():
 
 
 def test_the_workflow_is_yaml():
-    """Whose plain scalars must not hold a colon and a blank: once the whole workflow was none for a command with one."""
+    """Plain scalars must not hold a colon and a blank: a command with these once made the whole file invalid."""
     lines = (ROOT / ".github" / "workflows" / "wheels.yml").read_text().splitlines()
     plain = [line for line in lines if re.match(r"\s*(- )?[\w-]+: [^\s|>\"'\[{]", line)]
     assert len(plain) > 10
