@@ -31,3 +31,11 @@ def test_messages_name_this_package_and_extras_that_it_has():
     assert len(named) >= 4
     assert {name for name, _ in named} == {PROJECT["name"]}
     assert {extra for _, extra in named} <= PROJECT["optional-dependencies"].keys()
+
+
+def test_the_workflow_is_yaml():
+    """Plain scalars must not hold a colon and a blank: a command with these once made the whole file invalid."""
+    lines = (ROOT / ".github" / "workflows" / "wheels.yml").read_text().splitlines()
+    plain = [line for line in lines if re.match(r"\s*(- )?[\w-]+: [^\s|>\"'\[{]", line)]
+    assert len(plain) > 10
+    assert [line for line in plain if ": " in line.partition(": ")[2]] == []
