@@ -1354,7 +1354,7 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
                                           batch.of_rows(p, batch.row_match, batch.col_match),
                                           batch.of_columns(p, batch.row_match, batch.col_match)};
     report.size = method == "core" && costs.num_rows >= core_rows
-                      ? solve_by_core_or_matrix(costs, options, 1, result, counted)
+                      ? solve_by_core_or_matrix(costs, options, true, 1, result, counted)
                       : solve_serially(costs, options, result, counted.dense);
     note_pair_costs(clock, batch, p, costs,
                     {costs.num_rows, costs.num_columns, batch.of_rows(p, batch.row_match, batch.col_match), nullptr});
