@@ -50,6 +50,7 @@ class OnlyOptimum {
 
  private:
   static constexpr bool IS_INTEGER = std::numeric_limits<Dual>::is_integer;
+  static constexpr Vertex EDGES_PER_ROW = 64;  // room for so many
   using Scan = PricingScan<typename Rows::Entry, Dual, Rows::Scan::IS_NEGATED, true>;
 
   Dual cost(Vertex row, Vertex column) const { return static_cast<Dual>(rows_.at(row, column)); }
@@ -92,7 +93,8 @@ class OnlyOptimum {
     return largest;
   }
 
-  // False if there are more than without a cycle there can be, or if a row that is out could have a free column.
+  // False if there are more than without a cycle there can be, or than there is room for, or if a row that is out could have a free
+  // column.
   bool add_edges(Vertex row) {
     const Vertex free = num_rows_;
     const Dual u = result_.u[row];
@@ -113,7 +115,7 @@ class OnlyOptimum {
       else of_free_.push_back(mate);
     }
     if (has_limit_ && !is_out_[row] && limit_ - u <= reach_) ends_.push_back(free);
-    return static_cast<Count>(ends_.size()) <= Count{num_rows_} * (Count{num_rows_} + 1) / 2;
+    return static_cast<Count>(ends_.size()) <= Count{num_rows_} * std::min((num_rows_ + 1) / 2, EDGES_PER_ROW);
   }
   void add_edges_of_free() {
     for (Vertex j = 0; j < num_columns_; ++j) {
