@@ -112,3 +112,12 @@ def test_more_rows_than_columns(monkeypatch):
     assignment = gmatch.lap(RowWindows(matrix), gap=0.5, certify=True)
     assert assignment.status == "bounded" and assignment.bound <= best <= assignment.cost <= 1.5 * best
     assert np.isclose(gmatch.lap(RowWindows(matrix), certify=True).cost, best)
+
+
+@pytest.mark.parametrize("columns", [2000, 2300])
+def test_the_auction_of_points_stops_inside(columns):
+    """No search in the core, of which each ends a round."""
+    costs = low(np.random.default_rng(5), 2000, columns)
+    assignment = gmatch.lap(costs, gap=0.1, certify=True)
+    assert assignment.status == "bounded" and assignment.stats["rounds"] == 0
+    assert assignment.bound <= gmatch.lap(costs).cost <= assignment.cost

@@ -230,10 +230,7 @@ class Level {
     });
     bool changes = false;
     for (const auto& list : changed) {
-      for (const Hit& hit : list) {
-        double& dual = s.y_dual[hit.point];
-        dual = hit.reduced;
-      }
+      for (const Hit& hit : list) s.y_dual[hit.point] = hit.reduced;
       changes |= !list.empty();
     }
     return changes && std::all_of(found_.begin(), found_.end(), [](const auto& list) { return list.empty(); });
