@@ -258,6 +258,12 @@ class Hypothesis(_Matched):
         The column that each row of the parent is paired with, -1 for missed rows.
     cost : int or float
         What it costs: the prior of its parent, its pairs and its misses.
+
+    Examples
+    --------
+    >>> best = gmatch.best_hypotheses([[[1, 4], [3, 2]], [[2, 2]]], 3, miss=[5, [9]], prior=[0, 2])
+    >>> best[0]
+    <Hypothesis 0 of parent 0 with 2 pairs, cost 3>
     """
 
     rank: int
@@ -294,6 +300,12 @@ class Hypotheses(Sequence[Hypothesis]):
         Whether more were asked for than there are: then there are no others.
     maximize, forbid_nan : bool
         What was asked for.
+
+    Examples
+    --------
+    >>> best = gmatch.best_hypotheses([[[1, 4], [3, 2]], [[2, 2]]], 3, miss=[5, [9]], prior=[0, 2])
+    >>> [(one.parent, one.row_match.tolist(), one.cost) for one in best]
+    [(0, [0, 1], 3), (1, [0], 4), (1, [1], 4)]
     """
 
     parents: Any
@@ -339,6 +351,13 @@ class HypothesesCertificate:
         Whether there are no others.
     tolerance : int or float
         0 for integers. For floats it allows for the rounding of the duals.
+
+    Examples
+    --------
+    >>> costs = [[[1, 4], [3, 2]], [[2, 2]]]
+    >>> best = gmatch.best_hypotheses(costs, 3, miss=[5, [9]], prior=[0, 2])
+    >>> gmatch.verify(costs, best)
+    HypothesesCertificate(number=3, complete=False, tolerance=0)
     """
 
     number: int

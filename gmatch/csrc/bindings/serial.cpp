@@ -102,7 +102,9 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
   const bool has_core = has_duals || costs.num_rows < costs.num_columns ||
                         !mostly_costs(costs, costs.num_rows, options.greatest_cost);
   if (!has_core) counted.trace.add(CoreStep::sample);
-  const Vertex size = has_core ? solve_by_core(costs, has_duals, threads, result, counted) : NONE;
+  // Columns that nobody takes must have v = 0 in the end: the core begins with that, unless all are taken.
+  const bool goes_on = has_duals && costs.num_rows == costs.num_columns;
+  const Vertex size = has_core ? solve_by_core(costs, goes_on, threads, result, counted) : NONE;
   if (size != NONE) return size;
   counted.trace.add(CoreStep::search_matrix);
   const bool from_duals = has_duals || counted.sparse.augmentations > 0;

@@ -37,13 +37,16 @@ class CoreSample {
     const auto* entries = rows_.entries(row);
     const auto best = find_best(entries);
     wanted_.push_back(best.column);
-    // A few entries tell the scale.
-    double greatest = static_cast<double>(best.least);
+    // The middle one of a few entries tells the scale: numbers that stand for "not" are among the greatest.
+    double some[ENTRIES];
+    Vertex finite = 0;
     for (Vertex i = 0; i < ENTRIES; ++i) {
       const double cost = static_cast<double>(Scan::cost(entries[Count{size_} * i / ENTRIES]));
-      if (cost > greatest && cost < std::numeric_limits<double>::infinity()) greatest = cost;
+      if (cost < std::numeric_limits<double>::infinity()) some[finite++] = cost;
     }
-    const double spread = greatest - static_cast<double>(best.least);
+    if (finite == 0) return;
+    std::nth_element(some, some + finite / 2, some + finite);
+    const double spread = some[finite / 2] - static_cast<double>(best.least);
     if (spread > 0) scales_.push_back(std::log2(spread));
   }
   auto find_best(const typename Rows::Entry* entries) {
