@@ -27,7 +27,7 @@ class CoreSample {
   using Scan = typename Rows::Scan;
   using Work = typename Rows::Work;
 
-  static constexpr Vertex ROWS = 64, COLUMNS = 64, ENTRIES = 32, SMALLEST = 4 * ROWS;
+  static constexpr Vertex ROWS = 64, COLUMNS = 64, SMALLEST = 4 * ROWS;
   // Even costs: 60 to 64 different columns, and half of the columns, with a deviation of four. Vectors of 8 normal numbers and
   // their products, which a core solves in a twentieth of the time: 44 different ones.
   static constexpr Vertex FEWEST_WANTED = 36, MOST_MUTUAL = 44;
@@ -37,17 +37,8 @@ class CoreSample {
     const auto* entries = rows_.entries(row);
     const auto best = find_best(entries);
     wanted_.push_back(best.column);
-    // The middle one of a few entries tells the scale: numbers that stand for "not" are among the greatest.
-    double some[ENTRIES];
-    Vertex finite = 0;
-    for (Vertex i = 0; i < ENTRIES; ++i) {
-      const double cost = static_cast<double>(Scan::cost(entries[Count{size_} * i / ENTRIES]));
-      if (cost < std::numeric_limits<double>::infinity()) some[finite++] = cost;
-    }
-    if (finite == 0) return;
-    std::nth_element(some, some + finite / 2, some + finite);
-    const double spread = some[finite / 2] - static_cast<double>(best.least);
-    if (spread > 0) scales_.push_back(std::log2(spread));
+    const double spread = typical_cost<Scan>(entries, size_) - static_cast<double>(best.least);
+    if (spread > 0 && spread < std::numeric_limits<double>::infinity()) scales_.push_back(std::log2(spread));
   }
   auto find_best(const typename Rows::Entry* entries) {
     ++counters_.rows_scanned;

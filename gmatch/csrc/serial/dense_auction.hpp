@@ -11,6 +11,7 @@
 
 #include "costs/dense.cuh"
 #include "serial/auction.hpp"
+#include "serial/rows.hpp"
 
 // Scan: how a row is scanned for doubles, a RowScan. As many rows as columns.
 template <class Rows, class Scan, class Counters>
@@ -23,12 +24,14 @@ class DenseAuction {
   bool hold() {
     measure();
     // Duals of few places gain nothing from a smaller one, and where many tie, bids are no more than that.
-    const double least_epsilon = places_ > MOST_PLACES ? 0 : std::ldexp(0.2, -places_);
-    if (rows_with_spread_ == 0 || largest_exponent_ - exponents_ / rows_with_spread_ - LAST > PRECISION) return false;
-    const double spread = std::ldexp(1.0, static_cast<int>(exponents_ / rows_with_spread_));
+    const double of_places = places_ > MOST_PLACES ? 0 : std::ldexp(0.2, -places_);
+    if (rows_with_spread_ == 0) return false;
+    const int typical = static_cast<int>(exponents_ / rows_with_spread_);
+    if (largest_spread_ - typical > MOST_BITS) return false;
+    const double finest = std::max(of_places, std::ldexp(1.0, std::ilogb(std::max(-lowest_cost_, highest_cost_)) - PRECISION));
     for (int bits = FIRST; bits >= LAST; bits -= STEP) {
-      const double epsilon = std::ldexp(spread, bits);
-      if (!(epsilon > least_epsilon) || !auction_.hold_rounds(epsilon, BIDS_PER_ROW)) break;
+      const double epsilon = std::ldexp(1.0, typical + bits);
+      if (!(epsilon > finest) || !auction_.hold_rounds(epsilon, BIDS_PER_ROW)) break;
     }
     highest_ = *std::max_element(v_.begin(), v_.end());
     counters_.dual_updates += auction_.num_bids();
@@ -50,8 +53,9 @@ class DenseAuction {
  private:
   static constexpr double FAR = std::numeric_limits<double>::infinity();
   // Epsilon, in spreads of a row: powers of two, from 2 ** FIRST to 2 ** LAST.
-  static constexpr int FIRST = -1, LAST = -22, STEP = 3;
+  static constexpr int FIRST = 0, LAST = -21, STEP = 3;
   static constexpr int PRECISION = 44;   // bits by which costs may exceed epsilon, of the 52 of a double
+  static constexpr int MOST_BITS = 22;   // by which the spread of a row may exceed the typical one
   static constexpr Vertex LEFT = 10000;  // one row of so many may be left at the end of an epsilon
   static constexpr Count BIDS_PER_ROW = 16;  // for an epsilon
 
@@ -75,10 +79,12 @@ class DenseAuction {
       lowest_cost_ = std::min(lowest_cost_, least);
       highest_cost_ = std::max(highest_cost_, greatest);
       if (!(least < greatest)) continue;
+      const double typical = typical_cost<Scan>(entries, size_);
+      const int exponent = std::ilogb((least < typical && typical < FAR ? typical : greatest) - least);
       ++rows_with_spread_;
-      exponents_ += std::ilogb(greatest - least);
+      exponents_ += exponent;
+      largest_spread_ = std::max(largest_spread_, exponent);
     }
-    if (rows_with_spread_ > 0) largest_exponent_ = std::ilogb(std::max(-lowest_cost_, highest_cost_));
   }
 
   Rows& rows_;
@@ -89,6 +95,7 @@ class DenseAuction {
   SerialAuction<DenseAuction> auction_;
   double lowest_cost_ = FAR, highest_cost_ = -FAR, highest_ = 0;
   Vertex rows_with_spread_ = 0;
-  Count exponents_ = 0, largest_exponent_ = 0;
+  Count exponents_ = 0;  // of the spreads of these rows
+  int largest_spread_ = std::numeric_limits<int>::min();  // its exponent
   int places_ = 0;  // see rounded_down
 };

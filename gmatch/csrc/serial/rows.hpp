@@ -7,11 +7,29 @@
 //   Scan                    the RowScan that reads these entries
 #pragma once
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
 #include "costs/dense.cuh"
 #include "serial/row_scan.hpp"
+
+// What a row typically costs: the middle one of a few entries that are finite, for the greatest may stand for "not". Infinite
+// if there are none. `Scan` is a RowScan.
+template <class Scan, class Entry>
+double typical_cost(const Entry* entries, Vertex num_columns) {
+  constexpr Vertex ENTRIES = 32;
+  constexpr double INFINITE = std::numeric_limits<double>::infinity();
+  double some[ENTRIES];
+  Vertex finite = 0;
+  for (Vertex i = 0; i < ENTRIES; ++i) {
+    const double cost = static_cast<double>(Scan::cost(entries[Count{num_columns} * i / ENTRIES]));
+    if (cost < INFINITE) some[finite++] = cost;
+  }
+  if (finite == 0) return INFINITE;
+  std::nth_element(some, some + finite / 2, some + finite);
+  return some[finite / 2];
+}
 
 // Rows as they lie in memory.
 template <class Cost, class Work_, bool MAXIMIZE>
