@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from . import compat
 from .assignment.lap import lap
 from .assignment.max_weight import max_weight_matching
+from .assignment.update import updated  # noqa: F401 (for `Assignment.update`)
 from .cardinality.decomposition import block_triangular_form, dulmage_mendelsohn
 from .cardinality.matching import max_matching, structural_rank
 from .distributed.ranks import Ranks

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from importlib import import_module
 from itertools import accumulate
 from typing import Any, Self, overload
 
@@ -591,10 +592,11 @@ class Assignment(_Pairs):
         >>> assignment.update(cost, drop_rows=[0], certify=True).col_ind.tolist()
         [2, 1, 0]
         """
-        from .assignment.update import updated
-
-        updated_one: Assignment = updated(self, cost, (rows, columns, drop_rows, drop_columns), forbid_nan, certify)
-        return updated_one
+        front = import_module(__package__)  # a result knows no solver, and asks the front of the house for one
+        updated: Assignment = front.public.updated(
+            self, cost, (rows, columns, drop_rows, drop_columns), forbid_nan, certify
+        )
+        return updated
 
     def moved(self, to_device: Callable[[Any], Any]) -> Assignment:
         """On another device."""

@@ -30,9 +30,8 @@ FLOORS = (
     ("", "cli", "plot", "__main__"),
 )
 # What is imported only where a call asks for several ranks, or has rows by windows; such a module is the door to those
-# of its room. And what a method of a result does.
+# of its room.
 DOORS = {
-    ("result", "assignment.update"),
     ("assignment.lap", "distributed.lap"),
     ("assignment.ways", "distributed.windows"),
     ("assignment.ways", "distributed.point_windows"),
