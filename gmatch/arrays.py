@@ -153,6 +153,11 @@ def truth_of(name: str, given: Any) -> bool:
         raise InvalidInput(f"{name} must be True or False; got {type(given).__name__}") from error
 
 
+def truths_of(**options: Any) -> dict[str, bool]:
+    """Some options as booleans, by their names."""
+    return {name: truth_of(name, given) for name, given in options.items()}
+
+
 def rows_without_their_edge(row_match: Any, row_of: Any, entries: Any) -> Any:
     """The matched rows that have no entry in the column of their mate."""
     joined = row_match < 0

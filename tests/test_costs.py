@@ -289,7 +289,7 @@ def test_what_is_known_to_be_whole(dtype: str, device: str) -> None:
             broken = floats.copy()
             broken[entry] += 0.5
             costs = DenseCosts(on(broken, device))
-            assert not costs.whole and costs.values_per_row() == INF
+            assert not costs.whole and costs.values_per_row == INF
 
 
 def test_where_it_lives(device: str) -> None:

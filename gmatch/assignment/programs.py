@@ -66,7 +66,7 @@ class Solution:
 def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
     """What the method finds; for dense costs that lie too far apart for a core, `Tree`."""
     backend, method, threads, _ = plan
-    if isinstance(method, Core) and isinstance(costs, DenseCosts) and not costs.fits_core():
+    if isinstance(method, Core) and isinstance(costs, DenseCosts) and not costs.fits_core:
         method = Tree()
     assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
     row_match, col_match, u, v, counters = assign(costs, method, *start, threads)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import as_dense_array, mover_to, own, truth_of
+from ..arrays import as_dense_array, mover_to, own, truths_of
 from ..errors import InvalidInput
 from ..methods import JV, Core, SerialCore, bids_pay
 from ..problems.dense import DenseCosts
@@ -75,10 +75,10 @@ class Options(NamedTuple):
         if not isinstance(self.infeasible, str) or self.infeasible not in ("raise", "partial"):
             raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {self.infeasible!r}")
         limit = self.cost_limit if self.cost_limit is not None else getattr(cost, "cost_limit", None)
-        return self._replace(
-            maximize=truth_of("maximize", self.maximize), certify=truth_of("certify", self.certify),
-            deterministic=truth_of("deterministic", self.deterministic), gap=gap_of(self.gap, limit),
-        )  # fmt: skip
+        truths: dict[str, Any] = truths_of(
+            maximize=self.maximize, deterministic=self.deterministic, certify=self.certify
+        )
+        return self._replace(**truths, gap=gap_of(self.gap, limit))
 
     def of_ranks(self) -> dict[str, Any]:
         """What several ranks are asked for: less than one."""
@@ -118,7 +118,7 @@ def refuse_what_scipy_lacks(ties: Any, cost_limit: Any, infeasible: Any, determi
 def refuse_what_does_not_fit(costs: Costs, method: AssignmentMethod, start: Start) -> None:
     """Raises `InvalidInput` for methods and starts that these costs cannot have."""
     if isinstance(costs, DenseCosts):
-        if isinstance(method, Core) and not costs.fits_core() and splits_into_fitting(costs) is None:
+        if isinstance(method, Core) and not costs.fits_core and splits_into_fitting(costs) is None:
             raise InvalidInput(
                 "method 'core' needs room for duals along a path of all pairs, (32 + 8 * pairs) * (highest - lowest); "
                 "these costs lie too far apart for it; use 'auto' or 'tree'"

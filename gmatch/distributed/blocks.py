@@ -16,6 +16,8 @@ from ..problems.batch import CostBatch
 from ..problems.dense import DenseCosts, as_matrix
 from ..problems.limits import (
     MAX_VERTICES,
+    Ranged,
+    dual_type_of,
     limit_of,
     number_of,
     range_of,
@@ -43,7 +45,7 @@ class _Note(NamedTuple):
     options: Mapping[str, Any]
 
 
-class Block:
+class Block(Ranged):
     """Consecutive rows of a matrix, and what all ranks know of the whole of it; names are those of `DenseCosts`.
 
     Attributes
@@ -81,20 +83,9 @@ class Block:
             self.array = ranks.done_by_all(lambda: type_with_limit(limit, array, self.lowest, self.highest))
             self.lowest = min(self.lowest, limit)
             self.highest = limit if self.forbids else min(self.highest, limit)
-        refuse_overflow(self.lowest, self.highest, number_type(self.array.dtype), min(self.shape))
-
-    @property
-    def dual_type(self) -> type[np.int64] | type[np.float64]:
-        """Of the duals, and of sums of costs."""
-        return np.int64 if number_type(self.array.dtype).kind == "i" else np.float64
-
-    def dual_spread(self) -> int | float:
-        """As of `DenseCosts`."""
-        return DenseCosts.dual_spread(self)  # type: ignore[arg-type]
-
-    def fits_core(self) -> bool:
-        """As of `DenseCosts`."""
-        return DenseCosts.fits_core(self)  # type: ignore[arg-type]
+        number = number_type(self.array.dtype)
+        self.dual_type = dual_type_of(number)
+        refuse_overflow(self.lowest, self.highest, number, min(self.shape))
 
     def entries_of(self, row_match: Any) -> Any:
         """The entries of the pairs of its rows, in the order of the rows, as given."""

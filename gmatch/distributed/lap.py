@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import device_of, mover_to, truth_of
+from ..arrays import device_of, mover_to, truths_of
 from ..assignment.programs import Plan
 from ..assignment.request import start_of
 from ..backends import backend_for
@@ -127,7 +127,7 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
     if options["device"] not in (None, "cpu", "gpu"):
         raise InvalidInput(f"device must be None, 'cpu' or 'gpu'; got {options['device']!r}")
     backend_for(None, "cpu").thread_count(options["threads"], 0)
-    truths = {name: truth_of(name, options[name]) for name in ("maximize", "forbid_nan", "certify")}
+    truths = truths_of(**{name: options[name] for name in ("maximize", "forbid_nan", "certify")})
     return {**options, **truths, "method": _name_of(options["method"])}
 
 
@@ -142,11 +142,11 @@ def _name_of(method: Any) -> str:
 
 
 def _method(name: str, block: Block) -> tuple[Method, str]:
-    if name == "auto" and not block.fits_core():
+    if name == "auto" and not block.fits_core:
         return METHODS["classical"], "costs of a range that leaves no room for the duals of a part of them"
     if name == "auto":
         return METHODS["core"], "on several ranks each prices its rows, and the root searches few entries of them"
-    if name == "core" and not block.fits_core():
+    if name == "core" and not block.fits_core:
         raise InvalidInput(
             "method 'core' needs room for duals along a path of all pairs, (32 + 8 * pairs) * (highest - lowest); "
             "these costs lie too far apart for it; use 'auto' or 'classical'"

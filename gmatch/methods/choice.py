@@ -59,20 +59,20 @@ def bids_pay(method: AssignmentMethod, costs: DenseCosts | None = None) -> bool:
         return False
     if costs is None:
         return isinstance(method, Tree)
-    return costs.values_per_row() > FEW_VALUES_FOR_BIDS[type(method).__name__.lower()]
+    return costs.values_per_row > FEW_VALUES_FOR_BIDS[type(method).__name__.lower()]
 
 
 def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return _TREE, "sparse costs"
-    if costs.values_per_row() <= FEWEST_VALUES:
+    if costs.values_per_row <= FEWEST_VALUES:
         return _TREE, "ties: whole costs of very few values for each row"
-    if costs.values_per_row() <= FEW_VALUES["gpu"]:
+    if costs.values_per_row <= FEW_VALUES["gpu"]:
         return _TREE if costs.is_narrow else _CLASSICAL, "ties: whole costs of few values for each row"
-    takes_long = costs.shape[0] == costs.shape[1] and costs.values_per_row() >= MANY_VALUES
+    takes_long = costs.shape[0] == costs.shape[1] and costs.values_per_row >= MANY_VALUES
     if min(costs.shape) < (FEW_ROWS // 2 if takes_long else FEW_ROWS):
         return _TREE, "few rows"
-    if not costs.fits_core():
+    if not costs.fits_core:
         return _TREE, "costs of a range that leaves no room for the duals of a part of them"
     return _CORE, "few ties: few entries of a row matter"
 
@@ -104,9 +104,9 @@ def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
         return _SPARSE_JV, ONE_CORE_REASON
     if min(costs.shape) < fewest_rows_of_core(costs.array.dtype):
         return _JV, FEW_ROWS_REASON
-    if costs.values_per_row() <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
+    if costs.values_per_row <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
         return _JV, "ties: whole costs of few values for each row"
-    if not costs.fits_core():
+    if not costs.fits_core:
         return _JV, "costs of a range that leaves no room for the duals of a part of them"
     return _SERIAL_CORE, "few entries of a row matter, unless many tie"
 

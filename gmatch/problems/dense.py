@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Device, as_dense_array, device_of, entry_of_each_row, mover_to, namespace, truth_of
+from ..arrays import Device, as_dense_array, device_of, entry_of_each_row, mover_to, namespace, truths_of
 from ..errors import InvalidInput
 from ..foreign import is_frame, labels_of, library_of, way_in
 from ..types import is_narrow, number_type, readable
 from .limits import (
-    INFINITE_INTEGER,
     MAX_VERTICES,
-    SPREADS,
+    DualType,
+    Ranged,
     blocks_of,
+    dual_type_of,
     limit_of,
     minimised,
     number_of,
@@ -28,10 +29,8 @@ from .limits import (
 )
 from .splits import splits_into_fitting
 
-DualType = type[np.int64] | type[np.float64]
 
-
-class DenseCosts:
+class DenseCosts(Ranged):
     """The costs of every row and column, as `gmatch.lap` takes them.
 
     Checked when it is made, in O(rows * columns) time, without a copy where the type fits and with O(1) memory; give it
@@ -136,9 +135,9 @@ class DenseCosts:
         shape = rows, columns = array.shape
         device = device_of(array)
         dtype = number_type(array.dtype)
-        maximize = truth_of("maximize", maximize)
+        maximize, forbid_nan = truths_of(maximize=maximize, forbid_nan=forbid_nan).values()
         has_nan = False
-        if truth_of("forbid_nan", forbid_nan):
+        if forbid_nan:
             array, has_nan = without_nan(array, maximize)
         lowest, highest, forbids, whole = range_of(array, device, maximize)
         limit = None
@@ -153,7 +152,7 @@ class DenseCosts:
         vars(self).update(
             array=array.T if transposed else array, transposed=transposed, shape=shape, dtype=dtype, maximize=maximize,
             cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids,
-            forbid_nan=has_nan, whole=whole, device=device, overflows=False, dual_type=_dual_type_of(number),
+            forbid_nan=has_nan, whole=whole, device=device, overflows=False, dual_type=dual_type_of(number),
         )  # fmt: skip
         if type(cost) is not np.ndarray and (is_frame(cost) or library_of(cost) == "xarray"):
             vars(self).update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
@@ -201,24 +200,12 @@ class DenseCosts:
             return np.int32
         return self.dual_type
 
+    @cached_property
     def values_per_row(self) -> float:
         """The range of integer costs over the number of rows; infinite for other costs."""
         if not self.whole:
             return math.inf
         return (self.highest - self.lowest) / max(1, len(self.array))
-
-    def fits_core(self) -> bool:
-        """Whether duals of a few entries of each row, along a path of all pairs, stay in the range of their type."""
-        most = (SPREADS + 8 * min(self.shape)) * (self.highest - self.lowest) + max(-self.lowest, self.highest)
-        return most < INFINITE_INTEGER if self.dual_type is np.int64 else math.isfinite(most)
-
-    def dual_spread(self) -> int | float:
-        """How far duals of columns may lie apart at the start; in an optimum they need not lie farther apart."""
-        spread = self.highest - self.lowest
-        if self.dual_type is np.float64:
-            return spread * min(self.shape) if self.forbids else spread
-        most = (INFINITE_INTEGER - 1 - max(-self.lowest, self.highest)) // SPREADS
-        return min(spread, most - int(spread))
 
     def on(self, device: Device) -> DenseCosts:
         """These costs on a device; themselves if they are there."""
@@ -238,7 +225,7 @@ class DenseCosts:
         vars(made).update(
             array=array, transposed=False, shape=array.shape, dtype=array.dtype, maximize=maximize, cost_limit=None,
             limit=None, lowest=lowest, highest=highest, forbids=True, whole=whole, device="cpu",
-            dual_type=_dual_type_of(array.dtype),
+            dual_type=dual_type_of(array.dtype),
         )  # fmt: skip
         return made
 
@@ -311,10 +298,6 @@ def as_matrix(cost: Any) -> Any:
     if max(array.shape) > MAX_VERTICES:
         raise InvalidInput(f"cost must have at most {MAX_VERTICES} rows and columns; got {array.shape}")
     return readable(array, cost, narrow=True)
-
-
-def _dual_type_of(number: np.dtype[Any]) -> DualType:
-    return np.int64 if number.kind == "i" else np.float64
 
 
 def lies_by_columns(array: Any) -> bool:

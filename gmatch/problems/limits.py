@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,38 @@ ENTRIES_PER_BLOCK = {"cpu": 1 << 17, "gpu": 1 << 22}
 
 # On a GPU the duals of smaller costs are not looked at for what they hide: that would take as long as a small problem.
 LARGE_ON_GPU = 2.0**20
+
+
+DualType = type[np.int64] | type[np.float64]
+
+
+def dual_type_of(number: np.dtype[Any]) -> DualType:
+    """The type of the duals, and of sums of costs, whose entries are such numbers."""
+    return np.int64 if number.kind == "i" else np.float64
+
+
+class Ranged:
+    """What the range of checked costs says of their duals. Its names are attributes of the costs."""
+
+    shape: tuple[int, int]
+    lowest: int | float
+    highest: int | float
+    forbids: bool
+    dual_type: DualType
+
+    @cached_property
+    def fits_core(self) -> bool:
+        """Whether duals of a few entries of each row, along a path of all pairs, stay in the range of their type."""
+        most = (SPREADS + 8 * min(self.shape)) * (self.highest - self.lowest) + max(-self.lowest, self.highest)
+        return most < INFINITE_INTEGER if self.dual_type is np.int64 else math.isfinite(most)
+
+    def dual_spread(self) -> int | float:
+        """How far duals of columns may lie apart at the start; in an optimum they need not lie farther apart."""
+        spread = self.highest - self.lowest
+        if self.dual_type is np.float64:
+            return spread * min(self.shape) if self.forbids else spread
+        most = (INFINITE_INTEGER - 1 - max(-self.lowest, self.highest)) // SPREADS
+        return min(spread, most - int(spread))
 
 
 # The end of a message.

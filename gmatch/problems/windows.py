@@ -15,8 +15,7 @@ from ..backends import backend_for
 from ..errors import InvalidInput
 from ..foreign import library_of
 from ..types import WIDER_TYPE, WORKING_TYPES, number_type
-from .dense import DenseCosts
-from .limits import MAX_VERTICES, limit_of, number_of, refuse_overflow, type_with_limit
+from .limits import MAX_VERTICES, Ranged, dual_type_of, limit_of, number_of, refuse_overflow, type_with_limit
 
 # Entries of a window: 8 MB of float64.
 WINDOW = 1 << 20
@@ -262,7 +261,7 @@ class RowWindows(WindowCosts):
         return block
 
 
-class CheckedWindows:
+class CheckedWindows(Ranged):
     """Costs by windows, once all entries have been looked at; names are those of `DenseCosts`.
 
     Attributes
@@ -295,6 +294,7 @@ class CheckedWindows:
             self.working_type = type_with_limit(self.limit, none, self.lowest, self.highest).dtype
             self.lowest = min(self.lowest, self.limit)
             self.highest = self.limit if self.forbids else min(self.highest, self.limit)
+        self.dual_type = dual_type_of(self.working_type)
         refuse_overflow(self.lowest, self.highest, self.working_type, min(self.shape))
 
     def _look_at(self, number: int) -> tuple[int | float, int | float, bool]:
@@ -323,19 +323,6 @@ class CheckedWindows:
         if lowest > highest:
             return math.inf, -math.inf, forbids
         return *((-highest, -lowest) if maximize else (lowest, highest)), forbids
-
-    @property
-    def dual_type(self) -> type[np.int64] | type[np.float64]:
-        """The type of the duals, and of sums of costs."""
-        return np.int64 if self.working_type.kind == "i" else np.float64
-
-    def dual_spread(self) -> int | float:
-        """As of `DenseCosts`."""
-        return DenseCosts.dual_spread(self)  # type: ignore[arg-type]
-
-    def fits_core(self) -> bool:
-        """As of `DenseCosts`."""
-        return DenseCosts.fits_core(self)  # type: ignore[arg-type]
 
     def entries_of(self, row_match: Any) -> Any:
         """The entries of the pairs, in the order of the rows, as given."""
