@@ -144,7 +144,7 @@ def _array_of_lists(given: Any, what: str) -> Any:
 
 
 def truth_of(name: str, given: Any) -> bool:
-    """An option as a boolean: any truth, but not that of an array of several."""
+    """An option as a boolean: the truth of any object except an array of several."""
     try:
         return bool(given)
     except MemoryError:

@@ -111,7 +111,7 @@ def _numbers(cost_matrix: Any) -> npt.NDArray[Any]:
 def lapjv(
     cost: Any, extend_cost: bool = False, cost_limit: float = math.inf, return_cost: bool = True
 ) -> tuple[float, npt.NDArray[np.int32], npt.NDArray[np.int32]] | tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """``lap.lapjv``, as trackers call it, by `gmatch.lap`: the same arguments and results as those of lap and lapx.
+    """``lap.lapjv``, as trackers call it, by `gmatch.lap`: with the arguments and the results of lap and lapx.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def lapjv(
 
     Notes
     -----
-    Time and memory are those of `gmatch.lap`. lap converts all costs to float64, and makes a matrix of
+    It takes the time and memory of `gmatch.lap`. lap converts all costs to float64, and makes a matrix of
     (rows + columns)**2 entries of a limit. Here integers are exact, and the matrix stays as it is. Where several
     assignments are best, it need not be the one that lap finds.
 
@@ -211,8 +211,8 @@ def min_weight_full_bipartite_matching(
     Notes
     -----
     SciPy converts all weights to float64. Here integers are exact, and become float64 only where their sums could
-    overflow int64. Duplicate entries stand for their sum; SciPy takes those of CSR and CSC as edges of their own, and
-    does not always take the best. NaN, and the infinity that would be the best of weights, are no edges here; what
+    overflow int64. Duplicate entries stand for their sum; SciPy takes duplicates in CSR and CSC as edges of their own,
+    and does not always take the best. NaN, and the infinity that would be the best of weights, are no edges here; what
     SciPy makes of them depends on where they are.
 
     Examples
@@ -231,7 +231,7 @@ def min_weight_full_bipartite_matching(
         row_ind, col_ind = lap(costs)
     except Infeasible:
         raise ValueError("no full matching exists") from None
-    # The indices of the side with fewer vertices are int64, those of the other as in the matrix.
+    # The indices of the side with fewer vertices are int64, the indices of the other side as in the matrix.
     rows_first = costs.shape[0] <= costs.shape[1]
     row_type, column_type = (np.int64, np.int32) if rows_first else (np.int32, np.int64)
     return row_ind.astype(row_type), col_ind.astype(column_type)

@@ -547,9 +547,9 @@ class Assignment(_Pairs):
         Returns
         -------
         Assignment
-            As cheap as that of ``gmatch.lap(cost)``, with the `maximize` and the `cost_limit` of this one; of equally
-            cheap ones perhaps another. ``stats["method"]`` is ``"update"``, or the method of `gmatch.lap` if all was
-            solved anew; ``stats["rows_scanned"]`` says how much was read.
+            As cheap as the assignment of ``gmatch.lap(cost)``, with the `maximize` and the `cost_limit` of this one. If
+            several are equally cheap, it may be another one. ``stats["method"]`` is ``"update"``, or the method of
+            `gmatch.lap` if all was solved anew; ``stats["rows_scanned"]`` says how much was read.
 
         Raises
         ------
@@ -565,12 +565,12 @@ class Assignment(_Pairs):
         -----
         Of dense costs in memory: O(rows + columns) and one shortest path for each new row, for each row whose column is
         gone or new, and for each column that is left by its row and may stay free: O(rows * columns) each at worst. In
-        square costs of which all is random such a path reads half of the rows, for there is but one column that it can
-        end at; where columns may stay free, a few rows. Of sparse costs, if there are as many rows as columns and there
-        is no limit: a pass over all entries, and such paths. All else is solved anew by `gmatch.lap`: other sparse
-        costs, integers beyond 2**55 in magnitude, floats among which a big number hides others, a limit that is no
-        integer for integer costs, and what has become infeasible. `gmatch.lap` itself is faster for fewer than some 300
-        rows, since a call takes 0.1 ms at least, and where most rows are new.
+        square costs of which all is random such a path reads half of the rows, for it can end at one column only. Where
+        columns may stay free, it reads a few rows. Of sparse costs, if there are as many rows as columns and there is
+        no limit: a pass over all entries, and such paths. All else is solved anew by `gmatch.lap`: other sparse costs,
+        integers beyond 2**55 in magnitude, floats among which a big number hides others, a limit that is no integer for
+        integer costs, and what has become infeasible. `gmatch.lap` itself is faster for fewer than some 300 rows, since
+        a call takes 0.1 ms at least, and where most rows are new.
 
         Floats round a little each time. After thousands of updates `gmatch.verify` may ask for a solution from nothing.
 
@@ -755,7 +755,7 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         raise AttributeError(name)
 
     def _sides_of(self, number: int) -> tuple[Any, Any]:
-        """What picks the rows and the columns of a problem from those of all."""
+        """What picks the rows and the columns of a problem from all rows and columns."""
         if self.places is not None:
             return self.places[number]
         rows, columns = self.shapes[number].tolist()

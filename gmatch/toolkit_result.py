@@ -59,7 +59,8 @@ class Bottleneck(_Matched):
     forbid_nan : bool
         Whether some costs were NaN, which forbade their pairs.
     stats : dict
-        ``matchings``: how many thresholds were tried, of sparse costs. ``rises``: how often that of dense ones rose.
+        ``matchings``: how many thresholds were tried, of sparse costs. ``rises``: how often the threshold of dense
+        costs rose.
 
     Examples
     --------
@@ -331,7 +332,7 @@ class Hypotheses(Sequence[Hypothesis]):
         rank = range(len(self))[rank]
         parent = int(self.parents[rank])
         of_parent = self.lists[parent]
-        columns = of_parent.v.shape[1] - of_parent.u.shape[1]  # without those of misses
+        columns = of_parent.v.shape[1] - of_parent.u.shape[1]  # without the columns of misses
         row_match = of_parent.row_match[self.ranks[rank]]
         return Hypothesis(rank, parent, np.where(row_match < columns, row_match, -1), self.costs[rank].item())
 

@@ -67,7 +67,7 @@ def test_a_proof() -> None:
             changed(status=Status.LIMITED),
             "the assignment says it is 'limited', but with 3 of 3 pairs it is 'optimal'",
         ),
-        (changed(cost_limit=1), "row 1 is matched with column 0, which is dearer than the limit"),
+        (changed(cost_limit=1), "row 1 is matched with column 0, which is beyond the limit"),
         (
             changed(cost_limit=2, row_match=[1, 0, -1], col_match=[1, 0, -1, -1], pair_costs=[1, 2]),
             "the assignment says it is 'optimal', but with 2 of 3 pairs it is 'limited'",

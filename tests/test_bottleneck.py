@@ -92,7 +92,7 @@ def test_nan_and_costs_checked_before() -> None:
 WRONG = {
     "not fewer than": lambda r: {"cover": (np.arange(2), r.cover[1])},
     "not covered": lambda r: {"cover": (r.cover[0][:0], r.cover[1][:0])},
-    "dearest pair costs": lambda r: {"threshold": r.threshold + 1},
+    "most expensive pair costs": lambda r: {"threshold": r.threshold + 1},
     "pair_costs must hold": lambda r: {"pair_costs": r.pair_costs + 1},
     "of 2 pairs": lambda r: {"row_match": r.row_match * 0 - 1, "col_match": r.col_match * 0 - 1},
     "has others": lambda r: {"row_match": 1 - r.row_match, "col_match": np.append(1 - r.row_match, -1)},

@@ -235,7 +235,7 @@ def test_what_proves_no_number_of_pairs_is_refused(message: str) -> None:
         gmatch.verify(costs, dataclasses.replace(right, **WRONG[message](right)))
     lighter = {"row_match": [0, -1], "col_match": [0, -1, -1], "pair_costs": [5]}
     arrays = {name: np.array(values) for name, values in lighter.items()}
-    with pytest.raises(gmatch.CertificateError, match="not proven dearest"):
+    with pytest.raises(gmatch.CertificateError, match="not proven most expensive"):
         gmatch.verify(costs, dataclasses.replace(right, **arrays))
 
 

@@ -109,7 +109,7 @@ WRONG = {
     "finite float64": lambda r: {"row_log": r.row_log * np.nan},
     "pairs of the scaling": lambda r: {"row_match": r.row_match[[1, 0]], "col_match": r.col_match[[1, 0]]},
     "of the job": lambda r: {"job": "bottleneck"},
-    "cheapest or dearest": lambda r: {"job": "sum"},
+    "cheapest or most expensive": lambda r: {"job": "sum"},
     "scale rows and columns alike": lambda r: {"pivots": (np.array([0]), np.array([1]))},
 }
 

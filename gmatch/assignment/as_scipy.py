@@ -1,9 +1,9 @@
 """`lap(ties="scipy")`: of several cheapest assignments the one that SciPy's function finds.
 
 Where the cheapest assignment is the only one, by a margin that SciPy's rounding cannot cross, all solvers find it. So
-our answer is kept there. SciPy is called for the other problems, and for small ones. Its pairs are those of the answer
-then, and the duals prove them within the rounding of floats, as they prove any cheapest assignment. Duals in parts are
-left out: they would prove more than SciPy keeps to.
+our answer is kept there. SciPy is called for the other problems, and for small ones. Its pairs become the pairs of the
+answer then, and the duals prove them within the rounding of floats, as they prove any cheapest assignment. Duals in
+parts are left out: they would prove more than SciPy keeps to.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def solve_batch(batch: CostBatch, plan: Plan, start: Start, partial: bool) -> As
     alone = (counters["size"] < batch.pairs) | _duals_hide_costs(batch, solution)
     if plan.deterministic and not batch.overflows:
         counters["rows_with_choice"] = _settle_ties(there, solution)
-    limited = _drop_dear_pairs(there, solution) if batch.limit is not None else np.zeros(len(batch), np.bool_)
+    limited = _free_pairs_above_limit(there, solution) if batch.limit is not None else np.zeros(len(batch), np.bool_)
     arrays = list(solution[:5])
     if there is not batch:
         arrays = list(map(mover_to(batch.device), arrays))
@@ -140,16 +140,19 @@ def _settle_ties(batch: CostBatch, solution: _Solution) -> Any:
     return had_choice
 
 
-def _drop_dear_pairs(batch: CostBatch, solution: _Solution) -> Any:
-    """Frees the pairs dearer than the limit; which problems had some, on the host. See `limit.drop_dear_pairs`."""
+def _free_pairs_above_limit(batch: CostBatch, solution: _Solution) -> Any:
+    """Frees the pairs that cost more than the limit. Returns which problems had some, on the host.
+
+    See `limit.free_pairs_above_limit`.
+    """
     row_match, col_match, _, _, pair_costs, _ = solution
     prices = pair_costs.astype(batch.dual_type)
-    dear = (row_match >= 0) & ((-prices if batch.maximize else prices) > batch.limit)
-    numbers, rows = dear.nonzero()
+    above = (row_match >= 0) & ((-prices if batch.maximize else prices) > batch.limit)
+    numbers, rows = above.nonzero()
     col_match[numbers, row_match[numbers, rows]] = -1
     row_match[numbers, rows] = -1
     pair_costs[numbers, rows] = 0
-    return to_host(dear.any(axis=1))
+    return to_host(above.any(axis=1))
 
 
 def _in_place(batch: CostBatch, arrays: list[Any]) -> list[Any]:

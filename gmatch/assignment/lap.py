@@ -38,8 +38,8 @@ class _Sparse(Protocol):
     def tocsr(self) -> Any: ...
 
 
-# Costs of which the type says whether they are those of one problem or of many. The types of most arrays do not
-# say how many dimensions there are; such a type fits any number, even one that no costs have.
+# Types that say whether costs are one problem or many. The types of most arrays do not say how many dimensions there
+# are. They fit any number of dimensions, also a number that no costs have.
 _Matrix = Costs | _Sparse | _Network | np.ndarray[tuple[int, int], Any]
 _Problem = (
     _Matrix | PointCosts | WindowCosts | RowBlocks | Sequence[Sequence[float]] | Sequence[np.ndarray[tuple[int], Any]]
@@ -153,8 +153,8 @@ def lap(
         - an array: the column of each row, -1 for a free row. It is checked, never changed, and the method keeps what
           it can of it. An `Assignment` also brings its duals.
     duals : (u, v), arrays of shapes (rows,) and (columns,)
-        Duals to start from, such as those of an earlier `Assignment`. After a small change of the costs, a small part
-        of the work remains. They need not be feasible. They are duals of the minimisation form: those of ``-cost`` when
+        Duals to start from, such as the duals of an earlier `Assignment`. After a small change of the costs, a small
+        part of the work remains. They need not be feasible. They are duals of the minimisation form: of ``-cost`` when
         maximizing. For integer costs they are signed integers.
     cost_limit : number, optional
         Pairs that cost more than this are never matched (when maximizing: pairs worth less). Each free row and each

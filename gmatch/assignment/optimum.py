@@ -26,7 +26,7 @@ def optimum(costs: Costs, plan: Plan, start: Start, names: Names | None) -> Solu
 
 
 def _in_one_or_in_tiers(costs: Costs, plan: Plan, start: Start) -> tuple[Costs, Solution, Solution]:
-    """The problem whose cheapest assignments are those of the costs; its solution, and with the same pairs theirs."""
+    """A problem with the same cheapest assignments, its solution, and the same pairs as a solution of the costs."""
     fits = not isinstance(plan.method, Core) or not isinstance(costs, DenseCosts) or costs.fits_core
     if costs.overflows or not fits:
         split = split_costs(costs)

@@ -1,4 +1,4 @@
-"""The best matching of so many pairs, as an assignment in which all other rows and columns have others to go to."""
+"""The best matching of exactly k pairs, as an assignment: all other rows and columns get mates of their own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def of_pairs(
     threads: int | None = None,
     certify: bool = False,
 ) -> Assignment:
-    """The cheapest matching of so many pairs, or the dearest if the costs say so; made and read on the host."""
+    """The cheapest matching of `pairs` pairs, or the most expensive if the costs say so; made and read on the host."""
     number = _number(pairs, costs)
     if initial is not None or duals is not None:
         raise InvalidInput("pairs=... starts from nothing given; leave initial and duals out")

@@ -78,7 +78,7 @@ def cheapest_of_largest(costs: Costs, plan: Plan, solution: Solution, names: Nam
 
 
 def _with_part(whole: ExactDuals, part: ExactDuals, rows: Any, columns: Any, number: int) -> ExactDuals:
-    """The duals of a part among those of all rows and columns."""
+    """The duals of all rows and columns, with the duals of a part in their places."""
     whole.u[rows], whole.v[columns] = part.u, part.v
     tiers = list(whole.tiers)
     for tier in part.tiers:

@@ -159,7 +159,7 @@ def start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) -
 
 
 def _checked_duals(what: str, duals: Any, costs: Costs) -> Any:
-    """Given duals of the columns of `costs.array`, as a copy where the costs live; those of the rows follow.
+    """Given duals of the columns of `costs.array`, as a copy where the costs live; the duals of rows follow.
 
     Moved and cut to lie between 0 and minus what duals need, for no others are of use, and larger ones could overflow.
     """

@@ -6,7 +6,7 @@ from ..arrays import mover_to
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, Assignment, Status
-from .limit import drop_dear_pairs, optimum_with_ways_out
+from .limit import free_pairs_above_limit, optimum_with_ways_out
 from .optimum import optimum
 from .partial import cheapest_of_largest, cover_of_allowed_pairs, infeasible
 from .programs import Plan, Solution, nothing
@@ -44,7 +44,7 @@ def _solution(costs: Costs, plan: Plan, start: Start, partial: bool) -> Solution
         if not partial:
             raise infeasible(costs, solution.cover)
         return cheapest_of_largest(there, plan, solution, names)
-    if isinstance(there, DenseCosts) and there.limit is not None and drop_dear_pairs(there, solution):
+    if isinstance(there, DenseCosts) and there.limit is not None and free_pairs_above_limit(there, solution):
         solution.status, solution.entries = Status.LIMITED, None
     return solution
 

@@ -5,7 +5,7 @@ each cost is split into a whole multiple of the big number, its *tier*, and an e
 
     cost = value * tier + rest,    with value > 32 * (rows + 1) * |rest| for all pairs.
 
-No sum of rests outweighs one tier more. So the cheapest assignment is the one of least rest among those of least tier.
+No sum of rests outweighs one tier more. So the cheapest assignment has the least rest of all that have the least tier.
 `lap` finds the least tier first, in integers, whose duals say exactly which pairs such an assignment may use. Then it
 finds the least rest of these pairs. Rests may be split again. The duals are held in the same parts, so that none is
 lost in another, and prove all of it.

@@ -56,7 +56,7 @@ class Names:
 
     @classmethod
     def of(cls, shape: tuple[int, int], transposed: bool) -> Names:
-        """For the matrix as the programs read it; `shape` is that of the matrix as given."""
+        """For the matrix as the programs read it; `shape` is the shape of the matrix as given."""
         rows, columns = np.arange(shape[0], dtype=np.int64) * shape[1], np.arange(shape[1], dtype=np.int64)
         return cls(columns, rows) if transposed else cls(rows, columns)
 
@@ -309,8 +309,8 @@ def _marked(costs: DenseCosts, row_match: Any, u: Any, v: Any, names: Names) -> 
 def _find_exact_optimum(choice: Choice, u: Any, v: Any) -> None:
     """Leaves the pairs that exactly cheapest assignments may use.
 
-    An optimum for the highest bits of the slacks leaves slacks that are small but for their lowest bits, and bounds
-    those of the pairs that are left; so there is room for lower bits the next time.
+    An optimum for the highest bits of the slacks leaves slacks that are 0 except for their lowest bits, and bounds
+    the slacks of the pairs that remain. So there is room for lower bits the next time.
     """
     u, v = to_host(u), to_host(v)
     costs, row_duals, column_duals = _as_integers(choice.costs, u, v)
@@ -351,8 +351,8 @@ def _too_many(rows: int) -> str:
 def _improve(choice: Choice, weights: Any, leave_costs: Any) -> tuple[Any, Any, int]:
     """Makes the assignment the one of least weight, with `leave_costs` for columns that stay free.
 
-    Returns the duals of rows and of columns, by number, so that no weight is below their sum, nor a leave cost below
-    that of a column; and how many pairs are tight by that, and columns free.
+    Returns the duals of rows and of columns, by number. No weight is below the sum of its duals, and no leave cost is
+    below the dual of its column. Also returns how many pairs are tight, and how many columns are free.
     """
     row_ids, rows = np.unique(choice.rows, return_inverse=True)
     column_ids, columns = np.unique(choice.columns, return_inverse=True)

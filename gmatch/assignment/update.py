@@ -81,7 +81,7 @@ class _State(NamedTuple):
 
 
 def updated(former: Assignment, cost: Any, numbers: tuple[Any, Any, Any, Any], forbid_nan: Any, certify: Any) -> Any:
-    """As `Assignment.update`; `numbers` are those of rows, of columns, and of rows and columns that are dropped."""
+    """As `Assignment.update`; `numbers` are of changed rows, changed columns, dropped rows, and dropped columns."""
     arrays: Any = with_arrays(former)
     solve = partial(_updated, former=arrays, numbers=numbers, forbid_nan=forbid_nan, certify=certify)
     return in_its_library(cost, solve) if comes_back(cost) else solve(cost)
@@ -352,7 +352,7 @@ def _matched(state: _State) -> dict[str, Any] | None:
             return None
         counters = counters | {name: counters[name] + more[name] for name in ADDED}
         np.minimum(state.v, 0, out=state.v)
-    _drop_dear_pairs(state)
+    _free_pairs_above_limit(state)
     pair_costs = minimised(_pair_entries(state), state.u.dtype.type, state.maximize, None)
     return None if _may_hide(pair_costs, state.u, state.v) else counters
 
@@ -370,15 +370,15 @@ def _run(state: _State, rows: Any, way_out: int | float | None) -> dict[str, Any
         return None
 
 
-def _drop_dear_pairs(state: _State) -> None:
+def _free_pairs_above_limit(state: _State) -> None:
     """Frees pairs above the limit, which cost as much as to stay free: the duals are the limit and 0."""
     if state.limit is None:
         return
     rows = (state.row_match >= 0).nonzero()[0]
     values = minimised(state.matrix[rows, state.row_match[rows]], state.u.dtype.type, state.maximize, None)
-    dear = rows[values > state.limit]
-    state.col_match[state.row_match[dear]] = -1
-    state.row_match[dear] = -1
+    above = rows[values > state.limit]
+    state.col_match[state.row_match[above]] = -1
+    state.row_match[above] = -1
 
 
 def _pair_entries(state: _State) -> Any:

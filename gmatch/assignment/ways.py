@@ -82,7 +82,7 @@ def _of_batch(cost: Any, options: Options) -> CostBatch:
 
 
 def solved(problem: Problem, options: Options) -> Assignment | AssignmentBatch:
-    """By what is for such a problem."""
+    """The solution of a problem, by the way that its kind of costs has."""
     if isinstance(problem, Costs):
         return _solve_matrix(problem, options)
     if isinstance(problem, CostBatch):

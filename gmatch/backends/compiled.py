@@ -62,7 +62,7 @@ class Kernel:
         self._function(grid, block, arguments, shared_mem, enable_cooperative_groups=True)
 
     def allow_near_memory(self, size: int) -> None:
-        """Lets a launch bring so many bytes of a multiprocessor's own memory for each block."""
+        """Lets a launch bring `size` bytes of a multiprocessor's own memory for each block."""
         driver = cupy.cuda.driver
         most = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         if size > driver.funcGetAttribute(most, self.ptr):

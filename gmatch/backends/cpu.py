@@ -67,7 +67,7 @@ def thread_count(threads: int | None, entries: int) -> int:
 
 
 def reading_threads(threads: int | None, costs: int) -> int:
-    """The threads that read a matrix of so many costs: as asked, or as many as there is work for."""
+    """The threads that read a matrix of `costs` entries: as asked, or as many as there is work for."""
     if threads is None:
         return max(1, min(available_threads(), costs // COSTS_PER_THREAD))
     return thread_count(threads, 0)

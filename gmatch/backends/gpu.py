@@ -51,18 +51,18 @@ PHASES, SIZE = map(REPORT.names.index, ("phases", "size"))
 REPORT_SIZE, CORE_REPORT_SIZE = REPORT.size // 8, (REPORT.size + CORE_TRACE.size) // 8  # in words
 # Of a workspace, in bytes.
 ALIGNMENT = 256
-# A call reads what so many phases did together with its report: mostly that is all of them.
+# A call reads the counts of 64 phases together with its report. Mostly there are no more.
 FIRST_PHASES = 64
-# A block for each multiprocessor: more threads make the barrier of the grid dearer, and a level is mostly latency. They
+# A block for each multiprocessor: more threads make the barrier of the grid slower, and a level is mostly latency. They
 # are worth it where blocks do several levels by themselves.
 GRID_BLOCK_SIZE = 512
 # Up to this many rows, columns and entries one thread block solves a problem faster than a grid with its barriers.
 BLOCK_TEAM_LIMIT = 1 << 14
-# An assignment problem of so many entries is solved by one block faster than by a grid.
+# An assignment problem of at most 2**14 entries is solved by one block faster than by a grid.
 BLOCK_ASSIGNMENT_LIMIT = 1 << 14
-# Up to so many entries, fewer blocks than there are multiprocessors have work enough, and meet sooner.
+# Up to 2**20 entries, fewer blocks than there are multiprocessors have work enough, and meet sooner.
 FEW_BLOCKS, FEW_BLOCKS_LIMIT = 64, 1 << 20
-# The classical variant reads whole rows of so many entries faster with more threads than the tree has registers for.
+# The classical variant reads whole rows faster from 2**26 entries on with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
 NEAR_MEMORY_LIMIT = 111 << 10
@@ -442,7 +442,7 @@ def assign_batch(
         else:
             fewer, more = (int(layout[side].max(initial=0)) for side in ("num_rows", "num_columns"))
             problem_layout = cupy.asarray(words_of(layout))
-        # A thread for each column: threads without one only make the barrier dearer.
+        # A thread for each column: threads without one only make the barrier slower.
         block_size = min(GRID_BLOCK_SIZE, max(64, -(-more // 64) * 64))
         types = {"cost": c_type(batch.array), **EDGES_OF[type(method)]}
         bytes_needed = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **types)
@@ -488,7 +488,7 @@ def _on_host(array: Any) -> Any:
 
 
 def _copy_of(address: int, size: int, dtype: Any) -> Any:
-    """What so many bytes of the GPU's memory hold, in pinned memory; waits for the programs before."""
+    """What `size` bytes of the GPU's memory hold, in pinned memory; waits for the programs before."""
     pinned = cupy.cuda.alloc_pinned_memory(max(1, size))
     stream, cuda = cupy.cuda.get_current_stream(), cupy.cuda.runtime
     if size > 0:

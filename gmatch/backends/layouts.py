@@ -26,7 +26,7 @@ class Layout:
     Attributes
     ----------
     names : tuple of str
-        Its fields, in their order; those of a struct in it stand for that.
+        Its fields, in their order. The fields of a struct in it stand for the struct.
     size : int
         In bytes.
     dtype : numpy.dtype

@@ -15,8 +15,8 @@ def best_of_strata(keys: Any, first: int, height: int, far: Any, most: int) -> t
     """Rows and columns of the `most`, 1 or 2, least keys below far of each row in each stratum of the columns.
 
     Strata are columns of one number modulo `STRATA`. Each row begins to look for them at another column, in order of
-    the number that it has among all `height`, that of the first being `first`: rows whose keys tie do not all pick the
-    same. `keys` are float32, float64 or int64, in C order.
+    its number among all `height` rows; the first row of `keys` is number `first`. So rows whose keys tie do not all
+    pick the same column. `keys` are float32, float64 or int64, in C order.
     """
     best = np.empty((len(keys), most * STRATA), np.int32)
     _native.best_of_strata(keys, first, height, far, most, best)

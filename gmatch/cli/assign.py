@@ -33,7 +33,7 @@ def add_assign(commands: Any) -> argparse.ArgumentParser:
     what = "find the cheapest assignment of the rows of a matrix to its columns, and prove it"
     command: argparse.ArgumentParser = commands.add_parser("assign", help=what, description=f"{what.capitalize()}.")
     add_costs(command)
-    command.add_argument("--cost-limit", type=a_limit, metavar="C", help="never make a pair dearer than this")
+    command.add_argument("--cost-limit", type=a_limit, metavar="C", help="never make a pair that costs more than this")
     command.add_argument(
         "--partial", action="store_true", help="if there is no assignment, the cheapest of the largest"
     )

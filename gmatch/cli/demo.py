@@ -28,7 +28,7 @@ DEMO_COSTS = (
 
 def add_demo(commands: Any) -> argparse.ArgumentParser:
     what = "match all matrices that come with gmatch, and assign costs of many kinds; prove every answer"
-    description = f"{what.capitalize()}. --method and --threads are those of the matchings."
+    description = f"{what.capitalize()}. --method and --threads are for the matchings."
     command: argparse.ArgumentParser = commands.add_parser("demo", help=what, description=description)
     add_solver_options(command)
     command.set_defaults(run=run_demo, initial="auto", deterministic=False)

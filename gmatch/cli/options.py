@@ -55,7 +55,7 @@ def add_costs(command: argparse.ArgumentParser, *, maximize: bool = True) -> Non
     """The matrix of costs, and what it says."""
     command.add_argument("costs", metavar="COSTS", help=COSTS_HELP)
     if maximize:
-        command.add_argument("--maximize", action="store_true", help="the dearest instead of the cheapest")
+        command.add_argument("--maximize", action="store_true", help="the most expensive instead of the cheapest")
     command.add_argument("--labels", choices=LABELS, default="auto", help=LABELS_HELP)
     command.add_argument(
         "--forbid-nan", action="store_true", help="empty cells, NA and NaN forbid their pairs; inf always does"

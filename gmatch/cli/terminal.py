@@ -29,7 +29,7 @@ def print_facts(facts: Facts, as_json: bool, table: Mapping[str, str]) -> None:
 
 
 def print_pairs(pairs: Sequence[tuple[Any, ...]], columns: Sequence[str], *, every: bool, labelled: bool) -> None:
-    """On a terminal the first pairs, or all; elsewhere all, but those of numbers only if all are asked for."""
+    """On a terminal the first pairs, or all. Elsewhere all; but pairs of numbers only if all are asked for."""
     if not _on_terminal():
         for pair in pairs if every or labelled else ():
             print("pair", *map(_plain, pair), sep="\t")

@@ -31,7 +31,7 @@ JOBS = ("product", "sum", "bottleneck", "cardinality")
 def add_k_best(commands: Any) -> argparse.ArgumentParser:
     command = _added(commands, "k-best", "list the cheapest assignments in order, and prove that no other is cheaper")
     command.add_argument("k", type=int, metavar="K", help="how many")
-    command.add_argument("--cost-limit", type=a_limit, metavar="C", help="never make a pair dearer than this")
+    command.add_argument("--cost-limit", type=a_limit, metavar="C", help="never make a pair that costs more than this")
     command.set_defaults(run=run_k_best)
     return command
 
@@ -48,7 +48,9 @@ def run_k_best(arguments: argparse.Namespace) -> int:
 
 
 def add_bottleneck(commands: Any) -> argparse.ArgumentParser:
-    command = _added(commands, "bottleneck", "make the dearest pair of an assignment as cheap as can be, and prove it")
+    command = _added(
+        commands, "bottleneck", "make the most expensive pair of an assignment as cheap as can be, and prove it"
+    )
     command.add_argument("--then-sum", action="store_true", help="the cheapest of all such assignments")
     command.set_defaults(run=run_bottleneck, cost_limit=None)
     return command

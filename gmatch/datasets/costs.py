@@ -194,7 +194,7 @@ def few_values(n: int, values: int = 3, seed: int = 0, *, dtype: Any = None, dev
 
 
 def blocks(n: int, block: int = 16, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu") -> Any:
-    """Even floats within blocks along the diagonal and, forbidden but for one in eight, outside them.
+    """Even floats within blocks along the diagonal. Outside the blocks seven of eight pairs are forbidden.
 
     The last block may be smaller. There always is an assignment.
 
@@ -288,9 +288,10 @@ ROWS_TOGETHER = 256
 
 
 def generate_rows(spec: str, part: int, parts: int) -> Any:
-    """One of so many parts of consecutive rows of the costs that a text such as ``"uniform:4096:10"`` stands for.
+    """One of `parts` parts of consecutive rows of the costs that a text such as ``"uniform:4096:10"`` stands for.
 
-    The matrix is the same whatever the number of parts, but not that of `generate`, whose rows depend on those before.
+    The matrix is the same whatever the number of parts. It is not the matrix of `generate`, each row of which depends
+    on the rows before.
 
     Raises
     ------

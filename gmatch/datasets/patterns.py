@@ -56,7 +56,7 @@ def permute(matrix: Any, seed: int = 0) -> csr_array:
 
     Notes
     -----
-    Time linear in the entries, but for the sort of each row. M. Deveci, K. Kaya, B. Ucar, U. V. Catalyurek, *GPU
+    Time linear in the entries, except for the sort of each row. M. Deveci, K. Kaya, B. Ucar, U. V. Catalyurek, *GPU
     accelerated maximum cardinality matching algorithms for bipartite graphs*, Euro-Par 2013, section 4.
 
     Examples

@@ -191,7 +191,7 @@ def _careful(lines: Sequence[str], separator: str, labels: Labels, forbid_nan: b
 
 
 def _records_of(lines: Sequence[str], separator: str) -> list[_Record]:
-    """The lines as cells; without empty ones, and without those of empty cells at the ends."""
+    """The lines as cells, without empty lines, and without lines of empty cells at the ends."""
     if separator == " ":
         lines = [" ".join(line.split()) for line in lines]
     reader = csv.reader((line + "\n" for line in lines), delimiter=separator)

@@ -84,7 +84,7 @@ def minimum_weight_full_matching(
 def max_weight_matching(
     G: Graph, maxcardinality: bool = False, weight: Hashable | None = "weight"
 ) -> set[tuple[Any, Any]]:
-    """The heaviest matching of a bipartite graph, or the heaviest among those of most edges."""
+    """The heaviest matching of a bipartite graph, or the heaviest of all that have most edges."""
     if maxcardinality:
         return _largest(G, maximize=True)
     return _solved(G, {"maximize": True, "cost_limit": 0}, {})

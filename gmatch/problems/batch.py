@@ -244,7 +244,7 @@ class CostBatch:
         ragged = (mask != (rows[:, :, None] & columns[:, None, :])).any(axis=(1, 2)).nonzero()[0]
         if len(ragged):
             raise InvalidInput(
-                f"mask must leave out whole rows and columns; that of problem {int(ragged[0])} leaves out single "
+                f"mask must leave out whole rows and columns; the mask of problem {int(ragged[0])} leaves out single "
                 "pairs: forbid them by inf instead (-inf when maximizing)"
             )
         self.shapes = np.stack([rows.sum(axis=1), columns.sum(axis=1)], axis=1).astype(np.int64)

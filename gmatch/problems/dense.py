@@ -301,6 +301,6 @@ def as_matrix(cost: Any) -> Any:
 
 
 def lies_by_columns(array: Any) -> bool:
-    """Whether the entries of a column lie nearer to each other than those of a row."""
+    """Whether the entries of a column lie nearer to each other than the entries of a row."""
     row_stride, column_stride = array.strides
     return bool(abs(row_stride) < abs(column_stride))

@@ -43,7 +43,7 @@ class BipartiteGraph:
     shape : (int, int)
         Rows and columns.
     entries : int
-        Stored entries, duplicates counted (SciPy sums those of COO when they are converted).
+        Stored entries, duplicates counted (SciPy sums duplicates of COO when it converts them).
     device : {"cpu", "gpu"}
         Where the arrays live.
     row_nodes, col_nodes : tuple or None

@@ -147,7 +147,7 @@ def sides_of(graph: networkx.Graph[Any], top_nodes: Iterable[Hashable], weight: 
         nodes = dict.fromkeys(graph)
         adjacency, edges = plain_adjacency(graph), graph.edges
     except (TypeError, AttributeError) as error:
-        raise InvalidInput(f"expected a networkx graph and those of its nodes that are rows; got {error}") from None
+        raise InvalidInput(f"expected a networkx graph and the nodes of it that are rows; got {error}") from None
     if len(row_of) != len(row_nodes):
         raise InvalidInput(f"top_nodes must be distinct nodes; {len(row_nodes) - len(row_of)} are given twice")
     missing = row_of.keys() - nodes.keys()
@@ -188,13 +188,13 @@ def numbers_of(weights: list[Any], name_of: Any) -> Any:
     for edge, weight in enumerate(weights):
         if not isinstance(weight, int | float | np.integer | np.floating | np.bool_):
             raise InvalidInput(
-                f"weights must be real numbers; that of the edge {name_of(edge)} is {weight!r}; use int or float"
+                f"weights must be real numbers; the weight of the edge {name_of(edge)} is {weight!r}; use int or float"
             )
     array = as_dense_array(weights, "weights") if weights else np.empty(0, np.int64)
     if array.dtype.kind == "O":
         largest = max(range(len(weights)), key=lambda edge: abs(weights[edge]))
         raise InvalidInput(
-            f"weights must be integers of 64 bits, or floats; that of the edge {name_of(largest)} is {weights[largest]}"
+            f"weights must be integers of 64 bits, or floats; the weight of {name_of(largest)} is {weights[largest]}"
         )
     return array
 

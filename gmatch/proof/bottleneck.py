@@ -47,14 +47,16 @@ def verify_bottleneck(cost: Any, result: Bottleneck, strict: bool) -> Bottleneck
 
 
 def _checked_threshold(xp: Any, costs: DenseCosts | SparseCosts, row_match: Any, result: Bottleneck) -> Any:
-    """The threshold in the minimisation form, once the dearest pair is known to cost that."""
+    """The threshold in the minimisation form, once the most expensive pair is known to cost that."""
     entries = checked_entries(xp, costs, row_match, result)
     rows = (row_match >= 0).nonzero()[0]
     values = values_of(costs, entries)
-    dearest = rows[values[rows].argmax()]
-    if entries[dearest].item() != result.threshold:
-        raise CertificateError(f"the threshold is {result.threshold}, but the dearest pair costs {entries[dearest]}")
-    return values[dearest]
+    worst = rows[values[rows].argmax()]
+    if entries[worst].item() != result.threshold:
+        raise CertificateError(
+            f"the threshold is {result.threshold}, but the most expensive pair costs {entries[worst]}"
+        )
+    return values[worst]
 
 
 def _checked_cover(

@@ -97,7 +97,7 @@ def _check_parts(form: _Form, row_match: Any, size: int) -> None:
 
 
 def _check_square_blocks(form: _Form) -> None:
-    """That the offsets of blocks are those of the coarse parts, with square blocks between."""
+    """That the offsets of blocks are the offsets of the coarse parts, with square blocks between."""
     (rows, columns), square = form.shape, form.square_blocks
     row_blocks, col_blocks = form.row_blocks, form.col_blocks
     _check_offsets("row_blocks", row_blocks, rows)
@@ -124,7 +124,8 @@ def _block_of_each(order: Any, offsets: Any) -> Any:
 def _check_that_no_block_can_be_split(form: _Form, size: int, row_of: Any, column_of: Any) -> None:
     """By searches from one root, which stands for all free rows and columns and leads to and from each square block.
 
-    Pairs are 1, 2, ... along the diagonals; an entry of a block leads from the pair of its row to that of its column.
+    Pairs are 1, 2, ... along the diagonals; an entry of a block leads from the pair of its row to the pair of its
+    column.
     """
     rows, columns = form.shape
     node_of_row, node_of_column = np.zeros(rows, np.int32), np.zeros(columns, np.int32)

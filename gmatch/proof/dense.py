@@ -87,7 +87,7 @@ def verify_dense_assignment(cost: Any, assignment: Assignment, strict: bool) -> 
 
 
 def _tiered_parts(costs: DenseCosts, exact: ExactDuals, cover: Any, matches: Any, pair_costs: Any) -> list[TieredPart]:
-    """The problem, or its two parts if there is a cover; `matches` and `pair_costs` are those of `costs.array`."""
+    """The problem, or its two parts if there is a cover; `matches` and `pair_costs` are as of `costs.array`."""
     exact = exact.turned() if costs.transposed else exact
     every = namespace(costs.array).arange
     rows, columns = (every(length) for length in costs.array.shape)
@@ -145,7 +145,7 @@ def _check_pairs(xp: Any, costs: DenseCosts, row_match: Any, assignment: Assignm
         raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
     values = _minimised(xp, costs, entries)
     worst = math.inf if costs.limit is None else costs.limit
-    for wrong, what in ((values == math.inf, "forbidden"), (values > worst, "dearer than the limit")):
+    for wrong, what in ((values == math.inf, "forbidden"), (values > worst, "beyond the limit")):
         if bool(wrong.any()):
             row = int(rows[wrong][0])
             raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, which is {what}")

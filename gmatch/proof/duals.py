@@ -23,7 +23,7 @@ def refuse_overflow_of(costs: DenseCosts | SparseCosts) -> None:
 
 
 def mates_among(mates: Any, columns: Any, length: int) -> Any:
-    """The places that columns of a matrix with so many have among some of them; -1 for free rows."""
+    """The places that the columns of mates have among some columns, of `length` in all; -1 for free rows."""
     place = np.full_like(columns, -1, shape=length + 1)
     place[columns] = namespace(columns).arange(len(columns))
     return place[mates]
@@ -62,7 +62,7 @@ def exact_duals_here(xp: Any, assignment: Assignment, costs: DenseCosts | Sparse
 
 
 def status_of(assignment: Assignment, size: int, most: int) -> Status:
-    """What the status must be, of so many pairs, where a cover or none makes it."""
+    """What the status must be with `size` pairs of `most`, where a cover or none makes it."""
     if size < most:
         return Status.LIMITED if assignment.cover is None else Status.PARTIAL
     return Status.BOUNDED if claimed_gap(assignment) > 0 else Status.OPTIMAL
@@ -85,7 +85,7 @@ def certificate_of(assignment: Assignment, gap: int | float, tolerance: int | fl
     if not gap <= tolerance:
         raise CertificateError(
             f"the duals leave a gap of {gap}, more than the tolerance {tolerance}: the assignment is not proven "
-            f"{'dearest' if assignment.maximize else 'cheapest'}"
+            f"{'most expensive' if assignment.maximize else 'cheapest'}"
         )
     # Rounding can make a gap of floats negative.
     return AssignmentCertificate(assignment.cost, max(gap, type(gap)(0)), tolerance)
@@ -117,7 +117,7 @@ def cover_of(xp: Any, assignment: Assignment, shape: tuple[int, int]) -> tuple[t
     """Rows and columns of the cover, and which they are as booleans; they are as many as there are pairs."""
     given: Any = assignment.cover
     if not isinstance(given, tuple | list) or len(given) != 2:
-        raise CertificateError(f"the cover must be the numbers of rows and those of columns; got {given!r}")
+        raise CertificateError(f"the cover must be numbers of rows and numbers of columns; got {given!r}")
     sides = "row", "column"
     cover = tuple(vector_of(xp, f"{side}s of the cover", part) for side, part in zip(sides, given, strict=True))
     in_cover = [mask_of(xp, *side) for side in zip(cover, shape, sides, strict=True)]

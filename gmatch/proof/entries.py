@@ -1,4 +1,4 @@
-"""Entries of dense and sparse costs alike, for proofs: in blocks, and those of matched pairs."""
+"""Entries of dense and sparse costs alike, for proofs: in blocks, and of matched pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proof of a matching of so many pairs: duals of rows and columns, none above 0, and a price of each pair."""
+"""The proof of a matching of exactly k pairs: duals of rows and columns, none above 0, and a price of each pair."""
 
 from __future__ import annotations
 

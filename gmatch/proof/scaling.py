@@ -74,12 +74,14 @@ def _check_job(rows: Any, columns: Any, magnitudes: Any, shape: tuple[int, int],
     if isinstance(proof, Bottleneck):
         return verify_bottleneck(problem, proof, False)
     if proof.maximize != (scaling.job == "sum") or proof.cost_limit is not None or proof.pair_price is not None:
-        raise CertificateError(f"the proof must be a cheapest or dearest assignment as the job {scaling.job!r} has it")
+        raise CertificateError(
+            f"the proof must be a cheapest or most expensive assignment as the job {scaling.job!r} has it"
+        )
     return verify_sparse_assignment(problem, proof, False)
 
 
 def _check_scaled(rows: Any, columns: Any, magnitudes: Any, row_match: Any, row_log: Any, col_log: Any) -> float:
-    """How far the logarithms of scaled entries are above 0, and those of the diagonal from 0, at most."""
+    """How far at most the logarithms of scaled entries are above 0, and the logarithms of the diagonal from 0."""
     logs = np.log(magnitudes)
     scaled = row_log[rows] + logs + col_log[columns]
     diagonal = scaled[row_match[rows] == columns]

@@ -92,7 +92,7 @@ def _plain_certificate(
     """By duals in one number each; `both_costs` are what each row and each column costs."""
     rows, columns, values = triples
     if costs.limit is not None:
-        # Beyond the limit duals may not go anyway, and differences of dearer costs could overflow.
+        # Beyond the limit duals may not go anyway, and differences of higher costs could overflow.
         values = xp.minimum(values, costs.limit)
     u, v = checked_duals(xp, assignment, costs)
     tolerance = tolerance_of(costs, u, v, both_costs[0])
@@ -112,7 +112,7 @@ def _plain_certificate(
 def _tiered_parts(costs: SparseCosts, exact: ExactDuals, cover: Any, matches: Any, both_costs: Any) -> list[TieredPart]:
     """The problem, or its two parts if there is a cover, in rows and columns as given.
 
-    `matches` are those of rows and of columns, `both_costs` what each row and each column costs.
+    `matches` are the mates of rows and of columns, `both_costs` what each row and each column costs.
     """
     every = namespace(costs.data).arange
     rows, columns = (every(length) for length in costs.shape)
@@ -166,8 +166,8 @@ def _checked_pairs(
     pair_costs[rows[found]] = values[found]
     entries = xp.zeros(costs.shape[0], costs.dtype)
     entries[rows[found]] = costs.data[found]
-    dear = (pair_costs > (np.inf if costs.limit is None else costs.limit)) & (row_match >= 0)
-    wrongs = (~stored, "not stored"), (pair_costs == np.inf, "forbidden"), (dear, "dearer than the limit")
+    above = (pair_costs > (np.inf if costs.limit is None else costs.limit)) & (row_match >= 0)
+    wrongs = (~stored, "not stored"), (pair_costs == np.inf, "forbidden"), (above, "beyond the limit")
     for wrong, what in wrongs:
         if bool(wrong.any()):
             row = int(wrong.nonzero()[0][0])

@@ -44,7 +44,7 @@ _Graph = list[list[_Arc]]
 def exact_gap(xp: Any, part: TieredPart, limit: float | None) -> Fraction:
     """How much more the pairs of a part cost than its cheapest assignment.
 
-    O(entries) time; beside that, time and memory grow with the number of pairs whose slack is 0 but for rounding.
+    O(entries) time; beside that, time and memory grow with the number of pairs whose slack is 0 up to rounding.
     """
     return Fraction(_ExactPart(xp, part, limit).gap(), 1 << BITS)
 
@@ -73,7 +73,7 @@ class _ExactPart:
         # Floats are looked at by this much smaller: duals are up to a cost for each row, and their sums stay in range.
         self.shrink = 2.0 ** -(4 + len(self.v).bit_length())
         self.small_v = np.array([self._small(dual) for dual in self.v])
-        # The limit less the largest v: what is left to u of any row.
+        # The limit less the largest v: the largest u that a row may have.
         self.left = None if limit is None else to_units([limit])[0] - max(self.v)
 
     def _small(self, units: int) -> float:
@@ -117,7 +117,8 @@ class _ExactPart:
             else:
                 xp.minimum.at(least, rows, reduced)
             u = xp.where(xp.isfinite(least), least, 0)[rows]
-            # This v, that of the least and the two differences are rounded; what is shrunk below 2**-1022, too.
+            # This v, the v of the least entry and the two differences are rounded, and whatever is shrunk below
+            # 2**-1022.
             rounding = 4 * EPSILON * (abs(small) + abs(v) + abs(u)) + 8 * LEAST_FLOAT
             places = (listed & (reduced <= u + rounding + reach)).nonzero()
             found = [to_host(xp.broadcast_to(some, costs.shape)[places]) for some in (rows, columns, costs)]

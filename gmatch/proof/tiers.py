@@ -17,7 +17,7 @@ class TieredPart(NamedTuple):
     """A problem of its own, whose rows are all matched with some of its columns; no more rows than columns."""
 
     blocks: Any  # () -> iterator of (costs, rows, columns): costs in the minimisation form, and numbers that broadcast
-    pair_costs: Any  # of each row; with a limit that of free ones
+    pair_costs: Any  # of each row; with a limit the limit for free rows
     mates: Any  # the column of each row; -1 for free ones
     exact: ExactDuals  # of this part
 
@@ -25,10 +25,10 @@ class TieredPart(NamedTuple):
 def gap_in_tiers(xp: Any, part: TieredPart, vertices: int) -> tuple[int | float, int | float]:
     """What the pairs cost beyond the bound that the duals prove, and what that may be.
 
-    Pairs are looked at tier by tier. A pair whose tier is above that of its duals has at least one value of slack. That
-    is more than all that follows, as is checked, so only pairs of equal tiers are looked at further. In each tier the
-    pairs add up to the duals exactly, so no assignment has less of it. Where columns may stay free, a column whose dual
-    is below 0 in a tier is used by all assignments that have as little of it.
+    Pairs are looked at tier by tier. A pair whose tier is above the sum of its duals' has at least one value of slack.
+    That is more than all that follows, as is checked, so only pairs of equal tiers are looked at further. In each tier
+    the pairs add up to the duals exactly, so no assignment has less of it. Where columns may stay free, a column whose
+    dual is below 0 in a tier is used by all assignments that have as little of it.
     """
     tiers, u, v = part.exact.tiers, part.exact.u, part.exact.v
     must = _check_tiers(xp, part)
@@ -100,7 +100,7 @@ def _check_values(part: TieredPart, largest: list[float]) -> None:
 
 
 def refuse_overflow_of(rests: Any, u: Any, v: Any) -> None:
-    """Integers: differences of these must stay in 64 bits, as those of a solver's duals do."""
+    """Integers: their differences must stay in 64 bits, as the differences of a solver's duals do."""
     if u.dtype.kind == "i":
         magnitudes = (max(-int(some.min()), int(some.max())) for some in (rests, u, v) if some.size)
         if sum(magnitudes) >= 2**63 - 1:

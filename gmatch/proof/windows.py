@@ -69,7 +69,7 @@ def claimed_pairs(checked: Any, row_match: Any, assignment: Assignment) -> Any:
         raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
     values = minimised(claimed, checked.dual_type, checked.maximize, None)
     worst = math.inf if checked.limit is None else checked.limit
-    for wrong, what in ((values == math.inf, "forbidden"), (values > worst, "dearer than the limit")):
+    for wrong, what in ((values == math.inf, "forbidden"), (values > worst, "beyond the limit")):
         if wrong.any():
             row = int(rows[wrong][0])
             raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, which is {what}")
