@@ -1,4 +1,4 @@
-// bottleneck.cpp: the assignment whose dearest pair is cheapest, for Python.
+// bottleneck.cpp: the assignment whose most expensive pair is cheapest, for Python.
 #include "bindings/module.hpp"
 #include "serial/bottleneck_search.hpp"
 

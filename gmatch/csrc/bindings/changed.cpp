@@ -8,7 +8,7 @@
 
 namespace {
 
-// The arrays are those of the former assignment, for the rows and columns that there are now: the numbers in them are trusted.
+// The arrays come from the former assignment, with places for the rows and columns of now. The numbers in them are trusted.
 template <class Dual>
 nb::dict match_changed(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, nb::handle way_out,
                        Array<const Vertex> rows, Array<Vertex> row_match, Array<Vertex> col_match, Array<Dual> u,

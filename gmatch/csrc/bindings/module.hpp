@@ -103,7 +103,7 @@ class Call {
     task.report = &report_;
   }
 
-  // Runs program(team) on host threads, with a workspace of so many bytes.
+  // Runs program(team) on host threads, with a workspace of `bytes` bytes.
   template <class Program>
   nb::tuple run(Count bytes, int threads, const Program& program) {
     {

@@ -145,7 +145,7 @@ class Numbering {
 // Whether all neighbours are plain; `stray` is the place of the first one without a number, or -1.
 bool number_plain_neighbours(nb::handle adjacency, const nb::tuple& nodes, const NumbersOfPlainNodes& numbers,
                              const Array<std::int32_t>& found, std::int64_t* stray) {
-  // Neighbours lie anywhere in memory: so many are on their way from it at a time.
+  // Neighbours lie anywhere in memory: 64 are on their way from it at a time.
   constexpr std::size_t AHEAD = 64;
   Numbering numbering(found);
   PyObject* ring[AHEAD];

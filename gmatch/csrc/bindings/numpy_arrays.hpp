@@ -7,7 +7,7 @@
 
 namespace numpy {
 
-// The type of entries: its letter is that of Python's struct.
+// The type of entries: its letter is as in Python's struct.
 struct Type {
   PyObject_HEAD
   PyObject* scalar;

@@ -78,7 +78,7 @@ StoredMatrix<Cost, Column, Offset> stored_matrix(const Array<const Offset>& offs
   return {static_cast<Vertex>(offsets.shape(0)) - 1, num_columns, offsets.data(), nullptr, columns.data(), 1, costs.data(), length};
 }
 
-// Whether the entries lie in memory as those of a dense matrix do.
+// Whether the entries lie in memory as the entries of a dense matrix do.
 template <class Offset, class Column, class Cost>
 bool lies_dense(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs, int num_columns) {
   const OthersMayRun others_may_run;

@@ -26,7 +26,7 @@ struct Patience {
   Vertex fewest = LAST_VERTEX;  // paths that a phase of this turn found
   int disappointments = 0;
 
-  // Whether it is lost by a phase that found so many paths.
+  // Whether it is lost by a phase that found `found` paths.
   bool operator()(Vertex found) {
     if (found > fewest / 2) ++disappointments;
     if (found < fewest) fewest = found;

@@ -10,7 +10,7 @@
 //   dead trees a search that failed, and saw no column that an earlier search of the same phase had visited, leaves a
 //              tree from whose rows every edge leads to a column of the tree or of a tree that died before
 //
-// The invariant: edges of dead rows (those of dead trees) lead to dead columns only, and dead columns are matched, to
+// The invariant: edges of dead rows (the rows of dead trees) lead to dead columns only, and dead columns are matched, to
 // dead rows. So an alternating path that enters them never leaves them and never ends at a free column: no search has
 // to look at them again, and no flip ever changes them (Berge; Hungarian trees). In a phase that finds no path every
 // search finds only dead columns beside its own, so all trees die. At the end, then, the dead columns are just those

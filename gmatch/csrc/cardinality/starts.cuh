@@ -89,9 +89,9 @@ struct ShuffledOrder {
   }
   static DEVICE Vertex halves_folded(Vertex number) { return number ^ number >> 16; }
 };
-// Rows of few entries choose before those of many, which find something else: where degrees are skewed, a fourth of the
+// Rows of few entries choose before rows of many, which find something else: where degrees are skewed, a fourth of the
 // pairs are missing that the first fit misses in another order. The static mindegree of Langguth, Manne, Sanders, "Heuristic
-// initialization for bipartite matching problems", ACM JEA 15 (2010), but that a row takes its columns as they come.
+// initialization for bipartite matching problems", ACM JEA 15 (2010), except that a row takes its columns as they come.
 struct MinDegreeOrder : ShuffledOrder {
   // By the binary places of the degree.
   static DEVICE int class_of(Count degree) {
@@ -145,7 +145,7 @@ struct CheapMatching {
  private:
   static constexpr int FEW_THREADS = 4;
   static constexpr int TURN_BITS = 31, TRIES_BITS = 28;
-  // A row that has tried so many columns stays free, and the search will match it.
+  // A row that has tried this many columns stays free, and the search will match it.
   static constexpr Count MOST_TRIES = (Count{1} << TRIES_BITS) - 1;
   static constexpr Count NOBODY = (Count{LAST_CLASS} << TURN_BITS | LAST_VERTEX) << TRIES_BITS;
   // A row mostly finds a column soon: it looks at the first ones one by one.
@@ -191,8 +191,8 @@ struct CheapMatching {
     while (turn_of(last) != LAST_VERTEX) last = propose(team, last);
   }
 
-  // Goes on for a row from its last proposal, with looks at several columns that are under way at once. Returns that of the
-  // row that is without a column now, NOBODY's if none is.
+  // Goes on for a row from its last proposal, with looks at several columns that are under way at once. Returns the
+  // last proposal of the row that is without a column now, NOBODY's if none is.
   template <class Team>
   DEVICE Count propose(const Team& team, Count last) const {
     const Vertex turn = turn_of(last);

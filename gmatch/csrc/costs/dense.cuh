@@ -67,8 +67,8 @@ DEVICE bool is_rounding(double slack, double u_of_row, double v_of_column) {
   return (slack < 0 ? -slack : slack) <= ROUNDINGS * (u + v);
 }
 
-// Costs that are whole, or of few binary places, have optimal duals that are too, and many ties if these are: so duals that
-// are only near to an optimum are rounded. Of so many places none are rounded to.
+// Costs that are whole, or of few binary places, have optimal duals of as many places. If duals are such, many entries tie.
+// So duals that are only near to an optimum are rounded, if costs have at most 30 places.
 constexpr int MOST_PLACES = 30;
 DEVICE int binary_places(int) { return 0; }
 DEVICE int binary_places(long long) { return 0; }

@@ -14,7 +14,7 @@ struct SparseCosts {
   Vertex num_rows;        // not more than num_columns: every row must be matched
   Vertex num_columns;
   const Offset* offsets;  // [num_rows + 1]
-  const Column* columns;  // [offsets[num_rows]] those of a row differ
+  const Column* columns;  // [offsets[num_rows]] columns of a row differ
   const Cost* entries;    // [offsets[num_rows]]
   bool maximize;          // the cost of a pair is minus its entry
 

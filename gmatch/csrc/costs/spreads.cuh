@@ -71,7 +71,7 @@ struct Spreads {
   Count minus_places;  // the most binary places of an entry, negative: see rounded_down
 
   DEVICE int typical_exponent() const { return static_cast<int>(exponents / num_rows); }
-  // A spread can be made smaller by so many bits, and the largest entry plus it is still more than the largest entry.
+  // How many bits smaller a spread can be made, so that the largest entry plus it is still more than the largest entry.
   DEVICE int bits_of_a_dual() const { return 50 - bits_apart(largest); }
   // As a power of two; 0 if no entries differ.
   DEVICE double typical() const { return num_rows == 0 ? 0 : ldexp(1.0, typical_exponent()); }

@@ -13,7 +13,7 @@ struct BFloat16 {
   unsigned short bits;
 };
 
-// The name of a type for NumPy, the type, and that of its numbers.
+// The name of a type for NumPy, the type, and the type of its numbers.
 #define WIDE_TYPES(ROW) \
   ROW(int32, int) ROW(int64, long long) ROW(float32, float) ROW(float64, double)
 #define NARROW_TYPES(ROW)                                                                                    \

@@ -2,7 +2,7 @@
 //
 // A solver spends on a Poll what it does, in entries of costs or of a graph. After some of them its thread looks whether its
 // team has stopped; and the thread that was called asks, from time to time, whether the call goes on. Either answer ends the
-// thread by an exception. A thread that nobody watches goes on: those of tests, and calls too short to be interrupted.
+// thread by an exception. A thread that nobody watches goes on: in tests, and in calls too short to be interrupted.
 #pragma once
 #include <atomic>
 #include <chrono>

@@ -313,7 +313,7 @@ class [[nodiscard]] DeviceTeam {
     __syncthreads();
     return number;
   }
-  // `bytes` of the multiprocessor's memory if the launch brought so many, else of memory with a part for each block.
+  // `bytes` of the multiprocessor's memory if the launch brought them, else of memory with a part for each block.
   DEVICE char* own_memory(char* parts, Count bytes, Count near_bytes) const {
     return bytes <= near_bytes ? block_memory() : parts + blockIdx.x * bytes;
   }
@@ -379,7 +379,7 @@ class [[nodiscard]] DeviceTeam {
   }
   static constexpr DEVICE bool on_grid() { return SCOPE == Scope::grid; }
   static constexpr DEVICE bool shares_cells() { return SCOPE != Scope::block; }
-  // The values of a warp put together; on a grid those of a block, so that one thread of it goes to memory: see speaks.
+  // The values of a warp put together. On a grid the values of a block, so that one thread of it goes to memory: see speaks.
   template <class T, class Join>
   DEVICE T of_block(T value, Join join) const {
     for (int offset = 16; offset > 0; offset /= 2) value = join(value, __shfl_xor_sync(0xffffffffu, value, offset));
