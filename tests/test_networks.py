@@ -112,7 +112,7 @@ def test_types_of_weights(weights: list[Any], dtype: type) -> None:
 def test_what_is_no_weight(weight: Any) -> None:
     graph = nx.Graph([("a", "x", {"weight": weight})])
     for call in (lambda: sides_of(graph, "a", "weight"), lambda: Network.of(graph, "weight")):
-        with pytest.raises(gmatch.InvalidInput, match="weights must be real numbers; the weight of the edge 'a' - 'x' is"):
+        with pytest.raises(gmatch.InvalidInput, match="must be real numbers; the weight of the edge 'a' - 'x' is"):
             call()
 
 

@@ -129,7 +129,7 @@ def test_what_is_refused() -> None:
         ({"u": [1.0, 2.0]}, "the duals leave a gap of 3.0, more than the tolerance"),
         (
             {"row_match": [0, -1], "col_match": [0, -1], "cost_limit": 0.5},
-            "row 0 is matched with column 0, which is de",
+            "row 0 is matched with column 0, which is be",
         ),
         ({"cost_limit": None}, "the assignment has 1 of 2 pairs, and no cover that proves"),
         (

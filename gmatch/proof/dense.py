@@ -38,6 +38,7 @@ ALL = slice(None)
 class _Part(NamedTuple):
     """A problem of its own: its rows are all matched, with some of its columns."""
 
+    costs: DenseCosts
     entries: Any  # costs.array, or its transpose
     rows: Any  # numbers of rows of `entries`, or all
     columns: Any
@@ -45,6 +46,11 @@ class _Part(NamedTuple):
     v: Any
     pair_costs: Any  # what each of these rows costs, in the minimisation form
     swapped: bool  # rows are columns of the matrix as given
+
+    @property
+    def base(self) -> int | float:
+        """What integers are lowered by, so that their sums stay in range."""
+        return self.costs.lowest if self.costs.dual_type is np.int64 else 0
 
     def name(self, row: int, column: int) -> tuple[int, int]:
         """The pair in the matrix as given."""
@@ -77,10 +83,10 @@ def verify_dense_assignment(cost: Any, assignment: Assignment, strict: bool) -> 
         refuse_overflow_of(costs)
         tolerance = tolerance_of(costs, u, v, pair_costs)
         if cover is None:
-            parts = [_Part(costs.array, ALL, ALL, u, v, pair_costs, costs.transposed)]
+            parts = [_Part(costs, costs.array, ALL, ALL, u, v, pair_costs, costs.transposed)]
         else:
-            parts = _parts_of(costs, cover, u, v, pair_costs, col_match)
-        certificate = certificate_of(assignment, sum(_gap(xp, costs, part, tolerance) for part in parts), tolerance)
+            parts = _parts_of(costs, cover, (u, v), pair_costs, col_match)
+        certificate = certificate_of(assignment, sum(_gap(part, tolerance) for part in parts), tolerance)
     if strict and costs.dual_type is np.float64:
         return strict_certificate(xp, assignment, parts_in_tiers, costs.limit)
     return certificate
@@ -92,21 +98,23 @@ def _tiered_parts(costs: DenseCosts, exact: ExactDuals, cover: Any, matches: Any
     every = namespace(costs.array).arange
     rows, columns = (every(length) for length in costs.array.shape)
     if cover is None:
-        return [_tiered_part(costs, False, rows, columns, exact, matches[0], pair_costs)]
+        return [_tiered_part(costs, False, (rows, columns), exact, (matches[0], pair_costs))]
     other_rows, other_columns = all_others(cover[0], len(rows)), all_others(cover[1], len(columns))
     one = part_of(exact, 0, cover[0], other_columns)
     two = part_of(exact, 1, other_rows, cover[1]).turned()
-    costs_of_columns = pair_costs[matches[1][cover[1]]]
+    matched_rows = matches[0][cover[0]], pair_costs[cover[0]]
+    matched_columns = matches[1][cover[1]], pair_costs[matches[1][cover[1]]]
     return [
-        _tiered_part(costs, False, cover[0], other_columns, one, matches[0][cover[0]], pair_costs[cover[0]]),
-        _tiered_part(costs, True, cover[1], other_rows, two, matches[1][cover[1]], costs_of_columns),
+        _tiered_part(costs, False, (cover[0], other_columns), one, matched_rows),
+        _tiered_part(costs, True, (cover[1], other_rows), two, matched_columns),
     ]
 
 
 def _tiered_part(
-    costs: DenseCosts, turned: bool, rows: Any, columns: Any, exact: ExactDuals, mates: Any, pair_costs: Any
+    costs: DenseCosts, turned: bool, sides: tuple[Any, Any], exact: ExactDuals, matched: tuple[Any, Any]
 ) -> TieredPart:
-    """Some rows and columns of `costs.array`, or of its transpose."""
+    """Some rows and columns of `costs.array` or its transpose; `matched` are the mates of rows and what they cost."""
+    (rows, columns), (mates, pair_costs) = sides, matched
     every = namespace(rows).arange
     entries = costs.array.T if turned else costs.array
 
@@ -143,7 +151,7 @@ def _check_pairs(xp: Any, costs: DenseCosts, row_match: Any, assignment: Assignm
     (claimed,) = arrays_of(xp, assignment, "pair_costs")
     if claimed.shape != entries.shape or claimed.dtype != costs.dtype or bool((claimed != entries).any()):
         raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
-    values = _minimised(xp, costs, entries)
+    values = _minimised(costs, entries)
     worst = math.inf if costs.limit is None else costs.limit
     for wrong, what in ((values == math.inf, "forbidden"), (values > worst, "beyond the limit")):
         if bool(wrong.any()):
@@ -184,36 +192,37 @@ def _checked_cover(xp: Any, costs: DenseCosts, assignment: Assignment) -> tuple[
     return cover
 
 
-def _parts_of(costs: DenseCosts, cover: Any, u: Any, v: Any, pair_costs: Any, col_match: Any) -> list[_Part]:
+def _parts_of(costs: DenseCosts, cover: Any, duals: Any, pair_costs: Any, col_match: Any) -> list[_Part]:
     """The cover's rows with the other columns, and the cover's columns with the other rows."""
-    rows, columns = cover
+    (rows, columns), (u, v) = cover, duals
     other_rows, other_columns = all_others(rows, len(u)), all_others(columns, len(v))
     costs_of_columns = pair_costs[col_match[columns]]
+    of_columns = u[other_rows], costs_of_columns, not costs.transposed
     return [
-        _Part(costs.array, rows, other_columns, u[rows], v[other_columns], pair_costs[rows], costs.transposed),
-        _Part(costs.array.T, columns, other_rows, v[columns], u[other_rows], costs_of_columns, not costs.transposed),
+        _Part(costs, costs.array, rows, other_columns, u[rows], v[other_columns], pair_costs[rows], costs.transposed),
+        _Part(costs, costs.array.T, columns, other_rows, v[columns], *of_columns),
     ]
 
 
-def _gap(xp: Any, costs: DenseCosts, part: _Part, tolerance: int | float) -> int | float:
+def _gap(part: _Part, tolerance: int | float) -> int | float:
     """What the matched rows of a part cost beyond the bound that its duals prove."""
-    base = costs.lowest if costs.dual_type is np.int64 else 0
-    refuse_large_duals(costs, part, base)
-    v = lowered_columns(xp, part, tolerance)
-    u = _lowered_rows(xp, costs, part, v, base, tolerance)
-    return exact_sum(np.concatenate([part.pair_costs - base - u, -v]))
+    refuse_large_duals(part.costs, part, part.base)
+    v = lowered_columns(namespace(part.v), part, tolerance)
+    u = _lowered_rows(part, v, tolerance)
+    return exact_sum(np.concatenate([part.pair_costs - part.base - u, -v]))
 
 
-def _lowered_rows(xp: Any, costs: DenseCosts, part: _Part, v: Any, base: int | float, tolerance: int | float) -> Any:
+def _lowered_rows(part: _Part, v: Any, tolerance: int | float) -> Any:
     """The duals of the rows less `base`, made such that no pair costs less than its duals."""
-    u, least = part.u - base, xp.empty_like(part.u)
-    for rows in blocks_of((len(u), len(v)), costs.device):
-        least[rows] = _slack(xp, costs, part, rows, v, base).min(axis=1)
+    xp = namespace(part.u)
+    u, least = part.u - part.base, xp.empty_like(part.u)
+    for rows in blocks_of((len(u), len(v)), part.costs.device):
+        least[rows] = _slack(part, rows, v).min(axis=1)
     lowered = xp.minimum(u, least)
     excess = u - lowered
     if not exact_sum(excess) <= tolerance:
         row = int(excess.argmax())
-        column = int(_slack(xp, costs, part, slice(row, row + 1), v, base)[0].argmin())
+        column = int(_slack(part, slice(row, row + 1), v)[0].argmin())
         pair = part.name(row, column)
         raise CertificateError(
             f"u[{pair[0]}] + v[{pair[1]}] exceeds the cost of that pair by {excess[row].item()}: the duals are not "
@@ -222,18 +231,18 @@ def _lowered_rows(xp: Any, costs: DenseCosts, part: _Part, v: Any, base: int | f
     return lowered
 
 
-def _slack(xp: Any, costs: DenseCosts, part: _Part, rows: slice, v: Any, base: int | float) -> Any:
+def _slack(part: _Part, rows: slice, v: Any) -> Any:
     """Costs of some rows of a part, less the duals of the columns and `base`."""
     entries = part.entries[rows if isinstance(part.rows, slice) else part.rows[rows]][:, part.columns]
-    slack = _minimised(xp, costs, entries)
-    if costs.limit is not None:
-        xp.minimum(slack, costs.limit, out=slack)
-    slack -= base
+    slack = _minimised(part.costs, entries)
+    if part.costs.limit is not None:
+        namespace(slack).minimum(slack, part.costs.limit, out=slack)
+    slack -= part.base
     slack -= v
     return slack
 
 
-def _minimised(xp: Any, costs: DenseCosts, entries: Any) -> Any:
+def _minimised(costs: DenseCosts, entries: Any) -> Any:
     """A copy of some entries as costs of the minimisation form, in the type of their sums."""
     return minimised(entries, costs.dual_type, costs.maximize, None)
 
@@ -244,5 +253,5 @@ def _pair_costs(xp: Any, costs: DenseCosts, row_match: Any) -> Any:
     if costs.limit is not None:
         values.fill(costs.limit)
     rows = (row_match >= 0).nonzero()[0]
-    values[rows] = _minimised(xp, costs, costs.array[rows, row_match[rows]])
+    values[rows] = _minimised(costs, costs.array[rows, row_match[rows]])
     return values

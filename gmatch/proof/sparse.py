@@ -62,7 +62,7 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment, strict: bool) ->
     rows, columns, values = costs.triples()
     pair_costs = _checked_pairs(xp, costs, row_match, (rows, columns, values), assignment)
     _check_size(costs, assignment)
-    cover = _checked_cover(xp, costs, rows, columns, values, assignment)
+    cover = _checked_cover(costs, (rows, columns, values), assignment)
     exact = exact_duals_here(xp, assignment, costs)
     free_cost = costs.limit or 0
     matched = (row_match >= 0).nonzero()[0]
@@ -78,18 +78,17 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment, strict: bool) ->
         certificate = certificate_in_tiers(xp, assignment, parts_in_tiers, sum(costs.shape))
     else:
         refuse_overflow_of(costs)
-        certificate = _plain_certificate(
-            xp, costs, assignment, cover, (rows, columns, values), (pair_costs, column_costs)
-        )
+        certificate = _plain_certificate(costs, assignment, cover, (rows, columns, values), (pair_costs, column_costs))
     if strict and costs.dual_type is np.float64:
         return strict_certificate(xp, assignment, parts_in_tiers, costs.limit)
     return certificate
 
 
 def _plain_certificate(
-    xp: Any, costs: SparseCosts, assignment: Assignment, cover: Any, triples: Any, both_costs: Any
+    costs: SparseCosts, assignment: Assignment, cover: Any, triples: Any, both_costs: Any
 ) -> AssignmentCertificate:
     """By duals in one number each; `both_costs` are what each row and each column costs."""
+    xp = namespace(costs.data)
     rows, columns, values = triples
     if costs.limit is not None:
         # Beyond the limit duals may not go anyway, and differences of higher costs could overflow.
@@ -105,7 +104,7 @@ def _plain_certificate(
             _cut(whole, cover[0], all_others(cover[1], len(v))),
             _cut(swapped, cover[1], all_others(cover[0], len(u))),
         ]
-    gap = sum((_gap(xp, costs, part, tolerance) for part in parts), start=costs.dual_type(0).item())
+    gap = sum((_gap(costs, part, tolerance) for part in parts), start=costs.dual_type(0).item())
     return certificate_of(assignment, gap, tolerance)
 
 
@@ -119,30 +118,31 @@ def _tiered_parts(costs: SparseCosts, exact: ExactDuals, cover: Any, matches: An
     if cover is None:
         by_columns = len(rows) > len(columns)
         sides = (columns, rows) if by_columns else (rows, columns)
-        return [_tiered_part(costs, by_columns, *sides, exact.turned() if by_columns else exact, matches, both_costs)]
+        exact = exact.turned() if by_columns else exact
+        return [_tiered_part(costs, sides, exact, matches[by_columns], both_costs[by_columns], by_columns)]
     others = all_others(cover[1], len(columns)), all_others(cover[0], len(rows))
     ours = costs.transposed
     one = part_of(exact, int(ours), cover[0], others[0])
     two = part_of(exact, int(not ours), others[1], cover[1]).turned()
     return [
-        _tiered_part(costs, False, cover[0], others[0], one, matches, both_costs),
-        _tiered_part(costs, True, cover[1], others[1], two, matches, both_costs),
+        _tiered_part(costs, (cover[0], others[0]), one, matches[0], both_costs[0]),
+        _tiered_part(costs, (cover[1], others[1]), two, matches[1], both_costs[1], True),
     ]
 
 
 def _tiered_part(
-    costs: SparseCosts, by_columns: bool, rows: Any, columns: Any, exact: ExactDuals, matches: Any, both_costs: Any
+    costs: SparseCosts, sides: Any, exact: ExactDuals, matches: Any, pair_costs: Any, turned: bool = False
 ) -> TieredPart:
-    """Some rows and columns of the matrix as given; by columns: of its transpose."""
-    *sides, values = costs.triples()
+    """Some rows and columns of the matrix as given, or of its transpose; with the mates of rows and what they cost."""
+    (rows, columns), (*places, values) = sides, costs.triples()
     shape = costs.shape
-    if by_columns:
-        sides, shape = sides[::-1], shape[::-1]
-    row_of, column_of = (mates_among(*some) for some in zip(sides, (rows, columns), shape, strict=True))
+    if turned:
+        places, shape = places[::-1], shape[::-1]
+    row_of, column_of = (mates_among(*some) for some in zip(places, sides, shape, strict=True))
     kept = ((row_of >= 0) & (column_of >= 0)).nonzero()[0]
     block = values[kept], row_of[kept], column_of[kept]
-    mates = mates_among(matches[by_columns][rows], columns, shape[1])
-    return TieredPart(lambda: iter([block]), both_costs[by_columns][rows], mates, exact)
+    mates = mates_among(matches[rows], columns, shape[1])
+    return TieredPart(lambda: iter([block]), pair_costs[rows], mates, exact)
 
 
 def _costs_of(cost: Any, assignment: Assignment) -> SparseCosts:
@@ -193,15 +193,14 @@ def _check_size(costs: SparseCosts, assignment: Assignment) -> None:
         )
 
 
-def _checked_cover(
-    xp: Any, costs: SparseCosts, rows: Any, columns: Any, values: Any, assignment: Assignment
-) -> tuple[Any, Any] | None:
+def _checked_cover(costs: SparseCosts, triples: tuple[Any, Any, Any], assignment: Assignment) -> tuple[Any, Any] | None:
     """The cover in rows and columns as given; all allowed pairs lie in it, and it is as large as the matching."""
+    rows, columns, values = triples
     if assignment.cover is None:
         return None
     if costs.limit is not None:
         raise CertificateError("with a cost_limit rows and columns may stay free, and a cover proves nothing; got one")
-    cover, (in_rows, in_columns) = cover_of(xp, assignment, costs.shape)
+    cover, (in_rows, in_columns) = cover_of(namespace(values), assignment, costs.shape)
     uncovered = (~(in_rows[rows] | in_columns[columns]) & (values != np.inf)).nonzero()[0]
     if len(uncovered):
         entry = int(uncovered[0])
@@ -227,13 +226,16 @@ def _cut(part: _Part, rows: Any, columns: Any) -> _Part:
     )  # fmt: skip
 
 
-def _gap(xp: Any, costs: SparseCosts, part: _Part, tolerance: int | float) -> int | float:
+def _gap(costs: SparseCosts, part: _Part, tolerance: int | float) -> int | float:
     """What the matched rows of a part cost beyond the bound that its duals prove."""
+    xp = namespace(costs.data)
     base = costs.lowest if costs.dual_type is np.int64 else 0
     refuse_large_duals(costs, part, base)
     v = lowered_columns(xp, part, tolerance)
     u = part.u - base
-    excess = xp.maximum(_excess(xp, part, u, v, base), _excess_over_limit(xp, costs, part, u, v, base, tolerance))
+    excess = _excess(xp, part, u, v, base)
+    if costs.limit is not None and len(u):
+        excess = xp.maximum(excess, _excess_over_limit(part, u, v, costs.limit - base, tolerance))
     if not exact_sum(excess) <= tolerance:
         row = int(excess.argmax())
         entries = (part.rows == row).nonzero()[0]
@@ -246,13 +248,9 @@ def _gap(xp: Any, costs: SparseCosts, part: _Part, tolerance: int | float) -> in
     return exact_sum(np.concatenate([part.pair_costs - base - (u - excess), -v]))
 
 
-def _excess_over_limit(
-    xp: Any, costs: SparseCosts, part: _Part, u: Any, v: Any, base: int | float, tolerance: int | float
-) -> Any:
+def _excess_over_limit(part: _Part, u: Any, v: Any, limit: int | float, tolerance: int | float) -> Any:
     """By how much u of each row must fall, so that no pair, stored or not, has duals beyond the limit."""
-    if costs.limit is None or not len(u):
-        return u * 0
-    excess = xp.maximum(u + v.max() - (costs.limit - base), 0)
+    excess = namespace(u).maximum(u + v.max() - limit, 0)
     if not exact_sum(excess) <= tolerance:
         pair = part.name(int(excess.argmax()), int(v.argmax()))
         raise CertificateError(
