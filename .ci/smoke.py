@@ -21,4 +21,5 @@ gmatch.lap(scipy.sparse.random_array((200, 200), density=0.2, format="csr") + sc
 assert gmatch.lap(costs[:3, :3]).size == 3
 for entry in gmatch.datasets.bundled():
     gmatch.max_matching(gmatch.datasets.load(entry.name), certify=True)
-print(f"gmatch {gmatch.__version__} works in Python {sys.version.split()[0]} on {sys.platform}")
+python, numpy = sys.version.split()[0], np.__version__
+print(f"gmatch {gmatch.__version__} works in Python {python} with NumPy {numpy} on {sys.platform}")
