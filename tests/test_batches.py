@@ -145,7 +145,7 @@ BAD = {
     "sizes": (ONE, {"sizes": [[3, 5], [1, 1]]}, r"from 0 to 3 rows and 4 columns; got \[3, 5\] for problem 0"),
     "sizes shape": (ONE, {"sizes": [3, 5]}, r"sizes must be integers of shape \(2, 2\)"),
     "mask": (ONE, {"mask": np.ones((3, 4), bool)}, "mask must hold booleans, one for each cost"),
-    "mask pairs": (ONE, {"mask": COUNT != 3}, "that of problem 0 leaves out single pairs"),
+    "mask pairs": (ONE, {"mask": COUNT != 3}, "the mask of problem 0 leaves out single pairs"),
     "both": (ONE, {"mask": ONE == 0, "sizes": [[1, 1], [1, 1]]}, "give sizes or mask, not both"),
     "sequence": ([ONE[0]], {"sizes": [[1, 1]]}, "the matrices of a sequence have shapes"),
     "matrix": (ONE[0], {"sizes": [[1, 1]]}, r"expected costs of shape \(problems, rows, columns\); got 2 dimensions"),
