@@ -113,4 +113,6 @@ def waiting(what: str) -> Any:
 def progress_bar() -> Progress:
     """A bar that is gone in the end."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    return Progress(*columns, console=Console(stderr=True), transient=True, disable=not _on_terminal())
+    hidden = not _on_terminal()
+    # A console that is quiet, too: before rich 15 a bar that is disabled ends with an empty line.
+    return Progress(*columns, console=Console(stderr=True, quiet=hidden), transient=True, disable=hidden)
