@@ -117,7 +117,7 @@ def test_kinds_of_graphs() -> None:
 
 def test_bad_weights_and_sides() -> None:
     graph = nx.Graph([("a", "x", {"weight": "3"}), ("a", "y", {"weight": 1})])
-    with pytest.raises(gmatch.InvalidInput, match="that of the edge 'a' - 'x' is '3'; use int or float"):
+    with pytest.raises(gmatch.InvalidInput, match="the weight of the edge 'a' - 'x' is '3'; use int or float"):
         gmatch.max_weight_matching(graph, top_nodes=["a"])
     with pytest.raises(gmatch.InvalidInput, match="top_nodes must be nodes of the graph; 'z' is not"):
         gmatch.max_weight_matching(graph, top_nodes=["z"], weight=None)

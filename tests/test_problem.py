@@ -340,5 +340,5 @@ def test_a_graph_of_a_graph_is_checked_anew_and_keeps_its_names() -> None:
 
 @pytest.mark.parametrize(("graph", "nodes"), [(nx.path_graph(2), None), (nx.path_graph(2), [[0]]), (3, [0])], ids=str)
 def test_what_is_no_networkx_graph(graph: object, nodes: object) -> None:
-    with pytest.raises(InvalidInput, match="expected a networkx graph and those of its nodes that are rows"):
+    with pytest.raises(InvalidInput, match="expected a networkx graph and the nodes of it that are rows"):
         BipartiteGraph.from_networkx(graph, nodes)
