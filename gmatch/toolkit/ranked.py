@@ -25,6 +25,7 @@ from ..problems.limits import minimised
 from ..problems.sparse import SparseCosts
 from ..proof.verify import verify
 from ..result import Assignment
+from ..small import auto_small
 from ..toolkit_result import KBest, RankedAssignment
 
 if TYPE_CHECKING:
@@ -295,7 +296,7 @@ def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     turned = costs.shape[0] > costs.shape[1]
     if costs.cost_limit is None:
         problem, (rows, columns, entries) = costs, allowed_pairs(costs, turned)
-        best = lap(problem)
+        best = _best_of(costs)
         row_match, u, v = (best.col_match, best.v, best.u) if turned else (best.row_match, best.u, best.v)
     else:
         problem = _with_ways_out(costs, turned)
@@ -312,6 +313,12 @@ def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     return _Problem(
         costs, turned, indptr, indices, _places(rows, columns, len(v)), entries, len(v), row_match, u, v, slacks,
     )  # fmt: skip
+
+
+def _best_of(costs: DenseCosts | SparseCosts) -> Assignment:
+    """The best assignment, of a small matrix by the short way, which `lap` does not take for costs that are checked."""
+    small = auto_small[costs.maximize].solve(costs.matrix) if isinstance(costs, DenseCosts) else None
+    return lap(costs) if small is None else small
 
 
 def allowed_pairs(costs: DenseCosts | SparseCosts, turned: bool) -> tuple[Any, Any, Any]:
