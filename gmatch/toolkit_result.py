@@ -421,25 +421,41 @@ class Scaling:
 
     @cached_property
     def row_order(self) -> Any:
-        """Row ``row_order[i]`` of a square matrix becomes row i; rows without an entry fill the other places."""
-        order = self.col_match.astype(np.int64)
-        order[order < 0] = (self.row_match < 0).nonzero()[0][: int((order < 0).sum())]
+        """Row ``row_order[i]`` becomes row i, shape (rows,); rows without an entry fill the other places, and the end.
+
+        Raises
+        ------
+        InvalidInput
+            If there are fewer rows than columns: then rows alone do not bring all entries to the diagonal.
+        """
+        rows, columns = len(self.row_match), len(self.col_match)
+        if rows < columns:
+            raise InvalidInput(
+                f"expected at least as many rows as columns, for rows are permuted; got {rows} rows and {columns} "
+                "columns; scale the transposed matrix"
+            )
+        order = np.full(rows, -1)
+        order[:columns] = self.col_match
+        order[order < 0] = (self.row_match < 0).nonzero()[0]
         return order
 
     def apply(self, matrix: Any) -> Any:
-        """The square matrix scaled and permuted, as a CSR matrix of SciPy: ``(R A C)[row_order]``.
+        """The matrix scaled and permuted, as a CSR matrix of SciPy: ``(R A C)[row_order]``.
 
         A symmetric scaling permutes nothing, since pivots do that on both sides.
+
+        Raises
+        ------
+        InvalidInput
+            If the matrix has another shape; or as `row_order`.
         """
-        rows, columns = matrix.shape
-        if (rows, columns) != (len(self.row_match), len(self.col_match)) or rows != columns:
-            raise InvalidInput(
-                f"expected a square matrix with {len(self.row_match)} rows and {len(self.col_match)} columns; got "
-                f"{rows} rows and {columns} columns"
-            )
+        shape = len(self.row_match), len(self.col_match)
+        if matrix.shape != shape:
+            raise InvalidInput(f"the scaling is for a matrix of shape {shape}; got one of shape {matrix.shape}")
         scaled = scipy.sparse.coo_array(matrix)
-        factors = np.exp(self.row_log[scaled.coords[0]] + self.col_log[scaled.coords[1]])
-        made = scipy.sparse.coo_array((scaled.data * factors, scaled.coords), shape=scaled.shape).tocsr()
+        # In two steps, for float64 does not hold one over its least numbers.
+        factors = np.exp((self.row_log[scaled.coords[0]] + self.col_log[scaled.coords[1]]) / 2)
+        made = scipy.sparse.coo_array((scaled.data * factors * factors, scaled.coords), shape=shape).tocsr()
         return made if self.pivots is not None else made[self.row_order]
 
     def __repr__(self) -> str:

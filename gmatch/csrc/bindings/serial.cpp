@@ -699,12 +699,31 @@ nb::tuple pairs_in(nb::handle base, Count* cells, Vertex rows, Vertex columns, I
                         numpy.view(base, found.*columns_of_pairs, found.size()));
 }
 
+// Matrices cut out of wider ones have short lines far apart: then a copy, in which the longer lines lie in one piece.
+template <class Cost>
+SmallMatrix<Cost> with_long_lines(const SmallMatrix<Cost>& given, std::vector<Cost>& memory) {
+  const auto [rows, columns] = given.shape;
+  const auto [row_stride, column_stride] = given.stride;
+  const bool by_rows = rows <= columns;
+  const bool is_one_piece = (column_stride == 1 && row_stride == columns) || (row_stride == 1 && column_stride == rows);
+  if (is_one_piece || (by_rows ? column_stride : row_stride) == 1) return given;
+  memory.resize(static_cast<std::size_t>(rows) * columns);
+  const SmallMatrix<Cost> copy{memory.data(), {rows, columns}, {by_rows ? columns : 1, by_rows ? 1 : rows}};
+  for (Vertex row = 0; row < rows; ++row) {
+    const Cost* const from = given.entries + row * row_stride;
+    Cost* const to = memory.data() + row * copy.stride[0];
+    for (Vertex column = 0; column < columns; ++column) to[column * copy.stride[1]] = from[column * column_stride];
+  }
+  return copy;
+}
+
 template <class Cost>
 nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call, std::vector<Count>& words) {
   nb::object cells = new_cells(given.shape[0], given.shape[1]);
   std::optional<OthersMayRun> others_may_run;
   if (given.fewer() > VERY_SMALL_SIDE) others_may_run.emplace();
-  const bool solved = solve_small(given, call, first_of(cells), words);
+  std::vector<Cost> memory;
+  const bool solved = solve_small(with_long_lines(given, memory), call, first_of(cells), words);
   others_may_run.reset();
   return solved ? cells : nb::none();
 }
@@ -911,7 +930,7 @@ class SmallInTurn {
       leave_free(given, cells);
       return true;
     }
-    return solve_small(in_one_piece(given), call_, cells, words_) && words_.empty();
+    return solve_small(with_long_lines(given, copy_), call_, cells, words_) && words_.empty();
   }
 
  private:
@@ -920,22 +939,6 @@ class SmallInTurn {
     const SmallCells<Count> found(cells, given.shape[0], given.shape[1]);
     std::fill_n(found.row_match, given.shape[0], NONE);
     std::fill_n(found.col_match, given.shape[1], NONE);
-  }
-
-  // Matrices side by side have short rows far apart, which are read once: the longer lines become one piece each.
-  SmallMatrix<Cost> in_one_piece(const SmallMatrix<Cost>& given) {
-    const auto [rows, columns] = given.shape;
-    const auto [row_stride, column_stride] = given.stride;
-    if ((column_stride == 1 && row_stride == columns) || (row_stride == 1 && column_stride == rows)) return given;
-    copy_.resize(static_cast<std::size_t>(rows) * columns);
-    const bool by_rows = rows <= columns;
-    const SmallMatrix<Cost> copy{copy_.data(), {rows, columns}, {by_rows ? columns : 1, by_rows ? 1 : rows}};
-    for (Vertex row = 0; row < rows; ++row) {
-      const Cost* const from = given.entries + row * row_stride;
-      Cost* const to = copy_.data() + row * copy.stride[0];
-      for (Vertex column = 0; column < columns; ++column) to[column * copy.stride[1]] = from[column * column_stride];
-    }
-    return copy;
   }
 
   const SmallCall call_;
