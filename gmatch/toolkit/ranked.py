@@ -112,7 +112,7 @@ def k_best(
     ----------
     cost : array or sparse matrix, shape (rows, columns); array, shape (problems, rows, columns); sequence of matrices
         As for `gmatch.lap`. The stored entries of a sparse matrix are the only allowed pairs; +inf forbids a pair (-inf
-        when maximizing). min(rows, columns) pairs are made. Never changed.
+        when maximizing). min(rows, columns) pairs are made. Of a `PointCosts` the matrix is made. Never changed.
     k : int
         How many, 1 or more. If there are fewer than k assignments, all are returned.
     maximize : bool
