@@ -222,12 +222,12 @@ class KBest(Sequence[RankedAssignment]):
 
 @dataclass(frozen=True)
 class KBestCertificate:
-    """What `verify` proved: no other assignment is cheaper than the last one by more than the tolerance.
+    """What `verify` proved of `KBest` or `Hypotheses`: no other is better than the last by more than the tolerance.
 
     Attributes
     ----------
     number : int
-        Of assignments, all different.
+        Of assignments, or hypotheses, all different.
     complete : bool
         Whether there are no others.
     tolerance : int or float
@@ -337,32 +337,6 @@ class Hypotheses(Sequence[Hypothesis]):
 
     def __repr__(self) -> str:
         return f"<Hypotheses: {len(self)} of {len(self.lists)} parents, costs {self.costs[0]} to {self.costs[-1]}>"
-
-
-@dataclass(frozen=True)
-class HypothesesCertificate:
-    """What `verify` proved: no other hypothesis is better than the last one by more than the tolerance.
-
-    Attributes
-    ----------
-    number : int
-        Of hypotheses, all different.
-    complete : bool
-        Whether there are no others.
-    tolerance : int or float
-        0 for integers. For floats it allows for the rounding of the duals.
-
-    Examples
-    --------
-    >>> costs = [[[1, 4], [3, 2]], [[2, 2]]]
-    >>> best = gmatch.best_hypotheses(costs, 3, miss=[5, [9]], prior=[0, 2])
-    >>> gmatch.verify(costs, best)
-    HypothesesCertificate(number=3, complete=False, tolerance=0)
-    """
-
-    number: int
-    complete: bool
-    tolerance: int | float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
