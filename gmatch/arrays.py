@@ -201,6 +201,16 @@ def exact_sum(values: Any) -> int | float:
             return math.inf if total > 0 else -math.inf
 
 
+def exact_sums(rows: Any) -> Any:
+    """Those of the rows of an array on the host."""
+    if rows.dtype.kind != "f":
+        return rows.sum(axis=1, dtype=np.int64)
+    try:
+        return np.array(list(map(math.fsum, rows.tolist())))
+    except OverflowError:
+        return np.array(list(map(exact_sum, rows)))
+
+
 def all_others(numbers: Any, length: int) -> Any:
     """The vertices of a side of some length that are not among `numbers`, increasing."""
     others = np.ones_like(numbers, dtype=np.bool_, shape=length)

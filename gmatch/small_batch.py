@@ -15,17 +15,15 @@ from .backends.cpu import available_threads
 from .backends.layouts import Arrays, Layout
 from .foreign import EXACT_IN_FLOAT64
 from .methods import FEW_ROWS_REASON
-from .problems.points import look_like_points
+from .problems.points import warn_of_points
 from .result import Assignment, AssignmentBatch, Status
 from .types import WORKING_TYPES, widened
 
 # What a small call leaves, as csrc/bindings/serial.cpp says, for costs that are integers and for others.
 CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
 SMALL_COUNTERS = Layout("SmallCounters")
-ABOUT = SMALL_COUNTERS.getter("rows", "columns", "size")
-# Where the pairs begin: at a fixed place.
-PAIR_ROWS, *_ = CELLS[True].begins["pair_rows"]
 WORD = 8  # bytes
+INT32, INT64, FLOAT64 = map(np.dtype, (np.int32, np.int64, np.float64))
 # Types whose every value one that the extension takes holds.
 WIDENED = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16", "uint32"))
 COUNTERS = "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected"
@@ -48,19 +46,20 @@ def batch_of_small(
     The fields of each are made as the fields of an `Assignment` of small costs.
     """
     is_array = type(cost) is np.ndarray
-    if not is_array and set(map(type, cost)) != {np.ndarray} or look_like_points(cost):
-        return None
-    solve = partial(_native.lap_small_batch, most_threads=threads or available_threads())
-    found = solve(cost if is_array else list(cost), maximize, limit)
+    most_threads = threads or available_threads()
+    problems = cost if is_array or isinstance(cost, list) else list(cost)
+    found = _native.lap_small_batch(problems, maximize, limit, most_threads)
     if found is None and (wider := _widened(cost)) is not None:
-        found = solve(wider, maximize, limit)
+        found = _native.lap_small_batch(wider, maximize, limit, most_threads)
     if found is None:
         return None
+    if not is_array:
+        warn_of_points(cost)
     asked: dict[str, Any] = {"maximize": maximize} if maximize else {}
     if limit is not None:
         asked["cost_limit"] = float(limit) if found[2] in "fd" else int(limit)
-    cells, places, _, threads = found
-    items = _Items(cells, places, threads, make_field, asked)
+    cells, places, letter, threads = found
+    items = _Items(cells, places, letter not in "fd", threads, make_field, asked)
     batch = AssignmentBatch.later(_field, None, (items,))
     vars(batch).update(covers={}, **asked)
     return batch
@@ -70,7 +69,7 @@ def _widened(cost: Any) -> Any:
     """An array, or arrays of one type, in a type that the extension reads; None if they are in one, or never are."""
     if type(cost) is np.ndarray:
         return widened(cost) if cost.dtype in WIDENED else None
-    types = {matrix.dtype for matrix in cost}
+    types = {matrix.dtype if type(matrix) is np.ndarray else None for matrix in cost}
     return list(map(widened, cost)) if len(types) == 1 and types <= WIDENED else None
 
 
@@ -81,38 +80,36 @@ class _Items:
         self,
         cells: bytearray,
         places: list[tuple[int, int, int, int]],
+        whole: bool,
         threads: int,
         make_field: Callable[..., Any],
         asked: dict[str, Any],
     ) -> None:
-        self.memory, self.cells, self.places = cells, memoryview(cells), places
-        self.threads, self.make_field, self.asked = threads, make_field, asked
-        self.fixed, self.by_pair, self.by_row, self.by_column = CELLS[True].size
+        self.memory, self.places, self.threads, self.asked = cells, places, threads, asked
+        self.dual_type = INT64 if whole else FLOAT64
+        self.item = partial(_native.result_of_small_batch, Assignment, make_field, cells, memoryview(cells))
 
     def __len__(self) -> int:
         return len(self.places)
 
     def __getitem__(self, number: int) -> Assignment:
-        return self._item(*self.places[number])
-
-    def __iter__(self) -> Iterator[Assignment]:
-        return (self._item(*place) for place in self.places)
-
-    def _item(self, word: int, rows: int, columns: int, pairs: int) -> Assignment:
-        begin, fewer = WORD * word, rows if rows < columns else columns
-        end = begin + self.fixed + self.by_pair * fewer + self.by_row * rows + self.by_column * columns
-        one = Assignment.later(self.make_field, _pairs_of_item, (self.cells[begin:end], None))
+        one: Assignment = self.item(self.places[number])
         if self.asked:
             vars(one).update(self.asked)
         return one
 
+    def __iter__(self) -> Iterator[Assignment]:
+        return map(self.__getitem__, range(len(self.places))) if self.asked else map(self.item, self.places)
+
+    def pairs_of(self, number: int) -> tuple[Any, Any]:
+        """The rows and the columns of the pairs of a problem, with 64 bits: views."""
+        return _native.pairs_of_small_batch(self.memory, self.places[number])
+
     @cached_property
     def pairs(self) -> tuple[Any, Any, list[int]]:
         """The rows and the columns of all pairs, one problem after the other, and how many each has."""
-        sizes = [pairs for *_, pairs in self.places]
-        both = np.frombuffer(_native.pairs_of_small_batch(self.memory, self.places), np.int64)
-        half = both.size // 2
-        return both[:half], both[half:], sizes
+        rows, columns = zip(*map(self.pairs_of, range(len(self.places))), strict=True)
+        return np.concatenate(rows), np.concatenate(columns), [pairs for *_, pairs in self.places]
 
     @property
     def shapes(self) -> Any:
@@ -121,26 +118,21 @@ class _Items:
 
     def padded(self, name: str) -> Any:
         """An array of each problem as the rows of one: views, if all are as long."""
-        lengths = self.shapes[:, 1 if name in ("col_match", "v") else 0]
-        _, rows, columns, _ = self.places[0]
-        if (self.shapes == (rows, columns)).all():
+        shapes = {(rows, columns) for _, rows, columns, _ in self.places}
+        if len(shapes) == 1:
+            ((rows, columns),) = shapes
             fixed, by_pair, by_row, by_column = CELLS[True].begins[name]
             begin = fixed + by_pair * min(rows, columns) + by_row * rows + by_column * columns
             step = WORD * (self.places[1][0] if len(self.places) > 1 else 0)
-            dtype = getattr(self[0], name).dtype
-            return np.ndarray((len(self.places), lengths[0]), dtype, self.memory, begin, (step, dtype.itemsize))
+            length = columns if name in ("col_match", "v") else rows
+            dtype = self.dual_type if name in ("u", "v") else INT32
+            return np.ndarray((len(self.places), length), dtype, self.memory, begin, (step, dtype.itemsize))
         parts = [getattr(item, name) for item in self]
-        padded = np.full((len(parts), lengths.max()), -1 if name.endswith("match") else 0, parts[0].dtype)
+        longest = max(part.size for part in parts)
+        padded = np.full((len(parts), longest), -1 if name.endswith("match") else 0, parts[0].dtype)
         for line, part in zip(padded, parts, strict=True):
             line[: len(part)] = part
         return padded
-
-
-def _pairs_of_item(cells: Any, tiers: None) -> tuple[Any, Any]:
-    """The rows of the pairs, and their columns as numbers of 32 bits, which the cells end with: views."""
-    rows, columns, pairs = ABOUT(CELLS[True].views["counters"](cells, 0, 0).tolist())
-    row_ind = np.ndarray(pairs, np.int64, cells, PAIR_ROWS)
-    return row_ind, np.ndarray(pairs, np.int32, cells, len(cells) - 4 * min(rows, columns))
 
 
 def _without_pairs(matrix: Any) -> Assignment:

@@ -80,6 +80,14 @@ def in_its_library(given: Any, solve: Callable[..., Any], **options: Any) -> Any
     return _one(found, library, library.pair_costs(given, found) if isinstance(found, Assignment) else None)
 
 
+def mates_of(cost: Any, solve: Callable[..., Any], **options: Any) -> tuple[Any, Any]:
+    """Of a tensor of torch alone what both sides are matched with, as tensors in one piece."""
+    _refuse_capture(cost)
+    found = solve(as_arrays(cost), **options)
+    library = _Torch(cost)
+    return library.indices(found.row_match).contiguous(), library.indices(found.col_match).contiguous()
+
+
 def _refuse_capture(tensor: Any) -> None:
     """Raises `InvalidInput` while the work of a GPU is only recorded: what a search does depends on the costs."""
     if getattr(tensor, "is_cuda", False) and sys.modules["torch"].cuda.is_current_stream_capturing():
@@ -124,8 +132,8 @@ class _Torch:
 
     def indices(self, array: Any) -> Any:
         """With 64 bits, as torch wants them."""
-        if array.dtype is INT64 and type(array) is np.ndarray:
-            return self.from_numpy(array)
+        if type(array) is np.ndarray:  # which is faster than torch
+            return self.from_numpy(array if array.dtype is INT64 else array.astype(INT64))
         return self.array(array).long()
 
     def split(self, tensor: Any, sizes: list[int]) -> Any:
@@ -234,6 +242,8 @@ class _Problems(_Result):
     def __init__(self, inner: AssignmentBatch, library: _Library, pair_costs: Any) -> None:
         super().__init__(inner, library)
         self.pair_costs, self.covers = pair_costs, inner.covers
+        # Of small problems of torch, whose pairs are tensors as they lie in memory.
+        self.small = inner._later[2][0] if inner._later is not None and isinstance(library, _Torch) else None
         self.plain = {
             name: value for name in PLAIN_OF_EACH if (value := getattr(inner, name)) is not getattr(Assignment, name)
         }
@@ -242,7 +252,7 @@ class _Problems(_Result):
         return len(self.inner)
 
     def __getitem__(self, number: int) -> Assignment:
-        one = Assignment.later(_field_in_batch, _pairs_in_batch, (self, number))
+        one = Assignment.later(_field_in_batch, self.pairs_of(number), (self, number))
         if self.plain:
             vars(one).update(self.plain)
         if number in self.covers:
@@ -255,9 +265,16 @@ class _Problems(_Result):
     def __iter__(self) -> Iterator[Assignment]:
         return map(self.__getitem__, range(len(self)))
 
+    def pairs_of(self, number: int) -> tuple[Any, Any]:
+        """The rows and the columns of the pairs of a problem."""
+        if self.small is None:
+            return self.ends[number]
+        rows, columns = self.small.pairs_of(number)
+        return self.library.indices(rows), self.library.indices(columns)
+
     @cached_property
     def ends(self) -> list[tuple[Any, Any]]:
-        """The rows and the columns of the pairs of each problem, moved together."""
+        """Of each problem, moved together."""
         rows, columns, sizes = self.inner._all_pairs
         sides = (self.library.split(self.library.indices(side), sizes) for side in (rows, columns))
         return list(zip(*sides, strict=True))
@@ -265,10 +282,6 @@ class _Problems(_Result):
 
 def _field_in_batch(name: str, problems: _Problems, number: int) -> Any:
     return _Result(problems.inner[number], problems.library).field(name)
-
-
-def _pairs_in_batch(problems: _Problems, number: int) -> tuple[Any, Any]:
-    return problems.ends[number]
 
 
 def _one(inner: Any, library: _Library, pair_costs: Any) -> Any:

@@ -223,12 +223,12 @@ class KBest(Sequence[RankedAssignment]):
 
 @dataclass(frozen=True)
 class KBestCertificate:
-    """What `verify` proved: no other assignment is cheaper than the last one by more than the tolerance.
+    """What `verify` proved of `KBest` or `Hypotheses`: no other is better than the last by more than the tolerance.
 
     Attributes
     ----------
     number : int
-        Of assignments, all different.
+        Of assignments, or hypotheses, all different.
     complete : bool
         Whether there are no others.
     tolerance : int or float
@@ -340,32 +340,6 @@ class Hypotheses(Sequence[Hypothesis]):
         return f"<Hypotheses: {len(self)} of {len(self.lists)} parents, costs {self.costs[0]} to {self.costs[-1]}>"
 
 
-@dataclass(frozen=True)
-class HypothesesCertificate:
-    """What `verify` proved: no other hypothesis is better than the last one by more than the tolerance.
-
-    Attributes
-    ----------
-    number : int
-        Of hypotheses, all different.
-    complete : bool
-        Whether there are no others.
-    tolerance : int or float
-        0 for integers. For floats it allows for the rounding of the duals.
-
-    Examples
-    --------
-    >>> costs = [[[1, 4], [3, 2]], [[2, 2]]]
-    >>> best = gmatch.best_hypotheses(costs, 3, miss=[5, [9]], prior=[0, 2])
-    >>> gmatch.verify(costs, best)
-    HypothesesCertificate(number=3, complete=False, tolerance=0)
-    """
-
-    number: int
-    complete: bool
-    tolerance: int | float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Scaling:
     """A permutation to a large diagonal, and scalings of rows and columns, with their proof. All arrays on the host.
@@ -422,25 +396,41 @@ class Scaling:
 
     @cached_property
     def row_order(self) -> Any:
-        """Row ``row_order[i]`` of a square matrix becomes row i; rows without an entry fill the other places."""
-        order = self.col_match.astype(np.int64)
-        order[order < 0] = (self.row_match < 0).nonzero()[0][: int((order < 0).sum())]
+        """Row ``row_order[i]`` becomes row i, shape (rows,); rows without an entry fill the other places, and the end.
+
+        Raises
+        ------
+        InvalidInput
+            If there are fewer rows than columns: then rows alone do not bring all entries to the diagonal.
+        """
+        rows, columns = len(self.row_match), len(self.col_match)
+        if rows < columns:
+            raise InvalidInput(
+                f"expected at least as many rows as columns, for rows are permuted; got {rows} rows and {columns} "
+                "columns; scale the transposed matrix"
+            )
+        order = np.full(rows, -1)
+        order[:columns] = self.col_match
+        order[order < 0] = (self.row_match < 0).nonzero()[0]
         return order
 
     def apply(self, matrix: Any) -> Any:
-        """The square matrix scaled and permuted, as a CSR matrix of SciPy: ``(R A C)[row_order]``.
+        """The matrix scaled and permuted, as a CSR matrix of SciPy: ``(R A C)[row_order]``.
 
         A symmetric scaling permutes nothing, since pivots do that on both sides.
+
+        Raises
+        ------
+        InvalidInput
+            If the matrix has another shape; or as `row_order`.
         """
-        rows, columns = matrix.shape
-        if (rows, columns) != (len(self.row_match), len(self.col_match)) or rows != columns:
-            raise InvalidInput(
-                f"expected a square matrix with {len(self.row_match)} rows and {len(self.col_match)} columns; got "
-                f"{rows} rows and {columns} columns"
-            )
+        shape = len(self.row_match), len(self.col_match)
+        if matrix.shape != shape:
+            raise InvalidInput(f"the scaling is for a matrix of shape {shape}; got one of shape {matrix.shape}")
         scaled = scipy.sparse.coo_array(matrix)
-        factors = np.exp(self.row_log[scaled.coords[0]] + self.col_log[scaled.coords[1]])
-        made = scipy.sparse.coo_array((scaled.data * factors, scaled.coords), shape=scaled.shape).tocsr()
+        # In two steps, for float64 does not hold one over its least numbers.
+        factors = np.exp((self.row_log[scaled.coords[0]] + self.col_log[scaled.coords[1]]) / 2)
+        made = scipy.sparse.coo_array((scaled.data * factors * factors, scaled.coords), shape=shape).tocsr()
         return made if self.pivots is not None else made[self.row_order]
 
     def __repr__(self) -> str:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import re
+import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,6 +70,30 @@ def test_against_lapx() -> None:
         limit = [INF, 0.3, 0.8, 2.0, 0.0][number % 5]
         for one, two in zip(theirs(cost, True, limit), lapjv(cost, True, limit), strict=True):
             assert np.allclose(one, two, rtol=1e-12, atol=1e-15) and type(one) is type(two)
+
+
+# As a plugin of pytest: lap's own tests call ours.
+OURS = """
+import lap.tests.test_lapjv as tests
+from gmatch.compat import lapjv
+
+tests.lapjv = lapjv
+"""
+# The pairs that lap finds among several best ones; and a matrix of 4,000 rows, which takes long to make.
+NOT_OURS = "not expected5 and not expected6 and not 4kx4k"
+
+
+def test_laps_own_tests(tmp_path: Path) -> None:
+    pytest.importorskip("lap.tests.test_lapjv", reason="of lap, which is not installed, or without its tests")
+    (tmp_path / "ours.py").write_text(OURS)
+    command = [sys.executable, "-m", "pytest", "-p", "ours", "-p", "no:cacheprovider", "-k", NOT_OURS]
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    ran = subprocess.run(
+        [*command, "--pyargs", "lap.tests.test_lapjv"], cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+    passed = re.search(r"(\d+) passed", ran.stdout)
+    assert ran.returncode == 0 and passed and int(passed[1]) >= 25, ran.stdout
 
 
 def test_what_is_square() -> None:

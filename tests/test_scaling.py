@@ -144,5 +144,28 @@ def test_bad_input() -> None:
         gmatch.scale(np.eye(2), "sum", symmetric=True)
     with pytest.raises(gmatch.InvalidInput, match="real or complex"):
         gmatch.scale(np.array([["a"]]))
-    with pytest.raises(gmatch.InvalidInput, match="square matrix with 2"):
+    with pytest.raises(gmatch.InvalidInput, match=r"shape \(2, 2\); got one of shape \(3, 3\)"):
         gmatch.scale(np.eye(2)).apply(np.eye(3))
+    wide = gmatch.scale(np.eye(2, 3))
+    for asked in (lambda: wide.row_order, lambda: wide.apply(np.eye(2, 3))):
+        with pytest.raises(gmatch.InvalidInput, match="2 rows and 3 columns; scale the transposed"):
+            asked()
+
+
+@pytest.mark.parametrize("job", ["product", "sum", "bottleneck", "cardinality"])
+def test_more_rows_than_columns(job: str) -> None:
+    """MC64 takes such matrices, too: the diagonal comes first, rows without a place on it last."""
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        matrix = random.random((5, 3)) * (random.random((5, 3)) < (0.5 if job != "bottleneck" else 1))
+        scaling = gmatch.scale(matrix, job, certify=True)
+        assert sorted(scaling.row_order.tolist()) == list(range(5))
+        diagonal = scaling.apply(matrix).diagonal()
+        assert np.count_nonzero(diagonal) == scaling.size
+        if job == "product":
+            assert np.allclose(diagonal[diagonal != 0], 1) and scaling.apply(matrix).max() < 1 + 1e-12
+
+
+def test_the_least_number_is_scaled_to_one() -> None:
+    tiny = np.array([[5e-324]])
+    assert np.allclose(gmatch.scale(tiny).apply(tiny).toarray(), 1)

@@ -64,7 +64,7 @@ def test_a_batch_is_a_loop_of_calls(cost: Any, options: dict[str, Any]) -> None:
     [
         np.zeros((0, 3, 3)), [np.zeros((0, 3))], [np.ones((2, 2)), np.ones((2, 2), int)], np.full((2, 2, 2), np.nan),
         np.full((2, 2, 2), np.inf), np.zeros((1, SMALL_SIDE + 1, SMALL_SIDE + 1)), np.zeros((2, 2, 2), complex),
-        [np.ones((20, 2)), np.ones((20, 2))], [[[1.0, 2**53 + 1]]], [[[1, None]]], [[[1, 2], [3]]], [[]], [[[]]],
+        [[[1.0, 2**53 + 1]]], [[[1, None]]], [[[1, 2], [3]]], [[]], [[[]]],
     ],
     ids=lambda cost: type(cost).__name__,
 )  # fmt: skip

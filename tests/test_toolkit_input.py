@@ -101,3 +101,14 @@ def test_more_than_there_are() -> None:
         assert len(gmatch.k_best([[1, 2], [3, 5]], k, certify=True)) == 2
     with pytest.raises(gmatch.InvalidInput, match="threads must be"):
         gmatch.k_best([[1]], 1, threads=-1)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
+def test_points_are_their_matrix(metric: str) -> None:
+    x, y = np.random.default_rng(3).random((5, 2)), np.random.default_rng(4).random((6, 2))
+    points = gmatch.PointCosts(x, y, metric=metric)
+    matrix = points.as_dense().matrix
+    supply, demand = [1, 0, 2, 1, 1], [2, 1, 0, 1, 0, 1]
+    assert gmatch.bottleneck(points, certify=True).threshold == gmatch.bottleneck(matrix).threshold
+    assert gmatch.k_best(points, 9, certify=True).costs.tolist() == gmatch.k_best(matrix, 9).costs.tolist()
+    assert gmatch.transport(points, supply, demand, certify=True).cost == gmatch.transport(matrix, supply, demand).cost

@@ -272,3 +272,23 @@ def test_a_result_whose_arrays_were_changed() -> None:
         except (gmatch.CertificateError, gmatch.Infeasible):
             continue
         assert found.cost == gmatch.lap(cost).cost
+
+
+def test_costs_of_another_magnitude() -> None:
+    """Duals of larger costs, that were kept, prove nothing of smaller ones: then all is solved anew."""
+    one = gmatch.lap(np.array([[0.8], [0.5], [0.9]]))
+    one = one.update(np.array([[1.0]]), rows=[0], drop_rows=[0, 2], certify=True)
+    assert one.update(np.array([[0.0]]), rows=[0], certify=True).cost == 0
+    for seed in range(50):
+        random = np.random.default_rng(seed)
+        found = gmatch.lap(random.random((4, 4)))
+        for power in (-9, 0, -3):
+            cost = random.random((4, 4)) * 10.0**power
+            found = found.update(cost, rows=range(4), certify=True)
+            assert found.cost == pytest.approx(gmatch.lap(cost).cost, rel=1e-12)
+
+
+def test_a_limit_that_no_pair_is_above() -> None:
+    former = gmatch.lap(np.array([[-4]]), maximize=True, cost_limit=1)
+    assert former.size == 0
+    assert former.update(np.array([[1], [1]]), rows=[0, 1], certify=True).cost == 1

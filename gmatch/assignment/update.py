@@ -20,7 +20,7 @@ from ..arrays import as_dense_array, device_of, truth_of
 from ..errors import InvalidInput
 from ..foreign import as_sparse, is_frame, labels_of, library_of
 from ..problems.dense import DenseCosts, as_matrix, lies_by_columns
-from ..problems.limits import SPREADS, WAY_OUT_OF_NAN, minimised, without_nan
+from ..problems.limits import SPREADS, WAY_OUT_OF_NAN, blocks_of, minimised, without_nan
 from ..problems.sparse import SparseCosts, is_sparse
 from ..proof.verify import verify
 from ..result import STEPS, Assignment, Status
@@ -75,9 +75,10 @@ class _State(NamedTuple):
     def columns_may_stay_free(self) -> bool:
         return self.limit is not None or self.rows.length < self.columns.length
 
-    def values(self, rows: Any, columns: Any) -> Any:
-        """What some pairs cost, in the minimisation form, cut off at the limit."""
-        return minimised(self.matrix[rows][:, columns], self.u.dtype.type, self.maximize, self.limit)
+    def values(self, rows: Any, columns: Any, cut: bool = True) -> Any:
+        """What some pairs cost, in the minimisation form, mostly cut off at the limit."""
+        limit = self.limit if cut else None
+        return minimised(self.matrix[rows][:, columns], self.u.dtype.type, self.maximize, limit)
 
 
 def updated(former: Assignment, cost: Any, numbers: tuple[Any, Any, Any, Any], forbid_nan: Any, certify: Any) -> Any:
@@ -227,7 +228,9 @@ def _of_sparse(costs: SparseCosts, former: Assignment, sides: tuple[_Side, _Side
     if counters.pop("size") < len(u):
         return None
     entries = costs.of_each_row(row_match)
-    if _may_hide(minimised(entries, v.dtype.type, costs.maximize, None), u, v):
+    if _may_hide(
+        minimised(entries, v.dtype.type, costs.maximize, None), u, v, costs.data, _largest_of(former.u, former.v)
+    ):
         return None
     if costs.transposed:
         row_match, col_match, u, v, entries = col_match, row_match, v, u, costs.of_pairs(col_match, True)
@@ -280,7 +283,7 @@ def _of_dense(problem: Any, former: Assignment, sides: tuple[_Side, _Side], forb
     if not _fits(state):
         return None
     state = _priced(state.turned() if turned else state)
-    counters = _matched(state)
+    counters = _matched(state, _largest_of(former.u, former.v))
     if counters is None:
         return None
     state = state.turned() if turned else state
@@ -340,8 +343,8 @@ def _fits(state: _State) -> bool:
     return all(max(int(some.max(initial=0)), -int(some.min(initial=0))) <= MOST for some in known)
 
 
-def _matched(state: _State) -> dict[str, Any] | None:
-    """Matches what must be matched; returns counters, or None if that cannot be."""
+def _matched(state: _State, before: float) -> dict[str, Any] | None:
+    """Matches what must be matched; returns counters, or None if that cannot be. Duals were as large as `before`."""
     rows = state.row_match < 0 if state.limit is None else (state.row_match < 0) & ~state.spare_rows
     counters = _run(state, rows, state.limit)
     if counters is None or counters.pop("size") < state.rows.length and state.limit is None:
@@ -353,8 +356,11 @@ def _matched(state: _State) -> dict[str, Any] | None:
         counters = counters | {name: counters[name] + more[name] for name in ADDED}
         np.minimum(state.v, 0, out=state.v)
     _free_pairs_above_limit(state)
-    pair_costs = minimised(_pair_entries(state), state.u.dtype.type, state.maximize, None)
-    return None if _may_hide(pair_costs, state.u, state.v) else counters
+    entries = _pair_entries(state)
+    if len(entries) < state.rows.length and not _has_entry_above_limit(state):
+        return None  # a limit that no pair is above is none, and all pairs that can be are made
+    pair_costs = minimised(entries, state.u.dtype.type, state.maximize, None)
+    return None if _may_hide(pair_costs, state.u, state.v, state.matrix, before) else counters
 
 
 def _run(state: _State, rows: Any, way_out: int | float | None) -> dict[str, Any] | None:
@@ -381,6 +387,14 @@ def _free_pairs_above_limit(state: _State) -> None:
     state.row_match[above] = -1
 
 
+def _has_entry_above_limit(state: _State) -> bool:
+    """Whether a pair is above the limit: mostly one of the first rows has one."""
+    for rows in blocks_of(state.matrix.shape, "cpu"):
+        if (state.values(rows, slice(None), False) > state.limit).any():
+            return True
+    return False
+
+
 def _pair_entries(state: _State) -> Any:
     """The entries of the pairs, in the order of the rows."""
     rows = (state.row_match >= 0).nonzero()[0]
@@ -391,11 +405,20 @@ def _are_finite(*duals: Any) -> bool:
     return all(bool(np.isfinite(dual).all()) for dual in duals)
 
 
-def _may_hide(pair_costs: Any, u: Any, v: Any) -> bool:
-    """Whether duals may be so large that rounding hides costs, by the costs that are known; or not finite."""
+def _may_hide(pair_costs: Any, u: Any, v: Any, entries: Any, before: float) -> bool:
+    """Whether rounding of the duals may hide costs, by the costs that are known; or duals are not finite.
+
+    Duals that were kept may be larger than a sum of as many costs as there are now, which those of the solvers are not.
+    Or they are small now, but were so large that their rounding is not.
+    """
     if u.dtype.kind == "i":
         return False
     if not _are_finite(u, v):
+        return True
+    largest, known, vertices = _largest_of(u, v), _largest_of(pair_costs), len(u) + len(v)
+    if before > vertices * max(largest, known):
+        return True
+    if largest > vertices * known and largest > vertices * _largest_of(entries):
         return True
     if not pair_costs.any():
         return False
@@ -403,6 +426,12 @@ def _may_hide(pair_costs: Any, u: Any, v: Any) -> bool:
         pair_costs, u, v, pair_costs.min(initial=0), pair_costs.max(initial=0)
     )
     return hides
+
+
+def _largest_of(*some: Any) -> float:
+    """The largest finite magnitude."""
+    magnitudes = (abs(values.astype(np.float64)) for values in some)
+    return max(float(values.max(initial=0, where=values < np.inf)) for values in magnitudes)
 
 
 def _result(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ..backends import backend_for
@@ -12,7 +11,7 @@ from ..methods.method import is_auto
 from ..problems.batch import CostBatch, is_batch
 from ..problems.costs import costs_of, refuse_options_of_graphs
 from ..problems.dense import DenseCosts
-from ..problems.points import PointCosts, look_like_points, points_of
+from ..problems.points import PointCosts, points_of, warn_of_points
 from ..problems.windows import WindowCosts, as_windows, windows_of
 from ..result import Assignment, AssignmentBatch
 from .batch import solve_batch, start_of_batch
@@ -24,11 +23,6 @@ from .solve import solve
 
 Problem = PointCosts | WindowCosts | CostBatch | Costs
 
-TWO_CLOUDS = (
-    "a sequence of two arrays is a batch of two cost matrices; if these are points, one in each row, use "
-    "gmatch.lap(gmatch.PointCosts(x, y)); if they are costs, gmatch.CostBatch([x, y]) says so"
-)
-
 
 def problem_of(cost: Any, options: Options) -> Problem:
     """What the costs are a problem of; they are checked, and refused beside options that are not for them."""
@@ -37,8 +31,7 @@ def problem_of(cost: Any, options: Options) -> Problem:
     windows = as_windows(cost, options.maximize, options.cost_limit, options.forbid_nan)
     if isinstance(windows, WindowCosts):
         return _of_windows(windows, options, isinstance(cost, WindowCosts))
-    if look_like_points(cost):
-        warnings.warn(TWO_CLOUDS, stacklevel=4)
+    warn_of_points(cost)
     if options.sizes is not None or options.mask is not None or is_batch(cost):
         return _of_batch(cost, options)
     return costs_of(

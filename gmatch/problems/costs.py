@@ -11,6 +11,7 @@ from ..errors import InvalidInput
 from ..foreign import as_sparse, library_of
 from .dense import DenseCosts
 from .networks import Nodes, a_side_of
+from .points import PointCosts
 from .sparse import SparseCosts, is_sparse
 
 
@@ -34,13 +35,18 @@ def costs_of(
     top_nodes: Iterable[Hashable] | None = None,
     weight: Hashable | None = "weight",
 ) -> DenseCosts | SparseCosts:
-    """The costs themselves, or what `SparseCosts` makes of a sparse matrix or graph, `DenseCosts` of all else."""
+    """The costs themselves, or what `SparseCosts` makes of a sparse matrix or graph, `DenseCosts` of all else.
+
+    Of points the matrix is made.
+    """
     if type(cost) is not np.ndarray and library_of(cost) == "networkx":
         top_nodes = _the_side_of(cost) if top_nodes is None else top_nodes
         return SparseCosts.from_networkx(
             cost, top_nodes, weight, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan
         )
     refuse_options_of_graphs(cost, top_nodes, weight)
+    if isinstance(cost, PointCosts):
+        cost = cost.as_dense()
     if not isinstance(cost, SparseCosts):
         matrix = as_sparse(cost)
         if is_sparse(matrix):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,10 @@ MOST_MATRIX = 1 << 31
 BLOCK = 1 << 20
 # Whole costs whose sums stay whole numbers in float64.
 MOST_WHOLE = 2.0**45
+TWO_CLOUDS = (
+    "a sequence of two arrays is a batch of two cost matrices; if these are points, one in each row, use "
+    "gmatch.lap(gmatch.PointCosts(x, y)); if they are costs, gmatch.CostBatch([x, y]) says so"
+)
 
 
 class PointCosts:
@@ -271,6 +276,12 @@ def look_like_points(cost: Any) -> bool:
         return False
     columns = shapes[0][1]
     return bool(1 <= columns and min(rows for rows, _ in shapes) >= 8 * columns)
+
+
+def warn_of_points(cost: Any) -> None:
+    """Warns the caller of `lap`, on the short way and on the long one, if two matrices may be meant for two clouds."""
+    if look_like_points(cost):
+        warnings.warn(TWO_CLOUDS, stacklevel=5)
 
 
 def _metric_of(metric: Any, p: Any) -> tuple[str, float | None]:

@@ -12,11 +12,11 @@ from ..errors import CertificateError, InvalidInput
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
-from ..toolkit_result import Hypotheses, HypothesesCertificate
+from ..toolkit_result import Hypotheses, KBestCertificate
 from .ranked import verify_k_best
 
 
-def verify_hypotheses(costs: Any, result: Hypotheses) -> HypothesesCertificate:
+def verify_hypotheses(costs: Any, result: Hypotheses) -> KBestCertificate:
     """As `gmatch.verify`: the proof of each list, and O(hypotheses) more."""
     parents = list(costs)
     if not len(parents) == len(result.lists) == len(result.prior) == len(result.miss):
@@ -31,7 +31,7 @@ def verify_hypotheses(costs: Any, result: Hypotheses) -> HypothesesCertificate:
             raise CertificateError(f"parent {parent}: {error}") from error
     tolerance = max(one.tolerance for one in certificates)
     _check_order(result, tolerance)
-    return HypothesesCertificate(len(result), result.complete, tolerance)
+    return KBestCertificate(len(result), result.complete, tolerance)
 
 
 def _with_misses(cost: Any, miss: Any, result: Hypotheses) -> SparseCosts:

@@ -30,7 +30,6 @@ from ..toolkit_result import (
     Bottleneck,
     BottleneckCertificate,
     Hypotheses,
-    HypothesesCertificate,
     KBest,
     KBestCertificate,
     Scaling,
@@ -61,7 +60,6 @@ _Certificate = (
     | DecompositionCertificate
     | BottleneckCertificate
     | KBestCertificate
-    | HypothesesCertificate
     | ScalingCertificate
     | TransportCertificate
 )
@@ -78,9 +76,7 @@ def verify(problem: Any, result: Decomposition, *, strict: bool = ...) -> Decomp
 @overload
 def verify(problem: Any, result: Bottleneck, *, strict: bool = ...) -> BottleneckCertificate: ...
 @overload
-def verify(problem: Any, result: KBest, *, strict: bool = ...) -> KBestCertificate: ...
-@overload
-def verify(problem: Any, result: Hypotheses, *, strict: bool = ...) -> HypothesesCertificate: ...
+def verify(problem: Any, result: KBest | Hypotheses, *, strict: bool = ...) -> KBestCertificate: ...
 @overload
 def verify(problem: Any, result: Scaling, *, strict: bool = ...) -> ScalingCertificate: ...
 @overload
@@ -147,7 +143,7 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     Returns
     -------
     Certificate, AssignmentCertificate (a list of them for a batch), DecompositionCertificate, BottleneckCertificate,
-    KBestCertificate, HypothesesCertificate, ScalingCertificate or TransportCertificate
+    KBestCertificate, ScalingCertificate or TransportCertificate
 
     Raises
     ------

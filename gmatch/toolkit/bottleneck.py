@@ -66,7 +66,7 @@ def bottleneck(
     ----------
     cost : array or sparse matrix, shape (rows, columns)
         As for `gmatch.lap`. The stored entries of a sparse matrix are the only allowed pairs; +inf forbids a pair (-inf
-        when maximizing). min(rows, columns) pairs are made. Never changed.
+        when maximizing). min(rows, columns) pairs are made. Of a `PointCosts` the matrix is made. Never changed.
     maximize : bool
         Make the least pair as large as possible instead.
     then : {None, "sum"}

@@ -8,13 +8,13 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import scipy.sparse
 
 from .. import _native
-from ..arrays import exact_sum, truth_of
+from ..arrays import exact_sums, row_of_each_entry, truth_of
 from ..assignment.lap import lap
 from ..backends.cpu import available_threads, thread_count
 from ..errors import InvalidInput
@@ -25,6 +25,7 @@ from ..problems.limits import minimised
 from ..problems.sparse import SparseCosts
 from ..proof.verify import verify
 from ..result import Assignment
+from ..small import auto_small
 from ..toolkit_result import KBest, RankedAssignment
 
 if TYPE_CHECKING:
@@ -39,20 +40,25 @@ MATES_PER_THREAD = 1 << 12
 MOST_MAGNITUDES = 2.0**26
 
 
-class _Problem(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Problem:
     """The allowed pairs of a problem in the order of its rows, all of which are matched; with its best assignment."""
 
     costs: DenseCosts | SparseCosts  # as given
     turned: bool  # whether rows here are columns as given
     indptr: Any
     indices: Any
-    places: Any  # of the pairs, as they follow each other in a matrix: increasing
     entries: Any  # as given
     columns: int  # ways out included
     row_match: Any
     u: Any
     v: Any
     slacks: Any  # of the entries, with these duals
+
+    @cached_property
+    def places(self) -> Any:
+        """Of the pairs, as they follow each other in a matrix: increasing."""
+        return _places(row_of_each_entry(self.indptr, len(self.indices)), self.indices, self.columns)
 
     def ranking(self) -> Any:
         """What finds the next assignments."""
@@ -111,7 +117,7 @@ def k_best(
     ----------
     cost : array or sparse matrix, shape (rows, columns); array, shape (problems, rows, columns); sequence of matrices
         As for `gmatch.lap`. The stored entries of a sparse matrix are the only allowed pairs; +inf forbids a pair (-inf
-        when maximizing). min(rows, columns) pairs are made. Never changed.
+        when maximizing). min(rows, columns) pairs are made. Of a `PointCosts` the matrix is made. Never changed.
     k : int
         How many, 1 or more. If there are fewer than k assignments, all are returned.
     maximize : bool
@@ -295,7 +301,7 @@ def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     turned = costs.shape[0] > costs.shape[1]
     if costs.cost_limit is None:
         problem, (rows, columns, entries) = costs, allowed_pairs(costs, turned)
-        best = lap(problem)
+        best = _best_of(costs)
         row_match, u, v = (best.col_match, best.v, best.u) if turned else (best.row_match, best.u, best.v)
     else:
         problem = _with_ways_out(costs, turned)
@@ -310,8 +316,14 @@ def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     np.cumsum(np.bincount(rows, minlength=len(row_match)), out=indptr[1:])
     indices = np.ascontiguousarray(columns, np.int32)
     return _Problem(
-        costs, turned, indptr, indices, _places(rows, columns, len(v)), entries, len(v), row_match, u, v, slacks,
+        costs, turned, indptr, indices, entries, len(v), row_match, u, v, slacks,
     )  # fmt: skip
+
+
+def _best_of(costs: DenseCosts | SparseCosts) -> Assignment:
+    """The best assignment, of a small matrix by the short way, which `lap` does not take for costs that are checked."""
+    small = auto_small[costs.maximize].solve(costs.matrix) if isinstance(costs, DenseCosts) else None
+    return lap(costs) if small is None else small
 
 
 def allowed_pairs(costs: DenseCosts | SparseCosts, turned: bool) -> tuple[Any, Any, Any]:
@@ -374,9 +386,12 @@ def _as_given(problem: _Problem, mates: Any) -> Any:
 
 def _costs_of_each(problem: _Problem, mates: Any) -> Any:
     """What the pairs of each assignment cost, without ways out."""
-    wanted = _places(np.arange(mates.shape[1]), mates, problem.columns)
-    entries = problem.entries[np.searchsorted(problem.places, wanted)]
-    entries[mates >= max(problem.costs.shape)] = 0
-    if entries.dtype.kind == "i":
-        return entries.sum(axis=1, dtype=np.int64)
-    return np.array([exact_sum(some) for some in entries])
+    rows, columns = np.arange(mates.shape[1]), max(problem.costs.shape)
+    if isinstance(problem.costs, DenseCosts):
+        matrix = problem.costs.matrix.T if problem.turned else problem.costs.matrix
+        entries = matrix[rows, np.minimum(mates, columns - 1)]
+    else:
+        entries = problem.entries[np.searchsorted(problem.places, _places(rows, mates, problem.columns))]
+    if problem.columns > columns:
+        entries[mates >= columns] = 0
+    return exact_sums(entries)

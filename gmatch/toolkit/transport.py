@@ -37,7 +37,8 @@ def transport(
     ----------
     cost : array or sparse matrix, shape (rows, columns)
         What a unit costs from each row to each column, as for `gmatch.lap`. The stored entries of a sparse matrix are
-        the only allowed routes; +inf forbids a route (-inf when maximizing). Never changed.
+        the only allowed routes; +inf forbids a route (-inf when maximizing). Of a `PointCosts` the matrix is made.
+        Never changed.
     supply : integer array, shape (rows,)
         How much each row has, 0 or more.
     demand : integer array, shape (columns,)

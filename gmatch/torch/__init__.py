@@ -15,14 +15,14 @@ except ModuleNotFoundError as error:
 
 from ..assignment.lap import lap as solve
 from ..errors import InvalidInput
+from ..tensors import mates_of
 
 __all__ = ["lap"]
 
 
 def _match(cost: Any, maximize: bool = False, cost_limit: float | None = None) -> tuple[Any, Any]:
     _check_dimensions(cost)
-    found = solve(cost.detach(), maximize=maximize, cost_limit=cost_limit)
-    return found.row_match.contiguous(), found.col_match.contiguous()
+    return mates_of(cost, solve, maximize=maximize, cost_limit=cost_limit)
 
 
 def _match_of_fake(cost: Any, maximize: bool = False, cost_limit: float | None = None) -> tuple[Any, Any]:
@@ -39,42 +39,48 @@ def _check_dimensions(cost: Any) -> None:
         )
 
 
-lap = torch.library.custom_op(
-    "gmatch::lap",
-    _match,
-    mutates_args=(),
-    schema="(Tensor cost, bool maximize=False, float? cost_limit=None) -> (Tensor, Tensor)",
+_library: Any = torch.library
+_OPERATORS = _library.Library("gmatch", "FRAGMENT")
+_OPERATORS.define(
+    "lap(Tensor cost, bool maximize=False, float? cost_limit=None) -> (Tensor, Tensor)",
     # A search asks after each step whether it is done: it cannot be part of a CUDA graph.
     tags=(torch.Tag.cudagraph_unsafe,),
 )
-lap.register_fake(_match_of_fake)
-lap.__doc__ = """The mates of the rows and columns of a cheapest assignment, as `gmatch.lap` finds it.
+# Not by `torch.library.custom_op`, whose Python around each call takes longer than a small problem.
+_OPERATORS.impl("lap", _match, "CompositeExplicitAutograd")
+_library.register_fake("gmatch::lap", _match_of_fake, lib=_OPERATORS)
 
-Parameters
-----------
-cost : tensor, shape (rows, columns) or (problems, rows, columns)
-    On either device, of any type that `gmatch.lap` takes.
-maximize : bool
-    Find the dearest assignment instead.
-cost_limit : float, optional
-    A pair dearer than this is never made, as `gmatch.lap` says.
 
-Returns
--------
-row_match : int64 tensor, shape (rows,) or (problems, rows)
-    The column of each row, -1 for a free row.
-col_match : int64 tensor, shape (columns,) or (problems, columns)
-    The row of each column, -1 for a free column.
+def lap(cost: Any, maximize: bool = False, cost_limit: float | None = None) -> tuple[Any, Any]:
+    """The mates of the rows and columns of a cheapest assignment, as `gmatch.lap` finds it.
 
-Raises
-------
-InvalidInput, Infeasible
-    As `gmatch.lap`; and if there are other dimensions.
+    Parameters
+    ----------
+    cost : tensor, shape (rows, columns) or (problems, rows, columns)
+        On either device, of any type that `gmatch.lap` takes.
+    maximize : bool
+        Find the dearest assignment instead.
+    cost_limit : float, optional
+        A pair dearer than this is never made, as `gmatch.lap` says.
 
-Notes
------
-Indices have no gradient. What the pairs cost has one if it is taken from the costs:
-``cost.gather(-1, row_match.clamp(min=0)[..., None])[..., 0].where(row_match >= 0, 0).sum()``.
+    Returns
+    -------
+    row_match : int64 tensor, shape (rows,) or (problems, rows)
+        The column of each row, -1 for a free row.
+    col_match : int64 tensor, shape (columns,) or (problems, columns)
+        The row of each column, -1 for a free column.
 
-Where PyTorch makes CUDA graphs of what it compiles, it leaves this operator out of them.
-"""
+    Raises
+    ------
+    InvalidInput, Infeasible
+        As `gmatch.lap`; and if there are other dimensions.
+
+    Notes
+    -----
+    Indices have no gradient. What the pairs cost has one if it is taken from the costs:
+    ``cost.gather(-1, row_match.clamp(min=0)[..., None])[..., 0].where(row_match >= 0, 0).sum()``.
+
+    Where PyTorch makes CUDA graphs of what it compiles, it leaves this operator out of them.
+    """
+    matches: tuple[Any, Any] = torch.ops.gmatch.lap(cost, maximize, cost_limit)
+    return matches

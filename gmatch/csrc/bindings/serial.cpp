@@ -690,13 +690,31 @@ nb::object new_cells(Count rows, Count columns) {
 }
 Count* first_of(nb::handle cells) { return reinterpret_cast<Count*>(PyByteArray_AsString(cells.ptr())); }
 
-// The rows and the columns of the pairs.
+// The rows and the columns of the pairs in cells, which lie in the memory of `base`.
 template <class Index>
-nb::tuple pairs_in(nb::handle cells, Vertex rows, Vertex columns, Index* SmallCells<Count>::* columns_of_pairs) {
-  const SmallCells<Count> found(first_of(cells), rows, columns);
+nb::tuple pairs_in(nb::handle base, Count* cells, Vertex rows, Vertex columns, Index* SmallCells<Count>::* columns_of_pairs) {
+  const SmallCells<Count> found(cells, rows, columns);
   const numpy::Table& numpy = numpy::Table::get();
-  return nb::make_tuple(numpy.view(cells, found.pair_rows, found.size()),
-                        numpy.view(cells, found.*columns_of_pairs, found.size()));
+  return nb::make_tuple(numpy.view(base, found.pair_rows, found.size()),
+                        numpy.view(base, found.*columns_of_pairs, found.size()));
+}
+
+// Matrices cut out of wider ones have short lines far apart: then a copy, in which the longer lines lie in one piece.
+template <class Cost>
+SmallMatrix<Cost> with_long_lines(const SmallMatrix<Cost>& given, std::vector<Cost>& memory) {
+  const auto [rows, columns] = given.shape;
+  const auto [row_stride, column_stride] = given.stride;
+  const bool by_rows = rows <= columns;
+  const bool is_one_piece = (column_stride == 1 && row_stride == columns) || (row_stride == 1 && column_stride == rows);
+  if (is_one_piece || (by_rows ? column_stride : row_stride) == 1) return given;
+  memory.resize(static_cast<std::size_t>(rows) * columns);
+  const SmallMatrix<Cost> copy{memory.data(), {rows, columns}, {by_rows ? columns : 1, by_rows ? 1 : rows}};
+  for (Vertex row = 0; row < rows; ++row) {
+    const Cost* const from = given.entries + row * row_stride;
+    Cost* const to = memory.data() + row * copy.stride[0];
+    for (Vertex column = 0; column < columns; ++column) to[column * copy.stride[1]] = from[column * column_stride];
+  }
+  return copy;
 }
 
 template <class Cost>
@@ -704,7 +722,8 @@ nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call, std::
   nb::object cells = new_cells(given.shape[0], given.shape[1]);
   std::optional<OthersMayRun> others_may_run;
   if (given.fewer() > VERY_SMALL_SIDE) others_may_run.emplace();
-  const bool solved = solve_small(given, call, first_of(cells), words);
+  std::vector<Cost> memory;
+  const bool solved = solve_small(with_long_lines(given, memory), call, first_of(cells), words);
   others_may_run.reset();
   return solved ? cells : nb::none();
 }
@@ -726,7 +745,7 @@ nb::object pairs_small(nb::handle costs, bool maximize) {
   const ArrayMemory memory(costs);
   const nb::object cells = assign_small_for(memory, {maximize, false}, words);
   if (cells.is_none()) return cells;
-  return pairs_in(cells, static_cast<Vertex>(memory.length(0)), static_cast<Vertex>(memory.length(1)),
+  return pairs_in(cells, first_of(cells), static_cast<Vertex>(memory.length(0)), static_cast<Vertex>(memory.length(1)),
                   &SmallCells<Count>::pair_columns);
 }
 
@@ -738,16 +757,21 @@ void note_costs(Count* cells, Vertex rows, Vertex columns, char type_of_costs) {
   counters.type_of_costs = type_of_costs;
 }
 
-// A result of Python's type `kind` that has its pairs and makes its fields later, see gmatch/result.py.
+// A result of Python's type `kind` that has its pairs and makes its fields of `arguments` later, see gmatch/result.py.
+nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs, nb::handle arguments) {
+  nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
+  if (!result.is_valid()) throw nb::python_error();
+  reinterpret_cast<Later*>(result.ptr())->later = nb::make_tuple(make_field, pairs, arguments).release().ptr();
+  return result;
+}
+
+// The same of the cells of one problem.
 nb::object later_result(nb::handle kind, nb::handle make_field, bool maximize, nb::handle cells, Vertex rows, Vertex columns,
                         char type_of_costs, const std::vector<Count>& words) {
   static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
   note_costs(first_of(cells), rows, columns, type_of_costs);
-  const nb::tuple pairs = pairs_in(cells, rows, columns, &SmallCells<Count>::pair_columns_32);
-  nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
-  if (!result.is_valid()) throw nb::python_error();
-  reinterpret_cast<Later*>(result.ptr())->later =
-      nb::make_tuple(make_field, pairs, nb::make_tuple(cells, duals_in_tiers(words))).release().ptr();
+  const nb::tuple pairs = pairs_in(cells, first_of(cells), rows, columns, &SmallCells<Count>::pair_columns_32);
+  nb::object result = later_result(kind, make_field, pairs, nb::make_tuple(cells, duals_in_tiers(words)));
   // The type is frozen for all others. It minimizes by default.
   if (maximize && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) != 0) throw nb::python_error();
   return result;
@@ -906,7 +930,7 @@ class SmallInTurn {
       leave_free(given, cells);
       return true;
     }
-    return solve_small(in_one_piece(given), call_, cells, words_) && words_.empty();
+    return solve_small(with_long_lines(given, copy_), call_, cells, words_) && words_.empty();
   }
 
  private:
@@ -915,22 +939,6 @@ class SmallInTurn {
     const SmallCells<Count> found(cells, given.shape[0], given.shape[1]);
     std::fill_n(found.row_match, given.shape[0], NONE);
     std::fill_n(found.col_match, given.shape[1], NONE);
-  }
-
-  // Matrices side by side have short rows far apart, which are read once: the longer lines become one piece each.
-  SmallMatrix<Cost> in_one_piece(const SmallMatrix<Cost>& given) {
-    const auto [rows, columns] = given.shape;
-    const auto [row_stride, column_stride] = given.stride;
-    if ((column_stride == 1 && row_stride == columns) || (row_stride == 1 && column_stride == rows)) return given;
-    copy_.resize(static_cast<std::size_t>(rows) * columns);
-    const bool by_rows = rows <= columns;
-    const SmallMatrix<Cost> copy{copy_.data(), {rows, columns}, {by_rows ? columns : 1, by_rows ? 1 : rows}};
-    for (Vertex row = 0; row < rows; ++row) {
-      const Cost* const from = given.entries + row * row_stride;
-      Cost* const to = copy_.data() + row * copy.stride[0];
-      for (Vertex column = 0; column < columns; ++column) to[column * copy.stride[1]] = from[column * column_stride];
-    }
-    return copy;
   }
 
   const SmallCall call_;
@@ -1006,25 +1014,27 @@ nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limi
   return lap_small_batch_of<Count>(memory, call, most_threads);
 }
 
-// The rows of the pairs of all problems, one problem after the other, and then their columns: numbers of 64 bits.
-nb::object pairs_of_small_batch(nb::handle cells, const nb::list& table) {
-  std::vector<CellsOfProblem> problems;
-  Count pairs = 0;
-  for (nb::handle line : table) {
-    const auto [begin, rows, columns, size] = nb::cast<std::tuple<Count, Count, Count, Count>>(line);
-    problems.push_back({begin, rows, columns, size});
-    pairs += size;
-  }
-  nb::object both = nb::steal(PyByteArray_FromStringAndSize(nullptr, 2 * pairs * sizeof(Count)));
-  if (!both.is_valid()) throw nb::python_error();
-  Count* const first = first_of(cells);
-  Count *rows = first_of(both), *columns = rows + pairs;
-  for (const CellsOfProblem& problem : problems) {
-    const SmallCells<Count> found = problem.cells(first);
-    rows = std::copy_n(found.pair_rows, problem.pairs, rows);
-    columns = std::copy_n(found.pair_columns, problem.pairs, columns);
-  }
-  return both;
+// A line of the table of a batch.
+CellsOfProblem problem_of(const nb::tuple& line) {
+  const auto [begin, rows, columns, pairs] = nb::cast<std::tuple<Count, Count, Count, Count>>(line);
+  return {begin, rows, columns, pairs};
+}
+
+// The rows and the columns of the pairs of a problem of a batch, with numbers of 64 bits for both sides: views of the cells.
+nb::tuple pairs_of_small_batch(nb::handle cells, const nb::tuple& line) {
+  const CellsOfProblem problem = problem_of(line);
+  return pairs_in(cells, first_of(cells) + problem.begin, static_cast<Vertex>(problem.rows),
+                  static_cast<Vertex>(problem.columns), &SmallCells<Count>::pair_columns);
+}
+
+// The result of a problem of a batch. `view` is one of its cells.
+nb::object result_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, nb::handle view, const nb::tuple& line) {
+  const CellsOfProblem problem = problem_of(line);
+  const Vertex rows = static_cast<Vertex>(problem.rows), columns = static_cast<Vertex>(problem.columns);
+  const Count begin = problem.begin * sizeof(Count);
+  const nb::object part = view[nb::slice(begin, begin + mirror::bytes<SmallCells<Count>>(rows, columns))];
+  const nb::tuple pairs = pairs_in(cells, first_of(cells) + problem.begin, rows, columns, &SmallCells<Count>::pair_columns_32);
+  return later_result(kind, make_field, pairs, nb::make_tuple(part, nb::none()));
 }
 
 // How a sparse matrix is stored.
@@ -1485,7 +1495,8 @@ void define_shortest_paths(nb::module_& m) {
   m.def("small_solver", &small_solver);
   m.def("small_sparse_solver", &small_sparse_solver);
   m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "cost_limit"_a.none(), "most_threads"_a);
-  m.def("pairs_of_small_batch", &pairs_of_small_batch, "cells"_a, "table"_a);
+  m.def("pairs_of_small_batch", &pairs_of_small_batch);
+  m.def("result_of_small_batch", &result_of_small_batch);
   mirror::add_struct<SmallCounters>(m, "SmallCounters");
   mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
   mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");
