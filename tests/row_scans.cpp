@@ -216,6 +216,25 @@ static void check_copy(std::mt19937& random, Vertex num_columns, int bytes) {
   }
 }
 
+// A matrix whose rows are columns of memory, in squares of registers and what is left of them.
+template <class Entry>
+static void check_transposed(std::mt19937& random, Vertex rows, Vertex columns) {
+  const Count stride = rows + static_cast<Count>(random() % 3);
+  const std::unique_ptr<Entry[]> entries(new Entry[(columns - 1) * stride + rows]);
+  const std::unique_ptr<Entry[]> copies(new Entry[rows * columns]);
+  for (Vertex j = 0; j < columns; ++j) {
+    for (Vertex row = 0; row < rows; ++row) entries[row + j * stride] = static_cast<Entry>(random());
+  }
+  const DenseCosts<Entry> costs{rows, columns, entries.get(), 1, stride, false, DenseCosts<Entry>::infinite()};
+  copy_rows(costs, copies.get());
+  for (Vertex row = 0; row < rows; ++row) {
+    for (Vertex j = 0; j < columns; ++j) {
+      const bool is_same = copies[row * columns + j] == entries[row + j * stride];
+      expect(is_same, "copy_rows", columns, static_cast<int>(sizeof(Entry)));
+    }
+  }
+}
+
 // Multiples of a value and rests, zero and forbidden pairs among them; the passes choose their registers.
 static void check_tiers(std::mt19937& random, Vertex num_columns) {
   constexpr double FAR = std::numeric_limits<double>::infinity(), VALUE = 3e15;
@@ -322,6 +341,13 @@ int main() {
   }
   for (Vertex num_columns = SHORTEST_ROW / sizeof(double); num_columns < 300; ++num_columns) {
     for (int times = 0; times < 10; ++times) check_tiers(random, num_columns);
+  }
+  for (int times = 0; times < 300; ++times) {
+    const auto rows = static_cast<Vertex>(1 + random() % 140), columns = static_cast<Vertex>(1 + random() % 140);
+    check_transposed<double>(random, rows, columns);
+    check_transposed<float>(random, rows, columns);
+    check_transposed<std::int32_t>(random, rows, columns);
+    check_transposed<Count>(random, rows, columns);
   }
   for (int times = 0; times < 20000; ++times) {
     const Vertex rows = 1 + static_cast<Vertex>(random() % 12), columns = rows + static_cast<Vertex>(random() % 2 * (random() % 6));
