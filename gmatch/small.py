@@ -95,17 +95,24 @@ class Solver(NamedTuple):
     maximize: bool
 
 
-def _solver(maximize: bool, reason: str, deterministic: bool = False) -> Solver:
+def _solver(maximize: bool, reason: str, deterministic: bool) -> Solver:
     make_field = partial(_field, reason=reason, deterministic=deterministic)
     return Solver(_native.small_solver(Assignment, make_field, maximize, deterministic), make_field, maximize)
 
 
+# What the options of `lap` ask for, as bits of the number of its solver.
+MAXIMIZE, DETERMINISTIC, METHOD_ASKED_FOR = 1, 2, 4
+
 Solvers = tuple[Solver, ...]
-auto_small, jv_small = (
-    tuple(_solver(maximize, reason) for maximize in (False, True)) for reason in (FEW_ROWS_REASON, "asked for")
+SMALL_SOLVERS: Solvers = tuple(
+    _solver(maximize, reason, deterministic)
+    for reason in (FEW_ROWS_REASON, "asked for")
+    for deterministic in (False, True)
+    for maximize in (False, True)
 )
-"""What `gmatch.lap` returns, and with ``method="jv"``, minimizing and maximizing: of costs, after a limit if there is
-one. None for costs that need the long way: large, of other types, or extreme."""
+"""What `gmatch.lap` returns, by those bits: of costs, after a limit if there is one. None for costs that need the long
+way: large, of other types, or extreme. With ``deterministic=True`` None also where several assignments are cheapest, or
+may be, and duals are not exact or there is a limit."""
 
 
 def _sparse_solver(storage: int, maximize: bool) -> Solver:
@@ -124,44 +131,32 @@ lap_small_sparse: dict[type, Solvers] = {
     }.items()
     for kind in kinds
 }  # fmt: skip
-"""The same as `auto_small`, of sparse matrices."""
+"""The same of sparse matrices: minimizing and maximizing."""
 
-auto_settled, jv_settled = (
-    tuple(_solver(maximize, reason, deterministic=True) for maximize in (False, True))
-    for reason in (FEW_ROWS_REASON, "asked for")
-)
-"""The same with ``deterministic=True``. None also where several assignments are cheapest, or may be, and duals are not
-exact or there is a limit."""
-
-SolversOf = dict[str | type, Solvers]
-SOLVERS_OF_SMALL: dict[bool, SolversOf] = {
-    False: {"auto": auto_small, "jv": jv_small, JV: jv_small},
-    True: {"auto": auto_settled, "jv": jv_settled, JV: jv_settled},
+OPTIONS_OF_SMALL: dict[str, tuple[Any, ...] | None] = {
+    "cost_limit": None,
+    "method": ("auto", 0, "jv", METHOD_ASKED_FOR, JV, METHOD_ASKED_FOR),
+    "maximize": (False, 0, True, MAXIMIZE),
+    "deterministic": (False, 0, True, DETERMINISTIC),
+    "forbid_nan": (False, 0, True, 0),
+    "infeasible": ("raise", 0, "partial", 0),
+    "initial": ("auto", 0), "device": (None, 0, "cpu", 0), "threads": (None, 0, 1, 0), "certify": (False, 0),
+    "duals": (None, 0), "sizes": (None, 0), "mask": (None, 0), "top_nodes": (None, 0),
 }  # fmt: skip
-"""Whether `deterministic`, by the method, if it is a string, or by its type."""
-
-TAKEN_BY_SMALL: dict[str, dict[int, Any]] = {
-    name: {id(value): value for value in taken}
-    for name, taken in {
-        "initial": ("auto",), "infeasible": ("raise", "partial"), "device": (None, "cpu"), "threads": (None, 1),
-        "deterministic": (False, True), "certify": (False,), "duals": (None,), "sizes": (None,), "mask": (None,),
-        "forbid_nan": (False, True), "top_nodes": (None,), "maximize": (False, True),
-    }.items()
-}  # fmt: skip
-"""Options of `lap`, but for `method` and `cost_limit`, and what they are where small costs take the short way: just
-these objects, by their ids, for what is equal to them may be an array, or not allowed."""
+"""Options of `lap` where small costs take the short way: what each may be, followed by the bits that it stands for. A
+limit may be any; csrc/bindings/serial.cpp reads them."""
 
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
-    """`lap`, but for small costs the short way; at once where no option is given, for to look at each takes longer."""
-    lap_of_small = auto_small[False].solve
+    """`lap`, but for small costs the short way: arrays at once, for to look at anything in Python takes longer."""
+    lap_of_small = _native.small_lap(OPTIONS_OF_SMALL, tuple(solver.solve for solver in SMALL_SOLVERS))
 
     @wraps(lap)
     def lap_small_first(cost: Any, **options: Any) -> Any:
         kind = type(cost)
         quick: Assignment | AssignmentBatch | None
-        if kind is ndarray and not options:
-            quick = lap_of_small(cost)
+        if kind is ndarray:
+            quick = lap_of_small(cost, options)
             if quick is not None:
                 return quick
         elif kind is list:
@@ -178,30 +173,25 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
-    solvers = lap_small_sparse[type(cost)]
-    solver = _solver_for(options, {False: {"auto": solvers}, True: {}})
+    solver = _solver_for(options, lap_small_sparse[type(cost)])
     return None if solver is None else solver.solve(*_limit_in(options), cost)
 
 
 def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:
-    solver = _solver_for(options, SOLVERS_OF_SMALL)
+    """Of costs that are no small array of a type that the extension reads."""
+    solver = _solver_for(options, SMALL_SOLVERS)
     if solver is None:
         return None
-    limit = _limit_in(options)
     if may_be_batch(cost):
-        if "deterministic" in options and options["deterministic"]:
+        if options.get("deterministic"):
             return None  # its counters are others
         return batch_of_small(
             cost, solver.make_field, solver.maximize, options.get("cost_limit"), options.get("threads")
         )  # fmt: skip
     if type(cost) is ndarray and not cost.size:
         return of_nothing(cost, options)
-    if type(cost) is ndarray and options:
-        quick = solver.solve(*limit, cost)
-        if quick is not None:
-            return quick
     array = _as_small_array(cost)
-    return None if array is None else solver.solve(*limit, array)
+    return None if array is None else solver.solve(*_limit_in(options), array)
 
 
 def _limit_in(options: dict[str, Any]) -> tuple[Any, ...]:
@@ -240,22 +230,10 @@ def _array_of_lists(cost: list[Any]) -> npt.NDArray[Any] | None:
     return None if may_have_rounded(array) else array
 
 
-def _solver_for(options: dict[str, Any], by_options: dict[bool, SolversOf]) -> Solver | None:
+def _solver_for(options: dict[str, Any], solvers: Solvers) -> Solver | None:
     """That of small costs with these options of `lap`, if there is one; `lap` says what is wrong with them."""
-    method: str | type = "auto"
-    maximize = deterministic = False
-    for name, option in options.items():
-        if name == "method":
-            method = option if type(option) is str else type(option)
-        elif name != "cost_limit":
-            if id(option) not in TAKEN_BY_SMALL.get(name, ()):
-                return None
-            if name == "maximize":
-                maximize = option
-            elif name == "deterministic":
-                deterministic = option
-    solvers = by_options[deterministic].get(method)
-    return None if solvers is None else solvers[maximize]
+    bits = _native.bits_of_options(OPTIONS_OF_SMALL, options)
+    return None if bits is None or bits >= len(solvers) else solvers[bits]
 
 
 # Of graphs that `matching_small` may take; and how many rows, columns and entries they may have in all.

@@ -3,6 +3,7 @@
 //
 //   g++ -std=c++17 -O1 -g -fsanitize=address -I gmatch/csrc tests/row_scans.cpp -o row_scans && ./row_scans
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "serial/core_search.hpp"
+#include "serial/tiers.hpp"
 
 static void expect(bool holds, const char* what, Vertex num_columns, int bytes) {
   if (holds) return;
@@ -214,6 +216,79 @@ static void check_copy(std::mt19937& random, Vertex num_columns, int bytes) {
   }
 }
 
+// A matrix whose rows are columns of memory, in squares of registers and what is left of them.
+template <class Entry>
+static void check_transposed(std::mt19937& random, Vertex rows, Vertex columns) {
+  const Count stride = rows + static_cast<Count>(random() % 3);
+  const std::unique_ptr<Entry[]> entries(new Entry[(columns - 1) * stride + rows]);
+  const std::unique_ptr<Entry[]> copies(new Entry[rows * columns]);
+  for (Vertex j = 0; j < columns; ++j) {
+    for (Vertex row = 0; row < rows; ++row) entries[row + j * stride] = static_cast<Entry>(random());
+  }
+  const DenseCosts<Entry> costs{rows, columns, entries.get(), 1, stride, false, DenseCosts<Entry>::infinite()};
+  copy_rows(costs, copies.get());
+  for (Vertex row = 0; row < rows; ++row) {
+    for (Vertex j = 0; j < columns; ++j) {
+      const bool is_same = copies[row * columns + j] == entries[row + j * stride];
+      expect(is_same, "copy_rows", columns, static_cast<int>(sizeof(Entry)));
+    }
+  }
+}
+
+// Multiples of a value and rests, zero and forbidden pairs among them; the passes choose their registers.
+static void check_tiers(std::mt19937& random, Vertex num_columns) {
+  constexpr double FAR = std::numeric_limits<double>::infinity(), VALUE = 3e15;
+  const auto must = [&](bool holds, const char* what) { expect(holds, what, num_columns, widths().back()); };
+  const std::unique_ptr<double[]> costs(new double[num_columns]), v(new double[num_columns]), rests(new double[num_columns]);
+  Tier tier{VALUE, {double(random() % 3)}, std::vector<double>(num_columns)};
+  for (Vertex j = 0; j < num_columns; ++j) {
+    costs[j] = VALUE * (int(random() % 5) - 2) + std::ldexp(int(random() % 9) - 4, int(random() % 40) - 20);
+    if (random() % 6 == 0) costs[j] = random() % 2 ? 0 : FAR;
+    v[j] = -double(random() % 3);
+    tier.columns[j] = int(random() % 3) - 1;
+  }
+  const TierScan::OfRow of_row = TierScan::of_row(tier, 0);
+
+  TierScan::SeenInLanes in_lanes;
+  const double least_reduced = TierScan::look(costs.get(), of_row, v.get(), num_columns, rests.get(), in_lanes);
+  const TierScan::Seen seen = in_lanes.of_all();
+  TierScan::Seen expected;
+  double reduced = FAR;
+  for (Vertex j = 0; j < num_columns; ++j) {
+    const double times = std::nearbyint(costs[j] / VALUE), above = times - tier.rows[0] - tier.columns[j];
+    const double rest = costs[j] < FAR ? costs[j] - times * VALUE : 0;  // times of few bits: exact
+    const bool is_left = costs[j] < FAR && above == 0;
+    must(rests[j] == (is_left ? rest : FAR), "look, rests");
+    must(TierScan::find_rest(costs[j], &of_row, 1, j) == rests[j], "find_rest");
+    expected.least = std::min(expected.least, rest);
+    expected.most = std::max(expected.most, rest);
+    if (costs[j] < FAR) expected.least_above = std::min(expected.least_above, above);
+    if (!is_left) continue;
+    expected.least_left = std::min(expected.least_left, rest);
+    expected.most_left = std::max(expected.most_left, rest);
+    reduced = std::min(reduced, rest - v[j]);
+  }
+  must(least_reduced == reduced && seen.least_above == expected.least_above, "look, least");
+  must(seen.least == expected.least && seen.most == expected.most, "look, range");
+  must(seen.least_left == expected.least_left && seen.most_left == expected.most_left, "look, range of what is left");
+  must(TierScan::largest_rest(costs.get(), VALUE, num_columns) == expected.largest(), "largest_rest");
+
+  const Count top = TierScan::exponent_of(2 * VALUE);
+  TierScan::Exponents exponents = 0;
+  double least_magnitude = FAR;
+  for (Vertex j = 0; j < num_columns; ++j) {
+    const double magnitude = std::abs(costs[j]);
+    const Count below = top - TierScan::exponent_of(magnitude);
+    exponents |= TierScan::Exponents{1} << (below < 0 ? 63 : std::min(below, Count{63}));
+    if (TierScan::exponent_of(magnitude) >= top - 50) least_magnitude = std::min(least_magnitude, magnitude);
+  }
+  must(TierScan::find_exponents(costs.get(), top, num_columns) == exponents, "find_exponents");
+  must(TierScan::least_of_exponent(costs.get(), top - 50, num_columns) == least_magnitude, "least_of_exponent");
+
+  TierScan::round_down(costs.get(), num_columns, VALUE, 0.25, -1, rests.get());
+  for (Vertex j = 0; j < num_columns; ++j) must(rests[j] == -std::floor(-costs[j] / VALUE + 0.25), "round_down");
+}
+
 template <class Entry, class Work>
 static int check(std::mt19937& random) {
   int rows = 0;
@@ -263,6 +338,16 @@ int main() {
         check_copy<Count>(random, num_columns, bytes);
       }
     }
+  }
+  for (Vertex num_columns = SHORTEST_ROW / sizeof(double); num_columns < 300; ++num_columns) {
+    for (int times = 0; times < 10; ++times) check_tiers(random, num_columns);
+  }
+  for (int times = 0; times < 300; ++times) {
+    const auto rows = static_cast<Vertex>(1 + random() % 140), columns = static_cast<Vertex>(1 + random() % 140);
+    check_transposed<double>(random, rows, columns);
+    check_transposed<float>(random, rows, columns);
+    check_transposed<std::int32_t>(random, rows, columns);
+    check_transposed<Count>(random, rows, columns);
   }
   for (int times = 0; times < 20000; ++times) {
     const Vertex rows = 1 + static_cast<Vertex>(random() % 12), columns = rows + static_cast<Vertex>(random() % 2 * (random() % 6));

@@ -13,9 +13,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
 import gmatch
-from gmatch.small import SMALL_SIDE, auto_small
+from gmatch.small import SMALL_SIDE, SMALL_SOLVERS
 
-MINIMIZE, MAXIMIZE = (solver.solve for solver in auto_small)
+MINIMIZE, MAXIMIZE = (solver.solve for solver in SMALL_SOLVERS[:2])
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
@@ -27,7 +27,7 @@ def test_as_the_long_way(dtype: str) -> None:
         cost = [cost, np.asfortranarray(cost), cost[::-1, ::-1], cost.T, cost.repeat(2, axis=1)[:, ::2]][case % 5]
         cost.flags.writeable = False
         maximize = bool(case % 3 == 0)
-        small, alone = auto_small[maximize].solve(cost), gmatch.lap(gmatch.DenseCosts(cost, maximize=maximize))
+        small, alone = SMALL_SOLVERS[maximize].solve(cost), gmatch.lap(gmatch.DenseCosts(cost, maximize=maximize))
         assert small is not None and small.cost == alone.cost
         assert gmatch.verify(cost, small).gap == 0
         for name in ("row_match", "col_match", "u", "v", "pair_costs"):
@@ -72,6 +72,12 @@ def test_what_takes_the_short_way(options: dict[str, Any], monkeypatch: pytest.M
 def test_options_of_lap_that_go_the_short_way(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(gmatch.assignment.ways, "backend_for")
     assert gmatch.lap(np.eye(4), **options).cost == 0
+
+
+def test_strings_go_the_short_way_by_their_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(gmatch.assignment.ways, "backend_for")
+    found = gmatch.lap(np.eye(4), method="".join("jv"), device="".join("cpu"), infeasible="".join("partial"))
+    assert found.cost == 0 and found.stats["reason"] == "asked for"
 
 
 def test_lap_shows_its_options_and_refuses_others() -> None:

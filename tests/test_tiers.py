@@ -165,6 +165,35 @@ def test_two_big_numbers() -> None:
             assert weights[tuple(assignment)].sum() == right, name
 
 
+def test_four_magnitudes_that_no_float_holds_together() -> None:
+    """Where the third decides, columns that the second demands must stay in use."""
+    rng = np.random.default_rng(15)
+    values, digits = np.array([1e300, 1e150, 1.0, 1e-150]), np.array([1 << 18, 1 << 12, 1 << 6, 1])
+    for case in range(200):
+        which = rng.integers(0, 4, rng.integers(2, 6, 2))
+        weights = digits[which]
+        right = weights[linear_sum_assignment(weights)].sum()
+        assignment = gmatch.lap(values[which], certify=True)
+        assert weights[tuple(assignment)].sum() == right, case
+
+
+@pytest.mark.parametrize("n", [3, 20, 60])
+def test_a_big_number_that_the_first_rows_lack(n: int) -> None:
+    """Beside costs of many magnitudes, and of none of those between."""
+    rng = np.random.default_rng(n)
+    whole = 2 ** rng.integers(0, 20, (n, n + 1))
+    forbidden = rng.random(whole.shape) < 0.5
+    forbidden[: n // 2], forbidden[n // 2 :, : n // 2 + 2] = False, True
+    forbidden[n // 2 :, n // 2 + 2 :] = True
+    cost = np.where(forbidden, 1e15, whole / 2.0**20)
+    for given in (cost, cost.T.copy()):
+        assignment = gmatch.lap(given, certify=True)
+        assert assignment.exact is not None and len(assignment.exact.tiers) == 1
+        pairs = tuple(assignment) if given is cost else tuple(assignment)[::-1]
+        others = ~forbidden[pairs]
+        assert (int((~others).sum()), int(whole[pairs][others].sum())) == best_whole(whole, forbidden)
+
+
 def test_forbidden_pairs_beside_a_big_number() -> None:
     rng = np.random.default_rng(4)
     for case in range(30):

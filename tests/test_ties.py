@@ -263,7 +263,8 @@ def test_too_many_free_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_short_way(monkeypatch: pytest.MonkeyPatch, with_limit: bool) -> None:
     """The short way, and the long way that looks for others by alternating cycles, find the same."""
     monkeypatch.setattr(cpu, "is_only_optimum", lambda *_: False)
-    rng, solvers, num_quick = np.random.default_rng(8), small.SOLVERS_OF_SMALL[True]["auto"], [0, 0]
+    rng, num_quick = np.random.default_rng(8), [0, 0]
+    solvers = small.SMALL_SOLVERS[small.DETERMINISTIC :]
     kinds: list[Callable[[Any], Any]] = [
         *(partial(kind, rng) for kind in (few_floats, last_bits, KINDS["few integers"])), rng.random,
         lambda shape: rng.integers(0, 60, shape),

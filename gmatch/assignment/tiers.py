@@ -152,7 +152,11 @@ def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solut
             least = 1 if costs.dual_type is np.int64 else value / (ROOM * (rows + 1))
             problem, found, reward = _least(costs, rests, most or least, allowed, must, plan, plan.deterministic)
             counters = _both(counters, found)
-            if duals_hide_costs(problem, found) and not _is_exact(problem, problem.minimised(), found):
+            # A reward hides rests as a big number does.
+            plain = (
+                costs.with_entries(rests, allowed, math.inf) if reward and costs.dual_type is np.float64 else problem
+            )
+            if duals_hide_costs(plain, found) and not _is_exact(plain, plain.minimised(), found):
                 next_split = split_values(rests, allowed, rows)
         else:
             next_split = split_values(rests, allowed, rows)

@@ -25,7 +25,7 @@ from ..problems.limits import minimised
 from ..problems.sparse import SparseCosts
 from ..proof.verify import verify
 from ..result import Assignment
-from ..small import auto_small
+from ..small import SMALL_SOLVERS
 from ..toolkit_result import KBest, RankedAssignment
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
 
 def _best_of(costs: DenseCosts | SparseCosts) -> Assignment:
     """The best assignment, of a small matrix by the short way, which `lap` does not take for costs that are checked."""
-    small = auto_small[costs.maximize].solve(costs.matrix) if isinstance(costs, DenseCosts) else None
+    small = SMALL_SOLVERS[costs.maximize].solve(costs.matrix) if isinstance(costs, DenseCosts) else None
     return lap(costs) if small is None else small
 
 

@@ -2,20 +2,24 @@
 // of its own, so that a small call makes no dictionary and its pairs are unpacked without Python.
 #include "bindings/later.hpp"
 
-#include <structmember.h>
-
-#include <cstddef>
-
 namespace {
+
+Later* later_of(PyObject* self) { return reinterpret_cast<Later*>(self); }
 
 int visit_later(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  Py_VISIT(reinterpret_cast<Later*>(self)->later);
+  Py_VISIT(later_of(self)->make_field);
+  Py_VISIT(later_of(self)->pairs);
+  Py_VISIT(later_of(self)->first);
+  Py_VISIT(later_of(self)->second);
   return 0;
 }
 
 int clear_later(PyObject* self) {
-  Py_CLEAR(reinterpret_cast<Later*>(self)->later);
+  Py_CLEAR(later_of(self)->make_field);
+  Py_CLEAR(later_of(self)->pairs);
+  Py_CLEAR(later_of(self)->first);
+  Py_CLEAR(later_of(self)->second);
   return 0;
 }
 
@@ -27,13 +31,33 @@ void delete_later(PyObject* self) {
   Py_DECREF(type);
 }
 
+// A new reference to the tuple, or to None.
+PyObject* get_later(PyObject* self, void*) {
+  const Later& later = *later_of(self);
+  if (later.make_field == nullptr) Py_RETURN_NONE;
+  const nb::object arguments =
+      later.second == nullptr ? nb::borrow(later.first) : nb::steal(PyTuple_Pack(2, later.first, later.second));
+  return arguments.is_valid() ? PyTuple_Pack(3, later.make_field, later.pairs, arguments.ptr()) : nullptr;
+}
+
+int set_later(PyObject* self, PyObject* parts, void*) {
+  if (parts == nullptr || !PyTuple_CheckExact(parts) || PyTuple_Size(parts) != 3) {
+    PyErr_SetString(PyExc_TypeError, "expected a tuple of make_field, pairs and arguments");
+    return -1;
+  }
+  Later before = *later_of(self);
+  later_of(self)->make_field = Py_NewRef(PyTuple_GetItem(parts, 0));
+  later_of(self)->pairs = Py_NewRef(PyTuple_GetItem(parts, 1));
+  later_of(self)->first = Py_NewRef(PyTuple_GetItem(parts, 2));
+  later_of(self)->second = nullptr;
+  for (PyObject* part : {before.make_field, before.pairs, before.first, before.second}) Py_XDECREF(part);
+  return 0;
+}
+
 // Over the pairs, if there are some already; else over what `_made_pairs` returns.
 PyObject* iterate(PyObject* self) {
-  PyObject* const later = reinterpret_cast<Later*>(self)->later;
-  if (later != nullptr && PyTuple_CheckExact(later) && PyTuple_Size(later) == 3) {
-    PyObject* const pairs = PyTuple_GetItem(later, 1);
-    if (PyTuple_CheckExact(pairs)) return PyObject_GetIter(pairs);
-  }
+  PyObject* const pairs = later_of(self)->pairs;
+  if (pairs != nullptr && PyTuple_CheckExact(pairs)) return PyObject_GetIter(pairs);
   const nb::object made = nb::steal(PyObject_CallMethod(self, "_made_pairs", nullptr));
   return made.is_valid() ? PyObject_GetIter(made.ptr()) : nullptr;
 }
@@ -42,13 +66,13 @@ PyObject* iterate(PyObject* self) {
 
 PyTypeObject* later_type() {
   static PyObject* const type = [] {
-    static PyMemberDef members[] = {
-        {"_later", T_OBJECT, offsetof(Later, later), 0, "What the fields are made of, or None."}, {nullptr, 0, 0, 0, nullptr}};
+    static PyGetSetDef attributes[] = {{"_later", &get_later, &set_later, "What the fields are made of, or None.", nullptr},
+                                       {nullptr, nullptr, nullptr, nullptr, nullptr}};
     static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&delete_later)},
                                   {Py_tp_traverse, reinterpret_cast<void*>(&visit_later)},
                                   {Py_tp_clear, reinterpret_cast<void*>(&clear_later)},
                                   {Py_tp_iter, reinterpret_cast<void*>(&iterate)},
-                                  {Py_tp_members, members},
+                                  {Py_tp_getset, attributes},
                                   {0, nullptr}};
     static PyType_Spec spec = {"gmatch._native.Later", sizeof(Later), 0,
                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};

@@ -2,9 +2,11 @@
 #pragma once
 #include "bindings/module.hpp"
 
+// What Python has as the tuple `_later`, without its tuples: (make_field, pairs, (first, second)), or with no second
+// (make_field, pairs, first). Nothing is made later if there is no make_field.
 struct Later {
   PyObject_HEAD
-  PyObject* later;  // a tuple, or nullptr
+  PyObject *make_field, *pairs, *first, *second;
 };
 
 PyTypeObject* later_type();

@@ -265,40 +265,57 @@ CostRange<Cost> empty_range() {
 
 // Passes over costs that lie side by side, which add them to a range; see run_in_lanes.
 
-// Of floats, if all are finite: in lanes, then by halves. Nothing times infinity is not a number.
+// Of floats, if all are finite. Nothing times infinity is not a number.
 template <class Cost>
 struct AddFinite {
-  template <int>
+  template <int BYTES>
   static ALWAYS_INLINE bool run(CostRange<Cost>* range, const Cost* row, Count columns) {
-    constexpr int LANES = 16;
-    Cost lowest[LANES], highest[LANES], nothing[LANES];
-    for (int lane = 0; lane < LANES; ++lane) {
-      lowest[lane] = range->lowest;
-      highest[lane] = range->highest;
-      nothing[lane] = 0;
+    constexpr int LANES = BYTES / sizeof(Cost);
+    if (columns < LANES) return LANES == 1 || run<sizeof(Cost)>(range, row, columns);
+    // Four at a time, for each waits for what it was before.
+    Seen<LANES> a(*range), b = a, c = a, d = a;
+    Count j = 0;
+    for (; j + 4 * LANES <= columns; j += 4 * LANES) {
+      a.add(row + j);
+      b.add(row + j + LANES);
+      c.add(row + j + 2 * LANES);
+      d.add(row + j + 3 * LANES);
     }
-    const auto add = [&](int lane, Cost entry) {
-      lowest[lane] = entry < lowest[lane] ? entry : lowest[lane];
-      highest[lane] = entry > highest[lane] ? entry : highest[lane];
-      nothing[lane] += entry * 0;
-    };
-    const Count whole = columns / LANES * LANES;
-    for (Count begin = 0; begin < whole; begin += LANES) {
-      for (int lane = 0; lane < LANES; ++lane) add(lane, row[begin + lane]);
-    }
-    for (Count column = whole; column < columns; ++column) add(static_cast<int>(column - whole), row[column]);
-    for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        lowest[lane] = lowest[lane + half] < lowest[lane] ? lowest[lane + half] : lowest[lane];
-        highest[lane] = highest[lane + half] > highest[lane] ? highest[lane + half] : highest[lane];
-        nothing[lane] += nothing[lane + half];
-      }
-    }
-    if (nothing[0] != 0) return false;
-    range->lowest = lowest[0];
-    range->highest = highest[0];
+    for (; j + LANES <= columns; j += LANES) a.add(row + j);
+    if (j < columns) a.add(row + columns - LANES);
+    a.add(b);
+    c.add(d);
+    a.add(c);
+    if (!a.are_finite()) return false;
+    range->lowest = least_of<LANES>(a.lowest);
+    range->highest = -least_of<LANES>(-a.highest);
     return true;
   }
+
+ private:
+  template <int LANES>
+  struct Seen {
+    using Vector = Lanes<Cost, LANES>;
+    Vector lowest, highest, nothing;
+
+    ALWAYS_INLINE explicit Seen(const CostRange<Cost>& range)
+        : lowest(Vector{} + range.lowest), highest(Vector{} + range.highest), nothing(Vector{}) {}
+    ALWAYS_INLINE void add(const Cost* entries) {
+      const Vector here = load<Cost, LANES>(entries);
+      lowest = lesser(lowest, here);
+      highest = greater(highest, here);
+      nothing += here * 0;
+    }
+    ALWAYS_INLINE void add(const Seen& other) {
+      lowest = lesser(lowest, other.lowest);
+      highest = greater(highest, other.highest);
+      nothing += other.nothing;
+    }
+    ALWAYS_INLINE bool are_finite() const {
+      if constexpr (LANES == 1) return nothing == 0;
+      else return any_of<LANES>((Lanes<IndexLike<Cost>, LANES>)(nothing != 0)) == 0;
+    }
+  };
 };
 
 // Of any floats, in lanes.
@@ -757,11 +774,15 @@ void note_costs(Count* cells, Vertex rows, Vertex columns, char type_of_costs) {
   counters.type_of_costs = type_of_costs;
 }
 
-// A result of Python's type `kind` that has its pairs and makes its fields of `arguments` later, see gmatch/result.py.
-nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs, nb::handle arguments) {
+// A result of Python's type `kind` that has its pairs and makes its fields of `first` and `second` later; see gmatch/result.py.
+nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs, nb::handle first, nb::handle second) {
   nb::object result = nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(kind.ptr()), 0));
   if (!result.is_valid()) throw nb::python_error();
-  reinterpret_cast<Later*>(result.ptr())->later = nb::make_tuple(make_field, pairs, arguments).release().ptr();
+  Later& later = *reinterpret_cast<Later*>(result.ptr());
+  later.make_field = make_field.inc_ref().ptr();
+  later.pairs = pairs.inc_ref().ptr();
+  later.first = first.inc_ref().ptr();
+  later.second = second.inc_ref().ptr();
   return result;
 }
 
@@ -771,7 +792,7 @@ nb::object later_result(nb::handle kind, nb::handle make_field, bool maximize, n
   static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
   note_costs(first_of(cells), rows, columns, type_of_costs);
   const nb::tuple pairs = pairs_in(cells, first_of(cells), rows, columns, &SmallCells<Count>::pair_columns_32);
-  nb::object result = later_result(kind, make_field, pairs, nb::make_tuple(cells, duals_in_tiers(words)));
+  nb::object result = later_result(kind, make_field, pairs, cells, duals_in_tiers(words));
   // The type is frozen for all others. It minimizes by default.
   if (maximize && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) != 0) throw nb::python_error();
   return result;
@@ -860,6 +881,70 @@ struct SmallSolver {
 
 nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, bool deterministic) {
   return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic));
+}
+
+// Options of `lap` by name, as Python gives them, read by a table: of each name the objects that it may be where small costs take the
+// short way, and the bits that each of them stands for. What is equal to one of them may be an array, so that it must be one of
+// these objects, or a string of the same letters, or, where a type stands for a method, of that type.
+struct SmallOptions {
+  int bits = 0;
+  PyObject* cost_limit = nullptr;
+
+  // False if one of them needs the long way. No code of Python runs.
+  bool read(PyObject* table, PyObject* options) {
+    Py_ssize_t place = 0;
+    PyObject *name, *option;
+    while (PyDict_Next(options, &place, &name, &option)) {
+      PyObject* const taken = PyUnicode_CheckExact(name) ? PyDict_GetItemWithError(table, name) : nullptr;  // borrowed
+      if (taken == nullptr) return false;
+      if (taken == Py_None) cost_limit = option == Py_None ? nullptr : option;
+      else if (!add_bits(taken, option)) return false;
+    }
+    return true;
+  }
+
+ private:
+  static bool is_taken(PyObject* taken, PyObject* option) {
+    if (PyType_Check(taken)) return reinterpret_cast<PyObject*>(Py_TYPE(option)) == taken;
+    return taken == option ||
+           (PyUnicode_CheckExact(taken) && PyUnicode_CheckExact(option) && PyUnicode_Compare(taken, option) == 0);
+  }
+  bool add_bits(PyObject* taken, PyObject* option) {
+    for (Py_ssize_t k = 0; k < PyTuple_Size(taken); k += 2) {
+      if (!is_taken(PyTuple_GetItem(taken, k), option)) continue;
+      bits |= static_cast<int>(PyLong_AsLong(PyTuple_GetItem(taken, k + 1)));
+      return true;
+    }
+    return false;
+  }
+};
+
+// The bits that options stand for; None if one of them needs the long way.
+nb::object bits_of_options(const nb::dict& table, const nb::dict& options) {
+  SmallOptions read;
+  return read.read(table.ptr(), options.ptr()) ? nb::int_(read.bits) : nb::object(nb::none());
+}
+
+// What solves small costs by options of `lap`: it is given both. `solvers` are those that small_solver makes, by the bits.
+PyObject* call_small_lap(PyObject* parts, PyObject* const* arguments, Py_ssize_t number) {
+  if (number != 2 || !PyDict_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "expected costs and a dictionary of options");
+    return nullptr;
+  }
+  SmallOptions options;
+  PyObject* const solvers = PyTuple_GetItem(parts, 1);
+  if (!options.read(PyTuple_GetItem(parts, 0), arguments[1])) Py_RETURN_NONE;
+  if (options.bits >= PyTuple_Size(solvers)) Py_RETURN_NONE;
+  PyObject* const with_limit[] = {options.cost_limit, arguments[0]};
+  const bool has_limit = options.cost_limit != nullptr;
+  return call_small_solver<SmallSolver>(PyCFunction_GetSelf(PyTuple_GetItem(solvers, options.bits)),
+                                        with_limit + !has_limit, 1 + has_limit);
+}
+
+nb::object small_lap(const nb::dict& table, const nb::tuple& solvers) {
+  static PyMethodDef method = {"lap_small", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_small_lap)),
+                               METH_FASTCALL, "The assignment of costs, by options of lap; or None."};
+  return nb::steal(PyCFunction_NewEx(&method, nb::make_tuple(table, solvers).ptr(), nullptr));
 }
 
 // The matrices of a batch of small problems, in a list of arrays or in one of three dimensions.
@@ -1034,7 +1119,7 @@ nb::object result_of_small_batch(nb::handle kind, nb::handle make_field, nb::han
   const Count begin = problem.begin * sizeof(Count);
   const nb::object part = view[nb::slice(begin, begin + mirror::bytes<SmallCells<Count>>(rows, columns))];
   const nb::tuple pairs = pairs_in(cells, first_of(cells) + problem.begin, rows, columns, &SmallCells<Count>::pair_columns_32);
-  return later_result(kind, make_field, pairs, nb::make_tuple(part, nb::none()));
+  return later_result(kind, make_field, pairs, part, nb::none());
 }
 
 // How a sparse matrix is stored.
@@ -1493,6 +1578,8 @@ void define_shortest_paths(nb::module_& m) {
   m.def("inspect_costs", &inspect_costs, "costs"_a.noconvert(), "stored"_a, "threads"_a);
   m.def("pairs_small", &pairs_small);
   m.def("small_solver", &small_solver);
+  m.def("bits_of_options", &bits_of_options);
+  m.def("small_lap", &small_lap);
   m.def("small_sparse_solver", &small_sparse_solver);
   m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "cost_limit"_a.none(), "most_threads"_a);
   m.def("pairs_of_small_batch", &pairs_of_small_batch);

@@ -85,6 +85,30 @@ template <int HALF, int COUNT, class Vector>
 ALWAYS_INLINE Vector swapped(const Vector& lanes) {
   return swapped<HALF>(lanes, std::make_integer_sequence<int, COUNT>{});
 }
+// Two rows of a square that is being transposed, and the two in which blocks of HALF lanes have changed places.
+template <int HALF, class Vector, int... LANE>
+ALWAYS_INLINE void exchange(Vector& a, Vector& b, std::integer_sequence<int, LANE...>) {
+  constexpr int COUNT = sizeof...(LANE);
+#if defined(__clang__) || __GNUC__ >= 12
+  const Vector first = __builtin_shufflevector(a, b, (LANE & HALF ? COUNT + (LANE ^ HALF) : LANE)...);
+  b = __builtin_shufflevector(a, b, (LANE & HALF ? COUNT + LANE : LANE | HALF)...);
+#else
+  using Places = Lanes<IndexLike<std::decay_t<decltype(a[0])>>, COUNT>;
+  const Vector first = __builtin_shuffle(a, b, Places{(LANE & HALF ? COUNT + (LANE ^ HALF) : LANE)...});
+  b = __builtin_shuffle(a, b, Places{(LANE & HALF ? COUNT + LANE : LANE | HALF)...});
+#endif
+  a = first;
+}
+// COUNT rows of COUNT lanes, as columns.
+template <int COUNT, int HALF = COUNT / 2, class Vector>
+ALWAYS_INLINE void transpose(Vector (&rows)[COUNT]) {
+  if constexpr (HALF > 0) {
+    for (int row = 0; row < COUNT; ++row) {
+      if ((row & HALF) == 0) exchange<HALF>(rows[row], rows[row | HALF], std::make_integer_sequence<int, COUNT>{});
+    }
+    transpose<COUNT, HALF / 2>(rows);
+  }
+}
 template <int COUNT, int HALF = COUNT / 2, class Vector>
 ALWAYS_INLINE auto least_of(const Vector& lanes) {
   if constexpr (COUNT == 1) return lanes;

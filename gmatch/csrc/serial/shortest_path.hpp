@@ -624,16 +624,54 @@ bool reads_as_stored([[maybe_unused]] const ShortestPathOptions<Dual>& stored) {
   return true;
 }
 
+// A pass that transposes entries of rows that lie side by side: squares of registers, then one by one.
+template <class Entry>
+struct TransposeTile {
+  template <int BYTES>
+  static ALWAYS_INLINE void run(const Entry* from, Count column_stride, Vertex rows, Vertex columns, Entry* to,
+                                Count row_stride) {
+    constexpr int LANES = BYTES / sizeof(Entry);
+    Vertex row = 0;
+    for (; row + LANES <= rows; row += LANES) {
+      Vertex j = 0;
+      for (; j + LANES <= columns; j += LANES) {
+        Lanes<Entry, LANES> square[LANES];
+        for (int k = 0; k < LANES; ++k) square[k] = load<Entry, LANES>(from + row + (j + k) * column_stride);
+        transpose(square);
+        for (int k = 0; k < LANES; ++k) store(to + (row + k) * row_stride + j, square[k]);
+      }
+      copy(from, column_stride, row, row + LANES, j, columns, to, row_stride);
+    }
+    copy(from, column_stride, row, rows, 0, columns, to, row_stride);
+  }
+
+ private:
+  static ALWAYS_INLINE void copy(const Entry* from, Count column_stride, Vertex row, Vertex end_row, Vertex first, Vertex columns,
+                                 Entry* to, Count row_stride) {
+    for (; row < end_row; ++row) {
+      for (Vertex j = first; j < columns; ++j) to[row * row_stride + j] = from[row + j * column_stride];
+    }
+  }
+};
+
 // Copies all entries to rows that lie one after another, by tiles: the entries of a column may be those that lie side by side.
 template <class Stored>
 void copy_rows(const DenseCosts<Stored>& costs, Stored* to) {
-  constexpr Vertex TILE = 16;
+  constexpr Vertex TILE = 64;
   Poll poll;
   for (Vertex first_row = 0; first_row < costs.num_rows; first_row += TILE) {
     const Vertex end_row = std::min(costs.num_rows, first_row + TILE);
     poll.spend(Count{TILE} * costs.num_columns);
     for (Vertex first = 0; first < costs.num_columns; first += TILE) {
       const Vertex end = std::min(costs.num_columns, first + TILE);
+      Stored* const tile = to + first_row * Count{costs.num_columns} + first;
+      if constexpr (!IS_NARROW<Stored>) {
+        if (costs.row_stride == 1) {
+          run_in_lanes<TransposeTile<Stored>>(SHORTEST_ROW, costs.place(first_row, first), costs.column_stride,
+                                              end_row - first_row, end - first, tile, Count{costs.num_columns});
+          continue;
+        }
+      }
       for (Vertex row = first_row; row < end_row; ++row) {
         for (Vertex j = first; j < end; ++j) to[row * Count{costs.num_columns} + j] = *costs.place(row, j);
       }

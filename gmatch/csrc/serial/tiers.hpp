@@ -68,23 +68,68 @@ class TierScan {
     return cost;
   }
 
-  // Of finite costs: how far their tiers are above those of duals, at least; the range of their rests; that of the rests of pairs
-  // that are left, where they are not above; and the least of these less v.
+  // Of finite costs: how far their tiers are above those of duals, at least; the range of their rests; and that of the rests of
+  // pairs that are left, where they are not above.
   struct Seen {
-    double least_above = FAR, least = 0, most = 0, least_left = FAR, most_left = -FAR, least_reduced = FAR;
+    double least_above = FAR, least = 0, most = 0, least_left = FAR, most_left = -FAR;
 
-    void add(const Seen& other) {
-      least_above = std::min(least_above, other.least_above);
-      least = std::min(least, other.least);
-      most = std::max(most, other.most);
-      least_left = std::min(least_left, other.least_left);
-      most_left = std::max(most_left, other.most_left);
-    }
     double largest() const { return std::max(-least, most); }
   };
-  // Writes the rests as find_rests does, and looks at them.
-  static Seen look(const double* costs, const OfRow& tier, const double* v, Vertex width, double* rests) {
-    return run_in_lanes<Look>(sizeof(double) * width, costs, tier, v, width, rests);
+  // The same lane by lane: to put lanes together for each row would take as long as short rows do.
+  struct SeenInLanes {
+    static constexpr int LANES = 8;  // of the widest registers
+    double least_above[LANES], least[LANES], most[LANES], least_left[LANES], most_left[LANES];
+
+    SeenInLanes() {
+      for (int k = 0; k < LANES; ++k) {
+        const Seen nothing;
+        least_above[k] = nothing.least_above;
+        least[k] = nothing.least;
+        most[k] = nothing.most;
+        least_left[k] = nothing.least_left;
+        most_left[k] = nothing.most_left;
+      }
+    }
+    Seen of_all() const {
+      return {*std::min_element(least_above, least_above + LANES), *std::min_element(least, least + LANES),
+              *std::max_element(most, most + LANES), *std::min_element(least_left, least_left + LANES),
+              *std::max_element(most_left, most_left + LANES)};
+    }
+  };
+  // Writes the rests as find_rests does, and looks at them. Returns the least of those of pairs that are left, less v.
+  static double look(const double* costs, const OfRow& tier, const double* v, Vertex width, double* rests, SeenInLanes& seen) {
+    return run_in_lanes<Look>(sizeof(double) * WIDE_FROM * width, costs, tier, v, width, rests, &seen);
+  }
+
+  // The largest rest of finite costs beside a value.
+  static double largest_rest(const double* costs, double value, Vertex width) {
+    const OfRow tier{1 / value, high_of(value), value - high_of(value), 0, nullptr};
+    return run_in_lanes<LargestRest>(sizeof(double) * WIDE_FROM * width, costs, tier, width);
+  }
+
+  // Which exponents numbers have, by how much they are less than `top`, a bit each; the last bit stands for all that are lower, and
+  // for what is zero or infinite.
+  using Exponents = unsigned long long;
+  static Exponents find_exponents(const double* costs, Count top, Vertex width) {
+    return run_in_lanes<FindExponents>(sizeof(double) * WIDE_FROM * width, costs, top, width);
+  }
+  // As it is stored, without a sign.
+  static Count exponent_of(double number) {
+    Count bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    return (bits & ~SIGN) >> MANTISSA_BITS;
+  }
+  // The least magnitude of an exponent or a higher one, FAR if there is none.
+  static double least_of_exponent(const double* costs, Count exponent, Vertex width) {
+    const Count bits = std::max(exponent << MANTISSA_BITS, Count{1});
+    double bound;
+    std::memcpy(&bound, &bits, sizeof bound);
+    return run_in_lanes<LeastFrom>(sizeof(double) * WIDE_FROM * width, costs, bound, width);
+  }
+
+  // Writes numbers / unit + shift, rounded down; with sign -1 the same of -numbers, with the other sign.
+  static void round_down(const double* numbers, Vertex length, double unit, double shift, double sign, double* rounded) {
+    run_in_lanes<RoundDown>(SHORTEST_ROW, numbers, length, unit, shift, sign, rounded);
   }
 
   // Writes the costs with another value for that of the tier.
@@ -114,6 +159,9 @@ class TierScan {
     return value;
   }
 
+  // Of passes that put little together at the end the widest registers pay from a fourth of the length on.
+  static constexpr int WIDE_FROM = 4;
+  static constexpr Count SIGN = std::numeric_limits<Count>::min(), MANTISSA_BITS = 52, LAST_EXPONENT = 63;
   // From WHOLE on all numbers are whole; beside ROUNDS there are no fractions.
   static constexpr double WHOLE = 0x1p52, ROUNDS = 1.5 * WHOLE;
 
@@ -157,11 +205,14 @@ class TierScan {
 
   struct Look {
     template <int BYTES>
-    static ALWAYS_INLINE Seen run(const double* costs, OfRow tier, const double* v, Vertex width, double* rests) {
+    static ALWAYS_INLINE double run(const double* costs, OfRow tier, const double* v, Vertex width, double* rests,
+                                    SeenInLanes* seen) {
       constexpr int LANES = BYTES / sizeof(double);
       using Vector = Lanes<double, LANES>;
       const Vector far = all<double, LANES>(FAR), zero = all<double, LANES>(0);
-      Vector least_above = far, least = zero, most = zero, least_left = far, most_left = -far, least_reduced = far;
+      Vector least_above = load<double, LANES>(seen->least_above), least = load<double, LANES>(seen->least),
+             most = load<double, LANES>(seen->most), least_left = load<double, LANES>(seen->least_left),
+             most_left = load<double, LANES>(seen->most_left), least_reduced = far;
       const auto add = [&](Vertex j) __attribute__((always_inline)) {
         const Vector cost = load<double, LANES>(costs + j);
         const Parts<LANES> parts = taken_apart<LANES>(cost, tier, j);
@@ -180,8 +231,76 @@ class TierScan {
       Vertex j = 0;
       for (; j + LANES <= width; j += LANES) add(j);
       if (j < width) add(width - LANES);
-      return {least_of<LANES>(least_above), least_of<LANES>(least),       -least_of<LANES>(-most),
-              least_of<LANES>(least_left),  -least_of<LANES>(-most_left), least_of<LANES>(least_reduced)};
+      store(seen->least_above, least_above);
+      store(seen->least, least);
+      store(seen->most, most);
+      store(seen->least_left, least_left);
+      store(seen->most_left, most_left);
+      return least_of<LANES>(least_reduced);
+    }
+  };
+
+  struct LargestRest {
+    template <int BYTES>
+    static ALWAYS_INLINE double run(const double* costs, OfRow tier, Vertex width) {
+      constexpr int LANES = BYTES / sizeof(double);
+      using Vector = Lanes<double, LANES>;
+      const Vector zero = all<double, LANES>(0);
+      Vector largest = zero;
+      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+        const Vector cost = load<double, LANES>(costs + j), rest = rest_of<LANES>(cost, times_of<LANES>(cost, tier), tier);
+        const Vector magnitude = rest < 0 ? -rest : rest;
+        largest = greater(largest, cost < FAR ? magnitude : zero);
+      };
+      Vertex j = 0;
+      for (; j + LANES <= width; j += LANES) add(j);
+      if (j < width) add(width - LANES);
+      return -least_of<LANES>(-largest);
+    }
+  };
+
+  struct FindExponents {
+    template <int BYTES>
+    static ALWAYS_INLINE Exponents run(const double* costs, Count top, Vertex width) {
+      constexpr int LANES = BYTES / sizeof(double);
+      using Numbers = Lanes<Count, LANES>;
+      const Numbers last = all<Count, LANES>(LAST_EXPONENT);
+      Numbers found = all<Count, LANES>(0);
+      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+        const Numbers below = top - (((Numbers)load<double, LANES>(costs + j) & ~SIGN) >> MANTISSA_BITS);
+        const Numbers place = below < 0 ? last : lesser(below, last);
+        found |= all<Count, LANES>(1) << place;
+      };
+      Vertex j = 0;
+      for (; j + LANES <= width; j += LANES) add(j);
+      if (j < width) add(width - LANES);
+      return static_cast<Exponents>(any_of<LANES>(found));
+    }
+  };
+
+  struct LeastFrom {
+    template <int BYTES>
+    static ALWAYS_INLINE double run(const double* costs, double bound, Vertex width) {
+      constexpr int LANES = BYTES / sizeof(double);
+      using Vector = Lanes<double, LANES>;
+      const Vector far = all<double, LANES>(FAR);
+      Vector least = far;
+      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+        const Vector cost = load<double, LANES>(costs + j), magnitude = cost < 0 ? -cost : cost;
+        least = lesser(least, magnitude < bound ? far : magnitude);
+      };
+      Vertex j = 0;
+      for (; j + LANES <= width; j += LANES) add(j);
+      if (j < width) add(width - LANES);
+      return least_of<LANES>(least);
+    }
+  };
+
+  struct RoundDown {
+    template <int BYTES>
+    static ALWAYS_INLINE void run(const double* numbers, Vertex length, double unit, double shift, double sign,
+                                  double* rounded) {
+      for (Vertex k = 0; k < length; ++k) rounded[k] = sign * std::floor(sign * numbers[k] / unit + shift);
     }
   };
 
@@ -363,34 +482,35 @@ class TierSolver {
     return Added::NO_VALUE;
   }
 
-  // Of the magnitudes above each gap that may leave room the least, from the top.
+  // Of the magnitudes above each gap that may leave room the least, from the top, of those that are not too small beside the largest.
   std::vector<double> values_above_gaps() {
-    constexpr int EXPONENTS = 1 << 11;  // of subnormal numbers one for all
-    std::vector<double> least(EXPONENTS, FAR);
-    for (Vertex row = 0; row < num_rows_; ++row) {
-      const double* costs = scan(row);
-      for (Vertex j = 0; j < num_columns_; ++j) {
-        const double magnitude = std::abs(costs[j]);
-        std::uint64_t bits;
-        std::memcpy(&bits, &magnitude, sizeof bits);
-        if (magnitude > 0 && magnitude < FAR) least[bits >> 52] = std::min(least[bits >> 52], magnitude);
-      }
+    constexpr TierScan::Exponents LARGE = 2 * static_cast<TierScan::Exponents>(TierScan::MOST_TIERS) - 1;
+    const Count top = TierScan::exponent_of(std::max(-lowest_, highest_));
+    const auto gap = static_cast<int>(std::log2(ROOM * (num_rows_ + 1.0)) - 1);
+    TierScan::Exponents seen = 0, above = LARGE;  // a gap, as far as is known
+    for (Vertex row = 0; row < num_rows_ && above != 0; ++row) {
+      seen |= TierScan::find_exponents(scan(row), top, rows_.width());
+      for (int k = 1; k <= gap; ++k) above &= ~(seen >> k);
     }
-    const double gap = std::log2(ROOM * (num_rows_ + 1.0)) - 1;
     std::vector<double> values;
-    int upper = -1;
-    for (int exponent = EXPONENTS - 1; exponent >= -1; --exponent) {
-      if (exponent >= 0 && least[exponent] == FAR) continue;
-      if (upper >= 0 && (exponent < 0 || upper - exponent > gap)) values.push_back(least[upper]);
-      upper = exponent;
-    }
+    for (above &= seen; above != 0; above &= above - 1) values.push_back(least_of_exponent(top - first_bit(above)));
     return values;
   }
+  double least_of_exponent(Count exponent) {
+    double least = FAR;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      least = std::min(least, TierScan::least_of_exponent(scan(row), exponent, rows_.width()));
+    }
+    return least;
+  }
+
+  bool leaves_room(double value, double largest_rest) const { return value > ROOM * (num_rows_ + 1.0) * largest_rest; }
 
   // Adds a tier of that value, if it leaves room for all rests and there are optimal duals in it; with a solution of the rests.
   Added try_value(double value) {
     const bool may_be = value > 0 && 1 / value < FAR && std::max(-lowest_, highest_) / value <= TierScan::MOST_TIERS;
-    if (!may_be) return Added::NO_VALUE;
+    // Most values that leave none do not leave it in the first row.
+    if (!may_be || !leaves_room(value, TierScan::largest_rest(scan(0), value, rows_.width()))) return Added::NO_VALUE;
     Tier tier{value, std::vector<double>(num_rows_), std::vector<double>(rows_.width())};
     TierScan::Seen seen;
     Added added = try_duals(tier, value, seen);
@@ -411,16 +531,18 @@ class TierSolver {
     find_duals(tier, unit);
     DualRepair<RestRows> repair = repair_of(tier, unit);
     std::vector<double> rests(rows_.width());
-    seen = {};
-    bool are_optimal = true;
+    TierScan::SeenInLanes in_lanes;
+    TierScan::OfRow of_row = TierScan::of_row(tier, 0);
+    bool are_left = true;  // all pairs of the solution
     for (Vertex row = 0; row < num_rows_; ++row) {
-      const TierScan::OfRow of_row = TierScan::of_row(tier, row);
-      const TierScan::Seen here = TierScan::look(scan(row), of_row, repair.v(), rows_.width(), rests.data());
-      seen.add(here);
-      if (!(tier.value > ROOM * (num_rows_ + 1.0) * seen.largest())) return Added::NO_VALUE;
-      are_optimal = are_optimal && seen.least_above >= 0 && rests[result_.row_match[row]] < FAR;
-      if (are_optimal) repair.look_at(row, rests.data(), here.least_reduced);
+      of_row.row = tier.rows[row];
+      const double least = TierScan::look(scan(row), of_row, repair.v(), rows_.width(), rests.data(), in_lanes);
+      are_left = are_left && rests[result_.row_match[row]] < FAR;
+      if (are_left) repair.look_at(row, rests.data(), least);
     }
+    seen = in_lanes.of_all();
+    if (!leaves_room(tier.value, seen.largest())) return Added::NO_VALUE;
+    const bool are_optimal = are_left && seen.least_above >= 0;
     // What is left of duals that are rounded by more than rests differ means nothing.
     if (!are_optimal || EPSILON * largest_dual() > seen.largest()) return Added::NO_DUALS;
     tiers_.push_back(tier);
@@ -439,7 +561,16 @@ class TierSolver {
     const double times = std::max(-lowest_, highest_) / tier.value + 1;
     const ShortestPathOptions<double> options{-times * value, times * value, false};
     ShortestPathSolver<ReplacedRows, double> solver(ReplacedRows(rows_, tier, value), FAR, options, result_, counters_);
-    return solver.solve() == num_rows_;
+    return solver.solve() == num_rows_ && uses_what_must_be();
+  }
+
+  // Of columns that tiers say must be used the solver knows nothing: it may have left one free.
+  bool uses_what_must_be() const {
+    const std::vector<bool> must = must_be_used();
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      if (must[j] && result_.col_match[j] == NONE) return false;
+    }
+    return true;
   }
 
   // Of the duals of rests: what the tier leaves of those there are. Columns whose duals are lower in a tier must be used.
@@ -456,8 +587,9 @@ class TierSolver {
       if (may_stay_free[j]) v[j] = std::min(v[j], 0.0);
     }
     double scale = largest_magnitude(v.data(), num_columns_);
+    TierScan::OfRow of_row = TierScan::of_row(tier, 0);
     for (Vertex row = 0; row < num_rows_; ++row) {
-      const TierScan::OfRow of_row = TierScan::of_row(tier, row);
+      of_row.row = tier.rows[row];
       const double rest = TierScan::find_rest(rows_.at(row, result_.row_match[row]), &of_row, 1, result_.row_match[row]);
       if (rest < FAR) scale = std::max(scale, std::abs(rest));
     }
@@ -485,20 +617,39 @@ class TierSolver {
   }
 
   void find_duals(Tier& tier, double unit) const {
-    std::vector<double> fractions{0, 1};  // of columns that stay free, too
+    const double shift = 1 - place_without_fractions(unit);
+    TierScan::round_down(result_.u, num_rows_, unit, shift, 1, tier.rows.data());
+    TierScan::round_down(result_.v, num_columns_, unit, shift, -1, tier.columns.data());
+  }
+
+  // The middle of the widest gap between the fractions of u / unit, 0, for columns that stay free, and 1. With as many shares of
+  // [0, 1] as there are gaps it lies between what is in different shares.
+  double place_without_fractions(double unit) const {
+    const Vertex shares = num_rows_ + 1;
+    std::vector<double> fractions(2 * Count{shares});
+    double *const least = fractions.data(), *const most = least + shares;
+    std::fill_n(least, shares, 1);
     for (Vertex row = 0; row < num_rows_; ++row) {
       const double times = result_.u[row] / unit, fraction = times - std::floor(times);
-      if (fraction >= 0) fractions.push_back(fraction);  // what costs that have changed leave may be no number
+      if (!(fraction >= 0)) continue;  // what costs that have changed leave may be no number
+      const Vertex share = std::min(static_cast<Vertex>(fraction * shares), num_rows_);
+      least[share] = std::min(least[share], fraction);
+      most[share] = std::max(most[share], fraction);
     }
-    std::sort(fractions.begin(), fractions.end());
-    double place = 0, width = 0;
-    for (std::size_t k = 1; k < fractions.size(); ++k) {
-      if (fractions[k] - fractions[k - 1] <= width) continue;
-      width = fractions[k] - fractions[k - 1];
-      place = (fractions[k] + fractions[k - 1]) / 2;
+    double place = 0, width = 0, before = 0;
+    const auto end_gap = [&](double fraction) {
+      if (fraction - before > width) {
+        width = fraction - before;
+        place = (fraction + before) / 2;
+      }
+    };
+    for (Vertex share = 0; share < shares; ++share) {
+      if (least[share] == 1) continue;
+      end_gap(least[share]);
+      before = most[share];
     }
-    for (Vertex row = 0; row < num_rows_; ++row) tier.rows[row] = std::floor(result_.u[row] / unit + (1 - place));
-    for (Vertex j = 0; j < num_columns_; ++j) tier.columns[j] = -std::floor((1 - place) - result_.v[j] / unit);
+    end_gap(1);
+    return place;
   }
 
   const double* scan(Vertex row) {
