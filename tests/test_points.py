@@ -219,6 +219,23 @@ def test_starts_from_an_assignment_and_from_duals():
         check(costs, initial=np.full(n, -1))
 
 
+@pytest.mark.parametrize("d", [2, 9])
+def test_duals_far_from_a_limit_do_not_round_what_pairs_cost(d):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        x, y = rng.random((40, d)), rng.random((40 if d == 9 else 60, d))
+        far = 10.0 ** rng.integers(2, 20) * rng.normal(size=len(y))
+        check(PointCosts(x, y, cost_limit=[0.01, 0.2][seed % 2]), duals=(np.zeros(40), far))
+
+
+def test_sums_of_distances_that_float32_does_not_hold():
+    rng = np.random.default_rng(11)
+    for scale in (1e140, 1e-160):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            check(PointCosts(*rng.normal(size=(2, 50, 10)) * scale, metric="cityblock"))
+
+
 def test_pairs_cost_what_the_documentation_says():
     rng = np.random.default_rng(3)
     x, y = rng.normal(size=(2, 40, 3)).astype(np.float32)

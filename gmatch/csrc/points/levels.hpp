@@ -81,7 +81,7 @@ class Level {
  public:
   Level(const Clouds& clouds, const Options& options, Counters& counters)
       : clouds_(clouds), options_(options), counters_(counters), pairs_(clouds_), found_(std::max(1, options.threads)),
-        gaps_(clouds.num_rows()), v_(clouds.num_rows()), u_(clouds.num_rows()), row_match_(clouds.num_rows()),
+        gaps_(clouds.num_rows()), priced_(clouds.num_rows()), v_(clouds.num_rows()), u_(clouds.num_rows()), row_match_(clouds.num_rows()),
         col_match_(clouds.num_rows()) {}
   Level(const Level&) = delete;
 
@@ -177,7 +177,7 @@ class Level {
   // Entries that the finish may come to know, for each row, and beside.
   static constexpr Count ROOM = 200, MORE_ROOM = 1 << 24;
   // And those that it may ask the trees for.
-  static constexpr Count HITS = 25, MORE_HITS = 1 << 16;
+  static constexpr Count HITS = 33, MORE_HITS = 1 << 16;
 
   std::unique_ptr<Tree> tree_of_x(const double* slopes, const double* v) const {
     return clouds_.space.tree(clouds_.num_x, clouds_.x, slopes, v);
@@ -376,6 +376,7 @@ class Level {
   void solve_rounds(bool has_duals, double epsilon) {
     Stopwatch watch;
     const Vertex num_rows = clouds_.num_rows();
+    std::fill(priced_.begin(), priced_.end(), -FAR);
     bool hold = has_duals, finished = false, is_solved = false;
     Vertex few = num_rows / FEW_FIND;
     for (int round = 0; !finished; ++round) {
@@ -383,7 +384,7 @@ class Level {
       const Count before = pairs_.size();
       pairs_.add(found_, options_.threads);
       if (is_solved && pairs_.size() == before) break;  // what the core knows differs by more roundings than usual
-      const Core core(clouds_, pairs_);
+      Core core(clouds_, pairs_);
       watch.take(counters_.core_ns);
       const Held held = hold ? hold_auction(core, epsilon) : Held::NOT_YET;
       watch.take(counters_.auction_ns);
@@ -403,7 +404,7 @@ class Level {
       counters_.stopped = rows > 0 && is_near_enough(sum_of_duals(), epsilon);
       finished = rows == 0 || counters_.stopped;
       if (finished || rows > few) continue;
-      finished = is_solved = finish();
+      finished = is_solved = finish(std::move(core));
       few = rows / LESS;  // if it gave up
       watch.take(counters_.finish_ns);
     }
@@ -481,8 +482,10 @@ class Level {
     nearest_->set_all(v_.data());
     std::fill(gaps_.begin(), gaps_.end(), 0.0);
     for_hits(0, clouds_.num_rows(), BEST_COLUMNS, [&](Vertex row, int k, Hit* hits) {
+      if (u_[row] <= priced_[row]) return 0;
       return nearest_->least(row, k, hits, u_[row] - ROUNDING * std::abs(u_[row]));
     }, [&](Vertex row, const Hit* hits, int size, std::vector<Pair>& found) {
+      priced_[row] = std::max(priced_[row], size > 0 ? hits[0].reduced : u_[row]);
       for (int q = 0; q < size; ++q) {
         const double by = u_[row] - hits[q].reduced;
         if (!(by > ROUNDING * (std::abs(u_[row]) + std::abs(v_[hits[q].point])))) continue;
@@ -503,9 +506,10 @@ class Level {
   static constexpr int MOST_SETTLINGS = 32;
 
   // False if it gave up; then v are duals to go on from.
-  bool finish() {
+  bool finish(Core&& core) {
     const Count size = clouds_.num_rows();
-    LazyRows rows(clouds_, *nearest_, BEST_COLUMNS, ROOM * size + MORE_ROOM, HITS * size + MORE_HITS, options_.threads);
+    LazyRows rows(clouds_, *nearest_, std::move(core), u_.data(), [&](Vertex row) { return gaps_[row] > 0; }, BEST_COLUMNS,
+                  ROOM * size + MORE_ROOM, HITS * size + MORE_HITS);
     SparseShortestPathSolver<LazyRows> solver(rows, counters_.search);
     const Vertex matched = solver.solve(true, row_match_.data(), col_match_.data(), u_.data(), v_.data(), true);
     counters_.times_learned += rows.times_learned();
@@ -546,7 +550,9 @@ class Level {
   PairLists pairs_;
   std::unique_ptr<Nearest> nearest_;
   std::vector<std::vector<Pair>> found_;  // pairs that are to join the core, of each thread
-  std::vector<double> gaps_, v_, u_;
+  std::vector<double> gaps_;
+  std::vector<double> priced_;  // of each row what no pair was below when it was priced; since then no v has risen
+  std::vector<double> v_, u_;
   std::vector<Vertex> row_match_, col_match_;
   Solution solution_;
 };
