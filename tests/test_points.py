@@ -387,6 +387,33 @@ def test_small_mistakes_beside_large_numbers_are_refused(case, d):
                 gmatch.verify(costs, forged)
 
 
+def test_free_points_are_proven_one_by_one(monkeypatch):
+    monkeypatch.setattr(backend, "SMALLEST", 256)  # coarse levels leave larger duals
+    rng = np.random.default_rng(12)
+    x, y = rng.random((2, 80, 2))
+    x[50:] += 1e6 * (1 + np.arange(30))[:, None]
+    y[50:] -= 1e6 * (1 + np.arange(30))[:, None]
+    costs = PointCosts(x, y, cost_limit=1e8)
+    good = gmatch.lap(costs)
+    assert (good.row_match[50:] == -1).all() and gmatch.verify(costs, good).tolerance < 1e-11
+    for side in "uv":
+        lowered = getattr(good, side).copy()
+        lowered[60] -= 1e-5  # within what 30 numbers of the size of the limit are rounded by, if they are added up
+        with pytest.raises(CertificateError, match="stays free"):
+            gmatch.verify(costs, dataclasses.replace(good, **{side: lowered}))
+    # All duals of one side may go to the other.
+    gmatch.verify(costs, dataclasses.replace(good, u=good.u - 2.0**20, v=good.v + 2.0**20))
+
+
+def test_points_that_cost_just_the_limit():
+    """Whether they stay free or not, their duals are the limit and 0, whatever points far away cost."""
+    rng = np.random.default_rng(13)
+    for limit in (0.9, 0.5):
+        x = np.concatenate([rng.random((2, 2)) + 1e5, [[limit**0.5, 0.0]]])
+        costs = PointCosts(x, np.zeros((3, 2)), maximize=True, cost_limit=float(x[2] @ x[2]))
+        gmatch.verify(costs, gmatch.lap(costs))
+
+
 def test_strict_proofs():
     costs = PointCosts(*np.random.default_rng(9).random((2, 40, 2)))
     assert gmatch.verify(costs, gmatch.lap(costs), strict=True).gap == 0

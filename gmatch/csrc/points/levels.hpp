@@ -212,6 +212,11 @@ class Level {
     }, [&](Vertex i, const Hit* hits, int size, std::vector<Pair>& found) {
       if (size > 0) s.x_dual[i] = hits[0].reduced;
       const double magnitude = std::abs(own(i)) + std::abs(s.x_dual[i]) + std::abs(own(i) - left(i)) + options_.unit;
+      // It may cost less that x stays free, too; only a higher dual of its y mends that.
+      if (may_change && s.y_of[i] != NONE && left(i) - clouds_.free_cost > SETTLED * magnitude) {
+        changed[&found - found_.data()].push_back({own(i) - clouds_.free_cost, s.y_of[i]});
+        return;
+      }
       for (int q = 0; q < size; ++q) {
         const double by = left(i) - hits[q].reduced, v = s.y_dual[hits[q].point];
         if (!(by > SETTLED * magnitude)) break;
@@ -596,7 +601,7 @@ struct Arrays {
 };
 
 // How often a search may begin again to round its duals less.
-constexpr int MOST_AGAIN = 2;
+constexpr int MOST_AGAIN = 4;
 
 inline Counters solve(const Space& space, const Options& options, const Arrays& arrays) {
   Counters counters{};
