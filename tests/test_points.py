@@ -405,6 +405,14 @@ def test_free_points_are_proven_one_by_one(monkeypatch):
     gmatch.verify(costs, dataclasses.replace(good, u=good.u - 2.0**20, v=good.v + 2.0**20))
 
 
+def test_costs_below_the_least_normal_number():
+    """They are rounded as that is, which is all that a dual which is too large by the least number can say."""
+    rng = np.random.default_rng(14)
+    costs = PointCosts(rng.normal(size=(30, 4)), rng.integers(-50, 50, (30, 4)) * 5e-324, metric="dot")
+    good = gmatch.lap(costs, certify=True)
+    gmatch.verify(costs, dataclasses.replace(good, u=good.u + 5e-324))
+
+
 def test_points_that_cost_just_the_limit():
     """Whether they stay free or not, their duals are the limit and 0, whatever points far away cost."""
     rng = np.random.default_rng(13)

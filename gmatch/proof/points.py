@@ -40,6 +40,8 @@ BLOCKS_TOGETHER, PAIRS_TOGETHER = 1 << 19, 1 << 19
 ROUNDING = 2.0**-46
 # How many roundings of the numbers that enter a pair it may cost more than its duals.
 ROUNDINGS = 64
+# Smaller numbers are rounded as this one.
+LEAST_NUMBER = float(np.finfo(np.float64).tiny)
 # Bytes of a matrix for a strict proof.
 MOST_MATRIX = 1 << 27
 
@@ -106,7 +108,7 @@ def _certificate(costs: PointCosts, assignment: Assignment, sums: _Sums, least: 
     rounding = ROUNDINGS * float(np.finfo(np.float64).eps)
     matched = (row_match >= 0).nonzero()[0]
     mates = row_match[matched]
-    of_rows = rounding * (abs(u) + costs.unit)
+    of_rows = rounding * (abs(u) + costs.unit + LEAST_NUMBER)
     of_rows[matched] += rounding * (abs(own[matched]) + abs(v[mates]))
     over_of_free, of_free = _of_free_points(costs, sums, least)
     of_free = rounding * of_free
@@ -152,7 +154,8 @@ def _of_free_points(costs: PointCosts, sums: _Sums, least: Any) -> tuple[Any, An
     # In a square problem any amount may go from all of one side to the other.
     shift = float(free_v.max()) if len(u) == len(v) and len(free_v) else 0.0
     over = np.concatenate([limit - shift - least[free], shift - free_v])
-    return over, np.concatenate([abs(u[free]) + costs.unit + abs(limit) + abs(shift), abs(free_v) + abs(shift)])
+    of_x = abs(u[free]) + costs.unit + LEAST_NUMBER + abs(limit) + abs(shift)
+    return over, np.concatenate([of_x, abs(free_v) + abs(shift)])
 
 
 def _refuse_large(costs: PointCosts, u: Any, v: Any, some_are_free: bool) -> None:

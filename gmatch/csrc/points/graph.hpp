@@ -179,9 +179,9 @@ class Nearest {
   Pair pair(Vertex row, Vertex column) const {
     return clouds_.is_copy(row) ? Pair{column - clouds_.num_y, row - clouds_.num_x} : Pair{row, column};
   }
-  void set(Vertex column, double v) {
-    if (column < clouds_.num_y) y_tree_->set(column, v);
-    else x_tree_->set(column - clouds_.num_y, v);
+  void lower(Vertex column, double v) {
+    if (column < clouds_.num_y) y_tree_->lower(column, v);
+    else x_tree_->lower(column - clouds_.num_y, v);
   }
   void set_all(const double* v) {
     y_tree_->set_all(v);
@@ -235,7 +235,7 @@ class LazyRows {
   // Where many pairs tie, rows would come to know most of them, one after the other.
   bool gives_up() const { return hits_asked_ > most_hits_ || static_cast<Count>(column_.size()) > room_; }
   Count times_learned() const { return times_learned_; }
-  void set_v(Vertex column, double v) { nearest_.set(column, v); }
+  void set_v(Vertex column, double v) { nearest_.lower(column, v); }
   static double infinite() { return FAR; }
   Count begin(Vertex row) const { return about_[row].begin; }
   Count end(Vertex row) const { return about_[row].end; }

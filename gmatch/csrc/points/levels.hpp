@@ -63,16 +63,20 @@ class Stopwatch {
   Count now_ = clock_.nanoseconds();
 };
 
-// Of each four points of one side the mean gradient of their duals, as their mates `others` tell it.
+// Of each four points of one side two gradients of their duals, as their mates `others` tell them: where points that lie side
+// by side have mates far apart, the duals bend.
 inline std::vector<double> slopes_of(const Space& space, const double* points, Vertex num_points, const double* others,
                                      const std::vector<Vertex>& mates) {
   const std::size_t dimension = space.dimension();
-  std::vector<double> slopes((num_points + 3) / 4 * dimension, 0.0), gradient(dimension);
-  for (Vertex i = 0; i < num_points; ++i) {
-    if (mates[i] == NONE) continue;
-    space.gradient(others + mates[i] * dimension, points + i * dimension, gradient.data());
-    const int in_four = std::min<Vertex>(4, num_points - i / 4 * 4);
-    for (std::size_t k = 0; k < dimension; ++k) slopes[i / 4 * dimension + k] += gradient[k] / in_four;
+  std::vector<double> slopes((num_points + 3) / 4 * 2 * dimension, 0.0), gradients(4 * dimension);
+  for (Vertex first = 0; first < num_points; first += 4) {
+    int size = 0;
+    for (Vertex i = first; i < std::min(first + 4, num_points); ++i) {
+      if (mates[i] == NONE) continue;
+      space.gradient(others + mates[i] * dimension, points + i * dimension, &gradients[size++ * dimension]);
+    }
+    double* const two = &slopes[first / 4 * 2 * dimension];
+    split_in_two(space.dimension(), size, [&](int g) { return &gradients[g * dimension]; }, two, two + dimension);
   }
   return slopes;
 }
@@ -132,7 +136,7 @@ class Level {
   // Once more from the duals found. Now no path is long, and what it adds to them is not rounded by more than they are.
   void solve_again() {
     start_from(solution_);
-    solve_rounds(true, 0);
+    solve_rounds(true, 0, true);
   }
 
   // What a finer level starts from.
@@ -378,7 +382,8 @@ class Level {
     return square;
   }
 
-  void solve_rounds(bool has_duals, double epsilon) {
+  // `has_pairs`: row_match_ is a matching that these duals prove but for rounding.
+  void solve_rounds(bool has_duals, double epsilon, bool has_pairs = false) {
     Stopwatch watch;
     const Vertex num_rows = clouds_.num_rows();
     std::fill(priced_.begin(), priced_.end(), -FAR);
@@ -399,8 +404,8 @@ class Level {
         counters_.rounds = round + 1;
         continue;
       }
-      search(core, has_duals, is_solved);
-      has_duals = is_solved = true;
+      search(core, has_duals, has_pairs);
+      has_duals = has_pairs = is_solved = true;
       watch.take(counters_.search_ns);
       const Vertex rows = price(epsilon);
       watch.take(counters_.price_ns);
@@ -409,7 +414,7 @@ class Level {
       counters_.stopped = rows > 0 && is_near_enough(sum_of_duals(), epsilon);
       finished = rows == 0 || counters_.stopped;
       if (finished || rows > few) continue;
-      finished = is_solved = finish(std::move(core));
+      finished = is_solved = has_pairs = finish(std::move(core));
       few = rows / LESS;  // if it gave up
       watch.take(counters_.finish_ns);
     }
