@@ -219,6 +219,23 @@ def test_starts_from_an_assignment_and_from_duals():
         check(costs, initial=np.full(n, -1))
 
 
+@pytest.mark.parametrize("d", [2, 9])
+def test_duals_far_from_a_limit_do_not_round_what_pairs_cost(d):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        x, y = rng.random((40, d)), rng.random((40 if d == 9 else 60, d))
+        far = 10.0 ** rng.integers(2, 20) * rng.normal(size=len(y))
+        check(PointCosts(x, y, cost_limit=[0.01, 0.2][seed % 2]), duals=(np.zeros(40), far))
+
+
+def test_sums_of_distances_that_float32_does_not_hold():
+    rng = np.random.default_rng(11)
+    for scale in (1e140, 1e-160):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            check(PointCosts(*rng.normal(size=(2, 50, 10)) * scale, metric="cityblock"))
+
+
 def test_pairs_cost_what_the_documentation_says():
     rng = np.random.default_rng(3)
     x, y = rng.normal(size=(2, 40, 3)).astype(np.float32)
@@ -368,6 +385,41 @@ def test_small_mistakes_beside_large_numbers_are_refused(case, d):
         if lost > 1e-9 * abs(pair_costs).min():
             with pytest.raises(CertificateError, match="of its pair"):
                 gmatch.verify(costs, forged)
+
+
+def test_free_points_are_proven_one_by_one(monkeypatch):
+    monkeypatch.setattr(backend, "SMALLEST", 256)  # coarse levels leave larger duals
+    rng = np.random.default_rng(12)
+    x, y = rng.random((2, 80, 2))
+    x[50:] += 1e6 * (1 + np.arange(30))[:, None]
+    y[50:] -= 1e6 * (1 + np.arange(30))[:, None]
+    costs = PointCosts(x, y, cost_limit=1e8)
+    good = gmatch.lap(costs)
+    assert (good.row_match[50:] == -1).all() and gmatch.verify(costs, good).tolerance < 1e-11
+    for side in "uv":
+        lowered = getattr(good, side).copy()
+        lowered[60] -= 1e-5  # within what 30 numbers of the size of the limit are rounded by, if they are added up
+        with pytest.raises(CertificateError, match="stays free"):
+            gmatch.verify(costs, dataclasses.replace(good, **{side: lowered}))
+    # All duals of one side may go to the other.
+    gmatch.verify(costs, dataclasses.replace(good, u=good.u - 2.0**20, v=good.v + 2.0**20))
+
+
+def test_costs_below_the_least_normal_number():
+    """They are rounded as that is, which is all that a dual which is too large by the least number can say."""
+    rng = np.random.default_rng(14)
+    costs = PointCosts(rng.normal(size=(30, 4)), rng.integers(-50, 50, (30, 4)) * 5e-324, metric="dot")
+    good = gmatch.lap(costs, certify=True)
+    gmatch.verify(costs, dataclasses.replace(good, u=good.u + 5e-324))
+
+
+def test_points_that_cost_just_the_limit():
+    """Whether they stay free or not, their duals are the limit and 0, whatever points far away cost."""
+    rng = np.random.default_rng(13)
+    for limit in (0.9, 0.5):
+        x = np.concatenate([rng.random((2, 2)) + 1e5, [[limit**0.5, 0.0]]])
+        costs = PointCosts(x, np.zeros((3, 2)), maximize=True, cost_limit=float(x[2] @ x[2]))
+        gmatch.verify(costs, gmatch.lap(costs))
 
 
 def test_strict_proofs():

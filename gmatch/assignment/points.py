@@ -117,4 +117,7 @@ def _start_of(costs: PointCosts, initial: Any, duals: Any) -> tuple[Any, Any]:
     if costs.shape[0] == costs.shape[1] and costs.limit is None:
         # Any amount may go from all of one side to the other: most get near 0, and rounding is least there.
         return row_match, (v - np.median(v)).clip(-most, most) if v.size else v
+    if costs.limit is not None:
+        # Duals of the other side are at most the limit; farther ones of this side only round what pairs cost.
+        most = min(most, max(costs.limit - costs.lowest, 0.0))
     return row_match, v.clip(-most, 0.0)

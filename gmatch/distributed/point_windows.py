@@ -66,6 +66,9 @@ def lap_of_many_coordinates(
     part: Any = PointPart(block)
     part.gap = gap
     v = given_duals(block, duals)
+    if v is not None and block.limit is not None:
+        # Those of a cheapest assignment differ by no more; farther ones only round what pairs cost.
+        v = (v - v.max(initial=-math.inf)).clip(min(0.0, block.lowest - block.limit))
     if not part.shape[0]:
         found = Found(np.empty(0, np.int32), np.empty(0), np.zeros(part.shape[1]))
     elif block.limit is not None and block.limit < block.lowest:  # of which costs may be no part at all
@@ -144,9 +147,12 @@ class PointPart(WholePart):
         if self.shape[0] < self.shape[1]:
             return np.zeros(self.shape[1])
         rows = rows_of_sample(*self.shape)
-        costs: Any = self.values(rows) if self.products is None else self.products.rough(rows, self.block.limit)
-        prices = prices_of(costs.astype(np.float32, copy=False), self.shape[0])
-        return prices * self.unit
+        if self.products is not None:
+            return prices_of(self.products.rough(rows, self.block.limit), self.shape[0]) * self.unit
+        costs = self.values(rows)
+        # Of any size, but float32 holds few of these.
+        exponent = math.frexp(float(abs(costs).max(initial=0)))[1]
+        return np.ldexp(prices_of(np.ldexp(costs, -exponent).astype(np.float32), self.shape[0]), exponent)
 
     def slices(self) -> Iterator[slice]:
         return blocks_of(self.shape, "cpu")

@@ -40,6 +40,8 @@ BLOCKS_TOGETHER, PAIRS_TOGETHER = 1 << 19, 1 << 19
 ROUNDING = 2.0**-46
 # How many roundings of the numbers that enter a pair it may cost more than its duals.
 ROUNDINGS = 64
+# Smaller numbers are rounded as this one.
+LEAST_NUMBER = float(np.finfo(np.float64).tiny)
 # Bytes of a matrix for a strict proof.
 MOST_MATRIX = 1 << 27
 
@@ -100,26 +102,21 @@ class _Sums(NamedTuple):
 def _certificate(costs: PointCosts, assignment: Assignment, sums: _Sums, least: Any) -> AssignmentCertificate:
     """Of duals that are feasible once u is lowered to `least`.
 
-    Each pair may cost so many roundings of its own numbers more than its duals; and points that stay free, together.
+    Each pair may cost so many roundings of its own numbers more than its duals, and so may a point that stays free.
     """
     own, u, v, row_match = sums
     rounding = ROUNDINGS * float(np.finfo(np.float64).eps)
     matched = (row_match >= 0).nonzero()[0]
     mates = row_match[matched]
-    free_v = v.copy()
-    free_v[mates] = 0.0
-    free = (row_match < 0).nonzero()[0]
-    free_cost = 0.0 if costs.limit is None else float(costs.limit)
-    of_rows = rounding * (abs(u) + costs.unit)
+    of_rows = rounding * (abs(u) + costs.unit + LEAST_NUMBER)
     of_rows[matched] += rounding * (abs(own[matched]) + abs(v[mates]))
+    over_of_free, of_free = _of_free_points(costs, sums, least)
+    of_free = rounding * of_free
     if not costs.suit_trees():  # a search in windows rounds all as the largest
-        of_rows[:] = rounding * (max(float(abs(part).max(initial=0)) for part in (own[matched], u, v)) + costs.unit)
+        largest = max(float(abs(part).max(initial=0)) for part in (own[matched], u, v)) + costs.unit
+        of_rows[:] = rounding * largest
+        of_free[:] = rounding * (largest + abs(costs.limit or 0.0))
     of_pairs = of_rows[matched]
-    # Where duals of free points are the limit and 0, nothing is rounded, however large the limit is.
-    over_of_free = exact_sum(np.concatenate([free_cost - least[free], -free_v]))
-    of_free = 0.0
-    if over_of_free:
-        of_free = exact_sum(of_rows[free]) + rounding * (len(free) * abs(free_cost) + exact_sum(abs(free_v)))
     if (u - least > of_rows).any():
         worst = int((u - least - of_rows).argmax())
         raise CertificateError(
@@ -135,13 +132,30 @@ def _certificate(costs: PointCosts, assignment: Assignment, sums: _Sums, least: 
                 f"the duals leave point {int(matched[worst])} of the smaller cloud a gap of {over[worst]}, more than "
                 f"the tolerance {of_pairs[worst]} of its pair: {unproven}"
             )
-        if over_of_free > of_free:
+        if (over_of_free > of_free).any():
+            worst = int((over_of_free - of_free).argmax())
             raise CertificateError(
-                f"the duals leave the points that stay free a gap of {over_of_free}, more than their tolerance "
-                f"{of_free}: {unproven}"
+                f"the duals leave a point that stays free a gap of {over_of_free[worst]}, more than its tolerance "
+                f"{of_free[worst]}: {unproven}"
             )
-    gap = exact_sum(np.concatenate([own[matched], np.full(len(free), free_cost), -least, -v]))
-    return certificate_of(assignment, gap, exact_sum(of_pairs) + of_free)
+    free_cost = np.full(len(u) - len(matched), costs.limit or 0.0)
+    gap = exact_sum(np.concatenate([own[matched], free_cost, -least, -v]))
+    return certificate_of(assignment, gap, exact_sum(np.concatenate([of_pairs, of_free[over_of_free != 0]])))
+
+
+def _of_free_points(costs: PointCosts, sums: _Sums, least: Any) -> tuple[Any, Any]:
+    """Of each point that stays free what its dual lacks to the limit, or of the other side to 0; and the numbers that
+    enter this. Mostly it lacks nothing, and then nothing is rounded, however large the limit is.
+    """
+    u, v, row_match = sums.u, sums.v, sums.row_match
+    free = row_match < 0
+    free_v = np.delete(v, row_match[~free])
+    limit = costs.limit or 0.0
+    # In a square problem any amount may go from all of one side to the other.
+    shift = float(free_v.max()) if len(u) == len(v) and len(free_v) else 0.0
+    over = np.concatenate([limit - shift - least[free], shift - free_v])
+    of_x = abs(u[free]) + costs.unit + LEAST_NUMBER + abs(limit) + abs(shift)
+    return over, np.concatenate([of_x, abs(free_v) + abs(shift)])
 
 
 def _refuse_large(costs: PointCosts, u: Any, v: Any, some_are_free: bool) -> None:

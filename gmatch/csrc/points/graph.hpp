@@ -149,6 +149,8 @@ class Core {
   }
 
  private:
+  friend class LazyRows;  // takes the lists over
+
   const Vertex num_rows_;
   std::vector<Count> begin_;  // [num_rows + 1]
   std::vector<Vertex> column_;
@@ -177,9 +179,9 @@ class Nearest {
   Pair pair(Vertex row, Vertex column) const {
     return clouds_.is_copy(row) ? Pair{column - clouds_.num_y, row - clouds_.num_x} : Pair{row, column};
   }
-  void set(Vertex column, double v) {
-    if (column < clouds_.num_y) y_tree_->set(column, v);
-    else x_tree_->set(column - clouds_.num_y, v);
+  void lower(Vertex column, double v) {
+    if (column < clouds_.num_y) y_tree_->lower(column, v);
+    else x_tree_->lower(column - clouds_.num_y, v);
   }
   void set_all(const double* v) {
     y_tree_->set_all(v);
@@ -191,33 +193,29 @@ class Nearest {
   std::unique_ptr<Tree> x_tree_, y_tree_;
 };
 
-// Rows of which the best K are known, and a bound on the others, as SparseShortestPathSolver asks for them: no v rises.
+// Rows of which the best few are known, and a bound on the others, as SparseShortestPathSolver asks for them: no v rises.
 class LazyRows {
  public:
   using Dual = double;
   const Vertex num_rows, num_columns;
 
-  LazyRows(const Clouds& clouds, Nearest& nearest, int k, Count room, Count most_hits, int threads)
+  // Of a row the core knows enough to begin with if no pair has less than its u: that is its bound. `is_short` says of which
+  // rows the core lacks pairs.
+  template <class IsShort>
+  LazyRows(const Clouds& clouds, Nearest& nearest, Core&& core, const double* u, const IsShort& is_short, int k, Count room,
+           Count most_hits)
       : num_rows(clouds.num_rows()), num_columns(num_rows), clouds_(clouds), nearest_(nearest), k_(k), room_(room),
-        most_hits_(most_hits), threads_(threads), about_(num_rows) {}
+        most_hits_(most_hits), about_(num_rows), column_(std::move(core.column_)), cost_(std::move(core.cost_)) {
+    for (Vertex row = 0; row < num_rows; ++row) {
+      const Count begin = core.begin_[row], end = core.begin_[row + 1];
+      about_[row] = {begin, end, is_short(row) ? -FAR : u[row], static_cast<Vertex>(end - begin), k};
+    }
+  }
 
-  // All rows; the threads share them out, some at a time.
+  // Rows of which the core lacks pairs.
   void price() {
-    std::vector<Hit> hits(static_cast<std::size_t>(std::min(num_rows, AT_ONCE)) * k_);
-    std::vector<int> sizes(std::min(num_rows, AT_ONCE));
-    for (Vertex first = 0; first < num_rows; first += AT_ONCE) {
-      const Vertex size = std::min(AT_ONCE, num_rows - first);
-      share_out(size, threads_, [&](Vertex begin, Vertex end, int) {
-        Poll poll;
-        for (Vertex i = begin; i < end; ++i) {
-          poll.spend(OF_A_POINT);
-          sizes[i] = nearest_.least(first + i, most(first + i, k_), &hits[std::size_t(i) * k_]);
-        }
-      });
-      for (Vertex i = 0; i < size; ++i) {
-        about_[first + i].k = k_;
-        store(first + i, &hits[std::size_t(i) * k_], sizes[i]);
-      }
+    for (Vertex row = 0; row < num_rows; ++row) {
+      if (about_[row].bound == -FAR) pick(row);
     }
   }
   // By the v of now; more of them if that does not raise the bound.
@@ -237,7 +235,7 @@ class LazyRows {
   // Where many pairs tie, rows would come to know most of them, one after the other.
   bool gives_up() const { return hits_asked_ > most_hits_ || static_cast<Count>(column_.size()) > room_; }
   Count times_learned() const { return times_learned_; }
-  void set_v(Vertex column, double v) { nearest_.set(column, v); }
+  void set_v(Vertex column, double v) { nearest_.lower(column, v); }
   static double infinite() { return FAR; }
   Count begin(Vertex row) const { return about_[row].begin; }
   Count end(Vertex row) const { return about_[row].end; }
@@ -251,8 +249,6 @@ class LazyRows {
     double bound;
     Vertex room, k;
   };
-
-  static constexpr Vertex AT_ONCE = 1 << 16;
 
   Vertex most(Vertex row, Vertex k) const { return std::min(k, nearest_.num_points(row)); }
 
@@ -291,7 +287,6 @@ class LazyRows {
   Nearest& nearest_;
   const int k_;
   const Count room_, most_hits_;
-  const int threads_;
   std::vector<About> about_;  // [num_rows]
   std::vector<Vertex> column_;
   std::vector<double> cost_;

@@ -63,16 +63,20 @@ class Stopwatch {
   Count now_ = clock_.nanoseconds();
 };
 
-// Of each four points of one side the mean gradient of their duals, as their mates `others` tell it.
+// Of each four points of one side two gradients of their duals, as their mates `others` tell them: where points that lie side
+// by side have mates far apart, the duals bend.
 inline std::vector<double> slopes_of(const Space& space, const double* points, Vertex num_points, const double* others,
                                      const std::vector<Vertex>& mates) {
   const std::size_t dimension = space.dimension();
-  std::vector<double> slopes((num_points + 3) / 4 * dimension, 0.0), gradient(dimension);
-  for (Vertex i = 0; i < num_points; ++i) {
-    if (mates[i] == NONE) continue;
-    space.gradient(others + mates[i] * dimension, points + i * dimension, gradient.data());
-    const int in_four = std::min<Vertex>(4, num_points - i / 4 * 4);
-    for (std::size_t k = 0; k < dimension; ++k) slopes[i / 4 * dimension + k] += gradient[k] / in_four;
+  std::vector<double> slopes((num_points + 3) / 4 * 2 * dimension, 0.0), gradients(4 * dimension);
+  for (Vertex first = 0; first < num_points; first += 4) {
+    int size = 0;
+    for (Vertex i = first; i < std::min(first + 4, num_points); ++i) {
+      if (mates[i] == NONE) continue;
+      space.gradient(others + mates[i] * dimension, points + i * dimension, &gradients[size++ * dimension]);
+    }
+    double* const two = &slopes[first / 4 * 2 * dimension];
+    split_in_two(space.dimension(), size, [&](int g) { return &gradients[g * dimension]; }, two, two + dimension);
   }
   return slopes;
 }
@@ -81,7 +85,7 @@ class Level {
  public:
   Level(const Clouds& clouds, const Options& options, Counters& counters)
       : clouds_(clouds), options_(options), counters_(counters), pairs_(clouds_), found_(std::max(1, options.threads)),
-        gaps_(clouds.num_rows()), v_(clouds.num_rows()), u_(clouds.num_rows()), row_match_(clouds.num_rows()),
+        gaps_(clouds.num_rows()), priced_(clouds.num_rows()), v_(clouds.num_rows()), u_(clouds.num_rows()), row_match_(clouds.num_rows()),
         col_match_(clouds.num_rows()) {}
   Level(const Level&) = delete;
 
@@ -132,7 +136,7 @@ class Level {
   // Once more from the duals found. Now no path is long, and what it adds to them is not rounded by more than they are.
   void solve_again() {
     start_from(solution_);
-    solve_rounds(true, 0);
+    solve_rounds(true, 0, true);
   }
 
   // What a finer level starts from.
@@ -177,7 +181,7 @@ class Level {
   // Entries that the finish may come to know, for each row, and beside.
   static constexpr Count ROOM = 200, MORE_ROOM = 1 << 24;
   // And those that it may ask the trees for.
-  static constexpr Count HITS = 25, MORE_HITS = 1 << 16;
+  static constexpr Count HITS = 33, MORE_HITS = 1 << 16;
 
   std::unique_ptr<Tree> tree_of_x(const double* slopes, const double* v) const {
     return clouds_.space.tree(clouds_.num_x, clouds_.x, slopes, v);
@@ -212,6 +216,11 @@ class Level {
     }, [&](Vertex i, const Hit* hits, int size, std::vector<Pair>& found) {
       if (size > 0) s.x_dual[i] = hits[0].reduced;
       const double magnitude = std::abs(own(i)) + std::abs(s.x_dual[i]) + std::abs(own(i) - left(i)) + options_.unit;
+      // It may cost less that x stays free, too; only a higher dual of its y mends that.
+      if (may_change && s.y_of[i] != NONE && left(i) - clouds_.free_cost > SETTLED * magnitude) {
+        changed[&found - found_.data()].push_back({own(i) - clouds_.free_cost, s.y_of[i]});
+        return;
+      }
       for (int q = 0; q < size; ++q) {
         const double by = left(i) - hits[q].reduced, v = s.y_dual[hits[q].point];
         if (!(by > SETTLED * magnitude)) break;
@@ -373,9 +382,11 @@ class Level {
     return square;
   }
 
-  void solve_rounds(bool has_duals, double epsilon) {
+  // `has_pairs`: row_match_ is a matching that these duals prove but for rounding.
+  void solve_rounds(bool has_duals, double epsilon, bool has_pairs = false) {
     Stopwatch watch;
     const Vertex num_rows = clouds_.num_rows();
+    std::fill(priced_.begin(), priced_.end(), -FAR);
     bool hold = has_duals, finished = false, is_solved = false;
     Vertex few = num_rows / FEW_FIND;
     for (int round = 0; !finished; ++round) {
@@ -383,7 +394,7 @@ class Level {
       const Count before = pairs_.size();
       pairs_.add(found_, options_.threads);
       if (is_solved && pairs_.size() == before) break;  // what the core knows differs by more roundings than usual
-      const Core core(clouds_, pairs_);
+      Core core(clouds_, pairs_);
       watch.take(counters_.core_ns);
       const Held held = hold ? hold_auction(core, epsilon) : Held::NOT_YET;
       watch.take(counters_.auction_ns);
@@ -393,8 +404,8 @@ class Level {
         counters_.rounds = round + 1;
         continue;
       }
-      search(core, has_duals, is_solved);
-      has_duals = is_solved = true;
+      search(core, has_duals, has_pairs);
+      has_duals = has_pairs = is_solved = true;
       watch.take(counters_.search_ns);
       const Vertex rows = price(epsilon);
       watch.take(counters_.price_ns);
@@ -403,7 +414,7 @@ class Level {
       counters_.stopped = rows > 0 && is_near_enough(sum_of_duals(), epsilon);
       finished = rows == 0 || counters_.stopped;
       if (finished || rows > few) continue;
-      finished = is_solved = finish();
+      finished = is_solved = has_pairs = finish(std::move(core));
       few = rows / LESS;  // if it gave up
       watch.take(counters_.finish_ns);
     }
@@ -481,8 +492,10 @@ class Level {
     nearest_->set_all(v_.data());
     std::fill(gaps_.begin(), gaps_.end(), 0.0);
     for_hits(0, clouds_.num_rows(), BEST_COLUMNS, [&](Vertex row, int k, Hit* hits) {
+      if (u_[row] <= priced_[row]) return 0;
       return nearest_->least(row, k, hits, u_[row] - ROUNDING * std::abs(u_[row]));
     }, [&](Vertex row, const Hit* hits, int size, std::vector<Pair>& found) {
+      priced_[row] = std::max(priced_[row], size > 0 ? hits[0].reduced : u_[row]);
       for (int q = 0; q < size; ++q) {
         const double by = u_[row] - hits[q].reduced;
         if (!(by > ROUNDING * (std::abs(u_[row]) + std::abs(v_[hits[q].point])))) continue;
@@ -503,9 +516,10 @@ class Level {
   static constexpr int MOST_SETTLINGS = 32;
 
   // False if it gave up; then v are duals to go on from.
-  bool finish() {
+  bool finish(Core&& core) {
     const Count size = clouds_.num_rows();
-    LazyRows rows(clouds_, *nearest_, BEST_COLUMNS, ROOM * size + MORE_ROOM, HITS * size + MORE_HITS, options_.threads);
+    LazyRows rows(clouds_, *nearest_, std::move(core), u_.data(), [&](Vertex row) { return gaps_[row] > 0; }, BEST_COLUMNS,
+                  ROOM * size + MORE_ROOM, HITS * size + MORE_HITS);
     SparseShortestPathSolver<LazyRows> solver(rows, counters_.search);
     const Vertex matched = solver.solve(true, row_match_.data(), col_match_.data(), u_.data(), v_.data(), true);
     counters_.times_learned += rows.times_learned();
@@ -546,7 +560,9 @@ class Level {
   PairLists pairs_;
   std::unique_ptr<Nearest> nearest_;
   std::vector<std::vector<Pair>> found_;  // pairs that are to join the core, of each thread
-  std::vector<double> gaps_, v_, u_;
+  std::vector<double> gaps_;
+  std::vector<double> priced_;  // of each row what no pair was below when it was priced; since then no v has risen
+  std::vector<double> v_, u_;
   std::vector<Vertex> row_match_, col_match_;
   Solution solution_;
 };
@@ -590,7 +606,7 @@ struct Arrays {
 };
 
 // How often a search may begin again to round its duals less.
-constexpr int MOST_AGAIN = 2;
+constexpr int MOST_AGAIN = 4;
 
 inline Counters solve(const Space& space, const Options& options, const Arrays& arrays) {
   Counters counters{};

@@ -7,7 +7,7 @@
 //   Euclidean         the same, and the root of s       Chebyshev  s = max(s, |x - y|)
 //   MinusSquaredEuclidean  - s, for what is to be maximized
 //
-// A box has a centre, half widths and a slope g, which follows the duals of its points: at_least() bounds c(x, y) - g (y -
+// A box has a centre and half widths, and slopes g follow the duals of its points: at_least() bounds c(x, y) - g (y -
 // centre) from below. Without slopes a bound would miss by what the duals differ within the box, which is far where points
 // travel far. All these costs but one are convex in y: c(x, y) is not below its tangent at the centre. Bounds are rounded;
 // size() is the sum of the magnitudes that enter one, and the tree takes a small part of it off. Four boxes, or four points, are
@@ -34,8 +34,11 @@ ALWAYS_INLINE Four root(const Four& numbers) {
 // Of the boxes of four children: [coordinate][child].
 template <int D>
 struct Boxes {
-  double low[D][4], high[D][4], centre[D][4], half[D][4], slope[D][4];
+  double low[D][4], high[D][4], centre[D][4], half[D][4];
 };
+// Their slopes, in the same order.
+template <int D>
+using Slopes = double[D][4];
 
 // How far x is from the boxes, for each coordinate.
 template <int D>
@@ -70,10 +73,10 @@ struct SquaredEuclidean {
   }
   // (x - y)^2 - g (y - centre) = (y - (x + g / 2))^2 - g (x - centre + g / 4), coordinate by coordinate.
   template <int D>
-  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box) const {
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four sum{};
     for (int k = 0; k < D; ++k) {
-      const Four g = four(box.slope[k]), from_centre = x[k] - four(box.centre[k]);
+      const Four g = four(slope[k]), from_centre = x[k] - four(box.centre[k]);
       const Four below = (four(box.low[k]) - x[k]) - g / 2, above = (x[k] - four(box.high[k])) + g / 2;
       const Four t = greater(greater(below, above), Four{});
       sum += t * t - g * (from_centre + g / 4);
@@ -81,10 +84,10 @@ struct SquaredEuclidean {
     return sum;
   }
   template <int D>
-  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box) const {
+  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four size{};
     for (int k = 0; k < D; ++k) {
-      const Four all = magnitude(Four(x[k] - four(box.centre[k]))) + magnitude(four(box.slope[k])) + four(box.half[k]);
+      const Four all = magnitude(Four(x[k] - four(box.centre[k]))) + magnitude(four(slope[k])) + four(box.half[k]);
       size += all * all;
     }
     return size;
@@ -100,7 +103,7 @@ struct SquaredEuclidean {
 // What bounds of distances have in common: they are sums of the distances to the ends of a box.
 struct Distances {
   template <int D>
-  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box) const {
+  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four size{};
     for (int k = 0; k < D; ++k) size += magnitude(Four(x[k] - four(box.centre[k]))) + four(box.half[k]);
     return size;
@@ -123,7 +126,7 @@ struct Euclidean : Distances {
   }
   // The better of two: the distance of the box, and the tangent at its centre.
   template <int D>
-  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box) const {
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four square{}, near{}, off{};
     for (int k = 0; k < D; ++k) {
       const Four t = four(box.centre[k]) - x[k];
@@ -131,7 +134,7 @@ struct Euclidean : Distances {
     }
     const Four far = root(square), inverse = far > 0 ? 1 / far : Four{};
     for (int k = 0; k < D; ++k) {
-      const Four g = four(box.slope[k]), half = four(box.half[k]), t = four(box.centre[k]) - x[k];
+      const Four g = four(slope[k]), half = four(box.half[k]), t = four(box.centre[k]) - x[k];
       near += magnitude(g) * half;
       off += magnitude(Four(t * inverse - g)) * half;
     }
@@ -162,11 +165,11 @@ struct Cityblock : Distances {
   }
   // Slopes are within [-1, 1], so each coordinate is least where y is nearest.
   template <int D>
-  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box) const {
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four sum{};
     for (int k = 0; k < D; ++k) {
       const Four y = lesser(greater(Four(Four{} + x[k]), four(box.low[k])), four(box.high[k]));
-      sum += magnitude(Four(x[k] - y)) - four(box.slope[k]) * (y - four(box.centre[k]));
+      sum += magnitude(Four(x[k] - y)) - four(slope[k]) * (y - four(box.centre[k]));
     }
     return sum;
   }
@@ -201,10 +204,10 @@ struct Chebyshev : Distances {
   }
   // The tangent falls along the widest coordinate only: so much is lost there, and the slope's part in the others.
   template <int D>
-  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box) const {
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four near{}, far = Four{} - 1, lost{};
     for (int k = 0; k < D; ++k) {
-      const Four g = four(box.slope[k]), half = four(box.half[k]), away = four(box.centre[k]) - x[k];
+      const Four g = four(slope[k]), half = four(box.half[k]), away = four(box.centre[k]) - x[k];
       const Four of_slope = magnitude(g) * half;
       const Four sign = away > 0 ? Four{} + 1 : away < 0 ? Four{} - 1 : Four{};
       const auto is_widest = magnitude(away) > far;
@@ -237,21 +240,21 @@ struct MinusSquaredEuclidean {
     for (int k = 0; k < D; ++k) g[k] = 2 * (x[k] - y[k]);
   }
   template <int D>
-  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box) const {
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four sum{};
     for (int k = 0; k < D; ++k) {
-      const Four g = four(box.slope[k]), centre = four(box.centre[k]), low = four(box.low[k]), high = four(box.high[k]);
+      const Four g = four(slope[k]), centre = four(box.centre[k]), low = four(box.low[k]), high = four(box.high[k]);
       const Four to_low = x[k] - low, to_high = x[k] - high;
       sum += lesser(Four(-to_low * to_low - g * (low - centre)), Four(-to_high * to_high - g * (high - centre)));
     }
     return sum;
   }
   template <int D>
-  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box) const {
+  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four size{};
     for (int k = 0; k < D; ++k) {
       const Four away = magnitude(Four(x[k] - four(box.centre[k]))) + four(box.half[k]);
-      size += away * away + magnitude(four(box.slope[k])) * four(box.half[k]);
+      size += away * away + magnitude(four(slope[k])) * four(box.half[k]);
     }
     return size;
   }
@@ -287,19 +290,19 @@ struct Dot {
     for (int k = 0; k < D; ++k) g[k] = -x[k];
   }
   template <int D>
-  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box) const {
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four sum = Four{} + base;
     for (int k = 0; k < D; ++k) {
-      sum -= x[k] * four(box.centre[k]) + magnitude(Four(x[k] + four(box.slope[k]))) * four(box.half[k]);
+      sum -= x[k] * four(box.centre[k]) + magnitude(Four(x[k] + four(slope[k]))) * four(box.half[k]);
     }
     return sum;
   }
   template <int D>
-  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box) const {
+  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four size = Four{} + std::abs(base);
     for (int k = 0; k < D; ++k) {
       const Four half = four(box.half[k]);
-      size += std::abs(x[k]) * (magnitude(four(box.centre[k])) + half) + magnitude(four(box.slope[k])) * half;
+      size += std::abs(x[k]) * (magnitude(four(box.centre[k])) + half) + magnitude(four(slope[k])) * half;
     }
     return size;
   }

@@ -2,12 +2,12 @@
 //
 //   order   both clouds by a k-d tree of equal counts, cut at multiples of 4, 16, 64 ...: so many consecutive points are
 //           compact, and the tree needs no pointers. Node i of a level has the nodes 4 i to 4 i + 3 of the level below
-//   node    the box of its points, a slope g, and `most`, the largest v - g (y - centre): no point of the box has less
-//           cost - v than the metric's at_least() - most
+//   node    the box of its points and two planes: a slope g and `most`, the largest v - g (y - centre) of its points. No point
+//           of the box has less cost - v than the metric's at_least() - most, by either plane. Where points side by side have
+//           mates far apart, the duals bend; two planes follow both sides of a bend, also beside it
 //   query   branch and bound, the most promising child first; of ties each query meets others first, so that many rows
 //           with the same costs do not all choose the same columns
 //
-// One changed v costs O(log n).
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -34,9 +34,39 @@ class Tree {
   // Lists the k least of cost - v that are below `below`, sorted; how many. Pairs that cost more than `limit` do not count.
   // Bounds are rounded: what is less only by that may be missed, unless the query is strict. A strict one visits all ties.
   virtual int least(const double* x, int k, Hit* hits, double below, double limit, unsigned turn, bool strict = false) const = 0;
-  virtual void set(Vertex point, double v) = 0;
+  // O(1). What is known of nodes stays true, though less would be.
+  virtual void lower(Vertex point, double v) = 0;
   virtual void set_all(const double* v) = 0;
 };
+
+// Of some vectors the means of two groups: those nearer to one, and to the other, of the two that are farthest apart.
+template <class At>
+void split_in_two(int dimension, int size, const At& at, double* first, double* second) {
+  const auto apart = [&](int a, int b) {
+    double square = 0;
+    for (int k = 0; k < dimension; ++k) square += (at(a)[k] - at(b)[k]) * (at(a)[k] - at(b)[k]);
+    return square;
+  };
+  int one = 0, other = 0;
+  double widest = 0;
+  for (int a = 0; a < size; ++a) {
+    for (int b = a + 1; b < size; ++b) {
+      if (!(apart(a, b) > widest)) continue;
+      widest = apart(a, b);
+      one = a;
+      other = b;
+    }
+  }
+  double* const means[] = {first, second};
+  int sizes[2] = {};
+  for (double* mean : means) std::fill_n(mean, dimension, 0.0);
+  for (int a = 0; a < size; ++a) {
+    const bool far = apart(a, other) < apart(a, one);
+    ++sizes[far];
+    for (int k = 0; k < dimension; ++k) means[far][k] += (at(a)[k] - means[far][k]) / sizes[far];
+  }
+  if (sizes[1] == 0) std::copy_n(first, dimension, second);
+}
 
 class Space {
  public:
@@ -45,7 +75,7 @@ class Space {
   virtual double cost(const double* x, const double* y) const = 0;
   // By y; the negative of that by x, but for Dot.
   virtual void gradient(const double* x, const double* y, double* g) const = 0;
-  // `slopes`: one for each four points, or none.
+  // `slopes`: two for each four points, or none.
   virtual std::unique_ptr<Tree> tree(Vertex num_points, const double* points, const double* slopes, const double* v) const = 0;
   virtual void order(const double* points, Vertex* numbers, Vertex num_points) const = 0;
 };
@@ -64,24 +94,17 @@ class MetricTree final : public Tree {
       levels_.emplace_back((width(num_levels()) + 3) / 4);
       for (Vertex i = 0; i < width(num_levels() - 1); ++i) make_node(num_levels() - 1, i, slopes);
     } while (levels_.back().size() > 1);
+    for (int level = num_levels() - 1; level-- > 0;) {
+      for (Vertex i = 0; i < width(level); ++i) inherit(level, i);
+    }
+    weigh_all();
   }
 
-  void set(Vertex point, double v) override {
-    leaves_[point / 4].v[point % 4] = v;
-    Vertex i = point / 4;
-    for (int level = 0; level < num_levels(); ++level, i /= 4) {
-      double& most = levels_[level][i / 4].most[i % 4];
-      const double now = most_of(level, i);
-      if (now == most) return;
-      most = now;
-    }
-  }
+  void lower(Vertex point, double v) override { leaves_[point / 4].v[point % 4] = v; }
 
   void set_all(const double* v) override {
     for (Vertex i = 0; i < num_points_; ++i) leaves_[i / 4].v[i % 4] = v[i];
-    for (int level = 0; level < num_levels(); ++level) {
-      for (Vertex i = 0; i < width(level); ++i) levels_[level][i / 4].most[i % 4] = most_of(level, i);
-    }
+    weigh_all();
   }
 
   int least(const double* x, int k, Hit* hits, double below, double limit, unsigned turn, bool strict) const override {
@@ -90,7 +113,7 @@ class MetricTree final : public Tree {
 
  private:
   static constexpr int STACK = 4 * 16 + 4;  // 16 levels hold 2^32 points
-  // A bound is a sum of some 8 D rounded terms, and `most` has come through up to 16 levels.
+  // A bound is a sum of some 10 D rounded terms.
   static constexpr double ROUNDING = 0x1p-47;
 
   // A query, for registers of each width.
@@ -144,10 +167,14 @@ class MetricTree final : public Tree {
   struct Leaf {
     double point[D][4], v[4];
   };
+  // No point of a node has more v than `most` + slope (y - centre).
+  struct Planes {
+    Slopes<D> slope;
+    double most[4] = {-FAR, -FAR, -FAR, -FAR};
+  };
   struct Nodes {
     Boxes<D> boxes;
-    double most[4] = {-FAR, -FAR, -FAR, -FAR};
-    double offset[4];  // from the slope and centre of a node to those of its parent: what `most` grows by at most
+    Planes planes[2];
   };
 
   ALWAYS_INLINE Four of_points(const Leaf& leaf, const double* x, double limit) const {
@@ -155,12 +182,17 @@ class MetricTree final : public Tree {
     return costs <= limit ? costs - four(leaf.v) : Four{} + FAR;
   }
   ALWAYS_INLINE Four of_boxes(const Nodes& nodes, const double* x, double limit, bool strict) const {
-    const Four most = four(nodes.most);
-    Four reduced = metric_.template at_least<D>(x, nodes.boxes) - most;
-    if (strict) reduced -= (metric_.template size<D>(x, nodes.boxes) + magnitude(most)) * ROUNDING;
+    const Four reduced = greater(of_planes(nodes.boxes, nodes.planes[0], x, strict),
+                                 of_planes(nodes.boxes, nodes.planes[1], x, strict));
     if (!(limit < FAR)) return reduced;
     const Four cheapest = metric_.template cheapest<D>(x, nodes.boxes);
     return cheapest - magnitude(cheapest) * ROUNDING > limit ? Four{} + FAR : reduced;
+  }
+  ALWAYS_INLINE Four of_planes(const Boxes<D>& boxes, const Planes& planes, const double* x, bool strict) const {
+    const Four most = four(planes.most);
+    Four reduced = metric_.template at_least<D>(x, boxes, planes.slope) - most;
+    if (strict) reduced -= (metric_.template size<D>(x, boxes, planes.slope) + magnitude(most)) * ROUNDING;
+    return reduced;
   }
 
   int num_levels() const { return static_cast<int>(levels_.size()); }
@@ -171,49 +203,80 @@ class MetricTree final : public Tree {
   void make_node(int level, Vertex i, const double* slopes) {
     Nodes& nodes = levels_[level][i / 4];
     const int q = i % 4, children = static_cast<int>(std::min<Vertex>(4, width_below(level) - 4 * i));
+    Boxes<D>& boxes = nodes.boxes;
     for (int k = 0; k < D; ++k) {
-      double low = FAR, high = -FAR, slope = 0;
+      double low = FAR, high = -FAR;
       for (int r = 0; r < children; ++r) {
         low = std::min(low, level == 0 ? leaves_[i].point[k][r] : levels_[level - 1][i].boxes.low[k][r]);
         high = std::max(high, level == 0 ? leaves_[i].point[k][r] : levels_[level - 1][i].boxes.high[k][r]);
-        if (level > 0) slope += levels_[level - 1][i].boxes.slope[k][r] / children;
       }
-      if (level == 0 && slopes != nullptr) slope = slopes[static_cast<std::size_t>(i) * D + k];
-      Boxes<D>& boxes = nodes.boxes;
       boxes.low[k][q] = low;
       boxes.high[k][q] = high;
-      boxes.slope[k][q] = slope;
       boxes.centre[k][q] = low + (high - low) / 2;
       boxes.half[k][q] = std::max(high - boxes.centre[k][q], boxes.centre[k][q] - low) * (1 + ROUNDING);
     }
-    for (int r = 0; level > 0 && r < children; ++r) {
-      Nodes& below = levels_[level - 1][i];
-      double offset = 0;
-      for (int k = 0; k < D; ++k) {
-        offset += std::abs(below.boxes.slope[k][r] - nodes.boxes.slope[k][q]) * below.boxes.half[k][r] -
-                  nodes.boxes.slope[k][q] * (below.boxes.centre[k][r] - nodes.boxes.centre[k][q]);
+    double two[2][D] = {};
+    if (level == 0 && slopes != nullptr) {
+      std::copy_n(slopes + static_cast<std::size_t>(i) * 2 * D, 2 * D, two[0]);
+    } else if (level > 0) {
+      double below[8][D];
+      for (int c = 0; c < 2 * children; ++c) {
+        for (int k = 0; k < D; ++k) below[c][k] = levels_[level - 1][i].planes[c % 2].slope[k][c / 2];
       }
-      below.offset[r] = offset;
+      split_in_two(D, 2 * children, [&](int c) { return below[c]; }, two[0], two[1]);
     }
-    nodes.most[q] = most_of(level, i);
+    for (int p = 0; p < 2; ++p) {
+      for (int k = 0; k < D; ++k) nodes.planes[p].slope[k][q] = two[p][k];
+    }
   }
 
-  double most_of(int level, Vertex i) const {
-    double most = -FAR;
-    const int children = static_cast<int>(std::min<Vertex>(4, width_below(level) - 4 * i));
-    if (level > 0) {
-      const Nodes& below = levels_[level - 1][i];
-      for (int r = 0; r < children; ++r) most = std::max(most, below.most[r] + below.offset[r]);
-      return most;
+  // Where the duals of a node do not bend, but those of the node above do, its second slope is that of the other side: its box
+  // may reach beyond the bend though none of its points does.
+  void inherit(int level, Vertex i) {
+    Nodes& nodes = levels_[level][i / 4];
+    const Nodes& above = levels_[level + 1][i / 16];
+    const int q = i % 4, r = i / 4 % 4;
+    const auto apart = [&](const Planes& a, int at, const Planes& b, int other) {
+      double square = 0;
+      for (int k = 0; k < D; ++k) square += (a.slope[k][at] - b.slope[k][other]) * (a.slope[k][at] - b.slope[k][other]);
+      return square;
+    };
+    const double here = apart(nodes.planes[0], q, nodes.planes[1], q);
+    const double to[] = {apart(nodes.planes[0], q, above.planes[0], r), apart(nodes.planes[0], q, above.planes[1], r)};
+    const int far = to[1] > to[0];
+    if (here > to[far] / BENDS) return;
+    for (int k = 0; k < D; ++k) {
+      nodes.planes[0].slope[k][q] += (nodes.planes[1].slope[k][q] - nodes.planes[0].slope[k][q]) / 2;
+      nodes.planes[1].slope[k][q] = above.planes[far].slope[k][r];
     }
-    const Boxes<D>& boxes = levels_[0][i / 4].boxes;
-    const int q = i % 4;
-    for (int r = 0; r < children; ++r) {
-      double here = leaves_[i].v[r];
-      for (int k = 0; k < D; ++k) here -= boxes.slope[k][q] * (leaves_[i].point[k][r] - boxes.centre[k][q]);
-      most = std::max(most, here);
+  }
+  // Slopes that differ by less than an eighth of what they do above are one: the square of that.
+  static constexpr double BENDS = 64;
+
+  void weigh_all() {
+    for (int level = 0; level < num_levels(); ++level) {
+      for (Vertex i = 0; i < width(level); ++i) {
+        for (Planes& planes : levels_[level][i / 4].planes) planes.most[i % 4] = most_of(level, i, planes.slope);
+      }
     }
-    return most;
+  }
+
+  // By all points of a node, for what the nodes below know of theirs would give more. O(n log n) for all nodes.
+  double most_of(int level, Vertex i, const Slopes<D>& slopes) const {
+    const Boxes<D>& boxes = levels_[level][i / 4].boxes;
+    double slope[D], centre[D];
+    for (int k = 0; k < D; ++k) {
+      slope[k] = slopes[k][i % 4];
+      centre[k] = boxes.centre[k][i % 4];
+    }
+    const Vertex first = i << 2 * level, last = std::min<Count>(Count{i + 1} << 2 * level, leaves_.size());
+    Four most = Four{} - FAR;
+    for (Vertex leaf = first; leaf < last; ++leaf) {
+      Four here = four(leaves_[leaf].v);
+      for (int k = 0; k < D; ++k) here -= slope[k] * (four(leaves_[leaf].point[k]) - centre[k]);
+      most = greater(most, here);
+    }
+    return std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
   }
 
   const Metric metric_;
