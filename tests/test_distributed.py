@@ -434,7 +434,7 @@ def test_a_range_without_room_for_a_core():
 @pytest.mark.parametrize(
     ("method", "step"),
     [("core", "price"), ("core", "overpriced"), ("core", "least_of_columns"), ("classical", "least_of_rows"),
-     ("classical", "entries_up_to"), ("tree", "least_of_rows"), ("tree", "expand")],
+     ("classical", "entries_up_to"), ("tree", "least_of_rows"), ("tree", "close")],
 )  # fmt: skip
 def test_no_memory_on_one_rank(method, step, monkeypatch):
     """Wherever in the passes it is missed."""
@@ -450,7 +450,7 @@ def test_no_memory_on_one_rank(method, step, monkeypatch):
 
     monkeypatch.setattr(HostPasses, step, starved)
     seen = set()
-    for first in (1, 2) if step in ("least_of_rows", "entries_up_to", "expand") and method != "tree" else (1,):
+    for first in (1, 2) if step in ("least_of_rows", "entries_up_to", "close") and method != "tree" else (1,):
         calls[0] = 1 - first
         kind, words = raised_by_all(np.split(np.random.default_rng(1).random((60, 60)), 2), method=method)
         seen.add((kind, words))
