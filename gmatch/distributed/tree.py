@@ -94,8 +94,7 @@ def _contract(ranks: Ranks, forest: Forest, found: Found, work: Callable[[], tup
     message, bits = np.zeros(3 + words, np.int64), np.zeros(64 * words, np.uint8)
     error = None
     try:
-        with found.clock("search"):
-            bits[:n], message[1], message[2:3].view(forest.part.dual_type)[0] = work()
+        bits[:n], message[1], message[2:3].view(forest.part.dual_type)[0] = found.clocked("search", work)()
         message[3:] = np.packbits(bits).view(np.int64)
     except Exception as raised:
         error = raised
@@ -124,7 +123,8 @@ def _augment(ranks: Ranks, forest: Forest, found: Found, starts: list[int]) -> N
     predecessors = np.full(starts[-1], -1, np.int32)
     ranks.gather_rows(forest.predecessors_in_forest(), predecessors, starts)
     n = len(found.row_match)
-    found.row_match = of_root(ranks, n, np.int32, lambda: along_predecessors(found.row_match, predecessors))
+    augmented = found.clocked("augment", partial(along_predecessors, found.row_match, predecessors))
+    found.row_match = of_root(ranks, n, np.int32, augmented)
 
 
 def along_predecessors(row_match: Any, predecessors: Any) -> Any:
