@@ -98,7 +98,7 @@ class Seat:
         array[...] = REDUCE[op].reduce(np.stack(self.exchange(array.copy(), patience)))
 
     def all_gather(self, array: Any, patience: float) -> Any:
-        return np.stack(self.exchange(array.copy(), patience))
+        return np.concatenate(self.exchange(array.copy(), patience)).reshape(self.size, len(array))
 
     def gather(self, part: Any, into: Any, lengths: list[int], root: int, patience: float) -> None:
         on_gpu = device_of(part) == "gpu"

@@ -64,7 +64,7 @@ def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
     frontier = (found.row_match < 0).nonzero()[0]
     while True:
         said = _contract(ranks, forest, found, partial(forest.close, frontier))
-        while said.goes_on:
+        while said.frontier is not None:
             said = _contract(ranks, forest, found, partial(forest.close, said.frontier))
         if said.ends:
             return True
@@ -78,10 +78,9 @@ def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
 class _Said(NamedTuple):
     """What the ranks have told each other of their forests."""
 
-    goes_on: bool  # whether any rank has reached rows
-    frontier: Any  # those that other ranks have reached
-    ends: int  # how many tight columns are free
-    least: Any  # the least slack outside the forest, if nothing goes on
+    frontier: Any  # the rows that other ranks have reached; None if no rank has reached any
+    ends: bool  # whether any tight column is free
+    least: Any  # the least slack outside the forest, where no rank has reached any row
 
 
 def _contract(ranks: Ranks, forest: Forest, found: Found, work: Callable[[], tuple[Any, int, Any]]) -> _Said:
@@ -89,25 +88,25 @@ def _contract(ranks: Ranks, forest: Forest, found: Found, work: Callable[[], tup
 
     An error of one rank is raised by all.
     """
-    n = len(forest.in_forest)
-    words = -(-n // 64)
-    message, bits = np.zeros(3 + words, np.int64), np.zeros(64 * words, np.uint8)
-    error = None
+    n, dual_type = len(forest.in_forest), forest.part.dual_type
+    brought: Any = None
+    message, error = np.zeros(3 + -(-n // 64), np.int64), None
     try:
-        bits[:n], message[1], message[2:3].view(forest.part.dual_type)[0] = found.clocked("search", work)()
-        message[3:] = np.packbits(bits).view(np.int64)
+        brought, message[1], message[2:3].view(dual_type)[0] = found.clocked("search", work)()
+        message[3:].view(np.uint8)[: -(-n // 8)] = np.packbits(brought)
     except Exception as raised:
         error = raised
         message[0] = 1
     messages = ranks.all_gather(message)
-    if messages[:, 0].any():
+    together = np.bitwise_or.reduce(messages, axis=0)
+    if together[0] != 0:
         ranks.agree(error)
     found.counts["levels"] += 1
-    reached = np.unpackbits(np.bitwise_or.reduce(messages[:, 3:]).view(np.uint8))[:n] > 0
-    forest.in_forest |= reached
-    frontier = (reached & (bits[:n] == 0)).nonzero()[0]
-    least = messages[:, 2].copy().view(forest.part.dual_type).min()
-    return _Said(bool(messages[:, 3:].any()), frontier, int(messages[:, 1].sum()), least)
+    if not together[3:].any():
+        return _Said(None, bool(together[1]), messages[:, 2].copy().view(dual_type).min())
+    reached = np.unpackbits(together[3:].view(np.uint8))[:n]
+    np.logical_or(forest.in_forest, reached, out=forest.in_forest)
+    return _Said((reached > brought).nonzero()[0], bool(together[1]), forest.part.far)
 
 
 def _of_all(ranks: Ranks, own: Any, starts: list[int]) -> Any:
