@@ -38,6 +38,10 @@ STUDIES = {
     "reports": Study(published.REPORT_SIZES, tuple(published.REPORT), "float64"),
     "ladder": Study(tuple(published.LADDER), (1000,), "float64", ladder=True, peers=False),
 }
+# Tables 4 and 5: which problems by how many ranks, where no sizes are asked for.
+RANKS_STUDY = Study((), (10,), "int32")
+SCALING = {"date-nagi-4": published.WEAK, "date-nagi-5": published.STRONG}
+RANKS_METHODS = {"classical": slice(0, 3), "tree": slice(3, 5)}  # which of the printed figures are theirs
 BATCH_STUDY = Study((), (1,), "int32")
 SPREAD = "In square brackets the fastest and the slowest call, where they are more than a tenth apart."
 
@@ -51,8 +55,13 @@ class Results:
     def __init__(self, timings: list[Timing], machine: str, dtype: str | None = None) -> None:
         self.machine, self._dtype = machine, dtype
         self.cells: dict[tuple[str, float, int, int], dict[str, list[Timing]]] = {}
+        self.on_ranks: dict[tuple[bool, int, int, str], list[Timing]] = {}  # by table, size, ranks and solver
         for timing in timings:
             facts = timing.facts
+            if "ranks" in facts:
+                shared = facts["weak"], facts["n"], facts["ranks"], timing.solver
+                self.on_ranks.setdefault(shared, []).append(timing)
+                continue
             problem = facts["dtype"], float(facts["factor"]), facts["n"], facts["count"]
             self.cells.setdefault(problem, {}).setdefault(timing.solver, []).append(timing)
 
@@ -112,7 +121,7 @@ def all_tables(results: Results, names: list[str]) -> str:
     """The tables that have something in them, as Markdown."""
     heads = {
         "date-nagi-1": small, "date-nagi-2": assignments, "date-nagi-3": large, "reports": reports, "ladder": ladder,
-        "batches": batches,
+        "batches": batches, "date-nagi-4": weak, "date-nagi-5": strong,
     }  # fmt: skip
     tables = [table for name in names for table in heads[name](results)]
     return "\n\n".join(["", *tables, ""]) if tables else "nothing measured"
@@ -219,6 +228,77 @@ def measured_lines(factor: float, n: int, found: dict[str, Timing]) -> Iterator[
         steps = {name: number(time) for name, time in timing.facts.get("seconds", {}).items()}
         times = number(reference / timing.median) if reference and timing.median else ""
         yield {**about, **steps, "total": cell(timing, 1), "x CU-TREE": times}
+
+
+def solver_of(method: str, ranks: int) -> str:
+    return f"{method}, {ranks} rank{'s' if ranks > 1 else ''}"
+
+
+def weak(results: Results) -> Iterator[str]:
+    """Date and Nagi, Table 4: the costs of a rank are as many for any number of ranks."""
+    yield from scaling(results, "Date and Nagi, Table 4: weak scaling", published.WEAK, "t1 / tp", True)
+
+
+def strong(results: Results) -> Iterator[str]:
+    """Date and Nagi, Table 5: the same problem by any number of ranks."""
+    yield from scaling(results, "Date and Nagi, Table 5: strong scaling", published.STRONG, "t1 / (p tp)", False)
+
+
+def scaling(
+    results: Results, title: str, printed: dict[tuple[int, int], tuple[float, ...]], efficiency: str, is_weak: bool
+) -> Iterator[str]:
+    """One table a method: the paper's split of time beside that of the root, and efficiencies."""
+    for method, columns in RANKS_METHODS.items():
+        measured = {
+            (n, ranks): combined(some)
+            for (of_weak, n, ranks, solver), some in results.on_ranks.items()
+            if of_weak == is_weak and solver == solver_of(method, ranks)
+        }
+        totals = {cell: timing.median for cell, timing in measured.items()}
+        rows = []
+        for n, ranks in sorted(measured):
+            timing = measured[n, ranks]
+            paper = printed.get((n, ranks), (None,) * 5)[columns]
+            times = [*map(number_or_dash, paper), efficiency_of(printed_totals(printed, columns), n, ranks, is_weak)]
+            split = [split_of(timing, some) for some in SPLIT[method]]
+            ours = [*split, cell(timing, 1, paper[-1]), efficiency_of(totals, n, ranks, is_weak)]
+            rows.append([str(n), str(ranks), *times, *ours])
+        if rows:
+            heads = [*HEADS[method], "overall", "efficiency"]
+            ours = ["passes", "search", "meet", "overall", "efficiency"]
+            note = (
+                f"Seconds; efficiency is {efficiency}. Paper: {published.BLUE_WATERS}. Here: {results.machine}, "
+                f"{results.dtype(RANKS_STUDY)}, the steps of the root; in brackets, how many times faster than the "
+                f"paper on as many GPUs. One rank runs the program of one process. {SPREAD}"
+            )
+            header = ["n", "ranks", *(f"{head}, paper" for head in heads), *ours]
+            yield titled(f"{title}, {method}", note, header, rows)
+
+
+# The steps of the paper, and of `stats["seconds"]` those that the root takes for passes over its rows, for searches of
+# paths, and for meetings.
+HEADS = {"classical": ("matrix comp.", "AP search"), "tree": ("AP search",)}
+SPLIT = {
+    "classical": (("start", "price"), ("search", "augment"), ("meet",)),
+    "tree": (("start", "search"), ("augment",), ("meet",)),
+}
+Totals = dict[tuple[int, int], float | None]
+
+
+def split_of(timing: Timing, steps: tuple[str, ...]) -> str:
+    seconds = timing.facts.get("seconds")
+    return number(sum(seconds.get(step, 0.0) for step in steps)) if seconds else ""
+
+
+def printed_totals(printed: dict[tuple[int, int], tuple[float, ...]], columns: slice) -> Totals:
+    return {cell: row[columns][-1] for cell, row in printed.items()}
+
+
+def efficiency_of(totals: Totals, n: int, ranks: int, is_weak: bool) -> str:
+    """By the time of one rank, for the smallest problem or for the same one."""
+    ones = {size: seconds for (size, count), seconds in totals.items() if count == 1}
+    one, here = ones.get(min(ones, default=0) if is_weak else n), totals.get((n, ranks))
+    return f"{one / here / (1 if is_weak else ranks):.2f}" if one and here else ""
 
 
 def reports(results: Results) -> Iterator[str]:

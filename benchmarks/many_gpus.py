@@ -39,6 +39,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import published
 from harness import (
     LIMIT,
     POSITIVE,
@@ -76,12 +77,7 @@ DRY_CHECKED = dict.fromkeys(CHECKED, 24)
 # A GPU holds a block and what passes over it take beside: of its memory so much is for the block.
 FOR_THE_BLOCK = 0.85
 # Seconds of Date and Nagi 2016, Tables 4 and 5, overall: by n and GPUs, of the classical and the tree variant.
-PUBLISHED = {
-    (10_000, 1): (11.07, 16.52), (10_000, 2): (8.15, 15.12), (10_000, 4): (7.84, 15.78), (10_000, 8): (7.39, 16.61),
-    (14_142, 1): (18.25, 24.19), (14_142, 2): (12.94, 20.65), (14_142, 4): (11.03, 20.55), (14_142, 8): (9.98, 21.59),
-    (20_000, 1): (28.50, 38.30), (20_000, 2): (19.47, 29.21), (20_000, 4): (15.07, 26.22), (20_000, 8): (13.00, 27.47),
-    (28_284, 8): (18.58, 37.03),
-}  # fmt: skip
+PUBLISHED = {key: (row[2], row[4]) for key, row in (published.WEAK | published.STRONG).items()}
 
 
 @dataclass(frozen=True)

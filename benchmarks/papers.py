@@ -3,6 +3,7 @@
     python benchmarks/papers.py --tables date-nagi-1 --most 2000 --peers          # on the CPU
     python benchmarks/papers.py --device gpu --budget 540 --output papers.json    # all tables, for nine minutes
     python benchmarks/papers.py --device gpu --budget 540 --output papers.json --resume    # what is missing in it
+    python benchmarks/papers.py --tables date-nagi-4 date-nagi-5 --sizes 60 85 --ranks 1 2    # dry run on hosts
     python benchmarks/papers.py --read papers.json --plots pictures               # tables and pictures, no measuring
 
 | table | of | costs |
@@ -10,9 +11,14 @@
 | date-nagi-1 | Date and Nagi 2016, Table 1: times, n = 500 to 5000 | integers in [0, n] |
 | date-nagi-2 | Table 2: assignments found in each five phases | the same |
 | date-nagi-3 | Table 3: times of steps, n = 5000 to 20,000 | integers in [0, n / 10], [0, n], [0, 10 n] |
+| date-nagi-4 | Table 4: weak scaling of ``classical`` and ``tree``: as many costs a rank | integers in [0, 10 n] |
+| date-nagi-5 | Table 5: strong scaling, the same problem on more ranks | the same |
 | reports | Kawtikwar, Cravens and Yang, Tables IV to X: times, n = 64 to 8192 | whole float64 in [0, f n] |
 | ladder | Kawtikwar, Chang and Govind, Tables II and III: forms of Munkres' method | whole float64 in [0, 1000 n] |
 | batches | ours: many small problems in one call, and one by one | integers in [0, n] |
+
+Tables 4 and 5 are measured if they are asked for. They take --ranks: GPUs of this process, each with its rows, or
+threads on the CPU. Of --sizes the first is for the first of the ranks in Table 4, and so on.
 
 Costs are made on the device. The duals of each answer of ours prove it before it is timed, peers must find the proven
 cost. Times are those of whole calls in Python, the check of the costs included; steps are as the method reports them.
@@ -38,6 +44,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import layouts
+import many_gpus
 import numpy as np
 import peers
 from harness import (
@@ -55,7 +62,7 @@ from harness import (
     parsed,
     within,
 )
-from layouts import BATCHES, STUDIES
+from layouts import BATCHES, RANKS_METHODS, SCALING, STUDIES
 
 import gmatch
 from gmatch import cuda
@@ -150,11 +157,39 @@ def no_batches(device: str) -> str | None:
 
 def facts_of(assignment: gmatch.Assignment) -> dict[str, Any]:
     """What the tables show of an answer."""
-    names = ("method", "initial", "backend", "start_size", "phases", "levels", "dual_steps", "seconds")
+    names = (
+        "method", "initial", "backend", "start_size", "phases", "levels", "dual_steps", "seconds", "meetings",
+        "bytes_met",
+    )  # fmt: skip
     facts = {name: assignment.stats[name] for name in names if name in assignment.stats}
     found = assignment.stats.get("augmentations_per_phase", [])
     fives = [sum(found[first : first + 5]) for first in range(0, len(found), 5)]
     return {"cost": assignment.cost, **facts, "found_in_five_phases": fives}
+
+
+@dataclass(frozen=True, order=True)
+class SharedInstance(Instance):
+    """The same on so many ranks, for the table of weak or of strong scaling."""
+
+    ranks: int = 1
+    weak: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{super().name}, {'weak' if self.weak else 'strong'}"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return super().facts | {"ranks": self.ranks, "weak": self.weak}
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        return *super().kind, self.ranks, self.weak
+
+    def blocks(self, device: str) -> gmatch.RowBlocks:
+        """Rows for each rank, made on its GPU; the same matrix whatever the number of ranks."""
+        machine = many_gpus.Machine(device == "cpu", self.ranks)
+        return machine.blocks(many_gpus.Cell("weak", self.n, self.dtype, "classical", self.ranks), self.ranks)
 
 
 class AssignmentSession(Session):
@@ -173,6 +208,15 @@ class AssignmentSession(Session):
                 self.add(instance, self._ours(instance, solver, matrix))
         if others:
             self._measure_peers(instance, matrix, others, gmatch.lap(matrix, certify=True).cost)
+
+    def measure_ranks(self, instance: SharedInstance) -> None:
+        """Times the papers' two systems on so many ranks."""
+        for method in self.options.methods or RANKS_METHODS:
+            solver = layouts.solver_of(method, instance.ranks)
+            if self.admits(instance, solver):
+                blocks = instance.blocks(self.options.device)
+                call, check = partial(gmatch.lap, blocks, method=method), partial(gmatch.verify, blocks)
+                self.add(instance, self.here(instance, solver, call, check, facts_of))
 
     def measure_batch(self, instance: Instance, others: list[str]) -> None:
         """Times a batch in one call, and its problems one by one, ours and others."""
@@ -243,7 +287,7 @@ def plan(options: argparse.Namespace) -> dict[Instance, tuple[list[str], list[st
     ours = options.methods or methods(options.device)
     wanted: dict[Instance, tuple[list[str], list[str]]] = {}
     for name in options.tables:
-        if name == "batches":
+        if name not in STUDIES:
             continue
         study = STUDIES[name]
         solvers = [solver for solver in ours if not study.ladder or solver.startswith("munkres")]
@@ -264,6 +308,26 @@ def instances(name: str, options: argparse.Namespace) -> Iterator[Instance]:
                     yield Instance(n, factor, options.dtype or study.dtype, seed)
 
 
+def shared_instances(name: str, options: argparse.Namespace) -> Iterator[SharedInstance]:
+    """Of Table 4 or 5; small ones first."""
+    is_weak = name == "date-nagi-4"
+    if options.sizes is None:
+        pairs = [(n, ranks) for n, ranks in SCALING[name] if ranks in options.ranks]
+    elif is_weak:
+        pairs = list(zip(options.sizes, options.ranks, strict=False))
+    else:
+        pairs = [(n, ranks) for n in options.sizes for ranks in options.ranks]
+    for n, ranks in sorted(pairs):
+        if n <= options.most:
+            yield SharedInstance(n, 10, options.dtype or layouts.RANKS_STUDY.dtype, 0, ranks=ranks, weak=is_weak)
+
+
+def default_ranks(device: str) -> list[int]:
+    """1, 2, 4, ... as far as there are GPUs; of a host the first two."""
+    most = cuda.number_of_devices() if device == "gpu" else 2
+    return [ranks for ranks in (1, 2, 4, 8, 16) if ranks <= most]
+
+
 def others_of(options: argparse.Namespace) -> list[str]:
     if not options.peers:
         return []
@@ -278,6 +342,10 @@ def run(options: argparse.Namespace) -> Record:
         session = AssignmentSession(options, record, side)
         for instance, (solvers, others) in plan(options).items():
             session.measure(instance, solvers, others)
+        for name in SCALING:
+            if name in options.tables:
+                for shared in shared_instances(name, options):
+                    session.measure_ranks(shared)
         if "batches" in options.tables:
             for count, n in BATCHES:
                 if n <= options.most:
@@ -297,9 +365,16 @@ def dtype(text: str) -> str:
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--tables", nargs="+", default=[*STUDIES, "batches"], choices=[*STUDIES, "batches"], metavar="TABLE")
+    tables = [*STUDIES, "batches", *SCALING]
+    add("--tables", nargs="+", default=[*STUDIES, "batches"], choices=tables, metavar="TABLE", help=", ".join(tables))
     add("--methods", nargs="+", help="METHOD or METHOD+START; by default all of gmatch")
     add("--sizes", type=POSITIVE, nargs="+", help="instead of the papers'")
+    add(
+        "--ranks",
+        type=POSITIVE,
+        nargs="+",
+        help="of Tables 4 and 5; by default 1, 2, 4, ... GPUs, or 1 and 2 threads",
+    )
     add("--factors", type=within(float, 0, LARGEST_FACTOR), nargs="+", help="of the ranges, instead of the papers'")
     add("--most", type=POSITIVE, default=sys.maxsize, help="leave larger problems out")
     add("--dtype", type=dtype, help="of the costs measured or read, instead of the papers'")
@@ -311,6 +386,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
 
 def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
+    options.ranks = options.ranks or default_ranks(options.device)
     if options.read:
         machine, timings = load_all(options.read)
     else:

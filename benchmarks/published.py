@@ -4,6 +4,7 @@ from __future__ import annotations
 
 K20X = "Tesla K20X (Date and Nagi 2016); OMP on an Opteron 6276 with 1 and 8 threads"
 RTX_2080_TI = "GeForce RTX 2080 Ti (Kawtikwar et al.); CPU solvers on a Core i7-4790"
+BLUE_WATERS = "nodes of Blue Waters with a Tesla K20X each (Date and Nagi 2016)"
 C2050 = "Tesla C2050 (Deveci et al. 2013); CPU solvers on two quad-core Xeons of 2.27 GHz"
 
 # Date and Nagi 2016, Table 1: n to objective, and seconds of their programs; integers in [0, n].
@@ -28,6 +29,33 @@ ASSIGNMENTS: dict[int, tuple[int, ...]] = {
     3000: (2608, 203, 143, 24, 10, 6, 6),
     4000: (3473, 254, 184, 52, 21, 11, 4, 1),
     5000: (4316, 354, 231, 61, 10, 22, 4, 2),
+}
+
+# Tables 4 and 5: n and GPUs to seconds; integers in [0, 10 n]. "Matrix comp." and the search of CU-CLASS, and its
+# total; the search of CU-TREE, and its total.
+WEAK: dict[tuple[int, int], tuple[float, ...]] = {
+    (10_000, 1): (3.66, 4.97, 10.42, 15.26, 16.28),
+    (14_142, 2): (3.80, 6.70, 12.48, 18.70, 20.26),
+    (20_000, 4): (4.09, 8.42, 15.03, 24.50, 26.51),
+    (28_284, 8): (4.36, 11.43, 18.58, 34.00, 37.03),
+    (40_000, 16): (4.64, 14.91, 23.59, 52.17, 58.32),
+}
+STRONG: dict[tuple[int, int], tuple[float, ...]] = {
+    (10_000, 1): (3.66, 4.93, 11.07, 15.20, 16.52),
+    (10_000, 2): (1.89, 4.97, 8.15, 14.14, 15.12),
+    (10_000, 4): (1.01, 5.01, 7.84, 14.35, 15.78),
+    (10_000, 8): (0.58, 5.01, 7.39, 14.93, 16.61),
+    (10_000, 16): (0.38, 4.97, 7.17, 16.15, 18.30),
+    (14_142, 1): (8.24, 6.57, 18.25, 22.44, 24.19),
+    (14_142, 2): (4.21, 6.68, 12.94, 19.10, 20.65),
+    (14_142, 4): (2.18, 6.74, 11.03, 18.91, 20.55),
+    (14_142, 8): (1.18, 6.75, 9.98, 19.60, 21.59),
+    (14_142, 16): (0.69, 6.76, 9.50, 20.88, 23.50),
+    (20_000, 1): (15.49, 8.26, 28.50, 35.73, 38.30),
+    (20_000, 2): (7.88, 8.38, 19.47, 27.14, 29.21),
+    (20_000, 4): (4.04, 8.49, 15.07, 24.18, 26.22),
+    (20_000, 8): (2.13, 8.50, 13.00, 24.96, 27.47),
+    (20_000, 16): (1.20, 8.48, 12.03, 26.89, 30.21),
 }
 
 # Table 3: factor of the range and n to objective and start's assignments, and of each program the seconds of its steps.

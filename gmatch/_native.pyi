@@ -249,9 +249,9 @@ def overpriced(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, u: Any, v: Any, sizes: Any, columns: Any,
     threads: int,
 ) -> None: ...  # fmt: skip
-def expand(
-    costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, u: Any, mate: Any, v: Any,
-    slack: Any, predecessor: Any, covered: Any, reached: Any, least: Any, at_least: Any, threads: int,
+def close_forest(
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, size: int, u: Any, mate: Any, v: Any,
+    slack: Any, predecessor: Any, covered: Any, reached: Any, brought: Any, least: Any, at_least: Any, threads: int,
 ) -> int: ...  # fmt: skip
 def assign_points(
     x: Any, y: Any, metric: str, doubled: bool, limit: float, whole: bool, unit: float, start_match: Any,

@@ -1,12 +1,14 @@
 """Two GPUs for a process that has none: a fake CuPy, with programs that run on the host."""
 
 import fake_cupy
+import numpy as np
 
 from gmatch import cuda
 from gmatch.backends import cpu
-from gmatch.backends.block_passes import ForestState, HostPasses
+from gmatch.backends.block_passes import HostPasses, closed_by_levels
 from gmatch.distributed import core, part
 from gmatch.problems import limits
+from gmatch.problems.limits import minimised
 from gmatch.problems.sparse import SparseCosts
 
 run, cover_of_allowed_pairs, passes_of = core.run, core.cover_of_allowed_pairs, part.passes_of
@@ -41,6 +43,7 @@ class FakePasses:
 
     def __init__(self, array, *options):
         self._host = HostPasses(array.get(), *options)
+        self._given = array.get(), *options
 
     def __getattr__(self, name):
         def on_gpu(*arguments):
@@ -48,12 +51,25 @@ class FakePasses:
 
         return on_gpu
 
-    def expand(self, rows, u, forest):
-        copies = ForestState(*map(on_host, forest))
-        found = self._host.expand(on_host(rows), on_host(u), copies)
-        for array, copy in zip(forest, copies, strict=True):
-            array[...] = fake_cupy.fake(copy)
-        return found
+    def close(self, rows, u, forest):
+        return closed_by_levels(self._expand, rows, u, forest)
+
+    def _expand(self, rows, u, forest):
+        """See `expand_frontier` in csrc, of rows that may be none."""
+        array, dual_type, maximize, limit, _ = self._given
+        mate, v, slack, predecessor, covered = map(on_host, forest[:5])
+        rows, reached = on_host(rows), np.zeros(len(array), np.uint8)
+        if len(rows):
+            slacks = minimised(array[rows], dual_type, maximize, limit) - v - on_host(u)[rows, None]
+            least = np.maximum(slacks.min(axis=0), 0)
+            nearer = (least < slack) & (covered == 0)
+            slack[nearer], predecessor[nearer] = least[nearer], rows[slacks.argmin(axis=0)][nearer]
+        tight = (slack == 0) & (covered == 0)
+        joins = tight & (mate >= 0)
+        covered[joins], reached[mate[joins]] = 1, 1
+        for theirs, here in zip(forest, (mate, v, slack, predecessor, covered), strict=False):
+            theirs[...] = fake_cupy.fake(here)
+        return reached, int((tight & ~joins).sum())
 
 
 def on_host(thing):

@@ -10,6 +10,7 @@ from mpi4py import MPI
 from test_distributed import METHODS, assert_proven, assert_witness, families
 
 import gmatch
+from gmatch.distributed.mpi import end_the_job
 
 WORLD = MPI.COMM_WORLD
 COST = np.random.default_rng(6).integers(0, 10**6, (90, 90))
@@ -146,7 +147,7 @@ def fault():
             gmatch.lap(own_rows(COST), comm=ranks)
         except gmatch.RankLost as again:
             print("again:", again, flush=True)
-        WORLD.Abort(1)
+        end_the_job(1)
 
 
 {"solve": solve, "verbs": verbs, "works": works, "gpus": gpus, "nan": nan, "fault": fault}[sys.argv[1]]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import sys
@@ -78,6 +79,39 @@ def test_a_table_comes_out(name: str, title: str, tmp_path: Path, capsys: pytest
     assert {timing.solver for timing in timings} >= {method.name for method in gmatch.ASSIGNMENT_METHODS}
     assert all(timing.median for timing in timings)
     assert machine["gmatch"] == gmatch.__version__
+
+
+def test_the_tables_of_several_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A dry run by threads of the host."""
+    file = tmp_path / "papers.json"
+    shared = ["--tables", "date-nagi-4", "date-nagi-5", *TINY, "--ranks", "1", "2", "--output", str(file)]
+    assert papers.main(shared) == 0
+    output = capsys.readouterr().out
+    _, timings = harness.load(file)
+    assert all(timing.median for timing in timings) and len(timings) == 2 * 2 + 2 * 4
+    strong = {timing.facts["cost"] for timing in timings if timing.facts["n"] == 24 and not timing.facts["weak"]}
+    assert len(strong) == 1  # the same problem for any number of ranks
+    rows = [line.split(" | ") for line in output.splitlines() if re.match(r"\| (16|24) \|", line)]
+    assert [(row[0].strip("| "), row[1]) for row in rows] == 2 * [("16", "1"), ("24", "2")] + 2 * [
+        ("16", "1"), ("16", "2"), ("24", "1"), ("24", "2")
+    ]  # fmt: skip
+    assert all(re.fullmatch(r"\d\.\d\d \|", row[-1]) for row in rows)
+    assert all(all(row[-5:]) for row in rows)
+
+
+def test_scaling_stands_beside_the_paper() -> None:
+    cells = {(10_000, 1): 0.2, (14_142, 2): 0.25}
+    timings = [
+        timing(n, layouts.solver_of("classical", ranks), seconds, ranks=ranks, weak=True, dtype="int32", factor=10.0)
+        for (n, ranks), seconds in cells.items()
+    ]
+    (table,) = layouts.weak(layouts.Results(timings, "this machine"))
+    assert "| 10000 | 1 | 3.66 | 4.97 | 10.42 | 1.00 |" in table
+    assert "| 14142 | 2 | 3.8 | 6.7 | 12.48 | 0.83 |" in table
+    assert table.endswith("| 0.250 (49.9 x) | 0.80 |")
+    assert not list(layouts.strong(layouts.Results(timings, "this machine")))
+    strong = layouts.printed_totals(published.STRONG, layouts.RANKS_METHODS["tree"])
+    assert layouts.efficiency_of(strong, 20_000, 16, False) == "0.08"
 
 
 def test_peers_stand_beside(capsys: pytest.CaptureFixture[str]) -> None:

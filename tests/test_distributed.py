@@ -10,6 +10,7 @@ import scipy.sparse
 import gmatch
 from gmatch.backends.block_passes import HostPasses
 from gmatch.distributed import core as core_on_ranks
+from gmatch.distributed import lap as lap_on_ranks
 from gmatch.distributed.ranks import Ranks
 from gmatch.distributed.threads import run_threads
 
@@ -69,15 +70,56 @@ def assert_proven(cost, result, **options):
     return certificate
 
 
+@pytest.fixture
+def as_a_team(monkeypatch):
+    """One rank works as several do."""
+    monkeypatch.setattr(lap_on_ranks, "is_alone", lambda ranks: False)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_families(family, method):
+def test_families(family, method, as_a_team):
     cost = families(60)[family]
     for size in (1, 2, 3, 5):
         blocks = blocks_of(cost, size)
         result = gmatch.lap(blocks, method=method)
         assert assert_proven(cost, result) == gmatch.verify(blocks, result)
-        assert result.stats["ranks"] == size
+        assert (result.stats["ranks"], result.stats["team"]) == (size, "ranks")
+
+
+@pytest.mark.parametrize("method", ["auto", *METHODS])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_one_rank_solves_as_one_process_does(family, method):
+    cost = families(60)[family]
+    options = {"cost_limit": 0.5, "maximize": True} if family == "single" else {}
+    result = gmatch.lap(gmatch.RowBlocks([cost]), method=method, certify=True, **options)
+    assert (result.stats["ranks"], result.stats["rows"]) == (1, (0, len(cost)))
+    assert gmatch.verify(gmatch.RowBlocks([cost]), result) == assert_proven(cost, result, **options)
+    if method == "classical" and cost.dtype.itemsize < 4:  # which one process does not solve
+        assert result.stats["team"] == "ranks"
+        return
+    assert "ranks" not in result.stats["team"] and result.stats["seconds"]["meet"] >= 0
+    alone = gmatch.lap(cost, method=gmatch.Tree("nearest") if method == "tree" else method, **options)
+    assert (result.row_match == alone.row_match).all() and (result.v == alone.v).all()
+    assert result.stats["method"] == alone.stats["method"]
+
+
+def test_one_rank_takes_what_several_do():
+    cost = np.random.default_rng(3).random((50, 50))
+    first = gmatch.lap(cost)
+    blocks = gmatch.RowBlocks([cost])
+    assert_proven(cost, gmatch.lap(blocks, duals=(first.u, first.v), initial="reduce"))
+    far = cost.copy()
+    far[:25, 20:] = 1e18  # five of these rows have no other way
+    result = gmatch.lap(gmatch.RowBlocks([far]))
+    assert result.exact is not None
+    assert gmatch.verify(gmatch.RowBlocks([far]), result) == gmatch.verify(far, result)
+    with pytest.raises(gmatch.InvalidInput, match="must be a dense array of costs; got DenseCosts"):
+        gmatch.lap(gmatch.RowBlocks([gmatch.DenseCosts(cost)]))
+    with pytest.raises(gmatch.InvalidInput, match="several ranks do not take deterministic=True"):
+        gmatch.lap(blocks, deterministic=True)
+    with pytest.raises(gmatch.InvalidInput, match="prove an Assignment"):
+        gmatch.verify(blocks, gmatch.max_matching(scipy.sparse.eye_array(2, format="csr")))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -247,7 +289,7 @@ def test_what_the_core_does_not_end_is_left_to_the_classical_variant(monkeypatch
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_prices_that_mislead_are_found_anew(size, monkeypatch):
+def test_prices_that_mislead_are_found_anew(size, monkeypatch, as_a_team):
     """All rows want the same columns: a core by minima of columns leaves rows free, many times."""
     cost = families(400)["rank 4"]
     result = gmatch.lap(blocks_of(cost, size))
@@ -392,7 +434,7 @@ def test_a_range_without_room_for_a_core():
 @pytest.mark.parametrize(
     ("method", "step"),
     [("core", "price"), ("core", "overpriced"), ("core", "least_of_columns"), ("classical", "least_of_rows"),
-     ("classical", "entries_up_to"), ("tree", "least_of_rows"), ("tree", "expand")],
+     ("classical", "entries_up_to"), ("tree", "least_of_rows"), ("tree", "close")],
 )  # fmt: skip
 def test_no_memory_on_one_rank(method, step, monkeypatch):
     """Wherever in the passes it is missed."""
@@ -408,7 +450,7 @@ def test_no_memory_on_one_rank(method, step, monkeypatch):
 
     monkeypatch.setattr(HostPasses, step, starved)
     seen = set()
-    for first in (1, 2) if step in ("least_of_rows", "entries_up_to", "expand") and method != "tree" else (1,):
+    for first in (1, 2) if step in ("least_of_rows", "entries_up_to", "close") and method != "tree" else (1,):
         calls[0] = 1 - first
         kind, words = raised_by_all(np.split(np.random.default_rng(1).random((60, 60)), 2), method=method)
         seen.add((kind, words))

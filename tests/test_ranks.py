@@ -49,6 +49,18 @@ def test_all_reduce(size, op, reduce, dtype):
 
 
 @pytest.mark.parametrize("size", SIZES)
+def test_all_gather(size):
+    def work(ranks):
+        array = np.array([ranks.rank, -(2**62)])
+        gathered = ranks.all_gather(array)
+        array[:] = 0  # what was said stays
+        return gathered
+
+    for gathered in on_threads(size, work):
+        assert gathered.dtype == np.int64 and gathered.tolist() == [[rank, -(2**62)] for rank in range(size)]
+
+
+@pytest.mark.parametrize("size", SIZES)
 def test_parts_of_any_length_are_gathered_in_the_order_of_ranks(size):
     lengths = [(3 * rank) % 4 for rank in range(size)]  # the first is empty
     parts = [np.arange(length, dtype=np.int32) + 10 * rank for rank, length in enumerate(lengths)]

@@ -8,14 +8,18 @@ from test_distributed import FAMILIES, METHODS, assert_proven, assert_witness, f
 
 import gmatch
 from gmatch import cuda
+from gmatch.distributed import lap as lap_on_ranks
 
 FAMILIES_ON_GPU = [name for name in FAMILIES if name != "booleans"]
 
 
 @pytest.fixture
 def gpus(monkeypatch):
-    """CuPy: a fake one where there is none."""
-    return cuda.cupy() if GPU else pretend(monkeypatch.setattr)
+    """CuPy: a fake one where there is none, which has passes of ranks alone."""
+    if GPU:
+        return cuda.cupy()
+    monkeypatch.setattr(lap_on_ranks, "is_alone", lambda ranks: False)
+    return pretend(monkeypatch.setattr)
 
 
 def devices_of(size):

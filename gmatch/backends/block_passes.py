@@ -58,10 +58,11 @@ class BlockPasses(Protocol):
     def overpriced(self, u: Any, v: Any) -> Any:
         """Places, increasing, of the entries that cost less than u + v by most, of each stratum of each row."""
 
-    def expand(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
-        """A level: see `expand_frontier` in csrc.
+    def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
+        """Levels of a forest from the rows of a frontier on, until the columns of this block bring no more rows.
 
-        Of each row 0 or 1, as uint8 on the host: whether it joins the forest; and how many tight columns are free.
+        See `expand_frontier` in csrc. Of each row 0 or 1, as uint8 on the host: whether it has joined the forest; and
+        how many tight columns are free.
         """
 
 
@@ -80,6 +81,16 @@ def listed(sizes: Any, columns: Any, most: int, width: int) -> Any:
     if len(sizes) and int(sizes.min()) == most:
         return places.ravel()
     return places[xp.arange(most) < sizes[:, None]]
+
+
+def closed_by_levels(expand: Callable[..., tuple[Any, int]], rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
+    """See `close`, where each level is a launch: `expand` brings the rows of one, 0 or 1 of each, on the host."""
+    brought, ends = expand(rows, u, forest)
+    reached = brought
+    while reached.any():
+        reached, ends = expand(namespace(rows).asarray(reached.nonzero()[0].astype(np.int32)), u, forest)
+        brought = brought | reached
+    return brought, ends
 
 
 class HostPasses:
@@ -123,7 +134,11 @@ class HostPasses:
         program(*self._block, *duals, sizes, columns, self._threads)
         return listed(sizes, columns, most, width)
 
-    def expand(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
-        reached = np.empty(self._shape[0], np.uint8)
-        ends = _native.expand(*self._block, rows, u, *forest[:5], reached, *forest[5:], self._threads)
-        return reached, ends
+    def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
+        height = self._shape[0]
+        frontier, reached, brought = np.empty(height, np.int32), np.empty(height, np.uint8), np.zeros(height, np.uint8)
+        frontier[: len(rows)] = rows
+        ends = _native.close_forest(
+            *self._block, frontier, len(rows), u, *forest[:5], reached, brought, *forest[5:], self._threads
+        )
+        return brought, ends

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .block_passes import OF_A_STRATUM, STRATA, ForestState, listed
+from .block_passes import OF_A_STRATUM, STRATA, ForestState, closed_by_levels, listed
 from .catalogue import BLOCK_PASSES
 from .gpu import DENSE_COSTS, GRID_BLOCK_SIZE, INFINITE, Words, c_type, cupy, entry_point, strides_of
 from .layouts import Layout
@@ -74,7 +74,11 @@ class GpuPasses:
         places.sort()
         return places
 
+    def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
+        return closed_by_levels(self.expand, rows, u, forest)
+
     def expand(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
+        """One level: see `closed_by_levels`."""
         num_rows = self._shape[0]
         words = -(-num_rows // 8)
         found = cupy.empty(words + 1, np.int64)  # the rows, and then the number of ends: one copy to the host

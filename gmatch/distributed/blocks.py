@@ -138,13 +138,18 @@ def fingerprint(arrays: Any) -> str:
 
 def _readable(block: Any, forbid_nan: bool, maximize: bool) -> tuple[Any, bool]:
     """The matrix as the passes read it, and whether NaN forbids pairs."""
+    refuse_what_is_no_array(block)
+    array = as_matrix(block)
+    return without_nan(array, maximize) if forbid_nan else (array, False)
+
+
+def refuse_what_is_no_array(block: Any) -> None:
+    """Raises `InvalidInput` for costs of other kinds."""
     if isinstance(block, CostBatch | DenseCosts | PointCosts | SparseCosts | WindowCosts) or is_frame(block):
         raise InvalidInput(
             f"the block of a rank must be a dense array of costs; got {type(block).__name__}; give its array of this "
             "rank's rows, or solve the whole in one process, without comm"
         )
-    array = as_matrix(block)
-    return without_nan(array, maximize) if forbid_nan else (array, False)
 
 
 def _refuse_what_differs(notes: list[_Note]) -> None:

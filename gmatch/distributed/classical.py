@@ -34,25 +34,25 @@ def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
     O(n**2 m / ranks) work at worst on each rank, O(n + m) memory, and on the root the tight edges.
     """
     n, m = part.shape
-    u, v = reduced_duals(ranks, part, v)
-    found = Found(np.full(n, -1, np.int32), u, v)
+    found = Found(np.full(n, -1, np.int32), *reduced_duals(ranks, part, v))
+    u, v = found.u, found.v
     impossible = u == part.far
     if impossible.any():
         found.witness = _first_alone(impossible), np.zeros(m, np.bool_)
         return found
     tight, slacks = TightEdges(part.shape), LeastSlacks(part)
-    new = ranks.done_by_all(lambda: slacks.tight_from_the_start(u, v))
+    new = ranks.done_by_all(found.clocked("price", partial(slacks.tight_from_the_start, u, v)))
     while True:
         _gather_tight(ranks, tight, new)
         covered, in_forest = _search(ranks, tight, found)
         if not in_forest.any():
             return found
         least = np.full(1, part.far, part.dual_type)
-        theta = reduced(ranks, "min", least, partial(slacks.least, u, v, in_forest, covered))[0]
+        theta = reduced(ranks, "min", least, found.clocked("price", partial(slacks.least, u, v, in_forest, covered)))[0]
         if theta == part.far:
             found.witness = in_forest, covered
             return found
-        new = ranks.done_by_all(partial(slacks.within, theta, u, v))
+        new = ranks.done_by_all(found.clocked("price", partial(slacks.within, theta, u, v)))
         u[in_forest] += theta
         v[covered] -= theta
         found.counts["dual_steps"] += 1
@@ -91,7 +91,7 @@ def _gather_tight(ranks: Ranks, tight: TightEdges, new: Any) -> None:
 def _search(ranks: Ranks, tight: TightEdges, found: Found) -> tuple[Any, Any]:
     """Passes of the root along all tight edges; what they leave, on all ranks: covered columns, rows of the forest."""
     n, m = tight.shape
-    with_counts = of_root(ranks, n + m + 2, np.int32, lambda: tight.matched(found.row_match))
+    with_counts = of_root(ranks, n + m + 2, np.int32, found.clocked("search", partial(tight.matched, found.row_match)))
     found.row_match, reached, (phases, levels) = with_counts[:n], with_counts[n : n + m], with_counts[n + m :]
     found.counts.update(searches=1, phases=int(phases), levels=int(levels))
     covered = reached > 0

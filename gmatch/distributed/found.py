@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -39,6 +39,15 @@ class Found:
     counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(COUNTED, 0)))
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     reason: str = ""
+
+    def clocked(self, step: str, work: Callable[[], Any]) -> Callable[[], Any]:
+        """The same work, whose seconds are counted."""
+
+        def done() -> Any:
+            with self.clock(step):
+                return work()
+
+        return done
 
     @contextmanager
     def clock(self, step: str) -> Iterator[None]:

@@ -1,23 +1,29 @@
-"""`gmatch.lap` on several ranks: options, blocks, the problem, its solver, and the result that every rank gets."""
+"""`gmatch.lap` on several ranks: options, blocks, the problem, its solver, and the result that every rank gets.
+
+A team of one needs no exchange: a rank that has all rows solves them as one process does.
+"""
 
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import device_of, mover_to, truths_of
 from ..assignment.programs import Plan
-from ..assignment.request import start_of
+from ..assignment.request import Options, start_of
+from ..assignment.ways import solved
 from ..backends import backend_for
 from ..errors import Infeasible, InvalidInput
 from ..methods import Classical, Core, Tree, assignment_method_of
+from ..problems.dense import DenseCosts
 from ..problems.limits import minimised
 from ..problems.row_blocks import RowBlocks
 from ..problems.windows import CheckedWindows
+from ..proof.dense import verify_dense_assignment
 from ..result import STEPS, Assignment, Status, witness_of
-from .blocks import Block, block_of, fingerprint
+from .blocks import Block, block_of, fingerprint, refuse_what_is_no_array
 from .classical import classical
 from .core import by_core
 from .found import Found
@@ -65,18 +71,62 @@ def lap_on_ranks(cost: Any, comm: Any, devices: Any, **options: Any) -> Assignme
     return result
 
 
+class _Beginning(NamedTuple):
+    """When a call began, and what the ranks had said to each other by then."""
+
+    clock: float
+    meetings: int
+    bytes_met: int
+    seconds_met: float
+
+    @classmethod
+    def now(cls, ranks: Ranks) -> _Beginning:
+        return cls(perf_counter(), ranks.meetings, ranks.bytes_met, ranks.seconds_met)
+
+    def since(self, ranks: Ranks) -> _Beginning:
+        """What has come to it: seconds of the call in the place of the clock."""
+        clock, meetings, bytes_met, seconds_met = self.now(ranks)
+        return _Beginning(
+            clock - self.clock, meetings - self.meetings, bytes_met - self.bytes_met, seconds_met - self.seconds_met
+        )
+
+
 def _lap(ranks: Ranks, cost: Any, options: dict[str, Any], number: int | None) -> Assignment:
     with ranks.at_work():
-        start, before = perf_counter(), (ranks.meetings, ranks.bytes_met, ranks.seconds_met)
+        begun = _Beginning.now(ranks)
         asked = ranks.done_by_all(lambda: _checked(options))
         with placed(ranks, cost, asked["device"], number) as array:
-            result = _lap_of_block(ranks, array, asked, start, before)
-            return result.moved(mover_to("gpu")) if lies_on_gpu(cost) else result
+            result = (_lap_alone if is_alone(ranks) else _lap_of_block)(ranks, array, asked, begun)
+            return result.moved(mover_to("gpu" if lies_on_gpu(cost) else "cpu"))
 
 
-def _lap_of_block(
-    ranks: Ranks, array: Any, asked: dict[str, Any], start: float, before: tuple[int, int, float]
-) -> Assignment:
+def is_alone(ranks: Ranks) -> bool:
+    """Whether this rank has all rows."""
+    return ranks.size == 1
+
+
+def _lap_alone(ranks: Ranks, array: Any, asked: dict[str, Any], begun: _Beginning) -> Assignment:
+    """As `gmatch.lap` of the whole matrix in one process, where it lies, if the method solves such costs there."""
+    refuse_what_is_no_array(array)
+    costs = DenseCosts(
+        array, maximize=asked["maximize"], cost_limit=asked["cost_limit"], forbid_nan=asked["forbid_nan"]
+    )
+    name, kind = asked["method"], "narrow" if costs.is_narrow else "dense"
+    if name != "auto" and kind not in METHODS[name].solves[costs.device]:
+        return _lap_of_block(ranks, array, asked, begun)
+    method = name if name == "auto" else METHODS[name]
+    options = Options(**{**asked, "method": method, "device": None}, ties=None, gap=None)
+    result: Any = solved(costs, options)
+    past = begun.since(ranks)
+    result.stats.update(ranks=1, rows=(0, len(result.row_match)), meetings=past.meetings, bytes_met=past.bytes_met)
+    result.stats["seconds"]["meet"] = past.seconds_met
+    if asked["certify"]:
+        verify_dense_assignment(costs, result, False)
+    alone: Assignment = result
+    return alone
+
+
+def _lap_of_block(ranks: Ranks, array: Any, asked: dict[str, Any], begun: _Beginning) -> Assignment:
     block = block_of(
         ranks, array, maximize=asked["maximize"], cost_limit=asked["cost_limit"], forbid_nan=asked["forbid_nan"],
         options={
@@ -84,19 +134,18 @@ def _lap_of_block(
             "device": device_of(array),
         },
     )  # fmt: skip
-    began = perf_counter() - start
+    checked = begun.since(ranks).clock
     method, reason = _method(asked["method"], block)
     found = _solve(ranks, block, method, asked)
     result = result_of(ranks, block, found)
-    after = ranks.meetings, ranks.bytes_met, ranks.seconds_met
-    meetings, bytes_met, seconds_met = (now - then for now, then in zip(after, before, strict=True))
+    past = begun.since(ranks)
     seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
-    seconds.update({"start": began, "search": perf_counter() - start - began - seconds_met, **found.seconds})
-    seconds["meet"] = seconds_met
+    seconds.update({"start": checked, "search": past.clock - checked - past.seconds_met, **found.seconds})
+    seconds["meet"] = past.seconds_met
     result.stats.update(
         method=method.name, reason=found.reason or reason, initial="reduce", backend=device_of(block.array),
         team="ranks", threads=asked["threads"] or 1, start_size=0, ranks=ranks.size, rows=block.rows,
-        meetings=meetings, bytes_met=bytes_met, seconds=seconds, **found.counts,
+        meetings=past.meetings, bytes_met=past.bytes_met, seconds=seconds, **found.counts,
     )  # fmt: skip
     if asked["certify"]:
         verify_block(ranks, array, result)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import platform
+import sys
 import threading
 import time
 from functools import cache
@@ -47,7 +49,10 @@ def world() -> Any:
 
 def end_the_job(code: int) -> None:
     """Ends all processes, those too that do not answer."""
+    sys.stdout.flush()
+    sys.stderr.flush()
     _mpi().COMM_WORLD.Abort(code)
+    os._exit(code)  # MPICH tells the others, and returns
 
 
 @cache
@@ -165,6 +170,11 @@ class MpiLine:
         mpi = _mpi()
         operation = {"sum": mpi.SUM, "min": mpi.MIN, "max": mpi.MAX}[op]
         self._wait(self._comm.Iallreduce(mpi.IN_PLACE, array, operation), patience, array)
+
+    def all_gather(self, array: Any, patience: float) -> Any:
+        whole = np.empty((self.size, len(array)), array.dtype)
+        self._wait(self._comm.Iallgather(array, whole), patience, array, whole)
+        return whole
 
     def gather(self, part: Any, into: Any, lengths: list[int], root: int, patience: float) -> None:
         if device_of(part) == "cpu":

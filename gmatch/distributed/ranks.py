@@ -1,4 +1,4 @@
-"""What ranks say to each other: five verbs, which every rank calls in the same order."""
+"""What ranks say to each other: six verbs, which every rank calls in the same order."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ class Line(Protocol):
     def exchange(self, note: Any, patience: float) -> list[Any]: ...
     def broadcast(self, array: Any, root: int, patience: float) -> None: ...
     def all_reduce(self, array: Any, op: Reduction, patience: float) -> None: ...
+    def all_gather(self, array: Any, patience: float) -> Any: ...
     def gather(self, part: Any, into: Any, lengths: list[int], root: int, patience: float) -> None: ...
 
 
@@ -140,6 +141,11 @@ class Ranks:
         """Sums, minima or maxima over all ranks, entry by entry: in place, on all ranks."""
         with self._meeting(array.nbytes):
             self._line.all_reduce(array, op, self.patience)
+
+    def all_gather(self, array: Any) -> Any:
+        """The arrays of all ranks, of the same length and type everywhere, as rows of one: on all ranks."""
+        with self._meeting(array.nbytes):
+            return self._line.all_gather(array, self.patience)
 
     def gather_rows(self, part: Any, into: Any, starts: list[int]) -> None:
         """The part of rank r becomes ``into[starts[r]:starts[r + 1]]`` on the root; elsewhere `into` is not touched."""

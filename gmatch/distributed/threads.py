@@ -97,6 +97,9 @@ class Seat:
     def all_reduce(self, array: Any, op: str, patience: float) -> None:
         array[...] = REDUCE[op].reduce(np.stack(self.exchange(array.copy(), patience)))
 
+    def all_gather(self, array: Any, patience: float) -> Any:
+        return np.concatenate(self.exchange(array.copy(), patience)).reshape(self.size, len(array))
+
     def gather(self, part: Any, into: Any, lengths: list[int], root: int, patience: float) -> None:
         on_gpu = device_of(part) == "gpu"
         own = part.copy()

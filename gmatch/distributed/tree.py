@@ -3,20 +3,23 @@
     1  Initialization     each rank holds some columns of the costs, with their slacks and predecessors
     2  Initial reduction  as in `classical`
     3  Optimality check   every rank knows all pairs, so it needs no message
-    4  Search             a level: each rank expands the frontier's rows over its columns (Algorithm 4); columns that
-                          turn tight send their rows to the next frontier, which all ranks learn together. After the
-                          last level the root gathers the predecessors; reverse and augmentation passes run there
+    4  Search             each rank expands the frontier's rows over its columns (Algorithm 4); columns that turn tight
+                          bring their rows to the next frontier, which all ranks learn together. After the last level
+                          the root gathers the predecessors; reverse and augmentation passes run there
     5  Dual update        the least slack of all ranks' columns updates the duals everywhere (Algorithm 9)
 
-Two things differ. The paper gathers the rows of a frontier as lists and broadcasts them; here they are a bitmap that
-is summed, as no row is reached by two columns: n / 8 bytes, and nobody asks how many. And a column that a dual update
-makes tight joins the forest at once, since its slack is known, instead of by another expansion of its predecessor.
+Three things differ. The paper gathers the rows of a frontier as lists and broadcasts them; here each rank tells all
+others a bitmap, n / 8 bytes, with its least slack in the same message. A rank expands what its own columns bring until
+they bring no more, and meets the others then: not at each level of the trees, but each time a path goes from the
+columns of one rank to those of another. And a column that a dual update makes tight joins the forest at once, since its
+slack is known, instead of by another expansion of its predecessor.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,13 +29,13 @@ from ..cardinality.matching import max_matching
 from .classical import reduced_duals
 from .found import Found
 from .part import Part
-from .ranks import Ranks, of_root, reduced
+from .ranks import Ranks, of_root
 
 
 def tree(ranks: Ranks, part: Part, v: Any = None) -> Found:
     """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
 
-    O(n**2 m / ranks) work at worst on each rank, O(n + m) memory; a meeting for each level.
+    O(n**2 m / ranks) work at worst on each rank, O(n + m) memory.
     """
     n, m = part.shape
     u, v = reduced_duals(ranks, part, v)
@@ -58,39 +61,52 @@ def tree(ranks: Ranks, part: Part, v: Any = None) -> Found:
 
 def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
     """Levels and dual updates until columns that are free are reached; False if no edge leaves the forest."""
-    frontier = found.row_match < 0
+    frontier = (found.row_match < 0).nonzero()[0]
     while True:
-        while frontier.any():
-            found.counts["levels"] += 1
-            frontier, ends = _contract(ranks, forest, partial(forest.expand, frontier))
-        if ends:
+        said = _contract(ranks, forest, found, partial(forest.close, frontier))
+        while said.frontier is not None:
+            said = _contract(ranks, forest, found, partial(forest.close, said.frontier))
+        if said.ends:
             return True
-        far = np.full(1, forest.part.far, forest.part.dual_type)
-        theta = reduced(ranks, "min", far, forest.least)[0]
-        if theta == forest.part.far:
+        if said.least == forest.part.far:
             return False
         found.counts["dual_steps"] += 1
-        found.u[forest.in_forest] += theta
-        frontier, ends = _contract(ranks, forest, partial(forest.lower, theta, found.u))
-        if ends and not frontier.any():
-            return True
+        found.u[forest.in_forest] += said.least
+        frontier = forest.lower(said.least, found.u)
 
 
-def _contract(ranks: Ranks, forest: Forest, work: Any) -> tuple[Any, bool]:
-    """The next frontier, of what each rank reaches; and whether any column that is tight is free."""
-    n = len(forest.in_forest)
-    words = -(-n // 64)
+class _Said(NamedTuple):
+    """What the ranks have told each other of their forests."""
 
-    def reached() -> Any:
-        rows, ends = work()
-        bits = np.zeros(64 * words, np.uint8)
-        bits[:n] = rows
-        return np.concatenate([np.packbits(bits).view(np.int64), [ends]])
+    frontier: Any  # the rows that other ranks have reached; None if no rank has reached any
+    ends: bool  # whether any tight column is free
+    least: Any  # the least slack outside the forest, where no rank has reached any row
 
-    said = reduced(ranks, "sum", np.zeros(words + 1, np.int64), reached)
-    frontier = np.unpackbits(said[:words].view(np.uint8))[:n] > 0
-    forest.in_forest |= frontier
-    return frontier, bool(said[words])
+
+def _contract(ranks: Ranks, forest: Forest, found: Found, work: Callable[[], tuple[Any, int, Any]]) -> _Said:
+    """What all ranks have reached since the last meeting, in one message of each: a bitmap, and two numbers.
+
+    An error of one rank is raised by all.
+    """
+    n, dual_type = len(forest.in_forest), forest.part.dual_type
+    brought: Any = None
+    message, error = np.zeros(3 + -(-n // 64), np.int64), None
+    try:
+        brought, message[1], message[2:3].view(dual_type)[0] = found.clocked("search", work)()
+        message[3:].view(np.uint8)[: -(-n // 8)] = np.packbits(brought)
+    except Exception as raised:
+        error = raised
+        message[0] = 1
+    messages = ranks.all_gather(message)
+    together = np.bitwise_or.reduce(messages, axis=0)
+    if together[0] != 0:
+        ranks.agree(error)
+    found.counts["levels"] += 1
+    if not together[3:].any():
+        return _Said(None, bool(together[1]), messages[:, 2].copy().view(dual_type).min())
+    reached = np.unpackbits(together[3:].view(np.uint8))[:n]
+    np.logical_or(forest.in_forest, reached, out=forest.in_forest)
+    return _Said((reached > brought).nonzero()[0], bool(together[1]), forest.part.far)
 
 
 def _of_all(ranks: Ranks, own: Any, starts: list[int]) -> Any:
@@ -106,7 +122,8 @@ def _augment(ranks: Ranks, forest: Forest, found: Found, starts: list[int]) -> N
     predecessors = np.full(starts[-1], -1, np.int32)
     ranks.gather_rows(forest.predecessors_in_forest(), predecessors, starts)
     n = len(found.row_match)
-    found.row_match = of_root(ranks, n, np.int32, lambda: along_predecessors(found.row_match, predecessors))
+    augmented = found.clocked("augment", partial(along_predecessors, found.row_match, predecessors))
+    found.row_match = of_root(ranks, n, np.int32, augmented)
 
 
 def along_predecessors(row_match: Any, predecessors: Any) -> Any:
@@ -148,18 +165,19 @@ class Forest:
         """Its columns that are tight, matched, and in the forest: 0 or 1 of each."""
         return to_host(self._state.covered)
 
-    def expand(self, frontier: Any) -> tuple[Any, int]:
-        """Algorithm 4: the frontier's rows lower slacks of columns outside the forest, and become predecessors.
+    def close(self, frontier: Any) -> tuple[Any, int, Any]:
+        """Algorithm 4, until no column of this rank adds to the forest.
 
-        Then tight matched columns join the forest. The rows they bring, 0 or 1 of each, and how many tight columns are
-        free.
+        A frontier's rows lower slacks of columns outside the forest, and become predecessors; then tight matched
+        columns join the forest, and bring the next frontier. All rows they bring, 0 or 1 of each; how many tight
+        columns are free; and the least slack outside the forest, or far if rows were brought, for others go on.
         """
-        rows = self.part.here(frontier.nonzero()[0].astype(np.int32))
-        reached: tuple[Any, int] = self.part.passes.expand(rows, self._u, self._state)
-        return reached
+        rows = self.part.here(frontier.astype(np.int32))
+        brought, ends = self.part.passes.close(rows, self._u, self._state)
+        return brought, ends, self.part.far if brought.any() else self._least()
 
-    def lower(self, theta: Any, u: Any) -> tuple[Any, int]:
-        """Algorithm 9, for the columns: slacks outside the forest, and duals inside it; then as `expand`.
+    def lower(self, theta: Any, u: Any) -> Any:
+        """Algorithm 9, for the columns: slacks outside the forest, and duals inside it. A frontier without rows.
 
         `u` are the new duals of the rows.
         """
@@ -169,10 +187,9 @@ class Forest:
         state.v[...] = xp.where(covered, state.v - theta, state.v)
         outside = ~covered & (state.slack < self.part.far)
         state.slack[...] = xp.where(outside, xp.maximum(state.slack - theta, 0), state.slack)
-        return self.expand(np.empty(0, np.bool_))
+        return np.empty(0, np.int32)
 
-    def least(self) -> Any:
-        """The least slack of columns outside the forest."""
+    def _least(self) -> Any:
         if not len(self._state.slack):
             return self.part.far
         return self.part.xp.where(self._state.covered > 0, self.part.far, self._state.slack).min().item()

@@ -10,11 +10,12 @@ from ..arrays import device_of, exact_sum, mover_to, namespace, to_host
 from ..errors import CertificateError, InvalidInput
 from ..problems.limits import blocks_of, minimised
 from ..problems.row_blocks import RowBlocks
+from ..proof.dense import verify_dense_assignment
 from ..proof.duals import certificate_of, checked_duals, lowered_columns, refuse_large_duals, tolerance_of
 from ..proof.matching import arrays_of, check_mates
 from ..proof.windows import claimed_pairs
 from ..result import Assignment, AssignmentCertificate
-from .blocks import Block, block_of, fingerprint
+from .blocks import Block, block_of, fingerprint, refuse_what_is_no_array
 from .places import placed
 from .ranks import PATIENCE, ROOT, Ranks, reduced
 from .threads import run_threads
@@ -48,7 +49,11 @@ def verify_on_ranks(cost: Any, assignment: Any, comm: Any, strict: bool) -> Assi
 
 def _verify(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertificate:
     with ranks.at_work(), placed(ranks, cost, None) as block:
-        return verify_block(ranks, block, assignment)
+        if ranks.size > 1:
+            return verify_block(ranks, block, assignment)
+        _refuse_others(assignment, True)
+        refuse_what_is_no_array(block)
+        return verify_dense_assignment(block, assignment, False)
 
 
 def verify_block(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertificate:
@@ -57,7 +62,7 @@ def verify_block(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertific
     O(rows * columns) time in blocks, O(rows + columns) memory on each rank.
     """
     with ranks.at_work():
-        ranks.done_by_all(lambda: _refuse_others(assignment))
+        ranks.done_by_all(lambda: _refuse_others(assignment, False))
         arrays = assignment.row_match, assignment.col_match, assignment.u, assignment.v, assignment.pair_costs
         block = block_of(
             ranks, cost, maximize=assignment.maximize, cost_limit=assignment.cost_limit,
@@ -77,13 +82,15 @@ def verify_block(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertific
         return certificate_of(assignment, _gap(ranks, block, sides, pair_costs, tolerance), tolerance)
 
 
-def _refuse_others(assignment: Any) -> None:
+def _refuse_others(assignment: Any, is_alone: bool) -> None:
+    """Raises `InvalidInput` for what ranks do not prove; one rank proves exact duals, which it may have found."""
     if not isinstance(assignment, Assignment):
         raise InvalidInput(
             f"several ranks prove an Assignment; got {type(assignment).__name__}; verify it in one process, "
             "without comm"
         )
-    if assignment.cover is not None or assignment.exact is not None or assignment.pair_price is not None:
+    has_exact = assignment.exact is not None and not is_alone
+    if assignment.cover is not None or has_exact or assignment.pair_price is not None:
         raise InvalidInput(
             "several ranks prove an Assignment without cover, exact duals and pair_price; verify this one in one "
             "process, without comm"

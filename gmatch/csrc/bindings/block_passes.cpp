@@ -70,18 +70,37 @@ void overpriced(AnyMatrix costs, const std::string& stored, bool maximize, nb::h
   });
 }
 
+// The rows that columns have reached join those brought before, and are the next frontier; returns how many they are.
+Count next_frontier(const Array<unsigned char>& reached, Array<unsigned char>& brought, Array<Vertex>& frontier) {
+  Count size = 0;
+  for (std::size_t row = 0; row < reached.size(); ++row) {
+    if (reached.data()[row] == 0) continue;
+    brought.data()[row] = 1;
+    frontier.data()[size++] = static_cast<Vertex>(row);
+  }
+  return size;
+}
+
+// Levels, until the columns of this rank bring no more rows. `rows` has room for all rows; the first `size` are the frontier.
 template <class Dual>
-Count expand(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> rows,
-             Array<Dual> u, Array<Vertex> mate, Array<Dual> v, Array<Dual> slack, Array<Vertex> predecessor,
-             Covered covered, Array<unsigned char> reached, Array<Dual> least, Array<Vertex> at_least, int threads) {
-  const auto frontier = pass_over(rows, u, v, covered);
+Count close_forest(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> rows, Count size,
+                   Array<Dual> u, Array<Vertex> mate, Array<Dual> v, Array<Dual> slack, Array<Vertex> predecessor,
+                   Covered covered, Array<unsigned char> reached, Array<unsigned char> brought, Array<Dual> least,
+                   Array<Vertex> at_least, int threads) {
   Count ends = 0;
   const Count shares = v.size() == 0 ? 1 : static_cast<Count>(least.size() / v.size());
   const ForestColumns<Dual> forest{static_cast<Vertex>(reached.size()), mate.data(), v.data(), slack.data(),
                                    predecessor.data(), covered.data(), reached.data(), &ends, least.data(),
                                    at_least.data(), shares};
   run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
-    expand_frontier(team, block, frontier, forest);
+    do {
+      auto frontier = pass_over(rows, u, v, covered);
+      frontier.num_listed = size;
+      team.sync();
+      expand_frontier(team, block, frontier, forest);
+      if (team.rank() == 0) size = next_frontier(reached, brought, rows);
+      team.sync();
+    } while (size > 0);
   });
   return ends;
 }
@@ -100,10 +119,10 @@ void define_passes_for(nb::module_& m) {
         "v"_a.noconvert(), "sizes"_a.noconvert(), "columns"_a.noconvert(), "threads"_a);
   m.def("overpriced", &overpriced<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "u"_a.noconvert(), "v"_a.noconvert(), "sizes"_a.noconvert(), "columns"_a.noconvert(), "threads"_a);
-  m.def("expand", &expand<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
-        "rows"_a.noconvert(), "u"_a.noconvert(), "mate"_a.noconvert(), "v"_a.noconvert(), "slack"_a.noconvert(),
-        "predecessor"_a.noconvert(), "covered"_a.noconvert(), "reached"_a.noconvert(), "least"_a.noconvert(),
-        "at_least"_a.noconvert(), "threads"_a);
+  m.def("close_forest", &close_forest<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "rows"_a.noconvert(), "size"_a, "u"_a.noconvert(), "mate"_a.noconvert(), "v"_a.noconvert(), "slack"_a.noconvert(),
+        "predecessor"_a.noconvert(), "covered"_a.noconvert(), "reached"_a.noconvert(), "brought"_a.noconvert(),
+        "least"_a.noconvert(), "at_least"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace

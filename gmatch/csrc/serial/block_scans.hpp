@@ -435,7 +435,7 @@ void find_overpriced(HostTeam& team, const DenseCosts<Stored>& costs, const type
   team.sync();
 }
 
-// A thread has some columns of all rows of the frontier.
+// A thread has some columns of all rows of the frontier, and lowers their slacks at once. Those of covered columns are 0.
 template <class Stored>
 void expand_frontier(HostTeam& team, const DenseCosts<Stored>& costs,
                      const BlockPass<typename DenseCosts<Stored>::Dual>& frontier,
@@ -445,16 +445,14 @@ void expand_frontier(HostTeam& team, const DenseCosts<Stored>& costs,
   const Count columns = costs.num_columns;
   const auto begin = static_cast<Vertex>(columns * team.rank() / team.size());
   const auto end = static_cast<Vertex>(columns * (team.rank() + 1) / team.size());
-  const MaskedDuals<Dual> v(frontier, costs.num_columns);
-  std::fill(forest.least + begin, forest.least + end, costs.infinite());
   with_rows(costs, [&](auto& rows, auto scan) {
     using Scan = decltype(scan);
     for (Count i = 0; i < frontier.num_listed; ++i) {
       const Vertex row = frontier.rows[i];
-      run_in_lanes<typename Scan::Relax>(bytes_of<Dual>(end - begin), rows.entries(row), v.data(), frontier.u[row], row, begin,
-                                         end, forest.least, forest.at_least);
+      run_in_lanes<typename Scan::Relax>(bytes_of<Dual>(end - begin), rows.entries(row), frontier.v, frontier.u[row], row,
+                                         begin, end, forest.slack, forest.predecessor);
       team.spend(end - begin);
     }
   });
-  join_forest(team, columns, frontier.num_listed > 0 ? 1 : 0, forest);
+  join_forest(team, columns, 0, forest);
 }
