@@ -174,10 +174,10 @@ def namespace(array: Any) -> Any:
     return np if device_of(array) == "cpu" else cuda.module()
 
 
-def places_of(mask: Any) -> Any:
-    """Where a mask of one dimension is true, increasing."""
+def places_of(mask: Any, dimension: int = 0) -> Any:
+    """Where a mask is true, in the order of its entries: the places in one dimension."""
     places = mask.nonzero()
-    return places[0] if isinstance(places, tuple) else places[:, 0]  # torch has a column for each dimension
+    return places[dimension] if isinstance(places, tuple) else places[:, dimension]  # torch has columns of a matrix
 
 
 def exact_sum(values: Any) -> int | float:
