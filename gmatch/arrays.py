@@ -10,10 +10,12 @@ from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse
 
 from . import cuda
 from .errors import GmatchError, InvalidInput
 from .foreign import EXACT_IN_FLOAT64, array_of_frame, as_sparse, is_frame, library_of, unwrapped, way_in
+from .types import number_type
 
 Device = Literal["cpu", "gpu"]
 
@@ -179,10 +181,27 @@ def namespace(array: Any) -> Any:
     return np if device_of(array) == "cpu" else cuda.module()
 
 
-def places_of(mask: Any) -> Any:
-    """Where a mask of one dimension is true, increasing."""
+def as_matrix_of_scipy(matrix: Any) -> Any:
+    """Real or complex numbers of any library, dense or sparse, as a sparse matrix of SciPy; itself if it is one."""
+    sparse = as_sparse(matrix)
+    if hasattr(type(sparse), "nnz"):
+        made: Any = sparse if scipy.sparse.issparse(sparse) else to_host(sparse)
+        if len(made.shape) != 2:
+            raise InvalidInput(f"expected a matrix with rows and columns; got {len(made.shape)} dimensions")
+        return made
+    array = to_host(as_dense_array(matrix, "matrix"))
+    dtype = number_type(array.dtype.newbyteorder("="))  # SciPy has no others, and no floats with 16 bits
+    if array.ndim != 2 or dtype.kind not in "biufc":
+        raise InvalidInput(
+            f"expected a matrix of real or complex numbers; got {array.dtype} of {array.ndim} dimensions"
+        )
+    return scipy.sparse.coo_array(array.astype(dtype, copy=False))
+
+
+def places_of(mask: Any, dimension: int = 0) -> Any:
+    """Where a mask is true, in the order of its entries: the places in one dimension."""
     places = mask.nonzero()
-    return places[0] if isinstance(places, tuple) else places[:, 0]  # torch has a column for each dimension
+    return places[dimension] if isinstance(places, tuple) else places[:, dimension]  # torch has columns of a matrix
 
 
 def exact_sum(values: Any) -> int | float:

@@ -768,7 +768,7 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
     def _pairs_of_item(self, number: int) -> tuple[Any, Any]:
         if self.places is not None:
             row_match = self._field_of_item("row_match", number)
-            rows = (row_match >= 0).nonzero()[0]
+            rows = places_of(row_match >= 0)
             return rows, row_match[rows]
         (rows, columns, _), ends = self._all_pairs, self._ends
         return rows[ends[number] : ends[number + 1]], columns[ends[number] : ends[number + 1]]
@@ -789,8 +789,7 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
             rows, columns = (list(side) for side in zip(*self, strict=True))
             return np.concatenate(rows), np.concatenate(columns), list(map(len, rows))
         matched = self.row_match >= 0
-        _, rows = matched.nonzero()
-        return rows, self.row_match[matched], to_host(matched.sum(axis=1)).tolist()
+        return places_of(matched, 1), self.row_match[matched], to_host(matched.sum(axis=1)).tolist()
 
     def __repr__(self) -> str:
         return f"<AssignmentBatch of {len(self)} problems, {int(self.size.sum())} pairs>"
@@ -810,8 +809,10 @@ def _item(value: Any, number: int) -> Any:
 
 def _renumbered(match: Any, places: Any) -> Any:
     """Mates by their numbers among the places that count."""
-    numbers = np.full_like(match, -1, shape=max(int(places.max(initial=-1)) + 2, 1))
-    numbers[places] = np.arange(len(places))
+    length = max(int(places.max(initial=-1)) + 2, 1)
+    # Of torch, or of NumPy and CuPy.
+    numbers = match.new_full((length,), -1) if hasattr(match, "new_full") else np.full_like(match, -1, shape=length)
+    numbers[places] = match.new_tensor(range(len(places))) if hasattr(match, "new_tensor") else np.arange(len(places))
     return numbers[match]
 
 

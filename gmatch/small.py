@@ -24,7 +24,6 @@ from .small_batch import (
     WIDENED,
     batch_of_small,
     may_be_batch,
-    may_have_rounded,
     of_nothing,
     unnested,
 )
@@ -160,7 +159,9 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
             if quick is not None:
                 return quick
         elif kind is list:
-            cost = unnested(cost)
+            array = unnested(cost)
+            if type(array) is ndarray:
+                return lap_small_first(array, **options)
         if kind in lap_small_sparse:
             quick = _sparse_first(cost, options)
         elif kind is not ndarray and comes_back(cost):
@@ -199,35 +200,13 @@ def _limit_in(options: dict[str, Any]) -> tuple[Any, ...]:
     return () if limit is None else (limit,)
 
 
-def _as_small_array(cost: Any) -> npt.NDArray[Any] | None:
-    """A small matrix as the long way reads it: of other types, and lists. None: it needs the long way."""
-    array = cost
-    if type(cost) is list:
-        array = _array_of_lists(cost)
-    elif type(cost) is not ndarray:
+def _as_small_array(cost: Any) -> Any:
+    """A small matrix of another type, as the long way reads it. None: it needs the long way."""
+    if type(cost) is not ndarray or cost.ndim != 2 or cost.dtype not in WIDENED:
         return None
-    if type(array) is not ndarray or array.ndim != 2:
+    if min(cost.shape) > SMALL_SIDE or sum(cost.shape) > MOST_ROWS_AND_COLUMNS:
         return None
-    if min(array.shape) > SMALL_SIDE or sum(array.shape) > MOST_ROWS_AND_COLUMNS:
-        return None
-    if array.dtype in WIDENED:
-        array = widened(array)
-    return None if array is cost else array
-
-
-def _array_of_lists(cost: list[Any]) -> npt.NDArray[Any] | None:
-    """What NumPy makes of lists of numbers, unless it rounds some."""
-    if any(type(row) is not list for row in cost[: MOST_ROWS_AND_COLUMNS + 1]):
-        return None
-    if not cost or len(cost) + len(cost[0]) > MOST_ROWS_AND_COLUMNS:
-        return None
-    try:
-        array = np.array(cost)
-    except MemoryError:
-        raise
-    except Exception:  # whatever entries raise: the long way explains it
-        return None
-    return None if may_have_rounded(array) else array
+    return widened(cost)
 
 
 def _solver_for(options: dict[str, Any], solvers: Solvers) -> Solver | None:

@@ -166,7 +166,7 @@ def may_be_batch(cost: Any) -> bool:
 
 
 def unnested(cost: list[Any]) -> Any:
-    """An array for lists of lists of numbers, if they are many, and for lists of such lists; all else itself."""
+    """An array for lists of lists of numbers, and for lists of such lists, if NumPy rounds none; all else itself."""
     if not cost or type(cost[0]) is not list or not cost[0]:
         return cost
     rows, depth = cost, 2
@@ -174,8 +174,6 @@ def unnested(cost: list[Any]) -> Any:
         if set(map(type, cost)) != {list}:
             return cost
         rows, depth = list(chain.from_iterable(cost)), 3
-    elif min(len(cost), len(cost[0])) <= _native.SMALL_SIDE and len(cost) + len(cost[0]) <= MOST_ROWS_AND_COLUMNS:
-        return cost
     if set(map(type, rows)) != {list}:
         return cost
     try:

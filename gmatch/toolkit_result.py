@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 import scipy.sparse
 
-from .arrays import exact_sum
+from .arrays import as_matrix_of_scipy, exact_sum
 from .errors import InvalidInput
 from .result import Assignment, AssignmentCertificate, Certificate, Matching
 
@@ -425,9 +425,9 @@ class Scaling:
             If the matrix has another shape; or as `row_order`.
         """
         shape = len(self.row_match), len(self.col_match)
-        if matrix.shape != shape:
-            raise InvalidInput(f"the scaling is for a matrix of shape {shape}; got one of shape {matrix.shape}")
-        scaled = scipy.sparse.coo_array(matrix)
+        scaled = scipy.sparse.coo_array(as_matrix_of_scipy(matrix))
+        if scaled.shape != shape:
+            raise InvalidInput(f"the scaling is for a matrix of shape {shape}; got one of shape {scaled.shape}")
         # In two steps, for float64 does not hold one over its least numbers.
         factors = np.exp((self.row_log[scaled.coords[0]] + self.col_log[scaled.coords[1]]) / 2)
         made = scipy.sparse.coo_array((scaled.data * factors * factors, scaled.coords), shape=shape).tocsr()

@@ -169,3 +169,13 @@ def test_more_rows_than_columns(job: str) -> None:
 def test_the_least_number_is_scaled_to_one() -> None:
     tiny = np.array([[5e-324]])
     assert np.allclose(gmatch.scale(tiny).apply(tiny).toarray(), 1)
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">c16", ">i4", ">f2", "f2", "i1", "bfloat16", "dok"])
+def test_types_that_scipys_matrices_do_not_have(dtype: str) -> None:
+    pytest.importorskip("ml_dtypes")
+    numbers = np.array([[0, 3, 1], [5, 0, 2], [1, 7, 0]])
+    matrix: Any = sp.dok_array(numbers) if dtype == "dok" else numbers.astype(dtype)
+    scaling = gmatch.scale(matrix, certify=True)
+    assert scaling.row_match.tolist() == gmatch.scale(numbers).row_match.tolist()
+    assert np.allclose(scaling.apply(matrix).toarray(), scaling.apply(numbers).toarray())

@@ -110,6 +110,27 @@ def test_frames_and_pickles() -> None:
     assert again.cost == found.cost and again.pairs == found.pairs
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"cost_limit": 0.3}, {"sizes": [(2, 3), (4, 5), (1, 1)]}, {"mask": True}], ids=str
+)
+def test_pickles_of_batches(options: dict[str, Any]) -> None:
+    import pickle
+
+    cost = torch.rand((3, 4, 5), generator=torch.Generator().manual_seed(1))
+    if "mask" in options:
+        mask = torch.ones_like(cost, dtype=torch.bool)
+        mask[0, 1], mask[2, :, 2] = False, False
+        options = {"mask": mask}
+    found = gmatch.lap(cost, **options)
+    again = pickle.loads(pickle.dumps(found))
+    assert torch.equal(found.row_match, again.row_match) and repr(found) == repr(again)
+    for one, two in zip(found, again, strict=True):
+        assert all(torch.equal(*sides) for sides in zip(one, two, strict=True))
+        for name in ("row_match", "col_match", "u", "v", "pair_costs"):
+            assert torch.equal(getattr(one, name), getattr(two, name))
+        assert one.status == two.status and float(one.cost) == pytest.approx(float(two.cost))
+
+
 # Gradients.
 
 

@@ -388,8 +388,8 @@ def _free_pairs_above_limit(state: _State) -> None:
 
 
 def _has_entry_above_limit(state: _State) -> bool:
-    """Whether a pair is above the limit: mostly one of the first rows has one."""
-    for rows in blocks_of(state.matrix.shape, "cpu"):
+    """Whether a pair is above the limit: mostly the first row has one."""
+    for rows in (slice(1), *blocks_of(state.matrix.shape, "cpu")):
         if (state.values(rows, slice(None), False) > state.limit).any():
             return True
     return False

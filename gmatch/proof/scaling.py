@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..arrays import as_dense_array, to_host
+from ..arrays import as_matrix_of_scipy
 from ..errors import CertificateError
-from ..foreign import as_sparse
-from ..problems.sparse import is_sparse
 from ..result import Assignment, Matching
 from ..toolkit_result import Bottleneck, Scaling, ScalingCertificate
 from .bottleneck import verify_bottleneck
@@ -52,10 +50,7 @@ def verify_scaling(matrix: Any, scaling: Scaling) -> ScalingCertificate:
 
 def _entries(matrix: Any) -> tuple[Any, Any, Any, tuple[int, int]]:
     """Rows, columns and magnitudes of the entries that are not 0."""
-    sparse = as_sparse(matrix)
-    given = to_host(sparse if is_sparse(sparse) else as_dense_array(matrix, "matrix"))
-    sparse = scipy.sparse.coo_array(given.astype(np.float32) if given.dtype == np.float16 else given)
-    entries = sparse.tocsr().tocoo()  # duplicates are added
+    entries = scipy.sparse.coo_array(as_matrix_of_scipy(matrix)).tocsr().tocoo()  # duplicates are added
     values: Any = abs(entries.data.astype(np.complex128 if entries.dtype.kind == "c" else np.float64))
     kept = values != 0
     return entries.coords[0][kept], entries.coords[1][kept], values[kept], entries.shape

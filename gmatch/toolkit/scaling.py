@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..arrays import as_dense_array, to_host, truth_of
+from ..arrays import as_matrix_of_scipy, truth_of
 from ..assignment.lap import lap
 from ..cardinality.matching import max_matching
 from ..errors import InvalidInput
-from ..foreign import as_sparse
-from ..problems.sparse import is_sparse
 from ..proof.verify import verify
 from ..result import Assignment
 from ..toolkit_result import Scaling
@@ -96,16 +94,7 @@ def scale(matrix: Any, job: str = "product", *, symmetric: bool = False, certify
 
 def magnitudes_of(matrix: Any) -> Any:
     """The magnitudes that are not 0, as a float64 CSR matrix of SciPy."""
-    sparse = as_sparse(matrix)
-    if not is_sparse(sparse):
-        sparse = to_host(as_dense_array(matrix, "matrix"))
-        if sparse.ndim != 2 or sparse.dtype.kind not in "biufc":
-            raise InvalidInput(
-                f"expected a matrix of real or complex numbers; got {sparse.dtype} of {sparse.ndim} dimensions"
-            )
-    made = scipy.sparse.csr_array(_of_a_type_in_scipy(to_host(sparse)))
-    if made.ndim != 2:
-        raise InvalidInput(f"expected a matrix with rows and columns; got {made.ndim} dimensions")
+    made = scipy.sparse.csr_array(as_matrix_of_scipy(matrix))
     if made.has_canonical_format is False:
         made = made.copy()
         made.sum_duplicates()
@@ -115,11 +104,6 @@ def magnitudes_of(matrix: Any) -> Any:
     magnitudes = scipy.sparse.csr_array((values, made.indices, made.indptr), shape=made.shape, copy=True)
     magnitudes.eliminate_zeros()
     return magnitudes
-
-
-def _of_a_type_in_scipy(matrix: Any) -> Any:
-    """SciPy's matrices are of no floats with 16 bits."""
-    return matrix.astype(np.float32) if matrix.dtype == np.float16 else matrix
 
 
 def logarithmic_costs(magnitudes: Any) -> tuple[Any, float]:
