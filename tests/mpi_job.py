@@ -55,6 +55,10 @@ def verbs():
         else:
             raise AssertionError("expected an error")
     assert ranks.gather_list(np.arange(ranks.rank)) is None or ranks.rank == 0
+    for length in (0, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 120, 5000):  # some go in one message
+        notes = ["x" * length if rank == 1 else rank for rank in range(ranks.size)]
+        assert ranks.agree(notes[ranks.rank]) == notes
+    assert ranks.all_gather(np.full(3, ranks.rank)).tolist() == [[rank] * 3 for rank in range(ranks.size)]
 
 
 def works():
