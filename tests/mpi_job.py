@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 import time
 
 import numpy as np
@@ -131,26 +132,28 @@ def at_fault():
 
 
 def fault():
-    """Rank 1 misbehaves between two calls."""
+    """Rank 1 misbehaves between two calls, or in the midst of one."""
     ranks = gmatch.Ranks(WORLD, patience=3.0)
     gmatch.lap(own_rows(COST), comm=ranks)
     match at_fault():
         case "killed":
-            os.kill(os.getpid(), signal.SIGKILL)
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGKILL)).start()
         case "stopped":
-            os.kill(os.getpid(), signal.SIGSTOP)
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGSTOP)).start()
         case "absent":
             time.sleep(600)
         case "raises":
             raise ValueError("of the user's own code")
     try:
-        gmatch.lap(own_rows(COST), comm=ranks)
+        for number in range(3000):
+            gmatch.lap(own_rows(COST), comm=ranks, method=METHODS[number % 3])
     except gmatch.RankLost as error:
         print("RankLost:", error, flush=True)
         try:
             gmatch.lap(own_rows(COST), comm=ranks)
         except gmatch.RankLost as again:
             print("again:", again, flush=True)
+        time.sleep(0.5)  # what was printed is on its way
         end_the_job(1)
 
 
