@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 import time
 
 import numpy as np
@@ -55,6 +56,10 @@ def verbs():
         else:
             raise AssertionError("expected an error")
     assert ranks.gather_list(np.arange(ranks.rank)) is None or ranks.rank == 0
+    for length in (0, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 120, 5000):  # some go in one message
+        notes = ["x" * length if rank == 1 else rank for rank in range(ranks.size)]
+        assert ranks.agree(notes[ranks.rank]) == notes
+    assert ranks.all_gather(np.full(3, ranks.rank)).tolist() == [[rank] * 3 for rank in range(ranks.size)]
 
 
 def works():
@@ -127,26 +132,28 @@ def at_fault():
 
 
 def fault():
-    """Rank 1 misbehaves between two calls."""
+    """Rank 1 misbehaves between two calls, or in the midst of one."""
     ranks = gmatch.Ranks(WORLD, patience=3.0)
     gmatch.lap(own_rows(COST), comm=ranks)
     match at_fault():
         case "killed":
-            os.kill(os.getpid(), signal.SIGKILL)
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGKILL)).start()
         case "stopped":
-            os.kill(os.getpid(), signal.SIGSTOP)
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGSTOP)).start()
         case "absent":
             time.sleep(600)
         case "raises":
             raise ValueError("of the user's own code")
     try:
-        gmatch.lap(own_rows(COST), comm=ranks)
+        for number in range(3000):
+            gmatch.lap(own_rows(COST), comm=ranks, method=METHODS[number % 3])
     except gmatch.RankLost as error:
         print("RankLost:", error, flush=True)
         try:
             gmatch.lap(own_rows(COST), comm=ranks)
         except gmatch.RankLost as again:
             print("again:", again, flush=True)
+        time.sleep(0.5)  # what was printed is on its way
         end_the_job(1)
 
 

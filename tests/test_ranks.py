@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gmatch
-from gmatch.distributed.ranks import ROOT, Ranks, of_root, reduced
+from gmatch.distributed.ranks import ROOT, Ranks, gathered, of_root, reduced
 from gmatch.distributed.threads import run_threads
 
 SIZES = [1, 2, 3, 5]
@@ -56,8 +56,8 @@ def test_all_gather(size):
         array[:] = 0  # what was said stays
         return gathered
 
-    for gathered in on_threads(size, work):
-        assert gathered.dtype == np.int64 and gathered.tolist() == [[rank, -(2**62)] for rank in range(size)]
+    for taken in on_threads(size, work):
+        assert taken.dtype == np.int64 and taken.tolist() == [[rank, -(2**62)] for rank in range(size)]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -75,8 +75,8 @@ def test_parts_of_any_length_are_gathered_in_the_order_of_ranks(size):
     for rank, (into, on_root, on_last) in enumerate(on_threads(size, work)):
         assert (into == (whole if rank == ROOT else -1)).all()
         assert (on_root is None) == (rank != ROOT) and (on_last is None) == (rank != size - 1)
-        for gathered in (on_root, on_last):
-            assert gathered is None or gathered.dtype == np.int32 and (gathered == whole).all()
+        for taken in (on_root, on_last):
+            assert taken is None or taken.dtype == np.int32 and (taken == whole).all()
 
 
 def test_what_a_rank_says_is_what_it_was_then():
@@ -155,6 +155,26 @@ def test_a_step_that_fails_on_one_rank_fails_on_all(op, dtype):
     expected = {"sum": 6, "min": 1, "max": 3}[op]
     for result in on_threads(3, work):
         assert result.tolist() == [expected] and result.dtype == dtype
+
+
+def test_lists_that_fail_on_one_rank_fail_on_all():
+    def step(ranks, error):
+        def local():
+            if error:
+                raise error
+            return np.arange(ranks.rank), np.arange(ranks.rank) * 0.5
+
+        return gathered(ranks, local)
+
+    work = failing(2, MemoryError("full"))
+    work.step = step
+    for raised in on_threads(3, work):
+        assert type(raised) is MemoryError and str(raised) == "rank 2: full"
+    work = failing(None, None)
+    work.step = step
+    (whole, halves), *others = on_threads(3, work)
+    assert whole.tolist() == [0, 0, 1] and halves.tolist() == [0, 0, 0.5]
+    assert others == [(None, None)] * 2
 
 
 def test_what_fails_on_the_root_fails_on_all():

@@ -50,23 +50,23 @@ STARTS = {
 class Options(NamedTuple):
     """The options of `lap`, under its names for them, except `comm` and `devices`."""
 
-    maximize: bool
-    method: str | AssignmentMethod
-    initial: Any
-    duals: Any
-    cost_limit: Any
-    forbid_nan: bool
-    infeasible: str
-    deterministic: bool
-    ties: str | None
-    device: str | None
-    threads: int | None
-    certify: bool
-    sizes: Any
-    mask: Any
-    top_nodes: Any
-    weight: Any
-    gap: float | None
+    maximize: bool = False
+    method: str | AssignmentMethod = "auto"
+    initial: Any = "auto"
+    duals: Any = None
+    cost_limit: Any = None
+    forbid_nan: bool = False
+    infeasible: str = "raise"
+    deterministic: bool = False
+    ties: str | None = None
+    device: str | None = None
+    threads: int | None = None
+    certify: bool = False
+    sizes: Any = None
+    mask: Any = None
+    top_nodes: Any = None
+    weight: Any = "weight"
+    gap: float | None = None
 
     def checked(self, cost: Any) -> Options:
         """Those that say how all costs are solved are what they may be; others are for what they say of the costs."""

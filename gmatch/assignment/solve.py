@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ..arrays import mover_to
+from ..backends import backend_for
+from ..methods import assignment_method_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, Assignment, Status
@@ -10,8 +12,21 @@ from .limit import free_pairs_above_limit, optimum_with_ways_out
 from .optimum import optimum
 from .partial import cheapest_of_largest, cover_of_allowed_pairs, infeasible
 from .programs import Plan, Solution, nothing
-from .request import Costs, Start
+from .request import Costs, Options, Start, refuse_what_does_not_fit, start_of
 from .ties import Names
+
+
+def solve_as_asked(costs: Costs, options: Options) -> Assignment:
+    """The result that options of `lap` ask for; those for other problems than a matrix are not looked at."""
+    backend = backend_for(None, costs.device if options.device is None else options.device)
+    dense = costs if isinstance(costs, DenseCosts) else None
+    method, reason = assignment_method_of(options.method, backend.NAME, dense)
+    start = start_of(options.initial, options.duals, costs, method)
+    refuse_what_does_not_fit(costs, method, start)
+    plan = Plan(backend, method, options.threads, options.deterministic)
+    result = solve(costs, plan, start, options.takes_partial)
+    result.stats.setdefault("reason", reason)  # some backends know better
+    return result
 
 
 def solve(costs: Costs, plan: Plan, start: Start, partial: bool) -> Assignment:

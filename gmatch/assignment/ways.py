@@ -6,7 +6,7 @@ from typing import Any
 
 from ..backends import backend_for
 from ..errors import InvalidInput
-from ..methods import assignment_method_of, batch_method_of
+from ..methods import batch_method_of
 from ..methods.method import is_auto
 from ..problems.batch import CostBatch, is_batch
 from ..problems.costs import costs_of, refuse_options_of_graphs
@@ -18,8 +18,8 @@ from .batch import solve_batch, start_of_batch
 from .gap import within_bound
 from .points import lap_of_points
 from .programs import Plan
-from .request import Costs, Options, refuse_what_does_not_fit, start_of
-from .solve import solve
+from .request import Costs, Options
+from .solve import solve_as_asked
 
 Problem = PointCosts | WindowCosts | CostBatch | Costs
 
@@ -77,7 +77,8 @@ def _of_batch(cost: Any, options: Options) -> CostBatch:
 def solved(problem: Problem, options: Options) -> Assignment | AssignmentBatch:
     """The solution of a problem, by the way that its kind of costs has."""
     if isinstance(problem, Costs):
-        return _solve_matrix(problem, options)
+        result = solve_as_asked(problem, options)
+        return result if options.gap is None else within_bound(result, False)
     if isinstance(problem, CostBatch):
         return _solve_batch(problem, options)
     if isinstance(problem, WindowCosts):
@@ -99,18 +100,6 @@ def solved(problem: Problem, options: Options) -> Assignment | AssignmentBatch:
         problem, initial=options.initial, duals=options.duals, infeasible=options.infeasible,
         threads=options.threads, gap=options.gap,
     )  # fmt: skip
-
-
-def _solve_matrix(costs: Costs, options: Options) -> Assignment:
-    backend = backend_for(None, costs.device if options.device is None else options.device)
-    dense = costs if isinstance(costs, DenseCosts) else None
-    method, reason = assignment_method_of(options.method, backend.NAME, dense)
-    start = start_of(options.initial, options.duals, costs, method)
-    refuse_what_does_not_fit(costs, method, start)
-    plan = Plan(backend, method, options.threads, options.deterministic)
-    result = solve(costs, plan, start, options.takes_partial)
-    result.stats.setdefault("reason", reason)  # some backends know better
-    return result if options.gap is None else within_bound(result, False)
 
 
 def _solve_batch(batch: CostBatch, options: Options) -> AssignmentBatch:

@@ -25,7 +25,7 @@ from ..arrays import to_host
 from ..cardinality.matching import max_matching
 from .found import Found
 from .part import Part
-from .ranks import ROOT, Ranks, of_root, reduced
+from .ranks import ROOT, Ranks, gathered, of_root, reduced
 
 
 def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
@@ -41,9 +41,8 @@ def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
         found.witness = _first_alone(impossible), np.zeros(m, np.bool_)
         return found
     tight, slacks = TightEdges(part.shape), LeastSlacks(part)
-    new = ranks.done_by_all(found.clocked("price", partial(slacks.tight_from_the_start, u, v)))
+    _gather_tight(ranks, tight, found.clocked("price", partial(slacks.tight_from_the_start, u, v)))
     while True:
-        _gather_tight(ranks, tight, new)
         covered, in_forest = _search(ranks, tight, found)
         if not in_forest.any():
             return found
@@ -52,7 +51,7 @@ def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
         if theta == part.far:
             found.witness = in_forest, covered
             return found
-        new = ranks.done_by_all(found.clocked("price", partial(slacks.within, theta, u, v)))
+        _gather_tight(ranks, tight, found.clocked("price", partial(slacks.within, theta, u, v)))
         u[in_forest] += theta
         v[covered] -= theta
         found.counts["dual_steps"] += 1
@@ -81,9 +80,9 @@ def _first_alone(rows: Any) -> Any:
     return alone
 
 
-def _gather_tight(ranks: Ranks, tight: TightEdges, new: Any) -> None:
-    """To the root, whose adjacency lists grow by them."""
-    keys = ranks.gather_list(to_host(new))
+def _gather_tight(ranks: Ranks, tight: TightEdges, new: Callable[[], tuple[Any]]) -> None:
+    """New edges of all ranks to the root, whose adjacency lists grow by them."""
+    (keys,) = gathered(ranks, new)
     if ranks.rank == ROOT:
         tight.add(keys)
 
@@ -167,8 +166,8 @@ class LeastSlacks:
         self._known = part.xp.zeros(height, np.bool_)
         self._covered = part.xp.zeros(width, np.bool_)
 
-    def tight_from_the_start(self, u: Any, v: Any) -> Any:
-        """All tight edges by reduced duals, as row * columns + column of the problem."""
+    def tight_from_the_start(self, u: Any, v: Any) -> tuple[Any]:
+        """All tight edges by reduced duals, as row * columns + column of the problem, on the host."""
         return self._up_to(0, self._part.all_rows(), u, v, False)
 
     def least(self, u: Any, v: Any, in_forest: Any, covered: Any) -> Any:
@@ -185,7 +184,7 @@ class LeastSlacks:
         self._known |= own_rows
         return part.xp.where(own_rows, self._least, part.far).min().item()
 
-    def within(self, theta: Any, u: Any, v: Any) -> Any:
+    def within(self, theta: Any, u: Any, v: Any) -> tuple[Any]:
         """The edges that a dual step makes tight; at least one if theta is the least slack of this rank."""
         rows = (self._known & (self._least <= theta)).nonzero()[0].astype(np.int32)
         edges = self._up_to(theta, rows, u, v, True)
@@ -199,11 +198,11 @@ class LeastSlacks:
         self._nearest[rows] = nearest
         self._least[rows] = part.xp.where(least < part.far, part.xp.maximum(least - own_u[rows], 0), part.far)
 
-    def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool) -> Any:
+    def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool) -> tuple[Any]:
         """Edges of some rows with at most so much slack, but for rounding; or also with the least of their row.
 
         For the least was found before some dual steps, each of which was rounded.
         """
         part = self._part
         covered = self._covered.view(np.uint8)
-        return part.numbered(part.passes.entries_up_to(most, rows, *part.own(u, v), covered, least_too))
+        return (to_host(part.numbered(part.passes.entries_up_to(most, rows, *part.own(u, v), covered, least_too))),)

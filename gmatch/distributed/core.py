@@ -31,7 +31,7 @@ from ..problems.sparse import SparseCosts
 from .classical import classical
 from .found import COUNTED, Found
 from .part import Part, Places
-from .ranks import ROOT, Ranks, of_root, reduced
+from .ranks import ROOT, Ranks, gathered, of_root, reduced
 from .soft import soft_prices
 
 # Of the searches on the root.
@@ -116,12 +116,12 @@ def _price(ranks: Ranks, part: Part, core: _Core, found: Found, passes: Passes) 
         with found.clock("price"):
             return passes.price(part, found.v)
 
-    _join(ranks, core, ranks.done_by_all(priced))
+    _join(ranks, core, priced)
 
 
-def _join(ranks: Ranks, core: _Core, places: Places) -> None:
-    """Entries of all ranks join the core, on the root."""
-    keys, values = map(ranks.gather_list, places)
+def _join(ranks: Ranks, core: _Core, offer: Callable[[], Places]) -> None:
+    """Entries that all ranks offer join the core, on the root."""
+    keys, values = gathered(ranks, offer)
     if ranks.rank == ROOT:
         core.offer(keys, values)
 
@@ -141,7 +141,7 @@ def _widen(ranks: Ranks, part: Part, core: _Core, rows: Any, columns: Any, v: An
     allowed, offered = reduced(ranks, "sum", np.zeros(2, np.int64), offer).tolist()
     assert (allowed == 0) == (offered == 0), "what is allowed is offered"
     if offered:
-        _join(ranks, core, offers[0])
+        _join(ranks, core, offers.pop)
     return bool(offered)
 
 
@@ -159,7 +159,7 @@ def _reprice(ranks: Ranks, part: Part, core: _Core, found: Found, passes: Passes
     found.counts["repricings"] += 1
     found.counts["overpriced"] += number
     if number:
-        _join(ranks, core, offers[0])
+        _join(ranks, core, offers.pop)
     return number > 0
 
 

@@ -10,19 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import device_of, mover_to, truths_of
+from ..arrays import Device, device_of, mover_to, truths_of
 from ..assignment.programs import Plan
 from ..assignment.request import Options, start_of
-from ..assignment.ways import solved
+from ..assignment.solve import solve_as_asked
 from ..backends import backend_for
 from ..errors import Infeasible, InvalidInput
 from ..methods import Classical, Core, Tree, assignment_method_of
-from ..problems.dense import DenseCosts
+from ..problems.dense import DenseCosts, as_matrix
 from ..problems.limits import minimised
 from ..problems.row_blocks import RowBlocks
 from ..problems.windows import CheckedWindows
-from ..proof.dense import verify_dense_assignment
+from ..proof.verify import verify
 from ..result import STEPS, Assignment, Status, witness_of
+from ..types import is_narrow
 from .blocks import Block, block_of, fingerprint, refuse_what_is_no_array
 from .classical import classical
 from .core import by_core
@@ -97,7 +98,8 @@ def _lap(ranks: Ranks, cost: Any, options: dict[str, Any], number: int | None) -
         asked = ranks.done_by_all(lambda: _checked(options))
         with placed(ranks, cost, asked["device"], number) as array:
             result = (_lap_alone if is_alone(ranks) else _lap_of_block)(ranks, array, asked, begun)
-            return result.moved(mover_to("gpu" if lies_on_gpu(cost) else "cpu"))
+            there: Device = "gpu" if lies_on_gpu(cost) else "cpu"
+            return result if device_of(result.row_match) == there else result.moved(mover_to(there))
 
 
 def is_alone(ranks: Ranks) -> bool:
@@ -106,24 +108,24 @@ def is_alone(ranks: Ranks) -> bool:
 
 
 def _lap_alone(ranks: Ranks, array: Any, asked: dict[str, Any], begun: _Beginning) -> Assignment:
-    """As `gmatch.lap` of the whole matrix in one process, where it lies, if the method solves such costs there."""
+    """`gmatch.lap` of the whole matrix where it lies, if the method solves such costs in one process."""
     refuse_what_is_no_array(array)
-    costs = DenseCosts(
-        array, maximize=asked["maximize"], cost_limit=asked["cost_limit"], forbid_nan=asked["forbid_nan"]
-    )
-    name, kind = asked["method"], "narrow" if costs.is_narrow else "dense"
-    if name != "auto" and kind not in METHODS[name].solves[costs.device]:
+    matrix, name = as_matrix(array), asked["method"]
+    kind = "narrow" if is_narrow(matrix.dtype) else "dense"
+    if name != "auto" and kind not in METHODS[name].solves[device_of(matrix)]:
         return _lap_of_block(ranks, array, asked, begun)
-    method = name if name == "auto" else METHODS[name]
-    options = Options(**{**asked, "method": method, "device": None}, ties=None, gap=None)
-    result: Any = solved(costs, options)
-    past = begun.since(ranks)
-    result.stats.update(ranks=1, rows=(0, len(result.row_match)), meetings=past.meetings, bytes_met=past.bytes_met)
-    result.stats["seconds"]["meet"] = past.seconds_met
+    costs = DenseCosts(
+        matrix, maximize=asked["maximize"], cost_limit=asked["cost_limit"], forbid_nan=asked["forbid_nan"]
+    )
+    result = solve_as_asked(
+        costs, Options(method=name if name == "auto" else METHODS[name], duals=asked["duals"], threads=asked["threads"])
+    )
     if asked["certify"]:
-        verify_dense_assignment(costs, result, False)
-    alone: Assignment = result
-    return alone
+        verify(costs, result)
+    past = begun.since(ranks)
+    result.stats.update(ranks=1, rows=(0, len(matrix)), meetings=past.meetings, bytes_met=past.bytes_met)
+    result.stats["seconds"]["meet"] = past.seconds_met
+    return result
 
 
 def _lap_of_block(ranks: Ranks, array: Any, asked: dict[str, Any], begun: _Beginning) -> Assignment:

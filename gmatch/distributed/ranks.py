@@ -158,8 +158,11 @@ class Ranks:
 
         All parts lie on hosts, or all on GPUs; those of GPUs go to the GPU that is current on the rank.
         """
+        return self.gather_lengths(part, self.agree(len(part)), root)
+
+    def gather_lengths(self, part: Any, lengths: list[int], root: int = ROOT) -> Any:
+        """As `gather_list`, where all know the lengths."""
         with self._meeting(part.nbytes):
-            lengths = self._line.exchange(len(part), self.patience)
             xp = namespace(part)
             into = xp.empty(sum(lengths) if self.rank == root else 0, part.dtype)
             self._line.gather(xp.ascontiguousarray(part), into, lengths, root, self.patience)
@@ -182,6 +185,22 @@ def reduced(ranks: Ranks, op: Reduction, neutral: Any, work: Callable[[], Any]) 
     if buffer[-1] != 0:
         ranks.agree(error)
     return buffer[:-1]
+
+
+def gathered(ranks: Ranks, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+    """What `work` returns on all ranks, arrays of one length: each as by `gather_list`.
+
+    An error of one rank is raised by all, in the meeting in which they tell the lengths.
+    """
+    parts: tuple[Any, ...] = ()
+    note: int | Exception
+    try:
+        parts = work()
+        note = len(parts[0])
+    except Exception as raised:
+        note = raised
+    lengths = ranks.agree(note)
+    return tuple(ranks.gather_lengths(part, lengths) for part in parts)
 
 
 def of_root(ranks: Ranks, shape: int, dtype: Any, work: Callable[[], Any]) -> Any:

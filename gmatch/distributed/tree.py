@@ -61,9 +61,9 @@ def tree(ranks: Ranks, part: Part, v: Any = None) -> Found:
 
 def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
     """Levels and dual updates until columns that are free are reached; False if no edge leaves the forest."""
-    frontier = (found.row_match < 0).nonzero()[0]
+    work = partial(forest.close, (found.row_match < 0).nonzero()[0])
     while True:
-        said = _contract(ranks, forest, found, partial(forest.close, frontier))
+        said = _contract(ranks, forest, found, work)
         while said.frontier is not None:
             said = _contract(ranks, forest, found, partial(forest.close, said.frontier))
         if said.ends:
@@ -72,7 +72,7 @@ def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
             return False
         found.counts["dual_steps"] += 1
         found.u[forest.in_forest] += said.least
-        frontier = forest.lower(said.least, found.u)
+        work = partial(forest.lower, said.least, found.u)
 
 
 class _Said(NamedTuple):
@@ -176,8 +176,8 @@ class Forest:
         brought, ends = self.part.passes.close(rows, self._u, self._state)
         return brought, ends, self.part.far if brought.any() else self._least()
 
-    def lower(self, theta: Any, u: Any) -> Any:
-        """Algorithm 9, for the columns: slacks outside the forest, and duals inside it. A frontier without rows.
+    def lower(self, theta: Any, u: Any) -> tuple[Any, int, Any]:
+        """Algorithm 9, for the columns: slacks outside the forest, and duals inside it; then as `close`.
 
         `u` are the new duals of the rows.
         """
@@ -187,7 +187,7 @@ class Forest:
         state.v[...] = xp.where(covered, state.v - theta, state.v)
         outside = ~covered & (state.slack < self.part.far)
         state.slack[...] = xp.where(outside, xp.maximum(state.slack - theta, 0), state.slack)
-        return np.empty(0, np.int32)
+        return self.close(np.empty(0, np.int32))
 
     def _least(self) -> Any:
         if not len(self._state.slack):
