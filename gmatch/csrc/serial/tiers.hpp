@@ -264,17 +264,18 @@ class TierScan {
     static ALWAYS_INLINE Exponents run(const double* costs, Count top, Vertex width) {
       constexpr int LANES = BYTES / sizeof(double);
       using Numbers = Lanes<Count, LANES>;
+      using Bits = Lanes<Exponents, LANES>;
       const Numbers last = all<Count, LANES>(LAST_EXPONENT);
-      Numbers found = all<Count, LANES>(0);
+      Bits found = all<Exponents, LANES>(0);
       const auto add = [&](Vertex j) __attribute__((always_inline)) {
         const Numbers below = top - (((Numbers)load<double, LANES>(costs + j) & ~SIGN) >> MANTISSA_BITS);
         const Numbers place = below < 0 ? last : lesser(below, last);
-        found |= all<Count, LANES>(1) << place;
+        found |= all<Exponents, LANES>(1) << (Bits)place;
       };
       Vertex j = 0;
       for (; j + LANES <= width; j += LANES) add(j);
       if (j < width) add(width - LANES);
-      return static_cast<Exponents>(any_of<LANES>(found));
+      return any_of<LANES>(found);
     }
   };
 
