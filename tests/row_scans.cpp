@@ -226,7 +226,7 @@ static void check_transposed(std::mt19937& random, Vertex rows, Vertex columns) 
     for (Vertex row = 0; row < rows; ++row) entries[row + j * stride] = static_cast<Entry>(random());
   }
   const DenseCosts<Entry> costs{rows, columns, entries.get(), 1, stride, false, DenseCosts<Entry>::infinite()};
-  copy_rows(costs, copies.get());
+  copy_rows(costs, copies.get(), 1);
   for (Vertex row = 0; row < rows; ++row) {
     for (Vertex j = 0; j < columns; ++j) {
       const bool is_same = copies[row * columns + j] == entries[row + j * stride];

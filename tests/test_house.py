@@ -29,7 +29,8 @@ FLOORS = (
     ("public",),
     ("", "cli", "plot", "__main__"),
 )
-# What is imported only where a call asks for several ranks, or has rows by windows: such a module is the door to its room.
+# What is imported only where a call asks for several ranks, or has rows by windows. Such a module is the door to its
+# room.
 DOORS = {
     ("assignment.lap", "distributed.lap"),
     ("assignment.ways", "distributed.windows"),

@@ -87,6 +87,11 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
                                const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options, bool may_begin_in_matrix,
                                int threads, const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result,
                                CoreCounters& counted) {
+  if (costs.column_stride != 1) {
+    return with_rows_side_by_side(costs, threads, [&](const auto& side_by_side) {
+      return solve_by_core_or_matrix(side_by_side, options, may_begin_in_matrix, threads, result, counted);
+    });
+  }
   const bool columns_may_stay_free = costs.num_rows < costs.num_columns || costs.limit < costs.infinite();
   const bool begins_in_matrix =
       may_begin_in_matrix && (options.start_from_duals || (columns_may_stay_free && threads == 1));
@@ -176,7 +181,7 @@ template <class Stored, class Settle>
 TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, double highest, bool turned,
                            const ShortestPathResult<double>& result, ShortestPathCounters& counters,
                            std::vector<Count>& words, const Settle& settle) {
-  return with_rows_side_by_side(costs, [&](const auto& side_by_side) {
+  return with_rows_side_by_side(costs, 1, [&](const auto& side_by_side) {
     const Vertex rows = costs.num_rows, columns = costs.num_columns;
     const CopiedRows<double> copied(side_by_side);
     TierSolver solver(copied, lowest, highest, result, counters);
@@ -600,7 +605,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     }
   }
   if (call.deterministic && words.empty()) {
-    const bool is_settled = with_rows_side_by_side(costs, [&](const auto& side_by_side) {
+    const bool is_settled = with_rows_side_by_side(costs, 1, [&](const auto& side_by_side) {
       return is_only_optimum(side_by_side, result) ||
              (call.limit == nullptr && settle_ties_of(side_by_side, result, name_of, with_choice));
     });

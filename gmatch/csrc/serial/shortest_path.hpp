@@ -49,6 +49,7 @@
 #include "serial/dense_auction.hpp"
 #include "serial/row_scan.hpp"
 #include "serial/rows.hpp"
+#include "team/host_threads.hpp"
 #include "team/interrupt.hpp"
 #include "team/memory.cuh"
 
@@ -656,37 +657,38 @@ struct TransposeTile {
 
 // Copies all entries to rows that lie one after another, by tiles: the entries of a column may be those that lie side by side.
 template <class Stored>
-void copy_rows(const DenseCosts<Stored>& costs, Stored* to) {
+void copy_rows(const DenseCosts<Stored>& costs, Stored* to, int threads) {
   constexpr Vertex TILE = 64;
-  Poll poll;
-  for (Vertex first_row = 0; first_row < costs.num_rows; first_row += TILE) {
-    const Vertex end_row = std::min(costs.num_rows, first_row + TILE);
-    poll.spend(Count{TILE} * costs.num_columns);
-    for (Vertex first = 0; first < costs.num_columns; first += TILE) {
-      const Vertex end = std::min(costs.num_columns, first + TILE);
-      Stored* const tile = to + first_row * Count{costs.num_columns} + first;
-      if constexpr (!IS_NARROW<Stored>) {
-        if (costs.row_stride == 1) {
-          run_in_lanes<TransposeTile<Stored>>(SHORTEST_ROW, costs.place(first_row, first), costs.column_stride,
-                                              end_row - first_row, end - first, tile, Count{costs.num_columns});
-          continue;
-        }
-      }
-      for (Vertex row = first_row; row < end_row; ++row) {
-        for (Vertex j = first; j < end; ++j) to[row * Count{costs.num_columns} + j] = *costs.place(row, j);
+  const Count columns = costs.num_columns;
+  const auto copy_tile = [&](Vertex first_row, Vertex end_row, Vertex first, Vertex end) {
+    if constexpr (!IS_NARROW<Stored>) {
+      if (costs.row_stride == 1) {
+        return run_in_lanes<TransposeTile<Stored>>(SHORTEST_ROW, costs.place(first_row, first), costs.column_stride,
+                                                   end_row - first_row, end - first, to + first_row * columns + first, columns);
       }
     }
-  }
+    for (Vertex row = first_row; row < end_row; ++row) {
+      for (Vertex j = first; j < end; ++j) to[row * columns + j] = *costs.place(row, j);
+    }
+  };
+  run_on_host(threads, [&](HostTeam& team) {
+    Poll poll;
+    team.each_tile((Count{costs.num_rows} + TILE - 1) / TILE, [&](Count tile) {
+      const Vertex first_row = static_cast<Vertex>(tile) * TILE, end_row = std::min(costs.num_rows, first_row + TILE);
+      poll.spend(TILE * columns);
+      for (Vertex first = 0; first < costs.num_columns; first += TILE) {
+        copy_tile(first_row, end_row, first, std::min(costs.num_columns, first + TILE));
+      }
+    });
+  });
 }
 
-// Calls function(costs) with entries of a row side by side, if need be in a copy, where that is not large.
-constexpr Count MOST_COPIED = 1 << 22;
+// Calls function(costs) with entries of a row side by side, if need be in a copy: it is read many times.
 template <class Stored, class Function>
-auto with_rows_side_by_side(const DenseCosts<Stored>& costs, const Function& function) {
-  const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
-  if (costs.column_stride == 1 || entries > MOST_COPIED) return function(costs);
-  const std::unique_ptr<Stored[]> copies(new Stored[entries]);
-  copy_rows(costs, copies.get());
+auto with_rows_side_by_side(const DenseCosts<Stored>& costs, int threads, const Function& function) {
+  if (costs.column_stride == 1) return function(costs);
+  const std::unique_ptr<Stored[]> copies(new Stored[Count{costs.num_rows} * costs.num_columns]);
+  copy_rows(costs, copies.get(), threads);
   DenseCosts<Stored> side_by_side = costs;
   side_by_side.costs = copies.get();
   side_by_side.row_stride = costs.num_columns;
@@ -738,8 +740,8 @@ Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const Shor
 }
 
 // Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
-// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, up to 16 MB for a copy of whole numbers, and up
-// to 32 MB for a copy of entries that lie apart.
+// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, up to 16 MB for a copy of whole numbers, and a copy
+// of all entries where those of a row lie apart.
 template <class Stored>
 Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
                                const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options,
@@ -748,9 +750,10 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
   using Cost = typename DenseCosts<Stored>::Cost;
   using Dual = typename DenseCosts<Stored>::Dual;
   const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
-  if (costs.column_stride != 1 && entries <= MOST_COPIED) {
-    return with_rows_side_by_side(
-        costs, [&](const auto& side_by_side) { return solve_by_shortest_paths(side_by_side, options, result, counters); });
+  if (costs.column_stride != 1) {
+    return with_rows_side_by_side(costs, 1, [&](const auto& side_by_side) {
+      return solve_by_shortest_paths(side_by_side, options, result, counters);
+    });
   }
   const bool has_limit = costs.limit < costs.infinite();
   // Of the entries, which are read as they are: a limit is no bound of theirs.
@@ -761,6 +764,7 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
     // With room for an auction, which these would have in 64.
     const bool has_room = is_enough<int>(stored) && stored.greatest_cost - stored.least_cost <= Distance<int>::MAX_RANGE / 2;
     const bool limit_is_whole = !has_limit || costs.limit == std::floor(costs.limit);
+    constexpr Count MOST_COPIED = 1 << 22;
     if (entries <= MOST_COPIED && has_room && limit_is_whole && begins_whole(costs)) {
       const std::unique_ptr<int[]> copies(new int[entries]);
       if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), stored, result, counters);

@@ -264,17 +264,18 @@ class TierScan {
     static ALWAYS_INLINE Exponents run(const double* costs, Count top, Vertex width) {
       constexpr int LANES = BYTES / sizeof(double);
       using Numbers = Lanes<Count, LANES>;
+      using Bits = Lanes<Exponents, LANES>;
       const Numbers last = all<Count, LANES>(LAST_EXPONENT);
-      Numbers found = all<Count, LANES>(0);
+      Bits found = all<Exponents, LANES>(0);
       const auto add = [&](Vertex j) __attribute__((always_inline)) {
         const Numbers below = top - (((Numbers)load<double, LANES>(costs + j) & ~SIGN) >> MANTISSA_BITS);
         const Numbers place = below < 0 ? last : lesser(below, last);
-        found |= all<Count, LANES>(1) << place;
+        found |= all<Exponents, LANES>(1) << (Bits)place;
       };
       Vertex j = 0;
       for (; j + LANES <= width; j += LANES) add(j);
       if (j < width) add(width - LANES);
-      return static_cast<Exponents>(any_of<LANES>(found));
+      return any_of<LANES>(found);
     }
   };
 
@@ -348,7 +349,7 @@ class RestRows {
   using Scan = RowScan<double, double, false>;
 
   RestRows(const CopiedRows<double>& costs, const std::vector<Tier>& tiers)
-      : costs_(costs), tiers_(&tiers), rests_(2 * Count{costs.width()}) {}
+      : costs_(costs), tiers_(&tiers) {}
 
   Vertex num_rows() const { return costs_.num_rows(); }
   Vertex num_columns() const { return costs_.num_columns(); }
@@ -356,6 +357,7 @@ class RestRows {
   const double* entries(Vertex row) {
     const double* costs = costs_.entries(row);
     if (tiers_->empty()) return costs;
+    rests_.resize(2 * Count{width()});
     double* rests = rests_.data() + row % 2 * Count{width()};
     set_tiers_of(row);
     TierScan::find_rests(costs, of_row_.data(), static_cast<int>(of_row_.size()), width(), rests);
@@ -509,14 +511,21 @@ class TierSolver {
   // Adds a tier of that value, if it leaves room for all rests and there are optimal duals in it; with a solution of the rests.
   Added try_value(double value) {
     const bool may_be = value > 0 && 1 / value < FAR && std::max(-lowest_, highest_) / value <= TierScan::MOST_TIERS;
-    // Most values that leave none do not leave it in the first row.
-    if (!may_be || !leaves_room(value, TierScan::largest_rest(scan(0), value, rows_.width()))) return Added::NO_VALUE;
+    if (!may_be) return Added::NO_VALUE;
+    // Most values that leave no room do not leave it in the first row. Duals that are rounded by more than rests differ tell nothing of
+    // rests: where those of the first row are that small, so may all be.
+    const double rounding = EPSILON * largest_dual();
+    double largest = 0;
+    for (Vertex row = 0; row < num_rows_ && (row == 0 || rounding > largest); ++row) {
+      largest = std::max(largest, TierScan::largest_rest(scan(row), value, rows_.width()));
+      if (!leaves_room(value, largest)) return Added::NO_VALUE;
+    }
     Tier tier{value, std::vector<double>(num_rows_), std::vector<double>(rows_.width())};
     TierScan::Seen seen;
-    Added added = try_duals(tier, value, seen);
+    Added added = rounding > largest ? Added::NO_DUALS : try_duals(tier, value, seen);
     if (added == Added::NO_DUALS) {
       // The least number that no sum of rests outweighs is rounded less.
-      const double less = std::exp2(std::ceil(std::log2(ROOM * (num_rows_ + 1.0) * seen.largest())));
+      const double less = std::exp2(std::ceil(std::log2(ROOM * (num_rows_ + 1.0) * std::max(largest, seen.largest()))));
       if (less > 0 && less < value && solve_with(tier, less)) added = try_duals(tier, less, seen);
     }
     if (added == Added::TIER) {
@@ -543,10 +552,10 @@ class TierSolver {
     seen = in_lanes.of_all();
     if (!leaves_room(tier.value, seen.largest())) return Added::NO_VALUE;
     const bool are_optimal = are_left && seen.least_above >= 0;
-    // What is left of duals that are rounded by more than rests differ means nothing.
-    if (!are_optimal || EPSILON * largest_dual() > seen.largest()) return Added::NO_DUALS;
-    tiers_.push_back(tier);
+    if (!are_optimal) return Added::NO_DUALS;
+    tiers_.push_back(std::move(tier));
     if (!repair.finish([&](Vertex row) { return scan(row); })) {
+      tier = std::move(tiers_.back());
       tiers_.pop_back();
       return Added::NO_DUALS;
     }
