@@ -228,6 +228,13 @@ def test_duals_far_from_a_limit_do_not_round_what_pairs_cost(d):
         check(PointCosts(x, y, cost_limit=[0.01, 0.2][seed % 2]), duals=(np.zeros(40), far))
 
 
+@pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
+def test_one_far_point_of_many_coordinates_takes_no_more_rounds(far):
+    x, y = np.random.default_rng(15).random((2, 1200, 16))
+    y[0] += far
+    assert check(PointCosts(x, y)).stats["rounds"] <= 12
+
+
 def test_sums_of_distances_that_float32_does_not_hold():
     rng = np.random.default_rng(11)
     for scale in (1e140, 1e-160):

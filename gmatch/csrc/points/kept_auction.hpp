@@ -19,7 +19,15 @@ class KeptAuction {
  public:
   using Costs = SparseCosts<double, Count, Vertex>;
 
-  KeptAuction(const Costs& costs, double* v) : costs_(costs), v_(v), owner_(costs.num_rows, NONE), mate_(costs.num_rows, NONE) {}
+  // `mates`: pairs to keep where rows are content, or none (nullptr).
+  KeptAuction(const Costs& costs, double* v, const Vertex* mates)
+      : costs_(costs), v_(v), owner_(costs.num_rows, NONE), mate_(costs.num_rows, NONE) {
+    for (Vertex row = 0; mates != nullptr && row < costs.num_rows; ++row) {
+      if (mates[row] == NONE) continue;
+      mate_[row] = mates[row];
+      owner_[mates[row]] = row;
+    }
+  }
 
   // A phase. It ends early where few rows fight for long: what they lack only a search from afar can give. Unless the matching
   // is wanted and not only the duals.

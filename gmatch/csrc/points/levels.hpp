@@ -176,7 +176,7 @@ class Level {
   // Where the finish gave up, it is tried again once a part of as many find anything.
   static constexpr Vertex LESS = 8;
   // The share of rows that makes it worth to hold the auction again.
-  static constexpr double MANY_FIND = 0.3;
+  static constexpr double MANY_FIND = 0.1;
   static constexpr int MOST_ROUNDS = 1000;
   // Entries that the finish may come to know, for each row, and beside.
   static constexpr Count ROOM = 200, MORE_ROOM = 1 << 24;
@@ -396,7 +396,7 @@ class Level {
       if (is_solved && pairs_.size() == before) break;  // what the core knows differs by more roundings than usual
       Core core(clouds_, pairs_);
       watch.take(counters_.core_ns);
-      const Held held = hold ? hold_auction(core, epsilon) : Held::NOT_YET;
+      const Held held = hold ? hold_auction(core, epsilon, round > 0) : Held::NOT_YET;
       watch.take(counters_.auction_ns);
       counters_.stopped = held == Held::ENOUGH;
       if (counters_.stopped) break;
@@ -439,19 +439,23 @@ class Level {
   enum class Held { ENOUGH, LACKS_PAIRS, NOT_YET };
 
   // If the core lacks pairs, the gap is what duals are too large by in the mean.
-  Held hold_auction(const Core& core, double& gap) {
-    KeptAuction auction(core.costs(), v_.data());
+  Held hold_auction(const Core& core, double& gap, bool has_mates) {
+    KeptAuction auction(core.costs(), v_.data(), has_mates ? row_match_.data() : nullptr);
     const double last = std::max(gap * LAST, options_.whole ? LEAST_OF_WHOLE : 0);
     Held held = Held::NOT_YET;
     for (double epsilon = gap; epsilon > last && held == Held::NOT_YET; epsilon /= STEP) {
       auction.hold(epsilon, false);
-      // The core tells whether it pays to match all, and to ask the trees.
-      if (options_.gap == 0 || !is_near_enough(take(auction, core), 0)) continue;
-      auction.hold(epsilon, true);
-      const double cost = take(auction, core);
-      if (!auction.matches_all()) continue;
+      // The core tells whether it pays to ask the trees, and these whether it pays to match all.
+      if (options_.gap == 0) continue;
+      double cost = take(auction, core);
+      if (!is_near_enough(cost, 0)) continue;
       price(gap);
-      held = is_near_enough(cost, gap) ? Held::ENOUGH : Held::LACKS_PAIRS;
+      held = Held::LACKS_PAIRS;
+      if (!is_near_enough(cost, gap)) continue;
+      auction.hold(epsilon, true);
+      cost = take(auction, core);
+      price(gap);
+      if (is_near_enough(cost, gap)) held = auction.matches_all() ? Held::ENOUGH : Held::NOT_YET;
     }
     counters_.bids += auction.num_bids();
     return held;
