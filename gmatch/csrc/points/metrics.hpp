@@ -103,7 +103,7 @@ struct SquaredEuclidean {
 // What bounds of distances have in common: they are sums of the distances to the ends of a box.
 struct Distances {
   template <int D>
-  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
+  ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box, const Slopes<D>&) const {
     Four size{};
     for (int k = 0; k < D; ++k) size += magnitude(Four(x[k] - four(box.centre[k]))) + four(box.half[k]);
     return size;
