@@ -1,7 +1,7 @@
 // numpy_arrays.hpp: arrays of NumPy, read and made without its Python: small calls have no time for the protocol of buffers.
 //
-// The beginning of its structs and the places in its table of functions are NumPy's binary interface, which all versions from 1.7
-// on keep; pybind11 goes by the same.
+// The beginning of its structs and the places in its table of functions are NumPy's binary interface, which all versions from
+// 1.7 on keep; pybind11 goes by the same.
 #pragma once
 #include "bindings/module.hpp"
 

@@ -79,9 +79,9 @@ nb::dict assign_jv(AnyMatrix costs, const std::string& stored, bool maximize, nb
   return to_dict(size, 0, counted, lap(clock, now));
 }
 
-// The core on one core of the host; where it gives up, the whole matrix, from the duals there are. Before it, if it may, the whole
-// matrix is tried where searches may be few and short: from given duals, for costs have often changed little since, and where
-// columns may stay free, for then most rows have their best one. Returns how many rows are matched.
+// The core on one core of the host; where it gives up, the whole matrix, from the duals there are. Before it, if it may, the
+// whole matrix is tried where searches may be few and short: from given duals, for costs have often changed little since, and
+// where columns may stay free, for then most rows have their best one. Returns how many rows are matched.
 template <class Stored>
 Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
                                const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options, bool may_begin_in_matrix,
@@ -142,8 +142,8 @@ nb::dict assign_core_jv(AnyMatrix costs, const std::string& stored, bool maximiz
   return report;
 }
 
-// Duals in tiers as words of 8 bytes: of each tier its value and the duals of rows and of columns in it; then the rests u and v.
-// `turned`: rows are the columns of the solver.
+// Duals in tiers as words of 8 bytes: of each tier its value and the duals of rows and of columns in it; then the rests u and
+// v. `turned`: rows are the columns of the solver.
 std::vector<Count> words_of(const TierSolver& solver, const ShortestPathResult<double>& result, Vertex rows, Vertex columns,
                             bool turned) {
   std::vector<Count> words(solver.tiers().size() * (1 + rows + columns) + rows + columns);
@@ -176,7 +176,8 @@ double nearest(double total, const std::vector<Tier>& tiers, std::vector<double>
 }
 
 // Solves costs in tiers, of which the duals of a solution hide some; see serial/tiers.hpp. If that is done, u and v become the
-// nearest to the duals in tiers, which `words` holds. settle(rests, solver) is called in between; if it returns false, all is open.
+// nearest to the duals in tiers, which `words` holds. settle(rests, solver) is called in between; if it returns false, all is
+// open.
 template <class Stored, class Settle>
 TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, double highest, bool turned,
                            const ShortestPathResult<double>& result, ShortestPathCounters& counters,
@@ -567,8 +568,8 @@ bool settle_ties_of(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual
   return settle_ties(StoredRows<Cost, Dual, false>{costs}, result, {}, name_of, with_choice);
 }
 
-// Fills the cells; false if there is no assignment. The costs are plain. Unless they are exact, as integers are, duals may hide some
-// of them: then there are words of duals in tiers, too.
+// Fills the cells; false if there is no assignment. The costs are plain. Unless they are exact, as integers are, duals may
+// hide some of them: then there are words of duals in tiers, too.
 template <class Cost>
 bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, const SmallCall& call, bool exact, Count* cells,
                  std::vector<Count>& words) {
@@ -888,9 +889,9 @@ nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, b
   return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic));
 }
 
-// Options of `lap` by name, as Python gives them, read by a table: of each name the objects that it may be where small costs take the
-// short way, and the bits that each of them stands for. What is equal to one of them may be an array, so that it must be one of
-// these objects, or a string of the same letters, or, where a type stands for a method, of that type.
+// Options of `lap` by name, as Python gives them, read by a table: of each name the objects that it may be where small costs
+// take the short way, and the bits that each of them stands for. What is equal to one of them may be an array, so that it
+// must be one of these objects, or a string of the same letters, or, where a type stands for a method, of that type.
 struct SmallOptions {
   int bits = 0;
   PyObject* cost_limit = nullptr;
@@ -1087,8 +1088,8 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
   return nb::make_tuple(cells, table, type, threads);
 }
 
-// What a small solver finds of each problem of a batch: the cells of all; in which word those of each begin, its rows, columns and
-// pairs; the type of the costs, and how many threads there were. None if one of them needs another way.
+// What a small solver finds of each problem of a batch: the cells of all; in which word those of each begin, its rows,
+// columns and pairs; the type of the costs, and how many threads there were. None if one of them needs another way.
 nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limit, int most_threads) {
   SmallLimit limit;
   const bool has_limit = !cost_limit.is_none();

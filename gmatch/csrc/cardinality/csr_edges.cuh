@@ -2,8 +2,8 @@
 #pragma once
 #include "search/near_levels.cuh"
 
-// Offsets may be 64-bit; a column number always fits a Vertex, whatever type it is stored in. On a host the offsets are our own,
-// and columns may change while they are read: see vertex_at. So who needs a column twice keeps it.
+// Offsets may be 64-bit; a column number always fits a Vertex, whatever type it is stored in. On a host the offsets are our
+// own, and columns may change while they are read: see vertex_at. So who needs a column twice keeps it.
 template <class Offset, class Column>
 struct CsrEdges {
   Vertex num_rows;

@@ -11,8 +11,8 @@
 // How much larger than a cost, for each row, a dual must be to hide it. Costs that are all of one kind stay below: of
 // uniform costs one in a thousand is smaller than the largest dual by a factor of the number of rows.
 constexpr double HIDES = 512;
-// The share that must be hidden of the pairs that cost neither nothing nor the most. One is enough where most pairs have the largest
-// costs of the matrix.
+// The share that must be hidden of the pairs that cost neither nothing nor the most. One is enough where most pairs have the
+// largest costs of the matrix.
 constexpr Count HIDDEN_SHARE = 8;
 
 template <class Dual>

@@ -1,7 +1,7 @@
 // stored.cuh: what the entries of a matrix are stored as, and the number that each of them is.
 //
-// Narrow types are read as they lie: no wider copy of a matrix is made. Each entry becomes a number of a type that searches know
-// where it is read. WIDE_TYPES and NARROW_TYPES are the table: a new type is a row of it, a ValueOf and a value_of.
+// Narrow types are read as they lie: no wider copy of a matrix is made. Each entry becomes a number of a type that searches
+// know where it is read. WIDE_TYPES and NARROW_TYPES are the table: a new type is a row of it, a ValueOf and a value_of.
 #pragma once
 #include "team/team.cuh"
 

@@ -10,8 +10,8 @@
 // A box has a centre and half widths, and slopes g follow the duals of its points: at_least() bounds c(x, y) - g (y -
 // centre) from below. Without slopes a bound would miss by what the duals differ within the box, which is far where points
 // travel far. All these costs but one are convex in y: c(x, y) is not below its tangent at the centre. Bounds are rounded;
-// size() is the sum of the magnitudes that enter one, and the tree takes a small part of it off. Four boxes, or four points, are
-// looked at together.
+// size() is the sum of the magnitudes that enter one, and the tree takes a small part of it off. Four boxes, or four points,
+// are looked at together.
 #pragma once
 #include <algorithm>
 #include <cmath>

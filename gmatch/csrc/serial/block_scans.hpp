@@ -239,7 +239,8 @@ inline Vertex first_block(Vertex row, Vertex blocks) {
 template <class Dual>
 std::size_t bytes_of(Vertex columns) { return sizeof(Dual) * static_cast<std::size_t>(columns); }
 
-// v, but that of covered columns is such that their slacks are far above all others. Integers stay far from the end of their type.
+// v, but that of covered columns is such that their slacks are far above all others. Integers stay far from the end of their
+// type.
 template <class Dual>
 struct MaskedDuals {
   static constexpr Dual MASKED = Distance<Dual>::MASKED / 2;

@@ -3,9 +3,9 @@
 // A row that could do better with another column than with its own contradicts the v of that column: this is lowered as far as
 // the row demands, and then the row of that column has to look again: Bellman and Ford's labels. The row that waits for the
 // shortest time is the next, since what follows from one v is settled before others ask: in the order of a queue up to twice as
-// many rows look again. Where the pairs are the cheapest and duals lack but some rounding, that takes one or two passes over the
-// matrix, where shortest paths would take a search for each row that is contradicted. Where other pairs are cheaper it would go
-// on for ever; so it ends after some scans.
+// many rows look again. Where the pairs are the cheapest and duals lack but some rounding, that takes one or two passes over
+// the matrix, where shortest paths would take a search for each row that is contradicted. Where other pairs are cheaper it
+// would go on for ever; so it ends after some scans.
 //
 // Columns that may stay free have no v above that of the free ones, which is one number, and zero in the end: where it must be
 // lowered, all v are raised alike when it is done.
@@ -19,8 +19,8 @@
 template <class Rows>
 class DualRepair {
  public:
-  // v has as many columns as scans read. Columns that may not stay free, all if may_stay_free is empty, may have any v. Rows may be
-  // contradicted by `tolerance`, which is not less than what rounding does anew.
+  // v has as many columns as scans read. Columns that may not stay free, all if may_stay_free is empty, may have any v. Rows
+  // may be contradicted by `tolerance`, which is not less than what rounding does anew.
   DualRepair(Vertex num_rows, Vertex num_columns, const Vertex* row_match, const Vertex* col_match, std::vector<double> v,
              const std::vector<bool>& may_stay_free, double tolerance)
       : num_rows_(num_rows),

@@ -2,8 +2,9 @@
 //
 // Given are pairs along which all assignments are cheapest ones, as those that exact duals make tight are. Others than the one
 // there is differ from it along cycles: rows are vertices, with an edge from each to the mates of its columns, and all that is
-// free is one vertex more. So pairs count that lie on cycles (strong components: Tarjan 1972), and what their rows have now. Each of
-// these has a mark; the assignment of least marks is the one, and among several another mark of each pair decides, and so on.
+// free is one vertex more. So pairs count that lie on cycles (strong components: Tarjan 1972), and what their rows have now.
+// Each of these has a mark; the assignment of least marks is the one, and among several another mark of each pair decides,
+// and so on.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -89,8 +90,8 @@ class NamedOptimum {
         row_match_(row_match),
         mates_(num_columns) {}
 
-  // Keeps the pairs on cycles, and what their rows have now. Writes for each pair that there was whether it is kept, where there is
-  // room for that. Returns how many rows have a choice.
+  // Keeps the pairs on cycles, and what their rows have now. Writes for each pair that there was whether it is kept, where
+  // there is room for that. Returns how many rows have a choice.
   Vertex drop_what_is_sure(bool* is_kept = nullptr) {
     find_components();
     std::vector<bool> has_choice(num_rows_);
@@ -107,8 +108,8 @@ class NamedOptimum {
     return static_cast<Vertex>(std::count(has_choice.begin(), has_choice.end(), true));
   }
 
-  // How many rows had a choice; NONE if they are too many for sums of marks. name_of(row, column) is a number that marks are made
-  // of, or below 0 of a pair that has none.
+  // How many rows had a choice; NONE if they are too many for sums of marks. name_of(row, column) is a number that marks are
+  // made of, or below 0 of a pair that has none.
   template <class NameOf>
   Vertex decide(const NameOf& name_of, int first_turn) {
     Vertex with_choice = 0;
@@ -194,9 +195,9 @@ class NamedOptimum {
     return static_cast<Count>((mixed ^ mixed >> 31) >> (64 - mark_bits_));
   }
 
-  // Solves what is left with marks for costs, and keeps the pairs that an assignment of least marks may use. Where columns may stay
-  // free, those that may not are worth more than all marks. False if there is no assignment along the pairs, as where costs have
-  // changed since these were listed.
+  // Solves what is left with marks for costs, and keeps the pairs that an assignment of least marks may use. Where columns
+  // may stay free, those that may not are worth more than all marks. False if there is no assignment along the pairs, as
+  // where costs have changed since these were listed.
   template <class NameOf>
   bool take_least_marks(const NameOf& name_of, int turn) {
     std::vector<Vertex> row_ids, column_ids, short_row(num_rows_, NONE), short_column(num_columns_, NONE);
@@ -259,7 +260,8 @@ class NamedOptimum {
   std::vector<Vertex> ends_, component_;
 };
 
-// Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals are not exact.
+// Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals are not
+// exact.
 template <class Rows, class Dual, class NameOf>
 bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used, const NameOf& name_of,
                  Count& with_choice) {

@@ -1,11 +1,11 @@
 // only_optimum.hpp: whether no other assignment is as cheap as a cheapest one, on one core.
 //
-// Others differ from it along alternating cycles of pairs that optimal duals make tight. So rows are vertices, with an edge from
-// each to the mates of the columns that are tight for it; where these form no cycle, there is no other. Rows and columns that
-// stay free are one vertex: they may change places with all that may stay free.
+// Others differ from it along alternating cycles of pairs that optimal duals make tight. So rows are vertices, with an edge
+// from each to the mates of the columns that are tight for it; where these form no cycle, there is no other. Rows and columns
+// that stay free are one vertex: they may change places with all that may stay free.
 //
-// Duals of floats are rounded. The sum of what the pairs and the free ones have of slack, and of how far all others lie below 0, is
-// more than any pair of another cheapest assignment has of slack; so tight is what lies within that.
+// Duals of floats are rounded. The sum of what the pairs and the free ones have of slack, and of how far all others lie below
+// 0, is more than any pair of another cheapest assignment has of slack; so tight is what lies within that.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -93,8 +93,8 @@ class OnlyOptimum {
     return largest;
   }
 
-  // False if there are more than without a cycle there can be, or than there is room for, or if a row that is out could have a free
-  // column.
+  // False if there are more than without a cycle there can be, or than there is room for, or if a row that is out could have
+  // a free column.
   bool add_edges(Vertex row) {
     const Vertex free = num_rows_;
     const Dual u = result_.u[row];

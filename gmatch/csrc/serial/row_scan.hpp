@@ -1,8 +1,8 @@
 // row_scan.hpp: passes over one row of dense costs, on one core of the host: where the serial methods spend their time.
 //
 // A row has as many columns as a register has lanes, or more. What is left of it after whole registers is read with the last
-// register of the row, of which the columns that were there already do not count; not by passes that write, or read what one has
-// just written: see `each`.
+// register of the row, of which the columns that were there already do not count; not by passes that write, or read what one
+// has just written: see `each`.
 #pragma once
 #include <cstddef>
 #include <limits>

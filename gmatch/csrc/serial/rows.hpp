@@ -46,9 +46,9 @@ struct StoredRows {
   Work at(Vertex row, Vertex column) const { return Scan::cost(costs.costs[row * costs.row_stride + column]); }
 };
 
-// Rows whose entries are narrow, lie apart in memory, or may be too large beside a limit: copied for each scan, if need be, a row
-// and the next one apart. They are read by pointers to functions, so that a solver is compiled once for all that costs may be
-// stored as.
+// Rows whose entries are narrow, lie apart in memory, or may be too large beside a limit: copied for each scan, if need be, a
+// row and the next one apart. They are read by pointers to functions, so that a solver is compiled once for all that costs
+// may be stored as.
 template <class Work_>
 class CopiedRows {
  public:

@@ -12,8 +12,8 @@
 // one of these, and searches end as soon as they come to any. By the costs themselves v of free columns lie anywhere, and
 // searches look at nearly all of the matrix. Where that leaves many rows free, columns are reduced as in the paper.
 //
-// Where augmentation turns out to take long, all begins anew, with v from an auction (serial/dense_auction.hpp). On a start from
-// duals it gives up then, if it may: another method can go on from the v that it has come to.
+// Where augmentation turns out to take long, all begins anew, with v from an auction (serial/dense_auction.hpp). On a start
+// from duals it gives up then, if it may: another method can go on from the v that it has come to.
 //
 // The invariant of all four, with u[i] = the least cost - v of row i: no pair costs less than u + v, and matched pairs
 // cost u + v. So u is not stored, it is read off the matched pairs at the end. After the column reduction, or the
@@ -25,13 +25,14 @@
 // 38 (1987). Rectangular problems as in Crouse, "On implementing 2D rectangular assignment algorithms", IEEE
 // Transactions on Aerospace and Electronic Systems 52 (2016): all columns start at v = 0, without column reduction.
 //
-// Where most pairs of a square matrix have the greatest cost of all, as distances that are cut off have, that is a limit, too: by
-// which nothing is cut off, so that the answer is the same. It is used where the reduction of columns has left many rows free: then
-// some of these will need such a pair, and searches for it are short only where v of all free columns are equal.
+// Where most pairs of a square matrix have the greatest cost of all, as distances that are cut off have, that is a limit,
+// too: by which nothing is cut off, so that the answer is the same. It is used where the reduction of columns has left many
+// rows free: then some of these will need such a pair, and searches for it are short only where v of all free columns are
+// equal.
 //
 // With a limit on the costs each row has a way out, at the limit, for itself alone: a path may end there, and all columns may
-// stay free. So entries above the limit need not be cut off, and never count. In the end the rows that are out take columns that
-// are free, which cost the limit or more: so all rows are matched, at the least cost of the matrix that is cut off.
+// stay free. So entries above the limit need not be cut off, and never count. In the end the rows that are out take columns
+// that are free, which cost the limit or more: so all rows are matched, at the least cost of the matrix that is cut off.
 //
 // A row whose tree reaches no free column can never be matched (Berge), whatever happens elsewhere. So the method stops.
 //
@@ -167,8 +168,8 @@ class ShortestPathSolver {
   static constexpr Vertex FEW_ROWS = 64;
   // One row in so many is many that a start leaves free: rows want the same few columns then.
   static constexpr std::size_t MANY_FREE = 3;
-  // The same where most pairs have the greatest cost: points with five to sixty others within reach 0.09 to 0.42, five to twenty
-  // cheap pairs anywhere in a row 0.02 to 0.07.
+  // The same where most pairs have the greatest cost: points with five to sixty others within reach 0.09 to 0.42, five to
+  // twenty cheap pairs anywhere in a row 0.02 to 0.07.
   static constexpr std::size_t MANY_FREE_OF_TIES = 10;
   // With no more free rows than one in so many no reduction is transferred.
   static constexpr std::size_t ROWS_TO_TRANSFER = 5;
@@ -404,7 +405,8 @@ class ShortestPathSolver {
     const bool has_many = is_many(rows);
     return take_long(rows, scans, has_many ? 1 : 8, has_many ? 10 : 100);
   }
-  // Whether searches have taken long, and might do so again, each a pass over the matrix at most; or will take long by those before.
+  // Whether searches have taken long, and might do so again, each a pass over the matrix at most; or will take long by those
+  // before.
   bool is_better_for_others(std::size_t rows, Count scans) const {
     if (static_cast<Count>(free_rows_.size) < MANY_PASSES) return false;
     return scans >= MANY_PASSES * num_rows_ || take_long(rows, scans, 1, MANY_PASSES);
@@ -740,8 +742,8 @@ Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const Shor
 }
 
 // Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
-// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, up to 16 MB for a copy of whole numbers, and a copy
-// of all entries where those of a row lie apart.
+// Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, up to 16 MB for a copy of whole numbers, and a
+// copy of all entries where those of a row lie apart.
 template <class Stored>
 Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
                                const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options,

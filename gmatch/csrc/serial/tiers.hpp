@@ -10,11 +10,11 @@
 //
 //   u + v <= cost   says that   x <= tier + y + rest / value,   so that   floor(x + shift) <= tier + floor(y + shift)
 //
-// and both are equal for a pair, as long as x and y, whose fractions differ by less than 1 / (32 * (rows + 1)) there, lie on one
-// side of the place. There are no more fractions than rows, and 0, so one of the gaps between them is wide enough. A pass over the
-// matrix proves the duals that come of it, and tells which pairs are left: those of which the tier is that of their duals. Among
-// these the shortest paths find the least rest; rests may be split again. They are never written, but made anew for each
-// scan of a row, in the cache.
+// and both are equal for a pair, as long as x and y, whose fractions differ by less than 1 / (32 * (rows + 1)) there, lie on
+// one side of the place. There are no more fractions than rows, and 0, so one of the gaps between them is wide enough. A pass
+// over the matrix proves the duals that come of it, and tells which pairs are left: those of which the tier is that of their
+// duals. Among these the shortest paths find the least rest; rests may be split again. They are never written, but made anew
+// for each scan of a row, in the cache.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -107,8 +107,8 @@ class TierScan {
     return run_in_lanes<LargestRest>(sizeof(double) * WIDE_FROM * width, costs, tier, width);
   }
 
-  // Which exponents numbers have, by how much they are less than `top`, a bit each; the last bit stands for all that are lower, and
-  // for what is zero or infinite.
+  // Which exponents numbers have, by how much they are less than `top`, a bit each; the last bit stands for all that are
+  // lower, and for what is zero or infinite.
   using Exponents = unsigned long long;
   static Exponents find_exponents(const double* costs, Count top, Vertex width) {
     return run_in_lanes<FindExponents>(sizeof(double) * WIDE_FROM * width, costs, top, width);
@@ -484,7 +484,8 @@ class TierSolver {
     return Added::NO_VALUE;
   }
 
-  // Of the magnitudes above each gap that may leave room the least, from the top, of those that are not too small beside the largest.
+  // Of the magnitudes above each gap that may leave room the least, from the top, of those that are not too small beside the
+  // largest.
   std::vector<double> values_above_gaps() {
     constexpr TierScan::Exponents LARGE = 2 * static_cast<TierScan::Exponents>(TierScan::MOST_TIERS) - 1;
     const Count top = TierScan::exponent_of(std::max(-lowest_, highest_));
@@ -512,8 +513,8 @@ class TierSolver {
   Added try_value(double value) {
     const bool may_be = value > 0 && 1 / value < FAR && std::max(-lowest_, highest_) / value <= TierScan::MOST_TIERS;
     if (!may_be) return Added::NO_VALUE;
-    // Most values that leave no room do not leave it in the first row. Duals that are rounded by more than rests differ tell nothing of
-    // rests: where those of the first row are that small, so may all be.
+    // Most values that leave no room do not leave it in the first row. Duals that are rounded by more than rests differ tell
+    // nothing of rests: where those of the first row are that small, so may all be.
     const double rounding = EPSILON * largest_dual();
     double largest = 0;
     for (Vertex row = 0; row < num_rows_ && (row == 0 || rounding > largest); ++row) {
@@ -605,8 +606,8 @@ class TierSolver {
     return {num_rows_, num_columns_, result_.row_match, result_.col_match, std::move(v), may_stay_free, 4 * EPSILON * scale};
   }
 
-  // Some columns may lie anywhere between two multiples, since nothing ties them to others, as an auction leaves them; those that
-  // anything does lie near to one another. They are lowered to 0, or raised: no pair needs to be farther than rests are.
+  // Some columns may lie anywhere between two multiples, since nothing ties them to others, as an auction leaves them; those
+  // that anything does lie near to one another. They are lowered to 0, or raised: no pair needs to be farther than rests are.
   void gather(std::vector<double>& v, double unit) const {
     if (largest_magnitude(v.data(), num_columns_) < unit / ROOM) return;
     std::vector<Vertex> order(num_columns_);
@@ -631,8 +632,8 @@ class TierSolver {
     TierScan::round_down(result_.v, num_columns_, unit, shift, -1, tier.columns.data());
   }
 
-  // The middle of the widest gap between the fractions of u / unit, 0, for columns that stay free, and 1. With as many shares of
-  // [0, 1] as there are gaps it lies between what is in different shares.
+  // The middle of the widest gap between the fractions of u / unit, 0, for columns that stay free, and 1. With as many shares
+  // of [0, 1] as there are gaps it lies between what is in different shares.
   double place_without_fractions(double unit) const {
     const Vertex shares = num_rows_ + 1;
     std::vector<double> fractions(2 * Count{shares});
