@@ -538,7 +538,7 @@ struct SmallCells {
     }
   }
 
-  // The pairs in the order of the rows. entry(row, column) is that of a pair.
+  // The pairs in the order of the rows. entry(row, column) is the entry of a pair.
   template <class EntryOf>
   void note_pairs(Vertex rows, const EntryOf& entry) {
     Count* to = pair_rows;
@@ -1088,7 +1088,7 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
   return nb::make_tuple(cells, table, type, threads);
 }
 
-// What a small solver finds of each problem of a batch: the cells of all; in which word those of each begin, its rows,
+// What a small solver finds of each problem of a batch: the cells of all; in which word the cells of each begin, its rows,
 // columns and pairs; the type of the costs, and how many threads there were. None if one of them needs another way.
 nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limit, int most_threads) {
   SmallLimit limit;
@@ -1163,7 +1163,7 @@ class SmallSparseSolver {
       if (length > stored.length) return SmallSolution::NONE_FOUND;
       stored.length = length;
     }
-    // With a limit rows may stay free, and pairs that are not stored are only dear ones.
+    // With a limit rows may stay free, and pairs that are not stored cost more than the limit.
     if ((stored.length < fewer_ && call_.limit == nullptr) || stored.length > pairs) return SmallSolution::NONE_FOUND;
     CostRange<Cost> range = empty_range<Cost>();
     add_row(range, stored.entries, stored.length, 1);
@@ -1191,7 +1191,7 @@ class SmallSparseSolver {
     return is_plain(range, {call_.maximize, true, call_.limit}) && (!IS_INTEGER || sums_stay_below(0x1p62, range, fewer_));
   }
 
-  // `entries` are those of all pairs, line by line of the matrix as it is stored, or place by place if it is turned.
+  // `entries` are the entries of all pairs, line by line of the matrix as it is stored, or place by place if it is turned.
   template <class Entry>
   bool solve_dense(const Entry* entries, bool turned, const CostRange<Cost>& range) const {
     const bool by_columns = call_.lines_are_columns != turned;
@@ -1410,8 +1410,8 @@ nb::object small_sparse_solver(nb::handle kind, nb::handle make_field, nb::handl
   return small_solver_of<SmallSparseSolving>(nb::make_tuple(kind, make_field, make_field_of_laid_out, storage, maximize));
 }
 
-// Independent problems, each by one thread: the threads take the next one in turn. By "core" those of `core_rows` or more are
-// solved, and others by "jv".
+// Independent problems, each by one thread: the threads take the next one in turn. Problems of `core_rows` rows or more are
+// solved by "core", and others by "jv".
 template <class Cost>
 nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::device::cpu> problems,
                       nb::ndarray<const Cost, nb::device::cpu> entries, bool maximize, nb::handle limit,

@@ -26,7 +26,7 @@ struct Clouds {
   const double *x, *y;
   bool doubled;
   double free_cost;  // of an x that stays free; FAR where none may
-  double limit;      // dearer pairs are not allowed
+  double limit;      // pairs that cost more are not allowed
 
   Vertex num_rows() const { return doubled ? num_x + num_y : num_x; }
   bool is_copy(Vertex row) const { return row >= num_x; }

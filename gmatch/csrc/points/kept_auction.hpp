@@ -63,7 +63,7 @@ class KeptAuction {
 
  private:
   static constexpr int BIDS_PER_ROW = 60;
-  static constexpr int FEW = 10000;   // of so many rows one
+  static constexpr int FEW = 10000;   // one row in 10,000
   static constexpr int PATIENCE = 2;  // bids for each row of the problem, once few are free
   static constexpr std::size_t AHEAD = 8;
   static constexpr int ENTRIES_OF_A_BID = 64;

@@ -31,12 +31,12 @@ struct Options {
   double free_cost, limit;  // see Clouds
   bool whole;       // all costs are whole numbers
   double unit;      // costs are differences of numbers of this size, and rounded as these are
-  Vertex smallest;  // a level with so many points on a side is the coarsest
+  Vertex smallest;  // a level with at most this many points on a side is the coarsest
   int threads;
-  double gap;  // the share of what a cheapest matching costs by which this one may be dearer
+  double gap;  // the share of what a cheapest matching costs that this one may cost more
 };
 
-// Times in nanoseconds, and sums over all levels; rounds, first_found and pairs are those of the finest level.
+// Times in nanoseconds, and sums over all levels; rounds, first_found and pairs are of the finest level only.
 struct Counters {
   Count levels, rounds, first_found, pairs, bids, times_learned, stopped;
   Count order_ns, extend_ns, core_ns, auction_ns, search_ns, price_ns, finish_ns;
@@ -109,7 +109,7 @@ class Level {
     solve_rounds(false, 0);
   }
 
-  // From a matching and duals, which may be those of another problem. All points that must be matched are.
+  // From a matching and duals, which may come from another problem. All points that must be matched are.
   void solve_from(Solution start, const Level* coarse) {
     Stopwatch watch;
     solution_ = std::move(start);
@@ -120,7 +120,7 @@ class Level {
     solve_rounds(true, gap);
   }
 
-  // Makes the duals of x what those of y leave them, to the bit: so they are feasible. Then a matched pair may cost some
+  // Makes the duals of x what the duals of y leave them, to the bit: so they are feasible. Then a matched pair may cost some
   // roundings of its own numbers more than its duals. Where one costs more, another pair of its x says so. If that is a
   // rounding of larger numbers there, the dual of its y is lowered, which its mate bears. Else the search has gone through
   // larger numbers than any of these: that pair joins the core, and false is returned. Or the dual of the y that is matched
@@ -165,13 +165,13 @@ class Level {
 
  private:
   static constexpr int BEST_COLUMNS = 8, BEST_ROWS = 4;
-  // Of a coarse row's far pairs so many for each doubling of the distance.
+  // How many of a coarse row's far pairs are kept for each doubling of the distance.
   static constexpr int FAR_PAIRS = 3;
   // Epsilon, in gaps: from 1 down by STEP, to LAST.
   static constexpr double STEP = 6, LAST = 1e-6;
   // Epsilon for whole costs: less only turns ties round.
   static constexpr double LEAST_OF_WHOLE = 0.125;
-  // Of so many rows less than one finds anything: the rest is left to the finish.
+  // If fewer than one row in 1,000 finds anything, the rest is left to the finish.
   static constexpr Vertex FEW_FIND = 1000;
   // Where the finish gave up, it is tried again once a part of as many find anything.
   static constexpr Vertex LESS = 8;
@@ -382,7 +382,7 @@ class Level {
     return square;
   }
 
-  // `has_pairs`: row_match_ is a matching that these duals prove but for rounding.
+  // `has_pairs`: row_match_ is a matching that these duals prove up to rounding.
   void solve_rounds(bool has_duals, double epsilon, bool has_pairs = false) {
     Stopwatch watch;
     const Vertex num_rows = clouds_.num_rows();
@@ -461,7 +461,7 @@ class Level {
     return held;
   }
 
-  // The auction's matching becomes that of the level. Returns what it costs; where rows are free, what their duals are.
+  // The auction's matching becomes the matching of the level. Returns what it costs; where rows are free, what their duals are.
   double take(const KeptAuction& auction, const Core& core) {
     const SparseCosts<double, Count, Vertex> costs = core.costs();
     double cost = 0;
@@ -549,7 +549,7 @@ class Level {
   }
 
   // Where all points are matched, any amount may go from all of one side to the other. Most duals of y get near 0: where few
-  // points lie far away, what these cost does not round those of the others.
+  // points lie far away, what these cost does not round the duals of the others.
   static void shift_to_small(Solution& s) {
     std::vector<double> sorted = s.y_dual;
     const auto middle = sorted.begin() + sorted.size() / 2;
@@ -599,7 +599,7 @@ struct Cloud {
 };
 
 // As given: a former matching or none (nullptr), a former y_dual or none. Writes what was found, in the order of the points
-// as given; the duals are those of Solution.
+// as given; the duals are as in Solution.
 struct Arrays {
   Vertex num_x, num_y;
   const double *x, *y;

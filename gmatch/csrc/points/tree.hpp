@@ -1,6 +1,6 @@
 // tree.hpp: points of one side in a tree of fours, asked for the least of cost - v.
 //
-//   order   both clouds by a k-d tree of equal counts, cut at multiples of 4, 16, 64 ...: so many consecutive points are
+//   order   both clouds by a k-d tree of equal counts, cut at multiples of 4, 16, 64 ...: as many consecutive points are
 //           compact, and the tree needs no pointers. Node i of a level has the nodes 4 i to 4 i + 3 of the level below
 //   node    the box of its points and two planes: a slope g and `most`, the largest v - g (y - centre) of its points. No point
 //           of the box has less cost - v than the metric's at_least() - most, by either plane. Where points side by side have
@@ -73,7 +73,7 @@ class Space {
   virtual ~Space() = default;
   virtual int dimension() const = 0;
   virtual double cost(const double* x, const double* y) const = 0;
-  // By y; the negative of that by x, but for Dot.
+  // By y. By x it is the negative, except for Dot.
   virtual void gradient(const double* x, const double* y, double* g) const = 0;
   // `slopes`: two for each four points, or none.
   virtual std::unique_ptr<Tree> tree(Vertex num_points, const double* points, const double* slopes, const double* v) const = 0;
@@ -230,8 +230,8 @@ class MetricTree final : public Tree {
     }
   }
 
-  // Where the duals of a node do not bend, but those of the node above do, its second slope is that of the other side: its box
-  // may reach beyond the bend though none of its points does.
+  // Where the duals of the node above bend and the duals of a node do not, its second slope is the slope of the other side: its
+  // box may reach beyond the bend though none of its points does.
   void inherit(int level, Vertex i) {
     Nodes& nodes = levels_[level][i / 4];
     const Nodes& above = levels_[level + 1][i / 16];
@@ -282,7 +282,7 @@ class MetricTree final : public Tree {
   const Metric metric_;
   const Vertex num_points_;
   std::vector<Leaf> leaves_;                // [num_points / 4]
-  std::vector<std::vector<Nodes>> levels_;  // the nodes of each level by fours; that of the last is the root
+  std::vector<std::vector<Nodes>> levels_;  // the nodes of each level by fours; the node of the last level is the root
 };
 
 template <class Metric, int D>

@@ -1,5 +1,5 @@
-// assign.cu: dense assignment on a GPU, the classical variant or that of alternating trees. COSTS are DenseCosts, EDGES
-// those of the variant, BLOCK_LIMIT is how many threads a block has at most.
+// assign.cu: dense assignment on a GPU, the classical variant or the alternating trees. COSTS are DenseCosts, EDGES
+// are the edges of the variant, BLOCK_LIMIT is how many threads a block has at most.
 #include "assignment/assign.cuh"
 
 PROGRAM(assign_grid, BLOCK_LIMIT)(COSTS costs, AssignmentTask<COSTS::Dual> task, unsigned* arrivals) {

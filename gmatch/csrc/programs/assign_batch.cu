@@ -1,4 +1,4 @@
-// assign_batch.cu: many assignment problems on a GPU. COSTS are a Batch, EDGES those of the variant.
+// assign_batch.cu: many assignment problems on a GPU. COSTS are a Batch, EDGES the edges of the variant.
 #include "assignment/batch.cuh"
 
 // One block a problem; a block that is done takes the next one.

@@ -1,4 +1,4 @@
-// match.cu: maximum cardinality matching on a GPU. EDGES are those of the graph, FOREST says how threads that race for
+// match.cu: maximum cardinality matching on a GPU. EDGES are the edges of the graph, FOREST says how threads that race for
 // a vertex are reconciled, ROW_LANES is how many threads share a row.
 #include "cardinality/match.cuh"
 

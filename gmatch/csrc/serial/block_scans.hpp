@@ -139,7 +139,7 @@ struct Scan {
     template <int BYTES>
     static ALWAYS_INLINE Vertex run(const Entry* entries, const Dual* v, Vertex begin, Vertex end, Dual bound) {
       constexpr int LANES = COUNT<BYTES>;
-      constexpr Vertex GROUP = 8 * MOST_TOGETHER;  // the lanes are put together once for so many columns
+      constexpr Vertex GROUP = 8 * MOST_TOGETHER;  // the lanes are put together once for this many columns
       const auto least_of_some = [&](Vertex first, Vertex some) __attribute__((always_inline)) {
         Lanes<Dual, LANES> least = reduced<LANES>(entries + first, v + first);
         for (Vertex k = LANES; k < some; k += LANES) least = lesser(least, reduced<LANES>(entries + first + k, v + first + k));
@@ -161,7 +161,7 @@ struct Scan {
     }
   };
 
-  // Lowers slacks to those of a row, cost - v - u but not below 0, and notes it where it is nearer.
+  // Lowers slacks to the slacks of a row, cost - v - u but not below 0, and notes it where it is nearer.
   struct Relax {
     template <int BYTES>
     static ALWAYS_INLINE void run(const Entry* entries, const Dual* v, Dual u, Vertex row, Vertex begin, Vertex end,
@@ -239,8 +239,8 @@ inline Vertex first_block(Vertex row, Vertex blocks) {
 template <class Dual>
 std::size_t bytes_of(Vertex columns) { return sizeof(Dual) * static_cast<std::size_t>(columns); }
 
-// v, but that of covered columns is such that their slacks are far above all others. Integers stay far from the end of their
-// type.
+// v, except that the v of covered columns makes their slacks far larger than all others. Integers stay far from the end of
+// their type.
 template <class Dual>
 struct MaskedDuals {
   static constexpr Dual MASKED = Distance<Dual>::MASKED / 2;

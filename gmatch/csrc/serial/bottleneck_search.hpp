@@ -1,6 +1,6 @@
-// bottleneck_search.hpp: the assignment whose dearest pair is cheapest, of dense costs, on one core of the host.
+// bottleneck_search.hpp: the assignment whose most expensive pair is cheapest, of dense costs, on one core of the host.
 //
-// The threshold begins at the dearest of the least costs of all rows, and of all columns where all are matched: no assignment
+// The threshold begins at the highest of the least costs of all rows, and of all columns where all are matched: no assignment
 // does with less. Rows are matched one after the other, by augmenting paths of pairs up to the threshold, breadth first. The
 // tree of a row without such a path reaches some rows and one column less; all pairs up to the threshold that these rows have
 // are with these columns. So every assignment has one of their other pairs, and the threshold rises to the cheapest of them.
@@ -150,7 +150,7 @@ class BottleneckSearch {
   Vertex* const col_match_;
   bool* const cover_rows_;
   bool* const cover_columns_;
-  std::vector<Vertex> order_;        // [num_rows] in which they are matched: those of dear pairs first, which have less choice
+  std::vector<Vertex> order_;        // [num_rows] in which they are matched: rows of expensive pairs first, which have less choice
   std::vector<Dual> least_;          // [num_columns] the least cost with a row of the tree; below all once it is reached
   std::vector<Vertex> predecessor_;  // [num_columns] that row
   std::vector<char> is_reached_;     // [num_columns]

@@ -1,7 +1,7 @@
 // changed_rows.hpp: dense assignment from a former one, by the work of what has changed since.
 //
 // Rows and columns that stay keep their pairs and their duals, which prove them. Each row that is new, has new costs, or has
-// lost its column is one shortest path of serial/shortest_path.hpp. So nothing is read but the rows that such a path meets,
+// lost its column is one shortest path of serial/shortest_path.hpp. So only the rows that a path meets are read,
 // and nobody knows the range of all costs. Integers of 64 bits are held against a bound as they are read.
 #pragma once
 #include <algorithm>

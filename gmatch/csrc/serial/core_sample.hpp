@@ -31,7 +31,7 @@ class CoreSample {
   // Even costs: 60 to 64 different columns, and half of the columns, with a deviation of four. Vectors of 8 normal numbers and
   // their products, which a core solves in a twentieth of the time: 44 different ones.
   static constexpr Vertex FEWEST_WANTED = 36, MOST_MUTUAL = 44;
-  static constexpr double MOST_BITS = 2.5;  // on average, between the scale of a row and that of all
+  static constexpr double MOST_BITS = 2.5;  // on average, between the scale of a row and the scale of all rows
 
   void look_at(Vertex row) {
     const auto* entries = rows_.entries(row);

@@ -174,8 +174,8 @@ class PricedRows {
   static constexpr Vertex SAMPLE = 64;     // rows that tell how many ties there are
   static constexpr Vertex FEW_MATCHED = 8;
   static constexpr int TIMES = 6;          // that a row is priced before it is priced deeper
-  // A row of this depth is known up to the so manieth of so many minima, and of ties not more than there is room for;
-  // a deeper one is known whole.
+  // A row of this depth is known up to the `chosen`-th of `minima` minima, and of ties not more than there is room for.
+  // A deeper row is known whole.
   struct Depth {
     Vertex minima, chosen, room;
   };
@@ -184,7 +184,7 @@ class PricedRows {
   static constexpr Depth DEPTHS[WHOLE] = {
       {32, 15, 48}, {32, 25, 128}, {32, 31, 512}, {MOST_MINIMA, 200, 1024}, {MOST_MINIMA, 250, 2048}};
 
-  // Where the entries of a row are, in room for so many, and what is not among them.
+  // Where the entries of a row are, how many there is room for, and what is not among them.
   struct About {
     Count begin, end, room;
     Dual bound;
@@ -201,7 +201,7 @@ class PricedRows {
   // What a thread has picked, and what it needs for that.
   struct Pile {
     Rows rows;
-    std::vector<Vertex> columns;  // [most_entries() at most, but for one row] the entries
+    std::vector<Vertex> columns;  // [most_entries() at most, and one row more] the entries
     std::vector<Dual> costs;      // the same
     std::vector<Vertex> picked;   // [num_columns + 1] columns of the row that is being priced
     std::vector<Picked> sorted;   // [num_columns at most] the same
@@ -262,7 +262,7 @@ class PricedRows {
 
   template <bool PRICED>
   void pick(Pile& pile, Vertex row) {
-    // Without v costs are compared as they are stored, but for integers of which the negative may not exist.
+    // Without v costs are compared as they are stored, except integers whose negative may not exist.
     constexpr bool AS_STORED = !PRICED && !(std::numeric_limits<Entry>::is_integer && Rows::Scan::IS_NEGATED);
     using Work = std::conditional_t<AS_STORED, Entry, Dual>;
     const Work* v = nullptr;

@@ -56,7 +56,7 @@ class DenseAuction {
   static constexpr int FIRST = 0, LAST = -21, STEP = 3;
   static constexpr int PRECISION = 44;   // bits by which costs may exceed epsilon, of the 52 of a double
   static constexpr int MOST_BITS = 22;   // by which the spread of a row may exceed the typical one
-  static constexpr Vertex LEFT = 10000;  // one row of so many may be left at the end of an epsilon
+  static constexpr Vertex LEFT = 10000;  // one row of 10,000 may be left at the end of an epsilon
   static constexpr Count BIDS_PER_ROW = 16;  // for an epsilon
 
   auto scan(Vertex row) {

@@ -7,7 +7,7 @@
 // the matrix, where shortest paths would take a search for each row that is contradicted. Where other pairs are cheaper it
 // would go on for ever; so it ends after some scans.
 //
-// Columns that may stay free have no v above that of the free ones, which is one number, and zero in the end: where it must be
+// Columns that may stay free have no v above the v of free columns, which is one number, and zero in the end: where it must be
 // lowered, all v are raised alike when it is done.
 #pragma once
 #include <algorithm>

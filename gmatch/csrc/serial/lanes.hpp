@@ -163,8 +163,8 @@ __attribute__((target("avx2"))) auto run_in_32_bytes(Arguments... arguments) {
 }
 #endif
 
-// Pass::run<BYTES>(arguments...) for a row of so many bytes, compiled for registers of BYTES bytes. What the lanes have found
-// is put together at the end of a row: that takes longer in the widest registers, so they are for long rows.
+// Pass::run<BYTES>(arguments...) for a row of `row_bytes` bytes, compiled for registers of BYTES bytes. What the lanes have
+// found is put together at the end of a row: that takes longer in the widest registers, so they are for long rows.
 constexpr int SHORTEST_ROW = 32;  // has a register of whole lanes
 template <class Pass, class... Arguments>
 inline auto run_in_lanes([[maybe_unused]] std::size_t row_bytes, Arguments... arguments) {

@@ -195,9 +195,9 @@ class NamedOptimum {
     return static_cast<Count>((mixed ^ mixed >> 31) >> (64 - mark_bits_));
   }
 
-  // Solves what is left with marks for costs, and keeps the pairs that an assignment of least marks may use. Where columns
-  // may stay free, those that may not are worth more than all marks. False if there is no assignment along the pairs, as
-  // where costs have changed since these were listed.
+  // Solves the remaining problem with marks for costs, and keeps the pairs that an assignment of least marks may use. Where
+  // columns may stay free, columns that may not are worth more than all marks. False if there is no assignment along the
+  // pairs, as where costs have changed since these were listed.
   template <class NameOf>
   bool take_least_marks(const NameOf& name_of, int turn) {
     std::vector<Vertex> row_ids, column_ids, short_row(num_rows_, NONE), short_column(num_columns_, NONE);

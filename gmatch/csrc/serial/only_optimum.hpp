@@ -50,7 +50,7 @@ class OnlyOptimum {
 
  private:
   static constexpr bool IS_INTEGER = std::numeric_limits<Dual>::is_integer;
-  static constexpr Vertex EDGES_PER_ROW = 64;  // room for so many
+  static constexpr Vertex EDGES_PER_ROW = 64;  // how many there is room for
   using Scan = PricingScan<typename Rows::Entry, Dual, Rows::Scan::IS_NEGATED, true>;
 
   Dual cost(Vertex row, Vertex column) const { return static_cast<Dual>(rows_.at(row, column)); }

@@ -129,7 +129,7 @@ class RankedAssignments {
   // Of children that cost the same the one that was found first comes first.
   struct Child {
     Dual gap;       // of its cheapest assignment, or a bound
-    Dual length;    // of its path: what the gap is more than that of its parent, without rounding
+    Dual length;    // of its path: what the gap is more than the gap of its parent, without rounding
     bool is_exact;
     Count number;
     Count parent;
@@ -351,7 +351,7 @@ class RankedAssignments {
   // A search, with one more column for the vacancy. Of the node that was entered last.
   Count entered_ = NO_NODE;
   std::vector<Vertex> col_match_;
-  std::vector<Dual> distance_;      // FAR but for touched ones
+  std::vector<Dual> distance_;      // FAR, except of touched ones
   std::vector<Arrival> arrivals_;
   std::vector<char> is_forbidden_;  // for the root
   std::vector<Vertex> touched_;

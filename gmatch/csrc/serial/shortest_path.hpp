@@ -27,8 +27,8 @@
 //
 // Where most pairs of a square matrix have the greatest cost of all, as distances that are cut off have, that is a limit,
 // too: by which nothing is cut off, so that the answer is the same. It is used where the reduction of columns has left many
-// rows free: then some of these will need such a pair, and searches for it are short only where v of all free columns are
-// equal.
+// rows free: then some of these rows will need a pair of that cost, and searches for it are short only where v of all free
+// columns are equal.
 //
 // With a limit on the costs each row has a way out, at the limit, for itself alone: a path may end there, and all columns may
 // stay free. So entries above the limit need not be cut off, and never count. In the end the rows that are out take columns
@@ -155,23 +155,23 @@ class ShortestPathSolver {
   static constexpr Work FAR = Distance<Work>::FAR;
   static constexpr Work MASKED = Distance<Work>::MASKED;
 
-  // Floats can bid for ever, by less and less: the augmenting row reduction ends after so many bids for each row. So many cost
-  // less than the paths that they save, which are longer in large problems; a second sweep, as in the paper, does not.
+  // Floats can bid for ever, by less and less: the augmenting row reduction ends after this many bids for each row. They
+  // cost less than the paths that they save, which are longer in large problems. A second sweep, as in the paper, costs more.
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
   // The end of a path that is no column.
   static constexpr Vertex WAY_OUT = NONE - 1;
   // Passes over the matrix that searches have done, or may still do, where it gives up: a core takes the time of two to ten.
   static constexpr Count MANY_PASSES = 3;
-  // A start from duals gives them up after so many rounds.
+  // A start from duals gives them up after this many rounds.
   static constexpr int MAX_ROUNDS = 8;
-  // Of so few rows the searches are short.
+  // The searches of fewer rows than these are short.
   static constexpr Vertex FEW_ROWS = 64;
-  // One row in so many is many that a start leaves free: rows want the same few columns then.
+  // A start leaves many rows free if it leaves one row in three: rows want the same few columns then.
   static constexpr std::size_t MANY_FREE = 3;
   // The same where most pairs have the greatest cost: points with five to sixty others within reach 0.09 to 0.42, five to
   // twenty cheap pairs anywhere in a row 0.02 to 0.07.
   static constexpr std::size_t MANY_FREE_OF_TIES = 10;
-  // With no more free rows than one in so many no reduction is transferred.
+  // With at most one free row in five no reduction is transferred.
   static constexpr std::size_t ROWS_TO_TRANSFER = 5;
 
   // A column of the tree, with what scans do not see while it is MASKED.
@@ -399,19 +399,19 @@ class ShortestPathSolver {
     return true;
   }
 
-  // Whether the searches for the rows that are left of so many, by what those before have scanned, will take longer than
+  // Whether the searches for the remaining rows of `rows`, by what searches before have scanned, will take longer than
   // an auction, which scans each row thirty to a hundred times, at half the time a scan. They begin short and become longer.
   bool takes_long(std::size_t rows, Count scans) const {
     const bool has_many = is_many(rows);
     return take_long(rows, scans, has_many ? 1 : 8, has_many ? 10 : 100);
   }
-  // Whether searches have taken long, and might do so again, each a pass over the matrix at most; or will take long by those
-  // before.
+  // Whether searches have taken long, and might do so again, each a pass over the matrix at most; or will take long by what
+  // searches before have scanned.
   bool is_better_for_others(std::size_t rows, Count scans) const {
     if (static_cast<Count>(free_rows_.size) < MANY_PASSES) return false;
     return scans >= MANY_PASSES * num_rows_ || take_long(rows, scans, 1, MANY_PASSES);
   }
-  // Whether so many passes over the matrix are done and so many, or more, are to come.
+  // Whether `enough` passes over the matrix are done, and `much` or more are to come.
   bool take_long(std::size_t rows, Count scans, Count enough, Count much) const {
     const auto left = static_cast<Count>(free_rows_.size), done = static_cast<Count>(rows) - left;
     return scans >= enough * num_rows_ && scans * left >= much * num_rows_ * done;
@@ -608,7 +608,7 @@ class ShortestPathSolver {
   List<Vertex> free_rows_{};              // [num_rows at most] rows to match
   Work level_{};                          // distance up to which the tree has grown
   Vertex row_out_{};                      // the row of the tree with the nearest way out
-  Work out_distance_{};                   // that of its way out
+  Work out_distance_{};                   // the distance of its way out
   bool auction_was_held_ = false;
 };
 
@@ -743,7 +743,7 @@ Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const Shor
 
 // Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
 // Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, up to 16 MB for a copy of whole numbers, and a
-// copy of all entries where those of a row lie apart.
+// copy of all entries where the entries of a row lie apart.
 template <class Stored>
 Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
                                const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options,

@@ -17,7 +17,7 @@ struct KnowsAll : std::true_type {};
 template <class Costs>
 struct KnowsAll<Costs, std::void_t<decltype(&Costs::learn)>> : std::false_type {};
 
-// As many rows as columns. The counters are those of the search.
+// As many rows as columns. The counters are the search's.
 template <class Costs, class Counters>
 class SparseAuction {
  public:
@@ -97,7 +97,7 @@ class SparseAuction {
   static constexpr int PRECISION = 44;
   // Whole duals gain nothing from a smaller one.
   static double least_epsilon() { return std::numeric_limits<Dual>::is_integer ? 0x1p-10 : 0; }
-  // One row of so many may be left at the end of an epsilon.
+  // One row of 10,000 may be left at the end of an epsilon.
   static constexpr Vertex LEFT = 10000;
   // Bids for an epsilon, for each row. Points in the plane need up to eleven, random costs six.
   static constexpr Count BIDS_PER_ROW = 16;

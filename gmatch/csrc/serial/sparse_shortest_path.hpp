@@ -53,8 +53,8 @@ class SparseShortestPathSolver {
         columns_(costs.num_columns, Column{0, FAR, 0, NONE, NONE}),
         pairs_(costs.num_rows, Pair{0, NONE}) {}
 
-  // `v` holds duals to start from if has_duals says so, and row_match pairs that rows keep if these are their best but for
-  // rounding, if has_pairs does. Returns how many rows are matched: fewer than there are if that cannot be, and then the
+  // `v` holds duals to start from if has_duals says so, and row_match pairs, if has_pairs does. Rows keep pairs that are
+  // their best up to rounding. Returns how many rows are matched: fewer than there are if that cannot be, and then the
   // matching need not be the largest, and u and v prove nothing.
   Vertex solve(bool has_duals, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v, bool has_pairs = false) {
     if (has_duals) start_from(v, has_pairs ? row_match : nullptr);
@@ -213,7 +213,7 @@ class SparseShortestPathSolver {
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       if (shares[row] != 1) continue;
       const LeastTwo found = find_least_two(row);
-      // Its own column has no slack, so the second best is that of the others.
+      // Its own column has no slack, so the second best is the best of the others.
       if (found.second < FAR) lower(pairs_[row].column, found.second - found.least);
     }
   }
@@ -363,7 +363,7 @@ class SparseShortestPathSolver {
     return true;
   }
 
-  // Dijkstra's method from all free rows at once, until it has reached so many free columns; lowers v in the trees. These
+  // Dijkstra's method from all free rows at once, until it has reached `wanted` free columns; lowers v in the trees. These
   // are disjoint, so that one path of each can be flipped. False if fewer free columns can be reached than there are free
   // rows: then no assignment matches all of them (Berge).
   bool grow_forest(std::size_t wanted) {
@@ -490,8 +490,8 @@ class SparseShortestPathSolver {
     else relax<MANY>(row, dual_of_matched(row), columns_[mate].distance, level);
   }
 
-  // The search need not go farther than so many free columns. One that is reached twice counts twice, and then it goes
-  // less far: not far enough for all of them, but always for the nearest.
+  // The search need not go farther than the nearest free columns that are wanted. One that is reached twice counts twice.
+  // Then the search goes less far: not far enough for all of them, but always for the nearest.
   void lower_bound(Dual reach) {
     std::pop_heap(nearest_free_.begin(), nearest_free_.end());
     nearest_free_.back() = reach;

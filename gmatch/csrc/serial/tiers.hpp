@@ -5,14 +5,14 @@
 //
 //   cost = value * tier + rest,    with value > 32 * (rows + 1) * |rest| for all pairs
 //
-// Optimal duals of the tiers need no search: they are read off the duals of the costs that are known. For numbers that add up
-// to whole ones but for little, all rounded at the same place, u down and v up, still do: with x = u / value and y = -v / value
+// Optimal duals of the tiers need no search: they are read off the duals of the costs that are known. Numbers that add up
+// to nearly whole ones still do if all are rounded at the same place, u down and v up: with x = u / value and y = -v / value
 //
 //   u + v <= cost   says that   x <= tier + y + rest / value,   so that   floor(x + shift) <= tier + floor(y + shift)
 //
 // and both are equal for a pair, as long as x and y, whose fractions differ by less than 1 / (32 * (rows + 1)) there, lie on
 // one side of the place. There are no more fractions than rows, and 0, so one of the gaps between them is wide enough. A pass
-// over the matrix proves the duals that come of it, and tells which pairs are left: those of which the tier is that of their
+// over the matrix proves the duals that come of it, and tells which pairs remain: pairs whose tier is the tier of their
 // duals. Among these the shortest paths find the least rest; rests may be split again. They are never written, but made anew
 // for each scan of a row, in the cache.
 #pragma once
@@ -56,7 +56,7 @@ class TierScan {
     return (dual - times * high) - times * (value - high);
   }
 
-  // The rests of the pairs whose tiers are those of their duals; FAR for all others.
+  // The rests of the pairs whose tiers are the tiers of their duals; FAR for all others.
   static void find_rests(const double* costs, const OfRow* tiers, int num_tiers, Vertex width, double* rests) {
     run_in_lanes<FindRests>(sizeof(double) * width, costs, tiers, num_tiers, width, rests);
   }
@@ -132,7 +132,7 @@ class TierScan {
     run_in_lanes<RoundDown>(SHORTEST_ROW, numbers, length, unit, shift, sign, rounded);
   }
 
-  // Writes the costs with another value for that of the tier.
+  // Writes the costs with another value of the tier.
   static void replace_value(const double* costs, const OfRow& tier, double value, Vertex width, double* replaced) {
     run_in_lanes<ReplaceValue>(sizeof(double) * width, costs, tier, value, width, replaced);
   }
@@ -426,7 +426,7 @@ class TierSolver {
         result_(result),
         counters_(counters) {}
 
-  // In the end u and v of the solution are those of the last rests.
+  // In the end u and v of the solution are the duals of the last rests.
   TierOutcome solve() {
     while (!is_exact()) {
       const Added added = add_tier();
@@ -514,7 +514,7 @@ class TierSolver {
     const bool may_be = value > 0 && 1 / value < FAR && std::max(-lowest_, highest_) / value <= TierScan::MOST_TIERS;
     if (!may_be) return Added::NO_VALUE;
     // Most values that leave no room do not leave it in the first row. Duals that are rounded by more than rests differ tell
-    // nothing of rests: where those of the first row are that small, so may all be.
+    // nothing of rests: where the rests of the first row are that small, all rests may be.
     const double rounding = EPSILON * largest_dual();
     double largest = 0;
     for (Vertex row = 0; row < num_rows_ && (row == 0 || rounding > largest); ++row) {
@@ -673,7 +673,7 @@ class TierSolver {
   const CopiedRows<double>& costs_;
   std::vector<Tier> tiers_;
   RestRows rows_;
-  double lowest_, highest_;  // of what is left
+  double lowest_, highest_;  // of the last rests
   const ShortestPathResult<double>& result_;
   ShortestPathCounters& counters_;
   Poll poll_;
