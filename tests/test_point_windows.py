@@ -67,6 +67,18 @@ def test_limits_that_no_pair_meets(metric):
         assert gmatch.lap(limited, certify=True).size == 0
 
 
+def test_given_duals_beside_a_limit_that_no_pair_meets():
+    """They stay, up to a shift: what that rounds is part of the proof of points that stay free."""
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        n, d = random.integers(3, 30), random.integers(9, 20)
+        x, y = random.normal(size=(2, n, d))
+        limit = 0.9 * gmatch.PointCosts(x, y, metric="cosine").as_dense().lowest
+        costs = gmatch.PointCosts(x, y, metric="cosine", cost_limit=limit)
+        assignment = gmatch.lap(costs, duals=tuple(10 * random.normal(size=(2, n))), certify=True)
+        assert assignment.size == 0
+
+
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("scale", [1e-170, 1e-20, 1e18, 1e150])
 @pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean", "dot"])

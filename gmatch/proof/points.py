@@ -115,7 +115,7 @@ def _certificate(costs: PointCosts, assignment: Assignment, sums: _Sums, least: 
     if not costs.suit_trees():  # a search in windows rounds all as the largest
         largest = max(float(abs(part).max(initial=0)) for part in (own[matched], u, v)) + costs.unit
         of_rows[:] = rounding * largest
-        of_free[:] = rounding * (largest + abs(costs.limit or 0.0))
+        of_free[of_free > 0] = rounding * (largest + abs(costs.limit or 0.0))
     of_pairs = of_rows[matched]
     if (u - least > of_rows).any():
         worst = int((u - least - of_rows).argmax())
@@ -140,12 +140,12 @@ def _certificate(costs: PointCosts, assignment: Assignment, sums: _Sums, least: 
             )
     free_cost = np.full(len(u) - len(matched), costs.limit or 0.0)
     gap = exact_sum(np.concatenate([own[matched], free_cost, -least, -v]))
-    return certificate_of(assignment, gap, exact_sum(np.concatenate([of_pairs, of_free[over_of_free != 0]])))
+    return certificate_of(assignment, gap, exact_sum(np.concatenate([of_pairs, of_free])))
 
 
 def _of_free_points(costs: PointCosts, sums: _Sums, least: Any) -> tuple[Any, Any]:
     """Of each point that stays free what its dual lacks to the limit, or of the other side to 0; and the numbers that
-    enter this. Mostly it lacks nothing, and then nothing is rounded, however large the limit is.
+    enter this. Mostly it lacks nothing, and then nothing is rounded, however large the limit is: these numbers are 0.
     """
     u, v, row_match = sums.u, sums.v, sums.row_match
     free = row_match < 0
@@ -155,7 +155,8 @@ def _of_free_points(costs: PointCosts, sums: _Sums, least: Any) -> tuple[Any, An
     shift = float(free_v.max()) if len(u) == len(v) and len(free_v) else 0.0
     over = np.concatenate([limit - shift - least[free], shift - free_v])
     of_x = abs(u[free]) + costs.unit + LEAST_NUMBER + abs(limit) + abs(shift)
-    return over, np.concatenate([of_x, abs(free_v) + abs(shift)])
+    is_rounded = (over != 0) | (shift != 0)
+    return over, np.where(is_rounded, np.concatenate([of_x, abs(free_v) + abs(shift)]), 0.0)
 
 
 def _refuse_large(costs: PointCosts, u: Any, v: Any, some_are_free: bool) -> None:
