@@ -147,7 +147,7 @@ limit may be any; csrc/bindings/serial.cpp reads them."""
 
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
-    """`lap`, but for small costs the short way: arrays at once, for to look at anything in Python takes longer."""
+    """`lap` with the short way for small costs in front. Arrays take it at once: Python looks at nothing before."""
     lap_of_small = _native.small_lap(OPTIONS_OF_SMALL, tuple(solver.solve for solver in SMALL_SOLVERS))
 
     @wraps(lap)

@@ -114,6 +114,17 @@ def failing(rank, error):
     return work
 
 
+def after_a_failure_on_all(step):
+    """What a step returns on three ranks, once all of them have raised what the last one raised in it."""
+    work = failing(2, MemoryError("full"))
+    work.step = step
+    for raised in on_threads(3, work):
+        assert type(raised) is MemoryError and str(raised) == "rank 2: full"
+    work = failing(None, None)
+    work.step = step
+    return on_threads(3, work)
+
+
 @pytest.mark.parametrize("error", [gmatch.InvalidInput("costs must not hold NaN"), MemoryError("no room")])
 def test_an_error_of_one_rank_is_raised_by_all(error):
     work = failing(1, error)
@@ -146,14 +157,8 @@ def test_a_step_that_fails_on_one_rank_fails_on_all(op, dtype):
 
         return reduced(ranks, op, np.zeros(1, dtype), local)
 
-    work = failing(2, MemoryError("full"))
-    work.step = step
-    for raised in on_threads(3, work):
-        assert type(raised) is MemoryError and str(raised) == "rank 2: full"
-    work = failing(None, None)
-    work.step = step
     expected = {"sum": 6, "min": 1, "max": 3}[op]
-    for result in on_threads(3, work):
+    for result in after_a_failure_on_all(step):
         assert result.tolist() == [expected] and result.dtype == dtype
 
 
@@ -166,13 +171,7 @@ def test_lists_that_fail_on_one_rank_fail_on_all():
 
         return gathered(ranks, local)
 
-    work = failing(2, MemoryError("full"))
-    work.step = step
-    for raised in on_threads(3, work):
-        assert type(raised) is MemoryError and str(raised) == "rank 2: full"
-    work = failing(None, None)
-    work.step = step
-    (whole, halves), *others = on_threads(3, work)
+    (whole, halves), *others = after_a_failure_on_all(step)
     assert whole.tolist() == [0, 0, 1] and halves.tolist() == [0, 0, 0.5]
     assert others == [(None, None)] * 2
 

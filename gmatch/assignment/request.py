@@ -69,7 +69,7 @@ class Options(NamedTuple):
     gap: float | None = None
 
     def checked(self, cost: Any) -> Options:
-        """Those that say how all costs are solved are what they may be; others are for what they say of the costs."""
+        """These options; what holds for all kinds of costs is checked. The way of each kind checks the rest."""
         if self.ties is not None:
             refuse_what_scipy_lacks(self.ties, self.cost_limit, self.infeasible, self.deterministic, False)
         if not isinstance(self.infeasible, str) or self.infeasible not in ("raise", "partial"):

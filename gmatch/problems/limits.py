@@ -39,7 +39,7 @@ DualType = type[np.int64] | type[np.float64]
 
 
 def dual_type_of(number: np.dtype[Any]) -> DualType:
-    """The type of the duals, and of sums of costs, whose entries are such numbers."""
+    """The type of the duals, and of sums of costs, for entries of type `number`."""
     return np.int64 if number.kind == "i" else np.float64
 
 
