@@ -177,6 +177,18 @@ def test_four_magnitudes_that_no_float_holds_together() -> None:
         assert weights[tuple(assignment)].sum() == right, case
 
 
+def test_four_magnitudes_of_sparse_costs() -> None:
+    """What makes columns stay in use hides the rests, which are split again for that reason."""
+    rng = np.random.default_rng(15)
+    values, digits = np.array([1e300, 1e150, 1.0, 1e-150]), np.array([1 << 18, 1 << 12, 1 << 6, 1])
+    for case in range(1200):
+        which = rng.integers(0, 4, (rng.integers(1, 6), rng.integers(1, 8)))
+        weights = digits[which]
+        right = weights[linear_sum_assignment(weights)].sum()
+        assignment = gmatch.lap(sp.csr_array(values[which]), method="jv", certify=True)
+        assert weights[tuple(assignment)].sum() == right, case
+
+
 @pytest.mark.parametrize("n", [3, 20, 60])
 def test_a_big_number_that_the_first_rows_lack(n: int) -> None:
     """Beside costs of many magnitudes, and of none of those between."""
