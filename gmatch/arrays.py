@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from itertools import chain
 from typing import Any, Literal
@@ -36,6 +37,11 @@ def mover_to(device: Device) -> Callable[[Any], Any]:
         return to_host
     asarray: Callable[[Any], Any] = cuda.cupy().asarray
     return asarray
+
+
+def beside(array: Any) -> AbstractContextManager[None]:
+    """New arrays of a GPU lie on the GPU where this one lies."""
+    return cuda.on_device(array.device.id if device_of(array) == "gpu" else None)
 
 
 def own(array: Any) -> Any:
@@ -191,11 +197,70 @@ def as_matrix_of_scipy(matrix: Any) -> Any:
         return made
     array = to_host(as_dense_array(matrix, "matrix"))
     dtype = number_type(array.dtype.newbyteorder("="))  # SciPy has no others, and no floats with 16 bits
+    _refuse_no_matrix(array, dtype)
+    return scipy.sparse.coo_array(array.astype(dtype, copy=False))
+
+
+def _refuse_no_matrix(array: Any, dtype: np.dtype[Any]) -> None:
     if array.ndim != 2 or dtype.kind not in "biufc":
         raise InvalidInput(
             f"expected a matrix of real or complex numbers; got {array.dtype} of {array.ndim} dimensions"
         )
-    return scipy.sparse.coo_array(array.astype(dtype, copy=False))
+
+
+def entries_on_gpu(matrix: Any) -> tuple[Any, Any, Any, tuple[int, int]] | None:
+    """Rows, columns and numbers of the entries of a matrix that lives on a GPU, and its shape; None of all others.
+
+    Entries of a sparse matrix may be duplicate, and are in any order. Of a dense one 0 is no entry.
+    """
+    given = as_sparse(matrix)
+    if scipy.sparse.issparse(given):
+        return None
+    if hasattr(type(given), "nnz"):
+        return _stored_on_gpu(given) if device_of(given.data) == "gpu" else None
+    array = as_dense_array(given, "matrix")
+    if device_of(array) == "cpu":
+        return None
+    _refuse_no_matrix(array, array.dtype)
+    with beside(array):
+        rows, columns = array.nonzero()
+        return rows, columns, array[rows, columns], array.shape
+
+
+def _stored_on_gpu(matrix: Any) -> tuple[Any, Any, Any, tuple[int, int]]:
+    with beside(matrix.data):
+        if matrix.format != "csr":
+            matrix = matrix.tocoo()
+            return matrix.row, matrix.col, matrix.data, matrix.shape
+        rows = row_of_each_entry(matrix.indptr, matrix.nnz)
+        return rows, matrix.indices[: matrix.nnz], matrix.data[: matrix.nnz], matrix.shape
+
+
+def magnitudes_of(numbers: Any) -> Any:
+    """The magnitudes of real or complex numbers as float64, to the last digit the same on every device.
+
+    Each step is rounded once, as IEEE 754 has it; the hypotenuse of libraries is not.
+    """
+    if numbers.dtype.kind != "c":
+        return abs(numbers.astype(np.float64))
+    sides = [abs(side.astype(np.float64)) for side in (numbers.real, numbers.imag)]
+    _, exponent = np.frexp(np.maximum(*sides))
+    ours, others = (np.ldexp(side, -exponent) for side in sides)  # so that squares do not overflow
+    with np.errstate(over="ignore"):
+        return np.ldexp(np.sqrt(ours * ours + others * others), exponent)
+
+
+def lower_at(least: Any, numbers: Any, values: Any) -> None:
+    """``least[numbers] = minimum(least[numbers], values)``, for numbers that repeat."""
+    xp = namespace(least)
+    if xp is np or least.dtype != np.int64:
+        xp.minimum.at(least, numbers, values)
+        return
+    # CuPy lowers no int64. With the sign flipped, they are in the order of uint64.
+    sign = np.uint64(1 << 63)
+    flipped = least.view(np.uint64) ^ sign
+    xp.minimum.at(flipped, numbers, values.view(np.uint64) ^ sign)
+    least[...] = (flipped ^ sign).view(np.int64)
 
 
 def places_of(mask: Any, dimension: int = 0) -> Any:

@@ -82,6 +82,13 @@ def finish_work() -> None:
     module().cuda.get_current_stream().synchronize()
 
 
+def csr_matrix(entries: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> Any:
+    """A matrix of CuPy, of floats or complex numbers; entries of one pair are summed."""
+    from cupyx.scipy.sparse import coo_matrix
+
+    return coo_matrix((entries, (rows, columns)), shape=shape).tocsr()
+
+
 def entry_of_each_row(matrix: Any, columns: Any) -> Any:
     """`matrix[arange(len(columns)), columns]`, in one launch; of a row with column -1 any entry."""
     with matrix.device:

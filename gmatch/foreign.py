@@ -25,13 +25,18 @@ class CompressedRows:
 
     format = "csr"
 
-    def __init__(self, indptr: Any, indices: Any, data: Any, shape: tuple[int, ...]) -> None:
+    def __init__(self, indptr: Any, indices: Any, data: Any, shape: tuple[int, int]) -> None:
         self.indptr, self.indices, self.data, self.shape = indptr, indices, data, shape
 
     @property
     def nnz(self) -> int:
         """How many entries are stored."""
         return len(self.data)
+
+    def get(self) -> Any:
+        """As CuPy's matrices have it: one of SciPy, on the host."""
+        arrays = (array.get() for array in (self.data, self.indices, self.indptr))
+        return scipy.sparse.csr_array(tuple(arrays), self.shape)
 
 
 def library_of(given: Any) -> str:

@@ -10,7 +10,8 @@ from typing import Any, overload
 import numpy as np
 import scipy.sparse
 
-from .arrays import as_matrix_of_scipy, exact_sum
+from . import cuda
+from .arrays import as_matrix_of_scipy, beside, device_of, entries_on_gpu, exact_sum, mover_to
 from .errors import InvalidInput
 from .result import Assignment, AssignmentCertificate, Certificate, Matching
 
@@ -342,7 +343,9 @@ class Hypotheses(Sequence[Hypothesis]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scaling:
-    """A permutation to a large diagonal, and scalings of rows and columns, with their proof. All arrays on the host.
+    """A permutation to a large diagonal, and scalings of rows and columns, with their proof.
+
+    All arrays live where the matrix lives, but for `pivots`.
 
     Attributes
     ----------
@@ -357,7 +360,7 @@ class Scaling:
     proof : Matching, Assignment or Bottleneck
         The answer to the problem that the job is: see `gmatch.scale`.
     pivots : tuple of int64 arrays, or None
-        Of a symmetric scaling the numbers that go into each pivot, one or two.
+        Of a symmetric scaling the numbers that go into each pivot, one or two; on the host.
 
     Examples
     --------
@@ -409,13 +412,24 @@ class Scaling:
                 f"expected at least as many rows as columns, for rows are permuted; got {rows} rows and {columns} "
                 "columns; scale the transposed matrix"
             )
-        order = np.full(rows, -1)
+        order = np.full_like(self.col_match, -1, dtype=np.int64, shape=rows)
         order[:columns] = self.col_match
-        order[order < 0] = (self.row_match < 0).nonzero()[0]
+        order[(order < 0).nonzero()[0]] = (self.row_match < 0).nonzero()[0]
         return order
 
+    def moved(self, to_device: Callable[[Any], Any]) -> Scaling:
+        """On another device."""
+        names = "row_match", "col_match", "row_log", "col_log"
+        arrays = {name: to_device(getattr(self, name)) for name in names}
+        if isinstance(self.proof, Matching):
+            sides = {name: arrays[name] for name in names[:2]}
+            proof: Any = replace(self.proof, reached_columns=to_device(self.proof.reached_columns), **sides)
+        else:
+            proof = self.proof.moved(to_device)
+        return replace(self, **arrays, proof=proof)
+
     def apply(self, matrix: Any) -> Any:
-        """The matrix scaled and permuted, as a CSR matrix of SciPy: ``(R A C)[row_order]``.
+        """The matrix scaled and permuted, ``(R A C)[row_order]``: a CSR matrix of SciPy, or of CuPy for one on a GPU.
 
         A symmetric scaling permutes nothing, since pivots do that on both sides.
 
@@ -425,13 +439,26 @@ class Scaling:
             If the matrix has another shape; or as `row_order`.
         """
         shape = len(self.row_match), len(self.col_match)
-        scaled = scipy.sparse.coo_array(as_matrix_of_scipy(matrix))
-        if scaled.shape != shape:
-            raise InvalidInput(f"the scaling is for a matrix of shape {shape}; got one of shape {scaled.shape}")
-        # In two steps, for float64 does not hold one over its least numbers.
-        factors = np.exp((self.row_log[scaled.coords[0]] + self.col_log[scaled.coords[1]]) / 2)
-        made = scipy.sparse.coo_array((scaled.data * factors * factors, scaled.coords), shape=shape).tocsr()
-        return made if self.pivots is not None else made[self.row_order]
+        there = entries_on_gpu(matrix)
+        if there is None:
+            made = scipy.sparse.coo_array(as_matrix_of_scipy(matrix))
+            there = *made.coords, made.data, made.shape
+        rows, columns, numbers, given_shape = there
+        if given_shape != shape:
+            raise InvalidInput(f"the scaling is for a matrix of shape {shape}; got one of shape {given_shape}")
+        device = device_of(numbers)
+        with beside(numbers):
+            row_log, col_log = map(mover_to(device), (self.row_log, self.col_log))
+            # In two steps, for float64 does not hold one over its least numbers.
+            factors = np.exp((row_log[rows] + col_log[columns]) / 2)
+            if self.pivots is None:
+                places = np.empty_like(row_log, dtype=np.int64)
+                places[mover_to(device)(self.row_order)] = np.ones_like(places).cumsum() - 1
+                rows = places[rows]
+            entries = numbers * factors * factors
+            if device == "gpu":
+                return cuda.csr_matrix(entries, rows, columns, shape)
+        return scipy.sparse.coo_array((entries, (rows, columns)), shape=shape).tocsr()
 
     def __repr__(self) -> str:
         rows, columns = len(self.row_match), len(self.col_match)

@@ -158,6 +158,14 @@ class Module:
             _checked((arguments, options))
             return fake(function(*_plain(arguments), **_plain(options)))
 
+        def at(array, numbers, values):
+            """As CuPy has it, for few types."""
+            _checked((array, numbers, values))
+            if array.dtype.name not in ("int32", "float32", "float64", "uint32", "uint64"):
+                raise TypeError(f"cupy.{name}.at does not support {array.dtype}")
+            function.at(*_plain((array, numbers, values)))
+
+        on_gpu.at = at
         return on_gpu
 
     def asarray(self, array):

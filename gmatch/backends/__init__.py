@@ -24,6 +24,17 @@ def backend_for(array: Any, device: str | None) -> ModuleType:
     return backend
 
 
+def refuse_gpu(what: str, device: Any) -> None:
+    """Raises `InvalidInput` if a function that works on the host is asked to work on a GPU."""
+    if device is None or isinstance(device, str) and device == "cpu":
+        return
+    if isinstance(device, str) and device == "gpu":
+        raise InvalidInput(
+            f"{what} works on the host; leave device='gpu' out: costs on a GPU are moved to the host once"
+        )
+    raise InvalidInput(f"device must be 'cpu' or None for {what}, which works on the host; got {device!r}")
+
+
 @cache
 def _module(device: Device) -> ModuleType:
     """Imported when it is needed: CuPy takes its time."""

@@ -457,16 +457,19 @@ def _type_of_sums(cost: Any) -> Any:
 def _summed(arrays: _Matrix) -> _Matrix:
     """Without duplicates: each is added to the first of its pair."""
     indptr, indices, data, shape = arrays
-    rows = row_of_each_entry(indptr, len(indices))
-    pairs = rows.astype(np.int64) * shape[1] + indices
+    return summed_in_rows((row_of_each_entry(indptr, len(indices)), indices, data), shape)
+
+
+def summed_in_rows(triple: _Arrays, shape: tuple[int, int]) -> _Matrix:
+    """A matrix of rows, columns and values, in any order: values of one pair are added."""
+    rows, columns, values = triple
+    pairs = rows.astype(np.int64) * shape[1] + columns
     order = pairs.argsort(kind="stable")
     pairs = pairs[order]
     first = (pairs[1:] != pairs[:-1]).nonzero()[0] + 1
-    first = _with_zero(first)
-    group = _numbers_of_groups(first, len(pairs))
-    sums = np.zeros_like(data, shape=len(first))
-    _add_at(sums, group, data[order])
-    return _offsets(rows[order[first]], shape[0]), indices[order[first]], sums, shape
+    first = _with_zero(first) if len(pairs) else first
+    sums = _sums_of_groups(values[order], _numbers_of_groups(first, len(pairs)), len(first))
+    return _offsets(rows[order[first]], shape[0]), columns[order[first]], sums, shape
 
 
 def _type_with_entry(value: Any, data: Any) -> Any:
@@ -493,13 +496,21 @@ def _numbers_of_groups(first: Any, length: int) -> Any:
     return begins.cumsum()
 
 
-def _add_at(sums: Any, group: Any, values: Any) -> None:
-    """sums[group] += values, for groups that repeat."""
-    if isinstance(sums, np.ndarray):
+def _sums_of_groups(values: Any, group: Any, number: int) -> Any:
+    """The sum of the values of each group."""
+    xp = namespace(values)
+    if xp is np:
+        sums = np.zeros_like(values, shape=number)
         with np.errstate(invalid="ignore", over="ignore"):  # the range is looked at later
             np.add.at(sums, group, values)
-    else:
-        namespace(sums).add.at(sums, group, values)
+        return sums
+    # CuPy adds no complex numbers here, and no int64, which wrap around as uint64 do.
+    if values.dtype.kind == "c":
+        return _sums_of_groups(values.real, group, number) + 1j * _sums_of_groups(values.imag, group, number)
+    addends = values.view(np.uint64) if values.dtype == np.int64 else values
+    sums = xp.zeros_like(addends, shape=number)
+    xp.add.at(sums, group, addends)
+    return sums.view(values.dtype)
 
 
 def _swapped(arrays: _Matrix) -> _Matrix:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import namespace
+from ..arrays import lower_at, namespace
 from ..errors import CertificateError
 from ..problems.dense import DenseCosts
 from ..problems.limits import minimised
@@ -60,5 +60,5 @@ def least_of_rows(xp: Any, costs: DenseCosts | SparseCosts, v: Any) -> Any:
     least = xp.full(costs.shape[0], far, costs.dual_type)
     for rows, columns, block in blocks_of_entries(costs):
         reduced = values_of(costs, block) - v[columns]
-        xp.minimum.at(least, xp.broadcast_to(rows, block.shape), reduced)
+        lower_at(least, xp.broadcast_to(rows, block.shape), reduced)
     return least

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from ..arrays import as_matrix_of_scipy
+from ..arrays import as_matrix_of_scipy, magnitudes_of
 from ..errors import CertificateError
 from ..result import Assignment, Matching
 from ..toolkit_result import Bottleneck, Scaling, ScalingCertificate
@@ -18,6 +20,10 @@ from .sparse import verify_sparse_assignment
 # What logarithms of scaled entries may be off, for each row and column and each unit of the largest logarithm: a few
 # roundings of each dual, as `gmatch.verify` allows assignments of floats.
 ROUNDINGS = 64 * float(np.finfo(np.float64).eps)
+
+# How far, as a share, two libraries may have a logarithm of one number apart: CUDA's is exact to 1 unit of the last
+# digit, hosts' to 1 or 2.
+LOGARITHM = 4 * float(np.finfo(np.float64).eps)
 
 _KINDS: dict[str, type[Matching] | type[Assignment] | type[Bottleneck]] = {
     "product": Assignment,
@@ -35,7 +41,7 @@ def verify_scaling(matrix: Any, scaling: Scaling) -> ScalingCertificate:
     for name, logs, length in (("row_log", row_log, shape[0]), ("col_log", col_log, shape[1])):
         if logs.shape != (length,) or logs.dtype != np.float64 or not bool(np.isfinite(logs).all()):
             raise CertificateError(f"{name} must hold {length} finite float64; got {logs.dtype} of shape {logs.shape}")
-    if not isinstance(scaling.proof, _KINDS[scaling.job]) or bool((scaling.proof.row_match != row_match).any()):
+    if not isinstance(scaling.proof, _KINDS[scaling.job]) or not _has_pairs(scaling.proof, row_match):
         raise CertificateError(f"the proof must be of the job {scaling.job!r} and have the pairs of the scaling")
     certificate = _check_job(rows, columns, magnitudes, shape, scaling)
     excess = 0.0
@@ -48,20 +54,24 @@ def verify_scaling(matrix: Any, scaling: Scaling) -> ScalingCertificate:
     return ScalingCertificate(int((row_match >= 0).sum()), excess, certificate)
 
 
+def _has_pairs(proof: Any, row_match: Any) -> bool:
+    (mates,) = arrays_of(np, proof, "row_match")
+    return mates.shape == row_match.shape and bool((mates == row_match).all())
+
+
 def _entries(matrix: Any) -> tuple[Any, Any, Any, tuple[int, int]]:
-    """Rows, columns and magnitudes of the entries that are not 0."""
-    entries = scipy.sparse.coo_array(as_matrix_of_scipy(matrix)).tocsr().tocoo()  # duplicates are added
-    values: Any = abs(entries.data.astype(np.complex128 if entries.dtype.kind == "c" else np.float64))
+    """Rows, columns and magnitudes of the entries that are not 0, on the host."""
+    given = as_matrix_of_scipy(matrix)
+    entries = given.astype(np.complex128 if given.dtype.kind == "c" else np.float64).tocoo()
+    entries = scipy.sparse.coo_array(entries).tocsr().tocoo()  # duplicates are added
+    values = magnitudes_of(entries.data)
     kept = values != 0
     return entries.coords[0][kept], entries.coords[1][kept], values[kept], entries.shape
 
 
 def _check_job(rows: Any, columns: Any, magnitudes: Any, shape: tuple[int, int], scaling: Scaling) -> Any:
     """The certificate of the problem that the job is."""
-    values = magnitudes
-    if scaling.job == "product":
-        logs = np.log(magnitudes)
-        values = logs.max(initial=-np.inf) - logs
+    values = _costs_of(magnitudes) if scaling.job == "product" else magnitudes
     problem = scipy.sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()
     proof = scaling.proof
     if isinstance(proof, Matching):
@@ -72,7 +82,33 @@ def _check_job(rows: Any, columns: Any, magnitudes: Any, shape: tuple[int, int],
         raise CertificateError(
             f"the proof must be a cheapest or most expensive assignment as the job {scaling.job!r} has it"
         )
+    if scaling.job == "product":
+        (row_match,) = arrays_of(np, scaling, "row_match")
+        proof = _with_costs_of_here(proof, values[row_match[rows] == columns])
     return verify_sparse_assignment(problem, proof, False)
+
+
+def _costs_of(magnitudes: Any) -> Any:
+    """The logarithms of how many times as large the largest one is."""
+    largest = magnitudes.max(initial=math.ulp(0.0))
+    with np.errstate(over="ignore"):
+        times = largest / magnitudes
+    is_held = times < np.inf
+    costs = np.log(times, where=is_held, out=np.zeros_like(times))
+    costs[~is_held] = np.log(largest) - np.log(magnitudes[~is_held])
+    return costs
+
+
+def _with_costs_of_here(proof: Assignment, pair_costs: Any) -> Assignment:
+    """The assignment with what its pairs cost here, where they cost the same but for roundings.
+
+    The logarithms of a GPU and of hosts differ by a few of these. Duals in parts would be for those of there only.
+    """
+    (claimed,) = arrays_of(np, proof, "pair_costs")
+    same = claimed.shape == pair_costs.shape and claimed.dtype == pair_costs.dtype
+    if not same or not bool((abs(claimed - pair_costs) <= LOGARITHM * pair_costs).all()):
+        raise CertificateError("pair_costs must hold the logarithms of the matched entries, row by row; it does not")
+    return proof if bool((claimed == pair_costs).all()) else replace(proof, pair_costs=pair_costs, exact=None)
 
 
 def _check_scaled(rows: Any, columns: Any, magnitudes: Any, row_match: Any, row_log: Any, col_log: Any) -> float:

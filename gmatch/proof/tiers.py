@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import exact_sum
+from ..arrays import exact_sum, lower_at
 from ..errors import CertificateError
 from ..result import ExactDuals
 
@@ -57,7 +57,7 @@ def gap_in_tiers(xp: Any, part: TieredPart, vertices: int) -> tuple[int | float,
         if slack.ndim == 2:
             least[rows[:, 0]] = xp.minimum(least[rows[:, 0]], slack.min(axis=1))
         else:
-            xp.minimum.at(least, rows, slack)
+            lower_at(least, rows, slack)
     _check_values(part, largest)
     lowered_u = xp.minimum(u, least)
     if not exact_sum(u - lowered_u) <= tolerance:

@@ -8,10 +8,24 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..arrays import as_matrix_of_scipy, truth_of
+from ..arrays import (
+    as_matrix_of_scipy,
+    beside,
+    entries_on_gpu,
+    lower_at,
+    magnitudes_of,
+    namespace,
+    row_of_each_entry,
+    to_host,
+    truth_of,
+)
 from ..assignment.lap import lap
+from ..backends import backend_for, refuse_gpu
 from ..cardinality.matching import max_matching
 from ..errors import InvalidInput
+from ..foreign import CompressedRows
+from ..problems.graph import BipartiteGraph, damage_refused, to_csr
+from ..problems.sparse import SparseCosts, summed_in_rows
 from ..proof.verify import verify
 from ..result import Assignment
 from ..toolkit_result import Scaling
@@ -20,32 +34,39 @@ from .bottleneck import bottleneck
 JOBS = ("product", "sum", "bottleneck", "cardinality")
 
 
-def scale(matrix: Any, job: str = "product", *, symmetric: bool = False, certify: bool = False) -> Scaling:
+def scale(
+    matrix: Any, job: str = "product", *, symmetric: bool = False, device: str | None = None, certify: bool = False
+) -> Scaling:
     """A permutation that brings large entries to the diagonal, with scalings to match, and their proof.
 
     Parameters
     ----------
     matrix : sparse matrix or array, shape (rows, columns)
-        Real or complex; its magnitudes count, and entries that are 0 do not. Duplicates stand for their sum. Never
-        changed.
+        Real or complex, of SciPy, CuPy or any library that `gmatch.lap` knows. Its magnitudes count, and entries that
+        are 0 do not. Duplicates stand for their sum. Never changed.
     job : {"product", "sum", "bottleneck", "cardinality"}
         What is made largest on the diagonal: the product of magnitudes, with scalings (job 5 of MC64), their sum (4),
         the least of them (2 and 3), or how many there are (1).
     symmetric : bool
         With ``"product"``: rows and columns are scaled alike, which keeps a symmetric or Hermitian matrix one, and the
         permutation is split into pivots of one or two rows (Duff and Pralet 2005). The magnitudes must be symmetric.
+    device : {None, "cpu", "gpu"}
+        Where the problem of the job is solved. None: where the matrix lives. ``"bottleneck"`` is solved on the host.
     certify : bool
         Also run `gmatch.verify` on the result.
 
     Returns
     -------
     Scaling
-        ``scaling.apply(matrix)`` is the scaled and permuted matrix.
+        ``scaling.apply(matrix)`` is the scaled and permuted matrix. Its arrays live where the matrix lives, pivots on
+        the host.
 
     Raises
     ------
     InvalidInput
-        If it is no such matrix, or has entries that are not finite.
+        If it is no such matrix, or has entries that are not finite; or if an option is not valid.
+    BackendUnavailable
+        If the device asked for cannot be used here.
     Infeasible
         For ``"bottleneck"`` if the matrix is structurally singular; with a Hall witness. All other jobs make as many
         diagonal entries as can be then, the best ones.
@@ -54,12 +75,12 @@ def scale(matrix: Any, job: str = "product", *, symmetric: bool = False, certify
 
     Notes
     -----
-    With ``c[i, j] = log(max |a|) - log |a[i, j]|`` the largest product is the cheapest assignment. Its duals u and v
+    With ``c[i, j] = log(max |a| / |a[i, j]|)`` the largest product is the cheapest assignment. Its duals u and v
     are logarithms of scalings ``exp(u[i])`` and ``exp(v[j]) / max |a|``: no scaled entry is above 1, and diagonal
     entries are 1, up to rounding. (MC64 has the maxima of columns in place of the largest entry, which makes no
     difference where all columns have an entry on the diagonal.) Rows and columns of a structurally singular matrix that
     have no place on the diagonal are scaled so that their largest entry is 1. The work is that of `lap` along the
-    entries; on the host.
+    entries. For a matrix on a GPU all of it is done there, but for ``"bottleneck"``, pivots, and the proof.
 
     References
     ----------
@@ -82,84 +103,134 @@ def scale(matrix: Any, job: str = "product", *, symmetric: bool = False, certify
     symmetric = truth_of("symmetric", symmetric)
     if symmetric and job != "product":
         raise InvalidInput(f"symmetric=True is for job='product'; got {job!r}")
-    given = matrix
-    magnitudes = magnitudes_of(matrix)
-    if symmetric and (magnitudes.shape[0] != magnitudes.shape[1] or (magnitudes != magnitudes.T).nnz):
-        raise InvalidInput("symmetric=True needs a square matrix whose magnitudes are symmetric")
-    result = _by_product(magnitudes, symmetric) if job == "product" else _unscaled(magnitudes, job)
+    if job == "bottleneck":
+        refuse_gpu("gmatch.scale(matrix, 'bottleneck')", device)
+    with damage_refused(matrix):
+        stored = _stored(matrix)
+    backend_for(stored.data, device)
+    with beside(stored.data):
+        magnitudes = _magnitudes(stored)
+        result = _by_product(magnitudes, symmetric, device) if job == "product" else _unscaled(magnitudes, job, device)
     if truth_of("certify", certify):
-        verify(given, result)
+        verify(matrix, result)
     return result
 
 
-def magnitudes_of(matrix: Any) -> Any:
-    """The magnitudes that are not 0, as a float64 CSR matrix of SciPy."""
-    made = scipy.sparse.csr_array(as_matrix_of_scipy(matrix))
-    if made.has_canonical_format is False:
-        made = made.copy()
-        made.sum_duplicates()
-    values: Any = abs(made.data.astype(np.complex128 if made.dtype.kind == "c" else np.float64))
-    if not np.isfinite(values).all():
+def _stored(matrix: Any) -> Any:
+    """The numbers in CSR, where the matrix lives: a copy without duplicates, of float64 or complex128."""
+    there = entries_on_gpu(matrix)
+    if there is not None:
+        rows, columns, numbers, shape = there
+        with beside(numbers):
+            return CompressedRows(*summed_in_rows((rows, columns, numbers.astype(_wide(numbers))), shape))
+    made = as_matrix_of_scipy(matrix)
+    wide = _wide(made)
+    made = scipy.sparse.csr_array(to_csr(made, wide), dtype=wide, copy=True)
+    BipartiteGraph((made.indptr, made.indices, made.shape))  # no index is out of range
+    made.sum_duplicates()
+    return made
+
+
+def _wide(numbers: Any) -> Any:
+    return np.complex128 if numbers.dtype.kind == "c" else np.float64
+
+
+def _magnitudes(stored: Any) -> CompressedRows:
+    """The magnitudes that are not 0."""
+    values = magnitudes_of(stored.data)
+    if not bool(np.isfinite(values).all()):
         raise InvalidInput("matrix must hold finite numbers only; some are infinite or not a number")
-    magnitudes = scipy.sparse.csr_array((values, made.indices, made.indptr), shape=made.shape, copy=True)
-    magnitudes.eliminate_zeros()
-    return magnitudes
+    is_kept = values != 0
+    before = np.zeros_like(stored.indptr, shape=len(values) + 1)
+    before[1:] = is_kept.cumsum()
+    kept = is_kept.nonzero()[0]
+    return CompressedRows(before[stored.indptr], stored.indices[kept], values[kept], stored.shape)
 
 
-def logarithmic_costs(magnitudes: Any) -> tuple[Any, float]:
-    """What entries cost so that the cheapest assignment has the largest product, and the largest logarithm."""
-    logs = np.log(magnitudes.data)
-    largest = float(logs.max(initial=-math.inf)) if len(logs) else 0.0
-    return scipy.sparse.csr_array((largest - logs, magnitudes.indices, magnitudes.indptr), magnitudes.shape), largest
+def _refuse_asymmetric(magnitudes: CompressedRows) -> None:
+    rows, columns, size = _row_of(magnitudes).astype(np.int64), magnitudes.indices.astype(np.int64), magnitudes.shape[0]
+    same = size == magnitudes.shape[1]
+    if same:
+        ours, others = rows * size + columns, columns * size + rows
+        order, mirror = ours.argsort(), others.argsort()
+        same = bool((ours[order] == others[mirror]).all())
+        same = same and bool((magnitudes.data[order] == magnitudes.data[mirror]).all())
+    if not same:
+        raise InvalidInput("symmetric=True needs a square matrix whose magnitudes are symmetric")
 
 
-def _unscaled(magnitudes: Any, job: str) -> Scaling:
+def _row_of(matrix: CompressedRows) -> Any:
+    return row_of_each_entry(matrix.indptr, matrix.nnz)
+
+
+def _unscaled(magnitudes: CompressedRows, job: str, device: str | None) -> Scaling:
     proof: Any
     if job == "sum":
-        proof = lap(magnitudes, maximize=True, infeasible="partial")
+        proof = lap(magnitudes, maximize=True, infeasible="partial", device=device)
     elif job == "bottleneck":
         proof = bottleneck(magnitudes, maximize=True)
     else:
-        proof = max_matching(magnitudes)
-    rows, columns = (np.zeros(length) for length in magnitudes.shape)
+        proof = max_matching(magnitudes, device=device)
+    rows, columns = (np.zeros_like(magnitudes.data, shape=length) for length in magnitudes.shape)
     return Scaling(job, proof.row_match, proof.col_match, rows, columns, proof)
 
 
-def _by_product(magnitudes: Any, symmetric: bool) -> Scaling:
-    costs, largest = logarithmic_costs(magnitudes)
-    found = lap(costs, infeasible="partial")
-    u, v = (found.u, found.v) if found.cover is None else _duals_of_all(costs, found)
-    row_log, col_log = u, v - largest
+def _by_product(magnitudes: CompressedRows, symmetric: bool, device: str | None) -> Scaling:
+    if symmetric:
+        _refuse_asymmetric(magnitudes)
+    largest = magnitudes.data.max().item() if magnitudes.nnz else 1.0
+    costs = SparseCosts(_logarithmic_costs(magnitudes, largest))
+    found = lap(costs, infeasible="partial", device=device)
+    u, v = (found.u, found.v) if found.cover is None else _duals_of_all(costs, found, device)
+    row_log, col_log = u, v - math.log(largest)
     pivots = None
     if symmetric:
         row_log = col_log = (row_log + col_log) / 2
-        pivots = _pivots(magnitudes, row_log, found.row_match)
+        pivots = _pivots(_diagonal(magnitudes) + 2 * to_host(row_log), to_host(found.row_match))
     return Scaling("product", found.row_match, found.col_match, row_log, col_log, found, pivots)
 
 
-def _duals_of_all(costs: Any, found: Assignment) -> tuple[Any, Any]:
+def _logarithmic_costs(magnitudes: CompressedRows, largest: float) -> CompressedRows:
+    """What entries cost so that the cheapest assignment has the largest product: the largest costs 0.
+
+    The logarithm of a quotient keeps the digits by which near magnitudes differ. The difference of two does not, and is
+    for quotients that float64 does not hold.
+    """
+    with np.errstate(over="ignore"):
+        quotients = largest / magnitudes.data
+    far = math.log(largest) - np.log(magnitudes.data)
+    data = namespace(far).where(np.isfinite(quotients), np.log(quotients), far)
+    return CompressedRows(magnitudes.indptr, magnitudes.indices, data, magnitudes.shape)
+
+
+def _duals_of_all(costs: SparseCosts, found: Assignment, device: str | None) -> tuple[Any, Any]:
     """Duals of all rows and columns, so that no entry costs less, from those of the part that is matched.
 
     No entry joins a free row with a free column, or there would be one more pair.
     """
-    rows, columns = found.row_ind, found.col_ind.astype(np.int64)
-    part = lap(costs[rows][:, columns])
-    u, v = np.full(costs.shape[0], math.inf), np.full(costs.shape[1], math.inf)
-    u[rows], v[columns] = part.u, part.v
-    entries = costs.tocoo()
-    row_of, column_of = entries.coords
+    sides = found.row_ind, found.col_ind
+    part = lap(costs.part(*(sides[::-1] if costs.transposed else sides)), device=device)
+    u, v = (np.full_like(found.u, math.inf, shape=length) for length in costs.shape)
+    u[sides[0]], v[sides[1]] = (part.v, part.u) if costs.transposed else (part.u, part.v)
+    row_of, column_of, entries = costs.triples()
     for known, unknown, ours, others in ((v, u, row_of, column_of), (u, v, column_of, row_of)):
         free = np.isinf(unknown)
-        seen = free[ours] & np.isfinite(known[others])
-        np.minimum.at(unknown, ours[seen], entries.data[seen] - known[others[seen]])
-        unknown[free & np.isinf(unknown)] = 0  # no entries at all
+        seen = (free[ours] & np.isfinite(known[others])).nonzero()[0]
+        lower_at(unknown, ours[seen], entries[seen] - known[others[seen]])
+        unknown[(free & np.isinf(unknown)).nonzero()[0]] = 0  # no entries at all
     return u, v
 
 
-def _pivots(magnitudes: Any, logs: Any, row_match: Any) -> tuple[Any, ...]:
+def _diagonal(magnitudes: CompressedRows) -> Any:
+    """The logarithms of the entries on the diagonal, on the host, and minus infinity where there is none."""
+    places = (_row_of(magnitudes) == magnitudes.indices).nonzero()[0]
+    logs = np.full(magnitudes.shape[0], -math.inf)
+    logs[to_host(magnitudes.indices[places])] = np.log(to_host(magnitudes.data[places]))
+    return logs
+
+
+def _pivots(diagonal: Any, row_match: Any) -> tuple[Any, ...]:
     """The cycles of the permutation in pairs; of an odd cycle the row of largest diagonal is alone. Free rows, too."""
-    with np.errstate(divide="ignore"):  # of what is not there
-        diagonal = np.log(magnitudes.diagonal()) + 2 * logs
     seen = np.zeros(len(row_match), np.bool_)
     has_predecessor = np.zeros(len(row_match), np.bool_)
     has_predecessor[row_match[row_match >= 0]] = True
