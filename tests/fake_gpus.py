@@ -2,8 +2,9 @@
 
 import fake_cupy
 import numpy as np
+import scipy.sparse
 
-from gmatch import cuda
+from gmatch import backends, cuda
 from gmatch.backends import cpu
 from gmatch.backends.block_passes import HostPasses, closed_by_levels
 from gmatch.distributed import core, part
@@ -89,4 +90,89 @@ def pretend(setattr):
     )  # fmt: skip
     setattr(core, "run", solve_on_host)
     setattr(core, "cover_of_allowed_pairs", lambda costs, threads: cover_of_allowed_pairs(on_host_too(costs), threads))
+    return module
+
+
+class FakeGPU:
+    """The backend of a GPU for problems of one process: programs run on the host, on arrays of a GPU."""
+
+    NAME = "gpu"
+    inspect_costs = FakeBackend.inspect_costs
+
+    @staticmethod
+    def inspect(indptr, indices, columns):
+        return cpu.inspect(indptr.get(), indices.get(), columns)
+
+    @staticmethod
+    def match(graph, method, start, row_match, threads):
+        *arrays, counters = cpu.match(graph.on("cpu"), method, start, on_host(row_match), threads)
+        return *map(fake_cupy.fake, arrays), counters
+
+    @staticmethod
+    def has_duplicates(indptr, indices, columns):
+        return cpu.has_duplicates(indptr.get(), indices.get(), columns)
+
+    @staticmethod
+    def find_entries(*arguments):
+        return fake_cupy.fake(cpu.find_entries(*map(on_host, arguments)))
+
+    @staticmethod
+    def assign(costs, *arguments):
+        return on_gpu(cpu.assign(costs.on("cpu"), *map(on_host, arguments)))
+
+    @staticmethod
+    def assign_sparse(costs, *arguments):
+        return on_gpu(cpu.assign_sparse(costs.on("cpu"), *map(on_host, arguments)))
+
+
+def on_gpu(found):
+    *arrays, counters = found
+    entries = {name: fake_cupy.fake(counters[name]) for name in ("entries",) if name in counters}
+    return *map(fake_cupy.fake, arrays), counters | entries
+
+
+class FakeMatrix:
+    """What gmatch asks of a sparse matrix of CuPy."""
+
+    def __init__(self, matrix):
+        self._matrix, self.format, self.shape = matrix, matrix.format, matrix.shape
+        for name in ("data", "indptr", "indices", "row", "col"):
+            if hasattr(matrix, name):
+                setattr(self, name, fake_cupy.fake(getattr(matrix, name)))
+
+    @property
+    def nnz(self):
+        return self._matrix.nnz
+
+    @property
+    def dtype(self):
+        return self._matrix.dtype
+
+    def get(self):
+        return self._matrix
+
+    def tocsr(self):
+        return FakeMatrix(self._matrix.tocsr())
+
+    def tocoo(self):
+        return FakeMatrix(self._matrix.tocoo())
+
+    def astype(self, dtype):
+        return FakeMatrix(self._matrix.astype(dtype))
+
+
+def pretend_one(setattr):
+    """Puts a GPU in place for problems of one process; the fake module."""
+    module = fake_cupy.Module()
+    setattr(cuda, "module", lambda: module)
+    setattr(cuda, "cupy", lambda: module)
+    setattr(cuda, "require", lambda: None)
+    setattr(
+        cuda, "csr_matrix",
+        lambda entries, rows, columns, shape: FakeMatrix(
+            scipy.sparse.coo_array((entries.get(), (rows.get(), columns.get())), shape=shape).tocsr()
+        ),
+    )  # fmt: skip
+    setattr(cuda, "entry_of_each_row", lambda matrix, columns: matrix[module.arange(len(columns)), columns])
+    setattr(backends, "_module", {"cpu": cpu, "gpu": FakeGPU}.__getitem__)
     return module

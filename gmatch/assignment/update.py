@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from ..arrays import as_dense_array, device_of, truth_of
+from ..arrays import as_dense_array, device_of, to_host, truth_of
 from ..errors import InvalidInput
 from ..foreign import as_sparse, is_frame, labels_of, library_of
 from ..problems.dense import DenseCosts, as_matrix, lies_by_columns
@@ -176,7 +176,7 @@ def _numbers(name: str, given: Any, length: int, of: str) -> Any:
         given = list(given)
     if isinstance(given, list) and not given:
         return np.zeros(0, np.int64)
-    numbers = as_dense_array(given, name)
+    numbers = to_host(as_dense_array(given, name))
     if numbers.ndim != 1 or len(numbers) and numbers.dtype.kind not in "iu":
         raise InvalidInput(
             f"{name} must be a sequence of integers, numbers of {of}; got {numbers.dtype} of shape {numbers.shape}"

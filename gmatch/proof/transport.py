@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import exact_sum
+from ..arrays import as_dense_array, exact_sum, to_host
 from ..errors import CertificateError
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
@@ -27,7 +27,7 @@ def verify_transport(problem: Any, result: Transport) -> TransportCertificate:
         costs = costs_of(cost, result.maximize, None, result.forbid_nan).on("cpu")
     if costs.maximize != result.maximize or costs.shape != result.shape or costs.cost_limit is not None:
         raise CertificateError("the transport is for costs of another shape, or for another maximize or cost_limit")
-    sides = np.asarray(supply, np.int64), np.asarray(demand, np.int64)
+    sides = tuple(np.asarray(to_host(as_dense_array(side, "amounts")), np.int64) for side in (supply, demand))
     sums = tuple(int(side.sum()) for side in sides)
     routes = arrays_of(np, result, "rows", "columns", "amounts")
     _check_amounts(routes, sides, sums, costs.shape)

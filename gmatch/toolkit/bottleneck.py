@@ -12,6 +12,7 @@ import scipy.sparse
 from .. import _native
 from ..arrays import all_others, mover_to, row_of_each_entry, truth_of
 from ..assignment.lap import lap
+from ..backends import refuse_gpu
 from ..cardinality.matching import max_matching
 from ..errors import InvalidInput
 from ..problems.costs import costs_of
@@ -58,6 +59,7 @@ def bottleneck(
     then: str | None = None,
     forbid_nan: bool = False,
     threads: int | None = None,
+    device: str | None = None,
     certify: bool = False,
 ) -> Bottleneck:
     """The assignment whose most expensive pair is as cheap as possible, with its proof (bottleneck assignment).
@@ -75,14 +77,15 @@ def bottleneck(
         NaN forbids its pair; otherwise it is refused.
     threads : int, optional
         Host threads of the matchings of sparse costs, as for `gmatch.max_matching`, and of ``"sum"``.
+    device : {None, "cpu"}
+        The work is done on the host, where costs on a GPU are moved; ``"gpu"`` is refused.
     certify : bool
         Also run `gmatch.verify` on the result.
 
     Returns
     -------
     Bottleneck
-        ``row_ind, col_ind = bottleneck(cost)`` works. Its arrays live where the costs live. The work is done on the
-        host; costs on a GPU are moved there once.
+        ``row_ind, col_ind = bottleneck(cost)`` works. Its arrays live where the costs live.
 
     Raises
     ------
@@ -113,6 +116,7 @@ def bottleneck(
     >>> result.threshold, result.cost, result.col_ind.tolist()
     (2, 5, [1, 0, 2])
     """
+    refuse_gpu("gmatch.bottleneck", device)
     if then is not None and (not isinstance(then, str) or then != "sum"):
         raise InvalidInput(f"then must be None or 'sum'; got {then!r}")
     costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).widened()

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..arrays import as_dense_array, truth_of
+from ..arrays import as_dense_array, to_host, truth_of
+from ..backends import refuse_gpu
 from ..backends.cpu import thread_count
 from ..errors import Infeasible, InvalidInput
 from ..problems.costs import costs_of
@@ -33,6 +34,7 @@ def best_hypotheses(
     maximize: bool = False,
     forbid_nan: bool = False,
     threads: int | None = None,
+    device: str | None = None,
     certify: bool = False,
 ) -> Hypotheses:
     """The k best hypotheses that follow from several parents, as a multiple-hypothesis tracker asks at each scan.
@@ -59,6 +61,8 @@ def best_hypotheses(
     threads : int, optional
         Parents are ranked side by side by so many threads; by default as many as there are processors and work for
         them. The answer is the same for any number.
+    device : {None, "cpu"}
+        The work is done on the host, where costs on a GPU are moved; ``"gpu"`` is refused.
     certify : bool
         Also run `gmatch.verify` on the result.
 
@@ -95,6 +99,7 @@ def best_hypotheses(
     >>> best.costs.tolist(), best.parents.tolist(), best[2].row_match.tolist()
     ([3, 4, 4], [0, 1, 1], [1])
     """
+    refuse_gpu("gmatch.best_hypotheses", device)
     number = number_of_assignments(k)
     thread_count(threads, 0)
     maximize, forbid_nan = truth_of("maximize", maximize), truth_of("forbid_nan", forbid_nan)
@@ -142,7 +147,8 @@ def _prior_of(given: Any) -> int | float:
 
 def _miss_of_rows(given: Any, rows: int, parent: int, maximize: bool) -> Any:
     """What each row costs that stays free: int64 or float64."""
-    array = as_dense_array(np.full(rows, given) if _is_number(given) else given, "miss")
+    numbers = np.full(rows, to_host(given)) if _is_number(given) else given
+    array = to_host(as_dense_array(numbers, "miss"))
     if array.shape != (rows,) or rows and array.dtype.kind not in "iuf":
         raise InvalidInput(
             f"miss of parent {parent} must be a number, or real numbers of shape ({rows},), one for each row; got "

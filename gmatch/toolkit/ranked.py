@@ -16,6 +16,7 @@ import scipy.sparse
 from .. import _native
 from ..arrays import exact_sums, row_of_each_entry, truth_of
 from ..assignment.lap import lap
+from ..backends import refuse_gpu
 from ..backends.cpu import available_threads, thread_count
 from ..errors import InvalidInput
 from ..problems.batch import CostBatch, is_batch
@@ -94,12 +95,12 @@ class Listing:
 @overload
 def k_best(
     cost: _Matrix, k: int, *, maximize: bool = ..., cost_limit: Any = ..., forbid_nan: bool = ..., certify: bool = ...,
-    threads: int | None = ...,
+    threads: int | None = ..., device: str | None = ...,
 ) -> KBest: ...  # fmt: skip
 @overload
 def k_best(
     cost: Any, k: int, *, maximize: bool = ..., cost_limit: Any = ..., forbid_nan: bool = ..., certify: bool = ...,
-    threads: int | None = ...,
+    threads: int | None = ..., device: str | None = ...,
 ) -> Any: ...  # fmt: skip
 def k_best(
     cost: Any,
@@ -110,6 +111,7 @@ def k_best(
     forbid_nan: bool = False,
     certify: bool = False,
     threads: int | None = None,
+    device: str | None = None,
 ) -> Any:
     """The k cheapest assignments in order, with their proof; of one problem or of many.
 
@@ -133,6 +135,8 @@ def k_best(
     threads : int, optional
         Of several problems so many are solved side by side; by default as many as there are processors and work for
         them. A problem is one thread's, so the answer is the same for any number.
+    device : {None, "cpu"}
+        The work is done on the host, where costs on a GPU are moved; ``"gpu"`` is refused.
 
     Returns
     -------
@@ -156,8 +160,8 @@ def k_best(
     pairs of earlier rows are kept, the pair of the row is forbidden. One shortest augmenting path from the duals of the
     parent finds the cheapest assignment of a set. The cheapest set has the next assignment, and is split in turn. This
     takes O(k * pairs) paths at worst, but most are given up early: a set waits with a bound until it is the cheapest,
-    and is not searched much farther. It runs on one core of the host, where costs on a GPU are moved. It takes 16 bytes
-    for each allowed pair, 48 for each open set, and O(k * (rows + columns)) memory.
+    and is not searched much farther. It runs on one core, and takes 16 bytes for each allowed pair, 48 for each open set,
+    and O(k * (rows + columns)) memory.
 
     Equally cheap assignments come in the order in which they are found. This order depends on the costs alone, and the
     first k are equal for every greater k. Integers are exact. Floats are ordered up to a rounding that `verify` states,
@@ -178,6 +182,7 @@ def k_best(
     >>> gmatch.k_best(cost, 100).complete, len(gmatch.k_best(cost, 100))
     (True, 6)
     """
+    refuse_gpu("gmatch.k_best", device)
     number = number_of_assignments(k)
     maximize, certify = truth_of("maximize", maximize), truth_of("certify", certify)
     many = is_batch(cost)
@@ -243,13 +248,18 @@ def _tables(problem: _Problem, number: int) -> tuple[Any, Any, Any]:
 
 
 def ranked(
-    cost: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False
+    cost: Any,
+    *,
+    maximize: bool = False,
+    cost_limit: Any = None,
+    forbid_nan: bool = False,
+    device: str | None = None,
 ) -> Iterator[RankedAssignment]:
     """The assignments in order, the cheapest first, one by one: an iterator that ends when there are no more.
 
     Parameters
     ----------
-    cost, maximize, cost_limit, forbid_nan
+    cost, maximize, cost_limit, forbid_nan, device
         As for `k_best`.
 
     Returns
@@ -270,6 +280,7 @@ def ranked(
     >>> assignment
     <RankedAssignment 1 of 3 pairs, cost 6>
     """
+    refuse_gpu("gmatch.ranked", device)
     costs = costs_of(cost, truth_of("maximize", maximize), cost_limit, forbid_nan)
     problem = problem_of(costs.widened().on("cpu"))
     return _ranked(problem)

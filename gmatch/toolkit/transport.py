@@ -9,6 +9,7 @@ import scipy.sparse
 
 from ..arrays import as_dense_array, exact_sum, to_host, truth_of
 from ..assignment.lap import lap
+from ..backends import refuse_gpu
 from ..errors import Infeasible, InvalidInput
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
@@ -29,6 +30,7 @@ def transport(
     maximize: bool = False,
     forbid_nan: bool = False,
     threads: int | None = None,
+    device: str | None = None,
     certify: bool = False,
 ) -> Transport:
     """The cheapest way to bring whole supplies to whole demands, with its proof (the transportation problem).
@@ -49,6 +51,8 @@ def transport(
         NaN forbids its route; otherwise it is refused.
     threads : int, optional
         Host threads, as for `gmatch.lap`.
+    device : {None, "cpu"}
+        The work is done on the host, where costs on a GPU are moved; ``"gpu"`` is refused.
     certify : bool
         Also run `gmatch.verify` on the result.
 
@@ -79,6 +83,7 @@ def transport(
     >>> result.cost, result.flow.toarray().tolist()
     (9, [[0, 2, 1], [2, 0, 0]])
     """
+    refuse_gpu("gmatch.transport", device)
     costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).widened().on("cpu")
     if costs.cost_limit is not None:
         raise InvalidInput("transport brings all that can be brought; give costs without a cost_limit")
