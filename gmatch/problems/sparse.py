@@ -463,11 +463,13 @@ def _summed(arrays: _Matrix) -> _Matrix:
 def summed_in_rows(triple: _Arrays, shape: tuple[int, int]) -> _Matrix:
     """A matrix of rows, columns and values, in any order: values of one pair are added."""
     rows, columns, values = triple
+    if not len(rows):
+        return _offsets(rows, shape[0]), columns, values, shape
     pairs = rows.astype(np.int64) * shape[1] + columns
     order = pairs.argsort(kind="stable")
     pairs = pairs[order]
     first = (pairs[1:] != pairs[:-1]).nonzero()[0] + 1
-    first = _with_zero(first) if len(pairs) else first
+    first = _with_zero(first)
     sums = _sums_of_groups(values[order], _numbers_of_groups(first, len(pairs)), len(first))
     return _offsets(rows[order[first]], shape[0]), columns[order[first]], sums, shape
 
@@ -539,6 +541,8 @@ def _joined(first: Any, second: Any) -> Any:
 
 def _offsets(row_of: Any, rows: int) -> Any:
     """Where the entries of each row begin, once they are sorted by rows; shape (rows + 1,)."""
+    if not len(row_of):  # which CuPy does not count
+        return np.zeros_like(row_of, np.int64, shape=rows + 1)
     return _with_zero(np.bincount(row_of, minlength=rows).cumsum().astype(np.int64))
 
 

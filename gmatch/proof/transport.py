@@ -27,7 +27,7 @@ def verify_transport(problem: Any, result: Transport) -> TransportCertificate:
         costs = costs_of(cost, result.maximize, None, result.forbid_nan).on("cpu")
     if costs.maximize != result.maximize or costs.shape != result.shape or costs.cost_limit is not None:
         raise CertificateError("the transport is for costs of another shape, or for another maximize or cost_limit")
-    sides = tuple(np.asarray(to_host(as_dense_array(side, "amounts")), np.int64) for side in (supply, demand))
+    sides = _amounts(supply), _amounts(demand)
     sums = tuple(int(side.sum()) for side in sides)
     routes = arrays_of(np, result, "rows", "columns", "amounts")
     _check_amounts(routes, sides, sums, costs.shape)
@@ -42,6 +42,10 @@ def verify_transport(problem: Any, result: Transport) -> TransportCertificate:
     if not gap <= tolerance:
         raise CertificateError(f"the duals leave a gap of {gap}, more than the tolerance {tolerance}")
     return TransportCertificate(result.cost, max(gap, type(gap)(0)), tolerance)
+
+
+def _amounts(given: Any) -> Any:
+    return np.asarray(to_host(as_dense_array(given, "amounts")), np.int64)
 
 
 def _total(values: Any, amounts: Any) -> int | float:

@@ -138,6 +138,8 @@ def _wide(numbers: Any) -> Any:
 def _magnitudes(stored: Any) -> CompressedRows:
     """The magnitudes that are not 0."""
     values = magnitudes_of(stored.data)
+    if not len(values):
+        return CompressedRows(stored.indptr, stored.indices, values, stored.shape)
     if not bool(np.isfinite(values).all()):
         raise InvalidInput("matrix must hold finite numbers only; some are infinite or not a number")
     is_kept = values != 0
@@ -181,7 +183,9 @@ def _by_product(magnitudes: CompressedRows, symmetric: bool, device: str | None)
     largest = magnitudes.data.max().item() if magnitudes.nnz else 1.0
     costs = SparseCosts(_logarithmic_costs(magnitudes, largest))
     found = lap(costs, infeasible="partial", device=device)
-    u, v = (found.u, found.v) if found.cover is None else _duals_of_all(costs, found, device)
+    u, v = found.u, found.v
+    if found.cover is not None and found.size:
+        u, v = _duals_of_all(costs, found, device)
     row_log, col_log = u, v - math.log(largest)
     pivots = None
     if symmetric:
