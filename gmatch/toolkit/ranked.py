@@ -160,7 +160,7 @@ def k_best(
     pairs of earlier rows are kept, the pair of the row is forbidden. One shortest augmenting path from the duals of the
     parent finds the cheapest assignment of a set. The cheapest set has the next assignment, and is split in turn. This
     takes O(k * pairs) paths at worst, but most are given up early: a set waits with a bound until it is the cheapest,
-    and is not searched much farther. It runs on one core. It takes 16 bytes for each allowed pair, 48 for each open set,
+    and is not searched much farther. It runs on one core, and takes 16 bytes for each allowed pair, 48 for an open set,
     and O(k * (rows + columns)) memory.
 
     Equally cheap assignments come in the order in which they are found. This order depends on the costs alone, and the
