@@ -143,7 +143,7 @@ class SparseCosts:
             lowest, highest = min(lowest, limit), limit
         transposed = by_columns if shape[0] == shape[1] else shape[0] > shape[1]
         if transposed != by_columns:
-            arrays = _swapped(arrays)
+            arrays = swapped(arrays)
         vars(self).update(
             dtype=dtype, maximize=maximize, cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest,
             forbids=True, overflows=False, forbid_nan=has_nan,
@@ -515,7 +515,7 @@ def _sums_of_groups(values: Any, group: Any, number: int) -> Any:
     return sums.view(values.dtype)
 
 
-def _swapped(arrays: _Matrix) -> _Matrix:
+def swapped(arrays: _Matrix) -> _Matrix:
     """Rows and columns in each other's place: a copy."""
     indptr, indices, data, shape = arrays
     if device_of(data) == "cpu":

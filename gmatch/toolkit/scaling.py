@@ -25,7 +25,7 @@ from ..cardinality.matching import max_matching
 from ..errors import InvalidInput
 from ..foreign import CompressedRows
 from ..problems.graph import BipartiteGraph, damage_refused, to_csr
-from ..problems.sparse import SparseCosts, summed_in_rows
+from ..problems.sparse import SparseCosts, summed_in_rows, swapped
 from ..proof.verify import verify
 from ..result import Assignment
 from ..toolkit_result import Scaling
@@ -138,11 +138,11 @@ def _wide(numbers: Any) -> Any:
 def _magnitudes(stored: Any) -> CompressedRows:
     """The magnitudes that are not 0."""
     values = magnitudes_of(stored.data)
-    if not len(values):
-        return CompressedRows(stored.indptr, stored.indices, values, stored.shape)
     if not bool(np.isfinite(values).all()):
         raise InvalidInput("matrix must hold finite numbers only; some are infinite or not a number")
     is_kept = values != 0
+    if bool(is_kept.all()):
+        return CompressedRows(stored.indptr, stored.indices, values, stored.shape)
     before = np.zeros_like(stored.indptr, shape=len(values) + 1)
     before[1:] = is_kept.cumsum()
     kept = is_kept.nonzero()[0]
@@ -150,13 +150,12 @@ def _magnitudes(stored: Any) -> CompressedRows:
 
 
 def _refuse_asymmetric(magnitudes: CompressedRows) -> None:
-    rows, columns, size = _row_of(magnitudes).astype(np.int64), magnitudes.indices.astype(np.int64), magnitudes.shape[0]
-    same = size == magnitudes.shape[1]
+    """Raises `InvalidInput` unless rows are the columns. Both have sorted entries."""
+    same = magnitudes.shape[0] == magnitudes.shape[1]
     if same:
-        ours, others = rows * size + columns, columns * size + rows
-        order, mirror = ours.argsort(), others.argsort()
-        same = bool((ours[order] == others[mirror]).all())
-        same = same and bool((magnitudes.data[order] == magnitudes.data[mirror]).all())
+        arrays = magnitudes.indptr, magnitudes.indices, magnitudes.data
+        mirrored = swapped((*arrays, magnitudes.shape))[:3]
+        same = all(bool((ours == others).all()) for ours, others in zip(arrays, mirrored, strict=True))
     if not same:
         raise InvalidInput("symmetric=True needs a square matrix whose magnitudes are symmetric")
 
