@@ -718,16 +718,16 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         return self._item(range(len(self))[number])
 
     def __iter__(self) -> Iterator[Assignment]:
-        if self._later is not None:
-            _, _, (items, *_) = self._later
-            return iter(items)
+        later = self._later  # a tuple that is made when it is asked for
+        if later is not None:
+            return iter(later[2][0])
         return map(self._item, range(len(self)))
 
     def _item(self, number: int) -> Assignment:
         """The assignment of a problem; its fields are made when they are asked for."""
-        if self._later is not None:
-            _, _, (items, *_) = self._later
-            item: Assignment = items[number]
+        later = self._later
+        if later is not None:
+            item: Assignment = later[2][0][number]
             return item
         one = Assignment.later(self._field_of_item, self._pairs_of_item, (number,))
         vars(one).update(maximize=self.maximize, cost_limit=self.cost_limit, forbid_nan=self.forbid_nan)

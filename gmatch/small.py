@@ -22,12 +22,13 @@ from .small_batch import (
     MOST_ROWS_AND_COLUMNS,
     SMALL_COUNTERS,
     WIDENED,
+    WORD,
     batch_of_small,
     may_be_batch,
     of_nothing,
     unnested,
 )
-from .tensors import comes_back, in_its_library
+from .tensors import Matrices, comes_back, in_its_library
 from .types import widened
 
 SMALL_SIDE = _native.SMALL_SIDE
@@ -86,17 +87,24 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
     }
 
 
+def _field_in_batch(name: str, cells: Any, line: tuple[int, int, int, int], *, reason: str) -> Any:
+    """The same from the cells of all problems of a batch, of that which a line of its table is for."""
+    begin, *_ = line
+    return _field(name, memoryview(cells)[WORD * begin :], None, reason=reason)
+
+
 class Solver(NamedTuple):
-    """What solves small costs, after a limit if there is one; and what makes the fields of its results."""
+    """What solves small costs, after a limit if there is one; and what makes the fields of results of a batch."""
 
     solve: Callable[..., Assignment | None]
-    make_field: Callable[..., Any]
     maximize: bool
+    make_field_in_batch: Any = None  # of dense costs
 
 
 def _solver(maximize: bool, reason: str, deterministic: bool) -> Solver:
     make_field = partial(_field, reason=reason, deterministic=deterministic)
-    return Solver(_native.small_solver(Assignment, make_field, maximize, deterministic), make_field, maximize)
+    solve = _native.small_solver(Assignment, make_field, maximize, deterministic)
+    return Solver(solve, maximize, partial(_field_in_batch, reason=reason))
 
 
 # What the options of `lap` ask for, as bits of the number of its solver.
@@ -118,7 +126,7 @@ def _sparse_solver(storage: int, maximize: bool) -> Solver:
     make_field = partial(_field, reason=ONE_CORE_REASON)
     make_field_of_laid_out = partial(_field, reason=f"{LAID_OUT}; {FEW_ROWS_REASON}")
     solve = _native.small_sparse_solver(Assignment, make_field, make_field_of_laid_out, storage, maximize)
-    return Solver(solve, make_field, maximize)
+    return Solver(solve, maximize)
 
 
 STORAGE = numbers_of("Storage")
@@ -146,6 +154,9 @@ OPTIONS_OF_SMALL: dict[str, tuple[Any, ...] | None] = {
 limit may be any; csrc/bindings/serial.cpp reads them."""
 
 
+SEQUENCES = frozenset((list, tuple, Matrices))
+
+
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
     """`lap` with the short way for small costs in front. Arrays take it at once: Python looks at nothing before."""
     lap_of_small = _native.small_lap(OPTIONS_OF_SMALL, tuple(solver.solve for solver in SMALL_SOLVERS))
@@ -158,6 +169,9 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
             quick = lap_of_small(cost, options)
             if quick is not None:
                 return quick
+        elif kind in SEQUENCES and cost and type(cost[0]) is ndarray:
+            quick = _batch_first(cost, options)
+            return lap(cost, **options) if quick is None else quick
         elif kind is list:
             array = unnested(cost)
             if type(array) is ndarray:
@@ -180,19 +194,25 @@ def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
 
 def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:
     """Of costs that are no small array of a type that the extension reads."""
+    if may_be_batch(cost):
+        return _batch_first(cost, options)
     solver = _solver_for(options, SMALL_SOLVERS)
     if solver is None:
         return None
-    if may_be_batch(cost):
-        if options.get("deterministic"):
-            return None  # its counters are others
-        return batch_of_small(
-            cost, solver.make_field, solver.maximize, options.get("cost_limit"), options.get("threads")
-        )  # fmt: skip
     if type(cost) is ndarray and not cost.size:
         return of_nothing(cost, options)
     array = _as_small_array(cost)
     return None if array is None else solver.solve(*_limit_in(options), array)
+
+
+def _batch_first(cost: Any, options: dict[str, Any]) -> AssignmentBatch | None:
+    """Of what looks like a batch."""
+    solver = _solver_for(options, SMALL_SOLVERS)
+    if solver is None or options.get("deterministic"):
+        return None  # its counters are others
+    return batch_of_small(
+        cost, solver.make_field_in_batch, solver.maximize, options.get("cost_limit"), options.get("threads")
+    )  # fmt: skip
 
 
 def _limit_in(options: dict[str, Any]) -> tuple[Any, ...]:

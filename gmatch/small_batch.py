@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -46,22 +46,21 @@ def batch_of_small(
     The fields of each are made as the fields of an `Assignment` of small costs.
     """
     is_array = type(cost) is np.ndarray
-    most_threads = threads or available_threads()
     problems = cost if is_array or isinstance(cost, list) else list(cost)
+    most_threads = available_threads if threads is None else threads
     found = _native.lap_small_batch(problems, maximize, limit, most_threads)
     if found is None and (wider := _widened(cost)) is not None:
         found = _native.lap_small_batch(wider, maximize, limit, most_threads)
     if found is None:
         return None
-    if not is_array:
+    if not is_array and len(cost) == 2:
         warn_of_points(cost)
     asked: dict[str, Any] = {"maximize": maximize} if maximize else {}
     if limit is not None:
         asked["cost_limit"] = float(limit) if found[2] in "fd" else int(limit)
-    cells, places, letter, threads = found
-    items = _Items(cells, places, letter not in "fd", threads, make_field, asked)
-    batch = AssignmentBatch.later(_field, None, (items,))
-    vars(batch).update(covers={}, **asked)
+    batch = AssignmentBatch.later(_field, None, (_Items(found, make_field, asked),))
+    if asked:
+        vars(batch).update(asked)
     return batch
 
 
@@ -76,30 +75,25 @@ def _widened(cost: Any) -> Any:
 class _Items:
     """The assignments of a batch, each made when it is asked for; their arrays are views."""
 
-    def __init__(
-        self,
-        cells: bytearray,
-        places: list[tuple[int, int, int, int]],
-        whole: bool,
-        threads: int,
-        make_field: Callable[..., Any],
-        asked: dict[str, Any],
-    ) -> None:
-        self.memory, self.places, self.threads, self.asked = cells, places, threads, asked
-        self.dual_type = INT64 if whole else FLOAT64
-        self.item = partial(_native.result_of_small_batch, Assignment, make_field, cells, memoryview(cells))
+    def __init__(self, found: Any, make_field: Callable[..., Any], asked: dict[str, Any]) -> None:
+        self.memory, self.places, self.letter, self.threads = found
+        self.make_field, self.asked = make_field, asked
+
+    @property
+    def dual_type(self) -> np.dtype[Any]:
+        return FLOAT64 if self.letter in "fd" else INT64
 
     def __len__(self) -> int:
         return len(self.places)
 
     def __getitem__(self, number: int) -> Assignment:
-        one: Assignment = self.item(self.places[number])
-        if self.asked:
-            vars(one).update(self.asked)
+        one: Assignment = _native.result_of_small_batch(
+            Assignment, self.make_field, self.memory, self.asked, self.places[number]
+        )
         return one
 
     def __iter__(self) -> Iterator[Assignment]:
-        return map(self.__getitem__, range(len(self.places))) if self.asked else map(self.item, self.places)
+        return iter(_native.results_of_small_batch(Assignment, self.make_field, self.memory, self.asked, self.places))
 
     def pairs_of(self, number: int) -> tuple[Any, Any]:
         """The rows and the columns of the pairs of a problem, with 64 bits: views."""
@@ -189,18 +183,21 @@ def may_have_rounded(array: Any) -> bool:
     """Whether an array that NumPy made of numbers may hold integers that it rounded."""
     if array.dtype != np.float64:
         return False
-    large = abs(array) >= EXACT_IN_FLOAT64
+    magnitudes = abs(array)
+    if magnitudes.max(initial=0) < EXACT_IN_FLOAT64:  # not so if there is NaN
+        return False
+    large = magnitudes >= EXACT_IN_FLOAT64
     return bool(large.any() and np.isfinite(array[large]).any())
 
 
 def _field(name: str, items: _Items) -> Any:
-    """A field of the batch that has no default, from its assignments."""
+    """A field of the batch that was not set, from its assignments."""
     if name == "status":
         return tuple(
             Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
             for _, rows, columns, pairs in items.places
         )
-    if name == "exact":
+    if name in ("exact", "covers"):
         return {}
     if name == "shapes":
         return items.shapes

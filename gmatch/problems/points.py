@@ -269,13 +269,10 @@ def look_like_points(cost: Any) -> bool:
     if type(cost) not in (list, tuple) or len(cost) != 2:
         return False
     try:
-        shapes = [tuple(getattr(cloud, "shape", ())) for cloud in cost]
-    except Exception:  # whatever a user's class raises: who reads the costs says what is wrong
+        (rows, columns), (others, as_many) = cost[0].shape, cost[1].shape
+        return bool(1 <= columns == as_many and min(rows, others) >= 8 * columns)
+    except Exception:  # no matrices; whatever a user's class raises: who reads the costs says what is wrong
         return False
-    if any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][1]:
-        return False
-    columns = shapes[0][1]
-    return bool(1 <= columns and min(rows for rows, _ in shapes) >= 8 * columns)
 
 
 def warn_of_points(cost: Any) -> None:

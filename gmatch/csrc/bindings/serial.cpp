@@ -1040,20 +1040,28 @@ class SmallInTurn {
 // Entries that are worth a thread: fewer are solved before it has started (2 cores of an EPYC).
 constexpr Count ENTRIES_OF_A_THREAD = 1 << 16;
 
-// Solves all problems, by as many threads as there is work for; false if one needs another way. Tells of their pairs.
+// As many threads as there is work for. `most` is a number, or what tells it: to ask takes longer than a few problems.
 template <class Cost>
-bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call, char type,
-                       std::vector<CellsOfProblem>& problems, Count* cells, int* threads) {
+int threads_for(const std::vector<SmallMatrix<Cost>>& matrices, nb::handle most) {
   Count entries = 0;
   for (const SmallMatrix<Cost>& matrix : matrices) entries += Count{matrix.shape[0]} * matrix.shape[1];
+  const Count wanted = std::min(entries / ENTRIES_OF_A_THREAD, static_cast<Count>(matrices.size()));
+  if (wanted <= 1) return 1;
+  const nb::object number = PyLong_Check(most.ptr()) ? nb::borrow(most) : most();
+  return static_cast<int>(std::clamp<Count>(nb::cast<Count>(number), 1, wanted));
+}
+
+// Solves all problems; false if one needs another way. Tells of their pairs.
+template <class Cost>
+bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call, char type,
+                       std::vector<CellsOfProblem>& problems, Count* cells, int threads) {
   const Count count = static_cast<Count>(matrices.size());
-  *threads = static_cast<int>(std::clamp<Count>(entries / ENTRIES_OF_A_THREAD, 1, std::min<Count>(*threads, count)));
   constexpr Count TURNS_OF_A_THREAD = 8;
-  const Count at_a_time = 1 + count / (TURNS_OF_A_THREAD * *threads);
+  const Count at_a_time = 1 + count / (TURNS_OF_A_THREAD * threads);
   std::atomic<Count> next{0};
   std::atomic<bool> has_solved{true};
   const OthersMayRun others_may_run;
-  run_on_host(*threads, [&](HostTeam&) {
+  run_on_host(threads, [&](HostTeam&) {
     SmallInTurn<Cost> solver(call);
     Poll poll;
     for (Count first = next.fetch_add(at_a_time); first < count && has_solved; first = next.fetch_add(at_a_time)) {
@@ -1068,8 +1076,9 @@ bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const Sma
 }
 
 template <class Cost>
-nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, int threads) {
+nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, nb::handle most_threads) {
   const std::vector<SmallMatrix<Cost>> matrices = memory.matrices<Cost>();
+  const int threads = threads_for(matrices, most_threads);
   std::vector<CellsOfProblem> problems;
   problems.reserve(matrices.size());
   Count words = 0;
@@ -1079,7 +1088,7 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
   }
   nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, words * sizeof(Count)));
   if (!cells.is_valid()) throw nb::python_error();
-  if (!solve_small_batch(matrices, call, memory.type(), problems, first_of(cells), &threads)) return nb::none();
+  if (!solve_small_batch(matrices, call, memory.type(), problems, first_of(cells), threads)) return nb::none();
   const char type[] = {memory.type(), 0};
   nb::list table;
   for (const CellsOfProblem& problem : problems) {
@@ -1090,7 +1099,7 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
 
 // What a small solver finds of each problem of a batch: the cells of all; in which word the cells of each begin, its rows,
 // columns and pairs; the type of the costs, and how many threads there were. None if one of them needs another way.
-nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limit, int most_threads) {
+nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limit, nb::handle most_threads) {
   SmallLimit limit;
   const bool has_limit = !cost_limit.is_none();
   if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
@@ -1107,8 +1116,8 @@ nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limi
 
 // A line of the table of a batch.
 CellsOfProblem problem_of(const nb::tuple& line) {
-  const auto [begin, rows, columns, pairs] = nb::cast<std::tuple<Count, Count, Count, Count>>(line);
-  return {begin, rows, columns, pairs};
+  const auto number = [&](Py_ssize_t k) { return static_cast<Count>(PyLong_AsLongLong(PyTuple_GetItem(line.ptr(), k))); };
+  return {number(0), number(1), number(2), number(3)};
 }
 
 // The rows and the columns of the pairs of a problem of a batch, with numbers of 64 bits for both sides: views of the cells.
@@ -1118,14 +1127,36 @@ nb::tuple pairs_of_small_batch(nb::handle cells, const nb::tuple& line) {
                   static_cast<Vertex>(problem.columns), &SmallCells<Count>::pair_columns);
 }
 
-// The result of a problem of a batch. `view` is one of its cells.
-nb::object result_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, nb::handle view, const nb::tuple& line) {
-  const CellsOfProblem problem = problem_of(line);
-  const Vertex rows = static_cast<Vertex>(problem.rows), columns = static_cast<Vertex>(problem.columns);
-  const Count begin = problem.begin * sizeof(Count);
-  const nb::object part = view[nb::slice(begin, begin + mirror::bytes<SmallCells<Count>>(rows, columns))];
-  const nb::tuple pairs = pairs_in(cells, first_of(cells) + problem.begin, rows, columns, &SmallCells<Count>::pair_columns_32);
-  return later_result(kind, make_field, pairs, part, nb::none());
+// Results of problems of a batch of Python's type `kind`, whose fields are made of the cells of all and of the line of the
+// table; with what was asked for, by the names of fields.
+struct ResultsOfBatch {
+  nb::handle kind, make_field, cells;
+  const nb::dict& asked;
+
+  nb::object of(const nb::tuple& line) const {
+    const CellsOfProblem problem = problem_of(line);
+    const Vertex rows = static_cast<Vertex>(problem.rows), columns = static_cast<Vertex>(problem.columns);
+    const nb::tuple pairs = pairs_in(cells, first_of(cells) + problem.begin, rows, columns, &SmallCells<Count>::pair_columns_32);
+    const nb::object result = later_result(kind, make_field, pairs, cells, line);
+    for (const auto [name, value] : asked) {
+      if (PyObject_GenericSetAttr(result.ptr(), name.ptr(), value.ptr()) != 0) throw nb::python_error();
+    }
+    return result;
+  }
+};
+
+nb::object result_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, const nb::dict& asked,
+                                 const nb::tuple& line) {
+  return ResultsOfBatch{kind, make_field, cells, asked}.of(line);
+}
+
+// Of all problems, in their order.
+nb::list results_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, const nb::dict& asked,
+                                const nb::list& table) {
+  const ResultsOfBatch results{kind, make_field, cells, asked};
+  nb::list all;
+  for (const nb::handle line : table) all.append(results.of(nb::borrow<nb::tuple>(line)));
+  return all;
 }
 
 // How a sparse matrix is stored.
@@ -1590,6 +1621,7 @@ void define_shortest_paths(nb::module_& m) {
   m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "cost_limit"_a.none(), "most_threads"_a);
   m.def("pairs_of_small_batch", &pairs_of_small_batch);
   m.def("result_of_small_batch", &result_of_small_batch);
+  m.def("results_of_small_batch", &results_of_small_batch);
   mirror::add_struct<SmallCounters>(m, "SmallCounters");
   mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
   mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");
