@@ -28,7 +28,9 @@ ARRAYS = INDICES | OTHERS | {"pair_costs"}
 # Fields that have a default, and are of no library.
 PLAIN = "maximize", "cost_limit", "exact", "bound", "forbid_nan", "pair_price", "row_nodes", "col_nodes"
 PLAIN_OF_BATCH = "maximize", "cost_limit", "forbid_nan", "places"
-PLAIN_OF_EACH = "maximize", "cost_limit", "forbid_nan"
+# Of each problem, and False if it is not said.
+PLAIN_OF_EACH = "maximize", "forbid_nan"
+NOTHING: dict[int, Any] = {}
 
 
 class Matrices(list[Any]):
@@ -241,12 +243,13 @@ class _Problems(_Result):
 
     def __init__(self, inner: AssignmentBatch, library: _Library, pair_costs: Any) -> None:
         super().__init__(inner, library)
-        self.pair_costs, self.covers = pair_costs, inner.covers
+        given, later = vars(inner), inner._later  # what is in neither is made when it is asked for
+        self.pair_costs, self.covers = pair_costs, given.get("covers", NOTHING)
         # Of small problems of torch, whose pairs are tensors as they lie in memory.
-        self.small = inner._later[2][0] if inner._later is not None and isinstance(library, _Torch) else None
-        self.plain = {
-            name: value for name in PLAIN_OF_EACH if (value := getattr(inner, name)) is not getattr(Assignment, name)
-        }
+        self.small = None if later is None or not isinstance(library, _Torch) else later[2][0]
+        self.plain = {name: value for name in PLAIN_OF_EACH if (value := given.get(name))}
+        if (limit := given.get("cost_limit")) is not None:
+            self.plain["cost_limit"] = limit
 
     def __len__(self) -> int:
         return len(self.inner)
@@ -303,8 +306,11 @@ def _move_cover(inner: Any, library: _Library, fields: dict[str, Any]) -> None:
 def _batch(inner: AssignmentBatch, library: _Library, pair_costs: Any) -> AssignmentBatch:
     problems = _Problems(inner, library, pair_costs)
     result = AssignmentBatch.later(_field, None, (problems,))
-    covers = {number: tuple(map(library.indices, cover)) for number, cover in inner.covers.items()}
-    vars(result).update({name: getattr(inner, name) for name in PLAIN_OF_BATCH}, covers=covers)
+    given = vars(inner)
+    vars(result).update({name: given[name] for name in PLAIN_OF_BATCH if name in given})
+    if problems.covers:
+        covers = {number: tuple(map(library.indices, cover)) for number, cover in problems.covers.items()}
+        vars(result).update(covers=covers)
     if pair_costs is not None:
         vars(result).update(pair_costs=pair_costs)
     return result
