@@ -143,7 +143,7 @@ def sum_of(values: Any, **axis: int) -> Any:
 
 def is_frame(given: Any) -> bool:
     """Whether it is a DataFrame of pandas or polars."""
-    return library_of(given) in ("pandas", "polars") and hasattr(given, "columns") and hasattr(given, "to_numpy")
+    return library_of(given) in ("pandas", "polars") and hasattr(given, "to_numpy") and hasattr(given, "columns")
 
 
 def labels_of(given: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:

@@ -47,8 +47,22 @@ def comes_back(given: Any) -> bool:
 def as_arrays(given: Any) -> Any:
     """Costs or a graph as arrays of NumPy or CuPy, dense or sparse, in the same memory where that can be."""
     if isinstance(given, list | tuple):
+        _refuse_others(given)
         return Matrices(_shared(matrix, as_dense_array) for matrix in _of_32_bits(given))
     return _shared(given, _dense_or_sparse)
+
+
+def _refuse_others(matrices: Any) -> None:
+    """Raises `InvalidInput` if a sequence that begins with a tensor has matrices of another library, too."""
+    if len(set(map(type, matrices))) == 1:
+        return
+    library = library_of(matrices[0])
+    for number, matrix in enumerate(matrices):
+        if library_of(matrix) != library:
+            raise InvalidInput(
+                f"expected matrices of {library}, as the first one is; number {number} is {type(matrix).__name__}; "
+                "make all of one library"
+            )
 
 
 def _shared(tensor: Any, otherwise: Callable[[Any], Any]) -> Any:

@@ -79,6 +79,12 @@ def test_rows_of_tensors() -> None:
     assert [row.grad.tolist() for row in rows] == [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]]
 
 
+def test_others_among_tensors_are_refused() -> None:
+    for other in (np.zeros((2, 2)), None, [[1.0]]):
+        with pytest.raises(gmatch.InvalidInput, match="matrices of torch, as the first one is; number 1 is"):
+            gmatch.lap([torch.zeros(2, 2), other])
+
+
 def test_partial_and_empty() -> None:
     given = torch.tensor([[1.0, math.inf], [1.0, math.inf]])
     found, expected = (gmatch.lap(cost, infeasible="partial") for cost in (given, given.numpy()))
