@@ -33,6 +33,17 @@ class _Pairs(NamedTuple):
     shape: tuple[int, int]
 
 
+class _Listed(NamedTuple):
+    """The assignments of the list, in order, and their duals."""
+
+    pairs: _Pairs
+    mates: Any  # the column of each row, for each assignment
+    places: Any  # of its pairs among the allowed ones
+    u: Any
+    v: Any
+    tolerance: int | float  # what the rounding of the duals may add up to
+
+
 def verify_k_best(cost: Any, result: KBest) -> KBestCertificate:
     """As `gmatch.verify`; O(allowed pairs) for each assignment, and the cube of the rows on cycles of small slack."""
     if isinstance(cost, DenseCosts | SparseCosts):
@@ -54,8 +65,9 @@ def verify_k_best(cost: Any, result: KBest) -> KBestCertificate:
     if bool((np.diff(prices) < -tolerance).any()):
         raise CertificateError("the assignments must be in order, the cheapest first; they are not")
     beyond = math.inf if result.complete else prices[-1] - tolerance
+    listed = _Listed(pairs, mates, places, u, v, tolerance)
     for rank in range(len(mates)):
-        _check_sets(pairs, mates, places, rank, u[rank], v[rank], beyond - prices[rank], tolerance)
+        _check_sets(listed, rank, beyond - prices[rank])
     return KBestCertificate(len(mates), result.complete, tolerance)
 
 
@@ -165,10 +177,9 @@ def _checked_duals(result: KBest, costs: DenseCosts | SparseCosts, pairs: _Pairs
     return result.u, result.v, 64 * float(np.finfo(np.float64).eps) * vertices * max(largest)
 
 
-def _check_sets(
-    pairs: _Pairs, mates: Any, places: Any, rank: int, u: Any, v: Any, less: Any, tolerance: int | float
-) -> None:
+def _check_sets(listed: _Listed, rank: int, less: Any) -> None:
     """That no assignment of the sets that are seen from this one costs less than `less` more."""
+    pairs, mates, u, v = listed.pairs, listed.mates, listed.u[rank], listed.v[rank]
     row_match, rows = mates[rank], pairs.shape[0]
     if not rows:
         return
@@ -180,7 +191,7 @@ def _check_sets(
     kept = ((pairs.rows >= first) & (owner[pairs.columns] >= first)).nonzero()[0]
     row_of, column_of = pairs.rows[kept], pairs.columns[kept]
     slack = pairs.values[kept] - u[row_of] - v[column_of]
-    _check_slacks(pairs, places[rank], row_match, first, slack, u, v, tolerance)
+    _check_slacks(listed, rank, first, slack)
     if not less > 0:
         return
     short = (slack < less) & (owner[column_of] != row_of)
@@ -206,13 +217,15 @@ def _check_sets(
         )
 
 
-def _check_slacks(
-    pairs: _Pairs, places: Any, row_match: Any, first: int, slack: Any, u: Any, v: Any, tolerance: int | float
-) -> None:
-    """That the duals prove the assignment cheapest among those with its pairs in the rows before `first`."""
+def _check_slacks(listed: _Listed, rank: int, first: int, slack: Any) -> None:
+    """That the duals prove the assignment cheapest among those with its pairs in the rows before `first`.
+
+    `slack` is that of the pairs of the other rows.
+    """
+    pairs, row_match, u, v = listed.pairs, listed.mates[rank], listed.u[rank], listed.v[rank]
     rows = np.arange(first, len(row_match))
-    tight = pairs.values[places[rows]] - u[rows] - v[row_match[rows]]
-    tolerance = tolerance / pairs.shape[0]  # of each pair, so that what all of them add up to is within it
+    tight = pairs.values[listed.places[rank, rows]] - u[rows] - v[row_match[rows]]
+    tolerance = listed.tolerance / pairs.shape[0]  # of each pair, so that what all of them add up to is within it
     wrong = abs(tight).max(initial=0) > tolerance or -slack.min(initial=0) > tolerance
     if pairs.shape[0] < pairs.shape[1]:
         free = np.ones(len(v), np.bool_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -33,9 +33,19 @@ _KINDS: dict[str, type[Matching] | type[Assignment] | type[Bottleneck]] = {
 }
 
 
+class _Entries(NamedTuple):
+    """The entries of a matrix that are not 0, on the host, in the order of its rows."""
+
+    rows: Any
+    columns: Any
+    magnitudes: Any
+    shape: tuple[int, int]
+
+
 def verify_scaling(matrix: Any, scaling: Scaling) -> ScalingCertificate:
     """As `gmatch.verify`; O(rows + columns + entries) time and memory, on the host."""
-    rows, columns, magnitudes, shape = _entries(matrix)
+    entries = _entries(matrix)
+    shape = entries.shape
     row_match, col_match, row_log, col_log = arrays_of(np, scaling, "row_match", "col_match", "row_log", "col_log")
     check_mates(np, row_match, col_match, shape)
     for name, logs, length in (("row_log", row_log, shape[0]), ("col_log", col_log, shape[1])):
@@ -43,10 +53,10 @@ def verify_scaling(matrix: Any, scaling: Scaling) -> ScalingCertificate:
             raise CertificateError(f"{name} must hold {length} finite float64; got {logs.dtype} of shape {logs.shape}")
     if not isinstance(scaling.proof, _KINDS[scaling.job]) or not _has_pairs(scaling.proof, row_match):
         raise CertificateError(f"the proof must be of the job {scaling.job!r} and have the pairs of the scaling")
-    certificate = _check_job(rows, columns, magnitudes, shape, scaling)
+    certificate = _check_job(entries, row_match, scaling)
     excess = 0.0
     if scaling.job == "product":
-        excess = _check_scaled(rows, columns, magnitudes, row_match, row_log, col_log)
+        excess = _check_scaled(entries, row_match, row_log, col_log)
     elif bool(row_log.any()) or bool(col_log.any()):
         raise CertificateError(f"the job {scaling.job!r} has no scalings: row_log and col_log must be 0")
     if scaling.pivots is not None:
@@ -59,20 +69,19 @@ def _has_pairs(proof: Any, row_match: Any) -> bool:
     return mates.shape == row_match.shape and bool((mates == row_match).all())
 
 
-def _entries(matrix: Any) -> tuple[Any, Any, Any, tuple[int, int]]:
-    """Rows, columns and magnitudes of the entries that are not 0, on the host."""
+def _entries(matrix: Any) -> _Entries:
     given = as_matrix_of_scipy(matrix)
     entries = given.astype(np.complex128 if given.dtype.kind == "c" else np.float64).tocoo()
     entries = scipy.sparse.coo_array(entries).tocsr().tocoo()  # duplicates are added
     values = magnitudes_of(entries.data)
     kept = values != 0
-    return entries.coords[0][kept], entries.coords[1][kept], values[kept], entries.shape
+    return _Entries(entries.coords[0][kept], entries.coords[1][kept], values[kept], entries.shape)
 
 
-def _check_job(rows: Any, columns: Any, magnitudes: Any, shape: tuple[int, int], scaling: Scaling) -> Any:
+def _check_job(entries: _Entries, row_match: Any, scaling: Scaling) -> Any:
     """The certificate of the problem that the job is."""
-    values = _costs_of(magnitudes) if scaling.job == "product" else magnitudes
-    problem = scipy.sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()
+    values = _costs_of(entries.magnitudes) if scaling.job == "product" else entries.magnitudes
+    problem = scipy.sparse.coo_array((values, (entries.rows, entries.columns)), shape=entries.shape).tocsr()
     proof = scaling.proof
     if isinstance(proof, Matching):
         return verify_matching(problem, proof)
@@ -83,8 +92,7 @@ def _check_job(rows: Any, columns: Any, magnitudes: Any, shape: tuple[int, int],
             f"the proof must be a cheapest or most expensive assignment as the job {scaling.job!r} has it"
         )
     if scaling.job == "product":
-        (row_match,) = arrays_of(np, scaling, "row_match")
-        proof = _with_costs_of_here(proof, values[row_match[rows] == columns])
+        proof = _with_costs_of_here(proof, values[row_match[entries.rows] == entries.columns])
     return verify_sparse_assignment(problem, proof, False)
 
 
@@ -111,11 +119,11 @@ def _with_costs_of_here(proof: Assignment, pair_costs: Any) -> Assignment:
     return proof if bool((claimed == pair_costs).all()) else replace(proof, pair_costs=pair_costs, exact=None)
 
 
-def _check_scaled(rows: Any, columns: Any, magnitudes: Any, row_match: Any, row_log: Any, col_log: Any) -> float:
+def _check_scaled(entries: _Entries, row_match: Any, row_log: Any, col_log: Any) -> float:
     """How far at most the logarithms of scaled entries are above 0, and the logarithms of the diagonal from 0."""
-    logs = np.log(magnitudes)
-    scaled = row_log[rows] + logs + col_log[columns]
-    diagonal = scaled[row_match[rows] == columns]
+    logs = np.log(entries.magnitudes)
+    scaled = row_log[entries.rows] + logs + col_log[entries.columns]
+    diagonal = scaled[row_match[entries.rows] == entries.columns]
     excess = max(float(scaled.max(initial=0)), float(-diagonal.min(initial=0)))
     largest = max(float(abs(array).max(initial=1)) for array in (row_log, col_log, logs))
     if not excess <= ROUNDINGS * (len(row_log) + len(col_log)) * largest:

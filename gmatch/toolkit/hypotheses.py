@@ -7,7 +7,7 @@ import operator
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -23,6 +23,20 @@ from ..proof.verify import verify
 from ..toolkit_result import Hypotheses, KBest
 from ..types import may_round
 from .ranked import Listing, allowed_pairs, extend, number_of_assignments, problem_of
+
+
+class _Asked(NamedTuple):
+    """What is asked of all parents."""
+
+    number: int
+    priors: list[int | float]
+    misses: tuple[Any, ...]
+    maximize: bool
+    forbid_nan: bool
+
+    @property
+    def sign(self) -> int:
+        return -1 if self.maximize else 1
 
 
 def best_hypotheses(
@@ -112,8 +126,8 @@ def best_hypotheses(
         problem = costs_of(cost, maximize, None, forbid_nan).widened().on("cpu")
         misses.append(_miss_of_rows(given, problem.shape[0], parent, maximize))
         listings.append(_listing(_with_misses(problem, misses[-1], parent), parent))
-    lists = _ranked_together(listings, number, priors, maximize, threads)
-    result = _merged(lists, number, priors, tuple(misses), maximize, forbid_nan)
+    asked = _Asked(number, priors, tuple(misses), maximize, forbid_nan)
+    result = _merged(_ranked_together(listings, asked, threads), asked)
     if truth_of("certify", certify):
         verify(parents, result)
     return result
@@ -189,11 +203,9 @@ def _listing(problem: SparseCosts, parent: int) -> Listing:
         raise Infeasible(f"parent {parent} has no child: {error}", error.rows, error.columns) from None
 
 
-def _ranked_together(
-    listings: list[Listing], number: int, priors: list[Any], maximize: bool, threads: int | None
-) -> list[KBest]:
+def _ranked_together(listings: list[Listing], asked: _Asked, threads: int | None) -> list[KBest]:
     """The best of each parent, as far as the best of all may be among them, and one more."""
-    sign = -1 if maximize else 1
+    number, sign = asked.number, asked.sign
     lists: list[Any] = [None] * len(listings)
     prices: list[list[Any]] = [[] for _ in listings]
     todo, gaps, wanted = list(range(len(listings))), [None] * len(listings), [min(2, number)] * len(listings)
@@ -201,7 +213,7 @@ def _ranked_together(
         extend([listings[parent] for parent in todo], [wanted[parent] for parent in todo], gaps, threads)
         for parent in todo:
             lists[parent] = listings[parent].result()
-            prices[parent] = [sign * (cost + priors[parent]) for cost in lists[parent].costs.tolist()]
+            prices[parent] = [sign * (cost + asked.priors[parent]) for cost in lists[parent].costs.tolist()]
         known = sorted(chain.from_iterable(prices))
         bound = known[number - 1] if len(known) >= number else None
         todo = [
@@ -217,22 +229,21 @@ def _ranked_together(
     return lists
 
 
-def _merged(
-    lists: list[KBest], number: int, priors: list[Any], misses: tuple[Any, ...], maximize: bool, forbid_nan: bool
-) -> Hypotheses:
-    sign = -1 if maximize else 1
+def _merged(lists: list[KBest], asked: _Asked) -> Hypotheses:
+    sign = asked.sign
     every = sorted(
         (sign * (cost + prior), parent, rank)
-        for parent, (one, prior) in enumerate(zip(lists, priors, strict=True))
+        for parent, (one, prior) in enumerate(zip(lists, asked.priors, strict=True))
         for rank, cost in enumerate(one.costs.tolist())
-    )[:number]
+    )[: asked.number]
     prices, parents, ranks = (list(column) for column in zip(*every, strict=True))
-    complete = len(every) < number
+    complete = len(every) < asked.number
     needed = np.full(len(lists), -1)
     np.maximum.at(needed, parents, ranks)
     return Hypotheses(
         np.array(parents, np.int64), np.array(ranks, np.int64), np.array([sign * price for price in prices]),
-        tuple(map(_first_of, lists, needed + 2)), tuple(priors), misses, complete, maximize, forbid_nan,
+        tuple(map(_first_of, lists, needed + 2)), tuple(asked.priors), asked.misses, complete, asked.maximize,
+        asked.forbid_nan,
     )  # fmt: skip
 
 
