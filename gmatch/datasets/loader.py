@@ -9,10 +9,10 @@ from pathlib import Path
 
 from scipy.sparse import csr_array
 
-from ..errors import DataError, InvalidInput
+from ..errors import DataError, InvalidInput, did_you_mean
 from .files import read_archive, read_matrix_market, read_npz, sha256_of, with_ending, write_npz
 from .patterns import shown
-from .registry import Entry, bundled_file, entry_of
+from .registry import Entry, bundled_file, entry_of, registry
 
 __all__ = ["load"]
 
@@ -66,19 +66,32 @@ def load(name: str) -> csr_array:
     entry = entry_of(name)
     if entry is not None and entry.kind == "bundled":
         return _load_bundled(entry)
-    base = cache_folder() / match[1] / match[2]
-    cached = _newest_file(base)
-    if cached is None:
-        cached = with_ending(base, ".tar.gz")
-        with _requirements_explained():
-            from .download import download
-        download(f"{COLLECTION}/{name}.tar.gz", cached, None if entry is None else entry.sha256)
+    with _nearest_name_told(name, entry):
+        base = cache_folder() / match[1] / match[2]
+        cached = _newest_file(base)
+        if cached is None:
+            cached = with_ending(base, ".tar.gz")
+            with _requirements_explained():
+                from .download import download
+            download(f"{COLLECTION}/{name}.tar.gz", cached, None if entry is None else entry.sha256)
     try:
         return _load_cached(cached, base)
     except DataError as error:
         if cached.name.endswith(ENDINGS_THAT_GMATCH_WRITES) and _is_damage(error.__cause__):
             _set_aside(cached, error)
         raise
+
+
+@contextmanager
+def _nearest_name_told(name: str, entry: Entry | None) -> Iterator[None]:
+    """An error tells of the nearest name that the registry knows, if it does not know this one."""
+    try:
+        yield
+    except DataError as error:
+        near = did_you_mean(name, (known.name for known in registry())) if entry is None else ""
+        if not near:
+            raise
+        raise DataError(f"{error}{near}") from error.__cause__
 
 
 def _load_bundled(entry: Entry) -> csr_array:

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import os
+import sys
 import tarfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -490,3 +491,12 @@ def test_a_cache_that_cannot_be_made(tmp_path, monkeypatch):
     monkeypatch.setenv("GMATCH_DATA_DIR", str(tmp_path / "file"))
     with pytest.raises(DataError, match="got (NotADirectoryError|FileExistsError)"):
         load("Test/small")
+
+
+def test_a_name_that_is_nearly_known(monkeypatch, tmp_path):
+    """Also where nothing can be downloaded."""
+    monkeypatch.setenv("GMATCH_DATA_DIR", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "gmatch.datasets.download", None)
+    for name in ("HB/west006", "hb/west0067"):
+        with pytest.raises(DataError, match="did you mean 'HB/west0067'"):
+            load(name)
