@@ -14,6 +14,7 @@ from test_scaling import random_matrix
 
 import gmatch
 from gmatch import cuda
+from gmatch.foreign import CompressedRows
 from gmatch.problems.sparse import summed_in_rows
 
 
@@ -63,10 +64,8 @@ def test_scale(form: str, job: str, cupy: Any) -> None:
             applied = found.apply(there)
             assert type(applied.data) is cupy.ndarray
             assert np.allclose(applied.get().toarray(), found.apply(matrix).toarray())
-        device = None if job == "bottleneck" else "cpu"
-        assert gmatch.scale(there, job, device=device, certify=True).size == expected.size
-        if job != "bottleneck":
-            assert isinstance(gmatch.scale(matrix, job, device="gpu", certify=True).row_match, np.ndarray)
+        assert gmatch.scale(there, job, device="cpu", certify=True).size == expected.size
+        assert type(gmatch.scale(matrix, job, device="gpu", certify=True).row_match) is np.ndarray
 
 
 def test_scale_symmetric(cupy: Any) -> None:
@@ -110,7 +109,6 @@ ON_HOST: dict[str, Callable[..., Any]] = {
     ).costs.tolist(),
     "gmatch.bottleneck": lambda cost, **options: gmatch.bottleneck(cost, then="sum", **options).cost,
     "gmatch.transport": lambda cost, **options: gmatch.transport(cost, [2, 0, 1], [1, 1, 0, 1], **options).cost,
-    "gmatch.scale": lambda cost, **options: gmatch.scale(cost, "bottleneck", **options).size,
 }
 
 
@@ -125,6 +123,31 @@ def test_work_on_the_host(function: str, dtype: str, cupy: Any) -> None:
         solve(cost, device="gpu")
     with pytest.raises(gmatch.InvalidInput, match="device must be 'cpu' or None"):
         solve(cost, device=0)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", ["int64", "float64", "float32"])
+def test_bottleneck_of_sparse_costs(dtype: str, maximize: bool, cupy: Any) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        shape = ((30, 30), (20, 40), (40, 20), (3, 3))[seed]
+        places = (rng.random(shape) < (0.3 if seed < 3 else 0.2)).nonzero()
+        matrix = sp.coo_array((rng.integers(0, 50, len(places[0])).astype(dtype), places), shape=shape).tocsr()
+        arrays = map(cupy.asarray, (matrix.indptr, matrix.indices, matrix.data))
+        there = CompressedRows(*arrays, shape)  # CuPy's own hold no integers
+        options: dict[str, Any] = {"maximize": maximize, "then": (None, "sum")[seed % 2], "certify": True}
+        try:
+            expected = gmatch.bottleneck(matrix, **options)
+        except gmatch.Infeasible:
+            with pytest.raises(gmatch.Infeasible):
+                gmatch.bottleneck(there, **options)
+            continue
+        found = gmatch.bottleneck(there, **options)
+        assert (found.threshold, type(found.row_match)) == (expected.threshold, cupy.ndarray)
+        assert found.assignment is None or found.cost == expected.cost
+        moved = gmatch.bottleneck(matrix, device="gpu", **options)
+        assert (moved.threshold, type(moved.row_match)) == (expected.threshold, np.ndarray)
+        assert gmatch.bottleneck(there, device="cpu", **options).threshold == expected.threshold
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "float64"])

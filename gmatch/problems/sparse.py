@@ -13,7 +13,7 @@ from .. import _native
 from ..arrays import Device, device_of, mover_to, namespace, own, row_of_each_entry, truth_of
 from ..backends import backend_for
 from ..errors import InvalidInput, changed
-from ..foreign import EXACT_IN_FLOAT64, as_sparse, way_in
+from ..foreign import EXACT_IN_FLOAT64, CompressedRows, as_sparse, way_in
 from ..types import WIDER_TYPE, WORKING_TYPES, widened
 from .dense import DenseCosts
 from .graph import BipartiteGraph, damage_refused, to_csr
@@ -394,7 +394,7 @@ class SparseCosts:
         allowed = self.is_allowed(self.data)
         kept = allowed.nonzero()[0]
         row_of = row_of_each_entry(self.indptr, self.entries)[kept]
-        return _offsets(row_of, rows), self.indices[kept], (rows, columns)
+        return offsets(row_of, rows), self.indices[kept], (rows, columns)
 
     def of_pairs(self, row_match: Any, optimal: bool) -> Any:
         """As of `DenseCosts`."""
@@ -464,14 +464,22 @@ def summed_in_rows(triple: _Arrays, shape: tuple[int, int]) -> _Matrix:
     """A matrix of rows, columns and values, in any order: values of one pair are added."""
     rows, columns, values = triple
     if not len(rows):
-        return _offsets(rows, shape[0]), columns, values, shape
+        return offsets(rows, shape[0]), columns, values, shape
     pairs = rows.astype(np.int64) * shape[1] + columns
     order = pairs.argsort(kind="stable")
     pairs = pairs[order]
     first = (pairs[1:] != pairs[:-1]).nonzero()[0] + 1
     first = _with_zero(first)
     sums = _sums_of_groups(values[order], _numbers_of_groups(first, len(pairs)), len(first))
-    return _offsets(rows[order[first]], shape[0]), columns[order[first]], sums, shape
+    return offsets(rows[order[first]], shape[0]), columns[order[first]], sums, shape
+
+
+def matrix_of(triple: _Arrays, shape: tuple[int, int]) -> Any:
+    """The same as a matrix in CSR, where the values live: of SciPy on the host."""
+    rows, columns, values = triple
+    if device_of(values) == "cpu":
+        return scipy.sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()
+    return CompressedRows(*summed_in_rows(triple, shape))
 
 
 def _type_with_entry(value: Any, data: Any) -> Any:
@@ -529,7 +537,7 @@ def _from_triples(triple: _Arrays, rows: int) -> _Arrays:
     """(indptr, indices, data) of rows, columns and values."""
     row_of, column_of, values = triple
     order = row_of.argsort(kind="stable")
-    return _offsets(row_of, rows), column_of[order], values[order]
+    return offsets(row_of, rows), column_of[order], values[order]
 
 
 def _joined(first: Any, second: Any) -> Any:
@@ -539,7 +547,7 @@ def _joined(first: Any, second: Any) -> Any:
     return both
 
 
-def _offsets(row_of: Any, rows: int) -> Any:
+def offsets(row_of: Any, rows: int) -> Any:
     """Where the entries of each row begin, once they are sorted by rows; shape (rows + 1,)."""
     if not len(row_of):  # which CuPy does not count
         return np.zeros_like(row_of, np.int64, shape=rows + 1)

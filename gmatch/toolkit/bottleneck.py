@@ -7,17 +7,16 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
 
 from .. import _native
-from ..arrays import all_others, mover_to, row_of_each_entry, truth_of
+from ..arrays import Device, all_others, beside, lower_at, mover_to, namespace, row_of_each_entry, truth_of
 from ..assignment.lap import lap
-from ..backends import refuse_gpu
+from ..backends import backend_for, refuse_gpu
 from ..cardinality.matching import max_matching
 from ..errors import InvalidInput
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
-from ..problems.sparse import SparseCosts
+from ..problems.sparse import SparseCosts, matrix_of, offsets
 from ..proof.verify import verify
 from ..toolkit_result import Bottleneck
 
@@ -46,10 +45,7 @@ class _Pairs(NamedTuple):
         return _Pairs(self.rows[kept], self.columns[kept], self.values[kept], self.shape)
 
     def graph(self) -> tuple[Any, Any, tuple[int, int]]:
-        ends = np.bincount(self.rows, minlength=self.shape[0]).cumsum()
-        indptr = np.zeros_like(ends, shape=len(ends) + 1)
-        indptr[1:] = ends
-        return indptr, self.columns, self.shape
+        return offsets(self.rows, self.shape[0]), self.columns, self.shape
 
 
 def bottleneck(
@@ -77,8 +73,9 @@ def bottleneck(
         NaN forbids its pair; otherwise it is refused.
     threads : int, optional
         Host threads of the matchings of sparse costs, as for `gmatch.max_matching`, and of ``"sum"``.
-    device : {None, "cpu"}
-        The work is done on the host, where costs on a GPU are moved; ``"gpu"`` is refused.
+    device : {None, "cpu", "gpu"}
+        Where sparse costs are solved. None: where they live. Dense costs are solved on the host, where those on a GPU
+        are moved, and refuse ``"gpu"``.
     certify : bool
         Also run `gmatch.verify` on the result.
 
@@ -116,7 +113,6 @@ def bottleneck(
     >>> result.threshold, result.cost, result.col_ind.tolist()
     (2, 5, [1, 0, 2])
     """
-    refuse_gpu("gmatch.bottleneck", device)
     if then is not None and (not isinstance(then, str) or then != "sum"):
         raise InvalidInput(f"then must be None or 'sum'; got {then!r}")
     costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).widened()
@@ -124,10 +120,22 @@ def bottleneck(
         raise InvalidInput("bottleneck makes all pairs that can be made; give costs without a cost_limit")
     if costs.maximize and costs.highest >= 2**63 and costs.dtype == np.int64:
         raise InvalidInput("cost must not hold -2**63 when maximizing; use cost.astype(np.float64)")
-    result = _solve(costs.on("cpu"), then == "sum", threads).moved(mover_to(costs.device))
+    there = costs.on(_device_for(costs, device))
+    with beside(there.data if isinstance(there, SparseCosts) else there.array):
+        result = _solve(there, then == "sum", threads)
+    if there.device != costs.device:
+        result = result.moved(mover_to(costs.device))
     if certify:
         verify(costs, result)
     return result
+
+
+def _device_for(costs: DenseCosts | SparseCosts, device: str | None) -> Device:
+    if isinstance(costs, DenseCosts):
+        refuse_gpu("gmatch.bottleneck of dense costs", device)
+        return "cpu"
+    name: Device = backend_for(None, costs.device if device is None else device).NAME
+    return name
 
 
 def _solve(costs: DenseCosts | SparseCosts, by_sum: bool, threads: int | None) -> Bottleneck:
@@ -211,8 +219,8 @@ def _bound_of_minima(pairs: _Pairs) -> tuple[Any, tuple[Any, Any]]:
     """The dearest of the minima of rows, and of columns if all are matched, and a cover of all cheaper pairs."""
     bounds = []
     for number, numbers in enumerate((pairs.rows, pairs.columns)[: 1 + (pairs.shape[0] == pairs.shape[1])]):
-        minima = np.full(pairs.shape[number], pairs.values.max())
-        np.minimum.at(minima, numbers, pairs.values)
+        minima = np.full_like(pairs.values, pairs.values.max().item(), shape=pairs.shape[number])
+        lower_at(minima, numbers, pairs.values)
         dearest = minima.argmax()
         others = all_others(dearest.reshape(1), pairs.shape[number])
         none = others[:0]
@@ -233,7 +241,7 @@ def _least_outside(pairs: _Pairs, cover: tuple[Any, Any]) -> Any:
 def _result(costs: DenseCosts | SparseCosts, row_match: Any, cover: Any, stats: dict[str, Any]) -> Bottleneck:
     """For the matrix as given, of an assignment of the problem as the programs read it."""
     col_match = np.full_like(row_match, -1, shape=max(costs.shape))
-    col_match[row_match] = np.arange(len(row_match))
+    col_match[row_match] = namespace(row_match).arange(len(row_match))
     if costs.transposed:
         row_match, col_match, cover = col_match, row_match, cover[::-1]
     pair_costs = costs.of_pairs(row_match, True)
@@ -252,7 +260,7 @@ def _cheapest(costs: DenseCosts | SparseCosts, found: Bottleneck, threads: int |
         rows, columns, _ = costs.triples()
         kept = costs.data >= found.threshold if costs.maximize else costs.data <= found.threshold
         places, entries = (rows[kept], columns[kept]), costs.data[kept]
-    matrix = scipy.sparse.coo_array((entries, places), shape=costs.shape).tocsr()
+    matrix = matrix_of((*places, entries), costs.shape)
     assignment = lap(SparseCosts(matrix, maximize=costs.maximize), threads=threads)
     return replace(
         found, row_match=assignment.row_match, col_match=assignment.col_match, pair_costs=assignment.pair_costs,
@@ -263,7 +271,7 @@ def _cheapest(costs: DenseCosts | SparseCosts, found: Bottleneck, threads: int |
 def _nothing(costs: DenseCosts | SparseCosts, by_sum: bool) -> Bottleneck:
     """The result of a problem without pairs."""
     empty = lap(costs)
-    none = np.zeros(0, np.int64)
+    none = empty.row_match[:0]
     assignment = empty if by_sum else None
     return Bottleneck(
         None, empty.row_match, empty.col_match, empty.pair_costs, (none, none), assignment, costs.maximize,

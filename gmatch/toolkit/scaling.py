@@ -20,12 +20,12 @@ from ..arrays import (
     truth_of,
 )
 from ..assignment.lap import lap
-from ..backends import backend_for, refuse_gpu
+from ..backends import backend_for
 from ..cardinality.matching import max_matching
 from ..errors import InvalidInput
 from ..foreign import CompressedRows
 from ..problems.graph import BipartiteGraph, damage_refused, to_csr
-from ..problems.sparse import SparseCosts, summed_in_rows, swapped
+from ..problems.sparse import SparseCosts, matrix_of, swapped
 from ..proof.verify import verify
 from ..result import Assignment
 from ..toolkit_result import Scaling
@@ -51,7 +51,7 @@ def scale(
         With ``"product"``: rows and columns are scaled alike, which keeps a symmetric or Hermitian matrix one, and the
         permutation is split into pivots of one or two rows (Duff and Pralet 2005). The magnitudes must be symmetric.
     device : {None, "cpu", "gpu"}
-        Where the problem of the job is solved. None: where the matrix lives. ``"bottleneck"`` is solved on the host.
+        Where the problem of the job is solved. None: where the matrix lives.
     certify : bool
         Also run `gmatch.verify` on the result.
 
@@ -80,7 +80,7 @@ def scale(
     entries are 1, up to rounding. (MC64 has the maxima of columns in place of the largest entry, which makes no
     difference where all columns have an entry on the diagonal.) Rows and columns of a structurally singular matrix that
     have no place on the diagonal are scaled so that their largest entry is 1. The work is that of `lap` along the
-    entries. For a matrix on a GPU all of it is done there, but for ``"bottleneck"``, pivots, and the proof.
+    entries. For a matrix on a GPU all of it is done there, but for pivots and the proof.
 
     References
     ----------
@@ -103,8 +103,6 @@ def scale(
     symmetric = truth_of("symmetric", symmetric)
     if symmetric and job != "product":
         raise InvalidInput(f"symmetric=True is for job='product'; got {job!r}")
-    if job == "bottleneck":
-        refuse_gpu("gmatch.scale(matrix, 'bottleneck')", device)
     with damage_refused(matrix):
         stored = _stored(matrix)
     backend_for(stored.data, device)
@@ -122,7 +120,7 @@ def _stored(matrix: Any) -> Any:
     if there is not None:
         rows, columns, numbers, shape = there
         with beside(numbers):
-            return CompressedRows(*summed_in_rows((rows, columns, numbers.astype(_wide(numbers))), shape))
+            return matrix_of((rows, columns, numbers.astype(_wide(numbers))), shape)
     made = as_matrix_of_scipy(matrix)
     wide = _wide(made)
     made = scipy.sparse.csr_array(to_csr(made, wide), dtype=wide, copy=True)
@@ -169,7 +167,7 @@ def _unscaled(magnitudes: CompressedRows, job: str, device: str | None) -> Scali
     if job == "sum":
         proof = lap(magnitudes, maximize=True, infeasible="partial", device=device)
     elif job == "bottleneck":
-        proof = bottleneck(magnitudes, maximize=True)
+        proof = bottleneck(magnitudes, maximize=True, device=device)
     else:
         proof = max_matching(magnitudes, device=device)
     rows, columns = (np.zeros_like(magnitudes.data, shape=length) for length in magnitudes.shape)
