@@ -153,7 +153,7 @@ OPTIONS_OF_SMALL: dict[str, tuple[Any, ...] | None] = {
 """Options of `lap` where small costs take the short way: what each may be, followed by the bits that it stands for. A
 limit may be any; csrc/bindings/serial.cpp reads them."""
 
-
+# Of arrays they are batches.
 SEQUENCES = frozenset((list, tuple, Matrices))
 
 

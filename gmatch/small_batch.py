@@ -73,7 +73,7 @@ def _widened(cost: Any) -> Any:
 
 
 class _Items:
-    """The assignments of a batch, each made when it is asked for; their arrays are views."""
+    """The assignments of a batch, made when they are asked for; their arrays are views."""
 
     def __init__(self, found: Any, make_field: Callable[..., Any], asked: dict[str, Any]) -> None:
         self.memory, self.places, self.letter, self.threads = found
