@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,15 @@ MATES = ("row_match", "col_match")
 JOBS = ("product", "sum", "bottleneck", "cardinality")
 
 
+class _Answer(NamedTuple):
+    """What is told of an answer: facts, and pairs in columns; and the arrays that a file of these gets."""
+
+    facts: Facts
+    pairs: Pairs
+    arrays: Mapping[str, Any]
+    columns: Sequence[str] = COLUMNS
+
+
 def add_k_best(commands: Any) -> argparse.ArgumentParser:
     command = _added(commands, "k-best", "list the cheapest assignments in order, and prove that no other is cheaper")
     command.add_argument("k", type=int, metavar="K", help="how many")
@@ -44,7 +53,7 @@ def run_k_best(arguments: argparse.Namespace) -> int:
     facts |= {"cost": found.costs.tolist(), "total_seconds": seconds}
     pairs = [(rank, *pair) for rank, one in enumerate(found) for pair in pairs_of(table, one)]
     arrays = {"row_match": found.row_match, "costs": found.costs}
-    return _told(arguments, facts, table, pairs, arrays, ("rank", "row", "column"))
+    return _told(arguments, table, _Answer(facts, pairs, arrays, ("rank", "row", "column")))
 
 
 def add_bottleneck(commands: Any) -> argparse.ArgumentParser:
@@ -64,7 +73,7 @@ def run_bottleneck(arguments: argparse.Namespace) -> int:
     facts = _facts(arguments, costs) | {"pairs": found.size, "threshold": found.threshold, "cost": found.cost}
     facts |= {"cover_rows": proof.cover_rows, "cover_columns": proof.cover_columns, "total_seconds": seconds}
     pairs = pairs_of(table, found, to_host(found.pair_costs))
-    return _told(arguments, facts, table, pairs, {name: getattr(found, name) for name in MATES})
+    return _told(arguments, table, _Answer(facts, pairs, {name: getattr(found, name) for name in MATES}))
 
 
 def add_scale(commands: Any) -> argparse.ArgumentParser:
@@ -90,7 +99,8 @@ def run_scale(arguments: argparse.Namespace) -> int:
     facts |= {"job": found.job, "diagonal": found.size, "excess": proof.excess, "total_seconds": seconds}
     rows = (found.row_match >= 0).nonzero()[0]
     arrays = {name: getattr(found, name) for name in (*MATES, "row_log", "col_log")}
-    return _told(arguments, facts, table, pairs_of(table, (rows, found.row_match[rows])), arrays, COLUMNS[:2])
+    pairs = pairs_of(table, (rows, found.row_match[rows]))
+    return _told(arguments, table, _Answer(facts, pairs, arrays, COLUMNS[:2]))
 
 
 def add_transport(commands: Any) -> argparse.ArgumentParser:
@@ -112,7 +122,7 @@ def run_transport(arguments: argparse.Namespace) -> int:
     facts |= {"cost": found.cost, "gap": proof.gap, "tolerance": proof.tolerance, "total_seconds": seconds}
     pairs = pairs_of(table, (found.rows, found.columns), found.amounts)
     arrays = {name: getattr(found, name) for name in ("rows", "columns", "amounts", "u", "v")}
-    return _told(arguments, facts, table, pairs, arrays, ("row", "column", "amount"))
+    return _told(arguments, table, _Answer(facts, pairs, arrays, ("row", "column", "amount")))
 
 
 def _added(commands: Any, name: str, what: str) -> argparse.ArgumentParser:
@@ -142,15 +152,9 @@ def _facts(arguments: argparse.Namespace, costs: Any) -> Facts:
     return {"costs": arguments.costs, "rows": rows, "columns": columns, "type": str(costs.dtype)}
 
 
-def _told(
-    arguments: argparse.Namespace,
-    facts: Facts,
-    table: CostTable,
-    pairs: Pairs,
-    arrays: Mapping[str, Any],
-    columns: Sequence[str] = COLUMNS,
-) -> int:
+def _told(arguments: argparse.Namespace, table: CostTable, answer: _Answer) -> int:
     """Writes and prints an answer."""
+    facts, pairs, arrays, columns = answer
     write_answer(arguments.output, facts, pairs, {**arrays, **labels_of(table)}, columns)
     print_answer(arguments, facts, table_of(facts, facts["total_seconds"]), pairs, is_labelled(table), columns)
     return 0
