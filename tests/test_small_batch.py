@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gmatch
+from gmatch import small_batch
 from gmatch.backends.cpu import available_threads
 from gmatch.small import SMALL_SIDE, small_first
 from gmatch.small_batch import unnested
@@ -130,3 +131,13 @@ def test_no_rows_or_no_columns(shape: tuple[int, int], dtype: str) -> None:
             assert getattr(found, name) == getattr(long_way, name), name
     with pytest.raises(gmatch.InvalidInput):
         gmatch.lap(cost, cost_limit=np.nan)
+
+
+def test_processors_are_asked_for_where_there_is_work_for_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(small_batch, "available_threads", lambda: asked.append(True) or 2)
+    few = [np.random.default_rng(0).random((3, 3))] * 4
+    assert gmatch.lap(few).stats["threads"] == 1 and not asked
+    many = np.random.default_rng(0).random((64, 60, 60))
+    assert gmatch.lap(many).stats["threads"] == 2 and asked
+    assert gmatch.lap(many, threads=1).stats["threads"] == 1
