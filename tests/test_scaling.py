@@ -179,3 +179,37 @@ def test_types_that_scipys_matrices_do_not_have(dtype: str) -> None:
     scaling = gmatch.scale(matrix, certify=True)
     assert scaling.row_match.tolist() == gmatch.scale(numbers).row_match.tolist()
     assert np.allclose(scaling.apply(matrix).toarray(), scaling.apply(numbers).toarray())
+
+
+def test_sums_of_duplicates_have_room() -> None:
+    """100 + 100 is more than int8 holds."""
+    entries = np.array([100, 100, 1], np.int8)
+    for matrix in (
+        sp.coo_array((entries, ([0, 0, 1], [0, 0, 1])), shape=(2, 2)),
+        sp.csr_array((entries, [0, 0, 1], [0, 2, 3]), shape=(2, 2)),
+    ):
+        assert gmatch.scale(matrix, "sum", certify=True).proof.cost == 201
+        assert np.exp(gmatch.scale(matrix, certify=True).row_log).size == 2
+        assert matrix.nnz == 3
+
+
+def test_magnitudes_do_not_overflow_on_the_way() -> None:
+    matrix = np.array([[3e307 + 4e307j, 0], [0, 3e-308 + 4e-308j]])
+    assert gmatch.scale(matrix, "sum", certify=True).proof.pair_costs.tolist() == pytest.approx([5e307, 5e-308])
+    with pytest.raises(gmatch.InvalidInput, match="finite"):
+        gmatch.scale(np.array([[1.7e308 + 1.7e308j]]))
+
+
+def test_near_magnitudes_keep_their_order() -> None:
+    """The logarithms of these numbers are all the same, those of their quotients are not."""
+    for seed in range(20):
+        steps = np.random.default_rng(seed).integers(0, 9, (4, 4))
+        pairs = gmatch.scale((1 + steps * 2.0**-50) * 2.0**1000, certify=True).row_match
+        assert steps[range(4), pairs].sum() == gmatch.lap(steps, maximize=True).cost
+
+
+def test_a_damaged_matrix_is_refused() -> None:
+    matrix = sp.csr_array(np.eye(3))
+    matrix.indices[0] = 7
+    with pytest.raises(gmatch.InvalidInput, match="from 0 to 2"):
+        gmatch.scale(matrix)
