@@ -177,9 +177,27 @@ def test_amounts_misses_and_numbers_on_a_gpu(cupy: Any) -> None:
             former.update(cost, rows=[1])
 
 
+@pytest.mark.parametrize("form", ["coo", "csr", "csc"])
+def test_scale_many_duplicates(form: str, cupy: Any) -> None:
+    """In another order they have other sums; those of the proof are the same."""
+    rng = np.random.default_rng(0)
+    rows, columns = rng.integers(0, 5, 900), rng.integers(0, 40, 900)
+    numbers = rng.normal(size=900) + 1j * rng.normal(size=900)
+    if form != "coo":  # which SciPy would sum
+        order = np.argsort(rows if form == "csr" else columns, kind="stable")
+        rows, columns, numbers = rows[order], columns[order], numbers[order]
+    long, short = (rows, columns) if form == "csr" else (columns, rows)
+    indptr = np.concatenate([[0], np.bincount(long, minlength=5 if form == "csr" else 40).cumsum()])
+    made = {"coo": sp.coo_matrix, "csr": sp.csr_matrix, "csc": sp.csc_matrix}[form]
+    matrix = made((numbers, (rows, columns) if form == "coo" else short, *([] if form == "coo" else [indptr])), (5, 40))
+    assert matrix.nnz == 900
+    for job in ("product", "sum", "bottleneck"):
+        for given in (matrix, sparse_there(matrix)):
+            gmatch.verify(matrix, gmatch.scale(given, job, certify=True))
+
+
 @pytest.mark.parametrize("dtype", ["int64", "complex128", "float32"])
 def test_sums_of_duplicates(dtype: str, cupy: Any) -> None:
-    """CuPy adds neither complex numbers nor int64 at places that repeat."""
     rows, columns = (cupy.asarray(np.array(side, np.int32)) for side in ([1, 0, 1, 1], [0, 1, 0, 2]))
     numbers = np.array([-(2**40) - 1, 5, 2**41, 7] if dtype == "int64" else [1, 5, 2, 7], dtype)
     numbers = numbers * 1j if dtype == "complex128" else numbers

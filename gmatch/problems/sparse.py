@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import _native
-from ..arrays import Device, device_of, mover_to, namespace, own, row_of_each_entry, truth_of
+from ..arrays import Device, device_of, mover_to, own, row_of_each_entry, to_host, truth_of
 from ..backends import backend_for
 from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64, CompressedRows, as_sparse, way_in
@@ -507,20 +507,11 @@ def _numbers_of_groups(first: Any, length: int) -> Any:
 
 
 def _sums_of_groups(values: Any, group: Any, number: int) -> Any:
-    """The sum of the values of each group."""
-    xp = namespace(values)
-    if xp is np:
-        sums = np.zeros_like(values, shape=number)
-        with np.errstate(invalid="ignore", over="ignore"):  # the range is looked at later
-            np.add.at(sums, group, values)
-        return sums
-    # CuPy adds no complex numbers here, and no int64, which wrap around as uint64 do.
-    if values.dtype.kind == "c":
-        return _sums_of_groups(values.real, group, number) + 1j * _sums_of_groups(values.imag, group, number)
-    addends = values.view(np.uint64) if values.dtype == np.int64 else values
-    sums = xp.zeros_like(addends, shape=number)
-    xp.add.at(sums, group, addends)
-    return sums.view(values.dtype)
+    """The sum of the values of each group, in their order; on the host, for a GPU adds in any order."""
+    sums = np.zeros_like(to_host(values), shape=number)
+    with np.errstate(invalid="ignore", over="ignore"):  # the range is looked at later
+        np.add.at(sums, to_host(group), to_host(values))
+    return mover_to(device_of(values))(sums)
 
 
 def swapped(arrays: _Matrix) -> _Matrix:

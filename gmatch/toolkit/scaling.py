@@ -14,6 +14,7 @@ from ..arrays import (
     entries_on_gpu,
     lower_at,
     magnitudes_of,
+    mover_to,
     namespace,
     row_of_each_entry,
     to_host,
@@ -115,12 +116,24 @@ def scale(
 
 
 def _stored(matrix: Any) -> Any:
-    """The numbers in CSR, where the matrix lives: a copy without duplicates, of float64 or complex128."""
+    """The numbers in CSR, where the matrix lives: a copy without duplicates, of float64 or complex128.
+
+    Duplicates are summed by SciPy, whose order is the one of the proof.
+    """
     there = entries_on_gpu(matrix)
-    if there is not None:
-        rows, columns, numbers, shape = there
-        with beside(numbers):
-            return matrix_of((rows, columns, numbers.astype(_wide(numbers))), shape)
+    if there is None:
+        return _summed_by_scipy(matrix)
+    rows, columns, numbers, shape = there
+    with beside(numbers):
+        made = matrix_of((rows, columns, numbers.astype(_wide(numbers))), shape)
+        if made.nnz == len(rows):
+            return made
+        summed = _summed_by_scipy(matrix)
+        to_gpu = mover_to("gpu")
+        return CompressedRows(to_gpu(summed.indptr), to_gpu(summed.indices), to_gpu(summed.data), shape)
+
+
+def _summed_by_scipy(matrix: Any) -> Any:
     made = as_matrix_of_scipy(matrix)
     wide = _wide(made)
     made = scipy.sparse.csr_array(to_csr(made, wide), dtype=wide, copy=True)
