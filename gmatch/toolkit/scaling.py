@@ -104,9 +104,9 @@ def scale(
     symmetric = truth_of("symmetric", symmetric)
     if symmetric and job != "product":
         raise InvalidInput(f"symmetric=True is for job='product'; got {job!r}")
+    backend_for(None, device)  # refused before any work
     with damage_refused(matrix):
         stored = _stored(matrix)
-    backend_for(stored.data, device)
     with beside(stored.data):
         magnitudes = _magnitudes(stored)
         result = _by_product(magnitudes, symmetric, device) if job == "product" else _unscaled(magnitudes, job, device)
