@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from assignment_oracles import DTYPES, partial_matchings, random_costs
 
 import gmatch
+from gmatch.types import WORKING_TYPES
 
 
 def all_prices(cost: np.ndarray, maximize: bool, limit: float | None) -> list[float]:
@@ -49,7 +50,7 @@ def forms(cost: np.ndarray, maximize: bool) -> list[Any]:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_against_all_assignments(dtype: str, maximize: bool, limited: bool) -> None:
     rng = np.random.default_rng(DTYPES.index(dtype))
-    for case in range(16):
+    for case in range(16 if np.dtype(dtype) in WORKING_TYPES else 5):  # all others are widened to these
         cost = random_costs(rng, dtype, maximize, largest=4)
         limit = float(rng.integers(-4, 9)) / (1, 2)[case % 3 == 0] if limited else None
         prices = all_prices(cost, maximize, limit)
