@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Protocol, Unpack, overload
 
 import numpy as np
 
+from ..backends.protocol import AssignmentStart
 from ..problems.batch import CostBatch
 from ..problems.points import PointCosts
 from ..problems.row_blocks import RowBlocks
@@ -15,7 +16,7 @@ from ..proof.verify import verify
 from ..result import Assignment, AssignmentBatch
 from ..small import small_first
 from .as_scipy import with_scipys_pairs
-from .request import STARTS, AssignmentStart, Costs, Options
+from .request import STARTS, Costs, Options, SolverOptions
 from .ways import problem_of, solved
 
 __all__ = ["STARTS", "AssignmentStart", "lap"]
@@ -48,19 +49,12 @@ _Problems = CostBatch | np.ndarray[tuple[int, int, int], Any] | Sequence[_Matrix
 _OfUnknownShape = np.ndarray[tuple[int, int, int, int], Any]
 
 
-class _Options(TypedDict, total=False):
+class _Options(SolverOptions, total=False):
     maximize: bool
-    method: str | AssignmentMethod
-    initial: Any
-    duals: tuple[Any, Any] | None
     cost_limit: Any
     forbid_nan: bool
     infeasible: str
-    deterministic: bool
     ties: str | None
-    device: str | None
-    threads: int | None
-    certify: bool
     top_nodes: Iterable[Hashable] | None
     weight: Hashable | None
     comm: Any

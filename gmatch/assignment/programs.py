@@ -10,13 +10,14 @@ import numpy as np
 
 from ..arrays import mover_to
 from ..backends import backend_for
+from ..backends.protocol import Assigned, AssignmentStart, Start
 from ..methods import Core, Tree, assignment_method_of
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, ExactDuals, Status
 from ..small import small_first
-from .request import AssignmentStart, Costs, Start, kind_of_start
+from .request import Costs, kind_of_start
 
 if TYPE_CHECKING:
     from ..methods import AssignmentMethod
@@ -48,6 +49,10 @@ class Solution:
     status: Status = Status.OPTIMAL
     cover: tuple[Any, Any] | None = None  # of the allowed pairs, if they leave no assignment
 
+    @property
+    def vectors(self) -> tuple[Any, Any, Any, Any]:
+        return self.row_match, self.col_match, self.u, self.v
+
     def turned(self) -> Solution:
         """The same with rows for columns."""
         return replace(
@@ -69,8 +74,8 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
     if isinstance(method, Core) and isinstance(costs, DenseCosts) and not costs.fits_core:
         method = Tree()
     assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
-    row_match, col_match, u, v, counters = assign(costs, method, *start, threads)
-    return Solution(counters.pop("size"), row_match, col_match, u, v, counters, counters.pop("entries", None))
+    found: Assigned = assign(costs, method, start, threads)
+    return Solution(found.counters.pop("size"), *found, found.counters.pop("entries", None))
 
 
 @small_first

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
 from ..arrays import as_dense_array, mover_to, own, truths_of
+from ..backends.protocol import AssignmentStart, Start
 from ..errors import InvalidInput
 from ..methods import JV, Core, SerialCore, bids_pay
 from ..problems.dense import DenseCosts
@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 Costs = DenseCosts | SparseCosts
 
 
-class AssignmentStart(IntEnum):
-    """Assignments to start from; numbered as `AssignmentStart` in csrc."""
-
-    NONE = 0
-    REDUCE = 1
-    GIVEN = 2
-    REGRET = 3
-    BIDS = 4
-
-    @property
-    def label(self) -> str:
-        return self.name.lower()
-
-
 # None: the one that suits the method.
 STARTS = {
     "auto": None,
@@ -45,6 +31,18 @@ STARTS = {
     "regret": AssignmentStart.REGRET,
     "none": AssignmentStart.NONE,
 }
+
+
+class SolverOptions(TypedDict, total=False):
+    """The options of `lap` that do not say what the costs are and which pairs are wanted, for type checkers."""
+
+    method: str | AssignmentMethod
+    initial: Any
+    duals: tuple[Any, Any] | None
+    deterministic: bool
+    device: str | None
+    threads: int | None
+    certify: bool
 
 
 class Options(NamedTuple):
@@ -92,14 +90,6 @@ class Options(NamedTuple):
     def takes_partial(self) -> bool:
         """Whether a largest matching will do where forbidden pairs leave no assignment."""
         return self.infeasible == "partial"
-
-
-class Start(NamedTuple):
-    """What a program starts from, for costs as the programs read them."""
-
-    kind: AssignmentStart
-    row_match: Any = None
-    v: Any = None
 
 
 def refuse_what_scipy_lacks(ties: Any, cost_limit: Any, infeasible: Any, deterministic: Any, on_ranks: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..arrays import mover_to
 from ..backends import backend_for
+from ..backends.protocol import Start
 from ..methods import assignment_method_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
@@ -12,7 +13,7 @@ from .limit import free_pairs_above_limit, optimum_with_ways_out
 from .optimum import optimum
 from .partial import cheapest_of_largest, cover_of_allowed_pairs, infeasible
 from .programs import Plan, Solution, nothing
-from .request import Costs, Options, Start, refuse_what_does_not_fit, start_of
+from .request import Costs, Options, refuse_what_does_not_fit, start_of
 from .ties import Names
 
 
