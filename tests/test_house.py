@@ -33,8 +33,8 @@ FLOORS = (
 # room.
 DOORS = {
     ("assignment.lap", "distributed.lap"),
-    ("assignment.ways", "distributed.windows"),
-    ("assignment.ways", "distributed.point_windows"),
+    ("assignment.lap", "distributed.windows"),
+    ("assignment.lap", "distributed.point_windows"),
     ("proof.verify", "distributed.verify"),
 }
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

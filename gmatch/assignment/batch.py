@@ -8,18 +8,31 @@ import numpy as np
 
 from .. import _native
 from ..arrays import mover_to, namespace, to_host
+from ..backends import backend_for
 from ..backends.protocol import AssignedBatch, Start
 from ..errors import Infeasible, InvalidInput
+from ..methods import batch_method_of
 from ..problems.batch import CostBatch
 from ..problems.limits import LARGE_ON_GPU
 from ..result import STEPS, Assignment, AssignmentBatch, Status
 from .programs import Plan, Solution
-from .request import STARTS, kind_of_start
+from .request import STARTS, Options, kind_of_start
 from .solve import solve
 from .ties import Names, settle_ties
 
 
-def start_of_batch(initial: Any, duals: Any, plan: Plan) -> Start:
+def solve_batch_as_asked(batch: CostBatch, options: Options) -> AssignmentBatch:
+    """The results that options of `lap` ask for."""
+    backend = backend_for(None, batch.device if options.device is None else options.device)
+    method, reason = batch_method_of(options.method, backend.NAME, max(batch.shape[1:]), batch.largest)
+    plan = Plan(backend, method, options.threads, options.deterministic)
+    start = _start_of_batch(options.initial, options.duals, plan)
+    result = solve_batch(batch, plan, start, options.infeasible == "partial")
+    result.stats.setdefault("reason", reason)
+    return result
+
+
+def _start_of_batch(initial: Any, duals: Any, plan: Plan) -> Start:
     """The start of all problems."""
     if duals is not None or not isinstance(initial, str) or initial not in STARTS:
         raise InvalidInput(

@@ -12,24 +12,14 @@ from ..methods.method import is_auto
 from ..problems.points import PointCosts
 from ..result import Assignment, Status
 from .gap import suffices, within_bound
-from .request import checked_dual, checked_matching
+from .request import Options, checked_dual, checked_matching
 
 REASON = "points of few coordinates are matched by trees, without the matrix"
 # Given duals lie within so many spreads of the costs; no others are of use.
 SPREADS = 32
 
 
-def lap_of_points(
-    costs: PointCosts,
-    *,
-    method: Any,
-    initial: Any,
-    duals: Any,
-    deterministic: bool,
-    device: str | None,
-    threads: int | None,
-    gap: float | None = None,
-) -> Assignment:
+def lap_of_points(costs: PointCosts, options: Options) -> Assignment:
     """As `gmatch.lap`, for points that suit trees. O((n + m) log(n + m)) time for most; O(n + m) memory.
 
     Raises
@@ -37,17 +27,18 @@ def lap_of_points(
     MemoryError
         If so many pairs tie that those that are looked at do not fit into 2.4 kB a point.
     """
-    if not is_auto(method):
-        name = method if isinstance(method, str) else type(method).__name__
+    if not is_auto(options.method):
+        name = options.method if isinstance(options.method, str) else type(options.method).__name__
         raise InvalidInput(f"points have one method, 'auto'; got {name!r}; for others use lap(costs.as_dense(), ...)")
-    if deterministic:
+    if options.deterministic:
         raise InvalidInput(
             "deterministic=True compares the pairs that tie, along the matrix, which points do not make; use "
             "lap(costs.as_dense(), deterministic=True), or leave it out: the same points and options give the same "
             "assignment anyway"
         )
-    if device not in (None, "cpu"):
-        raise InvalidInput(f"points are matched on the host; use device=None or 'cpu', not {device!r}")
+    if options.device not in (None, "cpu"):
+        raise InvalidInput(f"points are matched on the host; use device=None or 'cpu', not {options.device!r}")
+    initial, duals, gap = options.initial, options.duals, options.gap
     rows, columns = costs.shape
     turned = rows > columns
     row_match, v = _start_of(costs, initial, duals)
@@ -55,7 +46,7 @@ def lap_of_points(
     given = "given" if not isinstance(initial, str) or duals is not None else "auto"
     for share in (gap, None):
         if rows and columns:
-            solution = assign_points(least.turned() if turned else least, row_match, v, threads, share or 0.0)
+            solution = assign_points(least.turned() if turned else least, row_match, v, options.threads, share or 0.0)
         else:
             solution = _nothing(costs)
         if turned and rows and columns:
