@@ -27,7 +27,7 @@ from ..methods import (
     fewest_rows_of_core,
 )
 from ..result import ExactDuals, Tier
-from ..types import bits_of, number_type
+from ..types import bits_of
 from .layouts import REPORT, numbers_of, words_of
 from .protocol import Assigned, AssignedBatch, Start
 
@@ -133,7 +133,7 @@ def steps_by_name(trace: Any) -> list[str]:
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
     """The lowest and the highest finite entry, and whether the matrix holds NaN, +inf, -inf, and integers only."""
     seen = _native.inspect_costs(bits_of(array), array.dtype.name, thread_count(None, array.size))
-    return *seen, number_type(array.dtype).kind == "i"
+    return *seen, array.dtype.kind in "iu"
 
 
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
@@ -157,7 +157,8 @@ def _for_serial_search(costs: DenseCosts | SparseCosts, start: Start) -> Start:
 
 
 def _arguments(costs: DenseCosts) -> tuple[Any, str, bool, Any]:
-    return bits_of(costs.array), costs.array.dtype.name, costs.maximize, costs.limit
+    array = bits_of(costs.array) if costs.is_narrow else costs.array
+    return array, costs.array.dtype.name, costs.maximize, costs.limit
 
 
 def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None) -> Assigned:
@@ -286,7 +287,7 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
     reports = _native.assign_batch(
         words_of(batch.layout()), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
         col_match, u, v, pair_costs, BATCH_PROGRAMS[type(method)], start, method.many_paths,
-        fewest_rows_of_core(batch.array.dtype), team_size,
+        fewest_rows_of_core(batch.dual_type), team_size,
     )  # fmt: skip
     counters = counters_of(reports) | {"team": "host", "threads": team_size}
     return AssignedBatch(row_match, col_match, u, v, pair_costs, counters)

@@ -386,15 +386,15 @@ class SparseCosts:
         positions = self.positions(rows, columns)
         return self.is_allowed(self.data[positions]) & (positions >= 0) if self.entries else positions >= 0
 
-    def allowed_pairs(self) -> tuple[Any, Any, tuple[int, int]]:
-        """The pairs that are not forbidden, as (indptr, indices, shape) of a graph."""
+    def allowed_pairs(self) -> BipartiteGraph:
+        """The pairs that are not forbidden."""
         rows, columns = sorted(self.shape)
         if self.dtype.kind == "i":
-            return self.indptr, self.indices, (rows, columns)
+            return BipartiteGraph.of_checked(self.indptr, self.indices, (rows, columns), self.device)
         allowed = self.is_allowed(self.data)
         kept = allowed.nonzero()[0]
         row_of = row_of_each_entry(self.indptr, self.entries)[kept]
-        return _offsets(row_of, rows), self.indices[kept], (rows, columns)
+        return BipartiteGraph.of_checked(_offsets(row_of, rows), self.indices[kept], (rows, columns), self.device)
 
     def of_pairs(self, row_match: Any, optimal: bool) -> Any:
         """As of `DenseCosts`."""
