@@ -57,7 +57,9 @@ _Problems = CostBatch | np.ndarray[tuple[int, int, int], Any] | Sequence[_Matrix
 _OfUnknownShape = np.ndarray[tuple[int, int, int, int], Any]
 
 
-class _Options(SolverOptions, total=False):
+class LapOptions(SolverOptions, total=False):
+    """All options of `lap`, for type checkers, but `sizes` and `mask`, which say that there are many problems."""
+
     maximize: bool
     cost_limit: Any
     forbid_nan: bool
@@ -71,17 +73,17 @@ class _Options(SolverOptions, total=False):
 
 
 @overload
-def lap(cost: Any, *, sizes: npt.ArrayLike, **options: Unpack[_Options]) -> AssignmentBatch: ...
+def lap(cost: Any, *, sizes: npt.ArrayLike, **options: Unpack[LapOptions]) -> AssignmentBatch: ...
 @overload
-def lap(cost: Any, *, mask: npt.ArrayLike, **options: Unpack[_Options]) -> AssignmentBatch: ...
+def lap(cost: Any, *, mask: npt.ArrayLike, **options: Unpack[LapOptions]) -> AssignmentBatch: ...
 @overload
-def lap(cost: _OfUnknownShape | Sequence[_OfUnknownShape], **options: Unpack[_Options]) -> Any: ...
+def lap(cost: _OfUnknownShape | Sequence[_OfUnknownShape], **options: Unpack[LapOptions]) -> Any: ...
 @overload
-def lap(cost: _Problem, **options: Unpack[_Options]) -> Assignment: ...
+def lap(cost: _Problem, **options: Unpack[LapOptions]) -> Assignment: ...
 @overload
-def lap(cost: _Problems, **options: Unpack[_Options]) -> AssignmentBatch: ...
+def lap(cost: _Problems, **options: Unpack[LapOptions]) -> AssignmentBatch: ...
 @overload
-def lap(cost: Any, *, sizes: Any = None, mask: Any = None, **options: Unpack[_Options]) -> Any: ...
+def lap(cost: Any, *, sizes: Any = None, mask: Any = None, **options: Unpack[LapOptions]) -> Any: ...
 @small_first
 def lap(
     cost: Any,
@@ -301,12 +303,15 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
     """What the costs are a problem of; they are checked, and refused beside options that are not for them."""
     if isinstance(cost, PointCosts):
         return _of_points(cost, options)
-    if type(cost) is not np.ndarray:
+    if type(cost) is np.ndarray:
+        many = cost.ndim == 3
+    else:
         windows = as_windows(cost, options.maximize, options.cost_limit, options.forbid_nan)
         if isinstance(windows, WindowCosts):
             return _of_windows(windows, options, isinstance(cost, WindowCosts))
         warn_of_points(cost)
-    if options.sizes is not None or options.mask is not None or is_batch(cost):
+        many = is_batch(cost)
+    if many or options.sizes is not None or options.mask is not None:
         return _of_batch(cost, options)
     if type(cost) is not np.ndarray and library_of(cost) == "networkx":
         return costs_of_graph(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.points import STEPS, assign_points
+from ..backends.protocol import Assigned
 from ..errors import InvalidInput
 from ..methods.method import is_auto
 from ..problems.points import PointCosts
@@ -50,9 +51,9 @@ def lap_of_points(costs: PointCosts, options: Options) -> Assignment:
         else:
             solution = _nothing(costs)
         if turned and rows and columns:
-            solution = solution[1], solution[0], solution[3], solution[2], solution[4]
-        stopped = bool(solution[-1].pop("stopped"))
-        result = _result(costs, *solution[:4], {"initial": given, **solution[4]})
+            solution = solution.turned()
+        stopped = bool(solution.counters.pop("stopped"))
+        result = _result(costs, solution, given)
         if gap is not None:
             result = within_bound(result, stopped)
         # Duals that are rounded to feasible ones may prove a little less than the search saw; and those of a search
@@ -67,13 +68,14 @@ def _in_minimisation_form(result: Assignment) -> tuple[float, float]:
     return (-result.cost, -bound) if result.maximize else (result.cost, bound)
 
 
-def _result(costs: PointCosts, row_match: Any, col_match: Any, u: Any, v: Any, counters: dict[str, Any]) -> Assignment:
+def _result(costs: PointCosts, solution: Assigned, initial: str) -> Assignment:
+    row_match, col_match, u, v, counters = solution
     matched = (row_match >= 0).nonzero()[0]
     nanoseconds = counters.pop("nanoseconds")
     for name in ("size", "start_ns", "search_ns", "augment_ns"):
         counters.pop(name, None)
     stats = {
-        "method": "points", "backend": "cpu", "team": "host", "reason": REASON, **counters,
+        "method": "points", "backend": "cpu", "team": "host", "reason": REASON, "initial": initial, **counters,
         "seconds": {step: nanoseconds[step] / 1e9 for step in STEPS},
     }  # fmt: skip
     pair_costs = costs.of_pairs(matched, row_match[matched])
@@ -81,10 +83,11 @@ def _result(costs: PointCosts, row_match: Any, col_match: Any, u: Any, v: Any, c
     return Assignment(row_match, col_match, u, v, pair_costs, status, costs.maximize, costs.cost_limit, stats=stats)
 
 
-def _nothing(costs: PointCosts) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+def _nothing(costs: PointCosts) -> Assigned:
     rows, columns = costs.shape
     counters: dict[str, Any] = {"nanoseconds": dict.fromkeys(STEPS, 0), "threads": 0, "stopped": 0}
-    return np.full(rows, -1, np.int32), np.full(columns, -1, np.int32), np.zeros(rows), np.zeros(columns), counters
+    row_match, col_match = np.full(rows, -1, np.int32), np.full(columns, -1, np.int32)
+    return Assigned(row_match, col_match, np.zeros(rows), np.zeros(columns), counters)
 
 
 def _start_of(costs: PointCosts, initial: Any, duals: Any) -> tuple[Any, Any]:

@@ -30,13 +30,17 @@ class Start(NamedTuple):
 
 
 class Assigned(NamedTuple):
-    """What a program finds, for costs as it reads them: its arrays, and counters by name."""
+    """What a program finds, for costs as it reads them: arrays, and counters by name."""
 
     row_match: Any
     col_match: Any
     u: Any
     v: Any
     counters: dict[str, Any]
+
+    def turned(self) -> Assigned:
+        """The same with rows for columns."""
+        return Assigned(self.col_match, self.row_match, self.v, self.u, self.counters)
 
 
 class AssignedBatch(NamedTuple):

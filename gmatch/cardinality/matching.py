@@ -168,7 +168,7 @@ class Plan(NamedTuple):
 
 
 def largest_matching(problem: BipartiteGraph, threads: int | None) -> Matching:
-    """A largest matching, as `max_matching` finds it where a user asks for nothing else."""
+    """A largest matching, as `max_matching` finds it for a user who asks for no more."""
     backend = backend_for(None, problem.device)
     return _solved(problem, Plan(backend, method_of("auto", backend.NAME), threads), Start.AUTO, None)
 
