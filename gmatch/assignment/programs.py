@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import mover_to
 from ..backends import backend_for
-from ..backends.protocol import Assigned, AssignmentStart, Start
+from ..backends.protocol import AssignmentStart, Backend, Start
 from ..methods import Core, Tree, assignment_method_of
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
@@ -28,7 +28,7 @@ FROM_MINIMA = Start(AssignmentStart.REDUCE)
 class Plan(NamedTuple):
     """How a problem is solved: the same for all problems that it is reduced to."""
 
-    backend: Any
+    backend: Backend
     method: AssignmentMethod
     threads: int | None
     deterministic: bool  # whether ties are decided by the rule
@@ -73,8 +73,10 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
     backend, method, threads, _ = plan
     if isinstance(method, Core) and isinstance(costs, DenseCosts) and not costs.fits_core:
         method = Tree()
-    assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
-    found: Assigned = assign(costs, method, start, threads)
+    if isinstance(costs, SparseCosts):
+        found = backend.assign_sparse(costs, method, start, threads)
+    else:
+        found = backend.assign(costs, method, start, threads)
     return Solution(found.counters.pop("size"), *found, found.counters.pop("entries", None))
 
 
@@ -82,7 +84,7 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
 def cheapest(cost: Any) -> Any:
     """An assignment of least cost, by ``"auto"``: its `row_match`, `u` and `v`, for whole costs that leave a way."""
     costs = costs_of(cost)
-    backend = backend_for(None, costs.device)
+    backend = backend_for(costs.device)
     method, _ = assignment_method_of("auto", backend.NAME, costs if isinstance(costs, DenseCosts) else None)
     solution = run(costs, Plan(backend, method, None, False), Start(kind_of_start("auto", method, costs)))
     return solution.turned() if costs.transposed else solution

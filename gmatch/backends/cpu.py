@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native
-from ..arrays import entry_of_each_row
+from ..arrays import Device, entry_of_each_row
 from ..errors import InvalidInput
 from ..methods import (
     JV,
@@ -29,7 +29,7 @@ from ..methods import (
 from ..result import ExactDuals, Tier
 from ..types import bits_of
 from .layouts import REPORT, numbers_of, words_of
-from .protocol import Assigned, AssignedBatch, Start
+from .protocol import Assigned, AssignedBatch, Matched, Start
 
 if TYPE_CHECKING:
     from ..methods import AssignmentMethod, Method
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..problems.graph import BipartiteGraph
     from ..problems.sparse import SparseCosts
 
-NAME = "cpu"
+NAME: Device = "cpu"
 MAX_THREADS = 1024
 # With fewer entries a thread, the barrier of each level costs more than a small level
 # (benchmarks/log/cardinality_host.md).
@@ -67,6 +67,11 @@ def thread_count(threads: int | None, entries: int) -> int:
     return int(threads)
 
 
+def check_threads(threads: int | None) -> None:
+    """Raises `InvalidInput` for what is no number of threads."""
+    thread_count(threads, 0)
+
+
 def reading_threads(threads: int | None, costs: int) -> int:
     """The threads that read a matrix of `costs` entries: as asked, or as many as there is work for."""
     if threads is None:
@@ -85,10 +90,8 @@ def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int
     return seen
 
 
-def match(
-    graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None
-) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """Runs `match_cardinality`; returns row_match, col_match, the reached columns, and counters by name."""
+def match(graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None) -> Matched:
+    """Runs `match_cardinality`."""
     rows, columns = graph.shape
     team_size = thread_count(threads, graph.entries)
     # In one piece, which the system gives in large pages sooner than many small pieces.
@@ -107,7 +110,7 @@ def match(
         report = _native.match_mixed(*arrays, team_size)
     else:
         team_size, report = 1, _native.match_pothen_fan(*arrays)
-    return row_match, col_match, reached, counters_by_name(report, journal, "host", team_size)
+    return Matched(row_match, col_match, reached, counters_by_name(report, journal, "host", team_size))
 
 
 def counters_by_name(report: Any, journal: Any, team: str, threads: int) -> dict[str, Any]:

@@ -27,11 +27,12 @@ from .catalogue import (
 from .compiled import Kernel, kernel_of
 from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
 from .layouts import CORE_TRACE, REPORT, Layout, words_of
-from .protocol import Assigned, AssignedBatch, Start
+from .protocol import Assigned, AssignedBatch, Matched, Start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..arrays import Device
     from ..methods import AssignmentMethod, ForestMethod
     from ..problems.batch import CostBatch
     from ..problems.dense import DenseCosts
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 cupy: Any = cuda.module()
 
-NAME = "gpu"
+NAME: Device = "gpu"
 # The paper's constant number of threads: 256 blocks of 256.
 CONSTANT_BLOCKS = 256
 PAPER_BLOCK_SIZE = 256
@@ -148,11 +149,9 @@ def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int
     return falling, first, last, bad
 
 
-def match(
-    graph: BipartiteGraph, method: ForestMethod, start: int, row_match: Any, threads: int | None
-) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """Runs `match_cardinality`; returns row_match, col_match, the reached columns, and counters by name."""
-    _refuse_threads(threads)
+def match(graph: BipartiteGraph, method: ForestMethod, start: int, row_match: Any, threads: int | None) -> Matched:
+    """Runs `match_cardinality`."""
+    check_threads(threads)
     rows, columns = graph.shape
     with graph.indices.device as device:
         team = "block" if rows + columns + graph.entries <= BLOCK_TEAM_LIMIT else "grid"
@@ -177,7 +176,7 @@ def match(
         kernel((blocks,), (block_size,), (_edges(graph.indptr, graph.indices, columns), task, launch.arrivals))
         row_match, col_match, reached = vectors.arrays()
         counters = counters_by_name(*launch.read(), team, blocks * block_size)
-    return row_match, col_match, reached, counters | {"code": kernel.origin}
+    return Matched(row_match, col_match, reached, counters | {"code": kernel.origin})
 
 
 def _edges(indptr: Any, indices: Any, columns: int) -> Any:
@@ -257,7 +256,7 @@ class Launch:
         return words[:fields].tolist(), words[fields:].view(np.int32).reshape(2, phases)
 
 
-def _refuse_threads(threads: int | None) -> None:
+def check_threads(threads: int | None) -> None:
     if threads is not None:
         raise InvalidInput(f"threads is for the CPU, a GPU sizes its own grid; got threads={threads!r}; leave it out")
 
@@ -311,7 +310,7 @@ def _from_order(place: int, whole: bool) -> int | float:
 
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
-    _refuse_threads(threads)
+    check_threads(threads)
     rows, columns = costs.array.shape
     dual, cost = costs.dual_type, c_type(costs.array)
     with costs.array.device as device:
@@ -422,7 +421,7 @@ DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., Ker
 
 def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None) -> AssignedBatch:
     """Runs a method on every problem, one block each, in one launch."""
-    _refuse_threads(threads)
+    check_threads(threads)
     problems, rows, columns = batch.shape
     dual = batch.dual_type
     with batch.array.device as device:
@@ -546,7 +545,7 @@ def _run_over_rows(name: str, indptr: Any, indices: Any, columns: int, *others: 
 
 def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """As `assign`, for sparse costs."""
-    _refuse_threads(threads)
+    check_threads(threads)
     rows, columns = sorted(costs.shape)
     dual = costs.dual_type
     start = start if rows == columns else start._replace(v=None)

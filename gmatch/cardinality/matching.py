@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import device_of, mover_to, row_of_each_entry, rows_without_their_edge
 from ..backends import backend_for
+from ..backends.protocol import Backend
 from ..errors import InvalidInput, changed
 from ..foreign import comes_back
 from ..methods import Method, Mixed, PothenFan, method_of
@@ -144,10 +145,10 @@ def max_matching(
         matching: Matching = in_its_library(graph, max_matching, **options)
         return matching
     problem = as_graph(graph)
-    backend = backend_for(None, problem.device if device is None else device)
+    backend = backend_for(problem.device if device is None else device)
     chosen = method_of(method, backend.NAME, deterministic)
-    if threads is not None and backend.NAME == "cpu":
-        backend.thread_count(threads, 0)
+    if threads is not None:
+        backend.check_threads(threads)
     start, given = _start_of(initial, problem)
     if deterministic:
         refuse_racing_start(start)
@@ -162,14 +163,14 @@ def max_matching(
 class Plan(NamedTuple):
     """How a graph is solved."""
 
-    backend: Any
+    backend: Backend
     method: Method
     threads: int | None
 
 
 def largest_matching(problem: BipartiteGraph, threads: int | None) -> Matching:
     """A largest matching, as `max_matching` finds it for a user who asks for no more."""
-    backend = backend_for(None, problem.device)
+    backend = backend_for(problem.device)
     return _solved(problem, Plan(backend, method_of("auto", backend.NAME), threads), Start.AUTO, None)
 
 

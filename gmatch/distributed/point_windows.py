@@ -72,7 +72,7 @@ def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
         found = Found(np.arange(n, dtype=np.int32), np.full(n, float(block.limit)), np.zeros(m))
     else:
         sparse_method, _ = assignment_method_of("auto", "cpu")
-        found = by_core(one_rank(), part, Plan(backend_for(None, "cpu"), sparse_method, threads, False), v, PASSES)
+        found = by_core(one_rank(), part, Plan(backend_for("cpu"), sparse_method, threads, False), v, PASSES)
     if part.excess is not None:
         found.u -= part.excess
     result = result_of(one_rank(), block, found)

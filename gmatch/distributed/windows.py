@@ -93,7 +93,7 @@ def refuse_what_windows_do_not_take(name: str, options: Options) -> bool:
             raise InvalidInput(f"a {name} does not take {option}={value!r}; leave it out: {advice}")
     if device not in (None, "cpu"):
         raise InvalidInput(f"the rows of a {name} are searched on the host; use device=None or 'cpu', not {device!r}")
-    backend_for(None, "cpu").thread_count(options.threads, 0)
+    backend_for("cpu").check_threads(options.threads)
     if isinstance(initial, Assignment):
         return True
     if not isinstance(initial, str) or initial not in ("auto", "reduce"):
@@ -115,7 +115,7 @@ def _solved(part: WindowPart, v: Any, threads: int | None) -> tuple[Found, str]:
     if not part.block.fits_core:
         return classical(one_rank(), part, v), TOO_FAR  # type: ignore[arg-type]
     sparse_method, _ = assignment_method_of("auto", "cpu")
-    plan = Plan(backend_for(None, "cpu"), sparse_method, threads, False)
+    plan = Plan(backend_for("cpu"), sparse_method, threads, False)
     return by_core(one_rank(), part, plan, v, PASSES), REASON  # type: ignore[arg-type]
 
 

@@ -105,7 +105,7 @@ def range_of(array: Any, device: Device, maximize: bool) -> tuple[int | float, i
     """The range of the finite costs of the minimisation form, whether pairs are forbidden, whether all are whole."""
     if not array.size:
         return 0, 0, False, True
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = backend_for(None, device).inspect_costs(array)
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = backend_for(device).inspect_costs(array)
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         raise _what_is_wrong(array, device, has_nan, maximize)
     if lowest > highest:
