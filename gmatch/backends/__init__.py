@@ -14,7 +14,7 @@ from .protocol import Backend
 if TYPE_CHECKING:
     from . import cpu, gpu
 
-    BACKENDS: tuple[Backend, Backend] = cpu, gpu
+    BACKENDS: tuple[Backend, Backend] = cpu, gpu  # type checkers hold both to it
 
 
 def backend_for(device: str | None) -> Backend:

@@ -176,10 +176,9 @@ def assign_in_tiers(
 ) -> tuple[str, ExactDuals | None, dict[str, Any]]:
     """Solves costs in tiers of which the duals of a solution hide some: see csrc/serial/tiers.hpp.
 
-    `vectors` are row_match, col_match, u and v of the solution; they are changed. Returns whether the
-    solution stands, was solved anew, or is open; then it means nothing any more. Of the solved one also the duals in
-    tiers, and counters by name; `rests`, where there is room for them, become what is left of the costs of pairs that
-    it might use.
+    `vectors` are row_match, col_match, u and v of the solution; they are changed. Returns whether the solution stands,
+    was solved anew, or is open; then it means nothing any more. Of the solved one also the duals in tiers, and counters
+    by name; `rests`, where there is room for them, become what is left of the costs of pairs that it might use.
     """
     outcome, words, counters = _native.assign_in_tiers(*_arguments(costs), costs.lowest, costs.highest, *vectors, rests)
     exact = None if words is None else exact_duals(words, *costs.array.shape)

@@ -150,7 +150,7 @@ class PointPart(WholePart):
         exponent = math.frexp(float(abs(costs).max(initial=0)))[1]
         return np.ldexp(prices_of(np.ldexp(costs, -exponent).astype(np.float32), self.shape[0]), exponent)
 
-    def slices(self) -> Iterator[slice]:
+    def slices(self) -> list[slice]:
         return blocks_of(self.shape, "cpu")
 
     def values(self, rows: Any) -> Any:

@@ -156,7 +156,7 @@ class WindowPart(WholePart):
             for some in blocks_of((len(wanted), entries.shape[1]), "cpu"):
                 yield wanted[some], self._minimised(entries[wanted[some] - window.start])
 
-    def slices(self) -> Iterator[slice]:
+    def slices(self) -> list[slice]:
         """Of the rows of the problem."""
         return blocks_of(self.shape, "cpu")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from functools import cached_property
 from typing import Any
 
@@ -240,12 +240,11 @@ class DenseCosts(Ranged):
     def _with(self, array: Any, device: Device, **others: Any) -> DenseCosts:
         """These costs with another array, and perhaps other attributes."""
         other = object.__new__(DenseCosts)
-        vars(other).update(vars(self), array=array, device=device, **others)
-        for cached in ("fits_core", "values_per_row"):
-            vars(other).pop(cached, None)
+        kept = {name: value for name, value in vars(self).items() if name in DenseCosts.__annotations__}
+        vars(other).update(kept, array=array, device=device, **others)
         return other
 
-    def row_blocks(self) -> Iterator[slice]:
+    def row_blocks(self) -> list[slice]:
         """Slices of the rows of `array` that are checked together."""
         return blocks_of(self.array.shape, self.device)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -84,11 +83,11 @@ def minimised(entries: Any, dtype: Any, maximize: bool, limit: int | float | Non
     return values if limit is None else values.clip(None, limit)
 
 
-def blocks_of(shape: tuple[int, int], device: Device) -> Iterator[slice]:
+def blocks_of(shape: tuple[int, int], device: Device) -> list[slice]:
     """Slices of the rows of a matrix, each of a bounded number of entries, or one row."""
     rows, columns = shape
     step = max(1, ENTRIES_PER_BLOCK[device] // max(columns, 1))
-    return iter([slice(first, min(first + step, rows)) for first in range(0, rows, step)])
+    return [slice(first, min(first + step, rows)) for first in range(0, rows, step)]
 
 
 def without_nan(array: Any, maximize: bool) -> tuple[Any, bool]:
