@@ -47,7 +47,7 @@ ROOMS_OF_CSRC = (
     ("bindings", "programs"),
 )  # fmt: skip
 # Rooms in which no function has more than five arguments, but for public ones, whose arguments are options.
-ROOMS_OF_FEW_ARGUMENTS = "assignment", "backends", "cardinality", "methods", "proof.ranked"
+ROOMS_OF_FEW_ARGUMENTS = "assignment", "backends", "cardinality", "methods", "proof"
 MOST_ARGUMENTS = 5
 WITH_MORE = {
     # The variables of a loop over tiers, which calls it for the tier and for the rest.
