@@ -303,17 +303,16 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
     """What the costs are a problem of; they are checked, and refused beside options that are not for them."""
     if isinstance(cost, PointCosts):
         return _of_points(cost, options)
-    if type(cost) is np.ndarray:
-        many = cost.ndim == 3
-    else:
+    is_array = type(cost) is np.ndarray  # of no other library, and no file that is mapped
+    if not is_array:
         windows = as_windows(cost, options.maximize, options.cost_limit, options.forbid_nan)
         if isinstance(windows, WindowCosts):
             return _of_windows(windows, options, isinstance(cost, WindowCosts))
         warn_of_points(cost)
-        many = is_batch(cost)
-    if many or options.sizes is not None or options.mask is not None:
+    is_many = cost.ndim == 3 if is_array else is_batch(cost)
+    if is_many or options.sizes is not None or options.mask is not None:
         return _of_batch(cost, options)
-    if type(cost) is not np.ndarray and library_of(cost) == "networkx":
+    if not is_array and library_of(cost) == "networkx":
         return costs_of_graph(
             cost, options.top_nodes, options.weight, maximize=options.maximize, cost_limit=options.cost_limit,
             forbid_nan=options.forbid_nan,
