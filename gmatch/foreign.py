@@ -48,13 +48,6 @@ def gives_back(given: Any) -> bool:
     return type(given) not in OF_NO_LIBRARY and library_of(given) in GIVES_BACK
 
 
-def comes_back(given: Any) -> bool:
-    """Whether the answer for costs or a graph is to have arrays of another library than NumPy and CuPy."""
-    if isinstance(given, list | tuple):
-        return len(given) > 0 and gives_back(given[0])
-    return gives_back(given)
-
-
 def unwrapped(given: Any) -> Any:
     """The array in a DataArray of xarray, a tensor of torch without its gradient, and all else itself."""
     library = library_of(given)

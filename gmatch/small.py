@@ -14,7 +14,6 @@ from . import _native
 from .backends.cpu import counters_by_name, exact_duals
 from .backends.layouts import REPORT, Arrays, numbers_of
 from .errors import InvalidInput
-from .foreign import comes_back
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
 from .result import Assignment, AssignmentBatch, Matching, Status
@@ -28,7 +27,7 @@ from .small_batch import (
     of_nothing,
     unnested,
 )
-from .tensors import in_its_library
+from .tensors import comes_back, in_its_library
 from .types import widened
 
 SMALL_SIDE = _native.SMALL_SIDE

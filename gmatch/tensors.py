@@ -35,6 +35,13 @@ class Matrices(list[Any]):
     """A sequence of matrices, not two clouds of points: a batch of two images with few targets looks like these."""
 
 
+def comes_back(given: Any) -> bool:
+    """Whether the answer for costs or a graph is to have arrays of another library than NumPy and CuPy."""
+    if isinstance(given, list | tuple):
+        return len(given) > 0 and gives_back(given[0])
+    return gives_back(given)
+
+
 def as_arrays(given: Any) -> Any:
     """Costs or a graph as arrays of NumPy or CuPy, dense or sparse, in the same memory where that can be."""
     if isinstance(given, list | tuple):

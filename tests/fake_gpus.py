@@ -82,7 +82,7 @@ def pretend(setattr):
     setattr(cuda, "module", lambda: module)
     setattr(cuda, "cupy", lambda: module)
     setattr(cuda, "nccl", lambda: module.cuda.nccl)
-    setattr(limits, "backend_for", lambda device: FakeBackend if device == "gpu" else cpu)
+    setattr(limits, "backend_for", lambda name, device: FakeBackend if device == "gpu" else cpu)
     setattr(
         part, "passes_of",
         lambda array, *options: (FakePasses if type(array) is fake_cupy.ndarray else passes_of)(array, *options),

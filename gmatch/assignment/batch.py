@@ -23,7 +23,7 @@ from .ties import Names, settle_ties
 
 def solve_batch_as_asked(batch: CostBatch, options: Options) -> AssignmentBatch:
     """The results that options of `lap` ask for."""
-    backend = backend_for(batch.device if options.device is None else options.device)
+    backend = backend_for(None, batch.device if options.device is None else options.device)
     method, reason = batch_method_of(options.method, backend.NAME, max(batch.shape[1:]), batch.largest)
     plan = Plan(backend, method, options.threads, options.deterministic)
     start = _start_of_batch(options.initial, options.duals, plan)

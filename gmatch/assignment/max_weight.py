@@ -6,11 +6,11 @@ from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ..errors import InvalidInput
-from ..foreign import comes_back, library_of
+from ..foreign import library_of
 from ..problems.costs import costs_of
 from ..problems.networks import Nodes, a_side_of
 from ..problems.sparse import SparseCosts
-from ..tensors import in_its_library
+from ..tensors import comes_back, in_its_library
 from .lap import lap
 from .pairs import of_pairs
 from .request import SolverOptions

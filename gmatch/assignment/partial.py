@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import all_others, mover_to
 from ..cardinality.matching import largest_matching
 from ..errors import Infeasible
+from ..problems.graph import BipartiteGraph
 from ..result import ExactDuals, Status, Tier, witness_of
 from .optimum import optimum
 from .programs import FROM_MINIMA, Plan, Solution, add_counters
@@ -18,7 +19,8 @@ from .ties import Names
 
 def cover_of_allowed_pairs(costs: Costs, threads: int | None) -> tuple[Any, Any]:
     """Rows and columns of a smallest vertex cover (König 1931) of the pairs that are not forbidden."""
-    return largest_matching(costs.allowed_pairs(), threads).vertex_cover()
+    graph = BipartiteGraph.of_checked(*costs.allowed_pairs(), costs.device)
+    return largest_matching(graph, threads).vertex_cover()
 
 
 def infeasible(costs: Costs, cover: tuple[Any, Any]) -> Infeasible:

@@ -84,7 +84,7 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
 def cheapest(cost: Any) -> Any:
     """An assignment of least cost, by ``"auto"``: its `row_match`, `u` and `v`, for whole costs that leave a way."""
     costs = costs_of(cost)
-    backend = backend_for(costs.device)
+    backend = backend_for(None, costs.device)
     method, _ = assignment_method_of("auto", backend.NAME, costs if isinstance(costs, DenseCosts) else None)
     solution = run(costs, Plan(backend, method, None, False), Start(kind_of_start("auto", method, costs)))
     return solution.turned() if costs.transposed else solution

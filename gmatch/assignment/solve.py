@@ -19,7 +19,7 @@ from .ties import Names
 
 def solve_as_asked(costs: Costs, options: Options) -> Assignment:
     """The result that options of `lap` ask for. Options for batches, graphs and points are not looked at."""
-    backend = backend_for(costs.device if options.device is None else options.device)
+    backend = backend_for(None, costs.device if options.device is None else options.device)
     dense = costs if isinstance(costs, DenseCosts) else None
     method, reason = assignment_method_of(options.method, backend.NAME, dense)
     start = start_of(options.initial, options.duals, costs, method)

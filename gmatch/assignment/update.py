@@ -19,13 +19,13 @@ from .. import _native
 from ..arrays import as_dense_array, device_of, truth_of
 from ..backends.protocol import Assigned
 from ..errors import InvalidInput
-from ..foreign import as_sparse, comes_back, is_frame, labels_of, library_of
+from ..foreign import as_sparse, is_frame, labels_of, library_of
 from ..problems.dense import DenseCosts, as_matrix, lies_by_columns
 from ..problems.limits import SPREADS, WAY_OUT_OF_NAN, blocks_of, minimised, without_nan
 from ..problems.sparse import SparseCosts, is_sparse
 from ..proof.verify import verify
 from ..result import STEPS, Assignment, Status
-from ..tensors import in_its_library, with_arrays
+from ..tensors import comes_back, in_its_library, with_arrays
 from ..types import bits_of, number_type
 from .lap import lap
 

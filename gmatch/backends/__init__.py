@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import cuda
-from ..arrays import Device
+from ..arrays import Device, device_of
 from ..errors import InvalidInput
 from .protocol import Backend
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     BACKENDS: tuple[Backend, Backend] = cpu, gpu  # type checkers hold both to it
 
 
-def backend_for(device: str | None) -> Backend:
-    """The backend of a device; of the host where none is asked for."""
+def backend_for(array: Any, device: str | None) -> Backend:
+    """The backend of a device; without one, of the device where the array lives."""
     if device is None:
-        device = "cpu"
+        device = device_of(array)
     if not isinstance(device, str) or device not in ("cpu", "gpu"):
         raise InvalidInput(f"device must be 'cpu', 'gpu' or None (where the input lives); got {device!r}")
     backend = _module(device)

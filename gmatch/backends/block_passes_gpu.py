@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .block_passes import OF_A_STRATUM, STRATA, ForestState, RowsSeen, closed_by_levels, listed
+from .block_passes import OF_A_STRATUM, STRATA, ForestState, HeldRows, closed_by_levels, listed
 from .catalogue import BLOCK_PASSES
 from .gpu import DENSE_COSTS, GRID_BLOCK_SIZE, INFINITE, Words, c_type, cupy, entry_point, strides_of
 from .layouts import Layout
@@ -33,8 +33,7 @@ class GpuPasses:
             words = Words(0)  # until the launch, or the thread of another rank could have their memory first
             kernel((blocks,), (GRID_BLOCK_SIZE,), (self._costs, *arguments, words.arrivals))
 
-    def _pass(self, seen: RowsSeen) -> Any:
-        rows, u, v, covered = seen
+    def _pass(self, rows: Any, u: Any, v: Any, covered: Any) -> Any:
         return BLOCK_PASS.pack(
             rows=rows.data.ptr, num_listed=len(rows), u=u.data.ptr, v=v.data.ptr,
             covered=0 if covered is None else covered.data.ptr,
@@ -42,7 +41,7 @@ class GpuPasses:
 
     def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]:
         least, nearest = cupy.empty(len(rows), self._dual_type), cupy.empty(len(rows), np.int32)
-        self._run("least_of_rows", self._pass(RowsSeen(rows, v, v, covered)), least, nearest)
+        self._run("least_of_rows", self._pass(rows, v, v, covered), least, nearest)
         return least, nearest
 
     def least_of_columns(self, u: Any) -> Any:
@@ -50,8 +49,8 @@ class GpuPasses:
         self._run("least_of_columns", u, least, places)
         return least
 
-    def entries_up_to(self, most: Any, seen: RowsSeen, least_too: bool) -> Any:
-        room, given = 4 * len(seen.rows), self._pass(seen)
+    def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any:
+        room, given = 4 * len(held.rows), self._pass(*held)
         count = cupy.empty(1, np.int64)
         while True:  # twice at most: then there is room for all
             keys = cupy.empty(room, np.int64)
@@ -89,6 +88,6 @@ class GpuPasses:
             ends=found.data.ptr + 8 * words, least=forest.least.data.ptr, at_least=forest.at_least.data.ptr,
             shares=len(forest.least) // max(1, self._shape[1]),
         )  # fmt: skip
-        self._run("expand", self._pass(RowsSeen(rows, u, forest.v, forest.covered)), columns)
+        self._run("expand", self._pass(rows, u, forest.v, forest.covered), columns)
         on_host = found.get()
         return on_host.view(np.uint8)[:num_rows], int(on_host[words])

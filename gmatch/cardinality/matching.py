@@ -11,13 +11,12 @@ from ..arrays import device_of, mover_to, row_of_each_entry, rows_without_their_
 from ..backends import backend_for
 from ..backends.protocol import Backend
 from ..errors import InvalidInput, changed
-from ..foreign import comes_back
 from ..methods import Method, Mixed, PothenFan, method_of
 from ..problems.graph import MAX_VERTICES, BipartiteGraph, as_graph
 from ..proof.verify import verify
 from ..result import Matching
 from ..small import SMALL_TYPES, matching_small
-from ..tensors import in_its_library
+from ..tensors import comes_back, in_its_library
 
 
 class Start(IntEnum):
@@ -145,7 +144,7 @@ def max_matching(
         matching: Matching = in_its_library(graph, max_matching, **options)
         return matching
     problem = as_graph(graph)
-    backend = backend_for(problem.device if device is None else device)
+    backend = backend_for(None, problem.device if device is None else device)
     chosen = method_of(method, backend.NAME, deterministic)
     if threads is not None:
         backend.check_threads(threads)
@@ -170,7 +169,7 @@ class Plan(NamedTuple):
 
 def largest_matching(problem: BipartiteGraph, threads: int | None) -> Matching:
     """A largest matching, as `max_matching` finds it for a user who asks for no more."""
-    backend = backend_for(problem.device)
+    backend = backend_for(None, problem.device)
     return _solved(problem, Plan(backend, method_of("auto", backend.NAME), threads), Start.AUTO, None)
 
 

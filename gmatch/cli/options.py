@@ -6,7 +6,7 @@ import argparse
 import math
 from contextlib import suppress
 
-from ..backends import backend_for
+from ..backends import backend_for, cpu
 from ..cardinality.matching import STARTS, refuse_racing_start
 from ..datasets.tables import LABELS
 from ..errors import InvalidInput
@@ -71,7 +71,7 @@ def check_solver_options(arguments: argparse.Namespace) -> None:
 
 
 def check_device(arguments: argparse.Namespace) -> None:
-    backend_for(arguments.device)
-    backend_for("cpu").check_threads(arguments.threads)
+    backend_for(None, arguments.device)
+    cpu.thread_count(arguments.threads, 0)
     if arguments.device == "gpu" and arguments.threads is not None:
         raise InvalidInput("--threads is for --device cpu; a GPU sizes its own grid")

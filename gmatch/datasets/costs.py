@@ -229,7 +229,7 @@ def near_ties(n: int, spread: float = 1e-9, seed: int = 0, *, dtype: Any = np.fl
 
 def _namespace(device: str, seed: int) -> tuple[Any, Any]:
     """NumPy or CuPy, and its random numbers."""
-    xp = np if backend_for(device).NAME == "cpu" else cuda.cupy()
+    xp = np if backend_for(None, device).NAME == "cpu" else cuda.cupy()
     return xp, xp.random.default_rng(checked_size("seed", seed, LARGEST_INTEGER))
 
 
@@ -333,7 +333,7 @@ def generate(spec: str, device: str = "cpu") -> Any:
     (4, 4)
     """
     make, size, options = _parsed(spec)
-    backend_for(device)  # before the numbers are blamed for every error
+    backend_for(None, device)  # before the numbers are blamed for every error
     try:
         return make(size, device=device, **options)
     except InvalidInput as error:

@@ -177,7 +177,7 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
         )
     if options["device"] not in (None, "cpu", "gpu"):
         raise InvalidInput(f"device must be None, 'cpu' or 'gpu'; got {options['device']!r}")
-    backend_for("cpu").check_threads(options["threads"])
+    backend_for(None, "cpu").check_threads(options["threads"])
     truths = truths_of(**{name: options[name] for name in ("maximize", "forbid_nan", "certify")})
     return {**options, **truths, "method": _name_of(options["method"])}
 
@@ -231,7 +231,7 @@ def _split_by_columns(ranks: Ranks, part: Part) -> Part:
 def _plan_of_root(part: Part, threads: int | None) -> Plan:
     """How the root solves cores, where its block lies; a GPU sizes its own grid."""
     method, _ = assignment_method_of("auto", part.device)
-    return Plan(backend_for(part.device), method, threads if part.device == "cpu" else None, False)
+    return Plan(backend_for(None, part.device), method, threads if part.device == "cpu" else None, False)
 
 
 def given_duals(block: Block | CheckedWindows, duals: Any) -> Any:

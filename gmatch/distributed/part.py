@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,11 @@ class Part:
         """Whether all columns are to be matched, too, and each rank has whole rows."""
         return self.shape[0] == self.shape[1] and not self.block.transposed
 
-    def slices(self) -> list[slice]:
+    def slices(self) -> Iterator[slice]:
         """Of its rows, each of so many entries as a cache holds, or as hide a launch of a GPU."""
         return blocks_of(self.costs.shape, self.device)
 
-    def some_of(self, rows: Any) -> list[slice]:
+    def some_of(self, rows: Any) -> Iterator[slice]:
         """Slices of a list of rows, of as many entries."""
         return blocks_of((len(rows), self.costs.shape[1]), self.device)
 

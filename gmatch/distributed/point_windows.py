@@ -53,10 +53,11 @@ TOGETHER = 1 << 20
 
 def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
     """As `gmatch.lap`, for points that do not suit trees. O(n m d) work a pass, O((n + m) d) memory."""
-    given = refuse_what_windows_do_not_take("PointCosts", options)
+    of_points = options._replace(method="auto", deterministic=False, device=None)  # which suit all points
+    given = refuse_what_windows_do_not_take("PointCosts", of_points)
     duals, threads, gap = options.duals, options.threads, options.gap
     began = perf_counter()
-    if duals is None and isinstance(options.initial, Assignment):
+    if duals is None and given:
         duals = options.initial.u, options.initial.v
     block: Any = PointBlock(costs)
     part: Any = PointPart(block)
@@ -72,7 +73,7 @@ def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
         found = Found(np.arange(n, dtype=np.int32), np.full(n, float(block.limit)), np.zeros(m))
     else:
         sparse_method, _ = assignment_method_of("auto", "cpu")
-        found = by_core(one_rank(), part, Plan(backend_for("cpu"), sparse_method, threads, False), v, PASSES)
+        found = by_core(one_rank(), part, Plan(backend_for(None, "cpu"), sparse_method, threads, False), v, PASSES)
     if part.excess is not None:
         found.u -= part.excess
     result = result_of(one_rank(), block, found)
@@ -150,7 +151,7 @@ class PointPart(WholePart):
         exponent = math.frexp(float(abs(costs).max(initial=0)))[1]
         return np.ldexp(prices_of(np.ldexp(costs, -exponent).astype(np.float32), self.shape[0]), exponent)
 
-    def slices(self) -> list[slice]:
+    def slices(self) -> Iterator[slice]:
         return blocks_of(self.shape, "cpu")
 
     def values(self, rows: Any) -> Any:

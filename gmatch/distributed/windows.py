@@ -60,7 +60,7 @@ def lap_of_windows(costs: WindowCosts, options: Options) -> Assignment:
     began, before = perf_counter(), costs.windows_read
     costs.forget()
     checked = costs.checked()
-    if duals is None and isinstance(options.initial, Assignment):
+    if duals is None and given:
         duals = options.initial.u, options.initial.v
     part = WindowPart(checked)
     part.gap = gap
@@ -93,7 +93,7 @@ def refuse_what_windows_do_not_take(name: str, options: Options) -> bool:
             raise InvalidInput(f"a {name} does not take {option}={value!r}; leave it out: {advice}")
     if device not in (None, "cpu"):
         raise InvalidInput(f"the rows of a {name} are searched on the host; use device=None or 'cpu', not {device!r}")
-    backend_for("cpu").check_threads(options.threads)
+    backend_for(None, "cpu").check_threads(options.threads)
     if isinstance(initial, Assignment):
         return True
     if not isinstance(initial, str) or initial not in ("auto", "reduce"):
@@ -115,7 +115,7 @@ def _solved(part: WindowPart, v: Any, threads: int | None) -> tuple[Found, str]:
     if not part.block.fits_core:
         return classical(one_rank(), part, v), TOO_FAR  # type: ignore[arg-type]
     sparse_method, _ = assignment_method_of("auto", "cpu")
-    plan = Plan(backend_for("cpu"), sparse_method, threads, False)
+    plan = Plan(backend_for(None, "cpu"), sparse_method, threads, False)
     return by_core(one_rank(), part, plan, v, PASSES), REASON  # type: ignore[arg-type]
 
 
@@ -156,7 +156,7 @@ class WindowPart(WholePart):
             for some in blocks_of((len(wanted), entries.shape[1]), "cpu"):
                 yield wanted[some], self._minimised(entries[wanted[some] - window.start])
 
-    def slices(self) -> list[slice]:
+    def slices(self) -> Iterator[slice]:
         """Of the rows of the problem."""
         return blocks_of(self.shape, "cpu")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,6 @@ from ..arrays import Device, as_dense_array, device_of, entry_of_each_row, mover
 from ..errors import InvalidInput
 from ..foreign import is_frame, labels_of, library_of, way_in
 from ..types import number_type, readable
-from .graph import BipartiteGraph
 from .limits import (
     MAX_VERTICES,
     DualType,
@@ -244,7 +243,7 @@ class DenseCosts(Ranged):
         vars(other).update(kept, array=array, device=device, **others)
         return other
 
-    def row_blocks(self) -> list[slice]:
+    def row_blocks(self) -> Iterator[slice]:
         """Slices of the rows of `array` that are checked together."""
         return blocks_of(self.array.shape, self.device)
 
@@ -275,16 +274,15 @@ class DenseCosts(Ranged):
         """Which of some pairs of `matrix` are not forbidden, as booleans."""
         return self.is_allowed(self.matrix[rows, columns])
 
-    def allowed_pairs(self) -> BipartiteGraph:
-        """The pairs of `array` that are not forbidden."""
+    def allowed_pairs(self) -> tuple[Any, Any, tuple[int, int]]:
+        """The pairs of `array` that are not forbidden, as (indptr, indices, shape) of a graph."""
         degrees, columns = [], []
         for rows in self.row_blocks():
             allowed = self.is_allowed(self.array[rows])
             degrees.append(allowed.sum(axis=1))
             columns.append(allowed.nonzero()[1].astype(np.int32))
         ends = np.cumsum(np.concatenate(degrees))
-        offsets = np.concatenate([ends[:1] * 0, ends])
-        return BipartiteGraph.of_checked(offsets, np.concatenate(columns), self.array.shape, self.device)
+        return np.concatenate([ends[:1] * 0, ends]), np.concatenate(columns), self.array.shape
 
     def of_pairs(self, row_match: Any, optimal: bool) -> Any:
         """The entries of the pairs of a matching of `matrix`, in the order of its rows; an optimal one makes all."""

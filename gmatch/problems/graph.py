@@ -80,7 +80,7 @@ class BipartiteGraph:
 
     def __init__(self, graph: Any) -> None:
         indptr, indices, shape, device = _csr_arrays(graph)
-        seen = backend_for(device).inspect(indptr, indices, shape[1])
+        seen = backend_for(None, device).inspect(indptr, indices, shape[1])
         falling, first, last, bad = seen
         if falling or first != 0 or last > len(indices) or bad:
             raise _what_is_wrong(indptr, indices, shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -83,11 +84,11 @@ def minimised(entries: Any, dtype: Any, maximize: bool, limit: int | float | Non
     return values if limit is None else values.clip(None, limit)
 
 
-def blocks_of(shape: tuple[int, int], device: Device) -> list[slice]:
+def blocks_of(shape: tuple[int, int], device: Device) -> Iterator[slice]:
     """Slices of the rows of a matrix, each of a bounded number of entries, or one row."""
     rows, columns = shape
     step = max(1, ENTRIES_PER_BLOCK[device] // max(columns, 1))
-    return [slice(first, min(first + step, rows)) for first in range(0, rows, step)]
+    return iter([slice(first, min(first + step, rows)) for first in range(0, rows, step)])
 
 
 def without_nan(array: Any, maximize: bool) -> tuple[Any, bool]:
@@ -104,7 +105,7 @@ def range_of(array: Any, device: Device, maximize: bool) -> tuple[int | float, i
     """The range of the finite costs of the minimisation form, whether pairs are forbidden, whether all are whole."""
     if not array.size:
         return 0, 0, False, True
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = backend_for(device).inspect_costs(array)
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = backend_for(None, device).inspect_costs(array)
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         raise _what_is_wrong(array, device, has_nan, maximize)
     if lowest > highest:

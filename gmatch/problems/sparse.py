@@ -386,15 +386,15 @@ class SparseCosts:
         positions = self.positions(rows, columns)
         return self.is_allowed(self.data[positions]) & (positions >= 0) if self.entries else positions >= 0
 
-    def allowed_pairs(self) -> BipartiteGraph:
-        """The pairs that are not forbidden."""
+    def allowed_pairs(self) -> tuple[Any, Any, tuple[int, int]]:
+        """The pairs that are not forbidden, as (indptr, indices, shape) of a graph."""
         rows, columns = sorted(self.shape)
         if self.dtype.kind == "i":
-            return BipartiteGraph.of_checked(self.indptr, self.indices, (rows, columns), self.device)
+            return self.indptr, self.indices, (rows, columns)
         allowed = self.is_allowed(self.data)
         kept = allowed.nonzero()[0]
         row_of = row_of_each_entry(self.indptr, self.entries)[kept]
-        return BipartiteGraph.of_checked(_offsets(row_of, rows), self.indices[kept], (rows, columns), self.device)
+        return _offsets(row_of, rows), self.indices[kept], (rows, columns)
 
     def of_pairs(self, row_match: Any, optimal: bool) -> Any:
         """As of `DenseCosts`."""
@@ -412,7 +412,7 @@ class SparseCosts:
 
     def _find_entries(self, row_match: Any) -> Any:
         """The same for each row of the problem as the programs read it."""
-        find_entries = backend_for(self.device).find_entries
+        find_entries = backend_for(None, self.device).find_entries
         return find_entries(self.indptr, self.indices, max(self.shape), row_match)
 
 
@@ -441,7 +441,7 @@ def _compressed(cost: Any) -> tuple[_Matrix, bool]:
     if not data.flags.c_contiguous or not getattr(data.flags, "aligned", True):
         data = data.copy()
     arrays = graph.indptr, graph.indices[: graph.entries], data, graph.shape
-    if backend_for(graph.device).has_duplicates(arrays[0], arrays[1], graph.shape[1]):
+    if backend_for(None, graph.device).has_duplicates(arrays[0], arrays[1], graph.shape[1]):
         arrays = _summed(arrays)
     return arrays, by_columns
 
@@ -548,7 +548,7 @@ def _range(arrays: _Matrix, by_columns: bool, device: Device, maximize: bool) ->
     indptr, indices, data, _ = arrays
     if not len(data):
         return 0, 0
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf, _ = backend_for(device).inspect_costs(data[None])
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf, _ = backend_for(None, device).inspect_costs(data[None])
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         refused = math.inf if maximize else -math.inf
         found = ((data != data) if has_nan else (data == refused)).nonzero()[0]

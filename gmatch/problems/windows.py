@@ -301,7 +301,7 @@ class CheckedWindows(Ranged):
         """The range of a window in the minimisation form, and whether it forbids pairs."""
         costs, maximize = self.costs, self.maximize
         entries = costs.window(number)
-        lowest, highest, has_nan, plus_inf, minus_inf, _ = backend_for("cpu").inspect_costs(entries)
+        lowest, highest, has_nan, plus_inf, minus_inf, _ = backend_for(None, "cpu").inspect_costs(entries)
         refused = math.inf if maximize else -math.inf
         if has_nan or (plus_inf if maximize else minus_inf):
             wrong = np.isnan(entries) if has_nan else entries == refused

@@ -33,6 +33,17 @@ class _Pairs(NamedTuple):
     shape: tuple[int, int]
 
 
+class _Listed(NamedTuple):
+    """The assignments of the list, in order, and their duals."""
+
+    pairs: _Pairs
+    mates: Any  # the column of each row, for each assignment
+    places: Any  # of its pairs among the allowed ones
+    u: Any
+    v: Any
+    tolerance: int | float  # what the rounding of the duals may add up to
+
+
 def verify_k_best(cost: Any, result: KBest) -> KBestCertificate:
     """As `gmatch.verify`; O(allowed pairs) for each assignment, and the cube of the rows on cycles of small slack."""
     if isinstance(cost, DenseCosts | SparseCosts):
@@ -48,15 +59,16 @@ def verify_k_best(cost: Any, result: KBest) -> KBestCertificate:
     pairs = _pairs_of(costs, turned)
     mates = _checked_mates(result, costs.shape, turned)
     places = _places_of_pairs(pairs, mates)
-    listed = _Listed(pairs, mates, places, *_checked_duals(result, costs, pairs))
-    _check_costs(result, listed, max(costs.shape))
+    u, v, tolerance = _checked_duals(result, costs, pairs)
+    _check_costs(result, pairs, places, mates, max(costs.shape))
     prices = _sums(pairs.values[places])
-    if bool((np.diff(prices) < -listed.tolerance).any()):
+    if bool((np.diff(prices) < -tolerance).any()):
         raise CertificateError("the assignments must be in order, the cheapest first; they are not")
-    beyond = math.inf if result.complete else prices[-1] - listed.tolerance
+    beyond = math.inf if result.complete else prices[-1] - tolerance
+    listed = _Listed(pairs, mates, places, u, v, tolerance)
     for rank in range(len(mates)):
-        listed.check_sets(rank, beyond - prices[rank])
-    return KBestCertificate(len(mates), result.complete, listed.tolerance)
+        _check_sets(listed, rank, beyond - prices[rank])
+    return KBestCertificate(len(mates), result.complete, tolerance)
 
 
 def _pairs_of(costs: DenseCosts | SparseCosts, turned: bool) -> _Pairs:
@@ -131,9 +143,9 @@ def _sums(values: Any) -> Any:
     return np.array([exact_sum(some) for some in values])
 
 
-def _check_costs(result: KBest, listed: _Listed, columns: int) -> None:
-    entries = listed.pairs.entries[listed.places]
-    entries[listed.mates >= columns] = 0
+def _check_costs(result: KBest, pairs: _Pairs, places: Any, mates: Any, columns: int) -> None:
+    entries = pairs.entries[places]
+    entries[mates >= columns] = 0
     expected = _sums(entries.astype(np.int64 if entries.dtype.kind == "i" else entries.dtype))
     claimed = np.asarray(result.costs)
     if claimed.shape != expected.shape or bool((claimed != expected).any()):
@@ -165,67 +177,62 @@ def _checked_duals(result: KBest, costs: DenseCosts | SparseCosts, pairs: _Pairs
     return result.u, result.v, 64 * float(np.finfo(np.float64).eps) * vertices * max(largest)
 
 
-class _Listed(NamedTuple):
-    """The assignments of the list, the best first, each with a row; and duals that prove each the best of its sets."""
+def _check_sets(listed: _Listed, rank: int, less: Any) -> None:
+    """That no assignment of the sets that are seen from this one costs less than `less` more."""
+    pairs, mates, u, v = listed.pairs, listed.mates, listed.u[rank], listed.v[rank]
+    row_match, rows = mates[rank], pairs.shape[0]
+    if not rows:
+        return
+    differ = mates != row_match
+    shared = np.where(differ.any(axis=1), differ.argmax(axis=1), rows)  # rows before the first other pair
+    first = int(shared[:rank].max(initial=-1)) + 1  # the row of its first set
+    owner = np.full(pairs.shape[1], rows)  # free columns are the vacancy's, number `rows`
+    owner[row_match] = np.arange(rows)
+    kept = ((pairs.rows >= first) & (owner[pairs.columns] >= first)).nonzero()[0]
+    row_of, column_of = pairs.rows[kept], pairs.columns[kept]
+    slack = pairs.values[kept] - u[row_of] - v[column_of]
+    _check_slacks(listed, rank, first, slack)
+    if not less > 0:
+        return
+    short = (slack < less) & (owner[column_of] != row_of)
+    row_of, column_of, slack = row_of[short], column_of[short], slack[short]
+    to = owner[column_of]
+    if pairs.shape[0] < pairs.shape[1]:  # the vacancy takes columns of rows
+        gives = np.arange(first, rows)[-v[row_match[first:]] < less]
+        row_of = np.concatenate([row_of, np.full(len(gives), rows)])
+        column_of, to = np.concatenate([column_of, row_match[gives]]), np.concatenate([to, gives])
+        slack = np.concatenate([slack, -v[row_match[gives]]])
+    # Cycles stay within strong components.
+    graph = scipy.sparse.coo_array((np.ones(len(to), np.int8), (row_of, to)), shape=(rows + 1, rows + 1))
+    from scipy.sparse.csgraph import connected_components  # only here: it loads much that nothing else needs
 
-    pairs: _Pairs
-    mates: Any
-    places: Any  # of their pairs among the allowed ones
-    u: Any
-    v: Any
-    tolerance: int | float
-
-    def check_sets(self, rank: int, less: Any) -> None:
-        """That no assignment of the sets that are seen from this one costs less than `less` more."""
-        pairs, mates, row_match, v = self.pairs, self.mates, self.mates[rank], self.v[rank]
-        rows, columns = pairs.shape
-        if not rows:
-            return
-        differ = mates != row_match
-        shared = np.where(differ.any(axis=1), differ.argmax(axis=1), rows)  # rows before the first other pair
-        first = int(shared[:rank].max(initial=-1)) + 1  # the row of its first set
-        owner = np.full(columns, rows)  # free columns are the vacancy's, number `rows`
-        owner[row_match] = np.arange(rows)
-        kept = ((pairs.rows >= first) & (owner[pairs.columns] >= first)).nonzero()[0]
-        row_of, column_of = pairs.rows[kept], pairs.columns[kept]
-        slack = pairs.values[kept] - self.u[rank, row_of] - v[column_of]
-        self._check_slacks(rank, first, slack)
-        if not less > 0:
-            return
-        short = (slack < less) & (owner[column_of] != row_of)
-        row_of, column_of, slack = row_of[short], column_of[short], slack[short]
-        to = owner[column_of]
-        if rows < columns:  # the vacancy takes columns of rows
-            gives = np.arange(first, rows)[-v[row_match[first:]] < less]
-            row_of = np.concatenate([row_of, np.full(len(gives), rows)])
-            column_of, to = np.concatenate([column_of, row_match[gives]]), np.concatenate([to, gives])
-            slack = np.concatenate([slack, -v[row_match[gives]]])
-        row = (
-            _Cycles(row_of, to, column_of, np.maximum(slack, 0))
-            .within_components(rows + 1)
-            .row_of_a_shorter(less, lambda row: mates[shared >= row, row])
+    _, component = connected_components(graph, connection="strong")
+    inside = component[row_of] == component[to]
+    others = _Cycles(row_of[inside], to[inside], column_of[inside], np.maximum(slack[inside], 0))
+    row = others.row_of_a_shorter(less, lambda row: mates[shared >= row, row])
+    if row is not None:
+        raise CertificateError(
+            f"an assignment that is not listed shares the pairs of assignment {rank} up to vertex {row} of the smaller "
+            "side, and is cheaper than the last one"
         )
-        if row is not None:
-            raise CertificateError(
-                f"an assignment that is not listed shares the pairs of assignment {rank} up to vertex {row} of the "
-                "smaller side, and is cheaper than the last one"
-            )
 
-    def _check_slacks(self, rank: int, first: int, slack: Any) -> None:
-        """That the duals prove the assignment cheapest among those with its pairs in the rows before `first`."""
-        pairs, row_match, v = self.pairs, self.mates[rank], self.v[rank]
-        rows = np.arange(first, len(row_match))
-        tight = pairs.values[self.places[rank, rows]] - self.u[rank, rows] - v[row_match[rows]]
-        tolerance = self.tolerance / pairs.shape[0]  # of each pair, so that what all of them add up to is within it
-        wrong = abs(tight).max(initial=0) > tolerance or -slack.min(initial=0) > tolerance
-        if pairs.shape[0] < pairs.shape[1]:
-            free = np.ones(len(v), np.bool_)
-            free[row_match] = False
-            wrong = wrong or abs(v[free]).max(initial=0) > tolerance or v[row_match[rows]].max(initial=0) > tolerance
-        if wrong:
-            raise CertificateError(
-                "the duals of an assignment do not prove it cheapest among those that share its pairs"
-            )
+
+def _check_slacks(listed: _Listed, rank: int, first: int, slack: Any) -> None:
+    """That the duals prove the assignment cheapest among those with its pairs in the rows before `first`.
+
+    `slack` is that of the pairs of the other rows.
+    """
+    pairs, row_match, u, v = listed.pairs, listed.mates[rank], listed.u[rank], listed.v[rank]
+    rows = np.arange(first, len(row_match))
+    tight = pairs.values[listed.places[rank, rows]] - u[rows] - v[row_match[rows]]
+    tolerance = listed.tolerance / pairs.shape[0]  # of each pair, so that what all of them add up to is within it
+    wrong = abs(tight).max(initial=0) > tolerance or -slack.min(initial=0) > tolerance
+    if pairs.shape[0] < pairs.shape[1]:
+        free = np.ones(len(v), np.bool_)
+        free[row_match] = False
+        wrong = wrong or abs(v[free]).max(initial=0) > tolerance or v[row_match[rows]].max(initial=0) > tolerance
+    if wrong:
+        raise CertificateError("the duals of an assignment do not prove it cheapest among those that share its pairs")
 
 
 class _Cycles(NamedTuple):
@@ -235,16 +242,6 @@ class _Cycles(NamedTuple):
     to: Any
     columns: Any
     slacks: Any
-
-    def within_components(self, vertices: int) -> _Cycles:
-        """The edges within strong components: all cycles stay there."""
-        from scipy.sparse.csgraph import connected_components  # only here: it loads much that nothing else needs
-
-        edges = np.ones(len(self.to), np.int8), (self.rows, self.to)
-        graph = scipy.sparse.coo_array(edges, shape=(vertices, vertices))
-        _, component = connected_components(graph, connection="strong")
-        inside = component[self.rows] == component[self.to]
-        return _Cycles(*(array[inside] for array in self))
 
     def row_of_a_shorter(self, less: Any, listed: Any) -> int | None:
         """A row with a cycle shorter than `less` through it and later rows, that begins with no listed column."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -29,8 +29,7 @@ _KINDS: dict[str, type[Matching] | type[Assignment] | type[Bottleneck]] = {
 
 def verify_scaling(matrix: Any, scaling: Scaling) -> ScalingCertificate:
     """As `gmatch.verify`; O(rows + columns + entries) time and memory, on the host."""
-    entries = _entries_of(matrix)
-    shape = entries.shape
+    rows, columns, magnitudes, shape = _entries(matrix)
     row_match, col_match, row_log, col_log = arrays_of(np, scaling, "row_match", "col_match", "row_log", "col_log")
     check_mates(np, row_match, col_match, shape)
     for name, logs, length in (("row_log", row_log, shape[0]), ("col_log", col_log, shape[1])):
@@ -38,10 +37,10 @@ def verify_scaling(matrix: Any, scaling: Scaling) -> ScalingCertificate:
             raise CertificateError(f"{name} must hold {length} finite float64; got {logs.dtype} of shape {logs.shape}")
     if not isinstance(scaling.proof, _KINDS[scaling.job]) or bool((scaling.proof.row_match != row_match).any()):
         raise CertificateError(f"the proof must be of the job {scaling.job!r} and have the pairs of the scaling")
-    certificate = _check_job(entries, scaling)
+    certificate = _check_job(rows, columns, magnitudes, shape, scaling)
     excess = 0.0
     if scaling.job == "product":
-        excess = _check_scaled(entries, row_match, row_log, col_log)
+        excess = _check_scaled(rows, columns, magnitudes, row_match, row_log, col_log)
     elif bool(row_log.any()) or bool(col_log.any()):
         raise CertificateError(f"the job {scaling.job!r} has no scalings: row_log and col_log must be 0")
     if scaling.pivots is not None:
@@ -49,29 +48,21 @@ def verify_scaling(matrix: Any, scaling: Scaling) -> ScalingCertificate:
     return ScalingCertificate(int((row_match >= 0).sum()), excess, certificate)
 
 
-class _Entries(NamedTuple):
-    """The entries that are not 0."""
-
-    rows: Any
-    columns: Any
-    magnitudes: Any
-    shape: tuple[int, int]
-
-
-def _entries_of(matrix: Any) -> _Entries:
+def _entries(matrix: Any) -> tuple[Any, Any, Any, tuple[int, int]]:
+    """Rows, columns and magnitudes of the entries that are not 0."""
     entries = scipy.sparse.coo_array(as_matrix_of_scipy(matrix)).tocsr().tocoo()  # duplicates are added
     values: Any = abs(entries.data.astype(np.complex128 if entries.dtype.kind == "c" else np.float64))
     kept = values != 0
-    return _Entries(entries.coords[0][kept], entries.coords[1][kept], values[kept], entries.shape)
+    return entries.coords[0][kept], entries.coords[1][kept], values[kept], entries.shape
 
 
-def _check_job(entries: _Entries, scaling: Scaling) -> Any:
+def _check_job(rows: Any, columns: Any, magnitudes: Any, shape: tuple[int, int], scaling: Scaling) -> Any:
     """The certificate of the problem that the job is."""
-    values = entries.magnitudes
+    values = magnitudes
     if scaling.job == "product":
-        logs = np.log(values)
+        logs = np.log(magnitudes)
         values = logs.max(initial=-np.inf) - logs
-    problem = scipy.sparse.coo_array((values, (entries.rows, entries.columns)), shape=entries.shape).tocsr()
+    problem = scipy.sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()
     proof = scaling.proof
     if isinstance(proof, Matching):
         return verify_matching(problem, proof)
@@ -84,9 +75,8 @@ def _check_job(entries: _Entries, scaling: Scaling) -> Any:
     return verify_sparse_assignment(problem, proof, False)
 
 
-def _check_scaled(entries: _Entries, row_match: Any, row_log: Any, col_log: Any) -> float:
+def _check_scaled(rows: Any, columns: Any, magnitudes: Any, row_match: Any, row_log: Any, col_log: Any) -> float:
     """How far at most the logarithms of scaled entries are above 0, and the logarithms of the diagonal from 0."""
-    rows, columns, magnitudes, _ = entries
     logs = np.log(magnitudes)
     scaled = row_log[rows] + logs + col_log[columns]
     diagonal = scaled[row_match[rows] == columns]
