@@ -178,12 +178,12 @@ def _solved(problem: BipartiteGraph, plan: Plan, start: Start, given: Any) -> Ma
     backend, method, threads = plan
     if start is Start.AUTO and isinstance(method, PothenFan | Mixed):
         start = Start.CHEAP  # depth-first searches mend a first fit that drifted
-    on_device = problem.on(backend.NAME)
+    there = problem if problem.device == backend.NAME else problem.on(backend.NAME)
     row_match = None if given is None else mover_to(backend.NAME)(_as_int32(given))
-    row_match, col_match, reached, counters = backend.match(on_device, method, start, row_match, threads)
+    row_match, col_match, reached, counters = backend.match(there, method, start, row_match, threads)
     if start is Start.GIVEN and counters["dropped"]:
         raise _what_is_wrong(given, problem)
-    if on_device is not problem:
+    if there is not problem:
         back = mover_to(problem.device)
         row_match, col_match, reached = back(row_match), back(col_match), back(reached)
     stats = _stats(counters, method.name, backend.NAME)
