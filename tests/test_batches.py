@@ -229,7 +229,7 @@ def test_methods_of_batches_are_chosen_by_their_columns() -> None:
 def test_large_problems_are_solved_as_each_alone(dtype: str) -> None:
     """By the core, and the small ones among them by shortest paths."""
     rng = np.random.default_rng(0)
-    rows = FEW_ROWS_ON_CPU["f" if dtype == "float64" else "i"]
+    rows = FEW_ROWS_ON_CPU[np.float64 if dtype == "float64" else np.int64]
     sizes = (rows, 9), (rows + 10, rows + 10), (rows, rows + 30), (20, 30)
     matrices = [(rng.random(size) * 2**20).astype(dtype) for size in sizes]
     batch = gmatch.lap(matrices, certify=True, threads=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import gmatch
+from gmatch.assignment.lap import LapOptions
+from gmatch.assignment.request import Options
 
 PACKAGE = Path(gmatch.__file__).parent
 
@@ -33,8 +36,8 @@ FLOORS = (
 # room.
 DOORS = {
     ("assignment.lap", "distributed.lap"),
-    ("assignment.ways", "distributed.windows"),
-    ("assignment.ways", "distributed.point_windows"),
+    ("assignment.lap", "distributed.windows"),
+    ("assignment.lap", "distributed.point_windows"),
     ("proof.verify", "distributed.verify"),
 }
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -43,6 +46,18 @@ ROOMS_OF_CSRC = (
     ("team",), ("costs",), ("search",), ("cardinality",), ("assignment",), ("core",), ("serial",), ("points",),
     ("bindings", "programs"),
 )  # fmt: skip
+# Rooms in which no function has more than five arguments, but for public ones, whose arguments are options.
+ROOMS_OF_FEW_ARGUMENTS = (
+    "assignment", "backends", "cardinality", "methods", "proof.bottleneck", "proof.dense", "proof.ranked",
+    "proof.sparse", "proof.windows",
+)  # fmt: skip
+MOST_ARGUMENTS = 5
+WITH_MORE = {
+    # The variables of a loop over tiers, which calls it for the tier and for the rest.
+    ("assignment.tiers", "_least"),
+    # The vectors of a solution, as the program takes them, and what is known besides.
+    ("backends.cpu", "is_only_optimum"),
+}
 FLOOR_OF_CSRC = {room: floor for floor, rooms in enumerate(ROOMS_OF_CSRC) for room in rooms}
 
 
@@ -125,6 +140,58 @@ def test_the_proof_on_several_ranks_knows_no_solver() -> None:
         f"distributed.{name}" for name in ("blocks", "mpi", "nccl", "places", "ranks", "threads")
     }
     assert not {room_of(other) for other in seen} & {*SOLVERS}
+
+
+def public_functions() -> set[tuple[str, str]]:
+    """Modules and names, also of what classes make public."""
+    found = set()
+    for public in vars(gmatch.public).values():
+        if isinstance(public, type):
+            methods = {name for name in vars(public) if not name.startswith("_")} | {"__init__"}
+            found |= {(public.__module__, f"{public.__qualname__}.{name}") for name in methods}
+        elif callable(public):
+            found.add((public.__module__, public.__qualname__))
+    return {(module.partition(".")[2], name) for module, name in found}
+
+
+def functions_of(node: ast.AST, within: str = "") -> Iterator[tuple[str, int]]:
+    """Names of functions, methods and lambdas, and how many arguments each takes, beside what it is a method of."""
+    for child in ast.iter_child_nodes(node):
+        name = within
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            name = f"{within}.{getattr(child, 'name', '<lambda>')}".lstrip(".")
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            given = child.args
+            names = [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+            names += [argument.arg for argument in (given.vararg, given.kwarg) if argument is not None]
+            yield name, len(names) - (names[:1] in (["self"], ["cls"]))
+        yield from functions_of(child, name)
+
+
+def test_functions_have_few_arguments() -> None:
+    public, found = public_functions(), set()
+    for module, path in MODULES.items():
+        if f"{module}.".startswith(tuple(f"{room}." for room in ROOMS_OF_FEW_ARGUMENTS)):
+            many = {name for name, count in functions_of(ast.parse(path.read_text())) if count > MOST_ARGUMENTS}
+            found |= {(module, name) for name in many} - public
+    assert not found - WITH_MORE
+
+
+def test_the_lists_of_the_options_of_lap_agree() -> None:
+    """Type checkers read one list, `help` reads another, and a call is handed on as the third."""
+    parameters = inspect.signature(gmatch.lap).parameters
+    defaults = {name: parameter.default for name, parameter in parameters.items() if name != "cost"}
+    others = {name: defaults.pop(name) for name in ("comm", "devices")}
+    assert defaults == Options._field_defaults and others == {"comm": None, "devices": None}
+    assert list(defaults) == list(Options._fields)
+    of_overloads = {"sizes", "mask"}
+    assert set(LapOptions.__annotations__) == {*defaults, *others} - of_overloads
+    assert all(option == parameters[name].annotation for name, option in annotations_of(LapOptions).items())
+
+
+def annotations_of(options: type) -> dict[str, str]:
+    """As they are written."""
+    return {name: annotation.__forward_arg__ for name, annotation in options.__annotations__.items()}
 
 
 def test_cupy_is_imported_in_one_file() -> None:

@@ -255,3 +255,5 @@ def test_bad_numbers_of_pairs() -> None:
         gmatch.max_weight_matching([[1]], cardinality="most")
     with pytest.raises(gmatch.InvalidInput, match="nothing given"):
         gmatch.max_weight_matching([[1]], pairs=1, initial="none")
+    with pytest.raises(TypeError, match="takes no gap, ties$"):
+        gmatch.max_weight_matching([[1]], pairs=1, ties="scipy", gap=0.1)  # type: ignore[call-arg]

@@ -8,21 +8,31 @@ import numpy as np
 
 from .. import _native
 from ..arrays import mover_to, namespace, to_host
+from ..backends import backend_for
+from ..backends.protocol import AssignedBatch, Start
 from ..errors import Infeasible, InvalidInput
+from ..methods import batch_method_of
 from ..problems.batch import CostBatch
 from ..problems.limits import LARGE_ON_GPU
 from ..result import STEPS, Assignment, AssignmentBatch, Status
 from .programs import Plan, Solution
-from .request import STARTS, Start, kind_of_start
+from .request import STARTS, Options, kind_of_start
 from .solve import solve
 from .ties import Names, settle_ties
 
-# What a backend's `assign_batch` returns: row_match, col_match, u, v and pair_costs, with a row for each problem,
-# padded with -1 and 0; and counters, with a host array for each name.
-_Solution = tuple[Any, Any, Any, Any, Any, dict[str, Any]]
+
+def solve_batch_as_asked(batch: CostBatch, options: Options) -> AssignmentBatch:
+    """The results that options of `lap` ask for."""
+    backend = backend_for(None, batch.device if options.device is None else options.device)
+    method, reason = batch_method_of(options.method, backend.NAME, max(batch.shape[1:]), batch.largest)
+    plan = Plan(backend, method, options.threads, options.deterministic)
+    start = _start_of_batch(options.initial, options.duals, plan)
+    result = solve_batch(batch, plan, start, options.infeasible == "partial")
+    result.stats.setdefault("reason", reason)
+    return result
 
 
-def start_of_batch(initial: Any, duals: Any, plan: Plan) -> Start:
+def _start_of_batch(initial: Any, duals: Any, plan: Plan) -> Start:
     """The start of all problems."""
     if duals is not None or not isinstance(initial, str) or initial not in STARTS:
         raise InvalidInput(
@@ -35,29 +45,32 @@ def start_of_batch(initial: Any, duals: Any, plan: Plan) -> Start:
 def solve_batch(batch: CostBatch, plan: Plan, start: Start, partial: bool) -> AssignmentBatch:
     """The results of all problems, by one program; those that have no assignment, or lose costs by rounding, apart."""
     there = batch.on(plan.backend.NAME)
-    solution: _Solution
+    solution: AssignedBatch
     if batch.overflows:
         solution = _unsolved(there)
     else:
         solution = plan.backend.assign_batch(there, plan.method, start.kind, plan.threads)
-    counters = solution[5]
+    counters = solution.counters
     alone = (counters["size"] < batch.pairs) | _duals_hide_costs(batch, solution)
     if plan.deterministic and not batch.overflows:
         counters["rows_with_choice"] = _settle_ties(there, solution)
     limited = _free_pairs_above_limit(there, solution) if batch.limit is not None else np.zeros(len(batch), np.bool_)
-    arrays = list(solution[:5])
     if there is not batch:
-        arrays = list(map(mover_to(batch.device), arrays))
+        solution = AssignedBatch._make([*map(mover_to(batch.device), solution[:5]), counters])
     apart = {int(number): _solve_alone(batch, int(number), plan, partial) for number in alone.nonzero()[0]}
     for number, assignment in apart.items():
-        parts = (assignment.row_match, assignment.col_match, assignment.u, assignment.v)
-        for array, part in zip(arrays, parts, strict=False):
-            array[number, : len(part)] = part
-        arrays[4][number] = 0
-        arrays[4][number, assignment.row_ind] = assignment.pair_costs
+        _put(assignment, number, solution)
     if batch.places is not None:
-        arrays = _in_place(batch, arrays)
-    return _result(batch, plan, start, arrays, _statuses(limited, apart), apart, counters)
+        solution = _in_place(batch, solution)
+    statuses = [Status.LIMITED if is_limited else Status.OPTIMAL for is_limited in limited.tolist()]
+    for number, assignment in apart.items():
+        statuses[number] = assignment.status
+    return AssignmentBatch(
+        *solution[:4], solution.pair_costs.astype(batch.dtype, copy=False), tuple(statuses), batch.shapes, batch.places,
+        {number: one.cover for number, one in apart.items() if one.cover is not None}, batch.maximize,
+        batch.cost_limit, _stats(plan, start, counters),
+        {number: one.exact for number, one in apart.items() if one.exact is not None}, batch.forbid_nan,
+    )  # fmt: skip
 
 
 def _solve_alone(batch: CostBatch, number: int, plan: Plan, partial: bool) -> Assignment:
@@ -68,47 +81,35 @@ def _solve_alone(batch: CostBatch, number: int, plan: Plan, partial: bool) -> As
         raise Infeasible(f"problem {number}: {error}", error.rows, error.columns) from None
 
 
-def _statuses(limited: Any, apart: dict[int, Assignment]) -> tuple[Status, ...]:
-    statuses = [Status.LIMITED if is_limited else Status.OPTIMAL for is_limited in limited.tolist()]
-    for number, assignment in apart.items():
-        statuses[number] = assignment.status
-    return tuple(statuses)
+def _put(assignment: Assignment, number: int, solution: AssignedBatch) -> None:
+    """Puts the assignment of one problem in its place."""
+    parts = assignment.row_match, assignment.col_match, assignment.u, assignment.v
+    for array, part in zip(solution[:4], parts, strict=True):
+        array[number, : len(part)] = part
+    solution.pair_costs[number] = 0
+    solution.pair_costs[number, assignment.row_ind] = assignment.pair_costs
 
 
-def _result(
-    batch: CostBatch,
-    plan: Plan,
-    start: Start,
-    arrays: list[Any],
-    statuses: tuple[Status, ...],
-    apart: dict[int, Assignment],
-    counters: dict[str, Any],
-) -> AssignmentBatch:
+def _stats(plan: Plan, start: Start, counters: dict[str, Any]) -> dict[str, Any]:
     del counters["size"]
     seconds = {step: counters.pop(f"{step}_ns") / 1e9 for step in STEPS}
     stats = {"method": plan.method.name, "initial": start.kind.label, "backend": plan.backend.NAME, "seconds": seconds}
-    row_match, col_match, u, v, pair_costs = arrays
-    return AssignmentBatch(
-        row_match, col_match, u, v, pair_costs.astype(batch.dtype, copy=False), statuses, batch.shapes, batch.places,
-        {number: one.cover for number, one in apart.items() if one.cover is not None}, batch.maximize,
-        batch.cost_limit, stats | counters,
-        {number: one.exact for number, one in apart.items() if one.exact is not None}, batch.forbid_nan,
-    )  # fmt: skip
+    return stats | counters
 
 
-def _unsolved(batch: CostBatch) -> _Solution:
+def _unsolved(batch: CostBatch) -> AssignedBatch:
     """The solution of a batch whose problems are solved one by one, before they are."""
     xp = namespace(batch.array)
     problems, rows, columns = batch.shape
-    mates = (xp.full((problems, length), -1, np.int32) for length in (rows, columns))
-    duals = (xp.zeros((problems, length), batch.dual_type) for length in (rows, columns))
+    row_match, col_match = (xp.full((problems, length), -1, np.int32) for length in (rows, columns))
+    u, v = (xp.zeros((problems, length), batch.dual_type) for length in (rows, columns))
     names = ("size", "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")
     counters = {name: np.zeros(problems, np.int64) for name in (*names, *(f"{step}_ns" for step in STEPS))}
     pair_costs = xp.zeros((problems, rows), batch.array.dtype)
-    return *mates, *duals, pair_costs, counters | {"team": "none", "threads": 0}
+    return AssignedBatch(row_match, col_match, u, v, pair_costs, counters | {"team": "none", "threads": 0})
 
 
-def _duals_hide_costs(batch: CostBatch, solution: _Solution) -> Any:
+def _duals_hide_costs(batch: CostBatch, solution: AssignedBatch) -> Any:
     """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/costs/magnitudes.hpp."""
     hide = np.zeros(len(batch), np.bool_)
     is_small = batch.device == "gpu" and max(-batch.lowest, batch.highest) < LARGE_ON_GPU
@@ -119,10 +120,10 @@ def _duals_hide_costs(batch: CostBatch, solution: _Solution) -> Any:
     return hide
 
 
-def _settle_ties(batch: CostBatch, solution: _Solution) -> Any:
+def _settle_ties(batch: CostBatch, solution: AssignedBatch) -> Any:
     """Makes each complete assignment the one that a rule names; how many of its rows had a choice, on the host."""
     had_choice = np.zeros(len(batch), np.int64)
-    complete = solution[5]["size"] == batch.pairs
+    complete = solution.counters["size"] == batch.pairs
     for number in complete.nonzero()[0].tolist():
         costs = batch.costs_of(number)
         rows, columns = costs.shape
@@ -140,7 +141,7 @@ def _settle_ties(batch: CostBatch, solution: _Solution) -> Any:
     return had_choice
 
 
-def _free_pairs_above_limit(batch: CostBatch, solution: _Solution) -> Any:
+def _free_pairs_above_limit(batch: CostBatch, solution: AssignedBatch) -> Any:
     """Frees the pairs that cost more than the limit. Returns which problems had some, on the host.
 
     See `limit.free_pairs_above_limit`.
@@ -155,19 +156,21 @@ def _free_pairs_above_limit(batch: CostBatch, solution: _Solution) -> Any:
     return to_host(above.any(axis=1))
 
 
-def _in_place(batch: CostBatch, arrays: list[Any]) -> list[Any]:
+def _in_place(batch: CostBatch, solution: AssignedBatch) -> AssignedBatch:
     """Results for the matrices as given, from those for the rows and columns that a mask left."""
     problems, rows, columns = batch.shape
-    xp = namespace(arrays[0])
-    moved = [
+    xp = namespace(solution.row_match)
+    lengths, fills = (rows, columns, rows, columns, rows), (-1, -1, 0, 0, 0)
+    arrays = [
         xp.full((problems, length), fill, array.dtype)
-        for array, length, fill in zip(arrays, (rows, columns, rows, columns, rows), (-1, -1, 0, 0, 0), strict=True)
+        for array, length, fill in zip(solution[:5], lengths, fills, strict=True)
     ]
+    moved = AssignedBatch._make([*arrays, solution.counters])
     for number, places in enumerate(batch.places or []):
         i, j = (xp.asarray(place) for place in places)
-        for source, target, here, there in ((arrays[0], moved[0], i, j), (arrays[1], moved[1], j, i)):
+        for source, target, here, there in zip(solution[:2], moved[:2], (i, j), (j, i), strict=True):
             mates = source[number, : len(here)]
             target[number, here] = xp.where(mates >= 0, there[xp.maximum(mates, 0)], -1) if len(there) else -1
-        for source, target, here in zip(arrays[2:], moved[2:], (i, j, i), strict=True):
+        for source, target, here in zip(solution[2:5], moved[2:5], (i, j, i), strict=True):
             target[number, here] = source[number, : len(here)]
     return moved

@@ -13,10 +13,8 @@ from ..errors import InvalidInput
 from ..result import Assignment, Status
 
 
-def gap_of(gap: Any, cost_limit: Any) -> float | None:
-    """The option as a number, None if none is asked for."""
-    if gap is None:
-        return None
+def gap_of(gap: Any, cost_limit: Any) -> float:
+    """The option as a number."""
     if isinstance(gap, bool | np.bool_) or not isinstance(gap, int | float | np.number) or not 0 <= gap < math.inf:
         raise InvalidInput(f"gap must be a number, not below 0: a share of the optimum, such as 1e-3; got {gap!r}")
     if cost_limit is not None:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Protocol, Unpack, overload
 
 import numpy as np
 
-from ..problems.batch import CostBatch
-from ..problems.points import PointCosts
+from ..backends.protocol import AssignmentStart
+from ..errors import InvalidInput
+from ..foreign import library_of
+from ..methods.method import is_auto
+from ..problems.batch import CostBatch, is_batch
+from ..problems.costs import costs_of, costs_of_graph
+from ..problems.dense import DenseCosts
+from ..problems.points import PointCosts, points_of, warn_of_points
 from ..problems.row_blocks import RowBlocks
-from ..problems.windows import WindowCosts
+from ..problems.windows import WindowCosts, as_windows, windows_of
 from ..proof.verify import verify
 from ..result import Assignment, AssignmentBatch
 from ..small import small_first
 from .as_scipy import with_scipys_pairs
-from .request import STARTS, AssignmentStart, Costs, Options
-from .ways import problem_of, solved
+from .batch import solve_batch_as_asked
+from .gap import within_bound
+from .points import lap_of_points
+from .request import STARTS, Costs, Options, SolverOptions
+from .solve import solve_as_asked
 
 __all__ = ["STARTS", "AssignmentStart", "lap"]
 
@@ -48,19 +57,14 @@ _Problems = CostBatch | np.ndarray[tuple[int, int, int], Any] | Sequence[_Matrix
 _OfUnknownShape = np.ndarray[tuple[int, int, int, int], Any]
 
 
-class _Options(TypedDict, total=False):
+class LapOptions(SolverOptions, total=False):
+    """All options of `lap`, for type checkers, but `sizes` and `mask`, which say that there are many problems."""
+
     maximize: bool
-    method: str | AssignmentMethod
-    initial: Any
-    duals: tuple[Any, Any] | None
     cost_limit: Any
     forbid_nan: bool
     infeasible: str
-    deterministic: bool
     ties: str | None
-    device: str | None
-    threads: int | None
-    certify: bool
     top_nodes: Iterable[Hashable] | None
     weight: Hashable | None
     comm: Any
@@ -69,17 +73,17 @@ class _Options(TypedDict, total=False):
 
 
 @overload
-def lap(cost: Any, *, sizes: npt.ArrayLike, **options: Unpack[_Options]) -> AssignmentBatch: ...
+def lap(cost: Any, *, sizes: npt.ArrayLike, **options: Unpack[LapOptions]) -> AssignmentBatch: ...
 @overload
-def lap(cost: Any, *, mask: npt.ArrayLike, **options: Unpack[_Options]) -> AssignmentBatch: ...
+def lap(cost: Any, *, mask: npt.ArrayLike, **options: Unpack[LapOptions]) -> AssignmentBatch: ...
 @overload
-def lap(cost: _OfUnknownShape | Sequence[_OfUnknownShape], **options: Unpack[_Options]) -> Any: ...
+def lap(cost: _OfUnknownShape | Sequence[_OfUnknownShape], **options: Unpack[LapOptions]) -> Any: ...
 @overload
-def lap(cost: _Problem, **options: Unpack[_Options]) -> Assignment: ...
+def lap(cost: _Problem, **options: Unpack[LapOptions]) -> Assignment: ...
 @overload
-def lap(cost: _Problems, **options: Unpack[_Options]) -> AssignmentBatch: ...
+def lap(cost: _Problems, **options: Unpack[LapOptions]) -> AssignmentBatch: ...
 @overload
-def lap(cost: Any, *, sizes: Any = None, mask: Any = None, **options: Unpack[_Options]) -> Any: ...
+def lap(cost: Any, *, sizes: Any = None, mask: Any = None, **options: Unpack[LapOptions]) -> Any: ...
 @small_first
 def lap(
     cost: Any,
@@ -286,10 +290,90 @@ def lap(
 
         return lap_on_ranks(cost, comm, devices, **options.of_ranks())
     options = options.checked(cost)
-    problem = problem_of(cost, options)
-    result = solved(problem, options)
+    problem = _problem_of(cost, options)
+    result = _solved(problem, options)
     if options.ties is not None:
         result = with_scipys_pairs(problem, result)
     if options.certify:
         verify(problem, result)
     return result
+
+
+def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostBatch | Costs:
+    """What the costs are a problem of; they are checked, and refused beside options that are not for them."""
+    if isinstance(cost, PointCosts):
+        return _of_points(cost, options)
+    is_array = type(cost) is np.ndarray  # of no other library, and no file that is mapped
+    if not is_array:
+        windows = as_windows(cost, options.maximize, options.cost_limit, options.forbid_nan)
+        if isinstance(windows, WindowCosts):
+            return _of_windows(windows, options, isinstance(cost, WindowCosts))
+        warn_of_points(cost)
+    is_many = cost.ndim == 3 if is_array else is_batch(cost)
+    if is_many or options.sizes is not None or options.mask is not None:
+        return _of_batch(cost, options)
+    if not is_array and library_of(cost) == "networkx":
+        return costs_of_graph(
+            cost, options.top_nodes, options.weight, maximize=options.maximize, cost_limit=options.cost_limit,
+            forbid_nan=options.forbid_nan,
+        )  # fmt: skip
+    _refuse_options_of_graphs(cost, options)
+    return costs_of(cost, options.maximize, options.cost_limit, options.forbid_nan)
+
+
+def _refuse_options_of_graphs(cost: Any, options: Options) -> None:
+    if options.top_nodes is not None or options.weight != "weight":
+        raise InvalidInput(f"top_nodes and weight are for a networkx graph; got {type(cost).__name__}; leave them out")
+
+
+def _of_points(cost: PointCosts, options: Options) -> PointCosts | DenseCosts:
+    """The points, or the matrix of what they cost where only that can do what is asked for."""
+    points = points_of(
+        cost, maximize=options.maximize, cost_limit=options.cost_limit, forbid_nan=options.forbid_nan,
+        sizes=options.sizes, mask=options.mask,
+    )  # fmt: skip
+    by_passes = is_auto(options.method) and not options.deterministic and options.device in (None, "cpu")
+    can_do_it = options.ties is None and (points.suit_trees() or by_passes)
+    return points if can_do_it else points.as_dense()
+
+
+def _of_windows(windows: WindowCosts, options: Options, given_so: bool) -> WindowCosts:
+    if options.ties is not None:
+        raise InvalidInput("ties='scipy' needs a matrix in memory, which SciPy reads; leave ties out")
+    return windows_of(
+        windows, maximize=given_so and options.maximize, cost_limit=options.cost_limit if given_so else None,
+        forbid_nan=given_so and options.forbid_nan, sizes=options.sizes, mask=options.mask,
+    )  # fmt: skip
+
+
+def _of_batch(cost: Any, options: Options) -> CostBatch:
+    _refuse_options_of_graphs(cost, options)
+    if options.gap is not None:
+        raise InvalidInput("the problems of a batch are solved to the optimum; leave gap out")
+    if not isinstance(cost, CostBatch):
+        return CostBatch(
+            cost, maximize=options.maximize, cost_limit=options.cost_limit, sizes=options.sizes, mask=options.mask,
+            forbid_nan=options.forbid_nan,
+        )  # fmt: skip
+    of_its_own = options.cost_limit, options.sizes, options.mask
+    if options.maximize and not cost.maximize or any(option is not None for option in of_its_own):
+        raise InvalidInput("a CostBatch has its own maximize, cost_limit, sizes and mask; give them to CostBatch")
+    return cost
+
+
+def _solved(problem: PointCosts | WindowCosts | CostBatch | Costs, options: Options) -> Assignment | AssignmentBatch:
+    """The solution of a problem, by the way that its kind of costs has."""
+    if isinstance(problem, Costs):
+        result = solve_as_asked(problem, options)
+        return result if options.gap is None else within_bound(result, False)
+    if isinstance(problem, CostBatch):
+        return solve_batch_as_asked(problem, options)
+    if isinstance(problem, WindowCosts):
+        from ..distributed.windows import lap_of_windows
+
+        return lap_of_windows(problem, options)
+    if problem.suit_trees():
+        return lap_of_points(problem, options)
+    from ..distributed.point_windows import lap_of_many_coordinates
+
+    return lap_of_many_coordinates(problem, options)

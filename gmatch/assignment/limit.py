@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..backends.protocol import Start
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..result import Status
 from .optimum import optimum
 from .programs import Plan, Solution
-from .request import Start
 from .ties import Names
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..errors import InvalidInput
 from ..foreign import library_of
@@ -13,22 +13,12 @@ from ..problems.sparse import SparseCosts
 from ..tensors import comes_back, in_its_library
 from .lap import lap
 from .pairs import of_pairs
+from .request import SolverOptions
 
 if TYPE_CHECKING:
     import networkx
 
-    from ..methods import AssignmentMethod
     from ..result import Assignment
-
-
-class _Options(TypedDict, total=False):
-    method: str | AssignmentMethod
-    initial: Any
-    duals: tuple[Any, Any] | None
-    deterministic: bool
-    device: str | None
-    threads: int | None
-    certify: bool
 
 
 def max_weight_matching(
@@ -39,7 +29,7 @@ def max_weight_matching(
     cardinality: str = "any",
     pairs: int | None = None,
     forbid_nan: bool = False,
-    **options: Unpack[_Options],
+    **options: Unpack[SolverOptions],
 ) -> Assignment:
     """A maximum weight matching of a bipartite graph, with its proof: no other set of pairs weighs more.
 

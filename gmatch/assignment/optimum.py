@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from time import perf_counter_ns
 
+from ..backends.protocol import Start
 from ..errors import changed
 from ..methods import Core
 from ..problems.dense import DenseCosts
 from .programs import Plan, Solution, run
-from .request import Costs, Start
+from .request import Costs
 from .tiers import duals_hide_costs, mended, solve_by_tiers, split_costs
 from .ties import Names, settle_ties
 

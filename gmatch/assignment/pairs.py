@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import numpy as np
 import scipy.sparse
@@ -16,28 +16,18 @@ from ..problems.sparse import SparseCosts
 from ..proof.verify import verify
 from ..result import Assignment, Status
 from .lap import lap
-
-if TYPE_CHECKING:
-    from ..methods import AssignmentMethod
+from .request import SolverOptions
 
 _Arrays = tuple[Any, Any, Any]
 
 
-def of_pairs(
-    costs: DenseCosts | SparseCosts,
-    pairs: int,
-    *,
-    method: str | AssignmentMethod = "auto",
-    initial: Any = None,
-    duals: Any = None,
-    deterministic: bool = False,
-    device: str | None = None,
-    threads: int | None = None,
-    certify: bool = False,
-) -> Assignment:
+def of_pairs(costs: DenseCosts | SparseCosts, pairs: int, **options: Unpack[SolverOptions]) -> Assignment:
     """The cheapest matching of `pairs` pairs, or the most expensive if the costs say so; made and read on the host."""
     number = _number(pairs, costs)
-    if initial is not None or duals is not None:
+    if others := options.keys() - SolverOptions.__annotations__.keys():
+        raise TypeError(f"max_weight_matching(..., pairs=...) takes no {', '.join(sorted(others))}")
+    certify = options.pop("certify", False)
+    if options.pop("initial", None) is not None or options.pop("duals", None) is not None:
         raise InvalidInput("pairs=... starts from nothing given; leave initial and duals out")
     if costs.cost_limit is not None:
         raise InvalidInput("pairs=... makes pairs whatever they cost; give costs without a cost_limit")
@@ -45,10 +35,7 @@ def of_pairs(
     rows, columns, entries = _allowed_pairs(here)
     extended = _extended((rows, columns, entries), costs.shape, number)
     try:
-        whole = lap(
-            SparseCosts(extended, maximize=costs.maximize), method=method, deterministic=deterministic, device=device,
-            threads=threads,
-        )  # fmt: skip
+        whole = lap(SparseCosts(extended, maximize=costs.maximize), **options)
     except Infeasible:
         raise _too_many(costs, rows, columns, number) from None
     result = _result(here, whole, number).moved(mover_to(costs.device))

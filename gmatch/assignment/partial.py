@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import all_others, mover_to
-from ..cardinality.matching import max_matching
+from ..cardinality.matching import largest_matching
 from ..errors import Infeasible
+from ..problems.graph import BipartiteGraph
 from ..result import ExactDuals, Status, Tier, witness_of
 from .optimum import optimum
 from .programs import FROM_MINIMA, Plan, Solution, add_counters
@@ -18,7 +19,8 @@ from .ties import Names
 
 def cover_of_allowed_pairs(costs: Costs, threads: int | None) -> tuple[Any, Any]:
     """Rows and columns of a smallest vertex cover (König 1931) of the pairs that are not forbidden."""
-    return max_matching(costs.allowed_pairs(), threads=threads).vertex_cover()
+    graph = BipartiteGraph.of_checked(*costs.allowed_pairs(), costs.device)
+    return largest_matching(graph, threads).vertex_cover()
 
 
 def infeasible(costs: Costs, cover: tuple[Any, Any]) -> Infeasible:
@@ -49,7 +51,7 @@ def cheapest_of_largest(costs: Costs, plan: Plan, solution: Solution, names: Nam
     for array, value in ((row_match, -1), (col_match, -1), (u, 0), (v, 0)):
         array.fill(value)
     other_rows, other_columns = (all_others(*of_side) for of_side in zip(solution.cover, (len(u), len(v)), strict=True))
-    exact, counters = ExactDuals((), u.copy(), v.copy()), solution.counters
+    exact, counters = ExactDuals((), u.copy(), v.copy()), [solution.counters]
     for number, (rows, columns) in enumerate(((cover_rows, other_columns), (other_rows, cover_columns))):
         if not (len(rows) and len(columns)):
             continue
@@ -61,7 +63,7 @@ def cheapest_of_largest(costs: Costs, plan: Plan, solution: Solution, names: Nam
         row_match[rows[matched]] = columns[found.row_match[matched]]
         col_match[columns[found.row_match[matched]]] = rows[matched]
         u[rows], v[columns] = found.u, found.v
-        counters = add_counters(counters, found.counters)
+        counters.append(found.counters)
     in_parts = bool(exact.tiers) or costs.overflows
     return Solution(
         solution.size,
@@ -69,7 +71,7 @@ def cheapest_of_largest(costs: Costs, plan: Plan, solution: Solution, names: Nam
         col_match,
         u,
         v,
-        counters,
+        add_counters(*counters),
         None,
         exact if in_parts else None,
         Status.PARTIAL,

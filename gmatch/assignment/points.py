@@ -7,29 +7,20 @@ from typing import Any
 import numpy as np
 
 from ..backends.points import STEPS, assign_points
+from ..backends.protocol import Assigned
 from ..errors import InvalidInput
 from ..methods.method import is_auto
 from ..problems.points import PointCosts
 from ..result import Assignment, Status
 from .gap import suffices, within_bound
-from .request import checked_dual, checked_matching
+from .request import Options, checked_dual, checked_matching
 
 REASON = "points of few coordinates are matched by trees, without the matrix"
 # Given duals lie within so many spreads of the costs; no others are of use.
 SPREADS = 32
 
 
-def lap_of_points(
-    costs: PointCosts,
-    *,
-    method: Any,
-    initial: Any,
-    duals: Any,
-    deterministic: bool,
-    device: str | None,
-    threads: int | None,
-    gap: float | None = None,
-) -> Assignment:
+def lap_of_points(costs: PointCosts, options: Options) -> Assignment:
     """As `gmatch.lap`, for points that suit trees. O((n + m) log(n + m)) time for most; O(n + m) memory.
 
     Raises
@@ -37,17 +28,18 @@ def lap_of_points(
     MemoryError
         If so many pairs tie that those that are looked at do not fit into 2.4 kB a point.
     """
-    if not is_auto(method):
-        name = method if isinstance(method, str) else type(method).__name__
+    if not is_auto(options.method):
+        name = options.method if isinstance(options.method, str) else type(options.method).__name__
         raise InvalidInput(f"points have one method, 'auto'; got {name!r}; for others use lap(costs.as_dense(), ...)")
-    if deterministic:
+    if options.deterministic:
         raise InvalidInput(
             "deterministic=True compares the pairs that tie, along the matrix, which points do not make; use "
             "lap(costs.as_dense(), deterministic=True), or leave it out: the same points and options give the same "
             "assignment anyway"
         )
-    if device not in (None, "cpu"):
-        raise InvalidInput(f"points are matched on the host; use device=None or 'cpu', not {device!r}")
+    if options.device not in (None, "cpu"):
+        raise InvalidInput(f"points are matched on the host; use device=None or 'cpu', not {options.device!r}")
+    initial, duals, gap = options.initial, options.duals, options.gap
     rows, columns = costs.shape
     turned = rows > columns
     row_match, v = _start_of(costs, initial, duals)
@@ -55,13 +47,13 @@ def lap_of_points(
     given = "given" if not isinstance(initial, str) or duals is not None else "auto"
     for share in (gap, None):
         if rows and columns:
-            solution = assign_points(least.turned() if turned else least, row_match, v, threads, share or 0.0)
+            solution = assign_points(least.turned() if turned else least, row_match, v, options.threads, share or 0.0)
         else:
             solution = _nothing(costs)
         if turned and rows and columns:
-            solution = solution[1], solution[0], solution[3], solution[2], solution[4]
-        stopped = bool(solution[-1].pop("stopped"))
-        result = _result(costs, *solution[:4], {"initial": given, **solution[4]})
+            solution = solution.turned()
+        stopped = bool(solution.counters.pop("stopped"))
+        result = _result(costs, solution, given)
         if gap is not None:
             result = within_bound(result, stopped)
         # Duals that are rounded to feasible ones may prove a little less than the search saw; and those of a search
@@ -76,13 +68,14 @@ def _in_minimisation_form(result: Assignment) -> tuple[float, float]:
     return (-result.cost, -bound) if result.maximize else (result.cost, bound)
 
 
-def _result(costs: PointCosts, row_match: Any, col_match: Any, u: Any, v: Any, counters: dict[str, Any]) -> Assignment:
+def _result(costs: PointCosts, solution: Assigned, initial: str) -> Assignment:
+    row_match, col_match, u, v, counters = solution
     matched = (row_match >= 0).nonzero()[0]
     nanoseconds = counters.pop("nanoseconds")
     for name in ("size", "start_ns", "search_ns", "augment_ns"):
         counters.pop(name, None)
     stats = {
-        "method": "points", "backend": "cpu", "team": "host", "reason": REASON, **counters,
+        "method": "points", "backend": "cpu", "team": "host", "reason": REASON, "initial": initial, **counters,
         "seconds": {step: nanoseconds[step] / 1e9 for step in STEPS},
     }  # fmt: skip
     pair_costs = costs.of_pairs(matched, row_match[matched])
@@ -90,10 +83,11 @@ def _result(costs: PointCosts, row_match: Any, col_match: Any, u: Any, v: Any, c
     return Assignment(row_match, col_match, u, v, pair_costs, status, costs.maximize, costs.cost_limit, stats=stats)
 
 
-def _nothing(costs: PointCosts) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+def _nothing(costs: PointCosts) -> Assigned:
     rows, columns = costs.shape
     counters: dict[str, Any] = {"nanoseconds": dict.fromkeys(STEPS, 0), "threads": 0, "stopped": 0}
-    return np.full(rows, -1, np.int32), np.full(columns, -1, np.int32), np.zeros(rows), np.zeros(columns), counters
+    row_match, col_match = np.full(rows, -1, np.int32), np.full(columns, -1, np.int32)
+    return Assigned(row_match, col_match, np.zeros(rows), np.zeros(columns), counters)
 
 
 def _start_of(costs: PointCosts, initial: Any, duals: Any) -> tuple[Any, Any]:

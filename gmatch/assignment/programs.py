@@ -10,13 +10,14 @@ import numpy as np
 
 from ..arrays import mover_to
 from ..backends import backend_for
+from ..backends.protocol import AssignmentStart, Backend, Start
 from ..methods import Core, Tree, assignment_method_of
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, ExactDuals, Status
 from ..small import small_first
-from .request import AssignmentStart, Costs, Start, kind_of_start
+from .request import Costs, kind_of_start
 
 if TYPE_CHECKING:
     from ..methods import AssignmentMethod
@@ -27,7 +28,7 @@ FROM_MINIMA = Start(AssignmentStart.REDUCE)
 class Plan(NamedTuple):
     """How a problem is solved: the same for all problems that it is reduced to."""
 
-    backend: Any
+    backend: Backend
     method: AssignmentMethod
     threads: int | None
     deterministic: bool  # whether ties are decided by the rule
@@ -47,6 +48,10 @@ class Solution:
     exact: ExactDuals | None = None  # if u and v are roundings of these
     status: Status = Status.OPTIMAL
     cover: tuple[Any, Any] | None = None  # of the allowed pairs, if they leave no assignment
+
+    @property
+    def vectors(self) -> tuple[Any, Any, Any, Any]:
+        return self.row_match, self.col_match, self.u, self.v
 
     def turned(self) -> Solution:
         """The same with rows for columns."""
@@ -68,9 +73,11 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
     backend, method, threads, _ = plan
     if isinstance(method, Core) and isinstance(costs, DenseCosts) and not costs.fits_core:
         method = Tree()
-    assign = backend.assign_sparse if isinstance(costs, SparseCosts) else backend.assign
-    row_match, col_match, u, v, counters = assign(costs, method, *start, threads)
-    return Solution(counters.pop("size"), row_match, col_match, u, v, counters, counters.pop("entries", None))
+    if isinstance(costs, SparseCosts):
+        found = backend.assign_sparse(costs, method, start, threads)
+    else:
+        found = backend.assign(costs, method, start, threads)
+    return Solution(found.counters.pop("size"), *found, found.counters.pop("entries", None))
 
 
 @small_first
@@ -83,12 +90,17 @@ def cheapest(cost: Any) -> Any:
     return solution.turned() if costs.transposed else solution
 
 
-def add_counters(counters: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """What two runs counted together."""
-    added = {
-        name: value + more.get(name, type(value)()) for name, value in counters.items() if isinstance(value, int | list)
-    }
-    return counters | added | {"threads": max(counters["threads"], more["threads"])}
+def add_counters(counters: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
+    """What several runs counted together."""
+    for more in others:
+        threads = max(counters["threads"], more["threads"])
+        added = {
+            name: value + more.get(name, type(value)())
+            for name, value in counters.items()
+            if isinstance(value, int | list)
+        }
+        counters = counters | added | {"threads": threads}
+    return counters
 
 
 def nothing(costs: Costs) -> Solution:

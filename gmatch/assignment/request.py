@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
 from ..arrays import as_dense_array, mover_to, own, truths_of
+from ..backends.protocol import AssignmentStart, Start
 from ..errors import InvalidInput
 from ..methods import JV, Core, SerialCore, bids_pay
 from ..problems.dense import DenseCosts
@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 Costs = DenseCosts | SparseCosts
 
 
-class AssignmentStart(IntEnum):
-    """Assignments to start from; numbered as `AssignmentStart` in csrc."""
-
-    NONE = 0
-    REDUCE = 1
-    GIVEN = 2
-    REGRET = 3
-    BIDS = 4
-
-    @property
-    def label(self) -> str:
-        return self.name.lower()
-
-
 # None: the one that suits the method.
 STARTS = {
     "auto": None,
@@ -45,6 +31,18 @@ STARTS = {
     "regret": AssignmentStart.REGRET,
     "none": AssignmentStart.NONE,
 }
+
+
+class SolverOptions(TypedDict, total=False):
+    """The options of `lap` that do not say what the costs are and which pairs are wanted, for type checkers."""
+
+    method: str | AssignmentMethod
+    initial: Any
+    duals: tuple[Any, Any] | None
+    deterministic: bool
+    device: str | None
+    threads: int | None
+    certify: bool
 
 
 class Options(NamedTuple):
@@ -74,11 +72,13 @@ class Options(NamedTuple):
             refuse_what_scipy_lacks(self.ties, self.cost_limit, self.infeasible, self.deterministic, False)
         if not isinstance(self.infeasible, str) or self.infeasible not in ("raise", "partial"):
             raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {self.infeasible!r}")
-        limit = self.cost_limit if self.cost_limit is not None else getattr(cost, "cost_limit", None)
         truths: dict[str, Any] = truths_of(
             maximize=self.maximize, deterministic=self.deterministic, certify=self.certify
         )
-        return self._replace(**truths, gap=gap_of(self.gap, limit))
+        gap = self.gap
+        if gap is not None:
+            gap = gap_of(gap, self.cost_limit if self.cost_limit is not None else getattr(cost, "cost_limit", None))
+        return self._replace(**truths, gap=gap)
 
     def of_ranks(self) -> dict[str, Any]:
         """What several ranks are asked for: less than one."""
@@ -87,19 +87,6 @@ class Options(NamedTuple):
         if self.gap is not None:
             raise InvalidInput("several ranks solve to the optimum; leave gap out")
         return {name: option for name, option in self._asdict().items() if name not in ("ties", "gap")}
-
-    @property
-    def takes_partial(self) -> bool:
-        """Whether a largest matching will do where forbidden pairs leave no assignment."""
-        return self.infeasible == "partial"
-
-
-class Start(NamedTuple):
-    """What a program starts from, for costs as the programs read them."""
-
-    kind: AssignmentStart
-    row_match: Any = None
-    v: Any = None
 
 
 def refuse_what_scipy_lacks(ties: Any, cost_limit: Any, infeasible: Any, deterministic: Any, on_ranks: bool) -> None:
@@ -112,20 +99,6 @@ def refuse_what_scipy_lacks(ties: Any, cost_limit: Any, infeasible: Any, determi
         raise InvalidInput(
             "ties='scipy' is a rule of its own, for one matrix in one process; leave deterministic, comm and devices "
             "out, and give the matrix instead of RowBlocks"
-        )
-
-
-def refuse_what_does_not_fit(costs: Costs, method: AssignmentMethod, start: Start) -> None:
-    """Raises `InvalidInput` for methods and starts that these costs cannot have."""
-    if isinstance(costs, DenseCosts):
-        if isinstance(method, Core) and not costs.fits_core and splits_into_fitting(costs) is None:
-            raise InvalidInput(
-                "method 'core' needs room for duals along a path of all pairs, (32 + 8 * pairs) * (highest - lowest); "
-                "these costs lie too far apart for it; use 'auto' or 'tree'"
-            )
-    elif start.kind in (AssignmentStart.REGRET, AssignmentStart.BIDS):
-        raise InvalidInput(
-            f"initial={start.kind.label!r} is for dense costs; use 'auto', 'reduce' or 'none' for sparse ones"
         )
 
 
@@ -142,7 +115,19 @@ def kind_of_start(name: str, method: AssignmentMethod, costs: Costs | None) -> A
 
 
 def start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) -> Start:
-    """The start as a backend takes it: for `costs.array`, with copies of given arrays where the costs live."""
+    """The start as a backend takes it: for `costs.array`, with copies of given arrays where the costs live.
+
+    Raises
+    ------
+    InvalidInput
+        For a method or a start that these costs cannot have.
+    """
+    start = _start_of(initial, duals, costs, method)
+    _refuse_what_does_not_fit(costs, method, start)
+    return start
+
+
+def _start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) -> Start:
     given = None if isinstance(initial, str) else checked_matching(initial, costs)
     of_initial = duals is None and isinstance(initial, Assignment)
     if of_initial:
@@ -156,6 +141,19 @@ def start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) -
         return Start(kind_of_start(initial, method, costs), None, v)
     row_match, col_match = given
     return Start(AssignmentStart.GIVEN, col_match if costs.transposed else row_match, v)
+
+
+def _refuse_what_does_not_fit(costs: Costs, method: AssignmentMethod, start: Start) -> None:
+    if isinstance(costs, DenseCosts):
+        if isinstance(method, Core) and not costs.fits_core and splits_into_fitting(costs) is None:
+            raise InvalidInput(
+                "method 'core' needs room for duals along a path of all pairs, (32 + 8 * pairs) * (highest - lowest); "
+                "these costs lie too far apart for it; use 'auto' or 'tree'"
+            )
+    elif start.kind in (AssignmentStart.REGRET, AssignmentStart.BIDS):
+        raise InvalidInput(
+            f"initial={start.kind.label!r} is for dense costs; use 'auto', 'reduce' or 'none' for sparse ones"
+        )
 
 
 def _checked_duals(what: str, duals: Any, costs: Costs) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..arrays import mover_to
 from ..backends import backend_for
+from ..backends.protocol import Start
 from ..methods import assignment_method_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
@@ -12,7 +13,7 @@ from .limit import free_pairs_above_limit, optimum_with_ways_out
 from .optimum import optimum
 from .partial import cheapest_of_largest, cover_of_allowed_pairs, infeasible
 from .programs import Plan, Solution, nothing
-from .request import Costs, Options, Start, refuse_what_does_not_fit, start_of
+from .request import Costs, Options, start_of
 from .ties import Names
 
 
@@ -22,9 +23,8 @@ def solve_as_asked(costs: Costs, options: Options) -> Assignment:
     dense = costs if isinstance(costs, DenseCosts) else None
     method, reason = assignment_method_of(options.method, backend.NAME, dense)
     start = start_of(options.initial, options.duals, costs, method)
-    refuse_what_does_not_fit(costs, method, start)
     plan = Plan(backend, method, options.threads, options.deterministic)
-    result = solve(costs, plan, start, options.takes_partial)
+    result = solve(costs, plan, start, options.infeasible == "partial")
     result.stats.setdefault("reason", reason)  # some backends know better
     return result
 
@@ -46,9 +46,9 @@ def solve(costs: Costs, plan: Plan, start: Start, partial: bool) -> Assignment:
 
 
 def _solution(costs: Costs, plan: Plan, start: Start, partial: bool) -> Solution:
-    there = costs.on(plan.backend.NAME)
-    if there is not costs:
-        mover = mover_to(plan.backend.NAME)
+    there = costs
+    if plan.backend.NAME != costs.device:
+        there, mover = costs.on(plan.backend.NAME), mover_to(plan.backend.NAME)
         start = Start(start.kind, *(array if array is None else mover(array) for array in start[1:]))
     names = Names.of(costs.shape, costs.transposed) if plan.deterministic else None
     if isinstance(there, SparseCosts) and there.limit is not None:

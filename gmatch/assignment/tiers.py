@@ -65,9 +65,7 @@ def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[
         **{name: getattr(solution, name).copy() for name in ("row_match", "col_match", "u", "v")},
     )  # fmt: skip
     rests = np.empty(costs.array.shape) if plan.deterministic else None
-    outcome, found.exact, counters = cpu.assign_in_tiers(
-        costs, found.row_match, found.col_match, found.u, found.v, rests
-    )
+    outcome, found.exact, counters = cpu.assign_in_tiers(costs, found.vectors, rests)
     if outcome == "stands":
         return costs, solution, solution
     if outcome == "open":

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import _native
 from ..arrays import as_dense_array, device_of, to_host, truth_of
+from ..backends.protocol import Assigned
 from ..errors import InvalidInput
 from ..foreign import as_sparse, is_frame, labels_of, library_of
 from ..problems.dense import DenseCosts, as_matrix, lies_by_columns
@@ -234,8 +235,8 @@ def _of_sparse(costs: SparseCosts, former: Assignment, sides: tuple[_Side, _Side
         return None
     if costs.transposed:
         row_match, col_match, u, v, entries = col_match, row_match, v, u, costs.of_pairs(col_match, True)
-    pairs = row_match, col_match, u, v, entries.astype(costs.dtype, copy=False)
-    return _result(*pairs, former, costs.forbid_nan, counters)
+    found = Assigned(row_match, col_match, u, v, counters)
+    return _result(found, entries.astype(costs.dtype, copy=False), former, costs.forbid_nan)
 
 
 def _leave_room(costs: SparseCosts, u: Any, v: Any) -> bool:
@@ -288,7 +289,7 @@ def _of_dense(problem: Any, former: Assignment, sides: tuple[_Side, _Side], forb
         return None
     state = state.turned() if turned else state
     pair_costs = _pair_entries(state).astype(number_type(matrix.dtype))
-    return _result(state.row_match, state.col_match, state.u, state.v, pair_costs, former, has_nan, counters)
+    return _result(Assigned(state.row_match, state.col_match, state.u, state.v, counters), pair_costs, former, has_nan)
 
 
 def _check_changed(matrix: Any, sides: tuple[_Side, _Side], maximize: bool) -> None:
@@ -434,10 +435,8 @@ def _largest_of(*some: Any) -> float:
     return max(float(values.max(initial=0, where=values < np.inf)) for values in magnitudes)
 
 
-def _result(
-    row_match: Any, col_match: Any, u: Any, v: Any, pair_costs: Any, former: Assignment, has_nan: bool,
-    counters: dict[str, Any],
-) -> Assignment:  # fmt: skip
+def _result(found: Assigned, pair_costs: Any, former: Assignment, has_nan: bool) -> Assignment:
+    row_match, col_match, u, v, counters = found
     complete = len(pair_costs) == min(len(row_match), len(col_match))
     stats = {
         "method": "update",

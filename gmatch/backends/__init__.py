@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import cuda
 from ..arrays import Device, device_of
 from ..errors import InvalidInput
+from .protocol import Backend
+
+if TYPE_CHECKING:
+    from . import cpu, gpu
+
+    BACKENDS: tuple[Backend, Backend] = cpu, gpu  # type checkers hold both to it
 
 
-def backend_for(array: Any, device: str | None) -> ModuleType:
+def backend_for(array: Any, device: str | None) -> Backend:
     """The backend of a device; without one, of the device where the array lives."""
     if device is None:
         device = device_of(array)
@@ -36,6 +41,7 @@ def refuse_gpu(what: str, device: Any) -> None:
 
 
 @cache
-def _module(device: Device) -> ModuleType:
+def _module(device: Device) -> Backend:
     """Imported when it is needed: CuPy takes its time."""
-    return import_module(f".{device}", __name__)
+    backend: Backend = import_module(f".{device}", __name__)
+    return backend

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native
-from ..arrays import entry_of_each_row
+from ..arrays import Device, entry_of_each_row
 from ..errors import InvalidInput
 from ..methods import (
     JV,
@@ -27,8 +27,9 @@ from ..methods import (
     fewest_rows_of_core,
 )
 from ..result import ExactDuals, Tier
-from ..types import bits_of, number_type
+from ..types import bits_of
 from .layouts import REPORT, numbers_of, words_of
+from .protocol import Assigned, AssignedBatch, Matched, Start
 
 if TYPE_CHECKING:
     from ..methods import AssignmentMethod, Method
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from ..problems.graph import BipartiteGraph
     from ..problems.sparse import SparseCosts
 
-NAME = "cpu"
+NAME: Device = "cpu"
 MAX_THREADS = 1024
 # With fewer entries a thread, the barrier of each level costs more than a small level
 # (benchmarks/log/cardinality_host.md).
@@ -66,11 +67,21 @@ def thread_count(threads: int | None, entries: int) -> int:
     return int(threads)
 
 
+def check_threads(threads: int | None) -> None:
+    """Raises `InvalidInput` for what is no number of threads."""
+    thread_count(threads, 0)
+
+
 def reading_threads(threads: int | None, costs: int) -> int:
     """The threads that read a matrix of `costs` entries: as asked, or as many as there is work for."""
     if threads is None:
         return max(1, min(available_threads(), costs // COSTS_PER_THREAD))
     return thread_count(threads, 0)
+
+
+def searching_threads(threads: int | None) -> int:
+    """The threads of a search from all free rows at once: as asked, or one."""
+    return 1 if threads is None else thread_count(threads, 0)
 
 
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
@@ -79,10 +90,8 @@ def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int
     return seen
 
 
-def match(
-    graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None
-) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """Runs `match_cardinality`; returns row_match, col_match, the reached columns, and counters by name."""
+def match(graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None) -> Matched:
+    """Runs `match_cardinality`."""
     rows, columns = graph.shape
     team_size = thread_count(threads, graph.entries)
     # In one piece, which the system gives in large pages sooner than many small pieces.
@@ -101,7 +110,7 @@ def match(
         report = _native.match_mixed(*arrays, team_size)
     else:
         team_size, report = 1, _native.match_pothen_fan(*arrays)
-    return row_match, col_match, reached, counters_by_name(report, journal, "host", team_size)
+    return Matched(row_match, col_match, reached, counters_by_name(report, journal, "host", team_size))
 
 
 def counters_by_name(report: Any, journal: Any, team: str, threads: int) -> dict[str, Any]:
@@ -127,57 +136,51 @@ def steps_by_name(trace: Any) -> list[str]:
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
     """The lowest and the highest finite entry, and whether the matrix holds NaN, +inf, -inf, and integers only."""
     seen = _native.inspect_costs(bits_of(array), array.dtype.name, thread_count(None, array.size))
-    return *seen, number_type(array.dtype).kind == "i"
+    return *seen, array.dtype.kind in "iu"
 
 
-Assigned = tuple[Any, Any, Any, Any, dict[str, Any]]  # row_match, col_match, u, v, and counters by name
-
-
-def assign(
-    costs: DenseCosts, method: AssignmentMethod, start: int, row_match: Any, v: Any, threads: int | None
-) -> Assigned:
+def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
     thread_count(threads, 0)
-    row_match = np.full(len(costs.array), -1, np.int32) if row_match is None else row_match
-    return DENSE_PROGRAMS[type(method)](costs, method, start, row_match, v, threads)
+    return DENSE_PROGRAMS[type(method)](costs, method, start, threads)
 
 
-def _vectors(costs: DenseCosts | SparseCosts, row_match: Any, v: Any) -> tuple[Any, Any, Any, Any]:
-    """What a program fills; v as it is given, or else zeros."""
+def _vectors(costs: DenseCosts | SparseCosts, start: Start) -> tuple[Any, Any, Any, Any]:
+    """What a program fills: row_match and v as they are given, or else no mates and zeros."""
     rows, columns = sorted(costs.shape)
-    duals = np.zeros(columns, costs.dual_type) if v is None else v
-    return row_match, np.empty(columns, np.int32), np.empty(rows, costs.dual_type), duals
+    row_match = np.full(rows, -1, np.int32) if start.row_match is None else start.row_match
+    v = np.zeros(columns, costs.dual_type) if start.v is None else start.v
+    return row_match, np.empty(columns, np.int32), np.empty(rows, costs.dual_type), v
+
+
+def _for_serial_search(costs: DenseCosts | SparseCosts, start: Start) -> Start:
+    """Without duals where columns may stay free: from given ones it reads more than from none."""
+    rows, columns = costs.shape
+    return start if rows == columns or start.v is None else start._replace(v=None)
 
 
 def _arguments(costs: DenseCosts) -> tuple[Any, str, bool, Any]:
-    return bits_of(costs.array), costs.array.dtype.name, costs.maximize, costs.limit
+    array = bits_of(costs.array) if costs.is_narrow else costs.array
+    return array, costs.array.dtype.name, costs.maximize, costs.limit
 
 
-def _assign_jv(costs: DenseCosts, method: JV, start: int, row_match: Any, v: Any, threads: int | None) -> Assigned:
-    v = _of_square(costs, v)
-    vectors = _vectors(costs, row_match, v)
-    counters = dict(_native.assign_jv(*_arguments(costs), costs.lowest, costs.highest, *vectors, v is not None))
-    return *vectors, counters | {"team": "host", "threads": 1}
-
-
-def _of_square(costs: DenseCosts | SparseCosts, v: Any) -> Any:
-    """Given duals that a serial search starts from: where columns may stay free, it reads more than one from none."""
-    rows, columns = costs.shape
-    return v if rows == columns else None
+def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None) -> Assigned:
+    start = _for_serial_search(costs, start)
+    vectors, has_duals = _vectors(costs, start), start.v is not None
+    counters = dict(_native.assign_jv(*_arguments(costs), costs.lowest, costs.highest, *vectors, has_duals))
+    return Assigned(*vectors, counters | {"team": "host", "threads": 1})
 
 
 def assign_in_tiers(
-    costs: DenseCosts, row_match: Any, col_match: Any, u: Any, v: Any, rests: Any = None
+    costs: DenseCosts, vectors: tuple[Any, Any, Any, Any], rests: Any = None
 ) -> tuple[str, ExactDuals | None, dict[str, Any]]:
     """Solves costs in tiers of which the duals of a solution hide some: see csrc/serial/tiers.hpp.
 
-    Returns whether the solution stands, was solved anew, or is open; then it means nothing any more. Of the solved one
-    also the duals in tiers, and counters by name; `rests`, where there is room for them, become what is left of the
-    costs of pairs that it might use.
+    `vectors` are row_match, col_match, u and v of the solution; they are changed. Returns whether the solution stands,
+    was solved anew, or is open; then it means nothing any more. Of the solved one also the duals in tiers, and counters
+    by name; `rests`, where there is room for them, become what is left of the costs of pairs that it might use.
     """
-    outcome, words, counters = _native.assign_in_tiers(
-        *_arguments(costs), costs.lowest, costs.highest, row_match, col_match, u, v, rests
-    )
+    outcome, words, counters = _native.assign_in_tiers(*_arguments(costs), costs.lowest, costs.highest, *vectors, rests)
     exact = None if words is None else exact_duals(words, *costs.array.shape)
     return TIER_OUTCOMES[outcome], exact, dict(counters) | {"threads": 1}
 
@@ -204,54 +207,44 @@ def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:
     return ExactDuals(tiers, floats[last : last + rows].copy(), floats[last + rows :].copy())
 
 
-def _assign_serial_core(
-    costs: DenseCosts, method: Core, start: int, row_match: Any, v: Any, threads: int | None
-) -> Assigned:
-    v = _of_square(costs, v)
-    vectors, team_size = _vectors(costs, row_match, v), reading_threads(threads, costs.array.size)
-    may_begin_in_matrix = isinstance(method, SerialCore)
+def _assign_serial_core(costs: DenseCosts, method: Core, start: Start, threads: int | None) -> Assigned:
+    start, team_size = _for_serial_search(costs, start), reading_threads(threads, costs.array.size)
+    vectors, may_begin_in_matrix = _vectors(costs, start), isinstance(method, SerialCore)
     counters = dict(
         _native.assign_core_jv(
-            *_arguments(costs), costs.lowest, costs.highest, *vectors, v is not None, may_begin_in_matrix, team_size
+            *_arguments(costs), costs.lowest, costs.highest, *vectors, start.v is not None, may_begin_in_matrix,
+            team_size,
         )
-    )
+    )  # fmt: skip
     counters["trace"] = steps_by_name(counters["trace"])
-    return *vectors, counters | {"team": "host", "threads": team_size}
+    return Assigned(*vectors, counters | {"team": "host", "threads": team_size})
 
 
-def _assign_core(costs: DenseCosts, method: Core, start: int, row_match: Any, v: Any, threads: int | None) -> Assigned:
-    team_size = 1 if threads is None else thread_count(threads, 0)
+def _assign_core(costs: DenseCosts, method: Core, start: Start, threads: int | None) -> Assigned:
+    team_size = searching_threads(threads)
     if team_size == 1:
-        return _assign_serial_core(costs, method, start, row_match, v, threads)
+        return _assign_serial_core(costs, method, start, threads)
     program = partial(_native.assign_by_core, *_arguments(costs))
-    return _search(program, costs, method, start, row_match, v, team_size, costs.dual_spread())
+    return _search(program, costs, method, start, (costs.dual_spread(), team_size))
 
 
-def _assign_by_slacks(
-    costs: DenseCosts, method: Munkres, start: int, row_match: Any, v: Any, threads: int | None
-) -> Assigned:
-    team_size = 1 if threads is None else thread_count(threads, 0)
+def _assign_by_slacks(costs: DenseCosts, method: Munkres, start: Start, threads: int | None) -> Assigned:
     slacks = np.empty(costs.array.size, costs.slack_type())
     program = partial(_native.assign_by_slacks, costs.array, costs.maximize, costs.limit)
-    return _search(program, costs, method, start, row_match, v, team_size, method.rung, slacks)
+    return _search(program, costs, method, start, (method.rung, slacks, searching_threads(threads)))
 
 
-def _assign_by_search(
-    costs: DenseCosts, method: Tree | Classical, start: int, row_match: Any, v: Any, threads: int | None
-) -> Assigned:
-    team_size, classical = 1 if threads is None else thread_count(threads, 0), isinstance(method, Classical)
-    program = partial(_native.assign_by_search, *_arguments(costs))
-    return _search(program, costs, method, start, row_match, v, team_size, classical, method.many_paths)
+def _assign_by_search(costs: DenseCosts, method: Tree | Classical, start: Start, threads: int | None) -> Assigned:
+    program, classical = partial(_native.assign_by_search, *_arguments(costs)), isinstance(method, Classical)
+    return _search(program, costs, method, start, (classical, method.many_paths, searching_threads(threads)))
 
 
-def _search(
-    program: Any, costs: DenseCosts, method: Any, start: int, row_match: Any, v: Any, team_size: int, *others: Any
-) -> Assigned:
-    """Runs a program of the search, which has its costs, on a team of threads."""
-    vectors = _vectors(costs, row_match, v)
-    levels, augmentations = journal = np.empty((2, journal_length(method, len(row_match))), np.int32)
-    report = program(*vectors, levels, augmentations, start, v is not None, *others, team_size)
-    return *vectors, counters_of_assignment(report, journal_of(method, journal), "host", team_size)
+def _search(program: Any, costs: DenseCosts, method: Any, start: Start, last: tuple[Any, ...]) -> Assigned:
+    """Runs a program of the search, which has its costs; its `last` arguments end with the number of threads."""
+    vectors = _vectors(costs, start)
+    levels, augmentations = journal = np.empty((2, journal_length(method, len(vectors[0]))), np.int32)
+    report = program(*vectors, levels, augmentations, start.kind, start.v is not None, *last)
+    return Assigned(*vectors, counters_of_assignment(report, journal_of(method, journal), "host", last[-1]))
 
 
 DENSE_PROGRAMS: dict[type, Callable[..., Assigned]] = {
@@ -280,9 +273,7 @@ BATCH_PROGRAMS: dict[type, str] = {
 }  # fmt: skip
 
 
-def assign_batch(
-    batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
-) -> tuple[Any, Any, Any, Any, Any, dict[str, Any]]:
+def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None) -> AssignedBatch:
     """Runs a method on every problem, one thread each."""
     entries = int(batch.shapes.prod(axis=1).sum())
     wanted = (
@@ -298,9 +289,10 @@ def assign_batch(
     reports = _native.assign_batch(
         words_of(batch.layout()), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
         col_match, u, v, pair_costs, BATCH_PROGRAMS[type(method)], start, method.many_paths,
-        fewest_rows_of_core(batch.array.dtype), team_size,
+        fewest_rows_of_core(batch.dual_type), team_size,
     )  # fmt: skip
-    return row_match, col_match, u, v, pair_costs, counters_of(reports) | {"team": "host", "threads": team_size}
+    counters = counters_of(reports) | {"team": "host", "threads": team_size}
+    return AssignedBatch(row_match, col_match, u, v, pair_costs, counters)
 
 
 def counters_of(reports: Any) -> dict[str, Any]:
@@ -323,50 +315,36 @@ def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any
     return positions
 
 
-def assign_sparse(
-    costs: SparseCosts, method: AssignmentMethod, start: int, row_match: Any, v: Any, threads: int | None
-) -> Assigned:
+def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """As `assign`, for sparse costs."""
     thread_count(threads, 0)
-    return SPARSE_PROGRAMS[type(method)](costs, method, start, row_match, v, threads)
+    return SPARSE_PROGRAMS[type(method)](costs, method, start, threads)
 
 
-def _assign_where_faster(
-    costs: SparseCosts, method: SparseJV, start: int, row_match: Any, v: Any, threads: int | None
-) -> Assigned:
+def _assign_where_faster(costs: SparseCosts, method: SparseJV, start: Start, threads: int | None) -> Assigned:
     laid_out = costs.laid_out()
     if laid_out is None:
-        return _assign_sparse_jv(costs, method, start, row_match, v, threads)
-    return _assign_laid_out(laid_out, costs.dual_type, start, row_match, v, threads)
+        return _assign_sparse_jv(costs, method, start, threads)
+    return _assign_laid_out(laid_out, costs.dual_type, start, threads)
 
 
-def _sparse_vectors(costs: SparseCosts, row_match: Any, v: Any) -> tuple[tuple[Any, Any, Any, Any], bool]:
-    """What a program fills; and whether duals are given that it does with."""
-    v = _of_square(costs, v)
-    row_match = np.full(min(costs.shape), -1, np.int32) if row_match is None else row_match
-    return _vectors(costs, row_match, v), v is not None
-
-
-def _assign_sparse_jv(
-    costs: SparseCosts, method: JV, start: int, row_match: Any, v: Any, threads: int | None
-) -> Assigned:
-    vectors, has_duals = _sparse_vectors(costs, row_match, v)
+def _assign_sparse_jv(costs: SparseCosts, method: JV, start: Start, threads: int | None) -> Assigned:
+    start = _for_serial_search(costs, start)
+    vectors, has_duals = _vectors(costs, start), start.v is not None
     arrays = costs.indptr, costs.indices, costs.data, costs.maximize
     counters = dict(_native.assign_sparse_jv(*arrays, *vectors, has_duals))
-    return *vectors, counters | {"team": "host", "threads": 1}
+    return Assigned(*vectors, counters | {"team": "host", "threads": 1})
 
 
-def _assign_sparse_tree(
-    costs: SparseCosts, method: Tree, start: int, row_match: Any, v: Any, threads: int | None
-) -> Assigned:
-    team_size = 1 if threads is None else thread_count(threads, 0)
-    vectors, has_duals = _sparse_vectors(costs, row_match, v)
+def _assign_sparse_tree(costs: SparseCosts, method: Tree, start: Start, threads: int | None) -> Assigned:
+    start, team_size = _for_serial_search(costs, start), searching_threads(threads)
+    vectors = _vectors(costs, start)
     levels, augmentations = journal = np.empty((2, min(costs.shape) + 1), np.int32)
     report = _native.assign_sparse_tree(
-        costs.indptr, costs.indices, costs.data, costs.maximize, *vectors, levels, augmentations, start, has_duals,
-        method.many_paths, costs.dual_spread(), team_size,
+        costs.indptr, costs.indices, costs.data, costs.maximize, *vectors, levels, augmentations, start.kind,
+        start.v is not None, method.many_paths, costs.dual_spread(), team_size,
     )  # fmt: skip
-    return *vectors, counters_of_assignment(report, journal, "host", team_size)
+    return Assigned(*vectors, counters_of_assignment(report, journal, "host", team_size))
 
 
 SPARSE_PROGRAMS: dict[type, Callable[..., Assigned]] = {
@@ -376,17 +354,16 @@ SPARSE_PROGRAMS: dict[type, Callable[..., Assigned]] = {
 }
 
 
-def _assign_laid_out(
-    costs: DenseCosts, dual_type: type, start: int, row_match: Any, v: Any, threads: int | None
-) -> Assigned:
+def _assign_laid_out(costs: DenseCosts, dual_type: type, start: Start, threads: int | None) -> Assigned:
     """Solves sparse costs as dense ones; the counters say by which method, and why."""
     method, reason = assignment_method_of("auto", NAME, costs)
-    v = None if v is None else v.astype(costs.dual_type, copy=False)
-    row_match, col_match, u, v, counters = assign(costs, method, start, row_match, v, threads)
+    if start.v is not None:
+        start = start._replace(v=start.v.astype(costs.dual_type, copy=False))
+    row_match, col_match, u, v, counters = assign(costs, method, start, threads)
     u, v = (dual.astype(dual_type, copy=False) for dual in (u, v))
     if dual_type is np.int64 and len(u) == len(v):  # so that v are at most 0, as sparse methods leave them
         most = v.max()
         u, v = u + most, v - most
     if counters["size"] == len(row_match):
         counters["entries"] = entry_of_each_row(costs.array, row_match)
-    return row_match, col_match, u, v, counters | {"method": method.name, "reason": f"{LAID_OUT}; {reason}"}
+    return Assigned(row_match, col_match, u, v, counters | {"method": method.name, "reason": f"{LAID_OUT}; {reason}"})

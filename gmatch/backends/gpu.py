@@ -27,10 +27,12 @@ from .catalogue import (
 from .compiled import Kernel, kernel_of
 from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
 from .layouts import CORE_TRACE, REPORT, Layout, words_of
+from .protocol import Assigned, AssignedBatch, Matched, Start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..arrays import Device
     from ..methods import AssignmentMethod, ForestMethod
     from ..problems.batch import CostBatch
     from ..problems.dense import DenseCosts
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
 cupy: Any = cuda.module()
 
-NAME = "gpu"
+NAME: Device = "gpu"
 # The paper's constant number of threads: 256 blocks of 256.
 CONSTANT_BLOCKS = 256
 PAPER_BLOCK_SIZE = 256
@@ -147,11 +149,9 @@ def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int
     return falling, first, last, bad
 
 
-def match(
-    graph: BipartiteGraph, method: ForestMethod, start: int, row_match: Any, threads: int | None
-) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """Runs `match_cardinality`; returns row_match, col_match, the reached columns, and counters by name."""
-    _refuse_threads(threads)
+def match(graph: BipartiteGraph, method: ForestMethod, start: int, row_match: Any, threads: int | None) -> Matched:
+    """Runs `match_cardinality`."""
+    check_threads(threads)
     rows, columns = graph.shape
     with graph.indices.device as device:
         team = "block" if rows + columns + graph.entries <= BLOCK_TEAM_LIMIT else "grid"
@@ -176,7 +176,7 @@ def match(
         kernel((blocks,), (block_size,), (_edges(graph.indptr, graph.indices, columns), task, launch.arrivals))
         row_match, col_match, reached = vectors.arrays()
         counters = counters_by_name(*launch.read(), team, blocks * block_size)
-    return row_match, col_match, reached, counters | {"code": kernel.origin}
+    return Matched(row_match, col_match, reached, counters | {"code": kernel.origin})
 
 
 def _edges(indptr: Any, indices: Any, columns: int) -> Any:
@@ -256,7 +256,7 @@ class Launch:
         return words[:fields].tolist(), words[fields:].view(np.int32).reshape(2, phases)
 
 
-def _refuse_threads(threads: int | None) -> None:
+def check_threads(threads: int | None) -> None:
     if threads is not None:
         raise InvalidInput(f"threads is for the CPU, a GPU sizes its own grid; got threads={threads!r}; leave it out")
 
@@ -308,49 +308,45 @@ def _from_order(place: int, whole: bool) -> int | float:
     return float(np.int64(place if place >= 0 else place ^ (2**63 - 1)).view(np.float64))
 
 
-def assign(
-    costs: DenseCosts, method: AssignmentMethod, start: int, row_match: Any, v: Any, threads: int | None
-) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-    """Runs a method of assignment; returns row_match, col_match, u, v, and counters by name."""
-    _refuse_threads(threads)
+def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
+    """Runs a method of assignment."""
+    check_threads(threads)
     rows, columns = costs.array.shape
     dual, cost = costs.dual_type, c_type(costs.array)
-    has_duals = v is not None
     with costs.array.device as device:
         blocks, block_size = _assignment_grid(method, rows * columns, device)
         team = "block" if blocks == 1 else "grid"
         vectors = Vectors(
-            (row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual),
-            (v if has_duals else None, columns, dual),
-        )  # fmt: skip
+            (start.row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual), (start.v, columns, dual)
+        )
         program, words, report_size, run = DENSE_PROGRAMS[type(method)]
         launch = Launch(
             journal_length(method, rows),
             WORKSPACE_SIZES[program](rows, columns, blocks * block_size, cost=cost, **words), report_size,
         )  # fmt: skip
-        task = _assignment_task(vectors, launch, start, has_duals, method.many_paths)
+        task = _assignment_task(vectors, launch, start, method.many_paths)
         row_stride, column_stride = strides_of(costs.array)
         problem = DENSE_COSTS[dual].pack(
             num_rows=rows, num_columns=columns, costs=costs.array.data.ptr, row_stride=row_stride,
             column_stride=column_stride, maximize=costs.maximize,
             limit=INFINITE[dual] if costs.limit is None else costs.limit,
         )  # fmt: skip
-        kernel = run(costs, method, (problem, task), launch, device, (blocks, block_size))
+        kernel = run(costs, method, (problem, task), launch, (blocks, block_size))
         row_match, col_match, u, v = vectors.arrays()
         entries = _pair_costs(costs.array, row_match, device.id)
         report, journal = launch.read()
         counters = counters_of_assignment(report, journal_of(method, journal), team, blocks * block_size)
-    return row_match, col_match, u, v, counters | {"entries": entries, "code": kernel.origin}
+    return Assigned(row_match, col_match, u, v, counters | {"entries": entries, "code": kernel.origin})
 
 
-def _assignment_task(vectors: Vectors, launch: Launch, start: int, has_duals: bool, many_paths: bool) -> Any:
+def _assignment_task(vectors: Vectors, launch: Launch, start: Start, many_paths: bool) -> Any:
     """An `AssignmentTask` of csrc; the vectors are row_match, col_match, u and v."""
     rows, columns, _, _ = vectors.lengths
     row_match, col_match, u, v = vectors.addresses
     return ASSIGNMENT_TASK.pack(
         num_rows=rows, num_columns=columns, row_match=row_match, col_match=col_match, u=u, v=v, levels=launch.levels,
         augmentations=launch.augmentations, workspace=launch.workspace, progress=launch.progress,
-        report=launch.report, start=start, has_duals=has_duals, many_paths=many_paths,
+        report=launch.report, start=start.kind, has_duals=start.v is not None, many_paths=many_paths,
     )  # fmt: skip
 
 
@@ -366,37 +362,33 @@ def _assignment_grid(method: AssignmentMethod, entries: int, device: Any) -> tup
     return blocks, BLOCK_SIZE if is_wide else GRID_BLOCK_SIZE
 
 
-def _run_search(
-    costs: DenseCosts, method: Any, given: tuple[Any, Any], state: Launch, device: Any, grid: tuple[int, int]
-) -> Kernel:
+def _run_search(costs: DenseCosts, method: Any, given: tuple[Any, Any], state: Launch, grid: tuple[int, int]) -> Kernel:
     blocks, block_size = grid
     name, words = "assign_block" if blocks == 1 else "assign_grid", EDGES_OF[type(method)]
-    kernel = entry_point(ASSIGN, name, device.id, cost=c_type(costs.array), **words, limit=block_size)
+    kernel = entry_point(ASSIGN, name, costs.array.device.id, cost=c_type(costs.array), **words, limit=block_size)
     kernel((blocks,), (block_size,), (*given, state.arrivals))
     return kernel
 
 
-def _run_core(
-    costs: DenseCosts, method: Core, given: tuple[Any, Any], state: Launch, device: Any, grid: tuple[int, int]
-) -> Kernel:
+def _run_core(costs: DenseCosts, method: Core, given: tuple[Any, Any], state: Launch, grid: tuple[int, int]) -> Kernel:
     blocks, block_size = grid
-    kernel = entry_point(ASSIGN_CORE, "assign_core_grid", device.id, cost=c_type(costs.array))
+    kernel = entry_point(ASSIGN_CORE, "assign_core_grid", costs.array.device.id, cost=c_type(costs.array))
     kernel((blocks,), (block_size,), (*given, costs.dual_type(costs.dual_spread()), state.arrivals))
     return kernel
 
 
 def _run_munkres(
-    costs: DenseCosts, method: Munkres, given: tuple[Any, Any], state: Launch, device: Any, grid: tuple[int, int]
+    costs: DenseCosts, method: Munkres, given: tuple[Any, Any], state: Launch, grid: tuple[int, int]
 ) -> Kernel:
     """One launch, or the loop of `run_munkres` in csrc/assignment/munkres.cuh with a launch for each line."""
-    rows, columns = costs.array.shape
+    (rows, columns), device = costs.array.shape, costs.array.device.id
     slacks = cupy.empty(rows * columns, costs.slack_type())
     infinite = INFINITE[costs.dual_type]
     least = cupy.array([infinite], costs.dual_type)  # cupy.full would compile a program for it
     arguments = (*given, np.int32(method.rung), slacks, least, state.arrivals)
 
     def launch(name: str) -> Kernel:
-        kernel = entry_point(MUNKRES, f"munkres_{name}", device.id, cost=c_type(costs.array), slack=c_type(slacks))
+        kernel = entry_point(MUNKRES, f"munkres_{name}", device, cost=c_type(costs.array), slack=c_type(slacks))
         kernel(grid[:1], grid[1:], arguments)
         return kernel
 
@@ -427,11 +419,9 @@ DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., Ker
 }
 
 
-def assign_batch(
-    batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
-) -> tuple[Any, Any, Any, Any, Any, dict[str, Any]]:
+def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None) -> AssignedBatch:
     """Runs a method on every problem, one block each, in one launch."""
-    _refuse_threads(threads)
+    check_threads(threads)
     problems, rows, columns = batch.shape
     dual = batch.dual_type
     with batch.array.device as device:
@@ -469,7 +459,7 @@ def assign_batch(
         )  # fmt: skip
         counters = counters_of(_on_host(reports))
         counters |= {"team": "block", "threads": blocks * block_size, "code": kernel.origin}
-    return row_match, col_match, u, v, pair_costs, counters
+    return AssignedBatch(row_match, col_match, u, v, pair_costs, counters)
 
 
 @lru_cache(maxsize=64)
@@ -553,14 +543,12 @@ def _run_over_rows(name: str, indptr: Any, indices: Any, columns: int, *others: 
         kernel((blocks,), (GRID_BLOCK_SIZE,), (_edges(indptr, indices, columns), *others))
 
 
-def assign_sparse(
-    costs: SparseCosts, method: AssignmentMethod, start: int, row_match: Any, v: Any, threads: int | None
-) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """As `assign`, for sparse costs."""
-    _refuse_threads(threads)
+    check_threads(threads)
     rows, columns = sorted(costs.shape)
     dual = costs.dual_type
-    has_duals = v is not None and rows == columns
+    start = start if rows == columns else start._replace(v=None)
     with costs.data.device as device:
         team = "block" if rows + columns + costs.entries <= BLOCK_TEAM_LIMIT else "grid"
         types = {"cost": c_type(costs.data), **index_types(costs.indptr, costs.indices)}
@@ -568,11 +556,10 @@ def assign_sparse(
         kernel = entry_point(ASSIGN_SPARSE, f"assign_sparse_{team}", device.id, **types, lanes=lanes)
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
         vectors = Vectors(
-            (row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual),
-            (v if has_duals else None, columns, dual),
-        )  # fmt: skip
+            (start.row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual), (start.v, columns, dual)
+        )
         launch = Launch(rows + 1, WORKSPACE_SIZES[ASSIGN_SPARSE](rows, columns, **types))
-        task = _assignment_task(vectors, launch, start, has_duals, method.many_paths)
+        task = _assignment_task(vectors, launch, start, method.many_paths)
         problem = SPARSE_COSTS.pack(
             num_rows=rows, num_columns=columns, offsets=costs.indptr.data.ptr, columns=costs.indices.data.ptr,
             entries=costs.data.data.ptr, maximize=costs.maximize,
@@ -580,4 +567,4 @@ def assign_sparse(
         kernel((blocks,), (GRID_BLOCK_SIZE,), (problem, task, dual(costs.dual_spread()), launch.arrivals))
         row_match, col_match, u, v = vectors.arrays()
         counters = counters_of_assignment(*launch.read(), team, blocks * GRID_BLOCK_SIZE)
-    return row_match, col_match, u, v, counters | {"code": kernel.origin}
+    return Assigned(row_match, col_match, u, v, counters | {"code": kernel.origin})

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _native
 from .cpu import available_threads, thread_count
+from .protocol import Assigned
 
 if TYPE_CHECKING:
     from ..problems.points import PointCosts
@@ -22,10 +23,8 @@ POINTS_PER_THREAD = 20_000
 STEPS = ("order", "extend", "core", "auction", "search", "price", "finish")
 
 
-def assign_points(
-    costs: PointCosts, row_match: Any, v: Any, threads: int | None, gap: float
-) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-    """The cheapest assignment; row_match, col_match, u, v, counters. Both clouds must have points.
+def assign_points(costs: PointCosts, row_match: Any, v: Any, threads: int | None, gap: float) -> Assigned:
+    """The cheapest assignment. Both clouds must have points.
 
     `row_match` and `v` are what to start from, or None. `gap` is the share of the optimum by which the answer may be
     dearer; ``stopped`` says whether it may be.
@@ -42,7 +41,7 @@ def assign_points(
         np.empty(0) if v is None else v, found_match, col_match, u, found_v, SMALLEST,
         _team_size(threads, rows + columns), gap,
     )  # fmt: skip
-    return found_match, col_match, u, found_v, counters
+    return Assigned(found_match, col_match, u, found_v, counters)
 
 
 def _team_size(threads: int | None, points: int) -> int:

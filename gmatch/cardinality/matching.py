@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import device_of, mover_to, row_of_each_entry, rows_without_their_edge
 from ..backends import backend_for
+from ..backends.protocol import Backend
 from ..errors import InvalidInput, changed
 from ..methods import Method, Mixed, PothenFan, method_of
 from ..problems.graph import MAX_VERTICES, BipartiteGraph, as_graph
@@ -126,15 +127,16 @@ def max_matching(
     >>> [vertices.tolist() for vertices in matching.vertex_cover()]
     [[0], [1]]
     """
-    if (
-        type(graph) in SMALL_TYPES and type(method) is type(initial) is str and method == initial == "auto"
-        and (device is None or type(device) is str and device == "cpu")
-        and (threads is None or type(threads) is int and threads == 1) and not deterministic and not certify
-    ):  # fmt: skip
-        quick = matching_small(graph, _stats)
-        if quick is not None:
-            return quick
-    if comes_back(graph):
+    if type(graph) in SMALL_TYPES:
+        if (
+            type(method) is type(initial) is str and method == initial == "auto"
+            and (device is None or type(device) is str and device == "cpu")
+            and (threads is None or type(threads) is int and threads == 1) and not deterministic and not certify
+        ):  # fmt: skip
+            quick = matching_small(graph, _stats)
+            if quick is not None:
+                return quick
+    elif comes_back(graph):
         options: dict[str, Any] = {
             "method": method, "initial": initial, "device": device, "threads": threads, "deterministic": deterministic,
             "certify": certify,
@@ -142,30 +144,50 @@ def max_matching(
         matching: Matching = in_its_library(graph, max_matching, **options)
         return matching
     problem = as_graph(graph)
-    backend = backend_for(problem.indices, device)
+    backend = backend_for(None, problem.device if device is None else device)
     chosen = method_of(method, backend.NAME, deterministic)
-    if backend.NAME == "cpu":
-        backend.thread_count(threads, 0)
+    if threads is not None:
+        backend.check_threads(threads)
     start, given = _start_of(initial, problem)
     if deterministic:
         refuse_racing_start(start)
-    if start is Start.AUTO and isinstance(chosen, PothenFan | Mixed):
-        start = Start.CHEAP  # depth-first searches mend a first fit that drifted
     if start is Start.KARP_SIPSER:
         problem = problem.private()  # the program transposes it in two passes, which must see the same
-    on_device = problem.on(backend.NAME)
-    row_match = None if given is None else mover_to(backend.NAME)(_as_int32(given))
-    row_match, col_match, reached, counters = backend.match(on_device, chosen, start, row_match, threads)
-    if start is Start.GIVEN and counters["dropped"]:
-        raise _what_is_wrong(given, problem)
-    if on_device is not problem:
-        back = mover_to(problem.device)
-        row_match, col_match, reached = back(row_match), back(col_match), back(reached)
-    stats = _stats(counters, chosen.name, backend.NAME)
-    result = Matching(counters["size"], row_match, col_match, reached, stats, problem.row_nodes, problem.col_nodes)
+    result = _solved(problem, Plan(backend, chosen, threads), start, given)
     if certify:
         verify(problem, result)
     return result
+
+
+class Plan(NamedTuple):
+    """How a graph is solved."""
+
+    backend: Backend
+    method: Method
+    threads: int | None
+
+
+def largest_matching(problem: BipartiteGraph, threads: int | None) -> Matching:
+    """A largest matching, as `max_matching` finds it for a user who asks for no more."""
+    backend = backend_for(None, problem.device)
+    return _solved(problem, Plan(backend, method_of("auto", backend.NAME), threads), Start.AUTO, None)
+
+
+def _solved(problem: BipartiteGraph, plan: Plan, start: Start, given: Any) -> Matching:
+    """The result for the graph as it was given, where it lives."""
+    backend, method, threads = plan
+    if start is Start.AUTO and isinstance(method, PothenFan | Mixed):
+        start = Start.CHEAP  # depth-first searches mend a first fit that drifted
+    there = problem if problem.device == backend.NAME else problem.on(backend.NAME)
+    row_match = None if given is None else mover_to(backend.NAME)(_as_int32(given))
+    row_match, col_match, reached, counters = backend.match(there, method, start, row_match, threads)
+    if start is Start.GIVEN and counters["dropped"]:
+        raise _what_is_wrong(given, problem)
+    if there is not problem:
+        back = mover_to(problem.device)
+        row_match, col_match, reached = back(row_match), back(col_match), back(reached)
+    stats = _stats(counters, method.name, backend.NAME)
+    return Matching(counters["size"], row_match, col_match, reached, stats, problem.row_nodes, problem.col_nodes)
 
 
 def _stats(counters: dict[str, Any], method: str, backend: str) -> dict[str, Any]:

@@ -25,8 +25,8 @@ import numpy as np
 from ..arrays import to_host
 from ..assignment.partial import cover_of_allowed_pairs
 from ..assignment.programs import Plan, Solution, run
-from ..assignment.request import AssignmentStart, Start
 from ..backends.block_passes import STRATA
+from ..backends.protocol import AssignmentStart, Start
 from ..problems.sparse import SparseCosts
 from .classical import classical
 from .found import COUNTED, Found

@@ -177,7 +177,7 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
         )
     if options["device"] not in (None, "cpu", "gpu"):
         raise InvalidInput(f"device must be None, 'cpu' or 'gpu'; got {options['device']!r}")
-    backend_for(None, "cpu").thread_count(options["threads"], 0)
+    backend_for(None, "cpu").check_threads(options["threads"])
     truths = truths_of(**{name: options[name] for name in ("maximize", "forbid_nan", "certify")})
     return {**options, **truths, "method": _name_of(options["method"])}
 

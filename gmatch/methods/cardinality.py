@@ -259,13 +259,16 @@ def method_of(method: str | Method, device: str, deterministic: bool = False) ->
     if isinstance(method, Method):
         refuse_what_it_does_not_solve(method, device, "graph", _BY_NAME)
         return method
-    by_name = {"auto": _AUTO[device], **_BY_NAME}
-    found = by_name.get(method.lower()) if isinstance(method, str) else None
+    name = method.lower() if isinstance(method, str) else ""
+    if name == "auto":
+        return _AUTO[device]
+    found = _BY_NAME.get(name)
     if found is None:
+        names = "auto", *_BY_NAME
         raise InvalidInput(
-            f"unknown method {method!r}; expected one of {', '.join(map(repr, by_name))}, or one of the "
+            f"unknown method {method!r}; expected one of {', '.join(map(repr, names))}, or one of the "
             "objects gmatch.APFB(...), gmatch.APsB(...), gmatch.Claims(...), gmatch.Ordered(...), gmatch.PothenFan(), "
-            f"gmatch.Mixed(){did_you_mean(method, by_name)}"
+            f"gmatch.Mixed(){did_you_mean(method, names)}"
         )
     refuse_what_it_does_not_solve(found, device, "graph", _BY_NAME)
     return found

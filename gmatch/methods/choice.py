@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..errors import InvalidInput, did_you_mean
-from ..types import number_type
 from .assignment import ASSIGNMENT_BY_NAME, JV, AssignmentMethod, Classical, Core, SerialCore, SparseJV, Tree
 from .method import is_auto, refuse_what_it_does_not_solve
 
@@ -79,7 +80,7 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
 
 # Below 1000 rows (integers: 1500), one processor reads a whole row faster than it picks entries from it. It compares
 # twice as many integers of 32 bits at a time; and if integers tie, searches are short.
-FEW_ROWS_ON_CPU = {"f": 1000, "i": 1500}
+FEW_ROWS_ON_CPU: dict[type, int] = {np.float64: 1000, np.int64: 1500}
 
 
 FEW_ROWS_WITH_TIES_ON_CPU = 2500
@@ -94,15 +95,15 @@ ONE_CORE_REASON = "on one core shortest augmenting paths do least work"
 LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
 
 
-def fewest_rows_of_core(dtype: Any) -> int:
-    """On the host, of costs of a type."""
-    return FEW_ROWS_ON_CPU[number_type(dtype).kind]
+def fewest_rows_of_core(dual_type: type) -> int:
+    """On the host, of costs whose duals have a type."""
+    return FEW_ROWS_ON_CPU[dual_type]
 
 
 def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return _SPARSE_JV, ONE_CORE_REASON
-    if min(costs.shape) < fewest_rows_of_core(costs.array.dtype):
+    if min(costs.shape) < fewest_rows_of_core(costs.dual_type):
         return _JV, FEW_ROWS_REASON
     if costs.values_per_row <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
         return _JV, "ties: whole costs of few values for each row"
@@ -123,9 +124,10 @@ def assignment_method_of(
     if isinstance(method, AssignmentMethod):
         refuse_what_it_does_not_solve(method, device, kind, ASSIGNMENT_BY_NAME)
         return method, "asked for"
-    if is_auto(method):
+    name = method.lower() if isinstance(method, str) else ""
+    if name == "auto":
         return _cpu_method_of(costs) if device == "cpu" else _gpu_method_of(costs)
-    found = ASSIGNMENT_BY_NAME.get(method.lower()) if isinstance(method, str) else None
+    found = ASSIGNMENT_BY_NAME.get(name)
     if found is None:
         raise InvalidInput(
             f"unknown method {method!r}; expected one of 'auto', {', '.join(map(repr, ASSIGNMENT_BY_NAME))}, or one "

@@ -28,23 +28,17 @@ def as_costs(cost: Any, maximize: bool = False, cost_limit: Any = None, forbid_n
 
 
 def costs_of(
-    cost: Any,
-    maximize: bool = False,
-    cost_limit: Any = None,
-    forbid_nan: bool = False,
-    top_nodes: Iterable[Hashable] | None = None,
-    weight: Hashable | None = "weight",
+    cost: Any, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False
 ) -> DenseCosts | SparseCosts:
     """The costs themselves, or what `SparseCosts` makes of a sparse matrix or graph, `DenseCosts` of all else.
 
     Of points the matrix is made.
     """
-    if type(cost) is not np.ndarray and library_of(cost) == "networkx":
-        top_nodes = _the_side_of(cost) if top_nodes is None else top_nodes
-        return SparseCosts.from_networkx(
-            cost, top_nodes, weight, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan
-        )
-    refuse_options_of_graphs(cost, top_nodes, weight)
+    if type(cost) is np.ndarray:
+        return DenseCosts(cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
+    if library_of(cost) == "networkx":
+        asked = {"maximize": maximize, "cost_limit": cost_limit, "forbid_nan": forbid_nan}
+        return costs_of_graph(cost, None, "weight", **asked)
     if isinstance(cost, PointCosts):
         cost = cost.as_dense()
     if not isinstance(cost, SparseCosts):
@@ -60,10 +54,11 @@ def costs_of(
     return cost
 
 
-def refuse_options_of_graphs(cost: Any, top_nodes: Any, weight: Any) -> None:
-    """Raises `InvalidInput` if such an option is given."""
-    if top_nodes is not None or weight != "weight":
-        raise InvalidInput(f"top_nodes and weight are for a networkx graph; got {type(cost).__name__}; leave them out")
+def costs_of_graph(
+    graph: Any, top_nodes: Iterable[Hashable] | None, weight: Hashable | None, **asked: Any
+) -> SparseCosts:
+    """What `SparseCosts` makes of a networkx graph as `asked`; without `top_nodes` it must have one bipartition."""
+    return SparseCosts.from_networkx(graph, _the_side_of(graph) if top_nodes is None else top_nodes, weight, **asked)
 
 
 def _the_side_of(graph: Any) -> Nodes:

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Device, as_dense_array, device_of, entry_of_each_row, mover_to, namespace, truths_of
 from ..errors import InvalidInput
 from ..foreign import is_frame, labels_of, library_of, way_in
-from ..types import is_narrow, number_type, readable
+from ..types import number_type, readable
 from .limits import (
     MAX_VERTICES,
     DualType,
@@ -79,6 +79,8 @@ class DenseCosts(Ranged):
         Whether the finite costs are known to be whole numbers: integers, and on a GPU floats that have no fractions.
     overflows : bool
         Whether sums of the costs could overflow, and `gmatch.lap` splits them: see `gmatch.ExactDuals`.
+    is_narrow : bool
+        Whether the entries have fewer bits than the numbers that the programs make of them.
     dual_type : type
         The type of the duals, and of sums of costs: numpy.int64 for integers, numpy.float64 for floats.
     row_nodes, col_nodes : tuple or None
@@ -125,6 +127,7 @@ class DenseCosts(Ranged):
     forbid_nan: bool
     whole: bool
     overflows: bool
+    is_narrow: bool
     dual_type: DualType
     row_nodes: tuple[Hashable, ...] | None = None
     col_nodes: tuple[Hashable, ...] | None = None
@@ -152,7 +155,8 @@ class DenseCosts(Ranged):
         vars(self).update(
             array=array.T if transposed else array, transposed=transposed, shape=shape, dtype=dtype, maximize=maximize,
             cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids,
-            forbid_nan=has_nan, whole=whole, device=device, overflows=False, dual_type=dual_type_of(number),
+            forbid_nan=has_nan, whole=whole, device=device, overflows=False, is_narrow=array.dtype != number,
+            dual_type=dual_type_of(number),
         )  # fmt: skip
         if type(cost) is not np.ndarray and (is_frame(cost) or library_of(cost) == "xarray"):
             vars(self).update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
@@ -185,14 +189,9 @@ class DenseCosts(Ranged):
         """The costs with rows and columns as given, shape `shape`: a view."""
         return self.array.T if self.transposed else self.array
 
-    @cached_property
-    def is_narrow(self) -> bool:
-        """Whether the entries have fewer bits than the numbers that the programs make of them."""
-        return is_narrow(self.array.dtype)
-
     def widened(self) -> DenseCosts:
         """The costs for programs that cannot read narrow entries: a copy in the type of the numbers."""
-        return self._with(self.array.astype(self.dtype), self.device) if self.is_narrow else self
+        return self._with(self.array.astype(self.dtype), self.device, is_narrow=False) if self.is_narrow else self
 
     def slack_type(self) -> type[np.int32] | type[np.int64] | type[np.float64]:
         """The type of a matrix of slacks, which stay within four spreads."""
@@ -212,9 +211,17 @@ class DenseCosts(Ranged):
         return self if device == self.device else self._with(mover_to(device)(self.array), device)
 
     def part(self, rows: Any, columns: Any) -> DenseCosts:
-        """A copy of some rows and columns of `array` without its limit; the fewer become its rows."""
+        """A copy of some rows and columns of `array`, which has no limit; the fewer become its rows."""
         array = self.array[rows][:, columns]
-        return DenseCosts((array if len(rows) <= len(columns) else array.T).copy(order="C"), maximize=self.maximize)
+        array = (array if len(rows) <= len(columns) else array.T).copy(order="C")
+        lowest, highest, forbids, whole = range_of(array, self.device, self.maximize)
+        part = self._with(
+            array, self.device, transposed=False, shape=array.shape, lowest=lowest, highest=highest, forbids=forbids,
+            whole=whole, overflows=False, row_nodes=None, col_nodes=None,
+        )  # fmt: skip
+        if self.overflows:
+            part._refuse_overflow(self.dtype)
+        return part
 
     @classmethod
     def of_checked(
@@ -224,15 +231,16 @@ class DenseCosts(Ranged):
         made = object.__new__(cls)
         vars(made).update(
             array=array, transposed=False, shape=array.shape, dtype=array.dtype, maximize=maximize, cost_limit=None,
-            limit=None, lowest=lowest, highest=highest, forbids=True, whole=whole, device="cpu",
+            limit=None, lowest=lowest, highest=highest, forbids=True, whole=whole, is_narrow=False, device="cpu",
             dual_type=dual_type_of(array.dtype),
         )  # fmt: skip
         return made
 
-    def _with(self, array: Any, device: Device) -> DenseCosts:
+    def _with(self, array: Any, device: Device, **others: Any) -> DenseCosts:
+        """These costs with another array, and perhaps other attributes."""
         other = object.__new__(DenseCosts)
-        vars(other).update(vars(self), array=array, device=device)
-        vars(other).pop("is_narrow", None)
+        kept = {name: value for name, value in vars(self).items() if name in DenseCosts.__annotations__}
+        vars(other).update(kept, array=array, device=device, **others)
         return other
 
     def row_blocks(self) -> Iterator[slice]:

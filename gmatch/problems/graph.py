@@ -79,9 +79,8 @@ class BipartiteGraph:
     col_nodes: tuple[Hashable, ...] | None
 
     def __init__(self, graph: Any) -> None:
-        indptr, indices, shape = _csr_arrays(graph)
-        device = device_of(indices)
-        seen = backend_for(indices, device).inspect(indptr, indices, shape[1])
+        indptr, indices, shape, device = _csr_arrays(graph)
+        seen = backend_for(None, device).inspect(indptr, indices, shape[1])
         falling, first, last, bad = seen
         if falling or first != 0 or last > len(indices) or bad:
             raise _what_is_wrong(indptr, indices, shape)
@@ -132,6 +131,11 @@ class BipartiteGraph:
         object.__setattr__(made, "col_nodes", sides.col_nodes)
         return made
 
+    @classmethod
+    def of_checked(cls, indptr: Any, indices: Any, shape: tuple[int, int], device: Device) -> BipartiteGraph:
+        """The graph of arrays that the programs can take as they are."""
+        return _restored(indptr, indices, shape, len(indices), device, None, None)
+
     def private(self) -> BipartiteGraph:
         """This graph with indices that no other thread can change: copies, checked again. On a GPU, itself."""
         if self.device != "cpu":
@@ -164,8 +168,8 @@ def as_graph(graph: Any) -> BipartiteGraph:
     return graph if isinstance(graph, BipartiteGraph) else BipartiteGraph(graph)
 
 
-def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int]]:
-    """Offsets, indices and shape, of types the programs know; their contents are not trusted yet."""
+def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int], Device]:
+    """Offsets, indices, shape and device, of types the programs know; their contents are not trusted yet."""
     if isinstance(graph, tuple):
         if len(graph) != 3:
             raise InvalidInput(f"expected a triple (indptr, indices, shape); got a tuple of {len(graph)}")
@@ -181,14 +185,15 @@ def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int]]:
             indptr, indices, shape = matrix.indptr, matrix.indices, matrix.shape
     rows, columns = _shape(shape)
     indptr, indices = own(_index_array(indptr, "indptr")), _index_array(indices, "indices")
-    if device_of(indptr) != device_of(indices):
+    device = device_of(indices)
+    if device_of(indptr) != device:
         raise InvalidInput("indptr and indices must live on one device; one is a CuPy array, the other is not")
     if len(indptr) != rows + 1:
         raise InvalidInput(f"indptr must have rows + 1 = {rows + 1} offsets for shape {(rows, columns)}; "
                            f"got {len(indptr)}")  # fmt: skip
     if indptr.dtype != indices.dtype and indptr.dtype == np.int32:
         indptr = indptr.astype(np.int64)
-    return indptr, indices, (rows, columns)
+    return indptr, indices, (rows, columns), device
 
 
 def _not_a_graph(graph: Any) -> str:

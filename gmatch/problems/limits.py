@@ -88,7 +88,7 @@ def blocks_of(shape: tuple[int, int], device: Device) -> Iterator[slice]:
     """Slices of the rows of a matrix, each of a bounded number of entries, or one row."""
     rows, columns = shape
     step = max(1, ENTRIES_PER_BLOCK[device] // max(columns, 1))
-    return (slice(first, min(first + step, rows)) for first in range(0, rows, step))
+    return iter([slice(first, min(first + step, rows)) for first in range(0, rows, step)])
 
 
 def without_nan(array: Any, maximize: bool) -> tuple[Any, bool]:

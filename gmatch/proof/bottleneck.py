@@ -42,7 +42,7 @@ def verify_bottleneck(cost: Any, result: Bottleneck, strict: bool) -> Bottleneck
     threshold = _checked_threshold(xp, costs, row_match, result)
     cover = _checked_cover(xp, costs, threshold, size, result)
     if result.assignment is not None:
-        _check_cheapest(xp, costs, row_match, threshold, result, strict)
+        _check_cheapest(costs, row_match, threshold, result, strict)
     return BottleneckCertificate(result.threshold, len(cover[0]), len(cover[1]))
 
 
@@ -83,10 +83,10 @@ def _checked_cover(
 
 
 def _check_cheapest(
-    xp: Any, costs: DenseCosts | SparseCosts, row_match: Any, threshold: Any, result: Bottleneck, strict: bool
+    costs: DenseCosts | SparseCosts, row_match: Any, threshold: Any, result: Bottleneck, strict: bool
 ) -> None:
     """That the assignment is the bottleneck's, and the cheapest of the pairs up to the threshold."""
-    assignment = result.assignment
+    assignment, xp = result.assignment, namespace(row_match)
     assert assignment is not None
     (mates,) = arrays_of(xp, assignment, "row_match")
     if mates.shape != row_match.shape or bool((mates != row_match).any()):

@@ -71,7 +71,7 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment, strict: bool) ->
     pair_costs[row_match < 0] = free_cost
     if exact is not None or strict:
         duals = exact or ExactDuals((), u, v)
-        parts_in_tiers = _tiered_parts(costs, duals, cover, (row_match, col_match), (pair_costs, column_costs))
+        parts_in_tiers = _tiered_parts(costs, duals, cover, ((row_match, pair_costs), (col_match, column_costs)))
     if exact is not None:
         if costs.limit is not None:
             raise CertificateError("exact duals do not prove that rows and columns may stay free at half the limit")
@@ -108,10 +108,10 @@ def _plain_certificate(
     return certificate_of(assignment, gap, tolerance)
 
 
-def _tiered_parts(costs: SparseCosts, exact: ExactDuals, cover: Any, matches: Any, both_costs: Any) -> list[TieredPart]:
+def _tiered_parts(costs: SparseCosts, exact: ExactDuals, cover: Any, matched: Any) -> list[TieredPart]:
     """The problem, or its two parts if there is a cover, in rows and columns as given.
 
-    `matches` are the mates of rows and of columns, `both_costs` what each row and each column costs.
+    `matched` are the mates of the rows, and what each costs; and of the columns.
     """
     every = namespace(costs.data).arange
     rows, columns = (every(length) for length in costs.shape)
@@ -119,29 +119,29 @@ def _tiered_parts(costs: SparseCosts, exact: ExactDuals, cover: Any, matches: An
         by_columns = len(rows) > len(columns)
         sides = (columns, rows) if by_columns else (rows, columns)
         exact = exact.turned() if by_columns else exact
-        return [_tiered_part(costs, sides, exact, matches[by_columns], both_costs[by_columns], by_columns)]
+        return [_tiered_part(costs, by_columns, sides, exact, matched[by_columns])]
     others = all_others(cover[1], len(columns)), all_others(cover[0], len(rows))
     ours = costs.transposed
     one = part_of(exact, int(ours), cover[0], others[0])
     two = part_of(exact, int(not ours), others[1], cover[1]).turned()
     return [
-        _tiered_part(costs, (cover[0], others[0]), one, matches[0], both_costs[0]),
-        _tiered_part(costs, (cover[1], others[1]), two, matches[1], both_costs[1], True),
+        _tiered_part(costs, False, (cover[0], others[0]), one, matched[0]),
+        _tiered_part(costs, True, (cover[1], others[1]), two, matched[1]),
     ]
 
 
 def _tiered_part(
-    costs: SparseCosts, sides: Any, exact: ExactDuals, matches: Any, pair_costs: Any, turned: bool = False
+    costs: SparseCosts, turned: bool, sides: tuple[Any, Any], exact: ExactDuals, matched: tuple[Any, Any]
 ) -> TieredPart:
     """Some rows and columns of the matrix as given, or of its transpose; with the mates of rows and what they cost."""
-    (rows, columns), (*places, values) = sides, costs.triples()
+    (rows, columns), (mates_of, pair_costs), (*places, values) = sides, matched, costs.triples()
     shape = costs.shape
     if turned:
         places, shape = places[::-1], shape[::-1]
     row_of, column_of = (mates_among(*some) for some in zip(places, sides, shape, strict=True))
     kept = ((row_of >= 0) & (column_of >= 0)).nonzero()[0]
     block = values[kept], row_of[kept], column_of[kept]
-    mates = mates_among(matches[rows], columns, shape[1])
+    mates = mates_among(mates_of[rows], columns, shape[1])
     return TieredPart(lambda: iter([block]), pair_costs[rows], mates, exact)
 
 

@@ -39,6 +39,14 @@ class _Sides(NamedTuple):
         return column
 
 
+class _Pairs(NamedTuple):
+    """The pairs of an assignment, and what they are said to cost."""
+
+    row_match: Any
+    entries: Any
+    costs: Any  # in the minimisation form
+
+
 def verify_window_assignment(costs: WindowCosts, assignment: Assignment, strict: bool) -> AssignmentCertificate:
     """See `gmatch.verify`."""
     if strict:
@@ -54,7 +62,7 @@ def verify_window_assignment(costs: WindowCosts, assignment: Assignment, strict:
     pair_costs = claimed_pairs(checked, row_match, assignment)
     tolerance = tolerance_of(checked, u, v, pair_costs)  # type: ignore[arg-type]
     sides = _Sides(v, u, True) if checked.transposed else _Sides(u, v, False)
-    gap = _gap(checked, sides, row_match, pair_costs, assignment.pair_costs, tolerance)
+    gap = _gap(checked, sides, _Pairs(row_match, assignment.pair_costs, pair_costs), tolerance)
     return certificate_of(assignment, gap, tolerance)
 
 
@@ -85,16 +93,14 @@ def claimed_pairs(checked: Any, row_match: Any, assignment: Assignment) -> Any:
     return values
 
 
-def _gap(
-    checked: CheckedWindows, sides: _Sides, row_match: Any, pair_costs: Any, claimed: Any, tolerance: int | float
-) -> int | float:
+def _gap(checked: CheckedWindows, sides: _Sides, pairs: _Pairs, tolerance: int | float) -> int | float:
     """What the pairs cost beyond the bound that the duals prove."""
     base = checked.lowest if checked.dual_type is np.int64 else 0
     costs: Any = checked  # of which the check asks no more than these have
     refuse_large_duals(costs, sides, base)
     v = lowered_columns(np, sides, tolerance)
     u = sides.u - base
-    lowered = np.minimum(u, _least_slacks(checked, v, base, row_match, claimed))
+    lowered = np.minimum(u, _least_slacks(checked, v, base, pairs))
     excess = u - lowered
     if not exact_sum(excess) <= tolerance:
         worst = int(excess.argmax())
@@ -104,15 +110,16 @@ def _gap(
             "feasible"
         )
     free = 0 if checked.limit is None else checked.limit
-    missing = np.full(len(u) - len(pair_costs), free - base, checked.dual_type)
-    return exact_sum(np.concatenate([pair_costs - base, missing, -lowered, -v]))
+    missing = np.full(len(u) - len(pairs.costs), free - base, checked.dual_type)
+    return exact_sum(np.concatenate([pairs.costs - base, missing, -lowered, -v]))
 
 
-def _least_slacks(checked: CheckedWindows, v: Any, base: int | float, row_match: Any, claimed: Any) -> Any:
+def _least_slacks(checked: CheckedWindows, v: Any, base: int | float, pairs: _Pairs) -> Any:
     """Of each vertex of the side that is matched whole the least cost less v and base.
 
     Meanwhile the matched entries are held against what they are said to be.
     """
+    row_match, claimed, _ = pairs
     far = math.inf if checked.dual_type is np.float64 else np.iinfo(np.int64).max
     least = np.full(min(checked.shape), far, checked.dual_type)
     place_of = np.cumsum(row_match >= 0) - 1

@@ -1,0 +1,115 @@
+"""What a backend is: what it is given, and what it finds."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from ..arrays import Device
+    from ..methods import AssignmentMethod
+    from ..problems.batch import CostBatch
+    from ..problems.dense import DenseCosts
+    from ..problems.graph import BipartiteGraph
+    from ..problems.sparse import SparseCosts
+
+
+class AssignmentStart(IntEnum):
+    """Assignments to start from; numbered as `AssignmentStart` in csrc."""
+
+    NONE = 0
+    REDUCE = 1
+    GIVEN = 2
+    REGRET = 3
+    BIDS = 4
+
+    @cached_property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Start(NamedTuple):
+    """What a program starts from, for costs as the programs read them."""
+
+    kind: AssignmentStart
+    row_match: Any = None
+    v: Any = None
+
+
+class Assigned(NamedTuple):
+    """What a program finds, for costs as it reads them: arrays, and counters by name."""
+
+    row_match: Any
+    col_match: Any
+    u: Any
+    v: Any
+    counters: dict[str, Any]
+
+    def turned(self) -> Assigned:
+        """The same with rows for columns."""
+        return Assigned(self.col_match, self.row_match, self.v, self.u, self.counters)
+
+
+class AssignedBatch(NamedTuple):
+    """The same of many problems: arrays with a row for each problem, padded with -1 and 0.
+
+    Each counter is an array on the host, with a number for each problem.
+    """
+
+    row_match: Any
+    col_match: Any
+    u: Any
+    v: Any
+    pair_costs: Any
+    counters: dict[str, Any]
+
+
+class Matched(NamedTuple):
+    """What a program of maximum cardinality finds: arrays, and counters by name."""
+
+    row_match: Any
+    col_match: Any
+    reached: Any  # the columns that alternating paths from free rows reach
+    counters: dict[str, Any]
+
+
+class Backend(Protocol):
+    """The programs of one kind of device: the module `cpu` or `gpu`. It trusts arrays; `problems` has checked them.
+
+    Methods and starts are those for its device. Given arrays of mates and duals are changed. `threads` are of the host,
+    None as many as there is work for.
+    """
+
+    NAME: Device
+
+    def check_threads(self, threads: int | None) -> None:
+        """Raises `InvalidInput` for a number of threads that it cannot have."""
+
+    def inspect(self, indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
+        """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/sparse_rows.cuh."""
+
+    def inspect_costs(self, array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
+        """The lowest and the highest finite entry; whether there are NaN, +inf, -inf; whether all are surely whole."""
+
+    def has_duplicates(self, indptr: Any, indices: Any, columns: int) -> bool:
+        """Whether a row may have two entries in one column."""
+
+    def find_entries(self, indptr: Any, indices: Any, columns: int, row_match: Any) -> Any:
+        """Of each pair the position of its entry; -1 for pairs that are not stored, and rows without one."""
+
+    def match(self, graph: BipartiteGraph, method: Any, start: int, row_match: Any, threads: int | None) -> Matched:
+        """Runs `match_cardinality` of csrc; `row_match` is a given start, or None."""
+
+    def assign(self, costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
+        """Runs a method of assignment."""
+
+    def assign_sparse(
+        self, costs: SparseCosts, method: AssignmentMethod, start: Start, threads: int | None
+    ) -> Assigned:
+        """The same, for sparse costs."""
+
+    def assign_batch(
+        self, batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
+    ) -> AssignedBatch:
+        """Runs a method on every problem."""
