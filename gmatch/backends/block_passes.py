@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
@@ -14,6 +15,10 @@ from ..types import bits_of
 
 # Of each row these are picked: the best two of every 32nd column, and of what is overpriced the worst one.
 STRATA, OF_A_STRATUM = 32, 2
+# On the host these: up to the so manieth of the least of every 32nd column; and for so many there is room. A row that is
+# read again has come to the end of what was known of it, and is known deeper then.
+CHOSEN, ROOM = 15, 48
+CHOSEN_AGAIN, ROOM_AGAIN = 25, 128
 # Into so many shares at most a frontier is cut, so that all threads of a device have some of it.
 MOST_SHARES = 64
 NO_COVER = np.empty(0, np.uint8)
@@ -34,6 +39,17 @@ class ForestState(NamedTuple):
     at_least: Any
 
 
+class Picks(NamedTuple):
+    """Entries that a pass has picked of some rows."""
+
+    places: Any
+    """row * columns + column, increasing."""
+    overpriced: int
+    """How many cost less than their duals, but for rounding."""
+    bounds: Any
+    """Of each of the rows what no other entry has less than, of cost - v, on the host; None if that is not known."""
+
+
 class BlockPasses(Protocol):
     """Passes over a block of `rows` by `columns`; vectors lie where it lies, in the type of the duals.
 
@@ -52,11 +68,11 @@ class BlockPasses(Protocol):
         Or also with the least slack of their row. Those of covered columns are none.
         """
 
-    def price(self, v: Any) -> Any:
-        """Places, increasing, of the two least cost - v of each stratum of each row, but for forbidden ones."""
+    def price(self, v: Any, share: float) -> Picks:
+        """The least cost - v of each row, but for forbidden ones; `share` says how much of the row this block has."""
 
-    def overpriced(self, u: Any, v: Any) -> Any:
-        """Places, increasing, of the entries that cost less than u + v by most, of each stratum of each row."""
+    def overpriced(self, rows: Any, u: Any, v: Any, share: float) -> Picks:
+        """Of listed rows entries that cost less than u + v, and others that nearly do."""
 
     def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
         """Levels of a forest from the rows of a frontier on, until the columns of this block bring no more rows.
@@ -122,17 +138,17 @@ class HostPasses:
                 return keys[:found]
             room = found
 
-    def price(self, v: Any) -> Any:
-        return self._lists(_native.price_rows, STRATA * OF_A_STRATUM, v)
+    def price(self, v: Any, share: float) -> Picks:
+        rows, none = np.arange(self._shape[0], dtype=np.int32), np.empty(0, self._dual_type)
+        return self._pick(rows, none, v, round(CHOSEN * share), math.ceil(ROOM * share))
 
-    def overpriced(self, u: Any, v: Any) -> Any:
-        return self._lists(_native.overpriced, STRATA, u, v)
+    def overpriced(self, rows: Any, u: Any, v: Any, share: float) -> Picks:
+        return self._pick(rows, u, v, round(CHOSEN_AGAIN * share), math.ceil(ROOM_AGAIN * share))
 
-    def _lists(self, program: Callable[..., Any], most: int, *duals: Any) -> Any:
-        height, width = self._shape
-        sizes, columns = np.empty(height, np.int32), np.empty(height * most, np.int32)
-        program(*self._block, *duals, sizes, columns, self._threads)
-        return listed(sizes, columns, most, width)
+    def _pick(self, rows: Any, u: Any, v: Any, chosen: int, room: int) -> Picks:
+        bounds = np.empty(len(rows), self._dual_type)
+        places, overpriced = _native.pick(*self._block, rows, u, v, chosen, room, bounds, self._threads)
+        return Picks(places, overpriced, bounds)
 
     def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
         height = self._shape[0]

@@ -8,9 +8,11 @@
     5  Dual update        each rank finds the least slack between its rows of the forest and the columns outside it; the
                           least of all ranks updates the duals everywhere
 
-Two things differ. The paper compresses the whole matrix for each search; here the root keeps its lists, each rank keeps
-the least slack of each row, and reads only rows that are new in the forest, or whose nearest column has joined it. And
-the search goes on until no path is left, as nothing that other ranks know changes meanwhile.
+Three things differ. The paper compresses the whole matrix for each search; here the root keeps its lists, each rank
+keeps the least slack of each row, and reads only rows that are new in the forest, or whose nearest column has joined
+it. A dual step leaves all edges of the forest tight: so the forest grows by the new edges, and is searched for paths
+anew only where one has come to a free column. And the search goes on until no path is left, as nothing that other ranks
+know changes meanwhile.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..arrays import to_host
 from ..cardinality.matching import max_matching
 from .found import Found
@@ -56,7 +59,7 @@ def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
         v[covered] -= theta
         found.counts["dual_steps"] += 1
         if ranks.rank == ROOT:
-            tight.drop(in_forest, covered)
+            tight.drop_slack()
 
 
 def reduced_duals(ranks: Ranks, part: Part, v: Any = None) -> tuple[Any, Any]:
@@ -90,9 +93,9 @@ def _gather_tight(ranks: Ranks, tight: TightEdges, new: Callable[[], tuple[Any]]
 def _search(ranks: Ranks, tight: TightEdges, found: Found) -> tuple[Any, Any]:
     """Passes of the root along all tight edges; what they leave, on all ranks: covered columns, rows of the forest."""
     n, m = tight.shape
-    with_counts = of_root(ranks, n + m + 2, np.int32, found.clocked("search", partial(tight.matched, found.row_match)))
-    found.row_match, reached, (phases, levels) = with_counts[:n], with_counts[n : n + m], with_counts[n + m :]
-    found.counts.update(searches=1, phases=int(phases), levels=int(levels))
+    told = of_root(ranks, n + m + 3, np.int32, found.clocked("search", partial(tight.matched, found.row_match)))
+    found.row_match, reached, counts = told[:n], told[n : n + m], told[n + m :].tolist()
+    found.counts.update(dict(zip(("searches", "phases", "levels"), counts, strict=True)))
     covered = reached > 0
     in_forest = found.row_match < 0
     matched = (~in_forest).nonzero()[0]
@@ -102,52 +105,40 @@ def _search(ranks: Ranks, tight: TightEdges, found: Found) -> tuple[Any, Any]:
 
 
 class TightEdges:
-    """The adjacency lists of the root; empty on other ranks.
+    """The adjacency lists of the root and the forest along them, in C++; empty on other ranks.
 
     They change in the next search, in which an error of the root is that of all.
     """
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape
-        self._keys: Any = np.empty(0, np.int64)  # row * columns + column, increasing
-        self._rows: Any = np.empty(0, np.int32)
-        self._columns: Any = np.empty(0, np.int32)
-        self._changes: list[Callable[[], None]] = []
+        self._forest: Any = None
+        self._new: Any = np.empty(0, np.int64)  # row * columns + column
+        self._has_stepped = False
 
     def add(self, keys: Any) -> None:
-        """Edges that may be there already."""
-        self._changes.append(partial(self._add, keys))
+        """Edges that have become tight."""
+        self._new = keys
 
-    def drop(self, in_forest: Any, covered: Any) -> None:
-        """What a dual step makes slack: edges of rows outside the forest with columns inside it."""
-        self._changes.append(partial(self._drop, in_forest, covered))
-
-    def _add(self, keys: Any) -> None:
-        keys = np.unique(keys)
-        places = self._keys.searchsorted(keys)
-        is_new = np.ones(len(keys), np.bool_)
-        inside = places < len(self._keys)
-        is_new[inside] = self._keys[places[inside]] != keys[inside]
-        keys, places = keys[is_new], places[is_new]
-        rows, columns = divmod(keys, self.shape[1])
-        self._keys, self._rows, self._columns = (
-            np.insert(array, places, new)
-            for array, new in ((self._keys, keys), (self._rows, rows), (self._columns, columns))
-        )
-
-    def _drop(self, in_forest: Any, covered: Any) -> None:
-        stays = in_forest[self._rows] | ~covered[self._columns]
-        if not stays.all():
-            self._keys, self._rows, self._columns = self._keys[stays], self._rows[stays], self._columns[stays]
+    def drop_slack(self) -> None:
+        """A dual step makes edges of rows outside the forest with columns inside it slack."""
+        self._has_stepped = True
 
     def matched(self, row_match: Any) -> Any:
-        """A largest matching along the edges, the columns it reaches from free rows, its phases and its levels."""
-        changes, self._changes = self._changes, []
-        for change in changes:
-            change()
-        indptr = self._rows.searchsorted(np.arange(self.shape[0] + 1, dtype=np.int32)).astype(np.int32)
-        matching = max_matching((indptr, self._columns, self.shape), initial=row_match)
-        counts = matching.stats["phases"], matching.stats["levels"]
+        """A largest matching along the edges, the columns it reaches from free rows; searches, phases and levels."""
+        if self._forest is None:
+            self._forest = _native.TightForest(*self.shape)
+        if self._has_stepped:
+            self._forest.drop_slack()
+        if self._forest.grow(self._new):
+            covered = np.empty(self.shape[1], np.int32)
+            self._forest.covered(covered)
+            return np.concatenate([row_match, covered, (0, 0, 0)])
+        indptr = np.empty(self.shape[0] + 1, np.int32)
+        columns = self._forest.list(indptr)
+        matching = max_matching((indptr, columns, self.shape), initial=row_match)
+        self._forest.begin(matching.row_match, matching.reached_columns.view(np.uint8))
+        counts = 1, matching.stats["phases"], matching.stats["levels"]
         return np.concatenate([matching.row_match, matching.reached_columns, counts])
 
 

@@ -36,6 +36,8 @@ from .soft import soft_prices
 
 # Of the searches on the root.
 COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
+# Rows that are asked which column they want most; and how many different ones are many, of those that even costs have.
+SAMPLE, WANTED = 64, 0.6
 # More rounds than any family of the tests takes by twice: what is not proven by then has no use for a core.
 MOST_ROUNDS = 100
 
@@ -98,15 +100,31 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
 
 
 def start(ranks: Ranks, part: Part, v: Any) -> Any:
-    """Duals of the columns to price by: given ones; minima, where all columns are to be matched; or else zeros."""
+    """Duals of the columns to price by: given ones; minima, where many rows want the same columns; or else zeros."""
     n, m = part.shape
     if v is not None:
         return v.astype(part.dual_type)
-    if n < m:
+    if n < m or _want_different_columns(ranks, part):
         return np.zeros(m, part.dual_type)
     zeros, far = np.zeros(n, part.dual_type), np.full(m, part.far, part.dual_type)
     least = reduced(ranks, "min", far, lambda: part.least_of_columns(zeros))
     return np.where(least == part.far, 0, least).astype(part.dual_type)
+
+
+def _want_different_columns(ranks: Ranks, part: Part) -> bool:
+    """Whether of some rows, far from each other, few have the same best column."""
+    n, m = part.shape
+    sample = np.arange(min(SAMPLE, n)) * n // min(SAMPLE, n)
+
+    def best() -> Any:
+        wanted = np.full(len(sample), -1, np.int64)
+        own = (sample >= part.rows.start) & (sample < part.rows.stop)
+        rows = part.here((sample[own] - part.rows.start).astype(np.int32))
+        wanted[own] = to_host(part.passes.least_of_rows(rows, part.here(np.zeros(m, part.dual_type)))[1])
+        return wanted
+
+    wanted = reduced(ranks, "max", np.full(len(sample), -1, np.int64), best)
+    return len(np.unique(wanted)) >= WANTED * -m * np.expm1(len(sample) * np.log1p(-1 / max(m, 2)))
 
 
 def _price(ranks: Ranks, part: Part, core: _Core, found: Found, passes: Passes) -> None:
@@ -256,17 +274,21 @@ def _merged(xp: Any, stay: Any, places: Any, old: Any, new: Any) -> Any:
 
 
 def price(part: Part, v: Any) -> Places:
-    """The best entries of each row by cost - v: two of each of 32 parts of the columns.
-
-    64 entries of a row are enough for most matrices, and neighbours that are alike do not take all places.
-    """
-    return part.places(part.passes.price(part.here(v[part.columns])))
+    """The best entries of each row by cost - v."""
+    own_v = v[part.columns]
+    picks = part.passes.price(part.here(own_v), part.share)
+    part.margins.begin(picks.bounds, own_v)
+    return part.places(picks.places)
 
 
 def overpriced(part: Part, u: Any, v: Any) -> tuple[int, Places]:
-    """Entries that cost less than their duals, but for rounding: of each stratum of a row the worst; their number."""
-    places = part.places(part.passes.overpriced(*part.own(u, v)))
-    return len(places[0]), places
+    """How many entries cost less than their duals, but for rounding; and the worst of them, of rows that may have any."""
+    own_u = u[part.rows]
+    rows = part.margins.rows_to_read(own_u, v[part.columns])
+    picks = part.passes.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), part.share)
+    if picks.bounds is not None:
+        part.margins.note(rows, picks.bounds.astype(np.float64) - own_u[rows])
+    return picks.overpriced, part.places(picks.places)
 
 
 def outside(part: Part, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:

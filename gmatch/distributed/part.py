@@ -11,6 +11,7 @@ from ..arrays import device_of, mover_to, namespace, to_host
 from ..backends.block_passes import BlockPasses, passes_of
 from ..problems.limits import INFINITE_INTEGER, blocks_of, minimised
 from .blocks import Block
+from .margins import Margins
 
 Places = tuple[Any, Any]
 """Pairs, increasing, as row * columns + column in the problem, and what they cost; where the costs are."""
@@ -35,6 +36,10 @@ class Part:
         """What brings a vector to the costs: the ranks share vectors on the host."""
         self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
         """What no cost reaches: of forbidden pairs, and of the least of none."""
+        self.margins = Margins(costs.shape[0])
+        """Of its pairs that are not in a core."""
+        self.share = costs.shape[1] / max(shape[1], 1)
+        """Of each row of the problem."""
 
     def _passes_of(self, costs: Any) -> BlockPasses:
         return passes_of(costs, self.dual_type, self.block.maximize, self.block.limit, self.threads)

@@ -29,7 +29,7 @@ from ..result import STEPS, Assignment
 from .core import Passes, by_core
 from .found import Found
 from .lap import given_duals, result_of
-from .margins import Margins
+from .margins import MarginsOfCore
 from .part import Places
 from .sampled import prices_of
 from .whole_part import ROUNDINGS, Triples, WholePart
@@ -139,7 +139,7 @@ class PointPart(WholePart):
         self.products = Products(self.points) if self.shape[0] and self.points.metric in Products.METRICS else None
         self.unit = 1.0 if self.products is None else self.products.unit
         self._panels: Any = None
-        self.margins = Margins(*self.shape)
+        self.margins = MarginsOfCore(*self.shape)
         self.gap: float | None = None
         self.excess: Any = None  # by how much duals of the rows are too large, where the search stopped
         self.rows_read, self.looked_at, self.seconds = 0, 0, 0.0

@@ -28,7 +28,7 @@ from .classical import classical
 from .core import Passes, by_core
 from .found import Found
 from .lap import given_duals, result_of
-from .margins import Margins
+from .margins import MarginsOfCore
 from .part import Places
 from .ranks import PATIENCE, Ranks
 from .sampled import prices_of
@@ -139,7 +139,7 @@ class WindowPart(WholePart):
         rows, columns = block.shape
         self.shape = (columns, rows) if block.transposed else (rows, columns)
         self.dual_type = block.dual_type
-        self.margins = Margins(*block.shape)
+        self.margins = MarginsOfCore(*block.shape)
         self.gap: float | None = None
         self.excess: Any = None  # by how much duals of the rows as given are too large, where the search stopped
         self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
