@@ -243,8 +243,8 @@ def entries_up_to(
     most: int | float, least_too: bool, keys: Any, threads: int,
 ) -> int: ...  # fmt: skip
 def pick(
-    costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, u: Any, v: Any, chosen: int,
-    room: int, bounds: Any, threads: int,
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, u: Any, v: Any,
+    depth: tuple[int, int, int], bounds: Any, threads: int,
 ) -> tuple[Any, int]: ...  # fmt: skip
 def close_forest(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, size: int, u: Any, mate: Any, v: Any,

@@ -15,10 +15,9 @@ from ..types import bits_of
 
 # Of each row these are picked: the best two of every 32nd column, and of what is overpriced the worst one.
 STRATA, OF_A_STRATUM = 32, 2
-# On the host these: up to the so manieth of the least of every 32nd column; and for so many there is room. A row that is
-# read again has come to the end of what was known of it, and is known deeper then.
-CHOSEN, ROOM = 15, 48
-CHOSEN_AGAIN, ROOM_AGAIN = 25, 128
+# On the host those up to the so manieth of minima, of every 32nd or 256th column, and of ties as many as there is room
+# for: minima, which one, and room, the first time and the next ones. As `DEPTHS` in csrc/serial/core_search.hpp.
+DEPTHS = (32, 15, 48), (32, 25, 128), (32, 31, 512), (256, 200, 1024), (256, 250, 2048)
 # Into so many shares at most a frontier is cut, so that all threads of a device have some of it.
 MOST_SHARES = 64
 NO_COVER = np.empty(0, np.uint8)
@@ -37,6 +36,20 @@ class ForestState(NamedTuple):
     covered: Any  # uint8
     least: Any  # to work in, as the next: shares of all columns
     at_least: Any
+
+
+class Depth(NamedTuple):
+    """How many entries of a row are wanted."""
+
+    times: int
+    """That so many were not enough before."""
+    share: float
+    """Of each row of the problem that the block has."""
+
+    def pick(self) -> tuple[int, int, int]:
+        """As `PickDepth` in csrc/serial/row_picks.hpp."""
+        minima, chosen, room = DEPTHS[min(self.times, len(DEPTHS) - 1)]
+        return minima, round(chosen * self.share), math.ceil(room * self.share)
 
 
 class Picks(NamedTuple):
@@ -68,11 +81,11 @@ class BlockPasses(Protocol):
         Or also with the least slack of their row. Those of covered columns are none.
         """
 
-    def price(self, v: Any, share: float) -> Picks:
-        """The least cost - v of each row, but for forbidden ones; `share` says how much of the row this block has."""
+    def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
+        """The least cost - v of listed rows, but for forbidden ones; those of others may be among them."""
 
-    def overpriced(self, rows: Any, u: Any, v: Any, share: float) -> Picks:
-        """Of listed rows entries that cost less than u + v, and others that nearly do."""
+    def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
+        """Of listed rows entries that cost less than u + v, and others that nearly do; the same."""
 
     def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
         """Levels of a forest from the rows of a frontier on, until the columns of this block bring no more rows.
@@ -138,16 +151,15 @@ class HostPasses:
                 return keys[:found]
             room = found
 
-    def price(self, v: Any, share: float) -> Picks:
-        rows, none = np.arange(self._shape[0], dtype=np.int32), np.empty(0, self._dual_type)
-        return self._pick(rows, none, v, round(CHOSEN * share), math.ceil(ROOM * share))
+    def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
+        return self._pick(rows, np.empty(0, self._dual_type), v, depth)
 
-    def overpriced(self, rows: Any, u: Any, v: Any, share: float) -> Picks:
-        return self._pick(rows, u, v, round(CHOSEN_AGAIN * share), math.ceil(ROOM_AGAIN * share))
+    def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
+        return self._pick(rows, u, v, depth)
 
-    def _pick(self, rows: Any, u: Any, v: Any, chosen: int, room: int) -> Picks:
+    def _pick(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
         bounds = np.empty(len(rows), self._dual_type)
-        places, overpriced = _native.pick(*self._block, rows, u, v, chosen, room, bounds, self._threads)
+        places, overpriced = _native.pick(*self._block, rows, u, v, depth.pick(), bounds, self._threads)
         return Picks(places, overpriced, bounds)
 
     def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:

@@ -51,11 +51,6 @@ class Part:
             return cls(block.array.T, columns, rows, block.shape[::-1], block, threads)
         return cls(block.array, rows, columns, block.shape, block, threads)
 
-    @property
-    def is_square_by_rows(self) -> bool:
-        """Whether all columns are to be matched, too, and each rank has whole rows."""
-        return self.shape[0] == self.shape[1] and not self.block.transposed
-
     def slices(self) -> Iterator[slice]:
         """Of its rows, each of so many entries as a cache holds, or as hide a launch of a GPU."""
         return blocks_of(self.costs.shape, self.device)

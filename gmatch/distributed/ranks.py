@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import namespace
 from ..errors import InvalidInput
 from .mpi import line_of
-from .threads import Seat
+from .threads import Seat, Table
 
 Reduction = Literal["sum", "min", "max"]
 ROOT = 0
@@ -167,6 +167,11 @@ class Ranks:
             into = xp.empty(sum(lengths) if self.rank == root else 0, part.dtype)
             self._line.gather(xp.ascontiguousarray(part), into, lengths, root, self.patience)
         return into if self.rank == root else None
+
+
+def one_rank() -> Ranks:
+    """A rank that meets no other."""
+    return Ranks(Seat(0, Table(1)))
 
 
 def reduced(ranks: Ranks, op: Reduction, neutral: Any, work: Callable[[], Any]) -> Any:

@@ -31,7 +31,6 @@ class WholePart:
     """What `by_core` and `classical` ask of a `Part`, where one rank has all rows, some at a time."""
 
     xp, device = np, "cpu"
-    is_square_by_rows = False  # prices are softened once, at the start
 
     shape: tuple[int, int]
     dual_type: Any

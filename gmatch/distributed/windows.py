@@ -30,9 +30,8 @@ from .found import Found
 from .lap import given_duals, result_of
 from .margins import MarginsOfCore
 from .part import Places
-from .ranks import PATIENCE, Ranks
+from .ranks import Ranks, one_rank
 from .sampled import prices_of
-from .threads import Seat, Table
 from .whole_part import ROUNDINGS, Triples, WholePart
 
 REASON = "rows that are read again in each pass: few entries of them are searched"
@@ -115,11 +114,6 @@ def refuse_what_windows_do_not_take(
     return False
 
 
-def one_rank() -> Ranks:
-    """A rank that meets no other."""
-    return Ranks(Seat(0, Table(1)), patience=PATIENCE)
-
-
 def _solved(part: WindowPart, v: Any, threads: int | None) -> tuple[Found, str]:
     n, m = part.shape
     if not n:
@@ -152,7 +146,7 @@ class WindowPart(WholePart):
         sample = sample.copy()
         if self.block.limit is not None:
             np.minimum(sample, np.float32(self.block.limit), out=sample)
-        prices = prices_of(sample, self.shape[0])
+        prices = prices_of(sample)
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
     def given(self, rows: Any = None) -> Iterator[tuple[Any, Any]]:
@@ -278,9 +272,9 @@ def is_near_enough(u: Any, v: Any, excess: Any, gap: float) -> bool:
     return suffices(cost, cost - exact_sum(excess), gap)
 
 
-def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
+def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, found: Found) -> tuple[int, Places]:
     """As `core.outside`: how many pairs the rows of a witness have outside its columns; the best of each stratum."""
-    allowed, best = 0, _Best(part, 1)
+    allowed, v, best = 0, found.v, _Best(part, 1)
     turned = part.block.transposed
     along, across = (~columns_of_witness, in_witness) if turned else (in_witness, ~columns_of_witness)
     for numbers, values in part.given(along.nonzero()[0]):

@@ -69,9 +69,10 @@ nb::object as_array(std::vector<T>&& numbers) {
 // See PickedPlaces; an empty u is none.
 template <class Dual>
 nb::tuple pick(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> rows, Array<Dual> u,
-               Array<Dual> v, Vertex chosen, Vertex room, Array<Dual> bounds, int threads) {
+               Array<Dual> v, std::tuple<Vertex, Vertex, Vertex> depth, Array<Dual> bounds, int threads) {
+  const auto [minima, chosen, room] = depth;
   const BlockPicks<Dual> asked{rows.data(), static_cast<Vertex>(rows.size()), u.size() == 0 ? nullptr : u.data(),
-                               v.data(), {PickDepth::FEWEST_MINIMA, chosen, room}, bounds.data()};
+                               v.data(), {minima, chosen, room}, bounds.data()};
   PickedPlaces found = with_stored<Dual>(stored, [&](auto entry) {
     const auto block = dense_costs<decltype(entry)>(costs, maximize, limit);
     const OthersMayRun others_may_run;
@@ -126,7 +127,7 @@ void define_passes_for(nb::module_& m) {
         "rows"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "covered"_a.noconvert(), "most"_a, "least_too"_a,
         "keys"_a.noconvert(), "threads"_a);
   m.def("pick", &pick<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "rows"_a.noconvert(),
-        "u"_a.noconvert(), "v"_a.noconvert(), "chosen"_a, "room"_a, "bounds"_a.noconvert(), "threads"_a);
+        "u"_a.noconvert(), "v"_a.noconvert(), "depth"_a, "bounds"_a.noconvert(), "threads"_a);
   m.def("close_forest", &close_forest<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "rows"_a.noconvert(), "size"_a, "u"_a.noconvert(), "mate"_a.noconvert(), "v"_a.noconvert(), "slack"_a.noconvert(),
         "predecessor"_a.noconvert(), "covered"_a.noconvert(), "reached"_a.noconvert(), "brought"_a.noconvert(),
