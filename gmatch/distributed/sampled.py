@@ -71,14 +71,13 @@ class Sample(NamedTuple):
     def _wanted(self) -> Any:
         """The best column of each of the own rows; of ties the first from a column on that is another for each row."""
         wanted = np.full(self.size, -1, np.int64)
-        columns = np.arange(self._columns)
         for some in self._blocks():
             block = self.costs[some]
-            numbers = self.first + np.arange(some.start, min(some.stop, len(self.costs)))
-            begins = numbers * self._columns // self.size
-            turned = (columns - begins[:, None]) % self._columns
-            is_least = block == block.min(axis=1, initial=np.inf)[:, None]
-            wanted[numbers] = np.where(is_least, turned, self._columns).argmin(axis=1)
+            begins = (self.first + np.arange(some.start, some.start + len(block))) * self._columns // self.size
+            rows, columns = (block == block.min(axis=1, initial=np.inf)[:, None]).nonzero()
+            nearest = np.full(len(block), self._columns)
+            np.minimum.at(nearest, rows, (columns - begins[rows]) % self._columns)
+            wanted[self.first + some.start :][: len(block)] = (begins + nearest) % self._columns
         return wanted
 
     def _above_the_least(self) -> Any:

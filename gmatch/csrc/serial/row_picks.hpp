@@ -116,8 +116,8 @@ class RowPicks {
     const Vertex num_columns = rows_.num_columns();
     Work most = depth == nullptr ? WorkScan::FAR : find_most<Work, PRICED>(entries, duals, *depth);
     if constexpr (PRICED) most = std::max(most, enough);
-    const unsigned words = num_columns / WorkScan::WORD + 1;
-    const Vertex size = WorkScan::list_least(entries, duals, num_columns, static_cast<Vertex>(scattered(row) % words),
+    const Vertex first = first_word(row, num_columns / WorkScan::WORD + 1);
+    const Vertex size = WorkScan::list_least(entries, duals, num_columns, first,
                                              std::min(most, std::numeric_limits<Work>::max()), columns());
     const Vertex room = depth == nullptr ? num_columns : std::min(depth->room, num_columns);
     if (size <= room) return {size, above(most), false};
@@ -173,10 +173,10 @@ class RowPicks {
   static Dual above(Count most) { return most == std::numeric_limits<Count>::max() ? infinite() : Dual(most + 1); }
   static Dual above(double most) { return static_cast<Dual>(most); }
 
-  static unsigned scattered(unsigned x) {
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
+  // Where a row begins, so that rows that tie share the columns out evenly: any rows in turn begin far from each other.
+  static Vertex first_word(Vertex row, Vertex words) {
+    constexpr unsigned GOLDEN = 2654435769u;
+    return static_cast<Vertex>(static_cast<unsigned long long>(static_cast<unsigned>(row) * GOLDEN) * words >> 32);
   }
 
   Rows rows_;
