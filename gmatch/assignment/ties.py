@@ -27,7 +27,7 @@ import scipy.sparse
 from .. import _native
 from ..arrays import mover_to, namespace, row_of_each_entry, to_host
 from ..backends import cpu
-from ..backends.block_passes import passes_of
+from ..backends.block_passes import HeldRows, passes_of
 from ..errors import InvalidInput, changed
 from ..problems.dense import DenseCosts
 from ..problems.limits import SPREADS
@@ -222,7 +222,7 @@ def _entries_within(
     places, found, none_covered = [np.empty(0, np.int64)], 0, np.zeros(width, np.uint8)
     for some in costs.row_blocks():
         rows = np.arange(some.start, min(some.stop, height), dtype=np.int32)
-        here = passes.entries_up_to(reach, rows, u, v, none_covered, False)
+        here = passes.entries_up_to(reach, HeldRows(rows, u, v, none_covered), False)
         found += len(here)
         if found > most_to_list:
             return None

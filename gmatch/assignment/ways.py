@@ -84,11 +84,7 @@ def solved(problem: Problem, options: Options) -> Assignment | AssignmentBatch:
     if isinstance(problem, WindowCosts):
         from ..distributed.windows import lap_of_windows
 
-        return lap_of_windows(
-            problem, method=options.method, initial=options.initial, duals=options.duals,
-            infeasible=options.infeasible, deterministic=options.deterministic, device=options.device,
-            threads=options.threads, gap=options.gap,
-        )  # fmt: skip
+        return lap_of_windows(problem, options)
     if problem.suit_trees():
         return lap_of_points(
             problem, method=options.method, initial=options.initial, duals=options.duals,
@@ -96,10 +92,7 @@ def solved(problem: Problem, options: Options) -> Assignment | AssignmentBatch:
         )  # fmt: skip
     from ..distributed.point_windows import lap_of_many_coordinates
 
-    return lap_of_many_coordinates(
-        problem, initial=options.initial, duals=options.duals, infeasible=options.infeasible,
-        threads=options.threads, gap=options.gap,
-    )  # fmt: skip
+    return lap_of_many_coordinates(problem, options)
 
 
 def _solve_batch(batch: CostBatch, options: Options) -> AssignmentBatch:

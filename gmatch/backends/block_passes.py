@@ -38,6 +38,15 @@ class ForestState(NamedTuple):
     at_least: Any
 
 
+class HeldRows(NamedTuple):
+    """Some rows of a block, and what their entries are held against: as `BlockPass` in csrc/core/block_passes.cuh."""
+
+    rows: Any
+    u: Any
+    v: Any
+    covered: Any  # uint8, of all columns: those that are left out
+
+
 class Depth(NamedTuple):
     """How many entries of a row are wanted."""
 
@@ -75,7 +84,7 @@ class BlockPasses(Protocol):
     def least_of_columns(self, u: Any) -> Any:
         """Of all columns the least cost - u."""
 
-    def entries_up_to(self, most: Any, rows: Any, u: Any, v: Any, covered: Any, least_too: bool) -> Any:
+    def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any:
         """Places, row * columns + column, of the entries of rows with at most so much slack, but for rounding.
 
         Or also with the least slack of their row. Those of covered columns are none.
@@ -140,12 +149,12 @@ class HostPasses:
         _native.least_of_columns(*self._block, u, least, places, self._threads)
         return least
 
-    def entries_up_to(self, most: Any, rows: Any, u: Any, v: Any, covered: Any, least_too: bool) -> Any:
-        room = 4 * len(rows)
+    def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any:
+        room = 4 * len(held.rows)
         while True:  # twice at most: then there is room for all
             keys = np.empty(room, np.int64)
             found = _native.entries_up_to(
-                *self._block, rows, u, v, covered, self._dual_type(most).item(), least_too, keys, self._threads
+                *self._block, *held, self._dual_type(most).item(), least_too, keys, self._threads
             )
             if found <= room:
                 return keys[:found]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .block_passes import OF_A_STRATUM, STRATA, Depth, ForestState, Picks, closed_by_levels, listed
+from .block_passes import OF_A_STRATUM, STRATA, Depth, ForestState, HeldRows, Picks, closed_by_levels, listed
 from .catalogue import BLOCK_PASSES
 from .gpu import DENSE_COSTS, GRID_BLOCK_SIZE, INFINITE, Words, c_type, cupy, entry_point, strides_of
 from .layouts import Layout
@@ -49,8 +49,8 @@ class GpuPasses:
         self._run("least_of_columns", u, least, places)
         return least
 
-    def entries_up_to(self, most: Any, rows: Any, u: Any, v: Any, covered: Any, least_too: bool) -> Any:
-        room, given = 4 * len(rows), self._pass(rows, u, v, covered)
+    def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any:
+        room, given = 4 * len(held.rows), self._pass(*held)
         count = cupy.empty(1, np.int64)
         while True:  # twice at most: then there is room for all
             keys = cupy.empty(room, np.int64)

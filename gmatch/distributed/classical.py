@@ -25,6 +25,7 @@ import numpy as np
 
 from .. import _native
 from ..arrays import to_host
+from ..backends.block_passes import HeldRows
 from ..cardinality.matching import max_matching
 from .found import Found
 from .part import Part
@@ -195,5 +196,5 @@ class LeastSlacks:
         For the least was found before some dual steps, each of which was rounded.
         """
         part = self._part
-        covered = self._covered.view(np.uint8)
-        return (to_host(part.numbered(part.passes.entries_up_to(most, rows, *part.own(u, v), covered, least_too))),)
+        held = HeldRows(rows, *part.own(u, v), self._covered.view(np.uint8))
+        return (to_host(part.numbered(part.passes.entries_up_to(most, held, least_too))),)

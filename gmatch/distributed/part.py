@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,14 @@ Places = tuple[Any, Any]
 """Pairs, increasing, as row * columns + column in the problem, and what they cost; where the costs are."""
 
 
+class Cut(NamedTuple):
+    """Some rows by some columns of a problem of that shape."""
+
+    rows: slice
+    columns: slice
+    shape: tuple[int, int]
+
+
 class Part:
     """The part of a rank in a problem of n rows, all to be matched, and m >= n columns: some rows by some columns.
 
@@ -25,10 +33,8 @@ class Part:
     the minimisation form, cut off at the limit.
     """
 
-    def __init__(
-        self, costs: Any, rows: slice, columns: slice, shape: tuple[int, int], block: Block, threads: int
-    ) -> None:
-        self.costs, self.rows, self.columns, self.shape = costs, rows, columns, shape
+    def __init__(self, costs: Any, cut: Cut, block: Block, threads: int) -> None:
+        self.costs, (self.rows, self.columns, self.shape) = costs, cut
         self.block, self.dual_type, self.threads = block, block.dual_type, threads
         self.passes = self._passes_of(costs)
         self.device, self.xp = device_of(costs), namespace(costs)
@@ -38,7 +44,7 @@ class Part:
         """What no cost reaches: of forbidden pairs, and of the least of none."""
         self.margins = Margins(costs.shape[0])
         """Of its pairs that are not in a core."""
-        self.share = costs.shape[1] / max(shape[1], 1)
+        self.share = costs.shape[1] / max(self.shape[1], 1)
         """Of each row of the problem."""
 
     def _passes_of(self, costs: Any) -> BlockPasses:
@@ -48,8 +54,8 @@ class Part:
     def of(cls, block: Block, threads: int) -> Part:
         rows, columns = slice(*block.rows), slice(0, block.shape[1])
         if block.transposed:
-            return cls(block.array.T, columns, rows, block.shape[::-1], block, threads)
-        return cls(block.array, rows, columns, block.shape, block, threads)
+            return cls(block.array.T, Cut(columns, rows, block.shape[::-1]), block, threads)
+        return cls(block.array, Cut(rows, columns, block.shape), block, threads)
 
     def slices(self) -> Iterator[slice]:
         """Of its rows, each of so many entries as a cache holds, or as hide a launch of a GPU."""

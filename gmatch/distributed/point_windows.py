@@ -17,6 +17,7 @@ import numpy as np
 
 from ..assignment.gap import within_bound
 from ..assignment.programs import Plan
+from ..assignment.request import Options
 from ..backends import backend_for
 from ..backends.block_passes import OF_A_STRATUM
 from ..backends.rows import best_of_strata, costs_of_pairs, costs_of_rows, panels_of
@@ -51,20 +52,14 @@ MIDDLE = 1000
 TOGETHER = 1 << 20
 
 
-def lap_of_many_coordinates(
-    costs: PointCosts,
-    *,
-    initial: Any,
-    duals: Any,
-    infeasible: str,
-    threads: int | None,
-    gap: float | None,
-) -> Assignment:
+def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
     """As `gmatch.lap`, for points that do not suit trees. O(n m d) work a pass, O((n + m) d) memory."""
-    given = refuse_what_windows_do_not_take("PointCosts", "auto", initial, infeasible, False, None, threads)
+    of_points = options._replace(method="auto", deterministic=False, device=None)  # which suit all points
+    given = refuse_what_windows_do_not_take("PointCosts", of_points)
+    duals, threads, gap = options.duals, options.threads, options.gap
     began = perf_counter()
-    if duals is None and isinstance(initial, Assignment):
-        duals = initial.u, initial.v
+    if duals is None and given:
+        duals = options.initial.u, options.initial.v
     block: Any = PointBlock(costs)
     part: Any = PointPart(block)
     part.gap = gap

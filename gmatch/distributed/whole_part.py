@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..backends.block_passes import HeldRows
 from ..problems.limits import blocks_of
 from .part import Places
 
@@ -95,9 +96,10 @@ class RowPasses:
             least[some] = reduced[np.arange(len(reduced)), nearest[some]]
         return least, nearest
 
-    def entries_up_to(self, most: Any, rows: Any, u: Any, v: Any, covered: Any, least_too: bool) -> Any:
+    def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any:
         part, found = self._part, [np.empty(0, np.int64)]
-        for some, slack in self._slacks(rows, u, v, covered):
+        rows, u, v, _ = held
+        for some, slack in self._slacks(*held):
             bound: Any = np.full((len(slack), 1), most, part.dual_type)
             if least_too:
                 bound = np.maximum(bound, slack.min(axis=1, initial=part.far)[:, None])

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import exact_sum, truth_of
+from ..arrays import exact_sum
 from ..assignment.gap import suffices, within_bound
 from ..assignment.programs import Plan
+from ..assignment.request import Options
 from ..backends import backend_for
 from ..backends.block_passes import OF_A_STRATUM
 from ..backends.rows import STRATA, best_of_strata
@@ -43,18 +44,7 @@ NOT_TAKEN = {
 }
 
 
-def lap_of_windows(
-    costs: WindowCosts,
-    *,
-    method: Any,
-    initial: Any,
-    duals: Any,
-    infeasible: str,
-    deterministic: bool,
-    device: str | None,
-    threads: int | None,
-    gap: float | None,
-) -> Assignment:
+def lap_of_windows(costs: WindowCosts, options: Options) -> Assignment:
     """As `gmatch.lap`. O(rows * columns) work a pass, and O(rows + columns) memory: about 3 kB a row.
 
     Raises
@@ -64,14 +54,13 @@ def lap_of_windows(
     Infeasible
         If forbidden pairs leave no assignment.
     """
-    given = refuse_what_windows_do_not_take(
-        type(costs).__name__, method, initial, infeasible, deterministic, device, threads
-    )
+    given = refuse_what_windows_do_not_take(type(costs).__name__, options)
+    duals, threads, gap = options.duals, options.threads, options.gap
     began, before = perf_counter(), costs.windows_read
     costs.forget()
     checked = costs.checked()
-    if duals is None and isinstance(initial, Assignment):
-        duals = initial.u, initial.v
+    if duals is None and given:
+        duals = options.initial.u, options.initial.v
     part = WindowPart(checked)
     part.gap = gap
     found, reason = _solved(part, given_duals(checked, duals), threads)
@@ -91,20 +80,19 @@ def lap_of_windows(
     return result
 
 
-def refuse_what_windows_do_not_take(
-    name: str, method: Any, initial: Any, infeasible: str, deterministic: bool, device: str | None, threads: Any
-) -> bool:
+def refuse_what_windows_do_not_take(name: str, options: Options) -> bool:
     """Raises `InvalidInput` for such an option. Whether an earlier assignment is given."""
+    method, initial, device = options.method, options.initial, options.device
     if not is_auto(method):
         asked = method if isinstance(method, str) else type(method).__name__
         raise InvalidInput(f"a {name} has one method, 'auto'; got {asked!r}; others take a matrix in memory")
-    for option, value in (("infeasible", infeasible), ("deterministic", truth_of("deterministic", deterministic))):
-        usual, advice = NOT_TAKEN[option]
+    for option, (usual, advice) in NOT_TAKEN.items():
+        value = getattr(options, option)
         if value != usual:
             raise InvalidInput(f"a {name} does not take {option}={value!r}; leave it out: {advice}")
     if device not in (None, "cpu"):
         raise InvalidInput(f"the rows of a {name} are searched on the host; use device=None or 'cpu', not {device!r}")
-    backend_for(None, "cpu").thread_count(threads, 0)
+    backend_for(None, "cpu").thread_count(options.threads, 0)
     if isinstance(initial, Assignment):
         return True
     if not isinstance(initial, str) or initial not in ("auto", "reduce"):
