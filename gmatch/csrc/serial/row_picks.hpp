@@ -116,11 +116,16 @@ class RowPicks {
     const Vertex num_columns = rows_.num_columns();
     Work most = depth == nullptr ? WorkScan::FAR : find_most<Work, PRICED>(entries, duals, *depth);
     if constexpr (PRICED) most = std::max(most, enough);
-    const Vertex first = first_word(row, num_columns / WorkScan::WORD + 1);
-    const Vertex size = WorkScan::list_least(entries, duals, num_columns, first,
+    const Vertex first = first_column(row, num_columns);
+    const Vertex size = WorkScan::list_least(entries, duals, num_columns, first / WorkScan::WORD,
                                              std::min(most, std::numeric_limits<Work>::max()), columns());
     const Vertex room = depth == nullptr ? num_columns : std::min(depth->room, num_columns);
     if (size <= room) return {size, above(most), false};
+    // The word of the first column begins before it.
+    const auto is_in_turn = [&, word = first / WorkScan::WORD * WorkScan::WORD](Vertex column) {
+      return column < word || column >= first;
+    };
+    std::rotate(columns(), std::find_if(columns(), columns() + size, is_in_turn), columns() + size);
     return {room, keep_least(row, v, size, room), true};
   }
 
@@ -149,7 +154,8 @@ class RowPicks {
     return minima[depth.chosen];
   }
 
-  // Moves the least of what is picked to the front; of ties those that were met first. Returns what the others have at
+  // Moves the least of what is picked to the front; of ties half those that were met first, which all rows together take evenly
+  // from all columns, and half others from all over the row, for paths between far columns. Returns what the others have at
   // least: not less than any in front, so that the least of a row is known whatever there is room for.
   Dual keep_least(Vertex row, const Dual* v, Vertex size, Vertex room) {
     sorted_.clear();
@@ -163,8 +169,18 @@ class RowPicks {
     const Dual most = std::max_element(begin, sorted_.end(), is_less)->reduced;
     const auto ties = std::stable_partition(begin, sorted_.end(), [=](const Picked& one) { return one.reduced < most; });
     if (ties > room_end) std::nth_element(begin, room_end, ties, is_less);
+    else mix(ties, room_end, sorted_.end());
     std::transform(begin, room_end, columns_.begin(), [](const Picked& one) { return one.column; });
     return ties > room_end ? room_end->reduced : most;
+  }
+
+  // Leaves the first half of what there is room for in place; the other half comes from places far from each other.
+  template <class Iterator>
+  static void mix(Iterator begin, Iterator room_end, Iterator end) {
+    const Count wanted = room_end - begin, first = wanted / 2;
+    for (Count k = first; k < wanted; ++k) {
+      std::swap(begin[k], begin[first + (k - first) * (end - begin - first) / (wanted - first)]);
+    }
   }
 
   // What is above `most` is at least that.
@@ -173,10 +189,11 @@ class RowPicks {
   static Dual above(Count most) { return most == std::numeric_limits<Count>::max() ? infinite() : Dual(most + 1); }
   static Dual above(double most) { return static_cast<Dual>(most); }
 
-  // Where a row begins, so that rows that tie share the columns out evenly: any rows in turn begin far from each other.
-  static Vertex first_word(Vertex row, Vertex words) {
+  // Where a row begins: any rows in turn far from each other.
+  static Vertex first_column(Vertex row, Vertex num_columns) {
     constexpr unsigned GOLDEN = 2654435769u;
-    return static_cast<Vertex>(static_cast<unsigned long long>(static_cast<unsigned>(row) * GOLDEN) * words >> 32);
+    const unsigned place = static_cast<unsigned>(row) * GOLDEN;
+    return static_cast<Vertex>(static_cast<unsigned long long>(place) * static_cast<unsigned>(num_columns) >> 32);
   }
 
   Rows rows_;
