@@ -307,7 +307,7 @@ def test_prices_that_mislead_are_found_anew(size, monkeypatch, as_a_team):
     cost = families(400)["rank 4"]
     result = gmatch.lap(blocks_of(cost, size))
     assert_proven(cost, result)
-    monkeypatch.setattr(Sample, "prices", lambda self: np.zeros(400))
+    monkeypatch.setattr(Sample, "prices", lambda self, patience: np.zeros(400))
     without = gmatch.lap(blocks_of(cost, size))
     assert_proven(cost, without)
     assert without.stats["rounds"] > result.stats["rounds"]

@@ -6,7 +6,8 @@
     3  solve    the root solves the core by gmatch's own solver of sparse costs, and broadcasts u and v
     4  reprice  each rank finds the entries with cost < u + v, in its rows with a u above the bound; they join the core
     4' widen    where the core has no assignment, its witness (Hall 1935) goes to all: each rank offers the best
-                entries of the witness's rows outside its columns. If there is none, the witness holds for the matrix
+                entries of the witness's rows outside its columns. If there is none, the witness holds for the matrix.
+                The first time the duals have misled, and each rank prices its rows again, by prices from more of them
     5           until no rank finds any: then the duals are feasible in the whole matrix, and its assignment is optimal
 
 No rank ever holds the matrix. Entries travel as row * m + column with what they cost. Where this does not come to an
@@ -32,13 +33,13 @@ from .classical import classical
 from .found import COUNTED, Found
 from .part import Part, Places
 from .ranks import ROOT, Ranks, gathered, of_root, reduced
-from .sampled import Sample
+from .sampled import LITTLE, MUCH, Patience, Sample
 
 # Of the searches on the root.
 COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
 # Rows that are asked which column they want most, and the share of those that independent rows would want that is many.
 FEW, WANTED = 64, 0.6
-# Rows that tell prices: a part of all, and no more than have so many entries.
+# Rows that tell prices: a part of all, or all, and no more than have so many entries.
 PART_OF_ROWS, MOST_SAMPLED = 8, 1 << 24
 # More rounds than any family of the tests takes by twice: what is not proven by then has no use for a core.
 MOST_ROUNDS = 100
@@ -59,6 +60,8 @@ class Passes(NamedTuple):
     price: Callable[..., Places]
     overpriced: Callable[..., tuple[int, Places]]
     outside: Callable[..., tuple[int, Places]]
+    start_again: Callable[..., Any] = lambda ranks, part: None
+    """Duals to price by where the first have misled; None if there are no others."""
 
 
 def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes | None = None) -> Found:
@@ -66,7 +69,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
 
     `passes` are those of another kind of part.
     """
-    passes = passes or Passes(start, price, overpriced, outside)
+    passes = passes or Passes(start, price, overpriced, outside, start_again)
     n, m = part.shape
     found = Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), passes.start(ranks, part, v))
     core = _Core(part, plan, v)
@@ -82,6 +85,10 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
             if not pricing.widen(witness[:n], witness[n:]):
                 found.witness = witness[:n], witness[n:]
                 return found
+            again = passes.start_again(ranks, part) if found.counts["widenings"] == 1 else None
+            if again is not None:
+                found.v = again
+                pricing.price()
             continue
         duals = of_root(ranks, n + m, part.dual_type, core.duals)
         found.u, found.v = duals[:n], duals[n:]
@@ -167,10 +174,22 @@ def start(ranks: Ranks, part: Part, v: Any) -> Any:
     zeros = np.zeros(m, part.dual_type)
     if n < m or _sample(ranks, part, FEW, zeros).want_different_columns(WANTED):
         return zeros
-    far = np.full(m, part.far, part.dual_type)
+    return _prices(ranks, part, n // PART_OF_ROWS, LITTLE)
+
+
+def start_again(ranks: Ranks, part: Part) -> Any:
+    """Prices from all rows of a square problem, or from as many as there is room for."""
+    n, m = part.shape
+    return _prices(ranks, part, n, MUCH) if n == m else None
+
+
+def _prices(ranks: Ranks, part: Part, size: int, patience: Patience) -> Any:
+    """Minima of the columns, and what a sample of the rows adds to them."""
+    m = part.shape[1]
+    zeros, far = np.zeros(m, part.dual_type), np.full(m, part.far, part.dual_type)
     least = reduced(ranks, "min", far, lambda: part.least_of_columns(zeros))
     least[least == part.far] = 0
-    prices = _sample(ranks, part, max(FEW, min(n // PART_OF_ROWS, MOST_SAMPLED // m)), least).prices()
+    prices = _sample(ranks, part, max(FEW, min(size, MOST_SAMPLED // m)), least).prices(patience)
     return least + (np.rint(prices).astype(np.int64) if part.dual_type is np.int64 else prices)
 
 

@@ -15,8 +15,19 @@ import numpy as np
 
 from .ranks import Ranks, one_rank, reduced
 
-# From half of the mean that entries cost above the least of their row, eight times by so much: to 1/200 of it.
-LEVELS, FACTOR = 8, 0.56
+# From half of the mean that entries cost above the least of their row, some times by so much: eight times, to 1/200 of
+# it; or with more patience, where that has misled, as by products of numbers, to 1/6000.
+FACTOR = 0.56
+
+
+class Patience(NamedTuple):
+    """How often eps shrinks, and how often columns change their prices before it does."""
+
+    levels: int
+    steps: int
+
+
+LITTLE, MUCH = Patience(8, 1), Patience(14, 4)
 # Of the columns that independent rows would want; where rows want so many, prices would only repeat chances.
 WANTED = 0.9
 # Entries that a cache holds.
@@ -45,18 +56,18 @@ class Sample(NamedTuple):
     def _columns(self) -> int:
         return int(self.costs.shape[1])
 
-    def prices(self) -> Any:
-        """Duals of the columns, float64, at most 0. O(rows of the sample * columns) time, and a meeting a level."""
+    def prices(self, patience: Patience = LITTLE) -> Any:
+        """Duals of the columns, float64, at most 0. O(rows of the sample * columns) time, and a meeting a step."""
         columns = self._columns
         v = np.zeros(columns, np.float32)
         if self.want_different_columns(WANTED):
             return v.astype(np.float64)
         above, allowed = reduced(self.ranks, "sum", np.zeros(2), self._above_the_least)
         eps = above / max(allowed, 1) / 2
-        for _ in range(LEVELS if eps > 0 else 0):
+        for step in range(patience.levels * patience.steps if eps > 0 else 0):
             shares = reduced(self.ranks, "sum", np.zeros(columns, np.float32), partial(self._shares, v, eps))
             v -= (eps * np.log(np.maximum(shares * (columns / self.size), LEAST_SHARE))).astype(np.float32)
-            eps *= FACTOR
+            eps *= FACTOR if (step + 1) % patience.steps == 0 else 1
         prices = v.astype(np.float64)
         return prices - prices.max(initial=0) if columns else prices
 
