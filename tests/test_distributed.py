@@ -313,6 +313,16 @@ def test_prices_that_mislead_are_found_anew(size, monkeypatch, as_a_team):
     assert without.stats["rounds"] > result.stats["rounds"]
 
 
+def test_prices_that_have_misled_are_found_again_by_all_rows(monkeypatch):
+    cost = families(300)["products"]
+    result = gmatch.lap(blocks_of(cost, 2))
+    assert_proven(cost, result)
+    monkeypatch.setattr(core_on_ranks, "start_again", lambda ranks, part: None)
+    without = gmatch.lap(blocks_of(cost, 2))
+    assert_proven(cost, without)
+    assert without.stats["rounds"] > result.stats["rounds"]
+
+
 def test_prices_from_a_sample_are_the_same_for_any_number_of_ranks():
     cost = families(300)["rank 4"].astype(np.float32)
     cost[np.random.default_rng(4).random((300, 300)) < 0.2] = INF

@@ -7,7 +7,7 @@
     4  reprice  each rank finds the entries with cost < u + v, in its rows with a u above the bound; they join the core
     4' widen    where the core has no assignment, its witness (Hall 1935) goes to all: each rank offers the best
                 entries of the witness's rows outside its columns. If there is none, the witness holds for the matrix.
-                The first time the duals have misled, and each rank prices its rows again, by prices from more of them
+                Where the core leaves many rows free, the duals have misled, and each rank prices its rows again
     5           until no rank finds any: then the duals are feasible in the whole matrix, and its assignment is optimal
 
 No rank ever holds the matrix. Entries travel as row * m + column with what they cost. Where this does not come to an
@@ -41,6 +41,9 @@ COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
 FEW, WANTED = 64, 0.6
 # Rows that tell prices: a part of all, or all, and no more than have so many entries.
 PART_OF_ROWS, MOST_SAMPLED = 8, 1 << 24
+# Duals whose core leaves more than such a part of the rows free have misled. Those of products leave a tenth, those of
+# points in the plane a hundredth.
+PART_MISLED = 32
 # More rounds than any family of the tests takes by twice: what is not proven by then has no use for a core.
 MOST_ROUNDS = 100
 
@@ -77,7 +80,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
     pricing.price()
     for _ in range(MOST_ROUNDS):
         found.counts["rounds"] += 1
-        answer = of_root(ranks, 1, np.int64, partial(core.solve, found))[0]
+        answer, free = of_root(ranks, 2, np.int64, partial(core.solve, found)).tolist()
         if answer == Answer.STUCK:
             break
         if answer == Answer.SHORT:
@@ -85,7 +88,8 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
             if not pricing.widen(witness[:n], witness[n:]):
                 found.witness = witness[:n], witness[n:]
                 return found
-            again = passes.start_again(ranks, part) if found.counts["widenings"] == 1 else None
+            misled = free > n // PART_MISLED and found.counts["widenings"] == 1
+            again = passes.start_again(ranks, part) if misled else None
             if again is not None:
                 found.v = again
                 pricing.price()
@@ -246,11 +250,11 @@ class _Core:
         return grows
 
     def solve(self, found: Found) -> list[int]:
-        """From the last solution, which new entries leave nearly right."""
+        """An `Answer`, and how many rows are free; from the last solution, which new entries leave nearly right."""
         offers, self._offers = self._offers, []
         grown = [self._join(*offer) for offer in offers]
         if self._solution is not None and not any(grown):
-            return [Answer.STUCK]
+            return [Answer.STUCK, 0]
         n, m = self.shape
         index_type = np.int32 if len(self._keys) < 2**31 else np.int64
         offsets = self._xp.searchsorted(self._keys, self._xp.arange(n + 1) * m).astype(index_type)
@@ -263,7 +267,8 @@ class _Core:
         with found.clock("search"):
             self._solution = run(self._costs, self._plan, start)
         self._counts += np.array([self._solution.counters[name] for name in COUNTED_ON_ROOT])
-        return [Answer.SOLVED if self._solution.size == n else Answer.SHORT]
+        free = n - self._solution.size
+        return [Answer.SHORT if free else Answer.SOLVED, free]
 
     def counted(self) -> Any:
         """What the searches counted, and the entries of the core."""
