@@ -29,7 +29,7 @@ from ..backends.block_passes import HeldRows
 from ..cardinality.matching import max_matching
 from .found import Found
 from .part import Part
-from .ranks import ROOT, Ranks, gathered, of_root, reduced
+from .ranks import ROOT, Ranks, gathered_keys, of_root, reduced
 
 
 def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
@@ -84,9 +84,9 @@ def _first_alone(rows: Any) -> Any:
     return alone
 
 
-def _gather_tight(ranks: Ranks, tight: TightEdges, new: Callable[[], tuple[Any]]) -> None:
+def _gather_tight(ranks: Ranks, tight: TightEdges, new: Callable[[], Any]) -> None:
     """New edges of all ranks to the root, whose adjacency lists grow by them."""
-    (keys,) = gathered(ranks, new)
+    keys = gathered_keys(ranks, new)
     if ranks.rank == ROOT:
         tight.add(keys)
 
@@ -158,7 +158,7 @@ class LeastSlacks:
         self._known = part.xp.zeros(height, np.bool_)
         self._covered = part.xp.zeros(width, np.bool_)
 
-    def tight_from_the_start(self, u: Any, v: Any) -> tuple[Any]:
+    def tight_from_the_start(self, u: Any, v: Any) -> Any:
         """All tight edges by reduced duals, as row * columns + column of the problem, on the host."""
         return self._up_to(0, self._part.all_rows(), u, v, False)
 
@@ -176,7 +176,7 @@ class LeastSlacks:
         self._known |= own_rows
         return part.xp.where(own_rows, self._least, part.far).min().item()
 
-    def within(self, theta: Any, u: Any, v: Any) -> tuple[Any]:
+    def within(self, theta: Any, u: Any, v: Any) -> Any:
         """The edges that a dual step makes tight; at least one if theta is the least slack of this rank."""
         rows = (self._known & (self._least <= theta)).nonzero()[0].astype(np.int32)
         edges = self._up_to(theta, rows, u, v, True)
@@ -190,11 +190,11 @@ class LeastSlacks:
         self._nearest[rows] = nearest
         self._least[rows] = part.xp.where(least < part.far, part.xp.maximum(least - own_u[rows], 0), part.far)
 
-    def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool) -> tuple[Any]:
+    def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool) -> Any:
         """Edges of some rows with at most so much slack, but for rounding; or also with the least of their row.
 
         For the least was found before some dual steps, each of which was rounded.
         """
         part = self._part
         held = HeldRows(rows, *part.own(u, v), self._covered.view(np.uint8))
-        return (to_host(part.numbered(part.passes.entries_up_to(most, held, least_too))),)
+        return to_host(part.numbered(part.passes.entries_up_to(most, held, least_too)))
