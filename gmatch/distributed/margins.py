@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+# Slacks of floats within so many of their duals are zero but for rounding: as in csrc/costs/dense.cuh.
+ROUNDINGS = 2.0**-48
 # What a margin may be off after a round, in parts of the duals that enter it.
 ROUNDING = 2.0**-50
 
@@ -43,7 +45,9 @@ class Margins:
             off = ROUNDING * (abs(of_rows) + abs(of_columns).max(initial=0))
             self._margins -= (of_rows - before_rows).astype(np.float64) + float(risen) + off
         self._duals = of_rows.copy(), of_columns.copy()
-        return (self._margins < 0).nonzero()[0]
+        # Rows whose bound is their dual, as where pairs tie, have none that is cheaper but for rounding.
+        near = 0.5 if of_rows.dtype.kind == "i" else ROUNDINGS * abs(of_rows)
+        return (self._margins < -near).nonzero()[0]
 
     def note(self, rows: Any, least: Any) -> None:
         """The least slack that some rows have outside the core."""

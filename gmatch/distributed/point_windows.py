@@ -30,11 +30,11 @@ from ..result import STEPS, Assignment
 from .core import Passes, by_core
 from .found import Found
 from .lap import given_duals, result_of
-from .margins import MarginsOfCore
+from .margins import ROUNDINGS, MarginsOfCore
 from .part import Places
 from .ranks import one_rank
 from .sampled import prices_of
-from .whole_part import ROUNDINGS, Triples, WholePart
+from .whole_part import Triples, WholePart
 from .windows import is_near_enough, refuse_what_windows_do_not_take, start
 
 REASON = "points of many coordinates: passes by matrix products, and few pairs are searched"

@@ -9,10 +9,8 @@ import numpy as np
 
 from ..backends.block_passes import HeldRows
 from ..problems.limits import blocks_of
+from .margins import ROUNDINGS
 from .part import Places
-
-# Slacks of floats within so many of their duals are zero but for rounding: as in csrc/costs/dense.cuh.
-ROUNDINGS = 2.0**-48
 
 Triples = tuple[Any, Any, Any]
 """Rows and columns in the problem, and what they cost."""

@@ -29,11 +29,11 @@ from .classical import classical
 from .core import Passes, by_core
 from .found import Found
 from .lap import given_duals, result_of
-from .margins import MarginsOfCore
+from .margins import ROUNDINGS, MarginsOfCore
 from .part import Places
 from .ranks import Ranks, one_rank
 from .sampled import prices_of
-from .whole_part import ROUNDINGS, Triples, WholePart
+from .whole_part import Triples, WholePart
 
 REASON = "rows that are read again in each pass: few entries of them are searched"
 TOO_FAR = "costs of a range that leaves no room for the duals of a part of them"
