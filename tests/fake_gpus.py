@@ -52,6 +52,20 @@ class FakePasses:
 
         return on_gpu
 
+    def price(self, rows, v, depth):
+        """Of all rows, without bounds, as `overpriced`."""
+        return self._picks(self._host.price(self._all(), on_host(v), depth))
+
+    def overpriced(self, rows, u, v, depth):
+        return self._picks(self._host.overpriced(self._all(), on_host(u), on_host(v), depth))
+
+    def _all(self):
+        return np.arange(len(self._given[0]), dtype=np.int32)
+
+    @staticmethod
+    def _picks(picks):
+        return picks._replace(places=fake_cupy.fake(picks.places), bounds=None)
+
     def close(self, rows, u, forest):
         return closed_by_levels(self._expand, rows, u, forest)
 

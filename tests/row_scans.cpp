@@ -187,12 +187,21 @@ static void check_pricing(std::mt19937& random, Vertex num_columns, int bytes) {
   must(minima == expected, "find_minima");
 
   const Vertex words = num_columns / Scan::WORD, first = words == 0 ? 0 : static_cast<Vertex>(random() % words);
+  const Vertex end = first + static_cast<Vertex>(random() % (words - first + 1));
   std::vector<Vertex> list(num_columns), listed;
-  for (Vertex i = 0; i < words * Scan::WORD; ++i) {
-    const Vertex j = (first * Scan::WORD + i) % (words * Scan::WORD);
+  for (Vertex j = first * Scan::WORD; j < end * Scan::WORD; ++j) {
     if (reduced(j) <= Work{1}) listed.push_back(j);
   }
-  list.resize(run_in<typename Scan::ListLeast>(bytes, entries, row.v.data(), words, first, Work{1}, list.data()));
+  list.resize(run_in<typename Scan::ListLeast>(bytes, entries, row.v.data(), first, end, Work{1}, list.data()));
+  must(list == listed, "list of words");
+  // All columns, from a word on and around.
+  list.assign(num_columns + 1, 0);
+  list.resize(Scan::list_least(entries, row.v.data(), num_columns, first, Work{1}, list.data()));
+  listed.clear();
+  for (Vertex i = 0; i < num_columns; ++i) {
+    const Vertex j = (first * Scan::WORD + i) % num_columns;
+    if (reduced(j) <= Work{1}) listed.push_back(j);
+  }
   must(list == listed, "list_least");
 }
 

@@ -9,7 +9,7 @@ import pytest
 
 import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, RowWindows
-from gmatch.distributed.margins import Margins
+from gmatch.distributed.margins import ROUNDINGS, MarginsOfCore
 from gmatch.distributed.sampled import prices_of
 from gmatch.problems import limits, windows
 
@@ -143,20 +143,20 @@ def test_stats_count_passes_and_blocks_are_always_the_same():
 def test_prices_of_a_sample():
     rng = np.random.default_rng(11)
     different = rng.random((50, 2000)).astype(np.float32)
-    assert not prices_of(different, 2000).any()
+    assert not prices_of(different).any()
     # All rows want the first columns, which the prices of these make up for.
     offsets = np.arange(200) / 20
     wanted = (rng.random((200, 200)) + offsets).astype(np.float32)
     wanted[3], wanted[4, :9] = np.inf, np.inf
-    prices = prices_of(wanted, 200)
+    prices = prices_of(wanted)
     assert prices.max() == 0 and np.corrcoef(prices, offsets)[0, 1] > 0.99
-    assert prices_of(np.empty((0, 5), np.float32), 0).tolist() == [0.0] * 5
+    assert prices_of(np.empty((0, 5), np.float32)).tolist() == [0.0] * 5
 
 
 def test_margins_say_which_rows_to_read():
     rng = np.random.default_rng(12)
     costs = rng.integers(0, 50, (30, 40)).astype(float)
-    margins = Margins(30, 40)
+    margins = MarginsOfCore(30, 40)
     rows, columns = rng.integers(0, 30, 200), rng.integers(0, 40, 200)
     margins.join(rows, columns)
     u, v = np.zeros(30), np.zeros(40)
@@ -167,7 +167,7 @@ def test_margins_say_which_rows_to_read():
         to_read = margins.rows_to_read(u, v)
         slack = costs - v - u[:, None]
         others = np.setdiff1d(np.arange(30), to_read)
-        assert (slack[others][outside[others]] >= 0).all()
+        assert (slack >= -ROUNDINGS * abs(u)[:, None])[others][outside[others]].all()
         skipped += len(others)
         keys = slack[to_read].copy()
         margins.leave_out(to_read, keys, np.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
@@ -14,6 +15,9 @@ from ..types import bits_of
 
 # Of each row these are picked: the best two of every 32nd column, and of what is overpriced the worst one.
 STRATA, OF_A_STRATUM = 32, 2
+# On the host those up to the so manieth of minima, of every 32nd or 256th column, and of ties as many as there is room
+# for: minima, which one, and room, the first time and the next ones. As `DEPTHS` in csrc/serial/core_search.hpp.
+DEPTHS = (32, 15, 48), (32, 25, 128), (32, 31, 512), (256, 200, 1024), (256, 250, 2048)
 # Into so many shares at most a frontier is cut, so that all threads of a device have some of it.
 MOST_SHARES = 64
 NO_COVER = np.empty(0, np.uint8)
@@ -43,6 +47,31 @@ class HeldRows(NamedTuple):
     covered: Any  # uint8, of all columns: those that are left out
 
 
+class Depth(NamedTuple):
+    """How many entries of a row are wanted."""
+
+    times: int
+    """That so many were not enough before."""
+    share: float
+    """Of each row of the problem that the block has."""
+
+    def pick(self) -> tuple[int, int, int]:
+        """As `PickDepth` in csrc/serial/row_picks.hpp."""
+        minima, chosen, room = DEPTHS[min(self.times, len(DEPTHS) - 1)]
+        return minima, round(chosen * self.share), math.ceil(room * self.share)
+
+
+class Picks(NamedTuple):
+    """Entries that a pass has picked of some rows."""
+
+    places: Any
+    """row * columns + column, increasing."""
+    overpriced: int
+    """How many cost less than their duals, but for rounding."""
+    bounds: Any
+    """Of each of the rows what no other entry has less than, of cost - v, on the host; None if that is not known."""
+
+
 class BlockPasses(Protocol):
     """Passes over a block of `rows` by `columns`; vectors lie where it lies, in the type of the duals.
 
@@ -61,11 +90,11 @@ class BlockPasses(Protocol):
         Or also with the least slack of their row. Those of covered columns are none.
         """
 
-    def price(self, v: Any) -> Any:
-        """Places, increasing, of the two least cost - v of each stratum of each row, but for forbidden ones."""
+    def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
+        """The least cost - v of listed rows, but for forbidden ones; those of others may be among them."""
 
-    def overpriced(self, u: Any, v: Any) -> Any:
-        """Places, increasing, of the entries that cost less than u + v by most, of each stratum of each row."""
+    def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
+        """Of listed rows entries that cost less than u + v, and others that nearly do; the same."""
 
     def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
         """Levels of a forest from the rows of a frontier on, until the columns of this block bring no more rows.
@@ -131,17 +160,16 @@ class HostPasses:
                 return keys[:found]
             room = found
 
-    def price(self, v: Any) -> Any:
-        return self._lists(_native.price_rows, STRATA * OF_A_STRATUM, v)
+    def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
+        return self._pick(rows, np.empty(0, self._dual_type), v, depth)
 
-    def overpriced(self, u: Any, v: Any) -> Any:
-        return self._lists(_native.overpriced, STRATA, u, v)
+    def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
+        return self._pick(rows, u, v, depth)
 
-    def _lists(self, program: Callable[..., Any], most: int, *duals: Any) -> Any:
-        height, width = self._shape
-        sizes, columns = np.empty(height, np.int32), np.empty(height * most, np.int32)
-        program(*self._block, *duals, sizes, columns, self._threads)
-        return listed(sizes, columns, most, width)
+    def _pick(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
+        bounds = np.empty(len(rows), self._dual_type)
+        places, overpriced = _native.pick(*self._block, rows, u, v, depth.pick(), bounds, self._threads)
+        return Picks(places, overpriced, bounds)
 
     def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
         height = self._shape[0]

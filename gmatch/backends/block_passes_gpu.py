@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .block_passes import OF_A_STRATUM, STRATA, ForestState, HeldRows, closed_by_levels, listed
+from .block_passes import OF_A_STRATUM, STRATA, Depth, ForestState, HeldRows, Picks, closed_by_levels, listed
 from .catalogue import BLOCK_PASSES
 from .gpu import DENSE_COSTS, GRID_BLOCK_SIZE, INFINITE, Words, c_type, cupy, entry_point, strides_of
 from .layouts import Layout
@@ -60,11 +60,13 @@ class GpuPasses:
                 return keys[:found]
             room = found
 
-    def price(self, v: Any) -> Any:
-        return self._lists("price_rows", STRATA * OF_A_STRATUM, v)
+    def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
+        return Picks(self._lists("price_rows", STRATA * OF_A_STRATUM, v), 0, None)
 
-    def overpriced(self, u: Any, v: Any) -> Any:
-        return self._lists("overpriced", STRATA, u, v)
+    def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
+        """Of each stratum of each row the worst: of all rows, for bounds are not known here."""
+        places = self._lists("overpriced", STRATA, u, v)
+        return Picks(places, len(places), None)
 
     def _lists(self, name: str, most: int, *duals: Any) -> Any:
         height, width = self._shape

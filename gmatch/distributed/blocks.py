@@ -63,19 +63,19 @@ class Block(Ranged):
     device: Device = "cpu"  # of the vectors that the ranks share
     overflows = False
 
-    def __init__(self, ranks: Ranks, array: Any, notes: list[_Note], maximize: bool, cost_limit: Any) -> None:
+    def __init__(self, ranks: Ranks, array: Any, notes: list[_Note], terms: Terms) -> None:
         self.starts = [0, *accumulate(note.rows for note in notes)]
         self.rows = self.starts[ranks.rank], self.starts[ranks.rank + 1]
         self.shape = self.starts[-1], notes[0].columns
         self.transposed = self.shape[0] > self.shape[1]
         self.dtype = notes[0].dtype
-        self.maximize = maximize
+        self.maximize = maximize = terms.maximize
         self.forbids = any(note.forbids for note in notes)
         self.forbid_nan = any(note.has_nan for note in notes)
         filled = [note for note in notes if note.rows and note.columns]
         self.lowest = min((note.lowest for note in filled), default=0)
         self.highest = max((note.highest for note in filled), default=0)
-        self.cost_limit = None if cost_limit is None else number_of(cost_limit, self.dtype, maximize)
+        self.cost_limit = None if terms.cost_limit is None else number_of(terms.cost_limit, self.dtype, maximize)
         self.limit = limit_of(self.cost_limit, maximize, self.highest, self.forbids)
         self.array = array
         if self.limit is not None:
@@ -103,27 +103,35 @@ def matched_rows(row_match: Any) -> tuple[Any, Any]:
     return matched, row_match[matched]
 
 
-def block_of(
-    ranks: Ranks, block: Any, *, maximize: bool, cost_limit: Any, forbid_nan: bool, options: Mapping[str, Any]
-) -> Block:
-    """This rank's block, once all ranks have looked at theirs and agree; else the same error on all.
+class Terms(NamedTuple):
+    """What all ranks must ask for alike; it compares by what it prints."""
 
-    `options` are what all must have asked for alike, by name; they compare by what they print.
-    """
+    maximize: bool
+    cost_limit: Any
+    forbid_nan: bool
+    others: Mapping[str, Any]
+    """By name."""
+
+    def in_words(self) -> dict[str, str]:
+        terms = self._asdict()
+        others = terms.pop("others")
+        return {name: repr(value) for name, value in (terms | others).items()}
+
+
+def block_of(ranks: Ranks, block: Any, terms: Terms) -> Block:
+    """This rank's block, once all ranks have looked at theirs and agree; else the same error on all."""
     note: _Note | Exception
     array = None
     try:
-        array, has_nan = _readable(block, forbid_nan, maximize)
-        lowest, highest, forbids, _ = range_of(array, device_of(array), maximize)
-        said = {"maximize": maximize, "cost_limit": cost_limit, "forbid_nan": forbid_nan, **options}
-        in_words = {name: repr(value) for name, value in said.items()}
+        array, has_nan = _readable(block, terms.forbid_nan, terms.maximize)
+        lowest, highest, forbids, _ = range_of(array, device_of(array), terms.maximize)
         rows, columns = array.shape
-        note = _Note(rows, columns, number_type(array.dtype), lowest, highest, forbids, has_nan, in_words)
+        note = _Note(rows, columns, number_type(array.dtype), lowest, highest, forbids, has_nan, terms.in_words())
     except Exception as error:
         note = error
     notes = ranks.agree(note)
     _refuse_what_differs(notes)
-    return Block(ranks, array, notes, maximize, cost_limit)
+    return Block(ranks, array, notes, terms)
 
 
 def fingerprint(arrays: Any) -> str:

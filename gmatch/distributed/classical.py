@@ -8,9 +8,11 @@
     5  Dual update        each rank finds the least slack between its rows of the forest and the columns outside it; the
                           least of all ranks updates the duals everywhere
 
-Two things differ. The paper compresses the whole matrix for each search; here the root keeps its lists, each rank keeps
-the least slack of each row, and reads only rows that are new in the forest, or whose nearest column has joined it. And
-the search goes on until no path is left, as nothing that other ranks know changes meanwhile.
+Three things differ. The paper compresses the whole matrix for each search; here the root keeps its lists, each rank
+keeps the least slack of each row, and reads only rows that are new in the forest, or whose nearest column has joined
+it. A dual step leaves all edges of the forest tight: so the forest grows by the new edges, and is searched for paths
+anew only where one has come to a free column. And the search goes on until no path is left, as nothing that other ranks
+know changes meanwhile.
 """
 
 from __future__ import annotations
@@ -21,12 +23,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..arrays import to_host
 from ..backends.block_passes import HeldRows
 from ..cardinality.matching import max_matching
 from .found import Found
 from .part import Part
-from .ranks import ROOT, Ranks, gathered, of_root, reduced
+from .ranks import ROOT, Ranks, gathered_keys, of_root, reduced
 
 
 def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
@@ -57,7 +60,7 @@ def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
         v[covered] -= theta
         found.counts["dual_steps"] += 1
         if ranks.rank == ROOT:
-            tight.drop(in_forest, covered)
+            tight.drop_slack()
 
 
 def reduced_duals(ranks: Ranks, part: Part, v: Any = None) -> tuple[Any, Any]:
@@ -81,9 +84,9 @@ def _first_alone(rows: Any) -> Any:
     return alone
 
 
-def _gather_tight(ranks: Ranks, tight: TightEdges, new: Callable[[], tuple[Any]]) -> None:
+def _gather_tight(ranks: Ranks, tight: TightEdges, new: Callable[[], Any]) -> None:
     """New edges of all ranks to the root, whose adjacency lists grow by them."""
-    (keys,) = gathered(ranks, new)
+    keys = gathered_keys(ranks, new)
     if ranks.rank == ROOT:
         tight.add(keys)
 
@@ -91,9 +94,9 @@ def _gather_tight(ranks: Ranks, tight: TightEdges, new: Callable[[], tuple[Any]]
 def _search(ranks: Ranks, tight: TightEdges, found: Found) -> tuple[Any, Any]:
     """Passes of the root along all tight edges; what they leave, on all ranks: covered columns, rows of the forest."""
     n, m = tight.shape
-    with_counts = of_root(ranks, n + m + 2, np.int32, found.clocked("search", partial(tight.matched, found.row_match)))
-    found.row_match, reached, (phases, levels) = with_counts[:n], with_counts[n : n + m], with_counts[n + m :]
-    found.counts.update(searches=1, phases=int(phases), levels=int(levels))
+    told = of_root(ranks, n + m + 3, np.int32, found.clocked("search", partial(tight.matched, found.row_match)))
+    found.row_match, reached, counts = told[:n], told[n : n + m], told[n + m :].tolist()
+    found.counts.update(dict(zip(("searches", "phases", "levels"), counts, strict=True)))
     covered = reached > 0
     in_forest = found.row_match < 0
     matched = (~in_forest).nonzero()[0]
@@ -103,52 +106,40 @@ def _search(ranks: Ranks, tight: TightEdges, found: Found) -> tuple[Any, Any]:
 
 
 class TightEdges:
-    """The adjacency lists of the root; empty on other ranks.
+    """The adjacency lists of the root and the forest along them, in C++; empty on other ranks.
 
     They change in the next search, in which an error of the root is that of all.
     """
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape
-        self._keys: Any = np.empty(0, np.int64)  # row * columns + column, increasing
-        self._rows: Any = np.empty(0, np.int32)
-        self._columns: Any = np.empty(0, np.int32)
-        self._changes: list[Callable[[], None]] = []
+        self._forest: Any = None
+        self._new: Any = np.empty(0, np.int64)  # row * columns + column
+        self._has_stepped = False
 
     def add(self, keys: Any) -> None:
-        """Edges that may be there already."""
-        self._changes.append(partial(self._add, keys))
+        """Edges that have become tight."""
+        self._new = keys
 
-    def drop(self, in_forest: Any, covered: Any) -> None:
-        """What a dual step makes slack: edges of rows outside the forest with columns inside it."""
-        self._changes.append(partial(self._drop, in_forest, covered))
-
-    def _add(self, keys: Any) -> None:
-        keys = np.unique(keys)
-        places = self._keys.searchsorted(keys)
-        is_new = np.ones(len(keys), np.bool_)
-        inside = places < len(self._keys)
-        is_new[inside] = self._keys[places[inside]] != keys[inside]
-        keys, places = keys[is_new], places[is_new]
-        rows, columns = divmod(keys, self.shape[1])
-        self._keys, self._rows, self._columns = (
-            np.insert(array, places, new)
-            for array, new in ((self._keys, keys), (self._rows, rows), (self._columns, columns))
-        )
-
-    def _drop(self, in_forest: Any, covered: Any) -> None:
-        stays = in_forest[self._rows] | ~covered[self._columns]
-        if not stays.all():
-            self._keys, self._rows, self._columns = self._keys[stays], self._rows[stays], self._columns[stays]
+    def drop_slack(self) -> None:
+        """A dual step makes edges of rows outside the forest with columns inside it slack."""
+        self._has_stepped = True
 
     def matched(self, row_match: Any) -> Any:
-        """A largest matching along the edges, the columns it reaches from free rows, its phases and its levels."""
-        changes, self._changes = self._changes, []
-        for change in changes:
-            change()
-        indptr = self._rows.searchsorted(np.arange(self.shape[0] + 1, dtype=np.int32)).astype(np.int32)
-        matching = max_matching((indptr, self._columns, self.shape), initial=row_match)
-        counts = matching.stats["phases"], matching.stats["levels"]
+        """A largest matching along the edges, the columns it reaches from free rows; searches, phases and levels."""
+        if self._forest is None:
+            self._forest = _native.TightForest(*self.shape)
+        if self._has_stepped:
+            self._forest.drop_slack()
+        if self._forest.grow(self._new):
+            covered = np.empty(self.shape[1], np.int32)
+            self._forest.covered(covered)
+            return np.concatenate([row_match, covered, (0, 0, 0)])
+        indptr = np.empty(self.shape[0] + 1, np.int32)
+        columns = self._forest.list(indptr)
+        matching = max_matching((indptr, columns, self.shape), initial=row_match)
+        self._forest.begin(matching.row_match, matching.reached_columns.view(np.uint8))
+        counts = 1, matching.stats["phases"], matching.stats["levels"]
         return np.concatenate([matching.row_match, matching.reached_columns, counts])
 
 
@@ -167,7 +158,7 @@ class LeastSlacks:
         self._known = part.xp.zeros(height, np.bool_)
         self._covered = part.xp.zeros(width, np.bool_)
 
-    def tight_from_the_start(self, u: Any, v: Any) -> tuple[Any]:
+    def tight_from_the_start(self, u: Any, v: Any) -> Any:
         """All tight edges by reduced duals, as row * columns + column of the problem, on the host."""
         return self._up_to(0, self._part.all_rows(), u, v, False)
 
@@ -185,7 +176,7 @@ class LeastSlacks:
         self._known |= own_rows
         return part.xp.where(own_rows, self._least, part.far).min().item()
 
-    def within(self, theta: Any, u: Any, v: Any) -> tuple[Any]:
+    def within(self, theta: Any, u: Any, v: Any) -> Any:
         """The edges that a dual step makes tight; at least one if theta is the least slack of this rank."""
         rows = (self._known & (self._least <= theta)).nonzero()[0].astype(np.int32)
         edges = self._up_to(theta, rows, u, v, True)
@@ -199,11 +190,11 @@ class LeastSlacks:
         self._nearest[rows] = nearest
         self._least[rows] = part.xp.where(least < part.far, part.xp.maximum(least - own_u[rows], 0), part.far)
 
-    def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool) -> tuple[Any]:
+    def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool) -> Any:
         """Edges of some rows with at most so much slack, but for rounding; or also with the least of their row.
 
         For the least was found before some dual steps, each of which was rounded.
         """
         part = self._part
         held = HeldRows(rows, *part.own(u, v), self._covered.view(np.uint8))
-        return (to_host(part.numbered(part.passes.entries_up_to(most, held, least_too))),)
+        return to_host(part.numbered(part.passes.entries_up_to(most, held, least_too)))

@@ -1,12 +1,13 @@
 """Pricing on several ranks: the root solves a sparse core, each rank holds its part of the matrix against the duals.
 
-    1  start    duals of the columns from minima, combined; or those that were given
-    2  price    each rank picks the best entries of its rows; the root gathers them: the core
+    1  start    duals of the columns: zeros; minima, combined, where many rows want the same; or those that were given
+    2  price    each rank picks the best entries of its rows; the root gathers them: the core. On hosts a rank keeps a
+                bound for each row, which no other entry is below
     3  solve    the root solves the core by gmatch's own solver of sparse costs, and broadcasts u and v
-    4  reprice  each rank finds the entries with cost < u + v in its part; the best of them join the core
+    4  reprice  each rank finds the entries with cost < u + v, in its rows with a u above the bound; they join the core
     4' widen    where the core has no assignment, its witness (Hall 1935) goes to all: each rank offers the best
                 entries of the witness's rows outside its columns. If there is none, the witness holds for the matrix.
-                The first time the prices have misled, and each rank prices its rows again, by soft minima
+                Where the core leaves many rows free, the duals have misled, and each rank prices its rows again
     5           until no rank finds any: then the duals are feasible in the whole matrix, and its assignment is optimal
 
 No rank ever holds the matrix. Entries travel as row * m + column with what they cost. Where this does not come to an
@@ -25,17 +26,24 @@ import numpy as np
 from ..arrays import to_host
 from ..assignment.partial import cover_of_allowed_pairs
 from ..assignment.programs import Plan, Solution, run
-from ..backends.block_passes import STRATA
+from ..backends.block_passes import Depth
 from ..backends.protocol import AssignmentStart, Start
 from ..problems.sparse import SparseCosts
 from .classical import classical
 from .found import COUNTED, Found
 from .part import Part, Places
 from .ranks import ROOT, Ranks, gathered, of_root, reduced
-from .soft import soft_prices
+from .sampled import LITTLE, MUCH, Patience, Sample
 
 # Of the searches on the root.
 COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
+# Rows that are asked which column they want most, and the share of those that independent rows would want that is many.
+FEW, WANTED = 64, 0.6
+# Rows that tell prices: a part of all, or all, and no more than have so many entries.
+PART_OF_ROWS, MOST_SAMPLED = 8, 1 << 24
+# Duals whose core leaves more than such a part of the rows free have misled. Those of products leave a tenth, those of
+# points in the plane a hundredth.
+PART_MISLED = 32
 # More rounds than any family of the tests takes by twice: what is not proven by then has no use for a core.
 MOST_ROUNDS = 100
 
@@ -55,6 +63,8 @@ class Passes(NamedTuple):
     price: Callable[..., Places]
     overpriced: Callable[..., tuple[int, Places]]
     outside: Callable[..., tuple[int, Places]]
+    start_again: Callable[..., Any] = lambda ranks, part: None
+    """Duals to price by where the first have misled; None if there are no others."""
 
 
 def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes | None = None) -> Found:
@@ -62,29 +72,31 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
 
     `passes` are those of another kind of part.
     """
-    passes = passes or Passes(start, price, overpriced, outside)
+    passes = passes or Passes(start, price, overpriced, outside, start_again)
     n, m = part.shape
     found = Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), passes.start(ranks, part, v))
     core = _Core(part, plan, v)
-    _price(ranks, part, core, found, passes)
+    pricing = _Pricing(ranks, part, passes, core, found)
+    pricing.price()
     for _ in range(MOST_ROUNDS):
         found.counts["rounds"] += 1
-        answer = of_root(ranks, 1, np.int64, partial(core.solve, found))[0]
+        answer, free = of_root(ranks, 2, np.int64, partial(core.solve, found)).tolist()
         if answer == Answer.STUCK:
             break
         if answer == Answer.SHORT:
             witness = of_root(ranks, n + m, np.uint8, core.witness) > 0
-            if not _widen(ranks, part, core, witness[:n], witness[n:], found.v, passes):
+            if not pricing.widen(witness[:n], witness[n:]):
                 found.witness = witness[:n], witness[n:]
                 return found
-            if part.is_square_by_rows and not found.counts["soft_starts"]:
-                found.counts["soft_starts"] += 1
-                found.v = soft_prices(ranks, part)
-                _price(ranks, part, core, found, passes)
+            misled = free > n // PART_MISLED and found.counts["widenings"] == 1
+            again = passes.start_again(ranks, part) if misled else None
+            if again is not None:
+                found.v = again
+                pricing.price()
             continue
         duals = of_root(ranks, n + m, part.dual_type, core.duals)
         found.u, found.v = duals[:n], duals[n:]
-        if not _reprice(ranks, part, core, found, passes):
+        if not pricing.reprice():
             found.row_match = of_root(ranks, n, np.int32, core.row_match)
             counted = of_root(ranks, len(COUNTED_ON_ROOT) + 1, np.int64, core.counted).tolist()
             found.counts.update(dict(zip((*COUNTED_ON_ROOT, "core_entries"), counted, strict=True)))
@@ -97,70 +109,106 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
     return going_on
 
 
+class _Pricing(NamedTuple):
+    """How entries join the core: all ranks offer some of theirs, and the root takes them."""
+
+    ranks: Ranks
+    part: Part
+    passes: Passes
+    core: _Core
+    found: Found
+
+    def price(self) -> None:
+        """The best entries of each row by the duals of the columns join the core."""
+
+        def priced() -> Places:
+            with self.found.clock("price"):
+                return self.passes.price(self.part, self.found.v)
+
+        self._join(priced)
+
+    def widen(self, rows: Any, columns: Any) -> bool:
+        """Whether a pair of the witness's rows is allowed outside its columns; the best of each rank join the core."""
+        offers: list[Places] = []
+
+        def offer() -> Any:
+            with self.found.clock("price"):
+                allowed, places = self.passes.outside(self.part, rows, columns, self.found)
+            offers.append(places)
+            return np.array([allowed, len(places[0])])
+
+        self.found.counts["widenings"] += 1
+        allowed, offered = reduced(self.ranks, "sum", np.zeros(2, np.int64), offer).tolist()
+        assert (allowed == 0) == (offered == 0), "what is allowed is offered"
+        if offered:
+            self._join(offers.pop)
+        return bool(offered)
+
+    def reprice(self) -> bool:
+        """Whether any rank finds entries that the duals overprice; they join the core, as far as there is room."""
+        offers: list[Places] = []
+
+        def offer() -> Any:
+            with self.found.clock("price"):
+                number, places = self.passes.overpriced(self.part, self.found.u, self.found.v)
+            offers.append(places)
+            return np.array([number])
+
+        number = int(reduced(self.ranks, "sum", np.zeros(1, np.int64), offer)[0])
+        self.found.counts["repricings"] += 1
+        self.found.counts["overpriced"] += number
+        if number:
+            self._join(offers.pop)
+        return number > 0
+
+    def _join(self, offer: Callable[[], Places]) -> None:
+        keys, values = gathered(self.ranks, offer)
+        if self.ranks.rank == ROOT:
+            self.core.offer(keys, values)
+
+
 def start(ranks: Ranks, part: Part, v: Any) -> Any:
-    """Duals of the columns to price by: given ones; minima, where all columns are to be matched; or else zeros."""
+    """Duals of the columns to price by: given ones; or zeros, but where many rows want the same columns.
+
+    There minima of the columns, and prices from a sample of the rows where these do not suffice.
+    """
     n, m = part.shape
     if v is not None:
         return v.astype(part.dual_type)
-    if n < m:
-        return np.zeros(m, part.dual_type)
-    zeros, far = np.zeros(n, part.dual_type), np.full(m, part.far, part.dual_type)
+    zeros = np.zeros(m, part.dual_type)
+    if n < m or _sample(ranks, part, FEW, zeros).want_different_columns(WANTED):
+        return zeros
+    return _prices(ranks, part, n // PART_OF_ROWS, LITTLE)
+
+
+def start_again(ranks: Ranks, part: Part) -> Any:
+    """Prices from all rows of a square problem, or from as many as there is room for."""
+    n, m = part.shape
+    return _prices(ranks, part, n, MUCH) if n == m else None
+
+
+def _prices(ranks: Ranks, part: Part, size: int, patience: Patience) -> Any:
+    """Minima of the columns, and what a sample of the rows adds to them."""
+    m = part.shape[1]
+    zeros, far = np.zeros(m, part.dual_type), np.full(m, part.far, part.dual_type)
     least = reduced(ranks, "min", far, lambda: part.least_of_columns(zeros))
-    return np.where(least == part.far, 0, least).astype(part.dual_type)
+    least[least == part.far] = 0
+    prices = _sample(ranks, part, max(FEW, min(size, MOST_SAMPLED // m)), least).prices(patience)
+    return least + (np.rint(prices).astype(np.int64) if part.dual_type is np.int64 else prices)
 
 
-def _price(ranks: Ranks, part: Part, core: _Core, found: Found, passes: Passes) -> None:
-    """The best entries of each row by the duals of the columns join the core."""
+def _sample(ranks: Ranks, part: Part, size: int, v: Any) -> Sample:
+    """So many rows, far from each other, by cost - v."""
+    n, m = part.shape
+    numbers = np.arange(min(size, n)) * n // min(size, n)
+    first, end = np.searchsorted(numbers, (part.rows.start, part.rows.stop)).tolist()
 
-    def priced() -> Places:
-        with found.clock("price"):
-            return passes.price(part, found.v)
+    def own() -> Any:
+        rows = part.values(part.here(numbers[first:end] - part.rows.start))
+        with np.errstate(over="ignore"):  # of costs that float32 does not hold
+            return (to_host(rows) - v).astype(np.float32)
 
-    _join(ranks, core, priced)
-
-
-def _join(ranks: Ranks, core: _Core, offer: Callable[[], Places]) -> None:
-    """Entries that all ranks offer join the core, on the root."""
-    keys, values = gathered(ranks, offer)
-    if ranks.rank == ROOT:
-        core.offer(keys, values)
-
-
-def _widen(ranks: Ranks, part: Part, core: _Core, rows: Any, columns: Any, v: Any, passes: Passes) -> bool:
-    """Whether any pair of the witness's rows is allowed outside its columns; the best of each rank join the core.
-
-    Allowed pairs are counted apart from the picking, for a mistake of the picker would make a false witness.
-    """
-    offers: list[Places] = []
-
-    def offer() -> Any:
-        allowed, places = passes.outside(part, rows, columns, v)
-        offers.append(places)
-        return np.array([allowed, len(places[0])])
-
-    allowed, offered = reduced(ranks, "sum", np.zeros(2, np.int64), offer).tolist()
-    assert (allowed == 0) == (offered == 0), "what is allowed is offered"
-    if offered:
-        _join(ranks, core, offers.pop)
-    return bool(offered)
-
-
-def _reprice(ranks: Ranks, part: Part, core: _Core, found: Found, passes: Passes) -> bool:
-    """Whether any rank finds entries that the duals overprice; the best of them join the core."""
-    offers: list[Places] = []
-
-    def offer() -> Any:
-        with found.clock("price"):
-            number, places = passes.overpriced(part, found.u, found.v)
-        offers.append(places)
-        return np.array([number])
-
-    number = int(reduced(ranks, "sum", np.zeros(1, np.int64), offer)[0])
-    found.counts["repricings"] += 1
-    found.counts["overpriced"] += number
-    if number:
-        _join(ranks, core, offers.pop)
-    return number > 0
+    return Sample(ranks, ranks.done_by_all(own), first, len(numbers))
 
 
 class _Core:
@@ -202,11 +250,11 @@ class _Core:
         return grows
 
     def solve(self, found: Found) -> list[int]:
-        """From the last solution, which new entries leave nearly right."""
+        """An `Answer`, and how many rows are free; from the last solution, which new entries leave nearly right."""
         offers, self._offers = self._offers, []
         grown = [self._join(*offer) for offer in offers]
         if self._solution is not None and not any(grown):
-            return [Answer.STUCK]
+            return [Answer.STUCK, 0]
         n, m = self.shape
         index_type = np.int32 if len(self._keys) < 2**31 else np.int64
         offsets = self._xp.searchsorted(self._keys, self._xp.arange(n + 1) * m).astype(index_type)
@@ -219,7 +267,8 @@ class _Core:
         with found.clock("search"):
             self._solution = run(self._costs, self._plan, start)
         self._counts += np.array([self._solution.counters[name] for name in COUNTED_ON_ROOT])
-        return [Answer.SOLVED if self._solution.size == n else Answer.SHORT]
+        free = n - self._solution.size
+        return [Answer.SHORT if free else Answer.SOLVED, free]
 
     def counted(self) -> Any:
         """What the searches counted, and the entries of the core."""
@@ -256,47 +305,42 @@ def _merged(xp: Any, stay: Any, places: Any, old: Any, new: Any) -> Any:
 
 
 def price(part: Part, v: Any) -> Places:
-    """The best entries of each row by cost - v: two of each of 32 parts of the columns.
-
-    64 entries of a row are enough for most matrices, and neighbours that are alike do not take all places.
-    """
-    return part.places(part.passes.price(part.here(v[part.columns])))
+    """The best entries of each row by cost - v."""
+    own_v = v[part.columns]
+    picks = part.passes.price(part.all_rows(), part.here(own_v), Depth(0, part.share))
+    part.margins.begin(picks.bounds, own_v)
+    return part.places(picks.places)
 
 
 def overpriced(part: Part, u: Any, v: Any) -> tuple[int, Places]:
-    """Entries that cost less than their duals, but for rounding: of each stratum of a row the worst; their number."""
-    places = part.places(part.passes.overpriced(*part.own(u, v)))
-    return len(places[0]), places
+    """How many entries cost less than their duals, but for rounding; and the worst, of rows that may have any."""
+    own_u = u[part.rows]
+    rows = part.margins.rows_to_read(own_u, v[part.columns])
+    picks = part.passes.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), Depth(1, part.share))
+    if picks.bounds is not None:
+        part.margins.note(rows, picks.bounds.astype(np.float64) - own_u[rows])
+    return picks.overpriced, part.places(picks.places)
 
 
-def outside(part: Part, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
-    """How many pairs the rows of a witness have outside its columns; and the best of each stratum of each row."""
-    allowed, found = 0, [part.xp.empty(0, np.int64)]
-    own = part.here(in_witness[part.rows].nonzero()[0])
-    inside, own_v = part.here(columns_of_witness[part.columns]), part.here(v[part.columns])
-    for which in part.some_of(own) if part.costs.size else ():
-        rows = own[which]
-        values = part.xp.where(inside, part.far, part.values(rows))
-        allowed += int((values < part.far).sum())
-        keys = part.xp.where(values < part.far, values - own_v, part.far)
-        at, columns = _best_of_strata(part, keys, rows + part.rows.start)
-        found.append(rows[at] * part.costs.shape[1] + columns)
-    keys = part.xp.concatenate(found)
-    keys.sort()
-    return allowed, part.places(keys)
+def outside(part: Part, in_witness: Any, columns_of_witness: Any, found: Found) -> tuple[int, Places]:
+    """Whether the rows of a witness have any pairs outside its columns; and the best of each row, more each time.
 
-
-def _best_of_strata(part: Part, keys: Any, numbers: Any) -> tuple[Any, Any]:
-    """Rows and columns of the least keys of each row in each stratum, below far.
-
-    Each row begins to count its columns at another one, so that rows whose keys tie do not all pick the same.
+    Where none are found, allowed pairs are counted apart: a mistake of the picker would make a false witness.
     """
-    xp, (height, width) = part.xp, keys.shape
-    begin = numbers * width // part.shape[0]
-    depth = -(-width // STRATA)
-    turned = xp.full((height, depth * STRATA), part.far, part.dual_type)
-    turned[:, :width] = xp.take_along_axis(keys, (begin[:, None] + xp.arange(width)) % width, axis=1)
-    cells = turned.reshape(height, depth, STRATA)
-    at = cells.argmin(axis=1)
-    rows, stratum = (cells[xp.arange(height)[:, None], at, xp.arange(STRATA)] < part.far).nonzero()
-    return rows, (begin[rows] + at[rows, stratum] * STRATA + stratum) % width
+    own, inside = part.here(in_witness[part.rows]), part.here(columns_of_witness[part.columns])
+    # By this no pair of the witness's columns is among the best of a row.
+    hidden = -np.inf if part.dual_type is np.float64 else found.v.min() - (part.block.highest - part.block.lowest) - 1
+    v = part.xp.where(inside, hidden, part.here(found.v[part.columns]))
+    depth = Depth(found.counts["widenings"], part.share)
+    places = part.passes.price(own.nonzero()[0].astype(np.int32), v, depth).places
+    rows, columns = divmod(places, max(part.costs.shape[1], 1))
+    places = places[own[rows] & ~inside[columns]]
+    return len(places) or _allowed_outside(part, own.nonzero()[0], inside), part.places(places)
+
+
+def _allowed_outside(part: Part, rows: Any, inside: Any) -> int:
+    """How many pairs of some of its rows are allowed outside some columns."""
+    return sum(
+        int((part.values(rows[some])[:, ~inside] < part.far).sum())
+        for some in (part.some_of(rows) if part.costs.size else ())
+    )

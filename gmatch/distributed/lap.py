@@ -24,7 +24,7 @@ from ..problems.windows import CheckedWindows
 from ..proof.verify import verify
 from ..result import STEPS, Assignment, Status, witness_of
 from ..types import is_narrow
-from .blocks import Block, block_of, fingerprint, refuse_what_is_no_array
+from .blocks import Block, Terms, block_of, fingerprint, refuse_what_is_no_array
 from .classical import classical
 from .core import by_core
 from .found import Found
@@ -129,13 +129,11 @@ def _lap_alone(ranks: Ranks, array: Any, asked: dict[str, Any], begun: _Beginnin
 
 
 def _lap_of_block(ranks: Ranks, array: Any, asked: dict[str, Any], begun: _Beginning) -> Assignment:
-    block = block_of(
-        ranks, array, maximize=asked["maximize"], cost_limit=asked["cost_limit"], forbid_nan=asked["forbid_nan"],
-        options={
-            "method": asked["method"], "duals": fingerprint(asked["duals"]), "certify": asked["certify"],
-            "device": device_of(array),
-        },
-    )  # fmt: skip
+    others = {
+        "method": asked["method"], "duals": fingerprint(asked["duals"]), "certify": asked["certify"],
+        "device": device_of(array),
+    }  # fmt: skip
+    block = block_of(ranks, array, Terms(asked["maximize"], asked["cost_limit"], asked["forbid_nan"], others))
     checked = begun.since(ranks).clock
     method, reason = _method(asked["method"], block)
     found = _solve(ranks, block, method, asked)

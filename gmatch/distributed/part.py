@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,9 +11,18 @@ from ..arrays import device_of, mover_to, namespace, to_host
 from ..backends.block_passes import BlockPasses, passes_of
 from ..problems.limits import INFINITE_INTEGER, blocks_of, minimised
 from .blocks import Block
+from .margins import Margins
 
 Places = tuple[Any, Any]
 """Pairs, increasing, as row * columns + column in the problem, and what they cost; where the costs are."""
+
+
+class Cut(NamedTuple):
+    """Some rows by some columns of a problem of that shape."""
+
+    rows: slice
+    columns: slice
+    shape: tuple[int, int]
 
 
 class Part:
@@ -24,10 +33,8 @@ class Part:
     the minimisation form, cut off at the limit.
     """
 
-    def __init__(
-        self, costs: Any, rows: slice, columns: slice, shape: tuple[int, int], block: Block, threads: int
-    ) -> None:
-        self.costs, self.rows, self.columns, self.shape = costs, rows, columns, shape
+    def __init__(self, costs: Any, cut: Cut, block: Block, threads: int) -> None:
+        self.costs, (self.rows, self.columns, self.shape) = costs, cut
         self.block, self.dual_type, self.threads = block, block.dual_type, threads
         self.passes = self._passes_of(costs)
         self.device, self.xp = device_of(costs), namespace(costs)
@@ -35,6 +42,10 @@ class Part:
         """What brings a vector to the costs: the ranks share vectors on the host."""
         self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
         """What no cost reaches: of forbidden pairs, and of the least of none."""
+        self.margins = Margins(costs.shape[0])
+        """Of its pairs that are not in a core."""
+        self.share = costs.shape[1] / max(self.shape[1], 1)
+        """Of each row of the problem."""
 
     def _passes_of(self, costs: Any) -> BlockPasses:
         return passes_of(costs, self.dual_type, self.block.maximize, self.block.limit, self.threads)
@@ -43,13 +54,8 @@ class Part:
     def of(cls, block: Block, threads: int) -> Part:
         rows, columns = slice(*block.rows), slice(0, block.shape[1])
         if block.transposed:
-            return cls(block.array.T, columns, rows, block.shape[::-1], block, threads)
-        return cls(block.array, rows, columns, block.shape, block, threads)
-
-    @property
-    def is_square_by_rows(self) -> bool:
-        """Whether all columns are to be matched, too, and each rank has whole rows."""
-        return self.shape[0] == self.shape[1] and not self.block.transposed
+            return cls(block.array.T, Cut(columns, rows, block.shape[::-1]), block, threads)
+        return cls(block.array, Cut(rows, columns, block.shape), block, threads)
 
     def slices(self) -> Iterator[slice]:
         """Of its rows, each of so many entries as a cache holds, or as hide a launch of a GPU."""

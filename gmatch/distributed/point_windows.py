@@ -30,11 +30,12 @@ from ..result import STEPS, Assignment
 from .core import Passes, by_core
 from .found import Found
 from .lap import given_duals, result_of
-from .margins import Margins
+from .margins import ROUNDINGS, MarginsOfCore
 from .part import Places
+from .ranks import one_rank
 from .sampled import prices_of
-from .whole_part import ROUNDINGS, Triples, WholePart
-from .windows import is_near_enough, one_rank, refuse_what_windows_do_not_take, start
+from .whole_part import Triples, WholePart
+from .windows import is_near_enough, refuse_what_windows_do_not_take, start
 
 REASON = "points of many coordinates: passes by matrix products, and few pairs are searched"
 BRUTE_FORCE = "points without trees: passes over all pairs, and few of them are searched"
@@ -134,7 +135,7 @@ class PointPart(WholePart):
         self.products = Products(self.points) if self.shape[0] and self.points.metric in Products.METRICS else None
         self.unit = 1.0 if self.products is None else self.products.unit
         self._panels: Any = None
-        self.margins = Margins(*self.shape)
+        self.margins = MarginsOfCore(*self.shape)
         self.gap: float | None = None
         self.excess: Any = None  # by how much duals of the rows are too large, where the search stopped
         self.rows_read, self.looked_at, self.seconds = 0, 0, 0.0
@@ -145,11 +146,11 @@ class PointPart(WholePart):
             return np.zeros(self.shape[1])
         rows = rows_of_sample(*self.shape)
         if self.products is not None:
-            return prices_of(self.products.rough(rows, self.block.limit), self.shape[0]) * self.unit
+            return prices_of(self.products.rough(rows, self.block.limit)) * self.unit
         costs = self.values(rows)
         # Of any size, but float32 holds few of these.
         exponent = math.frexp(float(abs(costs).max(initial=0)))[1]
-        return np.ldexp(prices_of(np.ldexp(costs, -exponent).astype(np.float32), self.shape[0]), exponent)
+        return np.ldexp(prices_of(np.ldexp(costs, -exponent).astype(np.float32)), exponent)
 
     def slices(self) -> Iterator[slice]:
         return blocks_of(self.shape, "cpu")
@@ -372,16 +373,16 @@ def _really_overpriced(part: PointPart, u: Any, v: Any, rows: Any, columns: Any)
     return (rows[below], columns[below], values[below]), -slack[below]
 
 
-def outside(part: PointPart, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
+def outside(part: PointPart, in_witness: Any, columns_of_witness: Any, found: Found) -> tuple[int, Places]:
     """As `core.outside`. All pairs are allowed."""
-    allowed, found = 0, []
-    for numbers, keys in part.bounds(in_witness.nonzero()[0], v):
+    allowed, picked = 0, []
+    for numbers, keys in part.bounds(in_witness.nonzero()[0], found.v):
         keys[:, columns_of_witness] = np.inf
         allowed += len(numbers) * int(np.count_nonzero(~columns_of_witness))
         rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], np.inf, 1)
         rows = numbers[rows]
-        found.append((rows, columns, part.of_pairs(rows, columns)))
-    return allowed, part.offered(found)
+        picked.append((rows, columns, part.of_pairs(rows, columns)))
+    return allowed, part.offered(picked)
 
 
 PASSES = Passes(start, price, overpriced, outside)

@@ -15,10 +15,12 @@ import numpy as np
 from ..arrays import namespace
 from ..errors import InvalidInput
 from .mpi import line_of
-from .threads import Seat
+from .threads import Seat, Table
 
 Reduction = Literal["sum", "min", "max"]
 ROOT = 0
+# Of a list that goes in a note: between processes a message of 120 bytes.
+FEW_KEYS = 12
 PATIENCE = 600.0
 
 
@@ -169,6 +171,11 @@ class Ranks:
         return into if self.rank == root else None
 
 
+def one_rank() -> Ranks:
+    """A rank that meets no other."""
+    return Ranks(Seat(0, Table(1)))
+
+
 def reduced(ranks: Ranks, op: Reduction, neutral: Any, work: Callable[[], Any]) -> Any:
     """What `work` returns on all ranks, reduced. An error of one rank is raised by all, without a meeting of its own.
 
@@ -201,6 +208,23 @@ def gathered(ranks: Ranks, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ..
         note = raised
     lengths = ranks.agree(note)
     return tuple(ranks.gather_lengths(part, lengths) for part in parts)
+
+
+def gathered_keys(ranks: Ranks, work: Callable[[], Any]) -> Any:
+    """The int64 vectors that `work` returns on all ranks, on hosts, one after the other on the root; elsewhere None.
+
+    Short ones ride in the meeting in which others tell their lengths, and errors are raised by all.
+    """
+    keys, note = np.empty(0, np.int64), None
+    try:
+        keys = work()
+        note = keys.tobytes() if len(keys) <= FEW_KEYS else len(keys)
+    except Exception as raised:
+        note = raised
+    notes = ranks.agree(note)
+    if all(isinstance(each, bytes) for each in notes):
+        return np.frombuffer(b"".join(notes), np.int64) if ranks.rank == ROOT else None
+    return ranks.gather_lengths(keys, [each if isinstance(each, int) else len(each) // 8 for each in notes])
 
 
 def of_root(ranks: Ranks, shape: int, dtype: Any, work: Callable[[], Any]) -> Any:

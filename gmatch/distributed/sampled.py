@@ -8,12 +8,26 @@ exact: such prices choose which entries are looked at first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-# From half of the mean that entries cost above the least of their row, eight times by so much: to 1/200 of it.
-LEVELS, FACTOR = 8, 0.56
+from .ranks import Ranks, one_rank, reduced
+
+# From half of the mean that entries cost above the least of their row, some times by so much: eight times, to 1/200 of
+# it; or with more patience, where that has misled, as by products of numbers, to 1/6000.
+FACTOR = 0.56
+
+
+class Patience(NamedTuple):
+    """How often eps shrinks, and how often columns change their prices before it does."""
+
+    levels: int
+    steps: int
+
+
+LITTLE, MUCH = Patience(8, 1), Patience(14, 4)
 # Of the columns that independent rows would want; where rows want so many, prices would only repeat chances.
 WANTED = 0.9
 # Entries that a cache holds.
@@ -22,64 +36,89 @@ BLOCK = 1 << 17
 LEAST_SHARE = 1e-30
 
 
-def prices_of(sample: Any, rows: int) -> Any:
-    """Duals of the columns, float64, at most 0. O(rows of the sample * columns) time.
-
-    `sample` has some of so many rows, float32, and is written to. Pairs that cost inf are forbidden.
-    """
-    size, columns = sample.shape
-    v = np.zeros(columns, np.float32)
-    if _want_different_columns(sample):
-        return v.astype(np.float64)
-    eps = _mean_above_the_least(sample) / 2
-    for _ in range(LEVELS if eps > 0 else 0):
-        shares = _shares(sample, v, eps) * (rows / size)
-        v -= (eps * np.log(np.maximum(shares, LEAST_SHARE))).astype(np.float32)
-        eps *= FACTOR
-    prices = v.astype(np.float64)
-    return prices - prices.max(initial=0) if columns else prices
+def prices_of(sample: Any) -> Any:
+    """Duals of the columns, float64, at most 0, from some rows, float32, which it writes to."""
+    return Sample(one_rank(), sample, 0, len(sample)).prices()
 
 
-def _want_different_columns(sample: Any) -> bool:
-    """Whether as many columns are the best of some row as if each row had any for its best one."""
-    size, columns = sample.shape
-    if not size or not columns:
-        return True
-    wanted = len(np.unique(np.concatenate([sample[some].argmin(axis=1) for some in _blocks(sample)])))
-    return bool(wanted >= WANTED * -columns * np.expm1(size * np.log1p(-1 / max(columns, 2))))
+class Sample(NamedTuple):
+    """Rows of a square problem, far from each other; each rank has some of them."""
 
+    ranks: Ranks
+    costs: Any
+    """float32, of the own ones; `prices` writes to them. Pairs that cost inf are forbidden."""
+    first: int
+    """The number of the first own one among those of all ranks."""
+    size: int
+    """How many all ranks have."""
 
-def _mean_above_the_least(sample: Any) -> float:
-    """What the allowed pairs cost above the least of their row, in the mean; from here on that is what they cost."""
-    total, allowed = 0.0, 0
-    for some in _blocks(sample):
-        block = sample[some]
-        least = block.min(axis=1, initial=np.inf)
-        least[least == np.inf] = 0
-        block -= least[:, None]
-        is_allowed = block < np.inf
-        allowed += int(np.count_nonzero(is_allowed))
-        total += float(block.sum(dtype=np.float64, where=is_allowed))
-    return total / max(allowed, 1)
+    @property
+    def _columns(self) -> int:
+        return int(self.costs.shape[1])
 
+    def prices(self, patience: Patience = LITTLE) -> Any:
+        """Duals of the columns, float64, at most 0. O(rows of the sample * columns) time, and a meeting a step."""
+        columns = self._columns
+        v = np.zeros(columns, np.float32)
+        if self.want_different_columns(WANTED):
+            return v.astype(np.float64)
+        above, allowed = reduced(self.ranks, "sum", np.zeros(2), self._above_the_least)
+        eps = above / max(allowed, 1) / 2
+        for step in range(patience.levels * patience.steps if eps > 0 else 0):
+            shares = reduced(self.ranks, "sum", np.zeros(columns, np.float32), partial(self._shares, v, eps))
+            v -= (eps * np.log(np.maximum(shares * (columns / self.size), LEAST_SHARE))).astype(np.float32)
+            eps *= FACTOR if (step + 1) % patience.steps == 0 else 1
+        prices = v.astype(np.float64)
+        return prices - prices.max(initial=0) if columns else prices
 
-def _shares(sample: Any, v: Any, eps: float) -> Any:
-    """How much of the rows each column gets."""
-    shares = np.zeros(len(v), np.float32)
-    for some in _blocks(sample):
-        weights = v - sample[some]
-        most = weights.max(axis=1)
-        most[most == -np.inf] = 0  # no column is allowed
-        weights -= most[:, None]
-        weights *= np.float32(1 / eps)
-        np.exp(weights, out=weights)
-        of_rows = weights.sum(axis=1)
-        of_rows[of_rows == 0] = 1
-        shares += (1 / of_rows) @ weights
-    return shares
+    def want_different_columns(self, share: float) -> bool:
+        """Whether the best columns of the rows are as many as this share of those that independent rows would want."""
+        size, columns = self.size, self._columns
+        if not size or not columns:
+            return True
+        wanted = reduced(self.ranks, "max", np.full(size, -1, np.int64), self._wanted)
+        return bool(len(np.unique(wanted)) >= share * -columns * np.expm1(size * np.log1p(-1 / max(columns, 2))))
 
+    def _wanted(self) -> Any:
+        """The best column of each of the own rows; of ties the first from a column on that is another for each row."""
+        wanted = np.full(self.size, -1, np.int64)
+        for some in self._blocks():
+            block = self.costs[some]
+            begins = (self.first + np.arange(some.start, some.start + len(block))) * self._columns // self.size
+            rows, columns = (block == block.min(axis=1, initial=np.inf)[:, None]).nonzero()
+            nearest = np.full(len(block), self._columns)
+            np.minimum.at(nearest, rows, (columns - begins[rows]) % self._columns)
+            wanted[self.first + some.start :][: len(block)] = (begins + nearest) % self._columns
+        return wanted
 
-def _blocks(sample: Any) -> Iterator[slice]:
-    """Its rows, as many together as a cache holds."""
-    step = max(1, BLOCK // max(sample.shape[1], 1))
-    return (slice(first, first + step) for first in range(0, len(sample), step))
+    def _above_the_least(self) -> Any:
+        """What allowed pairs cost above the least of their row, and how many they are; now that is what they cost."""
+        totals = np.zeros(2)
+        for some in self._blocks():
+            block = self.costs[some]
+            least = block.min(axis=1, initial=np.inf)
+            least[least == np.inf] = 0
+            block -= least[:, None]
+            is_allowed = block < np.inf
+            totals += block.sum(dtype=np.float64, where=is_allowed), np.count_nonzero(is_allowed)
+        return totals
+
+    def _shares(self, v: Any, eps: float) -> Any:
+        """How much of the own rows each column gets."""
+        shares = np.zeros(len(v), np.float32)
+        for some in self._blocks():
+            weights = v - self.costs[some]
+            most = weights.max(axis=1)
+            most[most == -np.inf] = 0  # no column is allowed
+            weights -= most[:, None]
+            weights *= np.float32(1 / eps)
+            np.exp(weights, out=weights)
+            of_rows = weights.sum(axis=1)
+            of_rows[of_rows == 0] = 1
+            shares += (1 / of_rows) @ weights
+        return shares
+
+    def _blocks(self) -> Iterator[slice]:
+        """Its own rows, as many together as a cache holds."""
+        step = max(1, BLOCK // max(self._columns, 1))
+        return (slice(first, first + step) for first in range(0, len(self.costs), step))

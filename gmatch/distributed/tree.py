@@ -28,7 +28,7 @@ from ..backends.block_passes import MOST_SHARES, ForestState
 from ..cardinality.matching import max_matching
 from .classical import reduced_duals
 from .found import Found
-from .part import Part
+from .part import Cut, Part
 from .ranks import Ranks, of_root
 
 
@@ -210,10 +210,10 @@ def split_by_columns(ranks: Ranks, part: Part) -> Part:
         if gathered is not None:
             own = gathered.reshape(n, end - first)
     columns = slice(shares[ranks.rank], shares[ranks.rank + 1])
-    return Part(own, slice(0, n), columns, part.shape, part.block, part.threads)
+    return Part(own, Cut(slice(0, n), columns, part.shape), part.block, part.threads)
 
 
 def with_rows_together(part: Part) -> Part:
     """The same, as a copy in which the entries of a row lie side by side: the tree reads rows."""
     costs = part.xp.ascontiguousarray(part.costs)
-    return Part(costs, part.rows, part.columns, part.shape, part.block, part.threads)
+    return Part(costs, Cut(part.rows, part.columns, part.shape), part.block, part.threads)

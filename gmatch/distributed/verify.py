@@ -15,7 +15,7 @@ from ..proof.duals import certificate_of, checked_duals, lowered_columns, refuse
 from ..proof.matching import arrays_of, check_mates
 from ..proof.windows import claimed_pairs
 from ..result import Assignment, AssignmentCertificate
-from .blocks import Block, block_of, fingerprint, refuse_what_is_no_array
+from .blocks import Block, Terms, block_of, fingerprint, refuse_what_is_no_array
 from .places import placed
 from .ranks import PATIENCE, ROOT, Ranks, reduced
 from .threads import run_threads
@@ -64,11 +64,9 @@ def verify_block(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertific
     with ranks.at_work():
         ranks.done_by_all(lambda: _refuse_others(assignment, False))
         arrays = assignment.row_match, assignment.col_match, assignment.u, assignment.v, assignment.pair_costs
-        block = block_of(
-            ranks, cost, maximize=assignment.maximize, cost_limit=assignment.cost_limit,
-            forbid_nan=assignment.forbid_nan,
-            options={"result": ranks.done_by_all(lambda: fingerprint(arrays)), "status": str(assignment.status)},
-        )  # fmt: skip
+        claims = {"result": ranks.done_by_all(lambda: fingerprint(arrays)), "status": str(assignment.status)}
+        terms = Terms(assignment.maximize, assignment.cost_limit, assignment.forbid_nan, claims)
+        block = block_of(ranks, cost, terms)
         row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
         check_mates(np, row_match, col_match, block.shape)
         values = _checked_pairs(ranks, block, row_match, assignment)

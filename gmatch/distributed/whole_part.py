@@ -9,10 +9,8 @@ import numpy as np
 
 from ..backends.block_passes import HeldRows
 from ..problems.limits import blocks_of
+from .margins import ROUNDINGS
 from .part import Places
-
-# Slacks of floats within so many of their duals are zero but for rounding: as in csrc/costs/dense.cuh.
-ROUNDINGS = 2.0**-48
 
 Triples = tuple[Any, Any, Any]
 """Rows and columns in the problem, and what they cost."""
@@ -32,7 +30,6 @@ class WholePart:
     """What `by_core` and `classical` ask of a `Part`, where one rank has all rows, some at a time."""
 
     xp, device = np, "cpu"
-    is_square_by_rows = False  # prices are softened once, at the start
 
     shape: tuple[int, int]
     dual_type: Any

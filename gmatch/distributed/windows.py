@@ -29,12 +29,11 @@ from .classical import classical
 from .core import Passes, by_core
 from .found import Found
 from .lap import given_duals, result_of
-from .margins import Margins
+from .margins import ROUNDINGS, MarginsOfCore
 from .part import Places
-from .ranks import PATIENCE, Ranks
+from .ranks import Ranks, one_rank
 from .sampled import prices_of
-from .threads import Seat, Table
-from .whole_part import ROUNDINGS, Triples, WholePart
+from .whole_part import Triples, WholePart
 
 REASON = "rows that are read again in each pass: few entries of them are searched"
 TOO_FAR = "costs of a range that leaves no room for the duals of a part of them"
@@ -103,11 +102,6 @@ def refuse_what_windows_do_not_take(name: str, options: Options) -> bool:
     return False
 
 
-def one_rank() -> Ranks:
-    """A rank that meets no other."""
-    return Ranks(Seat(0, Table(1)), patience=PATIENCE)
-
-
 def _solved(part: WindowPart, v: Any, threads: int | None) -> tuple[Found, str]:
     n, m = part.shape
     if not n:
@@ -127,7 +121,7 @@ class WindowPart(WholePart):
         rows, columns = block.shape
         self.shape = (columns, rows) if block.transposed else (rows, columns)
         self.dual_type = block.dual_type
-        self.margins = Margins(*block.shape)
+        self.margins = MarginsOfCore(*block.shape)
         self.gap: float | None = None
         self.excess: Any = None  # by how much duals of the rows as given are too large, where the search stopped
         self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
@@ -140,7 +134,7 @@ class WindowPart(WholePart):
         sample = sample.copy()
         if self.block.limit is not None:
             np.minimum(sample, np.float32(self.block.limit), out=sample)
-        prices = prices_of(sample, self.shape[0])
+        prices = prices_of(sample)
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
     def given(self, rows: Any = None) -> Iterator[tuple[Any, Any]]:
@@ -266,9 +260,9 @@ def is_near_enough(u: Any, v: Any, excess: Any, gap: float) -> bool:
     return suffices(cost, cost - exact_sum(excess), gap)
 
 
-def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, v: Any) -> tuple[int, Places]:
+def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, found: Found) -> tuple[int, Places]:
     """As `core.outside`: how many pairs the rows of a witness have outside its columns; the best of each stratum."""
-    allowed, best = 0, _Best(part, 1)
+    allowed, v, best = 0, found.v, _Best(part, 1)
     turned = part.block.transposed
     along, across = (~columns_of_witness, in_witness) if turned else (in_witness, ~columns_of_witness)
     for numbers, values in part.given(along.nonzero()[0]):

@@ -6,7 +6,7 @@ import math
 import mmap
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,16 @@ WINDOW = 1 << 20
 SAMPLE, SAMPLED = 2048, 1 << 25
 # Bytes of memory, where a system does not say.
 MEMORY = 1 << 33
+
+
+class _Promise(NamedTuple):
+    """What costs by windows are said to be, as given."""
+
+    shape: Any
+    dtype: Any
+    maximize: Any
+    cost_limit: Any
+    forbid_nan: Any
 
 
 class WindowCosts:
@@ -55,8 +65,9 @@ class WindowCosts:
 
     device: Device = "cpu"
 
-    def _set(self, shape: Any, dtype: Any, maximize: Any, cost_limit: Any, forbid_nan: Any, rows_together: int) -> None:
+    def _set(self, promise: _Promise, rows_together: int) -> None:
         """What a constructor ends with. The rows of a window are a multiple of `rows_together`."""
+        shape, dtype, maximize, cost_limit, forbid_nan = promise
         rows, columns = shape = _shape_of(shape)
         stored = _type_of(dtype)
         working = number_type(stored)
@@ -188,7 +199,7 @@ class FunctionCosts(WindowCosts):
     ) -> None:  # fmt: skip
         if not callable(f):
             raise InvalidInput(f"FunctionCosts takes a function f(rows, columns); got {type(f).__name__}")
-        self._set(shape, dtype, maximize, cost_limit, forbid_nan, 1)
+        self._set(_Promise(shape, dtype, maximize, cost_limit, forbid_nan), 1)
         vars(self).update(f=f)
 
     def _read(self, rows: slice) -> Any:
@@ -243,7 +254,8 @@ class RowWindows(WindowCosts):
                 "RowWindows takes an array of two dimensions with a dtype, whose rows are array[first:end]; got "
                 f"{type(array).__name__}"
             )
-        self._set(array.shape, array.dtype, maximize, cost_limit, forbid_nan, _rows_of_a_chunk(array))
+        promise = _Promise(array.shape, array.dtype, maximize, cost_limit, forbid_nan)
+        self._set(promise, _rows_of_a_chunk(array))
         vars(self).update(array=array, _pages=_pages_of(array))
 
     def _read(self, rows: slice) -> Any:

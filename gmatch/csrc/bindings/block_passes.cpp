@@ -1,9 +1,13 @@
 // block_passes.cpp: passes of a rank over its block on host threads, for Python.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include "bindings/module.hpp"
+#include "bindings/numpy_arrays.hpp"
 #include "bindings/type_names.hpp"
+#include "serial/block_picks.hpp"
 #include "serial/block_scans.hpp"
+#include "serial/tight_forest.hpp"
 
 namespace {
 
@@ -54,20 +58,27 @@ Count entries_up_to(AnyMatrix costs, const std::string& stored, bool maximize, n
   return found;
 }
 
-template <class Dual>
-void best_of_rows(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Dual> v,
-                Array<Vertex> sizes, Array<Vertex> columns, int threads) {
-  run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
-    price_rows(team, block, v.data(), sizes.data(), columns.data());
-  });
+// A vector as an array of NumPy that owns it.
+template <class T>
+nb::object as_array(std::vector<T>&& numbers) {
+  auto* const kept = new std::vector<T>(std::move(numbers));
+  const nb::capsule owner(kept, [](void* given) noexcept { delete static_cast<std::vector<T>*>(given); });
+  return numpy::Table::get().view(owner, kept->data(), static_cast<Py_ssize_t>(kept->size()));
 }
 
+// See PickedPlaces; an empty u is none.
 template <class Dual>
-void overpriced(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Dual> u,
-                Array<Dual> v, Array<Vertex> sizes, Array<Vertex> columns, int threads) {
-  run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
-    find_overpriced(team, block, u.data(), v.data(), sizes.data(), columns.data());
+nb::tuple pick(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> rows, Array<Dual> u,
+               Array<Dual> v, std::tuple<Vertex, Vertex, Vertex> depth, Array<Dual> bounds, int threads) {
+  const auto [minima, chosen, room] = depth;
+  const BlockPicks<Dual> asked{rows.data(), static_cast<Vertex>(rows.size()), u.size() == 0 ? nullptr : u.data(),
+                               v.data(), {minima, chosen, room}, bounds.data()};
+  PickedPlaces found = with_stored<Dual>(stored, [&](auto entry) {
+    const auto block = dense_costs<decltype(entry)>(costs, maximize, limit);
+    const OthersMayRun others_may_run;
+    return pick_from_block(block, asked, threads);
   });
+  return nb::make_tuple(as_array(std::move(found.places)), found.overpriced);
 }
 
 // The rows that columns have reached join those brought before, and are the next frontier; returns how many they are.
@@ -115,19 +126,44 @@ void define_passes_for(nb::module_& m) {
   m.def("entries_up_to", &entries_up_to<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "rows"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "covered"_a.noconvert(), "most"_a, "least_too"_a,
         "keys"_a.noconvert(), "threads"_a);
-  m.def("price_rows", &best_of_rows<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
-        "v"_a.noconvert(), "sizes"_a.noconvert(), "columns"_a.noconvert(), "threads"_a);
-  m.def("overpriced", &overpriced<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
-        "u"_a.noconvert(), "v"_a.noconvert(), "sizes"_a.noconvert(), "columns"_a.noconvert(), "threads"_a);
+  m.def("pick", &pick<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "rows"_a.noconvert(),
+        "u"_a.noconvert(), "v"_a.noconvert(), "depth"_a, "bounds"_a.noconvert(), "threads"_a);
   m.def("close_forest", &close_forest<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "rows"_a.noconvert(), "size"_a, "u"_a.noconvert(), "mate"_a.noconvert(), "v"_a.noconvert(), "slack"_a.noconvert(),
         "predecessor"_a.noconvert(), "covered"_a.noconvert(), "reached"_a.noconvert(), "brought"_a.noconvert(),
         "least"_a.noconvert(), "at_least"_a.noconvert(), "threads"_a);
 }
 
+void define_tight_forest(nb::module_& m) {
+  nb::class_<TightForest>(m, "TightForest")
+      .def(nb::init<Vertex, Vertex>(), "rows"_a, "columns"_a)
+      .def(
+          "grow",
+          [](TightForest& self, Array<const Count> places) {
+            return self.grow(places.data(), static_cast<Count>(places.size()));
+          },
+          "places"_a.noconvert())
+      .def(
+          "begin", [](TightForest& self, Array<const Vertex> mates, Array<const unsigned char> reached) {
+            self.begin(mates.data(), reached.data());
+          },
+          "mates"_a.noconvert(), "reached"_a.noconvert())
+      .def("drop_slack", &TightForest::drop_slack)
+      .def(
+          "list", [](TightForest& self, Array<int> offsets) { return as_array(self.list(offsets.data())); },
+          "offsets"_a.noconvert())
+      .def(
+          "covered",
+          [](const TightForest& self, Array<int> covered) {
+            std::copy_n(self.covered(), self.num_columns(), covered.data());
+          },
+          "covered"_a.noconvert());
+}
+
 }  // namespace
 
 void define_block_passes(nb::module_& m) {
+  define_tight_forest(m);
   define_passes_for<Count>(m);
   define_passes_for<double>(m);
 }

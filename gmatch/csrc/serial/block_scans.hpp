@@ -1,5 +1,5 @@
 // block_scans.hpp: the passes of core/block_passes.cuh on threads of the host, in vectors. For HostTeam they take the place of
-// those for any team, and find the same.
+// those for any team, and find the same. Entries for a core are picked by serial/block_picks.hpp instead.
 //
 // Rows are read as they lie, or, where they are narrow, negated, cut off at a limit or lie apart, as copies of one row.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace block_scans {
 
-constexpr Vertex STRATA = 32, MOST_TOGETHER = 32;
+constexpr Vertex MOST_TOGETHER = 32;
 
 // Passes over one row of entries, each for registers of any width.
 template <class Entry, class Dual>
@@ -73,69 +73,9 @@ struct Scan {
     }
   };
 
-  // The two least of each stratum, over blocks of STRATA columns.
-  struct Strata {
-    Dual least[STRATA], second[STRATA];
-    Index at_least[STRATA], at_second[STRATA];
-
-    ALWAYS_INLINE void clear(Dual infinite) {
-      for (Vertex s = 0; s < STRATA; ++s) {
-        least[s] = second[s] = infinite;
-        at_least[s] = at_second[s] = NONE;
-      }
-    }
-    void add(Vertex column, Dual here) {
-      const Vertex s = column % STRATA;
-      if (here < least[s]) {
-        second[s] = least[s];
-        at_second[s] = at_least[s];
-        least[s] = here;
-        at_least[s] = column;
-      } else if (here < second[s]) {
-        second[s] = here;
-        at_second[s] = column;
-      }
-    }
-  };
-  struct Price {
-    template <int BYTES>
-    static ALWAYS_INLINE void run(const Entry* entries, const Dual* v, Vertex begin, Vertex end, Strata* strata) {
-      constexpr int LANES = COUNT<BYTES>;
-      constexpr Vertex NEAR_BLOCKS = 32;  // that stay in the nearest cache while each register's strata go through them
-      for (Vertex block = begin; block < end; block += NEAR_BLOCKS) {
-        const Vertex past = std::min(block + NEAR_BLOCKS, end);
-        for (Vertex s = 0; s < STRATA; s += LANES) {
-          Lanes<Dual, LANES> least = load<Dual, LANES>(strata->least + s), second = load<Dual, LANES>(strata->second + s);
-          Lanes<Index, LANES> at_least = load<Index, LANES>(strata->at_least + s);
-          Lanes<Index, LANES> at_second = load<Index, LANES>(strata->at_second + s);
-          Lanes<Index, LANES> column = numbered<Index, LANES>() + Index{block * STRATA + s};
-          for (Vertex j = block * STRATA + s; j < past * STRATA; j += STRATA, column += STRATA) {
-            const Lanes<Dual, LANES> here = reduced<LANES>(entries + j, v + j);
-            const auto is_least = here < least;
-            const auto is_second = here < second;
-            second = is_least ? least : is_second ? here : second;
-            at_second = is_least ? at_least : is_second ? column : at_second;
-            least = lesser(least, here);
-            at_least = is_least ? column : at_least;
-          }
-          store(strata->least + s, least);
-          store(strata->second + s, second);
-          store(strata->at_least + s, at_least);
-          store(strata->at_second + s, at_second);
-        }
-      }
-    }
-  };
-
-  // The first column from `begin` on with cost - v < bound, or STRICT or not <= bound; or the begin of at most MOST_TOGETHER
-  // columns with it. `end` if there is none.
-  template <bool STRICT>
-  struct FindBelow {
-    template <int LANES, class Vector>
-    static ALWAYS_INLINE auto is_below(const Vector& here, const Vector& bound) {
-      if constexpr (STRICT) return here < bound;
-      else return here <= bound;
-    }
+  // The first column from `begin` on with cost - v <= bound, or the begin of at most MOST_TOGETHER columns with it. `end` if
+  // there is none.
+  struct FindUpTo {
     template <int BYTES>
     static ALWAYS_INLINE Vertex run(const Entry* entries, const Dual* v, Vertex begin, Vertex end, Dual bound) {
       constexpr int LANES = COUNT<BYTES>;
@@ -147,15 +87,15 @@ struct Scan {
       };
       Vertex j = begin;
       for (; j + GROUP <= end; j += GROUP) {
-        if (!is_below<1>(least_of_some(j, GROUP), bound)) continue;
-        while (!is_below<1>(least_of_some(j, MOST_TOGETHER), bound)) j += MOST_TOGETHER;
+        if (least_of_some(j, GROUP) > bound) continue;
+        while (least_of_some(j, MOST_TOGETHER) > bound) j += MOST_TOGETHER;
         return j;
       }
       for (; j + MOST_TOGETHER <= end; j += MOST_TOGETHER) {
-        if (is_below<1>(least_of_some(j, MOST_TOGETHER), bound)) return j;
+        if (least_of_some(j, MOST_TOGETHER) <= bound) return j;
       }
       for (; j < end; ++j) {
-        if (is_below<1>(static_cast<Dual>(entries[j]) - v[j], bound)) return j;
+        if (static_cast<Dual>(entries[j]) - v[j] <= bound) return j;
       }
       return end;
     }
@@ -207,33 +147,6 @@ void with_rows(const DenseCosts<Stored>& costs, Use use) {
   }
   CopiedRows<Dual> rows(costs);
   use(rows, Scan<Dual, Dual>{});
-}
-
-// Some columns, and how to list them in their order.
-class ColumnSet {
- public:
-  explicit ColumnSet(Vertex num_columns) : words_(num_columns / 64 + 1) {}
-  void add(Vertex column) { words_[column / 64] |= 1ull << column % 64; }
-  // Returns how many there are; afterwards there are none.
-  Vertex list(Vertex* columns) {
-    Vertex size = 0;
-    for (std::size_t k = 0; k < words_.size(); ++k) {
-      for (unsigned long long word = words_[k]; word != 0; word &= word - 1) {
-        columns[size++] = static_cast<Vertex>(64 * k + first_bit(word));
-      }
-      words_[k] = 0;
-    }
-    return size;
-  }
-
- private:
-  std::vector<unsigned long long> words_;
-};
-
-// Where a row begins: neighbours far from each other.
-inline Vertex first_block(Vertex row, Vertex blocks) {
-  constexpr unsigned GOLDEN = 2654435769u;
-  return blocks == 0 ? 0 : static_cast<Vertex>(static_cast<unsigned>(row) * GOLDEN % static_cast<unsigned>(blocks));
 }
 
 template <class Dual>
@@ -350,7 +263,7 @@ void list_entries_up_to(HostTeam& team, const DenseCosts<Stored>& costs,
       const Dual above = bound + u + 4 * rounding_of(bound < 0 ? bound : bound + (u < 0 ? -u : u), largest);
       Vertex column = 0;
       while (column < costs.num_columns) {
-        column = run_in_lanes<typename Scan::template FindBelow<false>>(bytes_of<Dual>(costs.num_columns), entries, v.data(),
+        column = run_in_lanes<typename Scan::FindUpTo>(bytes_of<Dual>(costs.num_columns), entries, v.data(),
                                                                         column, costs.num_columns, above);
         const Vertex past = std::min(column + MOST_TOGETHER, costs.num_columns);
         for (; column < past; ++column) {
@@ -361,75 +274,6 @@ void list_entries_up_to(HostTeam& team, const DenseCosts<Stored>& costs,
           if (place < room) keys[place] = static_cast<Count>(row) * costs.num_columns + column;
         }
       }
-      team.spend(costs.num_columns);
-    });
-  });
-  team.sync();
-}
-
-template <class Stored>
-void price_rows(HostTeam& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* v, Vertex* sizes,
-                Vertex* columns) {
-  using Dual = typename DenseCosts<Stored>::Dual;
-  using namespace block_scans;
-  const Vertex blocks = costs.num_columns / STRATA;
-  ColumnSet chosen(costs.num_columns);
-  with_rows(costs, [&](auto& rows, auto scan) {
-    using Scan = decltype(scan);
-    team.each_group(costs.num_rows, [&](Count i) {
-      const auto row = static_cast<Vertex>(i);
-      const auto* entries = rows.entries(row);
-      typename Scan::Strata strata;
-      strata.clear(costs.infinite());
-      const auto price = [&](Vertex begin, Vertex end) {
-        run_in_lanes<typename Scan::Price>(bytes_of<Dual>(costs.num_columns), entries, v, begin, end, &strata);
-      };
-      // Each row begins elsewhere: of entries that tie, not all rows take the same.
-      const Vertex turn = first_block(row, blocks);
-      price(turn, blocks);
-      for (Vertex j = blocks * STRATA; j < costs.num_columns; ++j) strata.add(j, static_cast<Dual>(entries[j]) - v[j]);
-      price(0, turn);
-      for (Vertex k = 0; k < STRATA; ++k) {
-        for (const auto column : {strata.at_least[k], strata.at_second[k]}) {
-          if (column != NONE) chosen.add(static_cast<Vertex>(column));
-        }
-      }
-      sizes[row] = chosen.list(columns + Count{2} * STRATA * row);
-      team.spend(costs.num_columns);
-    });
-  });
-  team.sync();
-}
-
-template <class Stored>
-void find_overpriced(HostTeam& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* u,
-                     const typename DenseCosts<Stored>::Dual* v, Vertex* sizes, Vertex* columns) {
-  using Dual = typename DenseCosts<Stored>::Dual;
-  using namespace block_scans;
-  with_rows(costs, [&](auto& rows, auto scan) {
-    using Scan = decltype(scan);
-    team.each_group(costs.num_rows, [&](Count i) {
-      const auto row = static_cast<Vertex>(i);
-      const auto* entries = rows.entries(row);
-      const Dual bound = u[row] - rounding_of(u[row], Dual{0});
-      Vertex size = 0, column = 0;
-      bool is_clear = false;
-      typename Scan::Strata strata;
-      while (column < costs.num_columns) {
-        column = run_in_lanes<typename Scan::template FindBelow<true>>(bytes_of<Dual>(costs.num_columns), entries, v, column,
-                                                                       costs.num_columns, bound);
-        const Vertex past = std::min(column + MOST_TOGETHER, costs.num_columns);
-        if (column < past && !is_clear) strata.clear(u[row]);
-        is_clear |= column < past;
-        for (; column < past; ++column) strata.add(column, static_cast<Dual>(entries[column]) - v[column]);
-      }
-      for (Vertex s = 0; is_clear && s < STRATA; ++s) {
-        const auto at = static_cast<Vertex>(strata.at_least[s]);
-        if (at == NONE || is_rounding(strata.least[s] - u[row], u[row], v[at])) continue;
-        columns[Count{STRATA} * row + size++] = at;
-      }
-      std::sort(columns + Count{STRATA} * row, columns + Count{STRATA} * row + size);
-      sizes[row] = size;
       team.spend(costs.num_columns);
     });
   });

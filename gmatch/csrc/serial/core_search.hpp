@@ -13,79 +13,11 @@
 #pragma once
 #include "core/trace.cuh"
 #include "serial/core_sample.hpp"
+#include "serial/row_picks.hpp"
 #include "serial/shortest_path.hpp"
 #include "serial/sparse_shortest_path.hpp"
 #include "team/host_threads.hpp"
 #include "team/steps.cuh"
-
-// Passes over a row that pick its least entries: all that are not above the so manieth of a few minima, each of every
-// MINIMA-th column, some more than the minima to it.
-template <class Entry, class Work, bool NEGATED, bool PRICED>
-struct PricingScan {
-  static constexpr Vertex MINIMA = 32, WORD = 8 * sizeof(Work);
-  static constexpr Work FAR = std::numeric_limits<Work>::has_infinity ? std::numeric_limits<Work>::infinity()
-                                                                      : std::numeric_limits<Work>::max();
-
-  static void find_minima(const Entry* entries, const Work* v, Vertex num_columns, Work* minima) {
-    run_in_lanes<FindMinima>(num_columns * sizeof(Work), entries, v, num_columns, minima);
-    const Vertex whole = num_columns / MINIMA * MINIMA;
-    for (Vertex j = whole; j < num_columns; ++j) minima[j - whole] = std::min(minima[j - whole], reduced<1>(entries, v, j));
-  }
-
-  // Lists the columns with cost - v not above `most`, from the word `first` on, and around. Returns how many they are;
-  // there is room for one more.
-  static Vertex list_least(const Entry* entries, const Work* v, Vertex num_columns, Vertex first, Work most, Vertex* list) {
-    Vertex size = run_in_lanes<ListLeast>(num_columns * sizeof(Work), entries, v, num_columns / WORD, first, most, list);
-    for (Vertex j = num_columns / WORD * WORD; j < num_columns; ++j) {
-      list[size] = j;
-      size += reduced<1>(entries, v, j) <= most;
-    }
-    return size;
-  }
-
-  // The passes, each for registers of any width.
-  struct FindMinima {
-    template <int BYTES>
-    static ALWAYS_INLINE void run(const Entry* entries, const Work* v, Vertex num_columns, Work* minima) {
-      constexpr int LANES = BYTES / sizeof(Work), REGISTERS = MINIMA / LANES;
-      Lanes<Work, LANES> least[REGISTERS];
-      for (int k = 0; k < REGISTERS; ++k) least[k] = all<Work, LANES>(FAR);
-      for (Vertex j = 0; j + MINIMA <= num_columns; j += MINIMA) {
-        for (int k = 0; k < REGISTERS; ++k) least[k] = lesser(least[k], reduced<LANES>(entries, v, j + k * LANES));
-      }
-      for (int k = 0; k < REGISTERS; ++k) store(minima + k * LANES, least[k]);
-    }
-  };
-
-  struct ListLeast {
-    template <int BYTES>
-    static ALWAYS_INLINE Vertex run(const Entry* entries, const Work* v, Vertex num_words, Vertex first, Work most,
-                                    Vertex* list) {
-      constexpr int LANES = BYTES / sizeof(Work);
-      using Word = WordLike<Work>;
-      Vertex size = 0;
-      for (Vertex i = 0; i < num_words; ++i) {
-        const Vertex begin = (first + i < num_words ? first + i : first + i - num_words) * WORD;
-        Lanes<Word, LANES> hits = all<Word, LANES>(0);
-        for (int k = 0; k < WORD; k += LANES) {
-          const Lanes<IndexLike<Work>, LANES> hit = reduced<LANES>(entries, v, begin + k) <= most;
-          hits |= bits_of<Word, LANES>(hit, k);
-        }
-        for (Word word = any_of<LANES>(hits); word != 0; word &= word - 1) list[size++] = begin + first_bit(word);
-      }
-      return size;
-    }
-  };
-
- private:
-  template <int LANES>
-  static ALWAYS_INLINE Lanes<Work, LANES> reduced(const Entry* entries, const Work* v, Vertex column) {
-    Lanes<Work, LANES> cost = load_as<Work, LANES>(entries + column);
-    if (NEGATED) cost = -cost;
-    if constexpr (PRICED) return cost - load<Work, LANES>(v + column);
-    else return cost;
-  }
-};
 
 // The core, as the sparse method reads it.
 template <class Rows, class Dual_>
@@ -104,7 +36,7 @@ class PricedRows {
         v_(num_columns),
         about_(num_rows),
         pile_(rows) {
-    pile_.columns.reserve(static_cast<std::size_t>(num_rows) * 2 * Scan<Dual, true>::MINIMA);
+    pile_.columns.reserve(static_cast<std::size_t>(num_rows) * 2 * MINIMA);
     pile_.costs.reserve(pile_.columns.capacity());
   }
 
@@ -167,22 +99,14 @@ class PricedRows {
   Dual bound(Vertex row) const { return about_[row].bound; }
 
  private:
-  using Entry = typename Rows::Entry;
-  template <class Work, bool PRICED>
-  using Scan = PricingScan<Entry, Work, Rows::Scan::IS_NEGATED, PRICED>;
-
   static constexpr Vertex SAMPLE = 64;     // rows that tell how many ties there are
   static constexpr Vertex FEW_MATCHED = 8;
   static constexpr int TIMES = 6;          // that a row is priced before it is priced deeper
-  // A row of this depth is known up to the `chosen`-th of `minima` minima, and of ties not more than there is room for.
-  // A deeper row is known whole.
-  struct Depth {
-    Vertex minima, chosen, room;
-  };
+  // Rows of each depth; a deeper one is known whole.
   static constexpr int WHOLE = 5;
-  static constexpr Vertex MOST_MINIMA = 256;
-  static constexpr Depth DEPTHS[WHOLE] = {
-      {32, 15, 48}, {32, 25, 128}, {32, 31, 512}, {MOST_MINIMA, 200, 1024}, {MOST_MINIMA, 250, 2048}};
+  static constexpr Vertex MINIMA = PickDepth::FEWEST_MINIMA, MOST_MINIMA = PickDepth::MOST_MINIMA;
+  static constexpr PickDepth DEPTHS[WHOLE] = {
+      {MINIMA, 15, 48}, {MINIMA, 25, 128}, {MINIMA, 31, 512}, {MOST_MINIMA, 200, 1024}, {MOST_MINIMA, 250, 2048}};
 
   // Where the entries of a row are, how many there is room for, and what is not among them.
   struct About {
@@ -192,24 +116,16 @@ class PricedRows {
     bool overflows;
   };
 
-  // A column of a row, and its cost - v: read once, for it may change, and what is sorted must not.
-  struct Picked {
-    Dual reduced;
-    Vertex column;
-  };
-
   // What a thread has picked, and what it needs for that.
   struct Pile {
-    Rows rows;
+    RowPicks<Rows, Dual> picks;
     std::vector<Vertex> columns;  // [most_entries() at most, and one row more] the entries
     std::vector<Dual> costs;      // the same
-    std::vector<Vertex> picked;   // [num_columns + 1] columns of the row that is being priced
-    std::vector<Picked> sorted;   // [num_columns at most] the same
     Count scans = 0;
     Poll poll;
     bool gives_up = false;
 
-    explicit Pile(const Rows& given) : rows(given), picked(given.num_columns() + 1) {}
+    explicit Pile(const Rows& rows) : picks(rows) {}
   };
 
   void price_share(Pile& pile, Vertex begin, Vertex end) {
@@ -228,7 +144,7 @@ class PricedRows {
   // Each thread has a pile of its own, with room for all it may pick; then they are put together in the order of rows.
   void price_by_threads() {
     const auto first_row = [&](int share) { return static_cast<Vertex>(Count{num_rows} * share / threads_); };
-    std::vector<Pile> piles(threads_, Pile(pile_.rows));
+    std::vector<Pile> piles(threads_, Pile(pile_.picks.rows()));
     for (int share = 0; share < threads_; ++share) {
       piles[share].columns.reserve(static_cast<std::size_t>(first_row(share + 1) - first_row(share)) * DEPTHS[0].room);
       piles[share].costs.reserve(piles[share].columns.capacity());
@@ -262,65 +178,15 @@ class PricedRows {
 
   template <bool PRICED>
   void pick(Pile& pile, Vertex row) {
-    // Without v costs are compared as they are stored, except integers whose negative may not exist.
-    constexpr bool AS_STORED = !PRICED && !(std::numeric_limits<Entry>::is_integer && Rows::Scan::IS_NEGATED);
-    using Work = std::conditional_t<AS_STORED, Entry, Dual>;
-    const Work* v = nullptr;
-    if constexpr (PRICED) v = v_.data();
-    const Entry* entries = pile.rows.entries(row);
     ++pile.scans;
     pile.poll.spend(num_columns);
-
     About& about = about_[row];
-    const Work most = about.depth < WHOLE ? find_most<Work, PRICED>(entries, v, DEPTHS[about.depth]) : FAR<Work>;
-    const unsigned words = num_columns / Scan<Work, PRICED>::WORD + 1;
-    const Vertex size = Scan<Work, PRICED>::list_least(entries, v, num_columns, static_cast<Vertex>(scattered(row) % words),
-                                                       std::min(most, std::numeric_limits<Work>::max()), pile.picked.data());
-    about.bound = above(most);
-    const Vertex room = about.depth < WHOLE ? std::min(DEPTHS[about.depth].room, num_columns) : num_columns;
-    about.overflows = size > room;
-    if (about.overflows) about.bound = keep_least(pile, row, size, room);
-    store(pile, row, std::min(size, room), room);
+    const PickDepth* depth = about.depth < WHOLE ? &DEPTHS[about.depth] : nullptr;
+    const auto found = pile.picks.template pick<PRICED>(row, v_.data(), depth);
+    about.bound = found.bound;
+    about.overflows = found.overflows;
+    store(pile, row, found.size, depth == nullptr ? num_columns : std::min(depth->room, num_columns));
   }
-
-  // Moves the least of what is picked to the front; of ties those that were met first. Returns what the others have at
-  // least: not less than any in front, so that the least of a row is known whatever there is room for.
-  Dual keep_least(Pile& pile, Vertex row, Vertex size, Vertex room) {
-    std::vector<Picked>& sorted = pile.sorted;
-    sorted.clear();
-    for (Vertex i = 0; i < size; ++i) {
-      const Vertex column = pile.picked[i];
-      const Dual reduced = pile.rows.at(row, column) - v_[column];
-      sorted.push_back({reduced < infinite() ? reduced : infinite(), column});
-    }
-    const auto is_less = [](const Picked& a, const Picked& b) { return a.reduced < b.reduced; };
-    const auto begin = sorted.begin(), room_end = begin + room;
-    const Dual most = std::max_element(begin, sorted.end(), is_less)->reduced;
-    const auto ties = std::stable_partition(begin, sorted.end(), [=](const Picked& one) { return one.reduced < most; });
-    if (ties > room_end) std::nth_element(begin, room_end, ties, is_less);
-    std::transform(begin, room_end, pile.picked.begin(), [](const Picked& one) { return one.column; });
-    return ties > room_end ? room_end->reduced : most;
-  }
-
-  template <class Work>
-  static constexpr Work FAR = PricingScan<Entry, Work, false, false>::FAR;
-
-  template <class Work, bool PRICED>
-  Work find_most(const Entry* entries, const Work* v, const Depth& depth) const {
-    Work minima[MOST_MINIMA];
-    const Vertex parts = depth.minima / Scan<Work, PRICED>::MINIMA;
-    for (Vertex part = 0; part < parts; ++part) {
-      const Vertex begin = num_columns / parts * part, end = part + 1 < parts ? num_columns / parts * (part + 1) : num_columns;
-      Scan<Work, PRICED>::find_minima(entries + begin, v + (PRICED ? begin : 0), end - begin,
-                                      minima + part * Scan<Work, PRICED>::MINIMA);
-    }
-    std::nth_element(minima, minima + depth.chosen, minima + depth.minima);
-    return minima[depth.chosen];
-  }
-  // What is above `most` is at least that.
-  static Dual above(int most) { return most == std::numeric_limits<int>::max() ? infinite() : Dual(most) + 1; }
-  static Dual above(Count most) { return most == std::numeric_limits<Count>::max() ? infinite() : Dual(most + 1); }
-  static Dual above(double most) { return static_cast<Dual>(most); }
 
   // In the place the row has, if there is room. The first time it gets no more than it needs.
   void store(Pile& pile, Vertex row, Vertex size, Vertex room) {
@@ -333,15 +199,9 @@ class PricedRows {
     }
     about.end = about.begin + size;
     for (Vertex i = 0; i < size; ++i) {
-      pile.columns[about.begin + i] = pile.picked[i];
-      pile.costs[about.begin + i] = pile.rows.at(row, pile.picked[i]);
+      pile.columns[about.begin + i] = pile.picks.columns()[i];
+      pile.costs[about.begin + i] = pile.picks.rows().at(row, pile.picks.columns()[i]);
     }
-  }
-
-  static unsigned scattered(unsigned x) {
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
   }
 
   const int threads_;

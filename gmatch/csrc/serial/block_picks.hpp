@@ -1,0 +1,94 @@
+// block_picks.hpp: what one of several ranks offers of its block to the core that the root searches, on threads of the host:
+// the least entries of each row, and a bound on all others. A row is read again only where its dual has come to its bound.
+#pragma once
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "serial/row_picks.hpp"
+#include "serial/tiled_rows.hpp"
+
+// Some rows of a block, and by what they are picked.
+template <class Dual_>
+struct BlockPicks {
+  using Dual = Dual_;
+
+  const Vertex* rows;  // [num_listed]
+  Vertex num_listed;
+  const Dual* u;       // [rows of the block] all entries that cost less than u + v are picked, as far as there is room; or null
+  const Dual* v;       // [columns of the block]
+  PickDepth depth;
+  Dual* bounds;        // [num_listed] what no other entry of the row has less than, of cost - v
+};
+
+// What was picked: row * columns + column, increasing where the rows do; and how many of that cost less than u + v by more than
+// rounding.
+struct PickedPlaces {
+  std::vector<Count> places;
+  Count overpriced = 0;
+};
+
+namespace block_picks {
+
+template <class Rows, class Dual>
+void pick_share(const Rows& rows, const BlockPicks<Dual>& asked, bool is_priced, Vertex begin, Vertex end, HostTeam& team,
+                PickedPlaces& found) {
+  RowPicks<Rows, Dual> picks(rows);
+  const Count num_columns = picks.rows().num_columns();
+  for (Vertex i = begin; i < end; ++i) {
+    const Vertex row = asked.rows[i];
+    const auto picked = is_priced || asked.u != nullptr
+                            ? picks.template pick<true>(row, asked.v, &asked.depth,
+                                                        asked.u == nullptr ? std::numeric_limits<Dual>::lowest() : asked.u[row])
+                            : picks.template pick<false>(row, asked.v, &asked.depth);
+    asked.bounds[i] = picked.bound;
+    Vertex* const columns = picks.columns();
+    std::sort(columns, columns + picked.size);
+    for (Vertex k = 0; k < picked.size; ++k) {
+      const Dual cost = picks.rows().at(row, columns[k]);
+      if (!(cost < beyond_all(Dual{}))) continue;
+      found.places.push_back(row * num_columns + columns[k]);
+      if (asked.u == nullptr) continue;
+      const Dual slack = cost - asked.v[columns[k]] - asked.u[row];
+      found.overpriced += slack < 0 && !is_rounding(slack, asked.u[row], asked.v[columns[k]]);
+    }
+    team.spend(num_columns);
+  }
+}
+
+// Calls use(rows) with the rows of a block as picks read them.
+template <class Stored, class Use>
+void with_rows(const DenseCosts<Stored>& costs, Use use) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  if (costs.column_stride != 1) return use(TiledRows<Dual>(costs));
+  if constexpr (!IS_NARROW<Stored>) {
+    if (!(costs.limit < costs.infinite())) {
+      if (costs.maximize) return use(StoredRows<Stored, Dual, true>{costs});
+      return use(StoredRows<Stored, Dual, false>{costs});
+    }
+  }
+  use(CopiedRows<Dual>(costs));
+}
+
+}  // namespace block_picks
+
+template <class Stored>
+PickedPlaces pick_from_block(const DenseCosts<Stored>& costs, const BlockPicks<typename DenseCosts<Stored>::Dual>& asked,
+                             int threads) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  const bool is_priced = std::any_of(asked.v, asked.v + costs.num_columns, [](Dual v) { return v != 0; });
+  std::vector<PickedPlaces> shares(threads);
+  run_on_host(threads, [&](HostTeam& team) {
+    const auto first = [&](int share) { return static_cast<Vertex>(Count{asked.num_listed} * share / team.size()); };
+    block_picks::with_rows(costs, [&](const auto& rows) {
+      block_picks::pick_share(rows, asked, is_priced, first(team.rank()), first(team.rank() + 1), team, shares[team.rank()]);
+    });
+  });
+  PickedPlaces all = std::move(shares[0]);
+  for (int share = 1; share < threads; ++share) {
+    all.places.insert(all.places.end(), shares[share].places.begin(), shares[share].places.end());
+    all.overpriced += shares[share].overpriced;
+  }
+  return all;
+}
