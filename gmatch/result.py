@@ -447,10 +447,11 @@ class Assignment(_Pairs):
         ``"reduce"``, ``"bids"`` and ``"regret"``. ``start_size`` counts the pairs that the search started from,
         ``phases`` and ``levels`` its searches and their steps, ``dual_steps`` the changes of duals between them,
         ``rows_scanned`` and ``edges_inspected`` the rows and entries that were read. ``levels_per_phase`` and
-        ``augmentations_per_phase`` are lists. `Core` adds four: ``bids`` counts the bids of its auctions,
-        ``repricings`` its passes over the matrix, ``dense_searches`` is 1 if the matrix itself was searched, and
-        ``trace`` lists its steps by name. On one processor of the host, ``gave_up`` says why `JV` took over.
-        ``seconds`` has the time of each step by name. ``code`` says where a GPU's program came from, as in `Matching`.
+        ``augmentations_per_phase`` are lists. `Core` adds five: ``bids`` counts the bids of its auctions, ``rows_read``
+        the rows that bidders read again in the matrix, ``repricings`` its passes over the matrix, ``dense_searches``
+        is 1 if the matrix itself was searched, and ``trace`` lists its steps by name. On one processor of the host,
+        ``gave_up`` says why `JV` took over. ``seconds`` has the time of each step by name. ``code`` says where a GPU's
+        program came from, as in `Matching`.
     forbid_nan : bool
         Whether some costs were NaN, which forbade their pairs.
     row_nodes, col_nodes : tuple or None

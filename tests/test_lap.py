@@ -18,7 +18,6 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import linear_sum_assignment
 
 import gmatch
-from gmatch.datasets.costs import machol_wien
 
 STATS = {
     "method", "reason", "initial", "backend", "team", "threads", "seconds", "start_size", "phases", "levels",
@@ -688,53 +687,55 @@ def in_a_run(cost: np.ndarray, device: str, holds: Callable[[dict[str, Any]], bo
     return any(holds(solve(cost, device, **BY_THE_SEARCH[device]).stats) for _ in range(5))
 
 
-def test_core_grows_until_it_matches_every_row(device: str) -> None:
-    """More cheap columns than a row of the core holds, and not enough for all rows."""
-    cost = np.random.default_rng(0).integers(0, 1000, (300, 300))
-    cost[:, 297:] += 10**6  # so few that nothing else is tried
-    assert in_a_run(cost, device, lambda stats: stats["repricings"] > 1 and stats["dense_searches"] == 0)
+def distances_to_points_aside(n: int) -> np.ndarray:
+    from_here, to_there = np.random.default_rng(0).random((2, n, 1, 2))
+    return np.linalg.norm(from_here - to_there.swapaxes(0, 1) - 0.5, axis=2)
 
 
-def test_core_is_picked_anew_where_rows_want_the_same_columns(device: str) -> None:
-    """By the prices of an auction in the matrix; at the lowest costs of each row, most columns are missing."""
+def distances_of_ten_places(n: int) -> np.ndarray:
+    """Not as many points of one side as of the other in each."""
     rng = np.random.default_rng(0)
-    from_here, to_there = rng.random((2, 1000, 1, 2))
-    prices = rng.random((300, 300)) + 5 * rng.random(300)  # duals lie as far apart as any two costs
-    for cost in ALIKE, prices, np.linalg.norm(from_here - to_there.swapaxes(0, 1) - 0.5, axis=2):
-        # Prices that are cut off leave some hundred rows, and a phase for each.
-        assert in_a_run(cost, device, lambda stats: stats["dense_searches"] == 0 and stats["phases"] < 40)
+    places = rng.random((10, 2))
+    from_here, to_there = places[rng.integers(0, 10, (2, n))]
+    return np.linalg.norm(from_here[:, None] - to_there, axis=2)
 
 
-def test_the_matrix_is_searched_for_the_last_rows_of_a_misled_core(device: str) -> None:
-    """The auction of the matrix leaves some rows, whose paths are as long as the matrix, and miss in the core."""
-    # 40 there; 900 to 1900 where the core grows towards them.
-    assert in_a_run(machol_wien(3000), device, lambda stats: stats["phases"] < 120)
+def noisy_copies(n: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((n, 32))
+    return -features @ (features[rng.permutation(n)] + 0.5 * rng.standard_normal((n, 32))).T
 
 
-def test_core_learns_of_columns_that_are_among_the_best_of_no_row(device: str) -> None:
-    """Rows that are equal in groups know a part of the columns, and outbid each other for them."""
-    cost = np.random.default_rng(0).random((64, 1024)).repeat(16, axis=0)
-    # 20 to 45 here; 90 and more without, and in one run of 25 on a GPU.
-    assert in_a_run(cost, device, lambda stats: stats["phases"] < 80)
+def gated(n: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.where(rng.random((n, n)) > 0.08, 10**6, rng.integers(0, 100, (n, n)))
 
 
-def test_the_matrix_is_searched_where_most_rows_and_columns_find_each_other_best(device: str) -> None:
-    """Features and noisy copies of them: minima of rows and columns match nearly all."""
-    random = np.random.default_rng(0)
-    features = random.standard_normal((600, 32))
-    copies = features[random.permutation(600)] + 0.5 * random.standard_normal((600, 32))
-    stats = solve(-features @ copies.T, device, **BY_THE_SEARCH[device]).stats
-    assert stats["bids"] == 0 and stats["dense_searches"] == 1 and stats["start_size"] > 540
-    assert solve(random.random((600, 600)), device, **BY_THE_SEARCH[device]).stats["bids"] > 0  # there only half do
+# Where the cheapest entries of a row, by costs alone, say little of which ones an optimum has.
+MISLEADING = {
+    "few dear columns": np.random.default_rng(0).integers(0, 1000, (300, 300)) + 10**6 * (np.arange(300) >= 297),
+    "Machol-Wien": ALIKE,
+    "prices of columns": np.random.default_rng(0).random((300, 300)) + 5 * np.random.default_rng(1).random(300),
+    "points aside": distances_to_points_aside(400),
+    "groups of equal rows": np.random.default_rng(0).random((64, 1024)).repeat(16, axis=0),
+    "noisy copies": noisy_copies(600),
+    "gated": gated(600),
+    "many magnitudes": np.random.default_rng(0).random((600, 600)) ** 10,
+    "most pairs tight": np.minimum.outer(np.arange(300), np.arange(300)),
+    "ten places": distances_of_ten_places(600),
+}
 
 
-def test_pairs_that_are_as_good_as_forbidden_do_not_make_the_auction_coarse(device: str) -> None:
-    """Its epsilons come from what rows choose between, not from the number that a gate writes for all else."""
-    random = np.random.default_rng(0)
-    cost = random.integers(0, 100, (600, 600))
-    cost[random.random((600, 600)) > 0.08] = 10**6
-    # 20 there; some hundred rows are left without.
-    assert in_a_run(cost, device, lambda stats: sum(stats["augmentations_per_phase"]) < 60)
+@pytest.mark.parametrize("name", MISLEADING)
+def test_rows_read_what_the_core_left_out(name: str, device: str) -> None:
+    """So a core leads to the optimum in a few phases, and few readings of the matrix, whatever it began with."""
+
+    def is_short(stats: dict[str, Any]) -> bool:
+        # 1 to 16 phases, and 3 to 13 passes over the matrix, are usual.
+        passes = stats["repricings"] + stats["rows_read"] / len(MISLEADING[name])
+        return stats["dense_searches"] == 0 and stats["phases"] < 60 and passes < 30
+
+    assert in_a_run(MISLEADING[name], device, is_short)
 
 
 @pytest.mark.parametrize("method", ["tree", "classical", "munkres"])
@@ -752,33 +753,10 @@ def test_slacks_that_are_lost_in_the_radius(initial: str, device: str) -> None:
         gmatch.lap(on(cost, device), method="classical", initial=initial, certify=True)
 
 
-def test_an_auction_of_no_use_is_dropped(device: str) -> None:
-    """For no epsilon of it tells apart what matters."""
-    cost = np.random.default_rng(0).random((600, 600)) ** 10
-    # 30 there; 343 to 700 and more by its prices, which rare races keep.
-    assert in_a_run(cost, device, lambda stats: stats["phases"] < 120)
-
-
-def test_search_goes_on_in_the_matrix_where_most_rows_tie(device: str) -> None:
-    """After the auction most entries of it are tight: far more than a core has room for."""
-    stats = solve(np.minimum.outer(np.arange(300), np.arange(300)), device, **BY_THE_SEARCH[device]).stats
-    assert stats["dense_searches"] == 1 and stats["start_size"] > 200
-
-
-def test_costs_of_which_most_best_offers_are_equal_are_left_to_the_matrix(device: str) -> None:
-    """Points of ten places, not as many of one side as of the other in each."""
-    rng = np.random.default_rng(0)
-    places = rng.random((10, 2))
-    from_here, to_there = places[rng.integers(0, 10, (2, 1000))]
-    cost = np.linalg.norm(from_here[:, None] - to_there, axis=2)
-    stats = solve(cost, device, **BY_THE_SEARCH[device]).stats
-    assert stats["dense_searches"] == 1 and stats["bids"] == stats["repricings"] == 0
-
-
 def test_rows_that_want_different_columns_need_fewer_bids() -> None:
-    """15 a row; 21 where epsilon starts as large as it has to for points in the plane."""
+    """16 a row; 21 where epsilon starts as large as it has to for points in the plane."""
     cost = np.random.default_rng(0).random((1000, 1000))
-    assert in_a_run(cost, "cpu", lambda stats: stats["bids"] < 18 * 1000)
+    assert in_a_run(cost, "cpu", lambda stats: stats["bids"] < 19 * 1000)
 
 
 def test_no_reduction_is_transferred_where_columns_and_rows_want_each_other() -> None:

@@ -194,7 +194,7 @@ def _stats(counters: dict[str, Any], method: str, backend: str) -> dict[str, Any
     """The stats of a Matching."""
     others = (
         "size", "start", "start_ns", "search_ns", "augment_ns", "price_ns", "dual_steps", "rows_scanned", "bids",
-        "repricings", "dense_searches",
+        "rows_read", "repricings", "dense_searches",
     )  # fmt: skip
     return {
         "method": method,

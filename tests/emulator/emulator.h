@@ -69,6 +69,7 @@ T __shfl_xor_sync(unsigned mask, T value, int change) {
   return __shfl_sync(mask, value, static_cast<int>(threadIdx.x % emulator::WARP) ^ change);
 }
 unsigned __ballot_sync(unsigned mask, bool yes);
+inline void __syncwarp(unsigned mask) { __ballot_sync(mask, true); }
 unsigned __activemask();
 
 template <class T>

@@ -25,7 +25,9 @@ struct Auction {
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
   static constexpr int CALM_FIRST = -3;  // where rows want different columns
-  static constexpr Vertex FEW = 512, CALM = 128, MANY = 16, VERY_MANY = 4;  // one row in so many, of those a round leaves
+  static constexpr Vertex FEW = 512, CALM = 128;  // one row in so many, of those a round leaves
+  static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // to read so many takes as long as a bid
+  static constexpr Count SLACK = 4;            // epsilons that an offer may be worse than one left out
   static constexpr int FINER = 5;              // units of a price are finer than the last epsilon by so many bits
 
   Costs costs;
@@ -39,20 +41,23 @@ struct Auction {
   Vertex* next_row;  // [1] that has not bid yet in this round
   Count* num_bids;   // [1]
   Count* num_cut_off;  // [1] chains
+  Count* num_read;   // [1] rows that read the matrix again
+  Count* rest;       // [num_rows] of costs that leave pairs out: no offer of these is better
   Count* discount;   // [1] by how much the highest price lies below zero
-  Dual* highest;     // [1] by how much the highest v lies below twice the spread
   int owner_bits;
   int cost_bits;     // costs are made longer by so many bits, so that epsilon can be less than one
   int price_bits;    // units are longer than costs by so many bits
   double unit, units_in_one;  // of floats: what a unit is, and the other way round
+  double worth_of_unit;       // of all costs
 
   DEVICE void carve(Workspace& workspace) {
     words = workspace.take<Count>(costs.num_columns);
     next_row = workspace.take<Vertex>(1);
     num_bids = workspace.take<Count>(1);
     num_cut_off = workspace.take<Count>(1);
+    num_read = workspace.take<Count>(1);
+    if constexpr (Costs::LEAVES_OUT) rest = workspace.take<Count>(costs.num_rows);
     discount = workspace.take<Count>(1);
-    highest = workspace.take<Dual>(1);
   }
 
   // Whether there is anything to be cautious about, and all columns are to be matched; and sums stay within their range.
@@ -61,85 +66,37 @@ struct Auction {
            -last <= spreads->bits_of_a_dual() && room_above(Dual{}) >= -1;
   }
 
-  // The last epsilon, or a larger one: the least that prices can be told apart by, or that costs of few places gain from:
-  // where it is less than one of their places for all rows together, no assignment is better.
-  DEVICE int finest_epsilon() {
-    if (spreads->num_rows == 0) return last;
-    count_owner_bits();
-    const int of_use = static_cast<int>(spreads->minus_places) - typical_exponent() - owner_bits;
-    const int most = spreads->minus_places < -MOST_PLACES || of_use < last ? last : of_use;
-    const int told_apart = -bits_below_a_spread();
-    return most > told_apart ? most : told_apart;
-  }
-
   // From all prices at zero: leaves v, and the rows of pairs that are tight within epsilon. Where columns may stay free
   // only one round is held, with epsilon = 0, so that those that nobody bid for keep v = 0.
   //
   // `longer`: for costs of which nothing is known yet. Where rows want different columns, a first round with a smaller
-  // epsilon cuts off next to no chain, and spares the ones before it. Else it is forgotten, for its prices are too far apart
-  // to begin with. Where the first round then cuts off chains for more than a few rows, near rows want the same columns, as
-  // points in the plane do. Then it is held again, with chains so many times as long, and so are the rounds that spread the
-  // rows; the last ones have not far to go. Where a round cuts off very many, or the longer one still many, there are too few
-  // columns for the rows: then the auction ends, returns false, and leaves nothing.
+  // epsilon cuts off next to no chain, and spares the ones before it. Where the round with the largest one cuts off chains for
+  // more than a few rows, near rows want the same columns, as points in the plane do. Then it is held again, with chains so
+  // many times as long, and so are the rounds that spread the rows; the last ones have not far to go. Prices only fall all the
+  // while, for so long hold the bounds of what rows left out.
   template <class Team>
-  DEVICE bool run(Team& team, Vertex longer = 1) {
+  DEVICE void run(Team& team, Vertex longer = 1) {
     choose_units();
-    if (team.rank() == 0) *num_bids = *num_cut_off = 0;
-    forget_prices(team);
+    if (team.rank() == 0) *num_bids = *num_cut_off = *num_read = 0;
+    begin_prices(team);
+    begin_rest(team);
     if (has_epsilon()) {
       Vertex bids = most_bids;
       int bits = first;
       if (longer > 1) {
         const Count num_left = hold_round(team, epsilon_of(CALM_FIRST), bids);
-        if (num_left > costs.num_rows / VERY_MANY) return false;
         if (num_left <= costs.num_rows / CALM) {
           bits = CALM_FIRST - STEP;
         } else {
-          forget_prices(team);
           if (hold_round(team, epsilon_of(first), bids) > costs.num_rows / FEW) {
             bids *= longer;
-            if (hold_round(team, epsilon_of(first), bids) > costs.num_rows / MANY) return false;
+            hold_round(team, epsilon_of(first), bids);
           }
           bits = first - STEP;
         }
       }
       for (; bits > last; bits -= STEP) hold_round(team, epsilon_of(bits), bits >= LAST_TO_SPREAD ? bids : most_bids);
     }
-    run_again(team);
-    return true;
-  }
-
-  // From v, when the core has grown: with epsilons from 2 ** from on, and chains so many times as long but for the last one.
-  // Duals may lie above zero: of columns that nobody has yet, or as they were given; those that lie farther above it than
-  // any has to are taken for lower.
-  template <class Team>
-  DEVICE void run_from_duals(Team& team, int from, Vertex longer) {
-    choose_units();
-    const Dual above = 2 * spread;  // so that no number is negative, see Team
-    if (team.rank() == 0) *highest = costs.infinite();
-    team.sync();
-    Dual least = costs.infinite();
-    team.each(costs.num_columns, [&](Count column) {
-      const Dual here = v[column] < above ? above - v[column] : 0;
-      least = here < least ? here : least;
-    });
-    team.min_all(highest, least);
-    team.sync();
-    team.each(costs.num_columns, [&](Count column) {
-      const Dual below = above - v[column] - *highest;
-      const Count price = below > 0 ? -in_units(below < spread ? below : spread) : 0;
-      words[column] = word(price < lowest_price() ? lowest_price() : price, no_owner());
-    });
-    team.sync();
-    if (has_epsilon()) {
-      for (int bits = from; bits > last; bits -= STEP) hold_round(team, epsilon_of(bits), longer * most_bids);
-    }
-    run_again(team);
-  }
-
-  // From the prices there are, when the core has grown.
-  template <class Team>
-  DEVICE void run_again(Team& team) {
     hold_round(team, has_epsilon() ? epsilon_of(last) : 0, most_bids);
     team = read_off_apart(team, *this);
   }
@@ -155,14 +112,6 @@ struct Auction {
   DEVICE void count_owner_bits() {
     for (owner_bits = 1; (Count{1} << owner_bits) - 1 <= costs.num_rows; ++owner_bits) {}
   }
-  // By how many bits epsilon can be less than a spread of a row.
-  DEVICE int bits_below_a_spread() const {
-    const int of_spread = spread > 0 ? ilogb(static_cast<double>(spread)) - typical_exponent() : 0;
-    const int of_prices = 62 - owner_bits - FINER - 1 - of_spread, of_costs = bits_of_costs(Dual{});
-    return of_prices < of_costs ? of_prices : of_costs;
-  }
-  DEVICE int bits_of_costs(long long) const { return typical_exponent() + room_above(0LL); }
-  DEVICE int bits_of_costs(double) const { return spreads->bits_of_a_dual(); }
   DEVICE void choose_units() {
     count_owner_bits();
     const int finer = spreads->num_rows > 0 ? FINER - last - typical_exponent() : 0, room = room_above(Dual{});
@@ -171,6 +120,7 @@ struct Auction {
     price_bits = least_price_bits(Dual{}, room < -1 && -finer < -1 - room ? -1 - room : -finer);
     unit = ldexp(1.0, price_bits);
     units_in_one = ldexp(1.0, -price_bits);
+    worth_of_unit = ldexp(1.0, price_bits - cost_bits);
   }
   // Integer costs are made longer if no sum can overflow. They are made shorter if an offer would leave 64 bits; see
   // offer_of. Floats are left as they are. A price of integers is whole.
@@ -202,10 +152,25 @@ struct Auction {
   DEVICE Dual value_of(Count price) const { return value(price, Dual{}); }
   DEVICE long long value(Count price, long long) const { return price * (1LL << price_bits) / (1LL << cost_bits); }
   DEVICE double value(Count price, double) const { return static_cast<double>(price) * unit; }
+  // No cost of so many units, less a price as it is read off, is worth less, whatever was rounded.
+  DEVICE long long value_below(Count units, long long) const { return units * (1LL << price_bits) >> cost_bits; }
+  DEVICE double value_below(Count units, double) const { return static_cast<double>(units - 1) * unit; }
+
+  // What the rows of a core leave out, at prices of zero.
+  template <class Team>
+  DEVICE void begin_rest(Team& team) const {
+    if constexpr (Costs::LEAVES_OUT) {
+      team.each(costs.num_rows, [&](Count row) {
+        const Dual least = costs.rest[row];
+        rest[row] = least == costs.infinite() ? NO_OFFER : 2 * (in_units(least) + lowest_price());
+      });
+      team.sync();
+    }
+  }
 
   // All prices are zero, and nobody owns a column.
   template <class Team>
-  DEVICE void forget_prices(Team& team) const {
+  DEVICE void begin_prices(Team& team) const {
     team.each(costs.num_columns, [&](Count column) { words[column] = word(0, no_owner()); });
     team.sync();
   }
@@ -231,9 +196,15 @@ struct Auction {
     const auto bidders = groups_for_a_row(team);
     Count bids = 0, cut_off = 0;
     for (Vertex row = take_row(bidders); row < costs.num_rows; row = take_row(bidders)) {
-      const Vertex of_chain = follow_chain(bidders, row, epsilon, most);
+      Vertex of_chain = 0;
+      bool may_read = Costs::LEAVES_OUT;
+      while (!follow_chain(bidders, row, of_chain, epsilon, most, may_read)) {
+        read_again_apart(bidders, *this, row, static_cast<unsigned>(of_chain));
+        of_chain += 1 + costs.num_columns / COLUMNS_OF_A_BID;  // so that it ends
+        may_read = false;
+      }
       bids += of_chain;
-      cut_off += of_chain == most;
+      cut_off += of_chain >= most;
     }
     team.add_all(num_bids, bidders.lane() == 0 ? bids : 0);
     team.add_all(num_cut_off, bidders.lane() == 0 ? cut_off : 0);
@@ -273,26 +244,73 @@ struct Auction {
     }
   };
 
-  // `row` bids, then the row that it displaces, and so on. Returns how many bids there were. Long rows are seldom too late,
-  // and count only what they win: of short ones a chain that is always too late would hold up its round.
+  // `row` bids, then the row that it displaces, and so on; false if it is to read the matrix before it bids, which the first one
+  // may have done. Counts the bids. Long rows are seldom too late, and count only what they win: of short ones a chain that is
+  // always too late would hold up its round.
   template <class Team>
-  DEVICE Vertex follow_chain(const Team& team, Vertex row, Count epsilon, Vertex most) const {
+  DEVICE bool follow_chain(const Team& team, Vertex& row, Vertex& bids, Count epsilon, Vertex most, bool may_read) const {
     constexpr bool COUNTS_ALL = !decltype(row_of(costs, row))::IS_LONG;
-    Vertex bids = 0;
     while (bids < most && row != STOP) {
       const Best best = find_best(team, row);
       const Count offer = team.min_group(best.offer);
-      if (offer == NO_OFFER) break;
+      Count left_out = NO_OFFER;
+      if constexpr (Costs::LEAVES_OUT) {
+        left_out = team.read(&rest[row]);
+        if (may_read && left_out != NO_OFFER && offer > left_out + 2 * SLACK * epsilon) return false;
+        may_read = true;
+      }
+      if (offer == NO_OFFER) return true;
       // Of equal offers each time another one.
       const unsigned lanes = team.lanes(), turn = static_cast<unsigned>(team.lane() + row + bids) % lanes;
       const int place = static_cast<int>(best.offer == offer ? turn : lanes);
       const bool wins = place == team.min_group(place);
-      const Count second = team.min_group(wins ? best.second : best.offer);
+      Count second = team.min_group(wins ? best.second : best.offer);
+      if constexpr (Costs::LEAVES_OUT) second = second < left_out ? second : left_out < offer ? offer : left_out;
       const Vertex next = team.min_group(wins ? bid(team, row, best, second, epsilon) : STOP);
       bids += COUNTS_ALL || next != row;
       row = next;
     }
-    return bids;
+    return true;
+  }
+
+  template <class Team>
+  static DEVICE_APART void read_again_apart(Team team, Auction auction, Vertex row, unsigned turn) {
+    auction.read_again(team, row, turn);
+  }
+  // What a row knows is worse than what it left out: it reads the matrix at the prices of now.
+  template <class Team>
+  DEVICE void read_again(const Team& team, Vertex row, unsigned turn) const {
+    if constexpr (Costs::LEAVES_OUT) {
+      const Count left_out = costs.read_in_auction(team, row, turn, Offers<Team>{*this, team});
+      if (team.lane() == 0) {
+        team.write(&rest[row], left_out);
+        team.fetch_add(num_read, Count{1});
+      }
+      team.sync_group();
+    }
+  }
+  // How a row that reads judges pairs: see Core.
+  template <class Team>
+  struct Offers {
+    static constexpr Count near = -NO_OFFER;
+    const Auction& auction;
+    const Team& team;
+
+    static DEVICE Count nothing() { return NO_OFFER; }
+    DEVICE Count see(Vertex column) const { return team.read(&auction.words[column]); }
+    DEVICE Count worth(Dual cost, Count word) const { return auction.offer_of(cost, word); }
+    template <class Rough>
+    DEVICE Rough roughly_v(Count word) const { return auction.template roughly_worth<Rough>(auction.price_of(word)); }
+    template <class Rough>
+    DEVICE Rough roughly_reduced(Count offer) const {
+      return offer == NO_OFFER ? static_cast<Rough>(Costs::infinite())
+                               : auction.template roughly_worth<Rough>((offer >> 1) - auction.lowest_price() + 1);
+    }
+  };
+  // What units are worth, rounded up.
+  template <class Rough>
+  DEVICE Rough roughly_worth(Count units) const {
+    return roughly_above<Rough>(static_cast<double>(units) * worth_of_unit);  // a float may not hold a unit
   }
 
   template <class Team>
@@ -371,6 +389,13 @@ struct Auction {
       matching.col_match[column] = owner == no_owner() ? NONE : static_cast<Vertex>(owner);
       if (owner != no_owner()) matching.row_match[owner] = column;
     });
+    if constexpr (Costs::LEAVES_OUT) {
+      team.each(costs.num_rows, [&](Count row) {
+        const Count left_out = rest[row];
+        costs.rest[row] =
+            left_out == NO_OFFER ? costs.infinite() : value_below((left_out >> 1) - lowest_price() - above, Dual{}) + room;
+      });
+    }
     team.sync();
   }
 };

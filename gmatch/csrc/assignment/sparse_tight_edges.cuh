@@ -36,6 +36,8 @@ struct SparseTightEdges {
   static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 6, IDLE = 16, BUSY = 4;
   // Of a team that passes: rows of a step for each lane group, below which it is made wider, and above which narrower.
   static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
+  // How often rows that leave pairs out read the matrix for the sake of a radius, before it is made as small as they need it.
+  static constexpr int MOST_READS = 4;
   // A pass without a row costs a tenth of a barrier.
   static constexpr int PASSES_OF_A_ROUND = 64;
 
@@ -43,6 +45,7 @@ struct SparseTightEdges {
   struct Census {
     Dual least_far, farthest;          // distances: the least beyond the reach of this step, the largest of all
     Dual nearest_free, farthest_free;  // of free columns within it
+    Dual nearest_left;                 // of pairs that the costs leave out
     Count num_free;                    // how many these are
     Count rows_scanned, roots;         // since the census before
   };
@@ -59,6 +62,16 @@ struct SparseTightEdges {
   Dual* distance;    // [num_columns] from the nearest root, as far as known; final within the radius
   Dual* scanned;     // [num_columns] the distance from which its mate last lowered columns; of teams that keep a list
                      //               only where that was in a tree that was kept
+  // Of costs that leave pairs out, which rows read in the matrix:
+  Dual* whole_from;  // [num_rows] the distance from which all pairs of a row lowered columns, or infinity
+  Vertex* readers;   // [num_rows] those that read now
+  Vertex* num_readers;  // [1]
+  Vertex* fell_in;   // [num_columns] the last time that a row which read lowered it
+  Vertex* via;       // [num_columns] a row that read, and gave the column its distance; or NONE
+  Vertex* num_children; // [num_rows] columns that have their distance via the row
+  Vertex* past_children;  // [num_rows] where they end in `children`
+  Vertex* children;  // [num_columns]
+  Vertex* num_placed;  // [1] in it
   Vertex* near_rows; // [2][num_rows] others: whose distance fell within the reach, of this round, and of the next
   Vertex* listed;    // [num_columns] others: minus the number of the round that its mate was last listed for
   Census* censuses;  // [3]
@@ -67,6 +80,8 @@ struct SparseTightEdges {
   Dual reach;        // distances up to here are lowered further
   Dual step;
   Vertex round, turn;
+  Vertex reads;                      // times that rows read the matrix in this phase
+  Dual farthest_read;                // beyond it they lowered no columns in this phase
   bool has_trees;                    // of an earlier phase
   Count num_roots, dual_steps, rounds;
   Count rows_scanned, entries_read;  // by this thread
@@ -76,6 +91,17 @@ struct SparseTightEdges {
   DEVICE void carve(Workspace& workspace) {
     distance = workspace.take<Dual>(costs.num_columns);
     scanned = workspace.take<Dual>(costs.num_columns);
+    if constexpr (Costs::LEAVES_OUT) {
+      whole_from = workspace.take<Dual>(costs.num_rows);
+      readers = workspace.take<Vertex>(costs.num_rows);
+      num_readers = workspace.take<Vertex>(1);
+      fell_in = workspace.take<Vertex>(costs.num_columns);
+      via = workspace.take<Vertex>(costs.num_columns);
+      num_children = workspace.take<Vertex>(costs.num_rows);
+      past_children = workspace.take<Vertex>(costs.num_rows);
+      children = workspace.take<Vertex>(costs.num_columns);
+      num_placed = workspace.take<Vertex>(1);
+    }
     near_rows = workspace.take<Vertex>(2 * static_cast<Count>(costs.num_rows));
     listed = workspace.take<Vertex>(costs.num_columns);
     censuses = workspace.take<Census>(3);
@@ -99,8 +125,21 @@ struct SparseTightEdges {
   template <class Team>
   DEVICE void begin_phase(const Steps<Team>& steps) {
     radius = reach = UNKNOWN;
+    farthest_read = costs.infinite();
     num_roots = 0;
     steps.team.each(costs.num_columns, [&](Count column) { distance[column] = scanned[column] = costs.infinite(); });
+    if constexpr (Costs::LEAVES_OUT) {
+      reads = 0;
+      steps.team.each(costs.num_rows, [&](Count row) {
+        whole_from[row] = costs.infinite();
+        num_children[row] = 0;
+      });
+      steps.team.each(costs.num_columns, [&](Count column) {
+        fell_in[column] = 0;
+        via[column] = NONE;
+      });
+      if (steps.team.rank() == 0) *num_placed = *num_readers = 0;
+    }
     if (steps.team.rank() == 0) *nearest_end = costs.infinite();
   }
 
@@ -131,7 +170,7 @@ struct SparseTightEdges {
       there[k] = team.read(&distance[column]);
       if (k == 0) from = team.read(&distance[mate == NONE ? 0 : mate]);
     };
-    return each_few(team, sprout.row, look, [&](const Few<Team>& few) {
+    const Count inspected = each_few(team, sprout.row, look, [&](const Few<Team>& few) {
       if (mate == NONE) from = 0;
       for (int k = 0; k < Few<Team>::SIZE; ++k) {
         if (few.column[k] == NONE || there[k] > radius || from + few.slack(k) != there[k]) continue;
@@ -139,6 +178,14 @@ struct SparseTightEdges {
       }
       return true;
     });
+    if constexpr (Costs::LEAVES_OUT) {
+      if (reads == 0) return inspected;
+      const Vertex size = num_children[sprout.row], begin = past_children[sprout.row] - size;
+      for (Vertex k = team.lane(); k < size; k += team.lanes()) {
+        if (!forest.visit(steps, forest.anchor(sprout.row, mate), sprout.root, children[begin + k], 0)) break;
+      }
+    }
+    return inspected;
   }
 
   // Finds the distances up to a radius with free columns, and plants the trees again. False: this phase is over, or no
@@ -147,22 +194,31 @@ struct SparseTightEdges {
   template <class Team>
   DEVICE bool widen(Steps<Team>& steps, const ClaimedForest<true>& forest) {
     if (steps.found() > 0 || steps.roots() == 0) return false;
-    if (Team::INPUT_CHANGES && radius != UNKNOWN) return false;
+    if (radius != UNKNOWN) return false;
     Vertex rounds_before = 0;
-    for (Vertex settled = 0;; ++settled) {  // a step settles a column, or more
-      if (Team::INPUT_CHANGES && settled > costs.num_columns) return false;
+    for (Count settled = 0;; ++settled) {  // a step settles a column, or more, or a row reads the matrix
+      if (Team::INPUT_CHANGES && settled > costs.num_columns + static_cast<Count>(costs.num_rows)) return false;
       const Census all = take_census(steps.team, forest);
       num_roots += all.roots;
       if (rounds_before > 0) fit_step(steps.team, all, rounds_before);
       const bool beyond = all.least_far < costs.infinite();
-      if (all.num_free > 0 && (!many_paths || 2 * all.num_free >= num_roots || !beyond)) {
-        radius = many_paths ? all.farthest_free : all.nearest_free;
-        break;
+      if (beyond && (all.num_free == 0 || (many_paths && 2 * all.num_free < num_roots))) {
+        rounds_before = settle_step(steps, forest, all);
+        continue;
       }
-      if (!beyond) return false;
-      rounds_before = settle_step(steps, forest, all);
+      const Dual to_free = many_paths && all.num_free > 0 ? all.farthest_free : all.nearest_free;
+      const Dual wanted = farthest_read < to_free ? farthest_read : to_free;
+      if (all.nearest_left < wanted && (reads < MOST_READS || all.nearest_left < all.nearest_free)) {
+        read_rows(steps, forest, reads < MOST_READS ? wanted : all.nearest_free);
+        rounds_before = 0;
+        continue;
+      }
+      if (all.num_free == 0) return false;
+      radius = all.nearest_left < wanted ? all.nearest_left : wanted;
+      break;
     }
     ++dual_steps;
+    collect_children(steps);
     forest.plant(steps, *this);
     steps.end();
     return true;
@@ -181,24 +237,6 @@ struct SparseTightEdges {
     });
     has_trees = true;
     steps.end();
-  }
-
-  // After a search that found no path: prices what the trees have reached out of their rows, until pairs that are not
-  // among these costs would be better by so much.
-  template <class Team>
-  DEVICE void outprice(Steps<Team>& steps, const ClaimedForest<true>& forest, Dual margin) {
-    Team& team = steps.team;
-    Dual* farthest = nearest_end;
-    if (team.rank() == 0) *farthest = 0;
-    team.sync();
-    Dual here = 0;
-    team.each(costs.num_columns, [&](Count column) {
-      if (distance[column] != costs.infinite() && distance[column] > here) here = distance[column];
-    });
-    team.max_all(farthest, here);
-    team.sync();
-    radius = *farthest + margin;
-    end_phase(steps, forest);
   }
 
   // Rounding may leave the slack of a float below zero.
@@ -271,6 +309,117 @@ struct SparseTightEdges {
   template <class Team>
   static constexpr DEVICE bool in_passes() { return Team::PASSES && Costs::FEW_COLUMNS; }
 
+  // How far the nearest pair is that the costs leave out of a row.
+  template <class Team>
+  DEVICE Dual distance_left(const Team& team, const ClaimedForest<true>& forest, Vertex row) const {
+    const Dual from = distance_of(team, forest, row), rest = costs.rest[row];
+    if (from == costs.infinite() || rest == costs.infinite() || from >= whole_from[row]) return costs.infinite();
+    return rest > u[row] ? from + (rest - u[row]) : from;
+  }
+
+  // Rows that leave pairs out which are nearer than that read the matrix, and lower all columns up to there. Then each
+  // column that fell says which of them gave it its distance, for none of the rows need have it in its list. A row's own
+  // distance was final before: so these rows lead back to roots, as those do that have a column in their lists.
+  template <class Team>
+  DEVICE void read_rows(Steps<Team>& steps, const ClaimedForest<true>& forest, Dual radius_wanted) {
+    if constexpr (Costs::LEAVES_OUT) {
+      Team& team = steps.team;
+      const Vertex now = ++reads;
+      farthest_read = radius_wanted;
+      // All go by distances of before: of two rows that are as near neither has its column from the other.
+      team.each(costs.num_rows, [&](Count i) {
+        const Vertex row = static_cast<Vertex>(i);
+        if (distance_left(team, forest, row) >= radius_wanted) return;
+        whole_from[row] = distance_of(team, forest, row);
+        readers[team.append(num_readers)] = row;
+      });
+      team.sync();
+      const Vertex num_now = *num_readers;
+      team.each_group(num_now, [&](Count i) { read_row(steps, forest, readers[i], now); });
+      team.sync();
+      if (team.rank() == 0) *num_readers = 0;
+      team.each(costs.num_columns, [&](Count column) {
+        if (fell_in[column] == now) find_reader(static_cast<Vertex>(column), num_now);
+      });
+      steps.end();
+      settle(steps, forest);
+    }
+  }
+
+  template <class Team>
+  DEVICE void read_row(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex row, Vertex now) {
+    Team& team = steps.team;
+    const Dual from = whole_from[row], u_of_row = u[row];
+    const auto distance_by = [&](Dual cost, Dual v_there) { return from + slack(cost, u_of_row, v_there); };
+    costs.read_in_search(
+        team, row, forest.matching.row_match[row], NearPairs{v, reduced_up_to(from, u_of_row)},
+        [&](Vertex column, Dual cost, Dual v_there) {
+          const Dual here = distance_by(cost, v_there);
+          if (here > farthest_read || here >= team.read(&distance[column])) return;
+          lower(steps, column, forest.matching.col_match[column], here);
+          team.write(&via[column], row);
+          team.write(&fell_in[column], now);
+        },
+        [&](Vertex column, Dual cost) { return distance_by(cost, v[column]) == team.read(&distance[column]); });
+    entries_read += costs.num_columns / team.lanes();
+  }
+  // The cost - v of a pair of a row that is as far as any of use.
+  DEVICE Dual reduced_up_to(Dual from, Dual u_of_row) const {
+    return farthest_read == costs.infinite() ? farthest_read : u_of_row + (farthest_read - from);
+  }
+  // How a row that reads judges pairs: see Core.
+  struct NearPairs {
+    const Dual* v;
+    Dual near;
+
+    static DEVICE Dual nothing() { return Costs::infinite(); }
+    DEVICE Dual see(Vertex column) const { return v[column]; }
+    DEVICE Dual worth(Dual cost, Dual v_there) const { return is_forbidden(cost) ? cost : cost - v_there; }
+    template <class Rough>
+    DEVICE Rough roughly_v(Dual v_there) const { return roughly_above<Rough>(v_there); }
+    template <class Rough>
+    DEVICE Rough roughly_reduced(Dual worth) const { return roughly_above<Rough>(worth); }
+  };
+
+  // The row that lowered a column last says so, unless two were there at once.
+  DEVICE void find_reader(Vertex column, Vertex num_now) const {
+    if (is_via(column, via[column])) return;
+    via[column] = NONE;
+    for (Vertex k = 0; k < num_now && via[column] == NONE; ++k) {
+      if (is_via(column, readers[k])) via[column] = readers[k];
+    }
+  }
+
+  // Whether a column has its distance from the row, which read.
+  DEVICE bool is_via(Vertex column, Vertex row) const {
+    return whole_from[row] + slack(costs.dense.at(row, column), u[row], v[column]) == distance[column];
+  }
+
+  // Lists for each row the columns that have their distance via the row.
+  template <class Team>
+  DEVICE void collect_children(const Steps<Team>& steps) {
+    if constexpr (Costs::LEAVES_OUT) {
+      if (reads == 0) return;
+      Team& team = steps.team;
+      team.each(costs.num_columns, [&](Count i) {
+        const Vertex column = static_cast<Vertex>(i), row = via[column];
+        if (row == NONE) return;
+        // Others may have given it a lesser one since.
+        if (distance[column] <= radius && is_via(column, row)) team.fetch_add(&num_children[row], 1);
+        else via[column] = NONE;
+      });
+      team.sync();
+      team.each(costs.num_rows, [&](Count row) {
+        if (num_children[row] > 0) past_children[row] = team.fetch_add(num_placed, num_children[row]);
+      });
+      team.sync();
+      team.each(costs.num_columns, [&](Count column) {
+        if (via[column] != NONE) children[team.fetch_add(&past_children[via[column]], 1)] = static_cast<Vertex>(column);
+      });
+      team.sync();
+    }
+  }
+
   // A row that is at distance zero, and the column by which it is.
   template <class Team>
   DEVICE void begin_from(const Team& team, Vertex column) {
@@ -294,12 +443,17 @@ struct SparseTightEdges {
     const Dual before = reach;
     if (step == 0) step = (all.farthest - all.least_far) / 8;
     reach = all.farthest - all.least_far < step ? all.farthest : all.least_far + step;
+    if constexpr (!in_passes<Team>()) list_near(steps, forest, before);
+    return settle(steps, forest);
+  }
+  template <class Team>
+  DEVICE Vertex settle(Steps<Team>& steps, const ClaimedForest<true>& forest) {
     Vertex rounds_here = 0;
     if constexpr (in_passes<Team>()) {
       do ++rounds_here;
       while (steps.team.any(lower_near_columns(steps, forest)));
     } else {
-      for (list_near(steps, forest, before); steps.todo() > 0; ++rounds_here) {
+      for (; steps.todo() > 0; ++rounds_here) {
         lower_listed(steps, forest);
         if (Team::INPUT_CHANGES && rounds_here > costs.num_rows) break;  // no shortest path has more rows
       }
@@ -426,7 +580,7 @@ struct SparseTightEdges {
   }
 
   DEVICE void clear(Census& census) const {
-    census = {costs.infinite(), 0, costs.infinite(), 0, 0, 0, 0};
+    census = {costs.infinite(), 0, costs.infinite(), 0, costs.infinite(), 0, 0, 0};
   }
 
   template <class Team>
@@ -445,6 +599,12 @@ struct SparseTightEdges {
         ++here.num_free;
       }
     });
+    if constexpr (Costs::LEAVES_OUT) {
+      team.each(costs.num_rows, [&](Count row) {
+        const Dual left = distance_left(team, forest, static_cast<Vertex>(row));
+        if (left < here.nearest_left) here.nearest_left = left;
+      });
+    }
     // Cleared before anyone comes to it, after everyone has left it.
     if (team.rank() == 0) clear(censuses[(turn + 1) % 3]);
     Census& all = censuses[turn % 3];
@@ -452,6 +612,7 @@ struct SparseTightEdges {
     team.max_all(&all.farthest, here.farthest);
     team.min_all(&all.nearest_free, here.nearest_free);
     team.max_all(&all.farthest_free, here.farthest_free);
+    if constexpr (Costs::LEAVES_OUT) team.min_all(&all.nearest_left, here.nearest_left);
     team.add_all(&all.num_free, here.num_free);
     team.add_all(&all.rows_scanned, rows_scanned - counted);
     counted = rows_scanned;

@@ -22,17 +22,14 @@ struct Core {
   using Rough = typename DenseCosts<Stored>::Rough;
 
   static constexpr bool FEW_COLUMNS = true;
+  static constexpr bool LEAVES_OUT = true;
   static constexpr Vertex STRATA = RowPass<Stored>::STRATA;
   static constexpr Vertex ROOM = SHORT_LISTS ? 66 : 128;  // entries of a row at most; it begins with the best two of a stratum
 
   // Sums over all rows.
   struct Totals {
     Spreads<Dual> spreads;
-    Count found, added;  // by repricing: entries that violate the duals; entries of these for which the core had room
-    Count free_rows;     // that the last auction in the core left
-    Count tight_rows;    // that an auction made tight, if refining its prices did not end; otherwise all
-    Count best_offers;   // entries that began the core and tie for best in their row
-    Count mutual_rows;   // of a sample: rows that are the best row of their best column
+    Count found;         // by repricing: strata of rows that have something better than its pair
   };
 
   DenseCosts<Stored> dense;
@@ -40,19 +37,21 @@ struct Core {
   Vertex* sizes;    // [num_rows]
   Vertex* columns;  // [num_rows][ROOM]
   Cost* entries;    // [num_rows][ROOM] the numbers of the matrix
+  Dual* rest;       // [num_rows] the least cost - v of a pair that is not in it, or less: v only falls
   Totals* totals;   // [1]
 
   DEVICE void carve(Workspace& workspace) {
     sizes = workspace.take<Vertex>(num_rows);
     columns = workspace.take<Vertex>(static_cast<Count>(num_rows) * ROOM);
     entries = workspace.take<Cost>(static_cast<Count>(num_rows) * ROOM);
+    rest = workspace.take<Dual>(num_rows);
     totals = workspace.take<Totals>(1);
   }
 
   // As SparseCosts.
   static DEVICE Dual infinite() { return DenseCosts<Stored>::infinite(); }
   DEVICE Offset begin(Vertex row) const { return static_cast<Count>(row) * ROOM; }
-  DEVICE Offset end(Vertex row) const { return begin(row) + (sizes[row] < ROOM ? sizes[row] : ROOM); }
+  DEVICE Offset end(Vertex row) const { return begin(row) + sizes[row]; }
   static DEVICE Vertex room(Vertex) { return ROOM; }
   template <class Team>
   DEVICE Vertex size(const Team& team, Vertex row) const { return team.read(&sizes[row]); }  // while no row grows
@@ -65,169 +64,338 @@ struct Core {
   template <class Team>
   DEVICE void build(Team& team, const Dual* v) const {
     team.each(num_rows, [&](Count row) { sizes[row] = 0; });
-    if (team.rank() == 0) {
-      *totals = Totals{};
-      totals->tight_rows = num_rows;
-    }
+    if (team.rank() == 0) *totals = Totals{};
     team.sync();
     SpreadsOfSome<Dual> spreads;
-    Count best_offers = 0;
     const RowPass<Stored> pass{dense};
     pass.each_few_rows(team, [&](Vertex first_row) {
-      BestTwo best[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
+      BestOfRow<Dual, Team> best[Team::ROWS_AT_ONCE];
       Rough bound[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
       for (Vertex r = 0; r < Team::ROWS_AT_ONCE; ++r) {
+        best[r].clear(infinite());
         for (Vertex s = 0; s < STRATA / Team::LANES; ++s) {
-          best[r][s] = {infinite(), infinite(), NONE, NONE};
           bound[r][s] = roughly_above<Rough>(infinite());
         }
       }
       pass.each_below(team, first_row, v, bound, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
-        best[r][s].add(reduced, column);
-        bound[r][s] = roughly_above<Rough>(best[r][s].second);
+        best[r].of[s].add(reduced, column);
+        bound[r][s] = roughly_above<Rough>(best[r].of[s].third);
       });
       for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < num_rows; ++r) {
-        best_offers += add_best(team, first_row + r, best[r], v, spreads);
+        add_best(team, first_row + r, best[r], v, spreads);
       }
     });
     spreads.add_to(team, &totals->spreads);
-    team.add_all(&totals->best_offers, best_offers);
     team.sync();
   }
 
-  // The columns of a matching join it.
-  template <class Team>
-  DEVICE void add_pairs(Team& team, const Matching& matching) const {
-    team.each(num_rows, [&](Count i) {
-      const Vertex row = static_cast<Vertex>(i), column = matching.row_match[row];
-      if (column != NONE && !contains(row, column)) add(team, row, column);
-    });
-    team.sync();
-  }
-
-  // Holds v, and the u that follow from it in the core, against the whole matrix. In every stratum of a row the entry that
-  // they overprice most joins the core. See Totals for what was found.
-  template <class Team>
-  DEVICE void reprice(Team& team, const Dual* v) const {
-    if (team.rank() == 0) totals->found = totals->added = 0;
-    team.sync();
-    Count found = 0, added = 0;
-    const RowPass<Stored> pass{dense};
-    pass.each_few_rows(team, [&](Vertex first_row) {
-      Dual u[Team::ROWS_AT_ONCE];
-      Rough bound[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
-      Dual least[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
-      Vertex at_least[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
-      for (Vertex r = 0; r < Team::ROWS_AT_ONCE; ++r) {
-        u[r] = least_in_core(team, first_row + r < num_rows ? first_row + r : first_row, v);
-        for (Vertex s = 0; s < STRATA / Team::LANES; ++s) {
-          least[r][s] = u[r];
-          at_least[r][s] = NONE;
-          bound[r][s] = roughly_above<Rough>(u[r]);
-        }
-      }
-      pass.each_below(team, first_row, v, bound, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
-        if (!(reduced < least[r][s])) return;
-        least[r][s] = reduced;
-        at_least[r][s] = column;
-      });
-      for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < num_rows; ++r) {
-        const Vertex row = first_row + r;
-        for (Vertex s = 0; s < STRATA / Team::LANES; ++s) {
-          const Vertex column = at_least[r][s];
-          if (column == NONE || is_rounding(least[r][s] - u[r], u[r], v[column]) || contains(row, column)) continue;
-          ++found;
-          added += add(team, row, column);
-        }
-      }
-    });
-    team.add_all(&totals->found, found);
-    team.add_all(&totals->added, added);
-    team.sync();
-  }
-
- private:
-  struct BestTwo {
-    Dual least, second;
+  // The best two of a stratum, by cost - v or what else says what they are worth, and what the third is worth.
+  template <class Worth>
+  struct BestOfStratum {
+    Worth least, second, third;
     Vertex at_least, at_second;
 
-    DEVICE void add(Dual reduced, Vertex column) {
-      const bool is_least = reduced < least, is_second = reduced < second;
-      second = is_least ? least : is_second ? reduced : second;
+    DEVICE void add(Worth worth, Vertex column) {
+      const bool is_least = worth < least, is_second = worth < second;
+      third = is_second ? second : worth < third ? worth : third;
+      second = is_least ? least : is_second ? worth : second;
       at_second = is_least ? at_least : is_second ? column : at_second;
-      least = is_least ? reduced : least;
+      least = is_least ? worth : least;
       at_least = is_least ? column : at_least;
     }
   };
 
-  template <class Team>
-  DEVICE Dual least_in_core(const Team& team, Vertex row, const Dual* v) const {
-    Dual least = infinite();
-    for (Offset edge = begin(row) + team.lane(); edge < end(row); edge += team.lanes()) {
-      const Dual reduced = at(edge) - v[columns[edge]];
-      least = reduced < least ? reduced : least;
+  // What a lane finds of a row: the best of each of its strata.
+  template <class Worth, class Team>
+  struct BestOfRow {
+    BestOfStratum<Worth> of[STRATA / Team::LANES];
+
+    DEVICE void clear(Worth nothing) {
+      for (auto& of_stratum : of) of_stratum = {nothing, nothing, nothing, NONE, NONE};
     }
-    return team.min_group(least);
+    // use(worth, column)
+    template <class Use>
+    DEVICE void each(Use use) const {
+      for (const auto& of_stratum : of) {
+        if (of_stratum.at_least != NONE) use(of_stratum.least, of_stratum.at_least);
+        if (of_stratum.at_second != NONE) use(of_stratum.second, of_stratum.at_second);
+      }
+    }
+    // From where on all lanes of the group leave out some.
+    DEVICE Worth left_out(const Team& team) const {
+      Worth least = of[0].third;
+      for (const auto& of_stratum : of) least = of_stratum.third < least ? of_stratum.third : least;
+      return team.min_group(least);
+    }
+  };
+
+  // How a row that reads the matrix judges pairs:
+  //   see(column)             what is read for each of them
+  //   worth(cost, seen)       what a pair is worth, less being better; nothing() is worst
+  //   roughly_v(seen)         v of a column, rounded up
+  //   roughly_reduced(worth)  the cost - v of what is worth that, rounded up
+  //   near                    all pairs worth that, or better, are to be visited
+  //
+  // A row reads the matrix in the auction, and forgets what it had. Returns from where on it leaves out some.
+  template <class Judge, class Team>
+  DEVICE auto read_in_auction(const Team& team, Vertex row, unsigned turn, const Judge& judge) const {
+    const auto best = best_of_row(team, row, turn, judge, judge.nothing(), [](Vertex, Dual, const auto&) {});
+    team.sync_group();
+    if (team.lane() == 0) team.write(&sizes[row], 0);
+    team.sync_group();
+    best.each([&](const auto&, Vertex column) { add(team, row, column); });
+    const auto left_out = best.left_out(team);
+    team.sync_group();
+    return left_out;
   }
 
-  // Returns how many of those that this lane adds are the best of the row.
+  // A row reads the matrix in the search: visit(column, cost, v) for all pairs that are worth judge.near or less, and
+  // perhaps for others. The best of all join it. Of what it has it keeps its pair, and what keep(column, cost) chooses.
+  template <class Judge, class Team, class Visit, class Keep>
+  DEVICE void read_in_search(const Team& team, Vertex row, Vertex mate, const Judge& judge, Visit visit, Keep keep) const {
+    const Dual known = worst_known(team, row, judge);
+    const auto best = best_of_row(team, row, static_cast<unsigned>(sizes[row]), judge, known, visit);
+    const Vertex kept = keep_some(team, row, [&](Vertex column, Dual cost) { return column == mate || keep(column, cost); });
+    const Dual next_best = best.left_out(team);
+    Dual left_out = next_best < known ? next_best : known;
+    // First what is better than all that is left out; then the rest, while there is room.
+    for (int turn = 0; turn < 2; ++turn) {
+      best.each([&](Dual reduced, Vertex column) {
+        if ((reduced < next_best) != (turn == 0) || contains(team, row, kept, column)) return;
+        if (!add_if_room(team, row, column) && reduced < left_out) left_out = reduced;
+      });
+      team.sync_group();
+    }
+    left_out = team.min_group(left_out);
+    if (team.lane() == 0) {
+      if (team.read(&sizes[row]) > ROOM) team.write(&sizes[row], ROOM);
+      rest[row] = left_out;
+    }
+    team.sync_group();
+  }
+
+  // Holds the pairs of all rows against the whole matrix, at v, and leaves in u what makes them tight. In every stratum of a row
+  // the entry that is better by more than roundings joins the core. See Totals for what was found.
+  template <class Team>
+  DEVICE void reprice(Team& team, const Matching& matching, Dual* u, const Dual* v) const {
+    if (team.rank() == 0) totals->found = 0;
+    team.sync();
+    Count found = 0;
+    each_least(team, v,
+               [&](Vertex row) {
+                 const Vertex mate = matching.row_match[row];
+                 const Dual reduced = dense.at(row, mate) - v[mate];
+                 if (team.lane() == 0) u[row] = reduced;
+                 return reduced;
+               },
+               [&](Vertex row, Dual own, const LeastOfStrata<Team>& of) {
+                 const auto is_better = [&](Vertex s) {
+                   return of.column[s] != NONE && !is_rounding(of.least[s] - own, own, v[of.column[s]]);
+                 };
+                 bool is_any = false;
+                 Dual least = own;
+                 for (Vertex s = 0; s < STRATA / Team::LANES; ++s) {
+                   is_any |= is_better(s);
+                   least = of.least[s] < least ? of.least[s] : least;
+                 }
+                 found += is_any;
+                 if (team.min_group(is_any ? 0 : 1) == 1) return;
+                 least = team.min_group(least);
+                 if (team.lane() == 0) rest[row] = least;
+                 join(team, row, matching.row_match[row], of, is_better);
+               });
+    team.add_all(&totals->found, found);
+    team.sync();
+  }
+
+ private:
+  // The largest cost - v that a row has. As many are as good or better, so others are of use only if they are, too. An auction
+  // does without: it wants to know more when prices have fallen far.
+  template <class Team, class Judge>
+  DEVICE Dual worst_known(const Team& team, Vertex row, const Judge& judge) const {
+    Dual minus_worst = infinite();
+    const Count end = begin(row) + team.read(&sizes[row]);
+    for (Count edge = begin(row) + team.lane(); edge < end; edge += team.lanes()) {
+      const Dual reduced = judge.worth(of_entry(team.read(&entries[edge])), judge.see(team.read(&columns[edge])));
+      minus_worst = -reduced < minus_worst ? -reduced : minus_worst;
+    }
+    minus_worst = team.min_group(minus_worst);
+    return minus_worst == infinite() ? infinite() : -minus_worst;  // a row that has nothing knows nothing
+  }
+
+  // A row reads the matrix: the best of it up to `known`, and visit(column, cost, seen) for these and all up to judge.near.
+  // Ties are met from a block of columns on that differs from row to row and with `turn`. Each entry is held, rounded, against
+  // a bound first, as in RowPass.
+  template <class Team, class Judge, class Worth, class Visit>
+  DEVICE BestOfRow<Worth, Team> best_of_row(const Team& team, Vertex row, unsigned turn, const Judge& judge, Worth known,
+                                            Visit visit) const {
+    constexpr Vertex MINE = STRATA / Team::LANES;
+    // What is under way at once stays in registers.
+    constexpr Vertex BYTES = 192, BLOCKS = Team::AT_ONCE > 1 ? BYTES / (sizeof(Stored) + sizeof(judge.see(0))) : 1;
+    const Vertex blocks = (num_columns + STRATA - 1) / STRATA;
+    const Vertex turned = static_cast<Vertex>((static_cast<unsigned>(row) * 2654435761u + turn) % static_cast<unsigned>(blocks));
+    const Rough limit = static_cast<Rough>(dense.limit);
+    const Stored* entries_of_row = dense.place(row, 0);
+    BestOfRow<Worth, Team> best;
+    best.clear(judge.nothing());
+    NOT_UNROLLED
+    for (Vertex first = turned; first < turned + blocks; first += BLOCKS) {
+      Stored entry[BLOCKS][MINE];
+      decltype(judge.see(0)) seen[BLOCKS][MINE];
+      Vertex column[BLOCKS];
+      for (Vertex k = 0; k < BLOCKS; ++k) {
+        const Vertex block = first + k < blocks ? first + k : first + k - blocks;
+        column[k] = first + k < turned + blocks ? block * STRATA + team.lane() * MINE : num_columns;
+        for (Vertex s = 0; s < MINE; ++s) {
+          const Vertex safe = column[k] + s < num_columns ? column[k] + s : 0;
+          entry[k][s] = team.read_once(entries_of_row + safe * dense.column_stride);
+          seen[k][s] = judge.see(safe);
+        }
+      }
+      for (Vertex s = 0; s < MINE; ++s) {
+        const Worth useful = best.of[s].third < known ? best.of[s].third : known;
+        const Rough bound = judge.template roughly_reduced<Rough>(useful < judge.near ? judge.near : useful);
+        for (Vertex k = 0; k < BLOCKS; ++k) {
+          const Rough reduced = dense.roughly_of_entry(value_of(entry[k][s]), limit) - judge.template roughly_v<Rough>(seen[k][s]);
+          if (reduced > bound || column[k] + s >= num_columns) continue;
+          const Dual cost = dense.of_entry(value_of(entry[k][s]));
+          if (is_forbidden(cost)) continue;
+          best.of[s].add(judge.worth(cost, seen[k][s]), column[k] + s);
+          visit(column[k] + s, cost, seen[k][s]);
+        }
+      }
+    }
+    return best;
+  }
+
+  // Of each stratum of a lane the entry of the least cost - v.
+  // Of each stratum of a lane the entry of the least cost - v.
+  template <class Team>
+  struct LeastOfStrata {
+    Dual least[STRATA / Team::LANES];
+    Vertex column[STRATA / Team::LANES];
+  };
+
+  // use(row, bound(row), least) for all rows: of each stratum the least below the bound.
+  template <class Team, class Bound, class Use>
+  DEVICE void each_least(Team& team, const Dual* v, Bound bound_of, Use use) const {
+    const RowPass<Stored> pass{dense};
+    pass.each_few_rows(team, [&](Vertex first_row) {
+      Dual start[Team::ROWS_AT_ONCE];
+      Rough bound[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
+      LeastOfStrata<Team> of[Team::ROWS_AT_ONCE];
+      for (Vertex r = 0; r < Team::ROWS_AT_ONCE; ++r) {
+        start[r] = bound_of(first_row + r < num_rows ? first_row + r : first_row);
+        for (Vertex s = 0; s < STRATA / Team::LANES; ++s) {
+          of[r].least[s] = start[r];
+          of[r].column[s] = NONE;
+          bound[r][s] = roughly_above<Rough>(start[r]);
+        }
+      }
+      pass.each_below(team, first_row, v, bound, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
+        if (!(reduced < of[r].least[s])) return;
+        of[r].least[s] = reduced;
+        of[r].column[s] = column;
+        bound[r][s] = roughly_above<Rough>(reduced);
+      });
+      for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < num_rows; ++r) use(first_row + r, start[r], of[r]);
+    });
+  }
+
+  // What is better than its pair joins a row; where there may be no room for all, it forgets what it has but its pair.
+  template <class Team, class IsBetter>
+  DEVICE void join(const Team& team, Vertex row, Vertex mate, const LeastOfStrata<Team>& of, IsBetter is_better) const {
+    const Vertex size = team.read(&sizes[row]);
+    const bool forgets = size + STRATA > ROOM;
+    team.sync_group();
+    if (forgets && team.lane() == 0) {
+      team.write(&sizes[row], 0);
+      add(team, row, mate);
+    }
+    team.sync_group();
+    for (Vertex s = 0; s < STRATA / Team::LANES; ++s) {
+      if (is_better(s) && (forgets || !contains(team, row, size, of.column[s]))) add(team, row, of.column[s]);
+    }
+  }
+
   template <class Team, class Strata>
-  DEVICE Vertex add_best(const Team& team, Vertex row, const Strata& best, const Dual* v,
-                         SpreadsOfSome<Dual>& spreads) const {
+  DEVICE void add_best(const Team& team, Vertex row, const Strata& row_best, const Dual* v, SpreadsOfSome<Dual>& spreads) const {
     Dual least = infinite(), minus_worst = infinite(), near = infinite();
-    for (const BestTwo& of_stratum : best) near = of_stratum.second < near ? of_stratum.second : near;
-    const auto add_one = [&](Dual reduced, Vertex column) {
-      if (column == NONE) return;
+    for (const auto& of_stratum : row_best.of) near = of_stratum.second < near ? of_stratum.second : near;
+    row_best.each([&](Dual reduced, Vertex column) {
       add(team, row, column);
       spreads.add_entry(reduced + v[column]);
       least = reduced < least ? reduced : least;
       minus_worst = -reduced < minus_worst ? -reduced : minus_worst;
-    };
-    for (const BestTwo& of_stratum : best) {
-      add_one(of_stratum.least, of_stratum.at_least);
-      add_one(of_stratum.second, of_stratum.at_second);
-    }
+    });
     least = team.min_group(least);
     minus_worst = team.min_group(minus_worst);
     near = team.min_group(near);
+    const Dual left_out = row_best.left_out(team);
+    if (team.lane() == 0) rest[row] = left_out;
     // With so few columns that no stratum has two, `near` is infinite, and less `least` it could overflow.
     const Dual nearest = near == infinite() ? near : near - least;
     if (team.lane() == 0 && least != infinite()) spreads.add_spread(spread_of(-minus_worst - least, nearest));
-    Vertex best_offers = 0;
-    for (const BestTwo& of_stratum : best) {
-      best_offers += of_stratum.at_least != NONE && of_stratum.least == least;
-      best_offers += of_stratum.at_second != NONE && of_stratum.second == least;
-    }
-    return best_offers;
   }
 
   // How far apart the entries of a row lie that matter, from how far the worst one is from the best, and the nearest second one
   // of a stratum. Of even costs the worst is twenty times as far; one that is much farther is as good as forbidden.
   static DEVICE Dual spread_of(Dual worst, Dual near) {
-    constexpr Dual FAR = 1 << 9, MOST = 1 << 12;
-    if (!(near > 0) || worst / FAR <= near) return worst;
-    return near * FAR < worst / MOST ? worst / MOST : near * FAR;
+    constexpr Dual FAR = 1 << 9;
+    return near > 0 && near < worst / FAR ? near * FAR : worst;
   }
 
-  DEVICE bool contains(Vertex row, Vertex column) const {
-    for (Offset edge = begin(row); edge < end(row); ++edge) {
-      if (columns[edge] == column) return true;
+  // A row forgets all else. Returns how many it has then.
+  template <class Team, class Chosen>
+  DEVICE Vertex keep_some(const Team& team, Vertex row, Chosen chosen) const {
+    constexpr Vertex MINE = (ROOM + Team::LANES - 1) / Team::LANES;
+    const Vertex size = team.read(&sizes[row]);
+    Vertex kept[MINE];
+    for (Vertex k = 0; k < MINE; ++k) {
+      const Vertex place = team.lane() + k * team.lanes();
+      kept[k] = NONE;
+      if (place >= size) continue;
+      const Vertex column = team.read(&columns[begin(row) + place]);
+      if (chosen(column, of_entry(team.read(&entries[begin(row) + place])))) kept[k] = column;
     }
-    return false;
+    team.sync_group();
+    if (team.lane() == 0) team.write(&sizes[row], 0);
+    team.sync_group();
+    for (Vertex k = 0; k < MINE; ++k) {
+      if (kept[k] != NONE) add(team, row, kept[k]);
+    }
+    team.sync_group();
+    return team.read(&sizes[row]);
   }
 
-  // Whether there was room.
+  // Among the first `size` entries.
   template <class Team>
-  DEVICE bool add(const Team& team, Vertex row, Vertex column) const {
-    // Lanes that are here together may add to different rows, unless the compiler unrolls the loop of the caller.
-    const Vertex place = team.fetch_add(&sizes[row], 1);
-    if (place >= ROOM) {
-      team.fetch_add(&sizes[row], -1);
-      return false;
-    }
-    columns[begin(row) + place] = column;
-    entries[begin(row) + place] = dense.entry(row, column);
+  DEVICE bool contains(const Team& team, Vertex row, Vertex size, Vertex column) const {
+    bool found = false;  // so that several reads are under way at once
+    for (Vertex place = 0; place < size; ++place) found |= team.read(&columns[begin(row) + place]) == column;
+    return found;
+  }
+
+  template <class Team>
+  DEVICE bool is_full(const Team& team, Vertex row) const { return team.read(&sizes[row]) >= ROOM; }
+
+  // There may be no room: then the size of the row is to be cut off.
+  template <class Team>
+  DEVICE bool add_if_room(const Team& team, Vertex row, Vertex column) const {
+    const Vertex place = is_full(team, row) ? ROOM : team.fetch_add(&sizes[row], 1);
+    if (place >= ROOM) return false;
+    team.write(&columns[begin(row) + place], column);
+    team.write(&entries[begin(row) + place], dense.entry(row, column));
     return true;
+  }
+
+  // There is room.
+  template <class Team>
+  DEVICE void add(const Team& team, Vertex row, Vertex column) const {
+    // Lanes that are here together may add to different rows, unless the compiler unrolls the loop of the caller.
+    const Count place = begin(row) + team.fetch_add(&sizes[row], 1);
+    team.write(&columns[place], column);
+    team.write(&entries[place], dense.entry(row, column));
   }
 };
 

@@ -2,10 +2,9 @@
 #pragma once
 #include "team/steps.cuh"
 
-// `sample` looks at some rows and columns, `price` picks the core, `learn` adds to its rows; `auction_matrix` and
-// `search_matrix` work on the whole matrix. core/program.cuh and serial/core_search.hpp say more.
-MIRRORED_ENUM(CoreStep, sample, price, auction, learn, hold, refine, search, outprice, reprice, rebuild, bid_again,
-              auction_matrix, bound, search_matrix);
+// `sample` looks at some rows and columns, `price` picks the core, `learn` adds to its rows (both of them on one processor of a
+// host only), `search_matrix` works on the whole matrix. core/program.cuh and serial/core_search.hpp say more.
+MIRRORED_ENUM(CoreStep, sample, price, auction, learn, refine, search, reprice, bound, search_matrix);
 
 // Zero before the solution starts. One thread writes it.
 struct CoreTrace {

@@ -96,6 +96,7 @@ struct DenseCosts {
   using Stored = Stored_;
   using Cost = typename ValueOf<Stored>::type;
   using Dual = typename DualOf<Cost>::type;
+  static constexpr bool LEAVES_OUT = false;  // whether there are pairs of which it has no entries
 
   Vertex num_rows;     // not more than num_columns: every row must be matched
   Vertex num_columns;

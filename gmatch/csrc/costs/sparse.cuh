@@ -9,6 +9,7 @@ struct SparseCosts {
   using Cost = Cost_;
   using Offset = Offset_;
   using Dual = typename DualOf<Cost>::type;
+  static constexpr bool LEAVES_OUT = false;
   static constexpr bool FEW_COLUMNS = false;  // whether a matrix of all pairs fits into memory
 
   Vertex num_rows;        // not more than num_columns: every row must be matched

@@ -34,12 +34,13 @@ struct Report {
   Count dual_steps;       // assignment: how often the duals were shifted to make more edges tight
   Count rows_scanned;     // assignment: rows of costs read by all searches
   Count bids;             // of an auction on the core
+  Count rows_read;        // again in the matrix, by bidders of an auction on the core
   Count repricings;       // passes over a matrix that held the duals of its core against it
   Count dense_searches;   // 1 if the core did not do, or was not needed, and the search was held in the matrix
   Count start_ns, search_ns, augment_ns, price_ns;
 
   FIELDS(Report, start, dropped, start_size, size, phases, depth_first, levels, edges_inspected, dual_steps,
-         rows_scanned, bids, repricings, dense_searches, start_ns, search_ns, augment_ns, price_ns)
+         rows_scanned, bids, rows_read, repricings, dense_searches, start_ns, search_ns, augment_ns, price_ns)
 };
 
 // A row of the frontier, and the root of its tree: read together, as one word of 8 bytes.

@@ -53,6 +53,8 @@
 //   fetch_min                  as lower; a thread that gets a value also sees what its writer wrote before it
 //   lower                      lowers a cell; returns what it held; floating point numbers must not be negative
 //   min_group                  the smallest value of the lanes of a group; all its lanes call it
+//   sync_group                 what lanes of a group wrote before it is seen by all of them after it, and by who gets to it by a
+//                              cell that they lower later
 //   add_all, min_all, max_all  the sum, the minimum, the maximum of one value of every thread, into a cell; all threads
 //                              of the team call it; floating point numbers must not be negative for the last two
 //   nanoseconds                a clock
@@ -282,6 +284,11 @@ class [[nodiscard]] DeviceTeam {
   DEVICE void add_all(Count* cell, Count value) const {
     value = of_block(value, [](Count a, Count b) { return a + b; });
     if (speaks() && value != 0) fetch_add(cell, value);
+  }
+  DEVICE void sync_group() const {
+    __threadfence();
+    if constexpr (LANES == WHOLE_BLOCK) __syncthreads();
+    else __syncwarp(0xffffffffu >> (32 - LANES) << (threadIdx.x % 32 / LANES * LANES));
   }
   template <class T>
   DEVICE T min_group(T value) const {
@@ -586,6 +593,7 @@ class [[nodiscard]] HostTeam {
     return old;
   }
   void add_all(Count* cell, Count value) const { fetch_add(cell, value); }
+  void sync_group() const {}
   template <class T>
   T min_group(T value) const {
     poll_.spend(OF_GROUP);
