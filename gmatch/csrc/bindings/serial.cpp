@@ -229,19 +229,21 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
                         to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
 }
 
-// Whether no other assignment is as cheap as this one, which is complete.
+// Whether no other assignment is as cheap as this one, which is complete; of those that use the columns that must be used.
 template <class Dual>
 bool is_only_optimum_of(AnyMatrix costs, const std::string& stored, bool maximize, Array<Vertex> row_match,
-                        Array<Vertex> col_match, Array<Dual> u, Array<Dual> v) {
+                        Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, std::optional<Array<const bool>> must_be_used) {
+  std::vector<bool> must;
+  if (must_be_used) must.assign(must_be_used->data(), must_be_used->data() + must_be_used->shape(0));
   return with_stored<Dual>(stored, [&](auto entry) {
     using Stored = decltype(entry);
     const auto problem = dense_costs<Stored>(costs, maximize, nb::none());
     const ShortestPathResult<Dual> result{u.data(), v.data(), row_match.data(), col_match.data()};
     const OthersMayRun others_may_run;
     if constexpr (!IS_NARROW<Stored>) {
-      if (problem.column_stride == 1) return is_only_optimum(problem, result);
+      if (problem.column_stride == 1) return is_only_optimum(problem, result, must);
     }
-    return OnlyOptimum<CopiedRows<Dual>, Dual>(CopiedRows<Dual>(problem), problem.limit, result).is_only();
+    return OnlyOptimum<CopiedRows<Dual>, Dual>(CopiedRows<Dual>(problem), problem.limit, result, must).is_only();
   });
 }
 
@@ -1565,7 +1567,8 @@ void define_shortest_paths_for(nb::module_& m) {
         "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(),
         "v"_a.noconvert(), "has_duals"_a, "may_begin_in_matrix"_a, "threads"_a);
   m.def("is_only_optimum", &is_only_optimum_of<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a,
-        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert());
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "must_be_used"_a.noconvert().none());
 }
 
 }  // namespace

@@ -430,6 +430,7 @@ class TierSolver {
   TierOutcome solve() {
     while (!is_exact()) {
       const Added added = add_tier();
+      if (added == Added::NO_VALUE && duals_exceed_costs() && hides()) return TierOutcome::open;
       if (added == Added::NO_VALUE) break;
       if (added == Added::NO_DUALS) return TierOutcome::open;
       if (!hides()) break;
@@ -458,6 +459,13 @@ class TierSolver {
   bool hides() const {
     return duals_hide_costs(num_rows_, largest_dual(), lowest_, highest_,
                             [&](Vertex row) { return rows_.at(row, result_.row_match[row]); });
+  }
+
+  // What duals lose by rounding is then more than a sum of the costs of all pairs loses: see gmatch/assignment/tiers.py.
+  bool duals_exceed_costs() const {
+    double sum = 0;
+    for (Vertex row = 0; row < num_rows_; ++row) sum += std::abs(rows_.at(row, result_.row_match[row]));
+    return largest_dual() > sum;
   }
 
   // Whether all costs are multiples of a number that the rounding of the duals does not reach: then none is lost.
