@@ -229,10 +229,9 @@ def test_duals_that_must_be_large_beside_small_costs(options: dict[str, Any]) ->
         cost = rng.random((4, 4))
         cost[0, 0], cost[1, 1:] = -1e18 * rng.random(), np.inf
         cost[2:, 0] += 1e18 * rng.random(2)
-        for given in (cost, sp.csr_array(np.where(np.isinf(cost), 0, cost))):
-            method = "tree" if options.get("method") == "core" else options.get("method", "auto")
-            sparse_options = options | {"method": method}
-            assignment = gmatch.lap(given, **(options if given is cost else sparse_options), certify=True)
+        of_sparse = {"method": "tree"} if options.get("method") == "core" else options
+        stored = sp.csr_array(np.where(np.isinf(cost), 0, cost))
+        for assignment in (gmatch.lap(cost, **options, certify=True), gmatch.lap(stored, **of_sparse, certify=True)):
             assert_is_cheapest(np.where(np.isinf(cost), 1e200, cost), assignment)
 
 
