@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .programs import Solution
 
 EPSILON = 2.0**-52
+LAST_DIGITS = 4 * EPSILON
 
 
 @dataclass
@@ -73,6 +74,39 @@ def find_exact_optimum(costs: DenseCosts | SparseCosts, solution: Solution) -> N
     to_device = mover_to(costs.device)
     solution.u[:], solution.v[:] = to_device(duals.floats(duals.rows)), to_device(duals.floats(duals.columns))
     take(costs, solution, choice.row_match)
+
+
+def is_proven(costs: DenseCosts | SparseCosts, solution: Solution) -> bool:
+    """Whether v prove the pairs the cheapest up to the last digits of a sum of what they cost."""
+    of_sum = LAST_DIGITS * float(abs(costs_of_assignment(costs, solution.row_match)).sum())
+    return _gap_of(costs, solution) <= of_sum
+
+
+def _gap_of(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
+    """How much more the pairs cost than v proves, with what its size rounds away. O(entries) work; u is not read."""
+    xp, v = namespace(solution.v), solution.v
+    rests, lost = _difference(costs_of_assignment(costs, solution.row_match), v[solution.row_match])
+    above = xp.zeros(len(rests))
+    for entries, row_of, column_of in cost_blocks(costs):
+        reduced, more_lost = _difference(entries, v[column_of])
+        over = (rests[row_of] - reduced) + (lost[row_of] - more_lost)
+        over = xp.where(entries == math.inf, 0, over)
+        if over.ndim == 2:
+            above[row_of[:, 0]] = over.max(axis=1)
+        else:
+            xp.maximum.at(above, row_of, over)
+    free_or_not = 0.0
+    if len(above) < len(v):
+        free_or_not = abs(v[solution.col_match < 0]).sum() + xp.maximum(v[may_stay_free(solution)], 0).sum()
+    return float(above.sum() + free_or_not)
+
+
+def _difference(left: Any, right: Any) -> tuple[Any, Any]:
+    """left - right rounded, and what that is less than the exact difference (Knuth's TwoSum)."""
+    with np.errstate(invalid="ignore"):  # of forbidden pairs, which are infinite
+        rounded = left - right
+        back = rounded - left
+        return rounded, (left - (rounded - back)) - (right + back)
 
 
 def take(costs: DenseCosts | SparseCosts, solution: Solution, row_match: Any) -> None:
@@ -202,11 +236,11 @@ def exact_differences(costs: Any, u: Any, v: Any) -> tuple[Any, Any]:
     """costs - u - v, and what that lost by rounding or some of it: 0 only if it lost nothing (Knuth's TwoSum)."""
     slack, lost = costs, 0
     for dual in (u, v):
-        given, slack = slack, slack - dual
         if costs.dtype.kind == "f":
-            with np.errstate(invalid="ignore"):  # of forbidden pairs, which have infinite slack
-                back = slack - given
-                lost = lost + abs((given - (slack - back)) - (dual + back))
+            slack, lost_here = _difference(slack, dual)
+            lost = lost + abs(lost_here)
+        else:
+            slack = slack - dual
     return slack, costs * 0 if costs.dtype.kind == "i" else lost
 
 

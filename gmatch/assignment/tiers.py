@@ -28,7 +28,7 @@ from ..problems.limits import LARGE_ON_GPU
 from ..problems.sparse import SparseCosts
 from ..problems.splits import ROOM, Split, fit, never_used, split_values
 from ..result import ExactDuals, Tier
-from .exact import costs_of_assignment, find_exact_optimum
+from .exact import costs_of_assignment, find_exact_optimum, is_proven
 from .programs import Plan, Solution, add_counters, run
 from .request import Costs
 
@@ -61,20 +61,10 @@ def mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Solutio
     split = split_values(values, abs(values) != math.inf, min(costs.shape))
     if split is not None:
         return solve_by_tiers(costs, split, plan)
-    if _exceed_costs(costs, solution):
+    if not is_proven(costs, solution):
         find_exact_optimum(costs, solution)
         solution.entries = None  # the pairs may be others now
     return costs, solution, solution
-
-
-def _exceed_costs(costs: Costs, solution: Solution) -> bool:
-    """Whether a dual is larger than all pairs cost in sum: then its rounding is more than the sum's.
-
-    A search that begins without large duals raises their sum from below to what the pairs cost, so that none is larger,
-    unless costs are below 0. An auction may leave larger ones.
-    """
-    largest = max(float(abs(dual).max()) for dual in (solution.u, solution.v))
-    return largest > float(abs(costs_of_assignment(costs, solution.row_match)).sum())
 
 
 def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution] | None:
@@ -155,6 +145,7 @@ def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solut
             if reward and costs.dual_type is np.float64:  # which hides rests as a big number does
                 problem = costs.with_entries(rests, allowed, math.inf)
                 of_problem.v = found.v + xp.where(must, reward, 0)
+                of_problem.u = costs_of_assignment(problem, found.row_match) - of_problem.v[found.row_match]
             is_hidden = duals_hide_costs(problem, found) and not _is_exact(problem.minimised(), costs.shape, found)
             next_split = split_values(rests, allowed, rows) if is_hidden else None
         else:
@@ -164,7 +155,7 @@ def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solut
                     f"sums of these costs could overflow: the pairs that a cheapest assignment may use differ by up to "
                     f"{2 * most}; divide by a common factor"
                 )
-    if is_hidden and _exceed_costs(problem, found):
+    if is_hidden and not is_proven(problem, of_problem):
         find_exact_optimum(problem, of_problem)
     v = of_problem.v if costs.dual_type is np.float64 else found.v + xp.where(must, reward, 0)
     exact = ExactDuals(tuple(tiers), of_problem.u, v)
