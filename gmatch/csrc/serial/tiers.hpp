@@ -165,6 +165,14 @@ class TierScan {
   // From WHOLE on all numbers are whole; beside ROUNDS there are no fractions.
   static constexpr double WHOLE = 0x1p52, ROUNDS = 1.5 * WHOLE;
 
+  // Calls visit(j) for LANES entries of a row from j on, of which the last may be visited twice.
+  template <int LANES, class Visit>
+  static ALWAYS_INLINE void each_lanes(Vertex width, const Visit& visit) {
+    Vertex j = 0;
+    for (; j + LANES <= width; j += LANES) visit(j);
+    if (j < width) visit(width - LANES);
+  }
+
   template <int LANES>
   struct Parts {
     Lanes<double, LANES> above, rest;
@@ -189,17 +197,14 @@ class TierScan {
     template <int BYTES>
     static ALWAYS_INLINE void run(const double* costs, const OfRow* tiers, int num_tiers, Vertex width, double* rests) {
       constexpr int LANES = BYTES / sizeof(double);
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         Lanes<double, LANES> cost = load<double, LANES>(costs + j);
         for (int k = 0; k < num_tiers; ++k) {
           const Parts<LANES> parts = taken_apart<LANES>(cost, tiers[k], j);
           cost = parts.above == 0 ? parts.rest : all<double, LANES>(FAR);
         }
         store(rests + j, cost);
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
     }
   };
 
@@ -213,7 +218,7 @@ class TierScan {
       Vector least_above = load<double, LANES>(seen->least_above), least = load<double, LANES>(seen->least),
              most = load<double, LANES>(seen->most), least_left = load<double, LANES>(seen->least_left),
              most_left = load<double, LANES>(seen->most_left), least_reduced = far;
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         const Vector cost = load<double, LANES>(costs + j);
         const Parts<LANES> parts = taken_apart<LANES>(cost, tier, j);
         const auto counts = cost < far;
@@ -227,10 +232,7 @@ class TierScan {
         least_left = lesser(least_left, left);
         most_left = greater(most_left, is_left ? rest : -far);
         least_reduced = lesser(least_reduced, left - load<double, LANES>(v + j));
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
       store(seen->least_above, least_above);
       store(seen->least, least);
       store(seen->most, most);
@@ -247,14 +249,11 @@ class TierScan {
       using Vector = Lanes<double, LANES>;
       const Vector zero = all<double, LANES>(0);
       Vector largest = zero;
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         const Vector cost = load<double, LANES>(costs + j), rest = rest_of<LANES>(cost, times_of<LANES>(cost, tier), tier);
         const Vector magnitude = rest < 0 ? -rest : rest;
         largest = greater(largest, cost < FAR ? magnitude : zero);
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
       return -least_of<LANES>(-largest);
     }
   };
@@ -267,14 +266,11 @@ class TierScan {
       using Bits = Lanes<Exponents, LANES>;
       const Numbers last = all<Count, LANES>(LAST_EXPONENT);
       Bits found = all<Exponents, LANES>(0);
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         const Numbers below = top - (((Numbers)load<double, LANES>(costs + j) & ~SIGN) >> MANTISSA_BITS);
         const Numbers place = below < 0 ? last : lesser(below, last);
         found |= all<Exponents, LANES>(1) << (Bits)place;
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
       return any_of<LANES>(found);
     }
   };
@@ -286,13 +282,10 @@ class TierScan {
       using Vector = Lanes<double, LANES>;
       const Vector far = all<double, LANES>(FAR);
       Vector least = far;
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         const Vector cost = load<double, LANES>(costs + j), magnitude = cost < 0 ? -cost : cost;
         least = lesser(least, magnitude < bound ? far : magnitude);
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
       return least_of<LANES>(least);
     }
   };
@@ -311,14 +304,11 @@ class TierScan {
       constexpr int LANES = BYTES / sizeof(double);
       using Vector = Lanes<double, LANES>;
       const Vector far = all<double, LANES>(FAR);
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         const Vector cost = load<double, LANES>(costs + j), times = times_of<LANES>(cost, tier);
         const Vector with_value = rest_of<LANES>(cost, times, tier) + times * value;
         store(replaced + j, cost < far ? with_value : far);
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
     }
   };
 
@@ -327,15 +317,12 @@ class TierScan {
     static ALWAYS_INLINE bool run(const double* costs, double factor, Vertex width) {
       constexpr int LANES = BYTES / sizeof(double);
       Lanes<Count, LANES> others = all<Count, LANES>(0);
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         const Lanes<double, LANES> number = load<double, LANES>(costs + j) * factor;
         const Lanes<double, LANES> magnitude = number < 0 ? -number : number;
         const auto is_whole = ((magnitude + ROUNDS) - ROUNDS == magnitude) | (magnitude >= WHOLE);
         others |= ~(Lanes<Count, LANES>)is_whole;
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
       return any_of<LANES>(others) == 0;
     }
   };
