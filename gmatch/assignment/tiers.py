@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -109,6 +109,14 @@ def _is_exact(values: Any, shape: tuple[int, int], solution: Solution) -> bool:
     return 64 * 2.0**-52 * sum(shape) * largest < 2.0**unit
 
 
+class _Left(NamedTuple):
+    """What is left of costs: the pairs that a cheapest assignment may use, and the columns that it uses."""
+
+    costs: Costs
+    allowed: Any  # of each entry
+    must: Any  # of each column
+
+
 def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solution, Solution]:
     """The cheapest assignment by the least tier, then the least rest, which may be split again.
 
@@ -119,14 +127,15 @@ def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solut
     xp = namespace(values)
     row_of, column_of = costs.places()
     rows, columns = sorted(costs.shape)
-    allowed, must = abs(values) != math.inf, xp.zeros(columns, np.bool_)
+    left = _Left(costs, abs(values) != math.inf, xp.zeros(columns, np.bool_))
+    _, allowed, must = left  # which change in place
     tiers: list[Tier] = []
     is_hidden = False
     counters: dict[str, Any] = {}
     next_split: Split | None = split
     while next_split is not None:
         value, numbers, rests, _ = next_split
-        problem, found, reward = _least(costs, numbers, max(int(abs(numbers).max()), 1), allowed, must, plan)
+        problem, found, reward = _least(left, numbers, max(int(abs(numbers).max()), 1), plan)
         counters = _both(counters, found)
         if found.size < rows:
             u, v = (dual.astype(costs.dual_type) for dual in (found.u, found.v))
@@ -139,7 +148,7 @@ def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solut
         next_split = None
         if fit(costs, most, rows):
             least = 1 if costs.dual_type is np.int64 else value / (ROOM * (rows + 1))
-            problem, found, reward = _least(costs, rests, most or least, allowed, must, plan)
+            problem, found, reward = _least(left, rests, most or least, plan)
             counters = _both(counters, found)
             of_problem = replace(found, must_be_used=must)
             if reward and costs.dual_type is np.float64:  # which hides rests as a big number does
@@ -163,13 +172,12 @@ def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solut
     return problem, of_problem, Solution(found.size, found.row_match, found.col_match, u, v, counters, None, exact)
 
 
-def _least(
-    costs: Costs, entries: Any, most: int | float, allowed: Any, must: Any, plan: Plan
-) -> tuple[Costs, Solution, int | float]:
+def _least(left: _Left, entries: Any, most: int | float, plan: Plan) -> tuple[Costs, Solution, int | float]:
     """The assignment of least entries along allowed pairs that uses all columns that must be used; and their reward.
 
     The reward, which their entries are less by, is as small as will do: it costs floats some bits.
     """
+    costs, allowed, must = left
     xp, whole = namespace(entries), entries.dtype.kind == "i"
     column_of = costs.places()[1]
     rows = min(costs.shape)
