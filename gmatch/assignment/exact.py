@@ -97,7 +97,7 @@ def _gap_of(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
             xp.maximum.at(above, row_of, over)
     free_or_not = 0.0
     if len(above) < len(v):
-        free_or_not = abs(v[solution.col_match < 0]).sum() + xp.maximum(v[may_stay_free(solution)], 0).sum()
+        free_or_not = abs(v[_free_columns(solution)]).sum() + xp.maximum(v[may_stay_free(solution)], 0).sum()
     return float(above.sum() + free_or_not)
 
 
@@ -148,6 +148,12 @@ def may_stay_free(solution: Solution) -> Any:
     return may if solution.must_be_used is None else may & ~solution.must_be_used
 
 
+def _free_columns(solution: Solution) -> Any:
+    free = namespace(solution.v).ones(len(solution.v), np.bool_)
+    free[solution.row_match] = False
+    return free
+
+
 def lost_by_rounding(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
     """What slacks of an assignment may sum up to, and slacks beside it be wrong by in all; 0 of integers."""
     if costs.dual_type is np.int64:
@@ -156,7 +162,7 @@ def lost_by_rounding(costs: DenseCosts | SparseCosts, solution: Solution) -> flo
     xp = namespace(u)
     lost = xp.abs((costs_of_assignment(costs, row_match) - u) - v[row_match]).sum()
     if len(u) < len(v):
-        lost += xp.abs(v[solution.col_match < 0]).sum() + xp.maximum(v[may_stay_free(solution)], 0).sum()
+        lost += xp.abs(v[_free_columns(solution)]).sum() + xp.maximum(v[may_stay_free(solution)], 0).sum()
     scale = float(max(xp.abs(u).max(), xp.abs(v).max()))
     return 1.001 * float(lost) + 8 * EPSILON * (len(u) + len(v)) * scale
 
@@ -255,7 +261,7 @@ def free_columns_are_free(solution: Solution) -> bool:
     if len(solution.u) == len(solution.v):
         return True
     v = solution.v
-    return bool((v[may_stay_free(solution)] <= 0).all() and (v[solution.col_match < 0] == 0).all())
+    return bool((v[may_stay_free(solution)] <= 0).all() and (v[_free_columns(solution)] == 0).all())
 
 
 def choose_cheapest(choice: Choice, solution: Solution) -> None:
