@@ -76,7 +76,7 @@ def decide_by_marks(
     mark_bits: int,
 ) -> int: ...  # fmt: skip
 def is_only_optimum(
-    costs: Any, stored: str, maximize: bool, row_match: Any, col_match: Any, u: Any, v: Any
+    costs: Any, stored: str, maximize: bool, row_match: Any, col_match: Any, u: Any, v: Any, must_be_used: Any
 ) -> bool: ...
 def assign_jv(
     costs: Any,

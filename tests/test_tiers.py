@@ -189,6 +189,65 @@ def test_four_magnitudes_of_sparse_costs() -> None:
         assert weights[tuple(assignment)].sum() == right, case
 
 
+MAGNITUDES = [[1e300, 1e150, 1.0, 1e-150], [1e18, 1.0], [1e40, 1e20, 1.0, 1e-20, 1e-40], [1e9, 1.0, 1e-9]]
+
+
+def of_many_magnitudes(rng: np.random.Generator, case: int) -> Any:
+    """No multiples of anything: by factors, and by what is added, so that some have a big number and rests in sight."""
+    shape = rng.integers(1, 6), rng.integers(1, 7)
+    magnitudes = np.array(MAGNITUDES[case // 2 % len(MAGNITUDES)])
+    cost = rng.choice(magnitudes, shape)
+    cost = cost + 1e-3 * rng.choice(magnitudes, shape) * rng.random(shape) if case % 2 else cost * rng.random(shape)
+    return cost * rng.choice([-1, 1], shape) if case % 3 == 0 else cost
+
+
+def assert_is_cheapest(cost: Any, assignment: Any) -> None:
+    """To the last digits of a sum of the pairs' costs, which fractions find."""
+    exact = [[int(Fraction(entry) * 2**1074) for entry in row] for row in cost.tolist()]
+    found = [exact[i][j] for i, j in zip(*assignment, strict=True)]
+    turned = exact if len(exact) <= len(exact[0]) else list(map(list, zip(*exact, strict=True)))
+    assert sum(found) - least_by_trying(turned) <= sum(map(abs, found)) * Fraction(4 * 2.0**-52)
+
+
+@pytest.mark.parametrize("method", ["jv", "tree", "auto"])
+def test_sparse_costs_of_many_magnitudes(method: str) -> None:
+    rng = np.random.default_rng(21)
+    for case in range(500):
+        cost, maximize = of_many_magnitudes(rng, case), case % 5 == 0
+        stored = sparse_of(-cost if maximize else cost)
+        deterministic = case % 4 == 0
+        assignment = gmatch.lap(stored, method=method, maximize=maximize, deterministic=deterministic, certify=True)
+        assert_is_cheapest(cost, assignment)
+        gmatch.verify(stored, assignment, strict=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "tree"}, {"method": "core"}, {"deterministic": True}], ids=str)
+def test_duals_that_must_be_large_beside_small_costs(options: dict[str, Any]) -> None:
+    """Row 1 has no pair but the one that row 0 would get paid for, so that a dual is as large as that."""
+    rng = np.random.default_rng(22)
+    for _ in range(40):
+        cost = rng.random((4, 4))
+        cost[0, 0], cost[1, 1:] = -1e18 * rng.random(), np.inf
+        cost[2:, 0] += 1e18 * rng.random(2)
+        of_sparse = {"method": "tree"} if options.get("method") == "core" else options
+        stored = sp.csr_array(np.where(np.isinf(cost), 0, cost))
+        for assignment in (gmatch.lap(cost, **options, certify=True), gmatch.lap(stored, **of_sparse, certify=True)):
+            assert_is_cheapest(np.where(np.isinf(cost), 1e200, cost), assignment)
+
+
+@pytest.mark.parametrize("n", [20, 60])
+def test_larger_sparse_costs_of_many_magnitudes(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for case, magnitudes in enumerate(MAGNITUDES):
+        cost = sp.random_array((n, n + case % 2 * n // 2), density=0.4, rng=rng).tocsr()
+        cost.data = rng.choice(magnitudes, cost.nnz) * rng.random(cost.nnz)
+        for method in ("jv", "tree"):
+            assignment = gmatch.lap(cost, method=method, infeasible="partial", certify=True)
+            gmatch.verify(cost, assignment, strict=True)
+            limit = float(np.median(cost.data))
+            gmatch.verify(cost, gmatch.lap(cost, method=method, cost_limit=limit, certify=True), strict=True)
+
+
 @pytest.mark.parametrize("n", [3, 20, 60])
 def test_a_big_number_that_the_first_rows_lack(n: int) -> None:
     """Beside costs of many magnitudes, and of none of those between."""

@@ -19,7 +19,7 @@ from ..foreign import EXACT_IN_FLOAT64
 from ..problems.batch import CostBatch
 from ..problems.dense import DenseCosts
 from ..result import Assignment, AssignmentBatch
-from .ties import EPSILON, Choice
+from .exact import EPSILON, Choice
 
 FLOAT64 = np.dtype(np.float64)
 # Entries of a problem. Up to here SciPy takes no longer than to find out whether it is needed.

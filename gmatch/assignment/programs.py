@@ -48,6 +48,7 @@ class Solution:
     exact: ExactDuals | None = None  # if u and v are roundings of these
     status: Status = Status.OPTIMAL
     cover: tuple[Any, Any] | None = None  # of the allowed pairs, if they leave no assignment
+    must_be_used: Any = None  # which columns all cheapest assignments use, whatever their v; None if v says it
 
     @property
     def vectors(self) -> tuple[Any, Any, Any, Any]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from ..problems.limits import LARGE_ON_GPU
 from ..problems.sparse import SparseCosts
 from ..problems.splits import ROOM, Split, fit, never_used, split_values
 from ..result import ExactDuals, Tier
+from .exact import costs_of_assignment, find_exact_optimum, is_proven
 from .programs import Plan, Solution, add_counters, run
 from .request import Costs
 
@@ -54,8 +55,16 @@ def mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Solutio
         found = _mended_on_host(costs, solution, plan)
         if found is not None:
             return found
-    split = split_costs(costs, solution)
-    return (costs, solution, solution) if split is None else solve_by_tiers(costs, split, plan)
+    values = costs.minimised()
+    if _is_exact(values, costs.shape, solution):
+        return costs, solution, solution
+    split = split_values(values, abs(values) != math.inf, min(costs.shape))
+    if split is not None:
+        return solve_by_tiers(costs, split, plan)
+    if not is_proven(costs, solution):
+        find_exact_optimum(costs, solution)
+        solution.entries = None  # the pairs may be others now
+    return costs, solution, solution
 
 
 def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution] | None:
@@ -71,41 +80,20 @@ def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[
     if outcome == "open":
         return None
     found.counters = add_counters(solution.counters, counters)
-    problem: Costs = costs
-    of_problem = found
-    if rests is not None:
-        problem, of_problem = _problem_of_rests(rests, found)
-    return problem, of_problem, found
+    if rests is None or found.exact is None:
+        return costs, found, found
+    must_be_used = np.any([tier.columns < 0 for tier in found.exact.tiers], axis=0)
+    of_rests = replace(found, u=found.exact.u, v=found.exact.v, exact=None, must_be_used=must_be_used)
+    return DenseCosts(rests), of_rests, found
 
 
-def _problem_of_rests(rests: Any, found: Solution) -> tuple[DenseCosts, Solution]:
-    """What is left of the costs, so that no assignment is as cheap which leaves a column out that must be used."""
-    assert found.exact is not None
-    must = np.zeros(rests.shape[1], np.bool_)
-    if rests.shape[0] < rests.shape[1]:
-        for tier in found.exact.tiers:
-            must |= tier.columns < 0
-    reward = _strict_reward(rests[rests != math.inf], len(rests)) if must.any() else 0.0
-    problem = DenseCosts(rests - np.where(must, reward, 0))
-    return problem, replace(found, u=found.exact.u, v=found.exact.v - np.where(must, reward, 0), exact=None)
-
-
-def _strict_reward(rests: Any, rows: int) -> float:
-    """Of a column that must be used: more than all rests differ by."""
-    most = float(abs(rests).max())
-    return 2.0 ** math.ceil(math.log2(2 * (rows + 1) * most)) if most else 1.0
-
-
-def split_costs(costs: Costs, solution: Solution | None = None) -> Split | None:
-    """The costs in tiers; None where their magnitudes lie too close together, or where the solution is exact anyway."""
+def split_costs(costs: Costs) -> Split | None:
+    """The costs in tiers; None where their magnitudes lie too close together."""
     values = costs.minimised()
-    allowed = abs(values) != math.inf
-    if solution is not None and _is_exact(costs, values, solution):
-        return None
-    return split_values(values, allowed, min(costs.shape))
+    return split_values(values, abs(values) != math.inf, min(costs.shape))
 
 
-def _is_exact(costs: Costs, values: Any, solution: Solution) -> bool:
+def _is_exact(values: Any, shape: tuple[int, int], solution: Solution) -> bool:
     """Whether all costs are multiples of a number that the rounding of the duals does not reach: then none is lost."""
     xp = namespace(values)
     magnitudes = abs(values[(values != 0) & (abs(values) != math.inf)])
@@ -116,7 +104,15 @@ def _is_exact(costs: Costs, values: Any, solution: Solution) -> bool:
     whole = xp.ldexp(mantissa, 53).astype(np.int64)
     lowest_bit = xp.frexp((whole & -whole).astype(np.float64))[1] - 1
     unit = int((exponent + lowest_bit).min()) - 53
-    return 64 * 2.0**-52 * sum(costs.shape) * largest < 2.0**unit
+    return 64 * 2.0**-52 * sum(shape) * largest < 2.0**unit
+
+
+class _Left(NamedTuple):
+    """What is left of costs: the pairs that a cheapest assignment may use, and the columns that it uses."""
+
+    costs: Costs
+    allowed: Any  # of each entry
+    must: Any  # of each column
 
 
 def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solution, Solution]:
@@ -129,13 +125,15 @@ def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solut
     xp = namespace(values)
     row_of, column_of = costs.places()
     rows, columns = sorted(costs.shape)
-    allowed, must = abs(values) != math.inf, xp.zeros(columns, np.bool_)
+    left = _Left(costs, abs(values) != math.inf, xp.zeros(columns, np.bool_))
+    _, allowed, must = left  # which change in place
     tiers: list[Tier] = []
+    is_hidden = False
     counters: dict[str, Any] = {}
     next_split: Split | None = split
     while next_split is not None:
         value, numbers, rests, _ = next_split
-        problem, found, reward = _least(costs, numbers, max(int(abs(numbers).max()), 1), allowed, must, plan, False)
+        problem, found, reward = _least(left, numbers, max(int(abs(numbers).max()), 1), plan)
         counters = _both(counters, found)
         if found.size < rows:
             u, v = (dual.astype(costs.dual_type) for dual in (found.u, found.v))
@@ -148,14 +146,15 @@ def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solut
         next_split = None
         if fit(costs, most, rows):
             least = 1 if costs.dual_type is np.int64 else value / (ROOM * (rows + 1))
-            problem, found, reward = _least(costs, rests, most or least, allowed, must, plan, plan.deterministic)
+            problem, found, reward = _least(left, rests, most or least, plan)
             counters = _both(counters, found)
-            # A reward hides rests as a big number does.
-            plain = (
-                costs.with_entries(rests, allowed, math.inf) if reward and costs.dual_type is np.float64 else problem
-            )
-            if duals_hide_costs(plain, found) and not _is_exact(plain, plain.minimised(), found):
-                next_split = split_values(rests, allowed, rows)
+            of_problem = replace(found, must_be_used=must)
+            if reward and costs.dual_type is np.float64:  # which hides rests as a big number does
+                problem = costs.with_entries(rests, allowed, math.inf)
+                of_problem.v = found.v + xp.where(must, reward, 0)
+                of_problem.u = costs_of_assignment(problem, found.row_match) - of_problem.v[found.row_match]
+            is_hidden = duals_hide_costs(problem, found) and not _is_exact(problem.minimised(), costs.shape, found)
+            next_split = split_values(rests, allowed, rows) if is_hidden else None
         else:
             next_split = split_values(rests, allowed, rows)
             if next_split is None:
@@ -163,26 +162,25 @@ def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solut
                     f"sums of these costs could overflow: the pairs that a cheapest assignment may use differ by up to "
                     f"{2 * most}; divide by a common factor"
                 )
-    exact = ExactDuals(tuple(tiers), found.u, found.v + xp.where(must, reward, 0))
+    if is_hidden and not is_proven(problem, of_problem):
+        find_exact_optimum(problem, of_problem)
+    v = of_problem.v if costs.dual_type is np.float64 else found.v + xp.where(must, reward, 0)
+    exact = ExactDuals(tuple(tiers), of_problem.u, v)
     u, v = exact.nearest_u(), exact.nearest_v()
-    return problem, found, Solution(found.size, found.row_match, found.col_match, u, v, counters, None, exact)
+    return problem, of_problem, Solution(found.size, found.row_match, found.col_match, u, v, counters, None, exact)
 
 
-def _least(
-    costs: Costs, entries: Any, most: int | float, allowed: Any, must: Any, plan: Plan, strictly: bool
-) -> tuple[Costs, Solution, int | float]:
+def _least(left: _Left, entries: Any, most: int | float, plan: Plan) -> tuple[Costs, Solution, int | float]:
     """The assignment of least entries along allowed pairs that uses all columns that must be used; and their reward.
 
-    The reward, which their entries are less by, is as small as will do: it costs floats some bits. Strictly: so large
-    that no assignment which leaves a column out is as good.
+    The reward, which their entries are less by, is as small as will do: it costs floats some bits.
     """
+    costs, allowed, must = left
     xp, whole = namespace(entries), entries.dtype.kind == "i"
     column_of = costs.places()[1]
     rows = min(costs.shape)
     enough = 2 * (rows + 1) * most
     reward: int | float = 0
-    if strictly and bool(must.any()):
-        reward = enough if whole else 2.0 ** math.ceil(math.log2(enough))
     while True:
         never = never_used(most + reward, rows) if whole else math.inf
         less = entries - xp.where(must, reward, 0).astype(entries.dtype)[column_of] if reward else entries

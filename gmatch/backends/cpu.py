@@ -185,9 +185,9 @@ def assign_in_tiers(
     return TIER_OUTCOMES[outcome], exact, dict(counters) | {"threads": 1}
 
 
-def is_only_optimum(costs: DenseCosts, row_match: Any, col_match: Any, u: Any, v: Any) -> bool:
+def is_only_optimum(costs: DenseCosts, row_match: Any, col_match: Any, u: Any, v: Any, must_be_used: Any) -> bool:
     """Whether no other assignment is as cheap as this one, which is complete, by a pass over costs without a limit."""
-    only: bool = _native.is_only_optimum(*_arguments(costs)[:-1], row_match, col_match, u, v)
+    only: bool = _native.is_only_optimum(*_arguments(costs)[:-1], row_match, col_match, u, v, must_be_used)
     return only
 
 

@@ -229,19 +229,21 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
                         to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
 }
 
-// Whether no other assignment is as cheap as this one, which is complete.
+// Whether no other assignment is as cheap as this one, which is complete; of those that use the columns that must be used.
 template <class Dual>
 bool is_only_optimum_of(AnyMatrix costs, const std::string& stored, bool maximize, Array<Vertex> row_match,
-                        Array<Vertex> col_match, Array<Dual> u, Array<Dual> v) {
+                        Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, std::optional<Array<const bool>> must_be_used) {
+  std::vector<bool> must;
+  if (must_be_used) must.assign(must_be_used->data(), must_be_used->data() + must_be_used->shape(0));
   return with_stored<Dual>(stored, [&](auto entry) {
     using Stored = decltype(entry);
     const auto problem = dense_costs<Stored>(costs, maximize, nb::none());
     const ShortestPathResult<Dual> result{u.data(), v.data(), row_match.data(), col_match.data()};
     const OthersMayRun others_may_run;
     if constexpr (!IS_NARROW<Stored>) {
-      if (problem.column_stride == 1) return is_only_optimum(problem, result);
+      if (problem.column_stride == 1) return is_only_optimum(problem, result, must);
     }
-    return OnlyOptimum<CopiedRows<Dual>, Dual>(CopiedRows<Dual>(problem), problem.limit, result).is_only();
+    return OnlyOptimum<CopiedRows<Dual>, Dual>(CopiedRows<Dual>(problem), problem.limit, result, must).is_only();
   });
 }
 
@@ -580,42 +582,39 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   const bool transposed = rows > columns || (rows == columns && std::abs(given.stride[0]) < std::abs(given.stride[1]));
   const Vertex fewer = given.fewer();
   const SmallRange<Dual> of_costs = minimised(range, call);
-  const DenseCosts<Cost> costs{fewer, given.more(), given.entries, given.stride[transposed], given.stride[!transposed],
-                               call.maximize, of_costs.limit};
+  const DenseCosts<Cost> stored{fewer, given.more(), given.entries, given.stride[transposed], given.stride[!transposed],
+                                call.maximize, of_costs.limit};
   SmallCells<Dual> found(cells, rows, columns);
   ShortestPathCounters counted{};
-  const Vertex matched = solve_by_shortest_paths(costs, {of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry},
-                                                 found.result(transposed), counted);
-  if (matched < fewer) return false;
   const ShortestPathResult<Dual> result = found.result(transposed);
   const auto name_of = [=](Vertex row, Vertex column) -> Count {
     return transposed ? Count{column} * columns + row : Count{row} * columns + column;
   };
   Count with_choice = 0;
-  if constexpr (std::is_floating_point_v<Cost>) {
-    const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
-      if (!call.deterministic) return true;
-      const std::vector<bool> must = solver.must_be_used();
-      return OnlyOptimum<RestRows, Dual>(rests, costs.infinite(), result, must).is_only() ||
-             (call.limit == nullptr && settle_ties(rests, result, must, name_of, with_choice));
-    };
-    if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
-        solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words, settle) ==
-            TierOutcome::open) {
-      return false;
+  const auto solve = [&](const DenseCosts<Cost>& costs) {
+    const ShortestPathOptions<Dual> options{of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry};
+    if (solve_by_shortest_paths(costs, options, result, counted) < fewer) return false;
+    if constexpr (std::is_floating_point_v<Cost>) {
+      const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
+        if (!call.deterministic) return true;
+        const std::vector<bool> must = solver.must_be_used();
+        return OnlyOptimum<RestRows, Dual>(rests, costs.infinite(), result, must).is_only() ||
+               (call.limit == nullptr && settle_ties(rests, result, must, name_of, with_choice));
+      };
+      if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
+          solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words, settle) ==
+              TierOutcome::open) {
+        return false;
+      }
     }
-  }
-  if (call.deterministic && words.empty()) {
-    const bool is_settled = with_rows_side_by_side(costs, 1, [&](const auto& side_by_side) {
-      return is_only_optimum(side_by_side, result) ||
-             (call.limit == nullptr && settle_ties_of(side_by_side, result, name_of, with_choice));
-    });
-    if (!is_settled) return false;
-  }
+    return !call.deterministic || !words.empty() || is_only_optimum(costs, result) ||
+           (call.limit == nullptr && settle_ties_of(costs, result, name_of, with_choice));
+  };
+  if (!with_rows_side_by_side(stored, 1, solve)) return false;
   const auto entry = [&](Vertex row, Vertex column) {
     return given.entries[row * given.stride[0] + column * given.stride[1]];
   };
-  if (of_costs.limit < costs.infinite()) found.drop_dear_pairs(rows, call.maximize, of_costs.limit, entry);
+  if (of_costs.limit < stored.infinite()) found.drop_dear_pairs(rows, call.maximize, of_costs.limit, entry);
   found.note_pairs(rows, entry);
   found.note_counters(counted, 0, lap(clock, now));
   reinterpret_cast<SmallCounters*>(cells)->rows_with_choice = with_choice;
@@ -1596,7 +1595,8 @@ void define_shortest_paths_for(nb::module_& m) {
         "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(),
         "v"_a.noconvert(), "has_duals"_a, "may_begin_in_matrix"_a, "threads"_a);
   m.def("is_only_optimum", &is_only_optimum_of<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a,
-        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert());
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "must_be_used"_a.noconvert().none());
 }
 
 }  // namespace

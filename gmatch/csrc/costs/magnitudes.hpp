@@ -22,6 +22,17 @@ double largest_magnitude(const Dual* numbers, Vertex length) {
   return largest;
 }
 
+// Whether duals may hide what a pair costs, by costs that are not below `lowest`, and perhaps all above it.
+template <class CostOf>
+bool duals_may_hide_costs(Vertex rows, double largest_dual, double lowest, const CostOf& cost_of) {
+  const double hidden = largest_dual / (HIDES * (rows + 1.0));
+  for (Vertex row = 0; row < rows; ++row) {
+    const double cost = std::abs(static_cast<double>(cost_of(row)));
+    if (cost < hidden && (cost > 0 || lowest < 0)) return true;
+  }
+  return false;
+}
+
 // `cost_of(row)` is the cost of a row's pair; all finite costs of the minimisation form lie from `lowest` to `highest`. A
 // cost of zero counts only where others are lower, but not by more than the rounding.
 template <class CostOf>

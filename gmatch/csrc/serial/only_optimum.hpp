@@ -157,7 +157,10 @@ class OnlyOptimum {
 
 // Of costs whose rows lie side by side.
 template <class Cost, class Dual = typename DenseCosts<Cost>::Dual>
-bool is_only_optimum(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result) {
-  if (costs.maximize) return OnlyOptimum<StoredRows<Cost, Dual, true>, Dual>({costs}, costs.limit, result).is_only();
-  return OnlyOptimum<StoredRows<Cost, Dual, false>, Dual>({costs}, costs.limit, result).is_only();
+bool is_only_optimum(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result,
+                     const std::vector<bool>& must_be_used = {}) {
+  const auto is_only = [&](auto rows) {
+    return OnlyOptimum<decltype(rows), Dual>(rows, costs.limit, result, must_be_used).is_only();
+  };
+  return costs.maximize ? is_only(StoredRows<Cost, Dual, true>{costs}) : is_only(StoredRows<Cost, Dual, false>{costs});
 }

@@ -68,17 +68,16 @@ class TierScan {
     return cost;
   }
 
-  // Of finite costs: how far their tiers are above those of duals, at least; the range of their rests; and that of the rests of
-  // pairs that are left, where they are not above.
+  // Of finite costs: how far their tiers are above those of duals, at least; and the range of their rests.
   struct Seen {
-    double least_above = FAR, least = 0, most = 0, least_left = FAR, most_left = -FAR;
+    double least_above = FAR, least = 0, most = 0;
 
     double largest() const { return std::max(-least, most); }
   };
   // The same lane by lane: to put lanes together for each row would take as long as short rows do.
   struct SeenInLanes {
     static constexpr int LANES = 8;  // of the widest registers
-    double least_above[LANES], least[LANES], most[LANES], least_left[LANES], most_left[LANES];
+    double least_above[LANES], least[LANES], most[LANES];
 
     SeenInLanes() {
       for (int k = 0; k < LANES; ++k) {
@@ -86,14 +85,11 @@ class TierScan {
         least_above[k] = nothing.least_above;
         least[k] = nothing.least;
         most[k] = nothing.most;
-        least_left[k] = nothing.least_left;
-        most_left[k] = nothing.most_left;
       }
     }
     Seen of_all() const {
       return {*std::min_element(least_above, least_above + LANES), *std::min_element(least, least + LANES),
-              *std::max_element(most, most + LANES), *std::min_element(least_left, least_left + LANES),
-              *std::max_element(most_left, most_left + LANES)};
+              *std::max_element(most, most + LANES)};
     }
   };
   // Writes the rests as find_rests does, and looks at them. Returns the least of those of pairs that are left, less v.
@@ -165,6 +161,14 @@ class TierScan {
   // From WHOLE on all numbers are whole; beside ROUNDS there are no fractions.
   static constexpr double WHOLE = 0x1p52, ROUNDS = 1.5 * WHOLE;
 
+  // Calls visit(j) for LANES entries of a row from j on, of which the last may be visited twice.
+  template <int LANES, class Visit>
+  static ALWAYS_INLINE void each_lanes(Vertex width, const Visit& visit) {
+    Vertex j = 0;
+    for (; j + LANES <= width; j += LANES) visit(j);
+    if (j < width) visit(width - LANES);
+  }
+
   template <int LANES>
   struct Parts {
     Lanes<double, LANES> above, rest;
@@ -178,7 +182,7 @@ class TierScan {
                                                     const OfRow& tier) {
     return (cost - times * tier.high) - times * tier.low;
   }
-  // Of what is FAR neither is a number.
+  // Of what is FAR the rest is no number, which `lesser` and `greater` pass over.
   template <int LANES>
   static ALWAYS_INLINE Parts<LANES> taken_apart(const Lanes<double, LANES>& cost, const OfRow& tier, Vertex column) {
     const Lanes<double, LANES> times = times_of<LANES>(cost, tier);
@@ -189,17 +193,14 @@ class TierScan {
     template <int BYTES>
     static ALWAYS_INLINE void run(const double* costs, const OfRow* tiers, int num_tiers, Vertex width, double* rests) {
       constexpr int LANES = BYTES / sizeof(double);
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         Lanes<double, LANES> cost = load<double, LANES>(costs + j);
         for (int k = 0; k < num_tiers; ++k) {
           const Parts<LANES> parts = taken_apart<LANES>(cost, tiers[k], j);
           cost = parts.above == 0 ? parts.rest : all<double, LANES>(FAR);
         }
         store(rests + j, cost);
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
     }
   };
 
@@ -209,33 +210,21 @@ class TierScan {
                                     SeenInLanes* seen) {
       constexpr int LANES = BYTES / sizeof(double);
       using Vector = Lanes<double, LANES>;
-      const Vector far = all<double, LANES>(FAR), zero = all<double, LANES>(0);
+      const Vector far = all<double, LANES>(FAR);
       Vector least_above = load<double, LANES>(seen->least_above), least = load<double, LANES>(seen->least),
-             most = load<double, LANES>(seen->most), least_left = load<double, LANES>(seen->least_left),
-             most_left = load<double, LANES>(seen->most_left), least_reduced = far;
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
-        const Vector cost = load<double, LANES>(costs + j);
-        const Parts<LANES> parts = taken_apart<LANES>(cost, tier, j);
-        const auto counts = cost < far;
-        const Vector rest = counts ? parts.rest : zero, above = counts ? parts.above : far;
-        const auto is_left = above == zero;
-        const Vector left = is_left ? rest : far;
+             most = load<double, LANES>(seen->most), least_reduced = far;
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
+        const Parts<LANES> parts = taken_apart<LANES>(load<double, LANES>(costs + j), tier, j);
+        const Vector left = parts.above == 0 ? parts.rest : far;
         store(rests + j, left);
-        least_above = lesser(least_above, above);
-        least = lesser(least, rest);
-        most = greater(most, rest);
-        least_left = lesser(least_left, left);
-        most_left = greater(most_left, is_left ? rest : -far);
+        least_above = lesser(least_above, parts.above);
+        least = lesser(least, parts.rest);
+        most = greater(most, parts.rest);
         least_reduced = lesser(least_reduced, left - load<double, LANES>(v + j));
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
       store(seen->least_above, least_above);
       store(seen->least, least);
       store(seen->most, most);
-      store(seen->least_left, least_left);
-      store(seen->most_left, most_left);
       return least_of<LANES>(least_reduced);
     }
   };
@@ -245,16 +234,11 @@ class TierScan {
     static ALWAYS_INLINE double run(const double* costs, OfRow tier, Vertex width) {
       constexpr int LANES = BYTES / sizeof(double);
       using Vector = Lanes<double, LANES>;
-      const Vector zero = all<double, LANES>(0);
-      Vector largest = zero;
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      Vector largest = all<double, LANES>(0);
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         const Vector cost = load<double, LANES>(costs + j), rest = rest_of<LANES>(cost, times_of<LANES>(cost, tier), tier);
-        const Vector magnitude = rest < 0 ? -rest : rest;
-        largest = greater(largest, cost < FAR ? magnitude : zero);
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+        largest = greater(largest, rest < 0 ? -rest : rest);
+      });
       return -least_of<LANES>(-largest);
     }
   };
@@ -267,14 +251,11 @@ class TierScan {
       using Bits = Lanes<Exponents, LANES>;
       const Numbers last = all<Count, LANES>(LAST_EXPONENT);
       Bits found = all<Exponents, LANES>(0);
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         const Numbers below = top - (((Numbers)load<double, LANES>(costs + j) & ~SIGN) >> MANTISSA_BITS);
         const Numbers place = below < 0 ? last : lesser(below, last);
         found |= all<Exponents, LANES>(1) << (Bits)place;
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
       return any_of<LANES>(found);
     }
   };
@@ -286,13 +267,10 @@ class TierScan {
       using Vector = Lanes<double, LANES>;
       const Vector far = all<double, LANES>(FAR);
       Vector least = far;
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         const Vector cost = load<double, LANES>(costs + j), magnitude = cost < 0 ? -cost : cost;
         least = lesser(least, magnitude < bound ? far : magnitude);
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
       return least_of<LANES>(least);
     }
   };
@@ -311,14 +289,11 @@ class TierScan {
       constexpr int LANES = BYTES / sizeof(double);
       using Vector = Lanes<double, LANES>;
       const Vector far = all<double, LANES>(FAR);
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         const Vector cost = load<double, LANES>(costs + j), times = times_of<LANES>(cost, tier);
         const Vector with_value = rest_of<LANES>(cost, times, tier) + times * value;
         store(replaced + j, cost < far ? with_value : far);
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
     }
   };
 
@@ -327,15 +302,12 @@ class TierScan {
     static ALWAYS_INLINE bool run(const double* costs, double factor, Vertex width) {
       constexpr int LANES = BYTES / sizeof(double);
       Lanes<Count, LANES> others = all<Count, LANES>(0);
-      const auto add = [&](Vertex j) __attribute__((always_inline)) {
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         const Lanes<double, LANES> number = load<double, LANES>(costs + j) * factor;
         const Lanes<double, LANES> magnitude = number < 0 ? -number : number;
         const auto is_whole = ((magnitude + ROUNDS) - ROUNDS == magnitude) | (magnitude >= WHOLE);
         others |= ~(Lanes<Count, LANES>)is_whole;
-      };
-      Vertex j = 0;
-      for (; j + LANES <= width; j += LANES) add(j);
-      if (j < width) add(width - LANES);
+      });
       return any_of<LANES>(others) == 0;
     }
   };
@@ -424,12 +396,16 @@ class TierSolver {
         lowest_(lowest),
         highest_(highest),
         result_(result),
-        counters_(counters) {}
+        counters_(counters),
+        pair_rests_(costs.num_rows()) {
+    find_pair_rests();
+  }
 
   // In the end u and v of the solution are the duals of the last rests.
   TierOutcome solve() {
     while (!is_exact()) {
       const Added added = add_tier();
+      if (added == Added::NO_VALUE && duals_exceed_costs() && hides()) return TierOutcome::open;
       if (added == Added::NO_VALUE) break;
       if (added == Added::NO_DUALS) return TierOutcome::open;
       if (!hides()) break;
@@ -455,9 +431,36 @@ class TierSolver {
   bool may_stay_free(Vertex column) const {
     return std::all_of(tiers_.begin(), tiers_.end(), [=](const Tier& tier) { return tier.columns[column] >= 0; });
   }
-  bool hides() const {
-    return duals_hide_costs(num_rows_, largest_dual(), lowest_, highest_,
-                            [&](Vertex row) { return rows_.at(row, result_.row_match[row]); });
+  void find_pair_rests() {
+    for (Vertex row = 0; row < num_rows_; ++row) pair_rests_[row] = rows_.at(row, result_.row_match[row]);
+  }
+
+  // Most often no pair is hidden, and nobody asks for the range of rests, which takes a pass.
+  bool hides() {
+    const double largest = largest_dual();
+    const auto rest_of = [&](Vertex row) { return pair_rests_[row]; };
+    if (!duals_may_hide_costs(num_rows_, largest, lowest_, rest_of)) return false;
+    if (!has_range_) find_range();
+    return duals_hide_costs(num_rows_, largest, lowest_, highest_, rest_of);
+  }
+  void find_range() {
+    lowest_ = FAR;
+    highest_ = -FAR;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const double* rests = scan(row);
+      for (Vertex j = 0; j < num_columns_; ++j) {
+        lowest_ = std::min(lowest_, rests[j]);
+        highest_ = std::max(highest_, rests[j] < FAR ? rests[j] : -FAR);
+      }
+    }
+    has_range_ = true;
+  }
+
+  // What duals lose by rounding is then more than a sum of the costs of all pairs loses: see gmatch/assignment/tiers.py.
+  bool duals_exceed_costs() const {
+    double sum = 0;
+    for (const double rest : pair_rests_) sum += std::abs(rest);
+    return largest_dual() > sum;
   }
 
   // Whether all costs are multiples of a number that the rounding of the duals does not reach: then none is lost.
@@ -530,8 +533,8 @@ class TierSolver {
       if (less > 0 && less < value && solve_with(tier, less)) added = try_duals(tier, less, seen);
     }
     if (added == Added::TIER) {
-      lowest_ = seen.least_left;
-      highest_ = seen.most_left;
+      lowest_ = seen.least;
+      has_range_ = false;
     }
     return added;
   }
@@ -540,14 +543,16 @@ class TierSolver {
   Added try_duals(Tier& tier, double unit, TierScan::Seen& seen) {
     find_duals(tier, unit);
     DualRepair<RestRows> repair = repair_of(tier, unit);
-    std::vector<double> rests(rows_.width());
+    std::vector<double> rests(rows_.width()), pair_rests(num_rows_);
     TierScan::SeenInLanes in_lanes;
     TierScan::OfRow of_row = TierScan::of_row(tier, 0);
     bool are_left = true;  // all pairs of the solution
     for (Vertex row = 0; row < num_rows_; ++row) {
       of_row.row = tier.rows[row];
       const double least = TierScan::look(scan(row), of_row, repair.v(), rows_.width(), rests.data(), in_lanes);
-      are_left = are_left && rests[result_.row_match[row]] < FAR;
+      const double of_pair = rests[result_.row_match[row]];
+      are_left = are_left && of_pair < FAR;
+      pair_rests[row] = of_pair;
       if (are_left) repair.look_at(row, rests.data(), least);
     }
     seen = in_lanes.of_all();
@@ -561,9 +566,8 @@ class TierSolver {
       return Added::NO_DUALS;
     }
     std::copy_n(repair.v(), num_columns_, result_.v);
-    for (Vertex row = 0; row < num_rows_; ++row) {
-      result_.u[row] = rows_.at(row, result_.row_match[row]) - result_.v[result_.row_match[row]];
-    }
+    pair_rests_ = std::move(pair_rests);
+    for (Vertex row = 0; row < num_rows_; ++row) result_.u[row] = pair_rests_[row] - result_.v[result_.row_match[row]];
     return Added::TIER;
   }
 
@@ -571,7 +575,9 @@ class TierSolver {
     const double times = std::max(-lowest_, highest_) / tier.value + 1;
     const ShortestPathOptions<double> options{-times * value, times * value, false};
     ShortestPathSolver<ReplacedRows, double> solver(ReplacedRows(rows_, tier, value), FAR, options, result_, counters_);
-    return solver.solve() == num_rows_ && uses_what_must_be();
+    if (solver.solve() != num_rows_ || !uses_what_must_be()) return false;
+    find_pair_rests();
+    return true;
   }
 
   // Of columns that tiers say must be used the solver knows nothing: it may have left one free.
@@ -600,7 +606,7 @@ class TierSolver {
     TierScan::OfRow of_row = TierScan::of_row(tier, 0);
     for (Vertex row = 0; row < num_rows_; ++row) {
       of_row.row = tier.rows[row];
-      const double rest = TierScan::find_rest(rows_.at(row, result_.row_match[row]), &of_row, 1, result_.row_match[row]);
+      const double rest = TierScan::find_rest(pair_rests_[row], &of_row, 1, result_.row_match[row]);
       if (rest < FAR) scale = std::max(scale, std::abs(rest));
     }
     return {num_rows_, num_columns_, result_.row_match, result_.col_match, std::move(v), may_stay_free, 4 * EPSILON * scale};
@@ -673,8 +679,10 @@ class TierSolver {
   const CopiedRows<double>& costs_;
   std::vector<Tier> tiers_;
   RestRows rows_;
-  double lowest_, highest_;  // of the last rests
+  double lowest_, highest_;  // of the last rests; if has_range_ is false, none is below the lowest
+  bool has_range_ = true;
   const ShortestPathResult<double>& result_;
   ShortestPathCounters& counters_;
+  std::vector<double> pair_rests_;  // [num_rows] of the pairs there are, and the last rests
   Poll poll_;
 };

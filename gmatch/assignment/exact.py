@@ -1,0 +1,378 @@
+"""The exactly cheapest assignment of floats, from one that is the cheapest up to the rounding of its duals.
+
+Floats have rounded duals, but their roundings bound the exact slack of all pairs that an exactly cheapest assignment
+may use. Those are few, unless duals are far larger than costs. Their exact slacks are made integers, and `cheapest`
+finds the exact optimum, some tens of bits at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from .. import _native
+from ..arrays import mover_to, namespace, row_of_each_entry, to_host
+from ..backends.block_passes import HeldRows, passes_of
+from ..errors import InvalidInput, changed
+from ..problems.dense import DenseCosts
+from ..problems.limits import SPREADS
+from .programs import cheapest
+
+if TYPE_CHECKING:
+    from ..problems.sparse import SparseCosts
+    from .programs import Solution
+
+EPSILON = 2.0**-52
+LAST_DIGITS = 4 * EPSILON
+
+
+@dataclass
+class Choice:
+    """Pairs, on the host, that hold all assignments there are to choose from; and the one chosen so far."""
+
+    rows: Any
+    columns: Any
+    costs: Any  # of the pairs
+    row_match: Any  # [rows of the matrix]
+    may_leave: Any  # [columns of the matrix] which may stay free
+    exact: bool  # whether all these assignments are cheapest ones
+
+    def __post_init__(self) -> None:
+        """Copies of the numbers, of the type that the extension reads."""
+        self.rows, self.columns, self.row_match = (
+            numbers.astype(np.int32) for numbers in (self.rows, self.columns, self.row_match)
+        )
+
+    def keep(self, which: Any) -> None:
+        self.rows, self.columns, self.costs = self.rows[which], self.columns[which], self.costs[which]
+
+    def drop_what_is_sure(self) -> bool:
+        """Keeps the pairs on alternating cycles, and what their rows have now; whether there are any."""
+        is_kept = np.empty(len(self.rows), np.bool_)
+        found: bool = _native.find_choices(self.rows, self.columns, self.may_leave, self.row_match, is_kept)
+        self.keep(is_kept)
+        return found
+
+
+def find_exact_optimum(costs: DenseCosts | SparseCosts, solution: Solution) -> None:
+    """Makes a solution exactly the cheapest, and its duals the floats that are nearest to exact ones.
+
+    All entries are made integers of as many bits as their magnitudes lie apart: O(entries * bits) memory.
+    """
+    blocks = [np.broadcast_arrays(*map(to_host, block)) for block in cost_blocks(costs)]
+    values, rows, columns = (np.concatenate([some.ravel() for some in side]) for side in zip(*blocks, strict=True))
+    allowed = values != math.inf
+    row_match, may_leave = to_host(solution.row_match), to_host(may_stay_free(solution))
+    choice = Choice(rows[allowed], columns[allowed], values[allowed], row_match, may_leave, False)
+    duals = _refine(choice, solution)
+    to_device = mover_to(costs.device)
+    solution.u[:], solution.v[:] = to_device(duals.floats(duals.rows)), to_device(duals.floats(duals.columns))
+    take(costs, solution, choice.row_match)
+
+
+def is_proven(costs: DenseCosts | SparseCosts, solution: Solution) -> bool:
+    """Whether v prove the pairs the cheapest up to the last digits of a sum of what they cost."""
+    of_sum = LAST_DIGITS * float(abs(costs_of_assignment(costs, solution.row_match)).sum())
+    return _gap_of(costs, solution) <= of_sum
+
+
+def _gap_of(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
+    """How much more the pairs cost than v proves, with what its size rounds away. O(entries) work; u is not read."""
+    xp, v = namespace(solution.v), solution.v
+    rests, lost = _difference(costs_of_assignment(costs, solution.row_match), v[solution.row_match])
+    above = xp.zeros(len(rests))
+    for entries, row_of, column_of in cost_blocks(costs):
+        reduced, more_lost = _difference(entries, v[column_of])
+        over = (rests[row_of] - reduced) + (lost[row_of] - more_lost)
+        over = xp.where(entries == math.inf, 0, over)
+        if over.ndim == 2:
+            above[row_of[:, 0]] = over.max(axis=1)
+        else:
+            xp.maximum.at(above, row_of, over)
+    free_or_not = 0.0
+    if len(above) < len(v):
+        free_or_not = abs(v[_free_columns(solution)]).sum() + xp.maximum(v[may_stay_free(solution)], 0).sum()
+    return float(above.sum() + free_or_not)
+
+
+def _difference(left: Any, right: Any) -> tuple[Any, Any]:
+    """left - right rounded, and what that is less than the exact difference (Knuth's TwoSum)."""
+    with np.errstate(invalid="ignore"):  # of forbidden pairs, which are infinite
+        rounded = left - right
+        back = rounded - left
+        return rounded, (left - (rounded - back)) - (right + back)
+
+
+def take(costs: DenseCosts | SparseCosts, solution: Solution, row_match: Any) -> None:
+    """Writes pairs, which are on the host, to the solution."""
+    chosen = mover_to(costs.device)(row_match)
+    solution.col_match.fill(-1)
+    solution.row_match[:] = chosen
+    solution.col_match[chosen] = namespace(chosen).arange(len(chosen), dtype=np.int32)
+
+
+def tight_pairs(costs: DenseCosts | SparseCosts, solution: Solution, most_to_list: float) -> Choice | None:
+    """The pairs that a cheapest assignment may use; None if they are too many."""
+    u, v = solution.u, solution.v
+    lost = lost_by_rounding(costs, solution)
+    reach = 8 * lost
+    pairs = _pairs_within(costs, u, v, reach, most_to_list)
+    # No pair of a cheapest assignment has more slack than this one has, and than its other pairs may lie below 0.
+    while pairs is not None and lost + pairs[3] > reach:
+        if costs.dual_type is np.int64:  # these duals are exact
+            raise changed("cost")
+        reach = 2 * (lost + pairs[3])
+        pairs = _pairs_within(costs, u, v, reach, most_to_list)
+    if pairs is None:
+        return None
+    rows, columns, values = map(to_host, pairs[:3])
+    row_match, u, v, free = map(to_host, (solution.row_match, u, v, may_stay_free(solution)))
+    choice = Choice(rows, columns, values, row_match, free & (-v <= reach), False)
+    slack, rounding = exact_differences(values, u[choice.rows], v[choice.columns])
+    if not rounding.any() and _proves_optimum(choice, slack) and free_columns_are_free(solution):
+        choice.exact = True
+        choice.keep(slack == 0)
+        choice.may_leave &= v == 0
+    return choice
+
+
+def may_stay_free(solution: Solution) -> Any:
+    """Which columns may, as far as it does not depend on v."""
+    may = namespace(solution.v).full(len(solution.v), len(solution.u) < len(solution.v), np.bool_)
+    return may if solution.must_be_used is None else may & ~solution.must_be_used
+
+
+def _free_columns(solution: Solution) -> Any:
+    free = namespace(solution.v).ones(len(solution.v), np.bool_)
+    free[solution.row_match] = False
+    return free
+
+
+def lost_by_rounding(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
+    """What slacks of an assignment may sum up to, and slacks beside it be wrong by in all; 0 of integers."""
+    if costs.dual_type is np.int64:
+        return 0
+    row_match, u, v = solution.row_match, solution.u, solution.v
+    xp = namespace(u)
+    lost = xp.abs((costs_of_assignment(costs, row_match) - u) - v[row_match]).sum()
+    if len(u) < len(v):
+        lost += xp.abs(v[_free_columns(solution)]).sum() + xp.maximum(v[may_stay_free(solution)], 0).sum()
+    scale = float(max(xp.abs(u).max(), xp.abs(v).max()))
+    return 1.001 * float(lost) + 8 * EPSILON * (len(u) + len(v)) * scale
+
+
+def _pairs_within(
+    costs: DenseCosts | SparseCosts, u: Any, v: Any, reach: float, most_to_list: float
+) -> tuple[Any, Any, Any, float] | None:
+    """Rows, columns and costs of the pairs whose slack is at most `reach`, and how far all slacks below 0 are below.
+
+    None if they are too many.
+    """
+    if isinstance(costs, DenseCosts) and costs.device == "cpu":
+        return _entries_within(costs, u, v, reach, most_to_list)
+    xp = namespace(u)
+    rows, columns, values, below, found = [], [], [], 0.0, 0
+    for entries, row_of, column_of in cost_blocks(costs):
+        slack = (entries - u[row_of]) - v[column_of]
+        near = (slack <= reach).nonzero()
+        found += len(near[0])
+        if found > most_to_list:
+            return None
+        rows.append(xp.broadcast_to(row_of, slack.shape)[near])
+        columns.append(xp.broadcast_to(column_of, slack.shape)[near])
+        values.append(entries[near])
+        below -= float(xp.minimum(slack[near], 0).sum())
+    return xp.concatenate(rows), xp.concatenate(columns), xp.concatenate(values), below
+
+
+def _entries_within(
+    costs: DenseCosts, u: Any, v: Any, reach: float, most_to_list: float
+) -> tuple[Any, Any, Any, float] | None:
+    """The same of a matrix on the host: a pass finds them, and some more for its own rounding."""
+    height, width = costs.array.shape
+    passes = passes_of(costs.array, costs.dual_type, costs.maximize, costs.limit, 1)
+    places, found, none_covered = [np.empty(0, np.int64)], 0, np.zeros(width, np.uint8)
+    for some in costs.row_blocks():
+        rows = np.arange(some.start, min(some.stop, height), dtype=np.int32)
+        here = passes.entries_up_to(reach, HeldRows(rows, u, v, none_covered), False)
+        found += len(here)
+        if found > most_to_list:
+            return None
+        places.append(np.sort(here))
+    rows, columns = divmod(np.concatenate(places), width)
+    values = _minimised(costs, costs.array[rows, columns])
+    slack = (values - u[rows]) - v[columns]
+    near = slack <= reach
+    return rows[near], columns[near], values[near], -float(np.minimum(slack[near], 0).sum())
+
+
+def cost_blocks(costs: DenseCosts | SparseCosts) -> Iterator[tuple[Any, Any, Any]]:
+    """Costs of the minimisation form, some at a time, with their rows and their columns."""
+    if isinstance(costs, DenseCosts):
+        xp = namespace(costs.array)
+        row_of, column_of = (xp.arange(length) for length in costs.array.shape)
+        for rows in costs.row_blocks():
+            yield _minimised(costs, costs.array[rows]), row_of[rows, None], column_of[None]
+    else:
+        yield _minimised(costs, costs.data), row_of_each_entry(costs.indptr, costs.entries), costs.indices
+
+
+def _minimised(costs: DenseCosts | SparseCosts, entries: Any) -> Any:
+    values = entries.astype(costs.dual_type)
+    if costs.maximize:
+        values = -values
+    return values if costs.limit is None else values.clip(None, costs.limit)
+
+
+def costs_of_assignment(costs: DenseCosts | SparseCosts, row_match: Any) -> Any:
+    rows = namespace(row_match).arange(len(row_match))
+    if isinstance(costs, DenseCosts):
+        return _minimised(costs, costs.array[rows, row_match])
+    row_of = row_of_each_entry(costs.indptr, costs.entries)
+    return _minimised(costs, costs.data[row_match[row_of] == costs.indices])
+
+
+def exact_differences(costs: Any, u: Any, v: Any) -> tuple[Any, Any]:
+    """costs - u - v, and what that lost by rounding or some of it: 0 only if it lost nothing (Knuth's TwoSum)."""
+    slack, lost = costs, 0
+    for dual in (u, v):
+        if costs.dtype.kind == "f":
+            slack, lost_here = _difference(slack, dual)
+            lost = lost + abs(lost_here)
+        else:
+            slack = slack - dual
+    return slack, costs * 0 if costs.dtype.kind == "i" else lost
+
+
+def _proves_optimum(choice: Choice, slack: Any) -> bool:
+    """Whether exact slacks prove that no assignment of the same columns is cheaper."""
+    matched = choice.row_match[choice.rows] == choice.columns
+    return bool((slack >= 0).all() and (slack[matched] == 0).all())
+
+
+def free_columns_are_free(solution: Solution) -> bool:
+    """Whether v prove that no other columns are cheaper."""
+    if len(solution.u) == len(solution.v):
+        return True
+    v = solution.v
+    return bool((v[may_stay_free(solution)] <= 0).all() and (v[_free_columns(solution)] == 0).all())
+
+
+def choose_cheapest(choice: Choice, solution: Solution) -> None:
+    """Leaves the pairs that exactly cheapest assignments may use."""
+    duals = _refine(choice, solution)
+    choice.may_leave &= duals.columns == 0
+    choice.keep(choice.costs == 0)
+
+
+class _ExactDuals(NamedTuple):
+    """Duals as Python's integers, in a unit of 2**exponent."""
+
+    rows: Any
+    columns: Any
+    exponent: int
+
+    def floats(self, duals: Any) -> Any:
+        """The nearest ones."""
+        unit = Fraction(2) ** self.exponent
+        return np.array([float(dual * unit) for dual in duals.tolist()])
+
+
+def _refine(choice: Choice, solution: Solution) -> _ExactDuals:
+    """Makes the assignment the cheapest, and the costs of the pairs their exact slacks, by duals that prove it.
+
+    What is wrong with duals bounds what another assignment can save. No pair that costs more than they say by more than
+    that is of use, so that weights of some tens of bits, the highest ones that matter, tell the best assignment as far
+    as these bits go. Its duals in these are exact, and leave duals that are wrong by lower bits only. The next weights
+    are those: in as many turns as there are bits, by tens, between the largest cost and the least, and none for bits
+    that are all 0.
+    """
+    (costs, u, v), exponent = _as_integers(choice.costs, to_host(solution.u), to_host(solution.v))
+    problem = _Numbered(choice)
+    choice.costs = costs - u[choice.rows] - v[choice.columns]
+    leave_costs = -v
+    before = None
+    while wrong := problem.is_wrong_by(choice, leave_costs):
+        shift = max(0, wrong.bit_length() + 4 - problem.room)
+        if before is not None and shift >= before:
+            raise changed("cost")
+        before = shift
+        row_duals, column_duals = problem.improve(choice, leave_costs, shift, 4 * (wrong >> shift) + problem.rounding)
+        row_duals, column_duals = row_duals << shift, column_duals << shift
+        choice.costs -= row_duals[choice.rows] + column_duals[choice.columns]
+        leave_costs -= column_duals
+        u += row_duals
+    if problem.uses_all_columns and choice.may_leave.any():  # of those that have pairs: v must not be above 0
+        most = max(0, (-leave_costs)[problem.columns].max())
+        leave_costs[problem.columns] += most
+        u[problem.rows] += most
+    return _ExactDuals(u, -leave_costs, exponent)
+
+
+class _Numbered:
+    """The rows and the columns that pairs have, with numbers of their own."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.rows, self.row_of = np.unique(choice.rows, return_inverse=True)
+        self.columns, self.column_of = np.unique(choice.columns, return_inverse=True)
+        self.shape = rows, columns = len(self.rows), len(self.columns)
+        self.uses_all_columns = rows == columns
+        self.may_leave = choice.may_leave[self.columns] & (not self.uses_all_columns)
+        # What rounding down may do to sums of weights; and bits of weights, so that no sum of them leaves 64.
+        self.rounding = 4 * (rows + columns + 1)
+        taken = (SPREADS + 8 * rows).bit_length() + (0 if self.uses_all_columns else (rows + 1).bit_length() + 2)
+        self.room = 62 - taken
+        if self.room < self.rounding.bit_length() + 2:
+            raise InvalidInput(
+                f"float64 rounds away which assignment is cheapest, and this can be told among fewer rows only: {rows} "
+                "of them have a choice here; use costs of fewer magnitudes"
+            )
+
+    def is_wrong_by(self, choice: Choice, leave_costs: Any) -> int:
+        """What slacks are below 0, and those of the assignment above it, at most; of columns that stay free, too."""
+        matched = choice.row_match[choice.rows] == choice.columns
+        leaving = leave_costs[self.columns[self.may_leave]]
+        is_free = ~np.isin(self.columns[self.may_leave], choice.row_match)
+        below = -min(0, choice.costs.min()) * self.shape[0] - min(0, leaving.min(initial=0)) * self.shape[1]
+        return int(abs(choice.costs[matched]).sum() + abs(leaving[is_free]).sum() + below)
+
+    def improve(self, choice: Choice, leave_costs: Any, shift: int, most: int) -> tuple[Any, Any]:
+        """Makes the assignment the cheapest by the bits of slacks from `shift` on, as far as they are below `most`.
+
+        Returns the duals of rows and of columns, by number: no slack is below their sum, and no leave cost is below
+        the dual of its column.
+        """
+        weights = np.minimum(choice.costs >> shift, most).astype(np.int64)
+        rewards = np.zeros(self.shape[1], np.int64)
+        if not self.uses_all_columns:
+            rewards[:] = 2 * (most + 1) * (self.shape[0] + 1)
+            leaving = leave_costs[self.columns[self.may_leave]]
+            rewards[self.may_leave] = np.minimum(leaving >> shift, most).astype(np.int64)
+        pairs = (weights - rewards[self.column_of], (self.row_of, self.column_of))
+        found = cheapest(scipy.sparse.csr_array(pairs, shape=self.shape))
+        choice.row_match[self.rows] = self.columns[found.row_match]
+        row_duals, column_duals = np.zeros(len(choice.row_match), object), np.zeros(len(choice.may_leave), object)
+        row_duals[self.rows] = found.u.astype(object)
+        column_duals[self.columns] = (found.v + rewards).astype(object)
+        return row_duals, column_duals
+
+
+def _as_integers(*arrays: Any) -> tuple[list[Any], int]:
+    """The same floats in a unit in which all are whole: arrays of Python's integers; and the unit's exponent."""
+    parts = [np.frexp(array) for array in arrays]
+    wholes = [np.ldexp(mantissa, 53).astype(np.int64) for mantissa, _ in parts]
+    lowest = [np.frexp((whole & -whole).astype(np.float64))[1] - 1 for whole in wholes]
+    exponents = [exponent - 53 for _, exponent in parts]
+    units = [(e + low)[whole != 0] for e, low, whole in zip(exponents, lowest, wholes, strict=True)]
+    unit = min((int(some.min()) for some in units if len(some)), default=0)
+    integers = [
+        (whole.astype(object) << np.maximum(e - unit, 0).astype(object)) >> np.maximum(unit - e, 0).astype(object)
+        for e, whole in zip(exponents, wholes, strict=True)
+    ]
+    return integers, unit
