@@ -420,6 +420,16 @@ def test_costs_below_the_least_normal_number():
     gmatch.verify(costs, dataclasses.replace(good, u=good.u + 5e-324))
 
 
+@pytest.mark.parametrize("metric", ["dot", "cityblock", "chebyshev"])
+def test_points_over_many_decades_are_proven_pair_by_pair(metric):
+    """Searches go through the largest numbers, and what these round is more than most pairs cost."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        x, y = (rng.normal(size=(n, 3)) * 10.0 ** rng.uniform(-9, 9, (n, 1)) for n in (40, 33))
+        costs = PointCosts(x, y, metric=metric)
+        gmatch.verify(costs, gmatch.lap(costs))
+
+
 def test_points_that_cost_just_the_limit():
     """Whether they stay free or not, their duals are the limit and 0, whatever points far away cost."""
     rng = np.random.default_rng(13)

@@ -133,6 +133,36 @@ class Level {
     return std::all_of(found_.begin(), found_.end(), [](const auto& list) { return list.empty(); });
   }
 
+  // The duals of y are what a search has left of them: off by roundings of the largest numbers on its paths. They are lowered
+  // one after the other, as the numbers of their own pairs ask for (Bellman and Ford): that ends if the matching is a
+  // cheapest one up to what each of its pairs may be rounded. Where points stay free the duals are at most 0, and begin above
+  // what they may be, for a free point keeps 0.
+  void lower_duals() {
+    Stopwatch watch;
+    for (auto& list : found_) list.clear();
+    Solution& s = solution_;
+    if (clouds_.doubled) raise_duals();
+    start_from(s);
+    nearest_->set_all(v_.data());
+    std::vector<Vertex> rows(clouds_.num_x), next;
+    std::iota(rows.begin(), rows.end(), 0);
+    std::vector<char> waits(clouds_.num_x, false);
+    Poll poll;
+    for (Count left = Count{MOST_LOWERINGS} * clouds_.num_x; !rows.empty() && left > 0; rows.swap(next)) {
+      left -= static_cast<Count>(rows.size());
+      next.clear();
+      for (const Vertex i : rows) {
+        poll.spend(OF_A_POINT);
+        waits[i] = false;
+        lower_duals_of(i, [&](Vertex row) {
+          if (!waits[row]) next.push_back(row);
+          waits[row] = true;
+        });
+      }
+    }
+    watch.take(counters_.price_ns);
+  }
+
   // Once more from the duals found. Now no path is long, and what it adds to them is not rounded by more than they are.
   void solve_again() {
     start_from(solution_);
@@ -243,6 +273,40 @@ class Level {
       changes |= !list.empty();
     }
     return changes && std::all_of(found_.begin(), found_.end(), [](const auto& list) { return list.empty(); });
+  }
+
+  // By more than a search may have rounded them.
+  void raise_duals() {
+    Solution& s = solution_;
+    double largest = options_.unit;
+    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+      if (s.y_of[i] != NONE) largest = std::max({largest, std::abs(own(i)), std::abs(s.y_dual[s.y_of[i]])});
+      else largest = std::max(largest, std::abs(clouds_.free_cost));
+    }
+    for (Vertex j = 0; j < clouds_.num_y; ++j) {
+      s.y_dual[j] = s.x_of[j] == NONE ? 0 : std::min(0.0, s.y_dual[j] + RAISED * largest);
+    }
+  }
+
+  // Lowers duals of y until the pairs of a point x cost no less than theirs, up to half of what settle() bears; asks for the
+  // mates of these, and for the point itself where there may be more.
+  template <class AskFor>
+  void lower_duals_of(Vertex i, const AskFor& ask_for) {
+    Solution& s = solution_;
+    const double v = s.y_of[i] == NONE ? 0 : s.y_dual[s.y_of[i]];
+    const double u = std::min(own(i) - v, clouds_.free_cost);
+    const double below = u - SETTLED / 2 * (std::abs(own(i)) + std::abs(u) + std::abs(v) + options_.unit);
+    Hit hits[BEST_COLUMNS];
+    const int size = nearest_->least(i, BEST_COLUMNS, hits, below, true);
+    for (int q = 0; q < size; ++q) {
+      const Vertex j = hits[q].point, mate = s.x_of[j];
+      if (mate == NONE || mate == i) continue;
+      const double lower = std::min(s.y_dual[j] - (below - hits[q].reduced), std::nextafter(s.y_dual[j], -FAR));
+      s.y_dual[j] = lower;
+      nearest_->lower(j, lower);
+      ask_for(mate);
+    }
+    if (size == BEST_COLUMNS) ask_for(i);
   }
 
   // Of a y.
@@ -518,6 +582,10 @@ class Level {
   // What a matched pair may cost more than its duals, in parts of all three: a quarter of what the proof allows.
   static constexpr double SETTLED = 0x1p-48;
   static constexpr int MOST_SETTLINGS = 32;
+  // How often rows may be asked while duals are lowered, for each row; and by how much these are raised before, in parts of the
+  // largest number.
+  static constexpr int MOST_LOWERINGS = 64;
+  static constexpr double RAISED = 0x1p-44;
 
   // False if it gave up; then v are duals to go on from.
   bool finish(Core&& core) {
@@ -609,8 +677,8 @@ struct Arrays {
   double *x_dual, *y_dual;
 };
 
-// How often a search may begin again to round its duals less.
-constexpr int MOST_AGAIN = 4;
+// How often the duals may be lowered to round them less; each time but the first a search begins again before.
+constexpr int MOST_AGAIN = 5;
 
 inline Counters solve(const Space& space, const Options& options, const Arrays& arrays) {
   Counters counters{};
@@ -656,7 +724,12 @@ inline Counters solve(const Space& space, const Options& options, const Arrays& 
     coarse = std::move(level);
   }
 
-  for (int times = 0; !coarse->settle(times > 0) && !counters.stopped && times < MOST_AGAIN; ++times) coarse->solve_again();
+  bool is_settled = coarse->settle(false) || counters.stopped;
+  for (int times = 0; !is_settled && times < MOST_AGAIN; ++times) {
+    if (times > 0) coarse->solve_again();
+    coarse->lower_duals();
+    is_settled = coarse->settle(true);
+  }
   const Solution& found = coarse->solution();
   std::fill_n(arrays.x_of, arrays.num_y, NONE);
   for (Vertex i = 0; i < arrays.num_x; ++i) {
