@@ -29,20 +29,21 @@ class KeptAuction {
     }
   }
 
-  // A phase. It ends early where few rows fight for long: what they lack only a search from afar can give. Unless the matching
-  // is wanted and not only the duals.
-  void hold(double epsilon, bool wants_all) {
+  // A phase. It ends early where few rows fight for long: what they lack only a search from afar can give. `patient`: not as
+  // soon as they are few, for each of them costs that search more than bids.
+  void hold(double epsilon, bool patient) {
     free_.clear();
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       if (!is_content(row, epsilon)) set_free(row);
     }
     const std::size_t few = costs_.num_rows / FEW;
     Count bids_left = Count{BIDS_PER_ROW} * costs_.num_rows;
-    bool patient = !wants_all;
+    bool are_many = true;
     while (!free_.empty() && bids_left > 0) {
-      if (patient && free_.size() <= few) {
+      if (are_many && free_.size() <= few) {
+        if (!patient) break;
         bids_left = std::min<Count>(bids_left, Count{PATIENCE} * costs_.num_rows);
-        patient = false;
+        are_many = false;
       }
       bids_left -= static_cast<Count>(free_.size());
       poll_.spend(Count{ENTRIES_OF_A_BID} * free_.size());
@@ -57,9 +58,7 @@ class KeptAuction {
   }
 
   Count num_bids() const { return num_bids_; }
-  bool matches_all() const { return free_.empty(); }
   Vertex mate(Vertex row) const { return mate_[row]; }
-  Vertex owner(Vertex column) const { return owner_[column]; }
 
  private:
   static constexpr int BIDS_PER_ROW = 60;

@@ -199,6 +199,9 @@ class Level {
   static constexpr int FAR_PAIRS = 3;
   // Epsilon, in gaps: from 1 down by STEP, to LAST.
   static constexpr double STEP = 6, LAST = 1e-6;
+  // Within a gap: how often the trees are asked before the core says that it is met, and from which epsilon on, in the first one.
+  static constexpr int ASKS = 2;
+  static constexpr double ASKED_FROM = 0.05;
   // Epsilon for whole costs: less only turns ties round.
   static constexpr double LEAST_OF_WHOLE = 0.125;
   // If fewer than one row in 1,000 finds anything, the rest is left to the finish.
@@ -449,6 +452,9 @@ class Level {
   // `has_pairs`: row_match_ is a matching that these duals prove up to rounding.
   void solve_rounds(bool has_duals, double epsilon, bool has_pairs = false) {
     Stopwatch watch;
+    double gap = epsilon;
+    first_epsilon_ = epsilon;
+    asks_left_ = ASKS;
     const Vertex num_rows = clouds_.num_rows();
     std::fill(priced_.begin(), priced_.end(), -FAR);
     bool hold = has_duals, finished = false, is_solved = false;
@@ -460,7 +466,7 @@ class Level {
       if (is_solved && pairs_.size() == before) break;  // what the core knows differs by more roundings than usual
       Core core(clouds_, pairs_);
       watch.take(counters_.core_ns);
-      const Held held = hold ? hold_auction(core, epsilon, round > 0) : Held::NOT_YET;
+      const Held held = hold ? hold_auction(core, epsilon, gap, round > 0) : Held::NOT_YET;
       watch.take(counters_.auction_ns);
       counters_.stopped = held == Held::ENOUGH;
       if (counters_.stopped) break;
@@ -471,11 +477,12 @@ class Level {
       search(core, has_duals, has_pairs);
       has_duals = has_pairs = is_solved = true;
       watch.take(counters_.search_ns);
-      const Vertex rows = price(epsilon);
+      const Vertex rows = price(gap);
+      epsilon = gap;
       watch.take(counters_.price_ns);
       counters_.rounds = round + 1;
       hold = rows > num_rows * MANY_FIND;
-      counters_.stopped = rows > 0 && is_near_enough(sum_of_duals(), epsilon);
+      counters_.stopped = rows > 0 && is_near_enough(sum_of_duals(), gap);
       finished = rows == 0 || counters_.stopped;
       if (finished || rows > few) continue;
       finished = is_solved = has_pairs = finish(std::move(core));
@@ -502,35 +509,51 @@ class Level {
   // What an auction has come to: a matching that is near enough; one that would be if the core had all pairs; or neither.
   enum class Held { ENOUGH, LACKS_PAIRS, NOT_YET };
 
-  // If the core lacks pairs, the gap is what duals are too large by in the mean.
-  Held hold_auction(const Core& core, double& gap, bool has_mates) {
+  // Leaves the epsilon to go on from. If the core lacks pairs, the gap is what duals are too large by in the mean.
+  Held hold_auction(const Core& core, double& epsilon, double& gap, bool has_mates) {
     KeptAuction auction(core.costs(), v_.data(), has_mates ? row_match_.data() : nullptr);
-    const double last = std::max(gap * LAST, options_.whole ? LEAST_OF_WHOLE : 0);
+    const double last = std::max(epsilon * LAST, options_.whole ? LEAST_OF_WHOLE : 0);
     Held held = Held::NOT_YET;
-    for (double epsilon = gap; epsilon > last && held == Held::NOT_YET; epsilon /= STEP) {
-      auction.hold(epsilon, false);
-      // The core tells whether it pays to ask the trees, and these whether it pays to match all.
-      if (options_.gap == 0) continue;
-      double cost = take(auction, core);
-      if (!is_near_enough(cost, 0)) continue;
-      price(gap);
-      held = Held::LACKS_PAIRS;
-      if (!is_near_enough(cost, gap)) continue;
-      auction.hold(epsilon, true);
-      cost = take(auction, core);
-      price(gap);
-      if (is_near_enough(cost, gap)) held = auction.matches_all() ? Held::ENOUGH : Held::NOT_YET;
+    for (; epsilon > last && held == Held::NOT_YET; epsilon /= STEP) {
+      auction.hold(epsilon, options_.gap == 0);
+      if (options_.gap > 0) held = look_at_gap(core, auction, epsilon, gap);
     }
     counters_.bids += auction.num_bids();
     return held;
   }
 
-  // The auction's matching becomes the matching of the level. Returns what it costs; where rows are free, what their duals are.
-  double take(const KeptAuction& auction, const Core& core) {
+  // After a phase. The core tells whether it pays to ask the trees, and these whether it pays to match the last rows. But what
+  // the core lacks is dear to mend when epsilon is small: the trees are asked some times before.
+  Held look_at_gap(const Core& core, const KeptAuction& auction, double& epsilon, double& gap) {
+    take(auction);
+    const double cost = cost_on(core);
+    if (!is_near_enough(cost, 0)) {
+      if (asks_left_ == 0 || epsilon > first_epsilon_ * ASKED_FROM) return Held::NOT_YET;
+      --asks_left_;
+      price(gap);
+      return Held::LACKS_PAIRS;
+    }
+    price(gap);
+    if (!is_near_enough(cost, gap)) {
+      epsilon = gap * STEP;
+      return Held::LACKS_PAIRS;
+    }
+    return is_near_enough(cost_of_rest(core), gap) ? Held::ENOUGH : Held::NOT_YET;
+  }
+
+  // The auction's matching becomes the matching of the level.
+  void take(const KeptAuction& auction) {
+    for (Vertex row = 0; row < clouds_.num_rows(); ++row) row_match_[row] = auction.mate(row);
+  }
+
+  // What the matching of the level costs; where rows and columns are free, what their duals are. Duals of rows are what the core
+  // leaves them.
+  double cost_on(const Core& core) {
     const SparseCosts<double, Count, Vertex> costs = core.costs();
+    std::vector<char> is_matched(costs.num_rows, false);
     double cost = 0;
     for (Vertex row = 0; row < costs.num_rows; ++row) {
-      const Vertex mate = row_match_[row] = auction.mate(row);
+      const Vertex mate = row_match_[row];
       double own = FAR;
       u_[row] = FAR;
       for (Count edge = costs.begin(row); edge < costs.end(row); ++edge) {
@@ -538,9 +561,27 @@ class Level {
         if (costs.column(edge) == mate) own = costs.at(edge);
       }
       cost += mate == NONE ? u_[row] : own;
+      if (mate != NONE) is_matched[mate] = true;
     }
-    for (Vertex column = 0; column < costs.num_rows; ++column) cost += auction.owner(column) == NONE ? v_[column] : 0;
+    for (Vertex column = 0; column < costs.num_rows; ++column) cost += is_matched[column] ? 0 : v_[column];
     return cost;
+  }
+
+  // Rows that are still free are few: shortest paths match them, of slacks that are off by epsilon. What all cost then, FAR if
+  // some stay free; the duals stay as they were, for these are known to prove a bound.
+  double cost_of_rest(const Core& core) {
+    std::vector<Vertex> rest;
+    for (Vertex row = 0; row < clouds_.num_rows(); ++row) {
+      if (row_match_[row] == NONE) rest.push_back(row);
+    }
+    std::vector<double> u = u_, v = v_;
+    using Costs = const SparseCosts<double, Count, Vertex>;
+    Costs costs = core.costs();
+    SparseShortestPathSolver<Costs> solver(costs, counters_.search);
+    const auto number = static_cast<Vertex>(rest.size());
+    const Vertex size = solver.go_on(rest.data(), number, row_match_.data(), col_match_.data(), u.data(), v.data());
+    if (size < clouds_.num_rows()) return FAR;
+    return std::accumulate(u.begin(), u.end(), std::accumulate(v.begin(), v.end(), 0.0));
   }
 
   void search(const Core& core, bool has_duals, bool has_pairs) {
@@ -637,6 +678,8 @@ class Level {
   std::vector<double> v_, u_;
   std::vector<Vertex> row_match_, col_match_;
   Solution solution_;
+  double first_epsilon_ = 0;
+  int asks_left_ = 0;
 };
 
 // A cloud in the order of its tree, and what its points were called.
