@@ -147,7 +147,7 @@ def test_clouds_may_differ_in_size(family):
 def test_the_dearest_assignments(family):
     rng = np.random.default_rng(FAMILIES.index(family))
     for d in range(1, 9):
-        metric = ("sqeuclidean", "dot", "cosine")[d % 3]
+        metric = ("sqeuclidean", "dot", "cosine", "cityblock", "chebyshev")[(d + FAMILIES.index(family)) % 5]
         n, m = (int(number) for number in rng.integers(1, 90, 2))
         x, y = family(rng, n, n if d % 2 else m, d)
         x, y = (x + 10, y + 1) if metric == "cosine" else (x, y)
