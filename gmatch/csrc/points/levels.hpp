@@ -135,13 +135,14 @@ class Level {
 
   // The duals of y are what a search has left of them: off by roundings of the largest numbers on its paths. They are lowered
   // one after the other, as the numbers of their own pairs ask for (Bellman and Ford): that ends if the matching is a
-  // cheapest one up to what each of its pairs may be rounded. Where points stay free the duals are at most 0, and begin above
-  // what they may be, for a free point keeps 0.
-  void lower_duals() {
+  // cheapest one up to what each of its pairs may be rounded; else they stay as they were. Where points stay free, which keep
+  // the dual 0, those of others may be too low: they are raised before, by such a part of the largest number.
+  void lower_duals(double raised) {
     Stopwatch watch;
     for (auto& list : found_) list.clear();
     Solution& s = solution_;
-    if (clouds_.doubled) raise_duals();
+    const std::vector<double> before = s.y_dual;
+    if (clouds_.doubled && raised > 0) raise_duals(raised);
     start_from(s);
     nearest_->set_all(v_.data());
     std::vector<Vertex> rows(clouds_.num_x), next;
@@ -160,6 +161,7 @@ class Level {
         });
       }
     }
+    if (!rows.empty()) s.y_dual = before;
     watch.take(counters_.price_ns);
   }
 
@@ -278,8 +280,7 @@ class Level {
     return changes && std::all_of(found_.begin(), found_.end(), [](const auto& list) { return list.empty(); });
   }
 
-  // By more than a search may have rounded them.
-  void raise_duals() {
+  void raise_duals(double part) {
     Solution& s = solution_;
     double largest = options_.unit;
     for (Vertex i = 0; i < clouds_.num_x; ++i) {
@@ -287,7 +288,7 @@ class Level {
       else largest = std::max(largest, std::abs(clouds_.free_cost));
     }
     for (Vertex j = 0; j < clouds_.num_y; ++j) {
-      s.y_dual[j] = s.x_of[j] == NONE ? 0 : std::min(0.0, s.y_dual[j] + RAISED * largest);
+      s.y_dual[j] = s.x_of[j] == NONE ? 0 : std::min(0.0, s.y_dual[j] + part * largest);
     }
   }
 
@@ -623,10 +624,8 @@ class Level {
   // What a matched pair may cost more than its duals, in parts of all three: a quarter of what the proof allows.
   static constexpr double SETTLED = 0x1p-48;
   static constexpr int MOST_SETTLINGS = 32;
-  // How often rows may be asked while duals are lowered, for each row; and by how much these are raised before, in parts of the
-  // largest number.
+  // How often rows may be asked while duals are lowered, for each row.
   static constexpr int MOST_LOWERINGS = 64;
-  static constexpr double RAISED = 0x1p-44;
 
   // False if it gave up; then v are duals to go on from.
   bool finish(Core&& core) {
@@ -722,6 +721,8 @@ struct Arrays {
 
 // How often the duals may be lowered to round them less; each time but the first a search begins again before.
 constexpr int MOST_AGAIN = 5;
+// In parts of the largest number, by how much the duals are raised before, the second time; four times as much each time after.
+constexpr double RAISED = 0x1p-52;
 
 inline Counters solve(const Space& space, const Options& options, const Arrays& arrays) {
   Counters counters{};
@@ -768,10 +769,16 @@ inline Counters solve(const Space& space, const Options& options, const Arrays& 
   }
 
   bool is_settled = coarse->settle(false) || counters.stopped;
+  double raised = 0;
   for (int times = 0; !is_settled && times < MOST_AGAIN; ++times) {
-    if (times > 0) coarse->solve_again();
-    coarse->lower_duals();
-    is_settled = coarse->settle(true);
+    if (times > 0) {
+      coarse->solve_again();
+      is_settled = coarse->settle(true);
+      raised = times == 1 ? RAISED : raised * 4;
+    }
+    if (is_settled) break;
+    coarse->lower_duals(raised);
+    is_settled = coarse->settle(times > 0);
   }
   const Solution& found = coarse->solution();
   std::fill_n(arrays.x_of, arrays.num_y, NONE);
