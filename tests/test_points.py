@@ -286,7 +286,7 @@ def test_large_clouds_are_proven(monkeypatch):
 
 def test_threads_and_runs_agree():
     rng = np.random.default_rng(7)
-    costs = PointCosts(rng.random((3000, 2)), rng.random((3000, 2)))
+    costs = PointCosts(*rng.random((2, 17_000, 2)))  # of which an auction makes two blocks
     one, again, three = (gmatch.lap(costs, threads=threads) for threads in (1, 1, 3))
     assert np.array_equal(one.row_match, again.row_match) and np.array_equal(one.row_match, three.row_match)
     assert np.array_equal(one.v, three.v)

@@ -512,7 +512,7 @@ class Level {
 
   // Leaves the epsilon to go on from. If the core lacks pairs, the gap is what duals are too large by in the mean.
   Held hold_auction(const Core& core, double& epsilon, double& gap, bool has_mates) {
-    KeptAuction auction(core.costs(), v_.data(), has_mates ? row_match_.data() : nullptr);
+    KeptAuction auction(core.costs(), v_.data(), has_mates ? row_match_.data() : nullptr, options_.threads);
     const double last = std::max(epsilon * LAST, options_.whole ? LEAST_OF_WHOLE : 0);
     Held held = Held::NOT_YET;
     for (; epsilon > last && held == Held::NOT_YET; epsilon /= STEP) {
