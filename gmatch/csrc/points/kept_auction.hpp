@@ -11,6 +11,7 @@
 // Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of Operations
 // Research 14 (1988).
 #pragma once
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -86,7 +87,7 @@ class KeptAuction {
     Vertex first;
     unsigned size;
     std::vector<Vertex> rows, lowered;             // lowered: columns, in this round
-    std::vector<std::pair<Vertex, Vertex>> leave;  // rows, and the blocks where they go
+    std::vector<std::pair<Vertex, Vertex>> leave;  // where rows go: blocks, and these rows
     Count bids = 0, bids_so_far = 0;               // the latter as of the round before, as num_waiting is
     std::size_t num_waiting = 0;
 
@@ -139,8 +140,13 @@ class KeptAuction {
       if (own <= found.least + epsilon && own < FAR) continue;
       if (mate_[row] != NONE) owner_[mate_[row]] = NONE;
       mate_[row] = NONE;
-      block.leave.push_back({row, block_of(found.best)});
+      block.leave.push_back({block_of(found.best), row});
     }
+    sort_by_block(block);
+  }
+
+  static void sort_by_block(Block& block) {
+    std::stable_sort(block.leave.begin(), block.leave.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   }
 
   void bid_in(Block& block, double epsilon, const HostTeam& team) {
@@ -150,10 +156,11 @@ class KeptAuction {
     while (!block.rows.empty() && bids_left > 0) {
       bids_left -= static_cast<Count>(block.rows.size());
       team.spend(Count{ENTRIES_OF_A_BID} * block.rows.size());
-      const auto price = [&](Vertex column) { return block.has(column) ? v_[column] : seen_[column]; };
+      const double *const here = v_, *const elsewhere = seen_.data();
+      const auto price = [&](Vertex column) { return (block.has(column) ? here : elsewhere)[column]; };
       sweep(block.rows, epsilon, [&](Vertex row) { return least_two(row, price); }, [&](Vertex row, Vertex best) {
         if (!block.has(best)) {
-          block.leave.push_back({row, block_of(best)});
+          block.leave.push_back({block_of(best), row});
           return false;
         }
         block.lowered.push_back(best);
@@ -161,6 +168,7 @@ class KeptAuction {
         return true;
       });
     }
+    sort_by_block(block);
   }
 
   // Of a block, when all have bid.
@@ -168,9 +176,8 @@ class KeptAuction {
     for (const Vertex column : block.lowered) seen_[column] = v_[column];
     const auto number = static_cast<Vertex>(&block - blocks_.data());
     for (const Block& other : blocks_) {
-      for (const auto& [row, to] : other.leave) {
-        if (to == number) block.rows.push_back(row);
-      }
+      auto move = std::lower_bound(other.leave.begin(), other.leave.end(), std::pair<Vertex, Vertex>{number, NONE});
+      for (; move != other.leave.end() && move->first == number; ++move) block.rows.push_back(move->second);
     }
     block.num_waiting = block.rows.size();
     block.bids_so_far = block.bids;
