@@ -147,7 +147,7 @@ def test_clouds_may_differ_in_size(family):
 def test_the_dearest_assignments(family):
     rng = np.random.default_rng(FAMILIES.index(family))
     for d in range(1, 9):
-        metric = ("sqeuclidean", "dot", "cosine")[d % 3]
+        metric = ("sqeuclidean", "dot", "cosine", "cityblock", "chebyshev")[(d + FAMILIES.index(family)) % 5]
         n, m = (int(number) for number in rng.integers(1, 90, 2))
         x, y = family(rng, n, n if d % 2 else m, d)
         x, y = (x + 10, y + 1) if metric == "cosine" else (x, y)
@@ -286,7 +286,7 @@ def test_large_clouds_are_proven(monkeypatch):
 
 def test_threads_and_runs_agree():
     rng = np.random.default_rng(7)
-    costs = PointCosts(rng.random((3000, 2)), rng.random((3000, 2)))
+    costs = PointCosts(*rng.random((2, 17_000, 2)))  # of which an auction makes two blocks
     one, again, three = (gmatch.lap(costs, threads=threads) for threads in (1, 1, 3))
     assert np.array_equal(one.row_match, again.row_match) and np.array_equal(one.row_match, three.row_match)
     assert np.array_equal(one.v, three.v)
@@ -418,6 +418,16 @@ def test_costs_below_the_least_normal_number():
     costs = PointCosts(rng.normal(size=(30, 4)), rng.integers(-50, 50, (30, 4)) * 5e-324, metric="dot")
     good = gmatch.lap(costs, certify=True)
     gmatch.verify(costs, dataclasses.replace(good, u=good.u + 5e-324))
+
+
+@pytest.mark.parametrize("metric", ["dot", "cityblock", "chebyshev"])
+def test_points_over_many_decades_are_proven_pair_by_pair(metric):
+    """Searches go through the largest numbers, and what these round is more than most pairs cost."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        x, y = (rng.normal(size=(n, 3)) * 10.0 ** rng.uniform(-9, 9, (n, 1)) for n in (40, 33))
+        costs = PointCosts(x, y, metric=metric)
+        gmatch.verify(costs, gmatch.lap(costs))
 
 
 def test_points_that_cost_just_the_limit():

@@ -18,7 +18,10 @@ METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "d
 # Minkowski's distances that are another metric.
 NAMES_OF_P = {1.0: "cityblock", 2.0: "euclidean", math.inf: "chebyshev"}
 # What the extension calls the negative of a metric, of those that trees maximize.
-DEAREST_BY_TREES = {"sqeuclidean": "minus sqeuclidean", "dot": "dot", "cosine": "dot less 1"}
+DEAREST_BY_TREES = {
+    "sqeuclidean": "minus sqeuclidean", "cityblock": "minus cityblock", "chebyshev": "minus chebyshev",
+    "dot": "dot", "cosine": "dot less 1",
+}  # fmt: skip
 # Coordinates that a tree of the host takes; see csrc/points/metrics.hpp.
 MOST_COORDINATES = 8
 # Bytes of the matrix that is made where no tree helps.
@@ -37,7 +40,7 @@ class PointCosts:
     """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
 
     The matrix is never made. If d is at most 8 and the metric is not ``"minkowski"``, trees find the pairs that matter,
-    in little more than O(n log n) time. When maximizing, trees take ``"sqeuclidean"``, ``"dot"`` and ``"cosine"``.
+    in little more than O(n log n) time. When maximizing, trees do not take ``"euclidean"``.
     In all other cases passes over all pairs find them, some rows at a time. For ``"sqeuclidean"``,
     ``"euclidean"``, ``"dot"`` and ``"cosine"`` these passes are products of matrices in float32, which bound what a
     pair costs from below. For another `method`, ``deterministic=True`` and a GPU the matrix is made, in float64, if it
@@ -184,7 +187,7 @@ class PointCosts:
             return self
         x, metric = self.x, DEAREST_BY_TREES[self.metric]
         other = object.__new__(PointCosts)
-        x = x if self.metric == "sqeuclidean" else -x
+        x = -x if self.metric in ("dot", "cosine") else x
         vars(other).update(vars(self), x=x, metric=metric, maximize=False, cost_limit=None)
         return other
 

@@ -262,6 +262,19 @@ def _gradient(metric: str, x: Any, y: Any) -> Any:
     return np.divide(away, length, out=np.zeros_like(away), where=length > 0)
 
 
+def _lost_by_tangent(metric: str, away: Any, half: Any) -> Any:
+    """By how much the negative of a cost may lie below its tangent where x - y is `away`, up to `half` of there."""
+    if metric == "sqeuclidean":
+        return (half**2).sum(axis=-1)
+    beyond = 2 * np.maximum(half - away, 0.0)  # where x - y may have another sign
+    if metric == "cityblock":
+        return beyond.sum(axis=-1)
+    widest = away.argmax(axis=-1)[..., None]
+    is_widest = np.arange(away.shape[-1]) == widest
+    others = away + half - np.take_along_axis(away - half, widest, axis=-1)
+    return np.maximum(np.where(is_widest, beyond, others).max(axis=-1), 0.0)
+
+
 def _blocks_of(points: Any, duals: Any, slopes: Any) -> _Blocks:
     size = BLOCK if len(points) <= MANY else LARGE_BLOCK
     order = np.arange(len(points))
@@ -314,8 +327,8 @@ def _ruled_out(metric: str, sign: float, x: _Blocks, y: _Blocks) -> Any:
         if sign > 0:
             lost = 0.0
             near = _cost(metric, np.maximum(np.maximum(x.low - y.high, y.low - x.high), 0.0), zero)
-        else:  # of squares, which are all that trees maximize
-            lost, near = ((x.half + y.half) ** 2).sum(axis=-1), -farthest
+        else:
+            lost, near = _lost_by_tangent(metric, away, x.half + y.half), -farthest
     by_y = gradient - y.slope
     spread = (abs(by_x) * x.half).sum(axis=-1) + (abs(by_y) * y.half).sum(axis=-1)
     magnitude = magnitude + ((abs(gradient) + abs(x.slope)) * x.half + (abs(gradient) + abs(y.slope)) * y.half).sum(-1)

@@ -25,6 +25,8 @@ std::unique_ptr<points::Space> space_of(const std::string& metric, std::size_t d
   if (metric == "euclidean") return space_of(points::Euclidean{}, dimension);
   if (metric == "cityblock") return space_of(points::Cityblock{}, dimension);
   if (metric == "chebyshev") return space_of(points::Chebyshev{}, dimension);
+  if (metric == "minus cityblock") return space_of(points::MinusCityblock{}, dimension);
+  if (metric == "minus chebyshev") return space_of(points::MinusChebyshev{}, dimension);
   if (metric == "dot") return space_of(points::Dot{0}, dimension);
   if (metric == "cosine") return space_of(points::Dot{1}, dimension);
   // Of -x it is x y - 1, what "cosine" costs with its sign changed.

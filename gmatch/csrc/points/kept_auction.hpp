@@ -3,15 +3,21 @@
 // As serial_auction.hpp, but a phase begins with what the one before left: only rows that could have another column for less
 // by more than epsilon bid. Duals that come from a coarser problem are nearly right, so most are content.
 //
+// Columns that follow one another lie together, and are dealt into blocks, which bid side by side in rounds. In its block a row
+// sees what columns cost now, elsewhere what they cost when the round began: less, if anything. So it bids no more than it
+// may, and a row that wants a column elsewhere goes there for the next round. Blocks do not depend on the threads, nor does
+// what is found. Few rows that are left bid one after the other, anywhere.
+//
 // Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of Operations
 // Research 14 (1988).
 #pragma once
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "costs/sparse.cuh"
 #include "points/tree.hpp"
-#include "team/interrupt.hpp"
+#include "team/host_threads.hpp"
 
 namespace points {
 
@@ -20,8 +26,14 @@ class KeptAuction {
   using Costs = SparseCosts<double, Count, Vertex>;
 
   // `mates`: pairs to keep where rows are content, or none (nullptr).
-  KeptAuction(const Costs& costs, double* v, const Vertex* mates)
-      : costs_(costs), v_(v), owner_(costs.num_rows, NONE), mate_(costs.num_rows, NONE) {
+  KeptAuction(const Costs& costs, double* v, const Vertex* mates, int threads)
+      : costs_(costs), v_(v), blocks_(std::max<Vertex>(1, costs.num_rows / COLUMNS_OF_BLOCK)),
+        threads_(std::max(1, std::min<int>(threads, static_cast<int>(blocks_.size())))), seen_(costs.num_rows),
+        owner_(costs.num_rows, NONE), mate_(costs.num_rows, NONE) {
+    for (Vertex b = 0; b < num_blocks(); ++b) {
+      blocks_[b].first = first_of(b);
+      blocks_[b].size = static_cast<unsigned>(first_of(b + 1) - first_of(b));
+    }
     for (Vertex row = 0; mates != nullptr && row < costs.num_rows; ++row) {
       if (mates[row] == NONE) continue;
       mate_[row] = mates[row];
@@ -29,37 +41,35 @@ class KeptAuction {
     }
   }
 
-  // A phase. It ends early where few rows fight for long: what they lack only a search from afar can give. Unless the matching
-  // is wanted and not only the duals.
-  void hold(double epsilon, bool wants_all) {
+  // A phase. It ends early where few rows fight for long: what they lack only a search from afar can give. `patient`: not as
+  // soon as they are few, for each of them costs that search more than bids.
+  void hold(double epsilon, bool patient) {
+    Count bids_left = Count{BIDS_PER_ROW} * costs_.num_rows;
+    run_on_host(threads_, [&](const HostTeam& team) { hold_in_blocks(team, epsilon, bids_left); });
     free_.clear();
-    for (Vertex row = 0; row < costs_.num_rows; ++row) {
-      if (!is_content(row, epsilon)) set_free(row);
+    for (Block& block : blocks_) {
+      free_.insert(free_.end(), block.rows.begin(), block.rows.end());
+      bids_left -= block.bids;
+      num_bids_ += std::exchange(block.bids, 0);
     }
     const std::size_t few = costs_.num_rows / FEW;
-    Count bids_left = Count{BIDS_PER_ROW} * costs_.num_rows;
-    bool patient = !wants_all;
+    bool are_many = true;
     while (!free_.empty() && bids_left > 0) {
-      if (patient && free_.size() <= few) {
+      if (are_many && free_.size() <= few) {
+        if (!patient) break;
         bids_left = std::min<Count>(bids_left, Count{PATIENCE} * costs_.num_rows);
-        patient = false;
+        are_many = false;
       }
       bids_left -= static_cast<Count>(free_.size());
+      num_bids_ += static_cast<Count>(free_.size());
       poll_.spend(Count{ENTRIES_OF_A_BID} * free_.size());
-      std::size_t kept = 0;
-      for (std::size_t i = 0; i < free_.size(); ++i) {
-        if (i + AHEAD < free_.size()) prefetch(free_[i + AHEAD]);
-        const Vertex turned_out = bid(free_[i], epsilon);
-        if (turned_out != NONE) free_[kept++] = turned_out;
-      }
-      free_.resize(kept);
+      sweep(free_, epsilon, [&](Vertex row) { return least_two(row, [&](Vertex column) { return v_[column]; }); },
+            [](Vertex, Vertex) { return true; });
     }
   }
 
   Count num_bids() const { return num_bids_; }
-  bool matches_all() const { return free_.empty(); }
   Vertex mate(Vertex row) const { return mate_[row]; }
-  Vertex owner(Vertex column) const { return owner_[column]; }
 
  private:
   static constexpr int BIDS_PER_ROW = 60;
@@ -68,42 +78,144 @@ class KeptAuction {
   static constexpr std::size_t AHEAD = 8;
   static constexpr int ENTRIES_OF_A_BID = 64;
 
-  Poll poll_;
+  static constexpr Vertex COLUMNS_OF_BLOCK = 8192;
+  static constexpr int ALONE = 4;            // so few rows of a block, in the mean, do not pay for a round
+  static constexpr int BIDS_OF_A_ROUND = 2;  // most bids of a block, for each of its columns
 
-  bool is_content(Vertex row, double epsilon) const {
-    double least = FAR, own = FAR;
-    for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
-      const double here = costs_.at(edge) - v_[costs_.column(edge)];
-      least = std::min(least, here);
-      if (costs_.column(edge) == mate_[row]) own = here;
-    }
-    return own <= least + epsilon && own < FAR;
+  // Some columns, and the free rows that want one of them.
+  struct Block {
+    Vertex first;
+    unsigned size;
+    std::vector<Vertex> rows, lowered;             // lowered: columns, in this round
+    std::vector<std::pair<Vertex, Vertex>> leave;  // where rows go: blocks, and these rows
+    Count bids = 0, bids_so_far = 0;               // the latter as of the round before, as num_waiting is
+    std::size_t num_waiting = 0;
+
+    bool has(Vertex column) const { return static_cast<unsigned>(column - first) < size; }
+  };
+  struct LeastTwo {
+    double least, second;
+    Vertex best;
+  };
+
+  Vertex num_blocks() const { return static_cast<Vertex>(blocks_.size()); }
+  Vertex block_of(Vertex column) const { return static_cast<Vertex>(Count{column} * num_blocks() / costs_.num_rows); }
+  Vertex first_of(Vertex block) const {
+    return static_cast<Vertex>((Count{block} * costs_.num_rows + num_blocks() - 1) / num_blocks());
   }
 
-  void set_free(Vertex row) {
-    if (mate_[row] != NONE) owner_[mate_[row]] = NONE;
-    mate_[row] = NONE;
-    free_.push_back(row);
+  // Rounds until few rows are left, or most bids are spent.
+  void hold_in_blocks(const HostTeam& team, double epsilon, Count most_bids) {
+    const auto each_block = [&](const auto& work) {
+      for (Vertex b = team.rank(); b < num_blocks(); b += team.size()) work(blocks_[b]);
+      team.sync();
+    };
+    each_block([&](Block& block) { release(block, epsilon); });
+    each_block([&](Block& block) { gather(block); });
+    while (num_blocks() > 1) {
+      std::size_t waiting = 0;
+      Count bids = 0;
+      for (const Block& block : blocks_) {
+        waiting += block.num_waiting;
+        bids += block.bids_so_far;
+      }
+      if (waiting <= std::size_t{ALONE} * num_blocks() || bids >= most_bids) break;
+      each_block([&](Block& block) { bid_in(block, epsilon, team); });
+      each_block([&](Block& block) { gather(block); });
+    }
+  }
+
+  // Rows that are not content, of those that are numbered as the columns of a block, go where their best column is.
+  void release(Block& block, double epsilon) {
+    block.rows.clear();
+    block.leave.clear();
+    block.lowered.clear();
+    for (Vertex row = block.first; row < block.first + static_cast<Vertex>(block.size); ++row) {
+      seen_[row] = v_[row];
+      double own = FAR;
+      const LeastTwo found = least_two(row, [&](Vertex column) { return v_[column]; });
+      for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
+        if (costs_.column(edge) == mate_[row]) own = costs_.at(edge) - v_[mate_[row]];
+      }
+      if (own <= found.least + epsilon && own < FAR) continue;
+      if (mate_[row] != NONE) owner_[mate_[row]] = NONE;
+      mate_[row] = NONE;
+      block.leave.push_back({block_of(found.best), row});
+    }
+    sort_by_block(block);
+  }
+
+  static void sort_by_block(Block& block) {
+    std::stable_sort(block.leave.begin(), block.leave.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  }
+
+  void bid_in(Block& block, double epsilon, const HostTeam& team) {
+    block.leave.clear();
+    block.lowered.clear();
+    Count bids_left = Count{BIDS_OF_A_ROUND} * block.size;
+    while (!block.rows.empty() && bids_left > 0) {
+      bids_left -= static_cast<Count>(block.rows.size());
+      team.spend(Count{ENTRIES_OF_A_BID} * block.rows.size());
+      const double *const here = v_, *const elsewhere = seen_.data();
+      const auto price = [&](Vertex column) { return (block.has(column) ? here : elsewhere)[column]; };
+      sweep(block.rows, epsilon, [&](Vertex row) { return least_two(row, price); }, [&](Vertex row, Vertex best) {
+        if (!block.has(best)) {
+          block.leave.push_back({block_of(best), row});
+          return false;
+        }
+        block.lowered.push_back(best);
+        ++block.bids;
+        return true;
+      });
+    }
+    sort_by_block(block);
+  }
+
+  // Of a block, when all have bid.
+  void gather(Block& block) {
+    for (const Vertex column : block.lowered) seen_[column] = v_[column];
+    const auto number = static_cast<Vertex>(&block - blocks_.data());
+    for (const Block& other : blocks_) {
+      auto move = std::lower_bound(other.leave.begin(), other.leave.end(), std::pair<Vertex, Vertex>{number, NONE});
+      for (; move != other.leave.end() && move->first == number; ++move) block.rows.push_back(move->second);
+    }
+    block.num_waiting = block.rows.size();
+    block.bids_so_far = block.bids;
+  }
+
+  // Each of some rows bids once, if it may; those that are turned out instead of them are left.
+  template <class Look, class MayBid>
+  void sweep(std::vector<Vertex>& rows, double epsilon, const Look& look, const MayBid& may_bid) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i + AHEAD < rows.size()) prefetch(rows[i + AHEAD]);
+      const LeastTwo found = look(rows[i]);
+      if (!may_bid(rows[i], found.best)) continue;
+      const Vertex turned_out = bid(rows[i], found, epsilon);
+      if (turned_out != NONE) rows[kept++] = turned_out;
+    }
+    rows.resize(kept);
+  }
+
+  template <class Price>
+  LeastTwo least_two(Vertex row, const Price& price) const {
+    LeastTwo found{FAR, FAR, NONE};
+    for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
+      const double here = costs_.at(edge) - price(costs_.column(edge));
+      if (here < found.least) {
+        found = {here, found.least, costs_.column(edge)};
+      } else {
+        found.second = std::min(found.second, here);
+      }
+    }
+    return found;
   }
 
   // Returns the row that is turned out, or NONE.
-  Vertex bid(Vertex row, double epsilon) {
-    double least = FAR, second = FAR;
-    Vertex best = NONE;
-    for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
-      const double here = costs_.at(edge) - v_[costs_.column(edge)];
-      if (here < least) {
-        second = least;
-        least = here;
-        best = costs_.column(edge);
-      } else {
-        second = std::min(second, here);
-      }
-    }
-    v_[best] -= epsilon + (second < FAR ? second - least : 0);
-    ++num_bids_;
-    mate_[row] = best;
-    const Vertex turned_out = std::exchange(owner_[best], row);
+  Vertex bid(Vertex row, const LeastTwo& found, double epsilon) {
+    v_[found.best] -= epsilon + (found.second < FAR ? found.second - found.least : 0);
+    mate_[row] = found.best;
+    const Vertex turned_out = std::exchange(owner_[found.best], row);
     if (turned_out != NONE) mate_[turned_out] = NONE;
     return turned_out;
   }
@@ -121,10 +233,14 @@ class KeptAuction {
 
   const Costs costs_;
   double* v_;                  // [num_rows] of the columns; falls
+  std::vector<Block> blocks_;
+  const int threads_;
+  std::vector<double> seen_;   // [num_rows] v when a round began
   std::vector<Vertex> owner_;  // [num_rows] of a column
   std::vector<Vertex> mate_;   // [num_rows]
   std::vector<Vertex> free_;
   Count num_bids_ = 0;
+  Poll poll_;
 };
 
 }  // namespace points

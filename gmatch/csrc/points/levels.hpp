@@ -133,6 +133,38 @@ class Level {
     return std::all_of(found_.begin(), found_.end(), [](const auto& list) { return list.empty(); });
   }
 
+  // The duals of y are what a search has left of them: off by roundings of the largest numbers on its paths. They are lowered
+  // one after the other, as the numbers of their own pairs ask for (Bellman and Ford): that ends if the matching is a
+  // cheapest one up to what each of its pairs may be rounded; else they stay as they were. Where points stay free, which keep
+  // the dual 0, those of others may be too low: they are raised before, by such a part of the largest number.
+  void lower_duals(double raised) {
+    Stopwatch watch;
+    for (auto& list : found_) list.clear();
+    Solution& s = solution_;
+    const std::vector<double> before = s.y_dual;
+    if (clouds_.doubled && raised > 0) raise_duals(raised);
+    start_from(s);
+    nearest_->set_all(v_.data());
+    std::vector<Vertex> rows(clouds_.num_x), next;
+    std::iota(rows.begin(), rows.end(), 0);
+    std::vector<char> waits(clouds_.num_x, false);
+    Poll poll;
+    for (Count left = Count{MOST_LOWERINGS} * clouds_.num_x; !rows.empty() && left > 0; rows.swap(next)) {
+      left -= static_cast<Count>(rows.size());
+      next.clear();
+      for (const Vertex i : rows) {
+        poll.spend(OF_A_POINT);
+        waits[i] = false;
+        lower_duals_of(i, [&](Vertex row) {
+          if (!waits[row]) next.push_back(row);
+          waits[row] = true;
+        });
+      }
+    }
+    if (!rows.empty()) s.y_dual = before;
+    watch.take(counters_.price_ns);
+  }
+
   // Once more from the duals found. Now no path is long, and what it adds to them is not rounded by more than they are.
   void solve_again() {
     start_from(solution_);
@@ -169,6 +201,9 @@ class Level {
   static constexpr int FAR_PAIRS = 3;
   // Epsilon, in gaps: from 1 down by STEP, to LAST.
   static constexpr double STEP = 6, LAST = 1e-6;
+  // Within a gap: how often the trees are asked before the core says that it is met, and from which epsilon on, in the first one.
+  static constexpr int ASKS = 2;
+  static constexpr double ASKED_FROM = 0.05;
   // Epsilon for whole costs: less only turns ties round.
   static constexpr double LEAST_OF_WHOLE = 0.125;
   // If fewer than one row in 1,000 finds anything, the rest is left to the finish.
@@ -243,6 +278,39 @@ class Level {
       changes |= !list.empty();
     }
     return changes && std::all_of(found_.begin(), found_.end(), [](const auto& list) { return list.empty(); });
+  }
+
+  void raise_duals(double part) {
+    Solution& s = solution_;
+    double largest = options_.unit;
+    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+      if (s.y_of[i] != NONE) largest = std::max({largest, std::abs(own(i)), std::abs(s.y_dual[s.y_of[i]])});
+      else largest = std::max(largest, std::abs(clouds_.free_cost));
+    }
+    for (Vertex j = 0; j < clouds_.num_y; ++j) {
+      s.y_dual[j] = s.x_of[j] == NONE ? 0 : std::min(0.0, s.y_dual[j] + part * largest);
+    }
+  }
+
+  // Lowers duals of y until the pairs of a point x cost no less than theirs, up to half of what settle() bears; asks for the
+  // mates of these, and for the point itself where there may be more.
+  template <class AskFor>
+  void lower_duals_of(Vertex i, const AskFor& ask_for) {
+    Solution& s = solution_;
+    const double v = s.y_of[i] == NONE ? 0 : s.y_dual[s.y_of[i]];
+    const double u = std::min(own(i) - v, clouds_.free_cost);
+    const double below = u - SETTLED / 2 * (std::abs(own(i)) + std::abs(u) + std::abs(v) + options_.unit);
+    Hit hits[BEST_COLUMNS];
+    const int size = nearest_->least(i, BEST_COLUMNS, hits, below, true);
+    for (int q = 0; q < size; ++q) {
+      const Vertex j = hits[q].point, mate = s.x_of[j];
+      if (mate == NONE || mate == i) continue;
+      const double lower = std::min(s.y_dual[j] - (below - hits[q].reduced), std::nextafter(s.y_dual[j], -FAR));
+      s.y_dual[j] = lower;
+      nearest_->lower(j, lower);
+      ask_for(mate);
+    }
+    if (size == BEST_COLUMNS) ask_for(i);
   }
 
   // Of a y.
@@ -385,6 +453,9 @@ class Level {
   // `has_pairs`: row_match_ is a matching that these duals prove up to rounding.
   void solve_rounds(bool has_duals, double epsilon, bool has_pairs = false) {
     Stopwatch watch;
+    double gap = epsilon;
+    first_epsilon_ = epsilon;
+    asks_left_ = ASKS;
     const Vertex num_rows = clouds_.num_rows();
     std::fill(priced_.begin(), priced_.end(), -FAR);
     bool hold = has_duals, finished = false, is_solved = false;
@@ -396,7 +467,7 @@ class Level {
       if (is_solved && pairs_.size() == before) break;  // what the core knows differs by more roundings than usual
       Core core(clouds_, pairs_);
       watch.take(counters_.core_ns);
-      const Held held = hold ? hold_auction(core, epsilon, round > 0) : Held::NOT_YET;
+      const Held held = hold ? hold_auction(core, epsilon, gap, round > 0) : Held::NOT_YET;
       watch.take(counters_.auction_ns);
       counters_.stopped = held == Held::ENOUGH;
       if (counters_.stopped) break;
@@ -407,11 +478,12 @@ class Level {
       search(core, has_duals, has_pairs);
       has_duals = has_pairs = is_solved = true;
       watch.take(counters_.search_ns);
-      const Vertex rows = price(epsilon);
+      const Vertex rows = price(gap);
+      epsilon = gap;
       watch.take(counters_.price_ns);
       counters_.rounds = round + 1;
       hold = rows > num_rows * MANY_FIND;
-      counters_.stopped = rows > 0 && is_near_enough(sum_of_duals(), epsilon);
+      counters_.stopped = rows > 0 && is_near_enough(sum_of_duals(), gap);
       finished = rows == 0 || counters_.stopped;
       if (finished || rows > few) continue;
       finished = is_solved = has_pairs = finish(std::move(core));
@@ -438,35 +510,51 @@ class Level {
   // What an auction has come to: a matching that is near enough; one that would be if the core had all pairs; or neither.
   enum class Held { ENOUGH, LACKS_PAIRS, NOT_YET };
 
-  // If the core lacks pairs, the gap is what duals are too large by in the mean.
-  Held hold_auction(const Core& core, double& gap, bool has_mates) {
-    KeptAuction auction(core.costs(), v_.data(), has_mates ? row_match_.data() : nullptr);
-    const double last = std::max(gap * LAST, options_.whole ? LEAST_OF_WHOLE : 0);
+  // Leaves the epsilon to go on from. If the core lacks pairs, the gap is what duals are too large by in the mean.
+  Held hold_auction(const Core& core, double& epsilon, double& gap, bool has_mates) {
+    KeptAuction auction(core.costs(), v_.data(), has_mates ? row_match_.data() : nullptr, options_.threads);
+    const double last = std::max(epsilon * LAST, options_.whole ? LEAST_OF_WHOLE : 0);
     Held held = Held::NOT_YET;
-    for (double epsilon = gap; epsilon > last && held == Held::NOT_YET; epsilon /= STEP) {
-      auction.hold(epsilon, false);
-      // The core tells whether it pays to ask the trees, and these whether it pays to match all.
-      if (options_.gap == 0) continue;
-      double cost = take(auction, core);
-      if (!is_near_enough(cost, 0)) continue;
-      price(gap);
-      held = Held::LACKS_PAIRS;
-      if (!is_near_enough(cost, gap)) continue;
-      auction.hold(epsilon, true);
-      cost = take(auction, core);
-      price(gap);
-      if (is_near_enough(cost, gap)) held = auction.matches_all() ? Held::ENOUGH : Held::NOT_YET;
+    for (; epsilon > last && held == Held::NOT_YET; epsilon /= STEP) {
+      auction.hold(epsilon, options_.gap == 0);
+      if (options_.gap > 0) held = look_at_gap(core, auction, epsilon, gap);
     }
     counters_.bids += auction.num_bids();
     return held;
   }
 
-  // The auction's matching becomes the matching of the level. Returns what it costs; where rows are free, what their duals are.
-  double take(const KeptAuction& auction, const Core& core) {
+  // After a phase. The core tells whether it pays to ask the trees, and these whether it pays to match the last rows. But what
+  // the core lacks is dear to mend when epsilon is small: the trees are asked some times before.
+  Held look_at_gap(const Core& core, const KeptAuction& auction, double& epsilon, double& gap) {
+    take(auction);
+    const double cost = cost_on(core);
+    if (!is_near_enough(cost, 0)) {
+      if (asks_left_ == 0 || epsilon > first_epsilon_ * ASKED_FROM) return Held::NOT_YET;
+      --asks_left_;
+      price(gap);
+      return Held::LACKS_PAIRS;
+    }
+    price(gap);
+    if (!is_near_enough(cost, gap)) {
+      epsilon = gap * STEP;
+      return Held::LACKS_PAIRS;
+    }
+    return is_near_enough(cost_of_rest(core), gap) ? Held::ENOUGH : Held::NOT_YET;
+  }
+
+  // The auction's matching becomes the matching of the level.
+  void take(const KeptAuction& auction) {
+    for (Vertex row = 0; row < clouds_.num_rows(); ++row) row_match_[row] = auction.mate(row);
+  }
+
+  // What the matching of the level costs; where rows and columns are free, what their duals are. Duals of rows are what the core
+  // leaves them.
+  double cost_on(const Core& core) {
     const SparseCosts<double, Count, Vertex> costs = core.costs();
+    std::vector<char> is_matched(costs.num_rows, false);
     double cost = 0;
     for (Vertex row = 0; row < costs.num_rows; ++row) {
-      const Vertex mate = row_match_[row] = auction.mate(row);
+      const Vertex mate = row_match_[row];
       double own = FAR;
       u_[row] = FAR;
       for (Count edge = costs.begin(row); edge < costs.end(row); ++edge) {
@@ -474,9 +562,27 @@ class Level {
         if (costs.column(edge) == mate) own = costs.at(edge);
       }
       cost += mate == NONE ? u_[row] : own;
+      if (mate != NONE) is_matched[mate] = true;
     }
-    for (Vertex column = 0; column < costs.num_rows; ++column) cost += auction.owner(column) == NONE ? v_[column] : 0;
+    for (Vertex column = 0; column < costs.num_rows; ++column) cost += is_matched[column] ? 0 : v_[column];
     return cost;
+  }
+
+  // Rows that are still free are few: shortest paths match them, of slacks that are off by epsilon. What all cost then, FAR if
+  // some stay free; the duals stay as they were, for these are known to prove a bound.
+  double cost_of_rest(const Core& core) {
+    std::vector<Vertex> rest;
+    for (Vertex row = 0; row < clouds_.num_rows(); ++row) {
+      if (row_match_[row] == NONE) rest.push_back(row);
+    }
+    std::vector<double> u = u_, v = v_;
+    using Costs = const SparseCosts<double, Count, Vertex>;
+    Costs costs = core.costs();
+    SparseShortestPathSolver<Costs> solver(costs, counters_.search);
+    const auto number = static_cast<Vertex>(rest.size());
+    const Vertex size = solver.go_on(rest.data(), number, row_match_.data(), col_match_.data(), u.data(), v.data());
+    if (size < clouds_.num_rows()) return FAR;
+    return std::accumulate(u.begin(), u.end(), std::accumulate(v.begin(), v.end(), 0.0));
   }
 
   void search(const Core& core, bool has_duals, bool has_pairs) {
@@ -518,6 +624,8 @@ class Level {
   // What a matched pair may cost more than its duals, in parts of all three: a quarter of what the proof allows.
   static constexpr double SETTLED = 0x1p-48;
   static constexpr int MOST_SETTLINGS = 32;
+  // How often rows may be asked while duals are lowered, for each row.
+  static constexpr int MOST_LOWERINGS = 64;
 
   // False if it gave up; then v are duals to go on from.
   bool finish(Core&& core) {
@@ -569,6 +677,8 @@ class Level {
   std::vector<double> v_, u_;
   std::vector<Vertex> row_match_, col_match_;
   Solution solution_;
+  double first_epsilon_ = 0;
+  int asks_left_ = 0;
 };
 
 // A cloud in the order of its tree, and what its points were called.
@@ -609,8 +719,10 @@ struct Arrays {
   double *x_dual, *y_dual;
 };
 
-// How often a search may begin again to round its duals less.
-constexpr int MOST_AGAIN = 4;
+// How often the duals may be lowered to round them less; each time but the first a search begins again before.
+constexpr int MOST_AGAIN = 5;
+// In parts of the largest number, by how much the duals are raised before, the second time; four times as much each time after.
+constexpr double RAISED = 0x1p-52;
 
 inline Counters solve(const Space& space, const Options& options, const Arrays& arrays) {
   Counters counters{};
@@ -656,7 +768,18 @@ inline Counters solve(const Space& space, const Options& options, const Arrays& 
     coarse = std::move(level);
   }
 
-  for (int times = 0; !coarse->settle(times > 0) && !counters.stopped && times < MOST_AGAIN; ++times) coarse->solve_again();
+  bool is_settled = coarse->settle(false) || counters.stopped;
+  double raised = 0;
+  for (int times = 0; !is_settled && times < MOST_AGAIN; ++times) {
+    if (times > 0) {
+      coarse->solve_again();
+      is_settled = coarse->settle(true);
+      raised = times == 1 ? RAISED : raised * 4;
+    }
+    if (is_settled) break;
+    coarse->lower_duals(raised);
+    is_settled = coarse->settle(times > 0);
+  }
   const Solution& found = coarse->solution();
   std::fill_n(arrays.x_of, arrays.num_y, NONE);
   for (Vertex i = 0; i < arrays.num_x; ++i) {

@@ -5,16 +5,18 @@
 //
 //   SquaredEuclidean  t = x - y; s = s + t * t          Cityblock  s = s + |x - y|          Dot  s = s + x * y; base - s
 //   Euclidean         the same, and the root of s       Chebyshev  s = max(s, |x - y|)
-//   MinusSquaredEuclidean  - s, for what is to be maximized
+//   MinusSquaredEuclidean, MinusCityblock, MinusChebyshev  - s, for what is to be maximized
 //
 // A box has a centre and half widths, and slopes g follow the duals of its points: at_least() bounds c(x, y) - g (y -
 // centre) from below. Without slopes a bound would miss by what the duals differ within the box, which is far where points
-// travel far. All these costs but one are convex in y: c(x, y) is not below its tangent at the centre. Bounds are rounded;
+// travel far. Costs to be minimized are convex in y: c(x, y) is not below its tangent at the centre. Those to be maximized are
+// least at a corner of a box. Bounds are rounded;
 // size() is the sum of the magnitudes that enter one, and the tree takes a small part of it off. Four boxes, or four points,
 // are looked at together.
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "serial/lanes.hpp"
 
@@ -222,6 +224,71 @@ struct Chebyshev : Distances {
     Four most{};
     for (int k = 0; k < D; ++k) most = greater(most, beyond<D>(x, box, k));
     return most;
+  }
+};
+
+// What is to be maximized: least, for each coordinate, where a point y of a box is farthest.
+template <class Metric>
+struct MinusDistances : Distances {
+  template <int D>
+  double cost(const double* x, const double* y) const {
+    return -Metric().template cost<D>(x, y);
+  }
+  template <int D>
+  ALWAYS_INLINE Four costs(const double* x, const double (*y)[4]) const {
+    return -Metric().template costs<D>(x, y);
+  }
+  template <int D>
+  void gradient(const double* x, const double* y, double* g) const {
+    Metric().template gradient<D>(y, x, g);
+  }
+
+ protected:
+  // The least of - |x - y| - g (y - centre) along a coordinate.
+  template <int D>
+  static ALWAYS_INLINE Four least_at_ends(const double* x, const Boxes<D>& box, const Slopes<D>& slope, int k) {
+    const Four g = four(slope[k]), centre = four(box.centre[k]), low = four(box.low[k]), high = four(box.high[k]);
+    return lesser(Four(-magnitude(Four(x[k] - low)) - g * (low - centre)),
+                  Four(-magnitude(Four(x[k] - high)) - g * (high - centre)));
+  }
+  template <int D>
+  static ALWAYS_INLINE Four farthest(const double* x, const Boxes<D>& box, int k) {
+    return greater(magnitude(Four(x[k] - four(box.low[k]))), magnitude(Four(x[k] - four(box.high[k]))));
+  }
+};
+
+struct MinusCityblock : MinusDistances<Cityblock> {
+  template <int D>
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
+    Four sum{};
+    for (int k = 0; k < D; ++k) sum += least_at_ends<D>(x, box, slope, k);
+    return sum;
+  }
+  template <int D>
+  ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
+    Four sum{};  // rounded as cost() rounds it: never above that
+    for (int k = 0; k < D; ++k) sum += farthest<D>(x, box, k);
+    return -sum;
+  }
+};
+
+struct MinusChebyshev : MinusDistances<Chebyshev> {
+  // The least over the coordinates of what one of them and the slopes of the others say.
+  template <int D>
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
+    Four least = Four{} + std::numeric_limits<double>::infinity(), of_slopes{};
+    for (int k = 0; k < D; ++k) {
+      const Four of_slope = magnitude(four(slope[k])) * four(box.half[k]);
+      least = lesser(least, Four(least_at_ends<D>(x, box, slope, k) + of_slope));
+      of_slopes += of_slope;
+    }
+    return least - of_slopes;
+  }
+  template <int D>
+  ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
+    Four most{};
+    for (int k = 0; k < D; ++k) most = greater(most, farthest<D>(x, box, k));
+    return -most;
   }
 };
 
