@@ -754,9 +754,9 @@ def test_slacks_that_are_lost_in_the_radius(initial: str, device: str) -> None:
 
 
 def test_rows_that_want_different_columns_need_fewer_bids() -> None:
-    """16 a row; 21 where epsilon starts as large as it has to for points in the plane."""
+    """19 a row; more where epsilon starts as large as it has to for points in the plane."""
     cost = np.random.default_rng(0).random((1000, 1000))
-    assert in_a_run(cost, "cpu", lambda stats: stats["bids"] < 19 * 1000)
+    assert in_a_run(cost, "cpu", lambda stats: stats["bids"] < 21 * 1000)
 
 
 def test_no_reduction_is_transferred_where_columns_and_rows_want_each_other() -> None:
