@@ -61,6 +61,7 @@ def entry_of_each_row(matrix: Any, columns: Any) -> Any:
 
 # DLPack's numbers for memory that a CUDA device reads: its own, and managed.
 DLPACK_CUDA = (2, 13)
+SIGN = np.uint64(1 << 63)
 
 
 def as_dense_array(given: Any, what: str = "cost") -> Any:
@@ -253,14 +254,23 @@ def magnitudes_of(numbers: Any) -> Any:
 def lower_at(least: Any, numbers: Any, values: Any) -> None:
     """``least[numbers] = minimum(least[numbers], values)``, for numbers that repeat."""
     xp = namespace(least)
-    if xp is np or least.dtype != np.int64:
+    if xp is np or least.dtype.itemsize < 8:
         xp.minimum.at(least, numbers, values)
         return
-    # CuPy lowers no int64. With the sign flipped, they are in the order of uint64.
-    sign = np.uint64(1 << 63)
-    flipped = least.view(np.uint64) ^ sign
-    xp.minimum.at(flipped, numbers, values.view(np.uint64) ^ sign)
-    least[...] = (flipped ^ sign).view(np.int64)
+    # CuPy lowers no int64, and rounds float64 to float32. As uint64 in their order both stay what they are.
+    keys = _in_order(least)
+    xp.minimum.at(keys, numbers, _in_order(values))
+    least[...] = _with_order_of_bits((keys ^ SIGN).view(np.int64), least.dtype).view(least.dtype)
+
+
+def _in_order(numbers: Any) -> Any:
+    """Numbers of 8 bytes as uint64 that compare as they do."""
+    return _with_order_of_bits(numbers.view(np.int64), numbers.dtype).view(np.uint64) ^ SIGN
+
+
+def _with_order_of_bits(bits: Any, dtype: Any) -> Any:
+    """The bits of negative floats are ordered the other way round. Done twice, all is as before."""
+    return bits ^ ((bits >> 63) & 0x7FFF_FFFF_FFFF_FFFF) if dtype.kind == "f" else bits
 
 
 def places_of(mask: Any, dimension: int = 0) -> Any:

@@ -163,7 +163,10 @@ class Module:
             _checked((array, numbers, values))
             if array.dtype.name not in ("int32", "float32", "float64", "uint32", "uint64"):
                 raise TypeError(f"cupy.{name}.at does not support {array.dtype}")
-            function.at(*_plain((array, numbers, values)))
+            array, numbers, values = _plain((array, numbers, values))
+            function.at(array, numbers, values)
+            if name in ("minimum", "maximum") and array.dtype == np.float64:  # CuPy 13's atomics call fminf and fmaxf
+                array[numbers] = array[numbers].astype(np.float32)
 
         on_gpu.at = at
         return on_gpu

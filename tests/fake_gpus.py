@@ -119,8 +119,7 @@ class FakeGPU:
 
     @staticmethod
     def match(graph, method, start, row_match, threads):
-        *arrays, counters = cpu.match(graph.on("cpu"), method, start, on_host(row_match), threads)
-        return *map(fake_cupy.fake, arrays), counters
+        return on_gpu(cpu.match(graph.on("cpu"), method, start, on_host(row_match), threads))
 
     @staticmethod
     def has_duplicates(indptr, indices, columns):
@@ -131,18 +130,22 @@ class FakeGPU:
         return fake_cupy.fake(cpu.find_entries(*map(on_host, arguments)))
 
     @staticmethod
-    def assign(costs, *arguments):
-        return on_gpu(cpu.assign(costs.on("cpu"), *map(on_host, arguments)))
+    def assign(costs, method, start, threads):
+        return on_gpu(cpu.assign(costs.on("cpu"), method, on_host_all(start), threads))
 
     @staticmethod
-    def assign_sparse(costs, *arguments):
-        return on_gpu(cpu.assign_sparse(costs.on("cpu"), *map(on_host, arguments)))
+    def assign_sparse(costs, method, start, threads):
+        return on_gpu(cpu.assign_sparse(costs.on("cpu"), method, on_host_all(start), threads))
+
+
+def on_host_all(start):
+    return type(start)(*map(on_host, start))
 
 
 def on_gpu(found):
     *arrays, counters = found
     entries = {name: fake_cupy.fake(counters[name]) for name in ("entries",) if name in counters}
-    return *map(fake_cupy.fake, arrays), counters | entries
+    return type(found)(*map(fake_cupy.fake, arrays), counters | entries)
 
 
 class FakeMatrix:

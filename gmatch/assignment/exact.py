@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import _native
-from ..arrays import mover_to, namespace, row_of_each_entry, to_host
+from ..arrays import lower_at, mover_to, namespace, row_of_each_entry, to_host
 from ..backends.block_passes import HeldRows, passes_of
 from ..errors import InvalidInput, changed
 from ..problems.dense import DenseCosts
@@ -86,19 +86,19 @@ def _gap_of(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
     """How much more the pairs cost than v proves, with what its size rounds away. O(entries) work; u is not read."""
     xp, v = namespace(solution.v), solution.v
     rests, lost = _difference(costs_of_assignment(costs, solution.row_match), v[solution.row_match])
-    above = xp.zeros(len(rests))
+    below = xp.zeros(len(rests))
     for entries, row_of, column_of in cost_blocks(costs):
         reduced, more_lost = _difference(entries, v[column_of])
         over = (rests[row_of] - reduced) + (lost[row_of] - more_lost)
         over = xp.where(entries == math.inf, 0, over)
         if over.ndim == 2:
-            above[row_of[:, 0]] = over.max(axis=1)
+            below[row_of[:, 0]] = -over.max(axis=1)
         else:
-            xp.maximum.at(above, row_of, over)
+            lower_at(below, row_of, -over)
     free_or_not = 0.0
-    if len(above) < len(v):
+    if len(below) < len(v):
         free_or_not = abs(v[_free_columns(solution)]).sum() + xp.maximum(v[may_stay_free(solution)], 0).sum()
-    return float(above.sum() + free_or_not)
+    return float(free_or_not - below.sum())
 
 
 def _difference(left: Any, right: Any) -> tuple[Any, Any]:
