@@ -447,10 +447,10 @@ class Assignment(_Pairs):
         ``"reduce"``, ``"bids"`` and ``"regret"``. ``start_size`` counts the pairs that the search started from,
         ``phases`` and ``levels`` its searches and their steps, ``dual_steps`` the changes of duals between them,
         ``rows_scanned`` and ``edges_inspected`` the rows and entries that were read. ``levels_per_phase`` and
-        ``augmentations_per_phase`` are lists. `Core` adds five: ``bids`` counts the bids of its auctions, ``rows_read``
-        the rows that bidders read again in the matrix, ``repricings`` its passes over the matrix, ``dense_searches``
-        is 1 if the matrix itself was searched, and ``trace`` lists its steps by name. On one processor of the host,
-        ``gave_up`` says why `JV` took over. ``seconds`` has the time of each step by name. ``code`` says where a GPU's
+        ``augmentations_per_phase`` are lists. `Core` adds ``repricings``, its passes over the matrix, and ``trace``, its
+        steps by name; on one processor of the host also ``gave_up``, whether `JV` took over; elsewhere ``bids``,
+        ``rows_read`` (rows that bidders read again in the matrix) and ``dense_searches`` (1 if the matrix itself was
+        searched). ``seconds`` has the time of each step by name. ``code`` says where a GPU's
         program came from, as in `Matching`.
     forbid_nan : bool
         Whether some costs were NaN, which forbade their pairs.

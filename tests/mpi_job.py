@@ -158,4 +158,4 @@ def fault():
 
 
 {"solve": solve, "verbs": verbs, "works": works, "gpus": gpus, "nan": nan, "fault": fault}[sys.argv[1]]()
-print("done", WORLD.rank, flush=True)
+print(f"done {WORLD.rank}\n", end="", flush=True)  # in one piece, beside others

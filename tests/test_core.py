@@ -271,7 +271,7 @@ def test_costs_that_rounding_makes_alike(cost: np.ndarray) -> None:
 
 # The steps of one thread of the host's own core.
 TRACES = {
-    "uniform": "sample price auction learn search learn",
+    "uniform": "sample price auction learn search",
     "wide": "price search",
     "near ties": "sample price auction learn search",
     "geometric": "sample price auction learn search learn",

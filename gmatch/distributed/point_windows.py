@@ -86,7 +86,7 @@ def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
         method="points", reason=found.reason or (REASON if part.products else BRUTE_FORCE),
         initial="given" if given or duals is not None else "reduce", backend="cpu", team="windows",
         threads=threads or 1, start_size=0, passes=-(-part.rows_read // max(1, part.shape[0])),
-        rows_read=part.rows_read, looked_at=part.looked_at, seconds=seconds,
+        rows_priced=part.rows_read, looked_at=part.looked_at, seconds=seconds,
         **found.counts,
     )  # fmt: skip
     return result

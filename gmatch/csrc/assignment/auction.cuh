@@ -25,8 +25,9 @@ struct Auction {
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
   static constexpr int CALM_FIRST = -3;  // where rows want different columns
-  static constexpr Vertex FEW = 512, CALM = 128;  // one row in so many, of those a round leaves
-  static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // to read so many takes as long as a bid
+  // A round is calm if it leaves at most 1 row in 128. Chains get longer if it leaves more than 1 in 512.
+  static constexpr Vertex FEW = 512, CALM = 128;
+  static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // a row of 4096 columns takes as long to read as a bid
   static constexpr Count SLACK = 4;            // epsilons that an offer may be worse than one left out
   static constexpr int FINER = 5;              // units of a price are finer than the last epsilon by so many bits
 
@@ -72,8 +73,8 @@ struct Auction {
   // `longer`: for costs of which nothing is known yet. Where rows want different columns, a first round with a smaller
   // epsilon cuts off next to no chain, and spares the ones before it. Where the round with the largest one cuts off chains for
   // more than a few rows, near rows want the same columns, as points in the plane do. Then it is held again, with chains so
-  // many times as long, and so are the rounds that spread the rows; the last ones have not far to go. Prices only fall all the
-  // while, for so long hold the bounds of what rows left out.
+  // many times as long, and so are the rounds that spread the rows; the last ones have not far to go. Prices only fall meanwhile,
+  // so the bounds of what rows left out still hold.
   template <class Team>
   DEVICE void run(Team& team, Vertex longer = 1) {
     choose_units();

@@ -62,7 +62,7 @@ struct SparseTightEdges {
   Dual* distance;    // [num_columns] from the nearest root, as far as known; final within the radius
   Dual* scanned;     // [num_columns] the distance from which its mate last lowered columns; of teams that keep a list
                      //               only where that was in a tree that was kept
-  // Of costs that leave pairs out, which rows read in the matrix:
+  // Only for costs that leave pairs out, whose rows may read the matrix:
   Dual* whole_from;  // [num_rows] the distance from which all pairs of a row lowered columns, or infinity
   Vertex* readers;   // [num_rows] those that read now
   Vertex* num_readers;  // [1]
@@ -318,8 +318,9 @@ struct SparseTightEdges {
   }
 
   // Rows that leave pairs out which are nearer than that read the matrix, and lower all columns up to there. Then each
-  // column that fell says which of them gave it its distance, for none of the rows need have it in its list. A row's own
-  // distance was final before: so these rows lead back to roots, as those do that have a column in their lists.
+  // column that fell says which of them gave it its distance, for none of the rows need have it in its list. The row that
+  // is nearest by what it left out has its final distance. Another reader may lower the distance of any other, and that row then
+  // reads again. So these rows lead back to roots, as rows do that have the column in their lists.
   template <class Team>
   DEVICE void read_rows(Steps<Team>& steps, const ClaimedForest<true>& forest, Dual radius_wanted) {
     if constexpr (Costs::LEAVES_OUT) {

@@ -29,7 +29,7 @@ struct Core {
   // Sums over all rows.
   struct Totals {
     Spreads<Dual> spreads;
-    Count found;         // by repricing: strata of rows that have something better than its pair
+    Count found;         // by repricing: lanes that found something better than a row's pair
   };
 
   DenseCosts<Stored> dense;
@@ -37,7 +37,8 @@ struct Core {
   Vertex* sizes;    // [num_rows]
   Vertex* columns;  // [num_rows][ROOM]
   Cost* entries;    // [num_rows][ROOM] the numbers of the matrix
-  Dual* rest;       // [num_rows] the least cost - v of a pair that is not in it, or less: v only falls
+  Dual* rest;       // [num_rows] the least cost - v of a pair that is not in it, or less while v only falls. Where v rises, as
+                    // when prices are refined, repricing finds what it hides
   Totals* totals;   // [1]
 
   DEVICE void carve(Workspace& workspace) {
@@ -209,8 +210,8 @@ struct Core {
   }
 
  private:
-  // The largest cost - v that a row has. As many are as good or better, so others are of use only if they are, too. An auction
-  // does without: it wants to know more when prices have fallen far.
+  // The largest cost - v that a row has. The list has at least as many pairs that are as good, so only pairs that are no worse
+  // are of use. The auction does not use this bound: prices will fall far.
   template <class Team, class Judge>
   DEVICE Dual worst_known(const Team& team, Vertex row, const Judge& judge) const {
     Dual minus_worst = infinite();
@@ -268,7 +269,6 @@ struct Core {
     return best;
   }
 
-  // Of each stratum of a lane the entry of the least cost - v.
   // Of each stratum of a lane the entry of the least cost - v.
   template <class Team>
   struct LeastOfStrata {

@@ -593,7 +593,7 @@ class [[nodiscard]] HostTeam {
     return old;
   }
   void add_all(Count* cell, Count value) const { fetch_add(cell, value); }
-  void sync_group() const {}
+  void sync_group() const {}  // one thread; what it wrote before is published by `lower`
   template <class T>
   T min_group(T value) const {
     poll_.spend(OF_GROUP);
@@ -607,7 +607,7 @@ class [[nodiscard]] HostTeam {
       return old;
     }
     while (value < old &&
-           !__atomic_compare_exchange(cell, &old, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+           !__atomic_compare_exchange(cell, &old, &value, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
     }
     return old;
   }
