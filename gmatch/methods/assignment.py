@@ -71,8 +71,8 @@ class Core(AnyMethod):
     The steps:
 
     1. One pass over the costs picks the best entries of each row: the core.
-    2. An auction with shrinking epsilon (Bertsekas 1988) pairs nearly all rows in the core. A row whose offers get worse
-       than what the core left out of it reads its row of the matrix again.
+    2. An auction with shrinking epsilon (Bertsekas 1988) pairs nearly all rows in the core. A row whose offers get
+       worse than what the core left out of it reads its row of the matrix again.
     3. Its prices are refined until these pairs are tight (Goldberg and Kennedy 1995).
     4. The search of `Tree` matches the other rows. A row reads its row of the matrix again before paths get longer
        than one by what the core left out.

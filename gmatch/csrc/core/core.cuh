@@ -257,7 +257,8 @@ struct Core {
         const Worth useful = best.of[s].third < known ? best.of[s].third : known;
         const Rough bound = judge.template roughly_reduced<Rough>(useful < judge.near ? judge.near : useful);
         for (Vertex k = 0; k < BLOCKS; ++k) {
-          const Rough reduced = dense.roughly_of_entry(value_of(entry[k][s]), limit) - judge.template roughly_v<Rough>(seen[k][s]);
+          const Rough v = judge.template roughly_v<Rough>(seen[k][s]);
+          const Rough reduced = dense.roughly_of_entry(value_of(entry[k][s]), limit) - v;
           if (reduced > bound || column[k] + s >= num_columns) continue;
           const Dual cost = dense.of_entry(value_of(entry[k][s]));
           if (is_forbidden(cost)) continue;
