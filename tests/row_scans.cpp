@@ -273,13 +273,10 @@ static void check_tiers(std::mt19937& random, Vertex num_columns) {
     expected.most = std::max(expected.most, rest);
     if (costs[j] < FAR) expected.least_above = std::min(expected.least_above, above);
     if (!is_left) continue;
-    expected.least_left = std::min(expected.least_left, rest);
-    expected.most_left = std::max(expected.most_left, rest);
     reduced = std::min(reduced, rest - v[j]);
   }
   must(least_reduced == reduced && seen.least_above == expected.least_above, "look, least");
   must(seen.least == expected.least && seen.most == expected.most, "look, range");
-  must(seen.least_left == expected.least_left && seen.most_left == expected.most_left, "look, range of what is left");
   must(TierScan::largest_rest(costs.get(), VALUE, num_columns) == expected.largest(), "largest_rest");
 
   const Count top = TierScan::exponent_of(2 * VALUE);
