@@ -88,7 +88,9 @@ struct Scan {
       Vertex j = begin;
       for (; j + GROUP <= end; j += GROUP) {
         if (least_of_some(j, GROUP) > bound) continue;
-        while (least_of_some(j, MOST_TOGETHER) > bound) j += MOST_TOGETHER;
+        // No farther than the group: others may change the costs between the two looks.
+        const Vertex last = j + GROUP - MOST_TOGETHER;
+        while (j < last && least_of_some(j, MOST_TOGETHER) > bound) j += MOST_TOGETHER;
         return j;
       }
       for (; j + MOST_TOGETHER <= end; j += MOST_TOGETHER) {
