@@ -345,7 +345,7 @@ class Hypotheses(Sequence[Hypothesis]):
 class Scaling:
     """A permutation to a large diagonal, and scalings of rows and columns, with their proof.
 
-    All arrays live where the matrix lives, but for `pivots`.
+    All arrays live where the matrix lives, except `pivots`.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from .gap import suffices, within_bound
 from .request import Options, checked_dual, checked_matching
 
 REASON = "points of few coordinates are matched by trees, without the matrix"
-# Given duals lie within so many spreads of the costs; no others are of use.
+# Given duals lie within this number of spreads of the costs; others are of no use.
 SPREADS = 32
 
 

@@ -191,7 +191,7 @@ class LeastSlacks:
         self._least[rows] = part.xp.where(least < part.far, part.xp.maximum(least - own_u[rows], 0), part.far)
 
     def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool) -> Any:
-        """Edges of some rows with at most so much slack, but for rounding; or also with the least of their row.
+        """Edges of some rows with at most that slack, up to rounding; or also with the least of their row.
 
         For the least was found before some dual steps, each of which was rounded.
         """

@@ -313,7 +313,7 @@ def price(part: Part, v: Any) -> Places:
 
 
 def overpriced(part: Part, u: Any, v: Any) -> tuple[int, Places]:
-    """How many entries cost less than their duals, but for rounding; and the worst, of rows that may have any."""
+    """How many entries cost less than their duals by more than rounding, and the worst, of rows that may have any."""
     own_u = u[part.rows]
     rows = part.margins.rows_to_read(own_u, v[part.columns])
     picks = part.passes.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), Depth(1, part.share))

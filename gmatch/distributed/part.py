@@ -58,7 +58,7 @@ class Part:
         return cls(block.array, Cut(rows, columns, block.shape), block, threads)
 
     def slices(self) -> Iterator[slice]:
-        """Of its rows, each of so many entries as a cache holds, or as hide a launch of a GPU."""
+        """Windows of its rows: as many entries as a cache holds, or as hide a launch of a GPU."""
         return blocks_of(self.costs.shape, self.device)
 
     def some_of(self, rows: Any) -> Iterator[slice]:
@@ -86,7 +86,7 @@ class Part:
         return self.xp.arange(self.costs.shape[0], dtype=np.int32)
 
     def least_of_rows(self, v: Any) -> Any:
-        """Of all rows of the problem the least cost less v; far for those of other ranks."""
+        """Of all rows of the problem the least cost less v; far for rows and columns of other ranks."""
         least, own_v = np.full(self.shape[0], self.far, self.dual_type), self.here(v[self.columns])
         if self._lies_by_columns():
             least[self.rows] = to_host(self._passes_of(self.costs.T).least_of_columns(own_v))
@@ -95,7 +95,7 @@ class Part:
         return least
 
     def least_of_columns(self, u: Any) -> Any:
-        """Of all columns of the problem the least cost less u; far for those of other ranks."""
+        """Of all columns of the problem the least cost less u; far for rows and columns of other ranks."""
         least, own_u = np.full(self.shape[1], self.far, self.dual_type), self.here(u[self.rows])
         if self._lies_by_columns():
             columns = self.xp.arange(self.costs.shape[1], dtype=np.int32)

@@ -122,7 +122,7 @@ def run_threads(size: int, work: Callable[[Seat], Any]) -> list[Any]:
     Raises
     ------
     BaseException
-        What the lowest rank raised, but for `RankLost` where another one ended before.
+        What the lowest rank raised, except `RankLost` where another rank ended before.
     """
     table = Table(size)
     returned: list[Any] = [None] * size

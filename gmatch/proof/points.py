@@ -28,11 +28,11 @@ from .dense import verify_dense_assignment
 from .duals import certificate_of, checked_duals, claimed_gap, refuse_costs_of_others, status_of
 from .matching import arrays_of, check_mates
 
-# Points of a block, and of one where there are more than so many points.
+# Points of a block; the second number is for clouds that are larger than the third.
 BLOCK, LARGE_BLOCK, MANY = 64, 128, 300_000
 # Coordinates of pairs that are looked at together.
 COORDINATES = 1 << 20
-# Up to so many pairs all are looked at.
+# Up to this number of pairs, all are looked at.
 ALL_PAIRS = 1 << 23
 # Pairs of blocks, and pairs of points, that are looked at together.
 BLOCKS_TOGETHER, PAIRS_TOGETHER = 1 << 19, 1 << 19
@@ -177,7 +177,7 @@ def _checked_pairs(costs: PointCosts, row_match: Any, assignment: Assignment) ->
     minimised = -expected if costs.maximize else expected
     if costs.limit is not None and bool((minimised > costs.limit).any()):
         row = int(matched[minimised.argmax()])
-        raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, dearer than the limit")
+        raise CertificateError(f"row {row} is matched with column {int(row_match[row])}, which exceeds the limit")
     return minimised
 
 

@@ -108,7 +108,7 @@ def _costs_of(magnitudes: Any) -> Any:
 
 
 def _with_costs_of_here(proof: Assignment, pair_costs: Any) -> Assignment:
-    """The assignment with what its pairs cost here, where they cost the same but for roundings.
+    """The assignment with what its pairs cost here, where the difference is a rounding.
 
     The logarithms of a GPU and of hosts differ by a few of these. Duals in parts would be for those of there only.
     """

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     _Costs = DenseCosts | SparseCosts
     _Matrix = _Costs | np.ndarray[tuple[int, int], Any] | Sequence[Sequence[float]]
 
-# Assignments that are written at once: so many rows of tables are made before it is known whether there are so many.
+# Assignments that are written at once. Their tables are made before it is known whether there are as many.
 AT_ONCE = 1024
 # Fewer mates to find do not pay for a thread, which takes 0.1 ms to start: each takes 0.2 to 0.6 microseconds.
 MATES_PER_THREAD = 1 << 12
-# Beside duals so many times as large, float64 holds no more than half of the digits of a cost.
+# Beside duals that are this many times as large, float64 holds half of a cost's digits.
 MOST_MAGNITUDES = 2.0**26
 
 
@@ -200,7 +200,7 @@ def k_best(
 
 
 def extend(listings: list[Listing], numbers: list[int], gaps: list[Any], threads: int | None) -> None:
-    """Lists more of each, until there are so many, or all, or the last one costs so much more than the first."""
+    """Lists more of each, until the number or the range of costs that was asked for is reached, or all are listed."""
     waiting = list(zip(listings, numbers, gaps, strict=True))
     while waiting:
         for whole in (False, True):
@@ -241,7 +241,7 @@ def _team_size(threads: int | None, mates: list[Any]) -> int:
 
 
 def _tables(problem: _Problem, number: int) -> tuple[Any, Any, Any]:
-    """Room for the mates and duals of so many assignments."""
+    """Room for the mates and duals of `number` assignments."""
     rows = len(problem.row_match)
     u, v = (np.empty((number, length), problem.u.dtype) for length in (rows, problem.columns))
     return np.empty((number, rows), np.int32), u, v

@@ -81,7 +81,7 @@ def scale(
     entries are 1, up to rounding. (MC64 has the maxima of columns in place of the largest entry, which makes no
     difference where all columns have an entry on the diagonal.) Rows and columns of a structurally singular matrix that
     have no place on the diagonal are scaled so that their largest entry is 1. The work is that of `lap` along the
-    entries. For a matrix on a GPU all of it is done there, but for pivots and the proof.
+    entries. For a matrix on a GPU all of it is done there, except pivots and the proof.
 
     References
     ----------

@@ -175,7 +175,7 @@ def _total(entries: Any, amounts: Any) -> int | float:
 
 
 def _duals(costs: DenseCosts | SparseCosts, units: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
-    """Those of equal units are equal, but for rounding; vertices without units have the greatest that they may have."""
+    """Equal units have duals that are equal up to rounding; vertices without units have the greatest possible ones."""
     if isinstance(costs, DenseCosts):
         allowed = costs.is_allowed(costs.matrix).nonzero()
         entries = costs.matrix[allowed]

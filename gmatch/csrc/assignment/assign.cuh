@@ -99,7 +99,7 @@ DEVICE void reduce_rows(const Team& team, const Edges& edges) {
 template <class Team, class Stored>
 DEVICE void reduce_rows(const Team& team, const TightEdges<Stored>& edges) {
   if constexpr (Team::STREAMS) {
-    // A group for each row, if there are so many, has it sooner than a fourth of them have four.
+    // If each row has a lane group, that is faster than four rows for a fourth of the groups.
     if (edges.costs.num_rows > team.size() / team.lanes()) return reduce_rows_together(team, edges);
   }
   reduce_each_row(team, edges);

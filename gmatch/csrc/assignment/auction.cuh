@@ -29,7 +29,7 @@ struct Auction {
   static constexpr Vertex FEW = 512, CALM = 128;
   static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // a row of 4096 columns takes as long to read as a bid
   static constexpr Count SLACK = 4;            // epsilons that an offer may be worse than one left out
-  static constexpr int FINER = 5;              // units of a price are finer than the last epsilon by so many bits
+  static constexpr int FINER = 5;              // bits by which units of a price are finer than the last epsilon
 
   Costs costs;
   const Spreads<Dual>* spreads;
@@ -46,8 +46,8 @@ struct Auction {
   Count* rest;       // [num_rows] of costs that leave pairs out: no offer of these is better
   Count* discount;   // [1] by how much the highest price lies below zero
   int owner_bits;
-  int cost_bits;     // costs are made longer by so many bits, so that epsilon can be less than one
-  int price_bits;    // units are longer than costs by so many bits
+  int cost_bits;     // bits by which costs are made longer, so that epsilon can be less than one
+  int price_bits;    // bits by which units are longer than costs
   double unit, units_in_one;  // of floats: what a unit is, and the other way round
   double worth_of_unit;       // of all costs
 
@@ -153,7 +153,7 @@ struct Auction {
   DEVICE Dual value_of(Count price) const { return value(price, Dual{}); }
   DEVICE long long value(Count price, long long) const { return price * (1LL << price_bits) / (1LL << cost_bits); }
   DEVICE double value(Count price, double) const { return static_cast<double>(price) * unit; }
-  // No cost of so many units, less a price as it is read off, is worth less, whatever was rounded.
+  // What units are worth at least, whatever was rounded: of a cost less a price as it is read off.
   DEVICE long long value_below(Count units, long long) const { return units * (1LL << price_bits) >> cost_bits; }
   DEVICE double value_below(Count units, double) const { return static_cast<double>(units - 1) * unit; }
 
@@ -176,7 +176,7 @@ struct Auction {
     team.sync();
   }
 
-  // All rows bid, with no column owned at first; so many bids a chain. Returns how many chains were cut off.
+  // All rows bid, with no column owned at first, and a chain has at most `most` bids. Returns how many chains were cut off.
   template <class Team>
   DEVICE Count hold_round(Team& team, Count epsilon, Vertex most) const {
     const Count cut_off_before = *num_cut_off;

@@ -90,7 +90,7 @@ DEVICE void note_pair_costs(Team& team, const Batch<Cost>& batch, int p, const D
   });
 }
 
-// What a task found for one side, of `count` vertices, and nothing for the others of so many as there is room for.
+// What a task found for the `count` vertices of one side; the room beyond them is filled with nothing.
 template <class Team, class Dual>
 DEVICE void note_side(const Team& team, Vertex count, Vertex room, const Vertex* found_mates, const Dual* found_duals,
                       Vertex* mates, Dual* duals) {

@@ -3,8 +3,8 @@
 // Date, Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel Computing 57 (2016), the
 // classical variant: the least uncovered slack of every row (Algorithm 7), the dual step (Algorithm 8), compression.
 //
-// The paper adds and subtracts half the least slack on the two sides of the cover; but for a constant that moves from all
-// u to all v, that is the whole of it on the side of the forest, and integers stay integers. As in tight_edges.cuh the
+// The paper adds and subtracts half the least slack on the two sides of the cover. Here the side of the forest gets all
+// of it: the two differ by a constant that moves from all u to all v, and integers stay integers. As in tight_edges.cuh the
 // duals stand still during a phase: a row that entered the forest at radius d has used up radius - d of its slacks. Each
 // row remembers its least slack, so that a dual step reads only the rows in which an edge becomes tight.
 #pragma once

@@ -4,9 +4,9 @@
 // Comput. 130 (2019), and the ladder of improvements to it by Kawtikwar, Chang, Govind, "Improvements to the Hungarian LAP
 // Solver", as forms of one program:
 //
-//   baseline      a launch for each pass: least slack, add and subtract, compress; a counter of all zeros, besides those of
-//                 the rows, is added to atomically
-//   reductions    that counter is the sum of those of the rows (Optimization 0)
+//   baseline      a launch for each pass: least slack, add and subtract, compress; a counter of all zeros is
+//                 added to atomically, beside the counters of the rows
+//   reductions    that counter is the sum of the rows' counters (Optimization 0)
 //   fused         add, subtract and compress in one pass (Optimization 1)
 //   cooperative   one launch; a search goes on after a dual step where it stood (Optimization 2)
 //   registers     a slack is read once, and only if the step changes it (Optimization 3)
@@ -191,7 +191,7 @@ struct SlackEdges {
       list_zeros(team, row, first, end);
     });
   }
-  // All zeros, from those of the rows.
+  // All zeros: the sum of the rows' counters.
   template <class Team>
   DEVICE void sum_zeros(const Team& team) const {
     Vertex zeros = 0;

@@ -50,7 +50,7 @@ class RowBids {
     bool is_free;
   };
 
-  // All free rows bid, then those that are displaced, until there are none, or for so many rounds.
+  // All free rows bid, then the displaced rows, until there are none or the rounds are over.
   template <class Team>
   DEVICE void hold_rounds(Steps<Team>& steps, Vertex rounds_before) const {
     Team& team = steps.team;

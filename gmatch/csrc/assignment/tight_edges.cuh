@@ -28,7 +28,7 @@ struct TightEdges {
   Sprout* nearest;        // [num_columns] the row it is reached from, and its root
   Dual* part_distance;    // [team_tile]   what each part of a step found
   Vertex* part_nearest;   // [team_tile]
-  Dual* radii;            // [3]             the next radius; cells take turns as those of Progress do
+  Dual* radii;            // [3]             the next radius; three cells take turns, as in Progress
   Dual radius;            // this thread's copies; all agree
   Vertex num_roots;
   Count dual_steps, rows_scanned;

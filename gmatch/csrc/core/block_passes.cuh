@@ -1,7 +1,7 @@
 // block_passes.cuh: passes of one of several ranks over the part of a matrix that it holds.
 //
-// A block may have more rows than columns, and either side may be split among the ranks: `u` and `v` are those of its rows
-// and columns, which are numbered from 0. What a pass finds of a row is the same for any team.
+// A block may have more rows than columns, and either side may be split among the ranks: `u` and `v` belong to its rows
+// and columns, which are numbered from 0. A pass finds the same of a row with any team.
 #pragma once
 #include "costs/inspection.cuh"
 #include "costs/pass.cuh"
@@ -129,7 +129,7 @@ DEVICE void find_least_of_columns(Team& team, const DenseCosts<Stored>& costs,
   team.sync();
 }
 
-// How much a slack may be above zero, but for rounding.
+// How much rounding may add to a slack of zero.
 DEVICE long long rounding_of(long long, long long) { return 0; }
 DEVICE double rounding_of(double u, double v) {
   constexpr double ROUNDINGS = 1.0 / (1LL << 48);
@@ -174,8 +174,8 @@ DEVICE void list_entries_up_to(Team& team, const DenseCosts<Stored>& costs,
   team.sync();
 }
 
-// Of each row the two least cost - v in each stratum, but for forbidden ones: their columns, at most 2 * STRATA, and how many
-// they are.
+// Of each row the two least cost - v in each stratum, without forbidden pairs: their columns, at most 2 * STRATA, and their
+// number.
 template <class Team, class Stored>
 DEVICE void price_rows(Team& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* v,
                        Vertex* sizes, Vertex* columns) {
@@ -258,7 +258,7 @@ DEVICE void find_overpriced(Team& team, const DenseCosts<Stored>& costs, const t
   team.sync();
 }
 
-// The columns of one rank in the forest of the alternating tree variant; rows are those of all ranks.
+// The columns of one rank in the forest of the alternating tree variant, with the rows of all ranks.
 template <class Dual_>
 struct ForestColumns {
   using Dual = Dual_;
@@ -273,7 +273,7 @@ struct ForestColumns {
   Count* ends;             // [1] how many tight columns are free
   Dual* least;             // [shares][columns] to work in, as the next
   Vertex* at_least;
-  Count shares;            // for so many shares of the frontier
+  Count shares;            // into how many shares the frontier is split
 
   FIELDS(ForestColumns, num_rows, mate, v, slack, predecessor, covered, reached, ends, least, at_least, shares)
 };

@@ -135,8 +135,8 @@ class Level {
 
   // The duals of y are what a search has left of them: off by roundings of the largest numbers on its paths. They are lowered
   // one after the other, as the numbers of their own pairs ask for (Bellman and Ford): that ends if the matching is a
-  // cheapest one up to what each of its pairs may be rounded; else they stay as they were. Where points stay free, which keep
-  // the dual 0, those of others may be too low: they are raised before, by such a part of the largest number.
+  // cheapest one up to what each of its pairs may be rounded; else they stay as they were. Points that stay free keep the
+  // dual 0, and then other duals may be too low: they are raised before, by `raised` times the largest number.
   void lower_duals(double raised) {
     Stopwatch watch;
     for (auto& list : found_) list.clear();

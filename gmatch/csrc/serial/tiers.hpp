@@ -92,7 +92,7 @@ class TierScan {
               *std::max_element(most, most + LANES)};
     }
   };
-  // Writes the rests as find_rests does, and looks at them. Returns the least of those of pairs that are left, less v.
+  // Writes the rests as find_rests does, and looks at them. Returns the least rest - v of the pairs that remain.
   static double look(const double* costs, const OfRow& tier, const double* v, Vertex width, double* rests, SeenInLanes& seen) {
     return run_in_lanes<Look>(sizeof(double) * WIDE_FROM * width, costs, tier, v, width, rests, &seen);
   }

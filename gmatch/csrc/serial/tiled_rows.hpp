@@ -6,8 +6,8 @@
 #include "serial/rows.hpp"
 #include "serial/shortest_path.hpp"
 
-// As CopiedRows, but for this: an entry and those of its neighbours in the next rows lie in one line of memory, so that a tile
-// of rows is read in the time of one. The rows of a tile are there until one of another tile is asked for.
+// As CopiedRows, with one difference. An entry and its neighbours in the next rows lie in one line of memory, so that a tile of
+// rows is read in the time of one row. The rows of a tile are there until one of another tile is asked for.
 template <class Work_>
 class TiledRows {
  public:
