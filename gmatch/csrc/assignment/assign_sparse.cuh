@@ -83,6 +83,12 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   edges.begin(team);
 
   run_assignment_start<false>(steps, forest, edges, task, workspace);
+  // What a free row left out may be better than all that it has.
+  if constexpr (Costs::LEAVES_OUT) {
+    team.each(matching.num_rows, [&](Count row) {
+      if (matching.row_match[row] == NONE && costs.rest[row] < task.u[row]) task.u[row] = costs.rest[row];
+    });
+  }
   Count start_size = 0;
   team.each(matching.num_rows, [&](Count row) { start_size += matching.row_match[row] != NONE; });
   team.add_all(&report.start_size, start_size);

@@ -25,8 +25,8 @@ struct Auction {
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
   static constexpr int CALM_FIRST = -3;  // where rows want different columns
-  // A round is calm if it leaves at most 1 row in 128. Chains get longer if it leaves more than 1 in 512.
-  static constexpr Vertex FEW = 512, CALM = 128;
+  // A round is calm if it leaves at most 1 row in 128. Chains get 4 times as long if it leaves more than 1 in 512.
+  static constexpr Vertex FEW = 512, CALM = 128, GROWTH = 4;
   static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // a row of 4096 columns takes as long to read as a bid
   static constexpr Count SLACK = 4;            // epsilons that an offer may be worse than one left out
   static constexpr int FINER = 5;              // bits by which units of a price are finer than the last epsilon
@@ -71,10 +71,10 @@ struct Auction {
   // only one round is held, with epsilon = 0, so that those that nobody bid for keep v = 0.
   //
   // `longer`: for costs of which nothing is known yet. Where rows want different columns, a first round with a smaller
-  // epsilon cuts off next to no chain, and spares the ones before it. Where the round with the largest one cuts off chains for
-  // more than a few rows, near rows want the same columns, as points in the plane do. Then it is held again, with chains so
-  // many times as long, and so are the rounds that spread the rows; the last ones have not far to go. Prices only fall meanwhile,
-  // so the bounds of what rows left out still hold.
+  // epsilon cuts off next to no chain, and spares the ones before it. Else near rows want the same columns, as points in the
+  // plane do. Then chains grow GROWTH times as long after each round that cuts off chains for more than a few rows, until they
+  // are `longer` times as long; the last rounds have short ones again, for they have not far to go. The round with the largest
+  // epsilon is held again then. Prices only fall meanwhile, so the bounds of what rows left out still hold.
   template <class Team>
   DEVICE void run(Team& team, Vertex longer = 1) {
     choose_units();
@@ -82,21 +82,15 @@ struct Auction {
     begin_prices(team);
     begin_rest(team);
     if (has_epsilon()) {
+      const bool is_calm = longer > 1 && hold_round(team, epsilon_of(CALM_FIRST), most_bids) <= costs.num_rows / CALM;
       Vertex bids = most_bids;
-      int bits = first;
-      if (longer > 1) {
-        const Count num_left = hold_round(team, epsilon_of(CALM_FIRST), bids);
-        if (num_left <= costs.num_rows / CALM) {
-          bits = CALM_FIRST - STEP;
-        } else {
-          if (hold_round(team, epsilon_of(first), bids) > costs.num_rows / FEW) {
-            bids *= longer;
-            hold_round(team, epsilon_of(first), bids);
-          }
-          bits = first - STEP;
-        }
+      for (int bits = is_calm ? CALM_FIRST - STEP : first; bits > last;) {
+        const bool spreads = bits >= LAST_TO_SPREAD;
+        const bool cuts_off = hold_round(team, epsilon_of(bits), spreads ? bids : most_bids) > costs.num_rows / FEW;
+        const bool grows = !is_calm && spreads && cuts_off && bids < most_bids * longer;
+        if (grows) bids *= GROWTH;
+        if (!grows || bits < first) bits -= STEP;
       }
-      for (; bits > last; bits -= STEP) hold_round(team, epsilon_of(bits), bits >= LAST_TO_SPREAD ? bids : most_bids);
     }
     hold_round(team, has_epsilon() ? epsilon_of(last) : 0, most_bids);
     team = read_off_apart(team, *this);

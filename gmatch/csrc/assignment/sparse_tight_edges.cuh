@@ -112,7 +112,8 @@ struct SparseTightEdges {
   template <class Team>
   DEVICE void begin(const Team& team) {
     step = 0;
-    round = turn = 0;
+    round = 1;  // no column is listed for it yet, see lower
+    turn = 0;
     rounds = roots_seen = 0;
     has_trees = false;
     team.each(costs.num_columns, [&](Count column) { listed[column] = 0; });
@@ -339,9 +340,14 @@ struct SparseTightEdges {
       team.each_group(num_now, [&](Count i) { read_row(steps, forest, readers[i], now); });
       team.sync();
       if (team.rank() == 0) *num_readers = 0;
-      team.each(costs.num_columns, [&](Count column) {
-        if (fell_in[column] == now) find_reader(static_cast<Vertex>(column), num_now);
-      });
+      // The row that lowered a column last says so, unless others were there at the same time.
+      team.template each_chosen<Vertex>(
+          costs.num_columns,
+          [&](Count column, Vertex& fallen) {
+            fallen = static_cast<Vertex>(column);
+            return fell_in[column] == now && !is_via(fallen, via[column]);
+          },
+          [&](Count, Vertex column) { find_reader(team, column, num_now); });
       steps.end();
       settle(steps, forest);
     }
@@ -382,13 +388,15 @@ struct SparseTightEdges {
     DEVICE Rough roughly_reduced(Dual worth) const { return roughly_above<Rough>(worth); }
   };
 
-  // The row that lowered a column last says so, unless two were there at once.
-  DEVICE void find_reader(Vertex column, Vertex num_now) const {
-    if (is_via(column, via[column])) return;
-    via[column] = NONE;
-    for (Vertex k = 0; k < num_now && via[column] == NONE; ++k) {
-      if (is_via(column, readers[k])) via[column] = readers[k];
+  // Of the rows that read one by which a column has its distance, or NONE.
+  template <class Team>
+  DEVICE void find_reader(const Team& team, Vertex column, Vertex num_now) const {
+    Vertex found = LAST_VERTEX;
+    for (Vertex first = 0; first < num_now && found == LAST_VERTEX; first += team.lanes()) {
+      const Vertex k = first + team.lane();
+      found = team.min_group(k < num_now && is_via(column, readers[k]) ? readers[k] : LAST_VERTEX);
     }
+    if (team.lane() == 0) via[column] = found == LAST_VERTEX ? NONE : found;
   }
 
   // Whether a column has its distance from the row, which read.
