@@ -14,6 +14,7 @@ from ..methods.method import is_auto
 from ..problems.batch import CostBatch, is_batch
 from ..problems.costs import costs_of, costs_of_graph
 from ..problems.dense import DenseCosts
+from ..problems.limits import Asked
 from ..problems.points import PointCosts, points_of, warn_of_points
 from ..problems.row_blocks import RowBlocks
 from ..problems.windows import WindowCosts, as_windows, windows_of
@@ -23,8 +24,9 @@ from ..small import small_first
 from .as_scipy import with_scipys_pairs
 from .batch import solve_batch_as_asked
 from .gap import within_bound
+from .plan import STARTS, Costs
 from .points import lap_of_points
-from .request import STARTS, Costs, Options, SolverOptions
+from .request import Options, SolverOptions
 from .solve import solve_as_asked
 
 __all__ = ["STARTS", "AssignmentStart", "lap"]
@@ -303,9 +305,10 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
     """What the costs are a problem of; they are checked, and refused beside options that are not for them."""
     if isinstance(cost, PointCosts):
         return _of_points(cost, options)
+    asked = Asked(options.maximize, options.cost_limit, options.forbid_nan)
     is_array = type(cost) is np.ndarray  # of no other library, and no file that is mapped
     if not is_array:
-        windows = as_windows(cost, options.maximize, options.cost_limit, options.forbid_nan)
+        windows = as_windows(cost, *asked)
         if isinstance(windows, WindowCosts):
             return _of_windows(windows, options, isinstance(cost, WindowCosts))
         warn_of_points(cost)
@@ -313,12 +316,9 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
     if is_many or options.sizes is not None or options.mask is not None:
         return _of_batch(cost, options)
     if not is_array and library_of(cost) == "networkx":
-        return costs_of_graph(
-            cost, options.top_nodes, options.weight, maximize=options.maximize, cost_limit=options.cost_limit,
-            forbid_nan=options.forbid_nan,
-        )  # fmt: skip
+        return costs_of_graph(cost, options.top_nodes, options.weight, **asked._asdict())
     _refuse_options_of_graphs(cost, options)
-    return costs_of(cost, options.maximize, options.cost_limit, options.forbid_nan)
+    return DenseCosts.as_asked(cost, asked) if is_array else costs_of(cost, *asked)
 
 
 def _refuse_options_of_graphs(cost: Any, options: Options) -> None:

@@ -29,8 +29,8 @@ from ..problems.sparse import SparseCosts
 from ..problems.splits import ROOM, Split, fit, never_used, split_values
 from ..result import ExactDuals, Tier
 from .exact import costs_of_assignment, find_exact_optimum, is_proven
-from .programs import Plan, Solution, add_counters, run
-from .request import Costs
+from .plan import Costs, Plan
+from .programs import Solution, add_counters, run
 
 # A column that must be used is worth this many rests at first, and this many times more each time that one stays free.
 REWARD, MORE_REWARD = 8, 16
@@ -69,10 +69,8 @@ def mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Solutio
 
 def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution] | None:
     """The same of dense costs, from the duals that there are; None if these do not do."""
-    found = replace(
-        solution, entries=None,
-        **{name: getattr(solution, name).copy() for name in ("row_match", "col_match", "u", "v")},
-    )  # fmt: skip
+    copies = {name: vector.copy() for name, vector in solution.vectors._asdict().items()}
+    found = replace(solution, entries=None, **copies)
     rests = np.empty(costs.array.shape) if plan.deterministic else None
     outcome, found.exact, counters = cpu.assign_in_tiers(costs, found.vectors, rests)
     if outcome == "stands":

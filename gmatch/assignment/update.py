@@ -16,17 +16,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from ..arrays import as_dense_array, device_of, to_host, truth_of
+from ..arrays import as_dense_array, as_matrix, device_of, to_host, truth_of
+from ..backends.cpu import bits_of
 from ..backends.protocol import Assigned
 from ..errors import InvalidInput
 from ..foreign import as_sparse, is_frame, labels_of, library_of
-from ..problems.dense import DenseCosts, as_matrix, lies_by_columns
+from ..problems.dense import DenseCosts, lies_by_columns
 from ..problems.limits import SPREADS, WAY_OUT_OF_NAN, blocks_of, minimised, without_nan
 from ..problems.sparse import SparseCosts, is_sparse
 from ..proof.verify import verify
 from ..result import STEPS, Assignment, Status
 from ..tensors import comes_back, in_its_library, with_arrays
-from ..types import bits_of, number_type
+from ..types import number_type
 from .lap import lap
 
 MOST = _native.MOST_CHANGED

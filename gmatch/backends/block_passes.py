@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _native
 from ..arrays import device_of, namespace
-from ..types import bits_of
+from .cpu import bits_of
 
 # Of each row these are picked: the best two of every 32nd column, and of what is overpriced the worst one.
 STRATA, OF_A_STRATUM = 32, 2

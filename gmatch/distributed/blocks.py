@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Device, device_of, mover_to, to_host
+from ..arrays import MAX_VERTICES, Device, as_matrix, device_of, mover_to, to_host
 from ..errors import InvalidInput
 from ..foreign import is_frame
 from ..problems.batch import CostBatch
-from ..problems.dense import DenseCosts, as_matrix
+from ..problems.dense import DenseCosts
 from ..problems.limits import (
-    MAX_VERTICES,
     Ranged,
     dual_type_of,
     limit_of,

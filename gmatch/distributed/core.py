@@ -25,7 +25,8 @@ import numpy as np
 
 from ..arrays import to_host
 from ..assignment.partial import cover_of_allowed_pairs
-from ..assignment.programs import Plan, Solution, run
+from ..assignment.plan import Plan
+from ..assignment.programs import Solution, run
 from ..backends.block_passes import Depth
 from ..backends.protocol import AssignmentStart, Start
 from ..problems.sparse import SparseCosts

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Device, device_of, mover_to, truths_of
-from ..assignment.programs import Plan
-from ..assignment.request import Options, start_of
+from ..arrays import Device, as_matrix, device_of, mover_to, truths_of
+from ..assignment.plan import Plan, start_of
+from ..assignment.request import Options
 from ..assignment.solve import solve_as_asked
 from ..backends import backend_for
 from ..errors import Infeasible, InvalidInput
 from ..methods import Classical, Core, Tree, assignment_method_of
-from ..problems.dense import DenseCosts, as_matrix
+from ..problems.dense import DenseCosts
 from ..problems.limits import minimised
 from ..problems.row_blocks import RowBlocks
 from ..problems.windows import CheckedWindows

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..assignment.gap import within_bound
-from ..assignment.programs import Plan
+from ..assignment.plan import Plan
 from ..assignment.request import Options
 from ..backends import backend_for
 from ..backends.block_passes import OF_A_STRATUM

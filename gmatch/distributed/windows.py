@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import exact_sum
 from ..assignment.gap import suffices, within_bound
-from ..assignment.programs import Plan
+from ..assignment.plan import Plan
 from ..assignment.request import Options
 from ..backends import backend_for
 from ..backends.block_passes import OF_A_STRATUM

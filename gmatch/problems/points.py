@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Device, as_dense_array, device_of, truth_of
+from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, truth_of
 from ..errors import InvalidInput
 from ..foreign import EXACT_IN_FLOAT64
 from .dense import DenseCosts
-from .limits import MAX_VERTICES, number_of, refuse_overflow
+from .limits import number_of, refuse_overflow
 
 METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine")
 # Minkowski's distances that are another metric.

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Device, as_dense_array, device_of, to_host, truth_of
-from ..backends import backend_for
+from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, to_host, truth_of
+from ..backends import BACKENDS
 from ..errors import InvalidInput
 from ..foreign import library_of
 from ..types import WIDER_TYPE, WORKING_TYPES, number_type
-from .limits import MAX_VERTICES, Ranged, dual_type_of, limit_of, number_of, refuse_overflow, type_with_limit
+from .limits import Range, Ranged, dual_type_of, limit_of, number_of, refuse_overflow, type_with_limit
 
 # Entries of a window: 8 MB of float64.
 WINDOW = 1 << 20
@@ -293,27 +293,26 @@ class CheckedWindows(Ranged):
         square = self.shape[0] == self.shape[1]
         self._sampled = rows_of_sample(*self.shape) if square else np.empty(0, np.int64)
         self.sample = np.empty((len(self._sampled), self.shape[1]), np.float32) if square else None
-        ranges = [self._look_at(number) for number in range(len(costs.windows))]
-        found = [(low, high) for low, high, _ in ranges if low <= high]
-        self.lowest = min((low for low, _ in found), default=0)
-        self.highest = max((high for _, high in found), default=0)
-        self.forbids = any(forbids for _, _, forbids in ranges)
+        ranges = [self._look_at_window(number) for number in range(len(costs.windows))]
+        ends = [(low, high) for low, high, _ in ranges if low <= high]
+        lowest, highest = min((low for low, _ in ends), default=0), max((high for _, high in ends), default=0)
+        found = Range(lowest, highest, any(forbids for _, _, forbids in ranges), False)
         self.forbid_nan = costs.has_nan
-        self.limit = limit_of(self.cost_limit, self.maximize, self.highest, self.forbids)
+        self.limit = limit_of(self.cost_limit, self.maximize, found.highest, found.forbids)
         self.working_type = self.dtype
         if self.limit is not None:
             none = np.empty((0, 0), self.dtype)
-            self.working_type = type_with_limit(self.limit, none, self.lowest, self.highest).dtype
-            self.lowest = min(self.lowest, self.limit)
-            self.highest = self.limit if self.forbids else min(self.highest, self.limit)
+            self.working_type = type_with_limit(self.limit, none, found.lowest, found.highest).dtype
+            found = found.cut_off(self.limit)
+        self.lowest, self.highest, self.forbids, _ = found
         self.dual_type = dual_type_of(self.working_type)
         refuse_overflow(self.lowest, self.highest, self.working_type, min(self.shape))
 
-    def _look_at(self, number: int) -> tuple[int | float, int | float, bool]:
+    def _look_at_window(self, number: int) -> tuple[int | float, int | float, bool]:
         """The range of a window in the minimisation form, and whether it forbids pairs."""
         costs, maximize = self.costs, self.maximize
         entries = costs.window(number)
-        lowest, highest, has_nan, plus_inf, minus_inf, _ = backend_for(None, "cpu").inspect_costs(entries)
+        lowest, highest, has_nan, plus_inf, minus_inf, _ = BACKENDS["cpu"].inspect_costs(entries)
         refused = math.inf if maximize else -math.inf
         if has_nan or (plus_inf if maximize else minus_inf):
             wrong = np.isnan(entries) if has_nan else entries == refused
