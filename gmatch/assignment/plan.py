@@ -12,6 +12,7 @@ from ..backends.protocol import AssignmentStart, Backend, Start
 from ..errors import InvalidInput
 from ..methods import JV, Core, SerialCore, assignment_method_of, bids_pay
 from ..problems.dense import DenseCosts
+from ..problems.limits import Ranged
 from ..problems.sparse import SparseCosts
 from ..problems.splits import splits_into_fitting
 from ..result import Assignment
@@ -95,7 +96,7 @@ def _start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) 
     of_initial = duals is None and isinstance(initial, Assignment)
     if of_initial:
         duals = initial.u, initial.v
-    v = None if duals is None else _checked_duals("duals of initial" if of_initial else "duals", duals, costs)
+    v = None if duals is None else checked_duals("duals of initial" if of_initial else "duals", duals, costs)
     if given is None:
         if initial not in STARTS:
             raise InvalidInput(
@@ -119,7 +120,7 @@ def _refuse_what_does_not_fit(costs: Costs, method: AssignmentMethod, start: Sta
         )
 
 
-def _checked_duals(what: str, duals: Any, costs: Costs) -> Any:
+def checked_duals(what: str, duals: Any, costs: Ranged) -> Any:
     """Given duals of the columns of `costs.array`, as a copy where the costs live; the duals of rows follow.
 
     Moved and cut to lie between 0 and minus what duals need, for no others are of use, and larger ones could overflow.
@@ -135,7 +136,7 @@ def _checked_duals(what: str, duals: Any, costs: Costs) -> Any:
     return v.clip(max(least, np.iinfo(np.int64).min) if v.dtype.kind == "i" else least, most) - most
 
 
-def checked_dual(what: str, name: str, given: Any, length: int, costs: Costs | PointCosts) -> Any:
+def checked_dual(what: str, name: str, given: Any, length: int, costs: Ranged) -> Any:
     array = as_dense_array(given, what)
     kinds, expected = ("i", "signed integers") if costs.dual_type is np.int64 else ("if", "real numbers")
     # Of an empty list NumPy makes floats.

@@ -15,7 +15,7 @@ from ..foreign import is_frame
 from ..problems.batch import CostBatch
 from ..problems.dense import DenseCosts
 from ..problems.limits import (
-    Ranged,
+    RowsOfCosts,
     dual_type_of,
     limit_of,
     number_of,
@@ -44,7 +44,7 @@ class _Note(NamedTuple):
     options: Mapping[str, Any]
 
 
-class Block(Ranged):
+class Block(RowsOfCosts):
     """Consecutive rows of a matrix, and what all ranks know of the whole of it; names are those of `DenseCosts`.
 
     Attributes

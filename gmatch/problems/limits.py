@@ -71,6 +71,7 @@ class Ranged:
     """Checked costs, as far as their range tells what they need. See `DenseCosts` for the attributes."""
 
     shape: tuple[int, int]
+    transposed: bool
     dtype: np.dtype[Any]
     maximize: bool
     cost_limit: int | float | None
@@ -120,6 +121,14 @@ class Ranged:
             return spread * min(self.shape) if self.forbids else spread
         most = (INFINITE_INTEGER - 1 - max(-self.lowest, self.highest)) // SPREADS
         return min(spread, most - int(spread))
+
+
+class RowsOfCosts(Ranged):
+    """Checked costs of which some rows are known at a time: to a rank, or in a window."""
+
+    def entries_of(self, row_match: Any) -> Any:
+        """The entries of the pairs of the rows that are known, in the order of the rows, as given."""
+        raise NotImplementedError
 
 
 # The end of a message.

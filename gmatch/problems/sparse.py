@@ -21,6 +21,7 @@ from .limits import (
     SPREADS,
     WAY_OUT_OF_NAN,
     DualType,
+    Ranged,
     dual_type_of,
     limit_of,
     minimised,
@@ -39,7 +40,7 @@ _Arrays = tuple[Any, Any, Any]
 _Matrix = tuple[Any, Any, Any, tuple[int, int]]
 
 
-class SparseCosts:
+class SparseCosts(Ranged):
     """The costs of the stored entries of a sparse matrix, as `gmatch.lap` takes them: no other pair is allowed.
 
     Checked when it is made, in O(rows + columns + entries) time; give it to `gmatch.lap` instead of the matrix to check
