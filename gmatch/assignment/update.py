@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import _native
 from ..arrays import as_dense_array, as_matrix, device_of, to_host, truth_of
-from ..backends.cpu import bits_of
+from ..backends.cpu import bits_and_type
 from ..backends.protocol import Assigned
 from ..errors import InvalidInput
 from ..foreign import as_sparse, is_frame, labels_of, library_of
@@ -370,9 +370,7 @@ def _run(state: _State, rows: Any, way_out: int | float | None) -> dict[str, Any
     vectors = state.row_match, state.col_match, state.u, state.v
     try:
         return dict(
-            _native.match_changed(
-                bits_of(state.matrix), state.matrix.dtype.name, state.maximize, state.limit, way_out, numbers, *vectors
-            )
+            _native.match_changed(*bits_and_type(state.matrix), state.maximize, state.limit, way_out, numbers, *vectors)
         )
     except OverflowError:  # an entry that no bound was known of
         return None

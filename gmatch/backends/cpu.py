@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from ..methods import (
     fewest_rows_of_core,
 )
 from ..result import ExactDuals, Tier
-from ..types import WORKING_TYPES
 from .layouts import REPORT, numbers_of, words_of
 from .protocol import Assigned, AssignedBatch, Matched, Start, Vectors
 
@@ -133,14 +132,21 @@ def steps_by_name(trace: Any) -> list[str]:
     return [CORE_STEPS[step] for step in trace[1 : 1 + trace[0]]]
 
 
-def bits_of(array: Any) -> Any:
-    """The array as the extension takes it, which knows no bfloat16: with the name of its type."""
-    return array if array.dtype in WORKING_TYPES or array.dtype.name != "bfloat16" else array.view(np.uint16)
+@cache
+def _name_of(dtype: np.dtype[Any]) -> str:
+    """NumPy makes it anew each time, which takes a microsecond."""
+    return dtype.name
+
+
+def bits_and_type(array: Any) -> tuple[Any, str]:
+    """The array as the extension takes it, which knows no bfloat16, and the name of its type."""
+    name = _name_of(array.dtype)
+    return array if name != "bfloat16" else array.view(np.uint16), name
 
 
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
     """The lowest and the highest finite entry, and whether the matrix holds NaN, +inf, -inf, and integers only."""
-    seen = _native.inspect_costs(bits_of(array), array.dtype.name, thread_count(None, array.size))
+    seen = _native.inspect_costs(*bits_and_type(array), thread_count(None, array.size))
     return *seen, array.dtype.kind in "iu"
 
 
@@ -167,8 +173,7 @@ def _for_serial_search(costs: DenseCosts | SparseCosts, start: Start) -> Start:
 
 
 def _arguments(costs: DenseCosts) -> tuple[Any, str, bool, Any]:
-    array = bits_of(costs.array) if costs.is_narrow else costs.array
-    return array, costs.array.dtype.name, costs.maximize, costs.limit
+    return *bits_and_type(costs.array), costs.maximize, costs.limit
 
 
 def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None) -> Assigned:

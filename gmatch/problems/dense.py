@@ -142,16 +142,18 @@ class DenseCosts(Ranged):
         array, number, device = read_matrix(cost)
         rows, columns = array.shape
         transposed = rows > columns or rows == columns and lies_by_columns(array)
-        vars(self).update(shape=array.shape, device=device, transposed=transposed)
+        known = vars(self)  # for it is frozen
+        known["shape"], known["device"], known["transposed"] = array.shape, device, transposed
         array = self._look_at(array, number, asked)
-        vars(self).update(array=array.T if transposed else array)
+        known["array"] = array.T if transposed else array
         if type(cost) is not np.ndarray and (is_frame(cost) or library_of(cost) == "xarray"):
-            vars(self).update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
-        self._refuse_overflow()
+            known.update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
+        if self.overflows:
+            self._refuse_overflow()
 
     def _refuse_overflow(self) -> None:
-        """Raises if sums could leave the range of the duals' type, and splitting the costs does not help."""
-        if self.overflows and splits_into_fitting(self) is None:
+        """Raises if splitting costs whose sums could leave the range of the duals' type does not help."""
+        if splits_into_fitting(self) is None:
             refuse_overflow(self.lowest, self.highest, number_type(self.array.dtype), min(self.shape))
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -195,7 +197,8 @@ class DenseCosts(Ranged):
             array, self.device, transposed=False, shape=array.shape, overflows=overflows, row_nodes=None,
             col_nodes=None, **found._asdict(),
         )  # fmt: skip
-        part._refuse_overflow()
+        if overflows:
+            part._refuse_overflow()
         return part
 
     @classmethod

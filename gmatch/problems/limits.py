@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Device, truths_of
+from ..arrays import Device, truth_of
 from ..backends import BACKENDS
 from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64
@@ -50,7 +50,7 @@ class Asked(NamedTuple):
     @classmethod
     def checked(cls, maximize: Any, cost_limit: Any, forbid_nan: Any) -> Asked:
         """The limit is checked beside the type of the costs."""
-        return cls(cost_limit=cost_limit, **truths_of(maximize=maximize, forbid_nan=forbid_nan))
+        return cls(truth_of("maximize", maximize), cost_limit, truth_of("forbid_nan", forbid_nan))
 
 
 class Range(NamedTuple):
@@ -101,10 +101,11 @@ class Ranged:
             given, array = array, type_with_limit(limit, array, found.lowest, found.highest)
             number = number if array is given else array.dtype
             found = found.cut_off(limit)
+        lowest, highest, forbids, whole = found
         vars(self).update(
-            found._asdict(), dtype=dtype, maximize=maximize, cost_limit=cost_limit, limit=limit, forbid_nan=has_nan,
-            dual_type=dual_type_of(number), is_narrow=array.dtype != number,
-            overflows=not sums_fit(found.lowest, found.highest, number, min(self.shape)),
+            lowest=lowest, highest=highest, forbids=forbids, whole=whole, dtype=dtype, maximize=maximize,
+            cost_limit=cost_limit, limit=limit, forbid_nan=has_nan, dual_type=dual_type_of(number),
+            is_narrow=array.dtype != number, overflows=not sums_fit(lowest, highest, number, min(self.shape)),
         )  # fmt: skip
         return array
 
