@@ -18,15 +18,15 @@ from .foreign import EXACT_IN_FLOAT64
 from .methods import FEW_ROWS_REASON
 from .problems.points import warn_of_points
 from .result import Assignment, AssignmentBatch, Status
-from .types import WORKING_TYPES
+from .types import NARROW_TYPES, WORKING_TYPES
 
 # What a small call leaves, as csrc/bindings/serial.cpp says, for costs that are integers and for others.
 CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
 SMALL_COUNTERS = Layout("SmallCounters")
 WORD = 8  # bytes
 INT32, INT64, FLOAT64 = map(np.dtype, (np.int32, np.int64, np.float64))
-# Types whose every value one that the extension takes holds.
-WIDENED = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16", "uint32"))
+# Types whose every value one that the extension takes holds; those of NumPy.
+WIDENED = frozenset(map(np.dtype, ({*NARROW_TYPES} - {"bfloat16"}) | {"bool", "uint32"}))
 COUNTERS = "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected"
 STEPS = "start", "search", "augment", "price"
 NOTHING_DONE = {

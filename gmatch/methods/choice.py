@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InvalidInput, did_you_mean
-from .assignment import ASSIGNMENT_BY_NAME, JV, AssignmentMethod, Classical, Core, SerialCore, SparseJV, Tree
-from .method import is_auto, refuse_what_it_does_not_solve
+from .assignment import (
+    ASSIGNMENT_BY_NAME,
+    JV,
+    KINDS_OF_METHODS,
+    AssignmentMethod,
+    Classical,
+    Core,
+    SerialCore,
+    SparseJV,
+    Tree,
+)
+from .method import as_called, is_auto, refuse_what_it_does_not_solve
 
 if TYPE_CHECKING:
     from ..problems.dense import DenseCosts
@@ -139,8 +149,7 @@ def assignment_method_of(
     if found is None:
         raise InvalidInput(
             f"unknown method {method!r}; expected one of 'auto', {', '.join(map(repr, ASSIGNMENT_BY_NAME))}, or one "
-            "of the objects gmatch.JV(), gmatch.Core(), gmatch.Tree(...), gmatch.Classical(), gmatch.Munkres(...)"
-            f"{did_you_mean(method, ASSIGNMENT_BY_NAME)}"
+            f"of the objects {', '.join(map(as_called, KINDS_OF_METHODS))}{did_you_mean(method, ASSIGNMENT_BY_NAME)}"
         )
     refuse_what_it_does_not_solve(found, device, kind, ASSIGNMENT_BY_NAME)
     return found, "asked for"
