@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import scipy.sparse
 
 import gmatch
 from gmatch.assignment.lap import LapOptions
@@ -90,6 +94,17 @@ def imports_of(module: str) -> frozenset[str]:
     return frozenset(found & MODULES.keys())
 
 
+def reached_from(module: str) -> set[str]:
+    """The modules that it imports, perhaps through others."""
+    seen: set[str] = set()
+    todo = [module]
+    while todo:
+        new = imports_of(todo.pop()) - seen
+        seen |= new
+        todo += new
+    return seen
+
+
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_a_room_imports_rooms_below_it(module: str) -> None:
     above = {other for other in imports_of(module) if FLOOR_OF[room_of(other)] > FLOOR_OF[room_of(module)]}
@@ -98,13 +113,7 @@ def test_a_room_imports_rooms_below_it(module: str) -> None:
 
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_no_module_imports_itself_through_others(module: str) -> None:
-    seen: set[str] = set()
-    todo = [module]
-    while todo:
-        new = imports_of(todo.pop()) - seen
-        seen |= new
-        todo += new
-    assert module not in seen
+    assert module not in reached_from(module)
 
 
 def test_the_proof_knows_no_solver_and_no_backend() -> None:
@@ -182,6 +191,57 @@ def test_the_lists_of_the_options_of_lap_agree() -> None:
 def annotations_of(options: type) -> dict[str, str]:
     """As they are written."""
     return {name: annotation.__forward_arg__ for name, annotation in options.__annotations__.items()}
+
+
+# Passes from one module of gmatch to another during a call. Arrays of 1000 rows and more take the long way.
+RANDOM = np.random.default_rng(0)
+DENSE = RANDOM.random((1000, 1000))
+SPARSE = scipy.sparse.random_array((60, 60), density=0.3, rng=RANDOM, format="csr")
+FEW_PAIRS = np.where(RANDOM.random((40, 40)) < 0.97, np.inf, RANDOM.random((40, 40)))
+GRAPH = scipy.sparse.random_array((70_000, 70_000), density=4e-5, rng=RANDOM, format="csr")
+MOST_PASSES = {
+    "dense": (lambda: gmatch.lap(DENSE), 13),
+    "dense, by name": (lambda: gmatch.lap(DENSE[:40, :40], method="tree"), 17),
+    "partial": (lambda: gmatch.lap(FEW_PAIRS, infeasible="partial"), 41),
+    "sparse": (lambda: gmatch.lap(SPARSE, method="tree", infeasible="partial"), 46),
+    "batch": (lambda: gmatch.lap(RANDOM.random((20, 15, 15)), method="tree"), 37),
+    "graph": (lambda: gmatch.max_matching(GRAPH), 11),
+    "short way": (lambda: gmatch.lap(DENSE[:40, :40]), 0),
+}
+# The short way stands in front of `lap`, and makes fields of results when somebody asks for them.
+SHORT_WAY = {("small", "assignment.lap"), ("result", "small"), ("small", "cardinality.matching")}
+
+
+def passes_of(call: Callable[[], Any]) -> list[tuple[str, str]]:
+    """The calls during it whose caller and callee lie in different modules of gmatch: the two modules."""
+    files, found = {str(path): module for module, path in MODULES.items()}, []
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        called = files.get(frame.f_code.co_filename)
+        if event != "call" or called is None:
+            return
+        caller = frame.f_back
+        while caller is not None and caller.f_code.co_filename not in files:
+            caller = caller.f_back
+        if caller is not None and files[caller.f_code.co_filename] != called:
+            found.append((files[caller.f_code.co_filename], called))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return found
+
+
+@pytest.mark.parametrize("kind", MOST_PASSES)
+def test_the_way_of_a_call(kind: str) -> None:
+    call, most = MOST_PASSES[kind]
+    call()
+    passes = passes_of(call)
+    assert len(passes) <= most, "\n".join(map(" -> ".join, passes))
+    assert {(caller, called) for caller, called in passes if caller in reached_from(called)} <= SHORT_WAY
 
 
 def test_cupy_is_imported_in_one_file() -> None:

@@ -303,22 +303,25 @@ def lap(
 
 def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostBatch | Costs:
     """What the costs are a problem of; they are checked, and refused beside options that are not for them."""
+    asked = Asked(options.maximize, options.cost_limit, options.forbid_nan)
+    is_padded = options.sizes is not None or options.mask is not None
+    if type(cost) is np.ndarray:  # of no other library, and no file that is mapped
+        if cost.ndim == 3 or is_padded:
+            return _of_batch(cost, options)
+        _refuse_options_of_graphs(cost, options)
+        return DenseCosts.as_asked(cost, asked)
     if isinstance(cost, PointCosts):
         return _of_points(cost, options)
-    asked = Asked(options.maximize, options.cost_limit, options.forbid_nan)
-    is_array = type(cost) is np.ndarray  # of no other library, and no file that is mapped
-    if not is_array:
-        windows = as_windows(cost, *asked)
-        if isinstance(windows, WindowCosts):
-            return _of_windows(windows, options, isinstance(cost, WindowCosts))
-        warn_of_points(cost)
-    is_many = cost.ndim == 3 if is_array else is_batch(cost)
-    if is_many or options.sizes is not None or options.mask is not None:
+    windows = as_windows(cost, *asked)
+    if isinstance(windows, WindowCosts):
+        return _of_windows(windows, options, isinstance(cost, WindowCosts))
+    warn_of_points(cost)
+    if is_batch(cost) or is_padded:
         return _of_batch(cost, options)
-    if not is_array and library_of(cost) == "networkx":
+    if library_of(cost) == "networkx":
         return costs_of_graph(cost, options.top_nodes, options.weight, **asked._asdict())
     _refuse_options_of_graphs(cost, options)
-    return DenseCosts.as_asked(cost, asked) if is_array else costs_of(cost, *asked)
+    return costs_of(cost, *asked)
 
 
 def _refuse_options_of_graphs(cost: Any, options: Options) -> None:

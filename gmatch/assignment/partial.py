@@ -65,7 +65,7 @@ def parts_of(costs: Costs, cover: tuple[Any, Any], names: Names | None) -> list[
 
 def joined(costs: Costs, solution: Solution, parts: list[Part], found: list[Solution]) -> Solution:
     """The cheapest of the largest matchings, from what is found for the parts; `solution` has its cover."""
-    row_match, col_match, u, v = solution.vectors
+    row_match, col_match, u, v = solution.row_match, solution.col_match, solution.u, solution.v
     for array, value in ((row_match, -1), (col_match, -1), (u, 0), (v, 0)):
         array.fill(value)
     exact = ExactDuals((), u.copy(), v.copy())

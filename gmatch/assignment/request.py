@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from ..arrays import truths_of
+from ..arrays import truth_of
 from ..errors import InvalidInput
 from .gap import gap_of
 
@@ -22,6 +22,10 @@ class SolverOptions(TypedDict, total=False):
     device: str | None
     threads: int | None
     certify: bool
+
+
+# Options that are true or not.
+TRUTHS = "maximize", "forbid_nan", "deterministic", "certify"
 
 
 class Options(NamedTuple):
@@ -51,13 +55,13 @@ class Options(NamedTuple):
             refuse_what_scipy_lacks(self.ties, self.cost_limit, self.infeasible, self.deterministic, False)
         if not isinstance(self.infeasible, str) or self.infeasible not in ("raise", "partial"):
             raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {self.infeasible!r}")
-        truths: dict[str, Any] = truths_of(
-            maximize=self.maximize, forbid_nan=self.forbid_nan, deterministic=self.deterministic, certify=self.certify
-        )
-        gap = self.gap
-        if gap is not None:
-            gap = gap_of(gap, self.cost_limit if self.cost_limit is not None else getattr(cost, "cost_limit", None))
-        return self._replace(**truths, gap=gap)
+        changed: dict[str, Any] = {
+            name: truth_of(name, getattr(self, name)) for name in TRUTHS if type(getattr(self, name)) is not bool
+        }
+        if self.gap is not None:
+            limit = self.cost_limit if self.cost_limit is not None else getattr(cost, "cost_limit", None)
+            changed["gap"] = gap_of(self.gap, limit)
+        return self._replace(**changed) if changed else self
 
     def of_ranks(self) -> dict[str, Any]:
         """What several ranks are asked for: less than one."""

@@ -10,17 +10,15 @@ from time import perf_counter_ns
 
 from ..arrays import mover_to
 from ..backends.protocol import Start
-from ..errors import changed
-from ..methods import Core
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, Assignment, Status
 from .limit import free_pairs_above_limit, with_ways_out, without_ways_out
 from .partial import cover_of_allowed_pairs, infeasible, joined, parts_of
 from .plan import FROM_MINIMA, Costs, Plan, plan_of
-from .programs import Solution, nothing, run
+from .programs import Solution, nothing
 from .request import Options
-from .tiers import duals_hide_costs, mended, solve_by_tiers, split_costs
+from .tiers import solve_in_one_or_tiers
 from .ties import Names, settle_ties
 
 
@@ -69,7 +67,7 @@ def _solution(costs: Costs, plan: Plan) -> Solution:
 
 def _optimum(costs: Costs, plan: Plan, start: Start, names: Names | None) -> Solution:
     """A cheapest assignment; with names, the one that they decide on. Not complete where forbidden pairs leave none."""
-    problem, of_problem, solution = _in_one_or_in_tiers(costs, plan, start)
+    problem, of_problem, solution = solve_in_one_or_tiers(costs, plan, start)
     if names is not None:
         now = perf_counter_ns()
         complete = solution.size == len(solution.row_match)
@@ -77,21 +75,6 @@ def _optimum(costs: Costs, plan: Plan, start: Start, names: Names | None) -> Sol
         solution.counters["ties_ns"] = perf_counter_ns() - now
         solution.entries = None  # the pairs may be others now
     return solution
-
-
-def _in_one_or_in_tiers(costs: Costs, plan: Plan, start: Start) -> tuple[Costs, Solution, Solution]:
-    """A problem with the same cheapest assignments, its solution, and the same pairs as a solution of the costs."""
-    fits = not isinstance(plan.method, Core) or not isinstance(costs, DenseCosts) or costs.fits_core
-    if costs.overflows or not fits:
-        split = split_costs(costs)
-        if split is not None:
-            return solve_by_tiers(costs, split, plan)
-        if costs.overflows:  # else they are refused before
-            raise changed("cost")
-    solution = run(costs, plan, start)
-    if solution.size == min(costs.shape) and duals_hide_costs(costs, solution):
-        return mended(costs, solution, plan)
-    return costs, solution, solution
 
 
 def _result(costs: Costs, plan: Plan, solution: Solution) -> Assignment:

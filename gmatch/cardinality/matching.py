@@ -11,7 +11,7 @@ from ..arrays import MAX_VERTICES, device_of, mover_to, row_of_each_entry, rows_
 from ..backends import BACKENDS, backend_for
 from ..backends.protocol import Backend
 from ..errors import InvalidInput, changed
-from ..methods import Method, Mixed, PothenFan, method_of
+from ..methods import AUTO, Method, Mixed, PothenFan, method_of
 from ..problems.graph import BipartiteGraph, as_graph
 from ..proof.verify import verify
 from ..result import Matching
@@ -169,8 +169,8 @@ class Plan(NamedTuple):
 
 def largest_matching(problem: BipartiteGraph, threads: int | None) -> Matching:
     """A largest matching, as `max_matching` finds it for a user who asks for no more."""
-    backend = BACKENDS[problem.device]
-    return _solved(problem, Plan(backend, method_of("auto", backend.NAME), threads), Start.AUTO, None)
+    plan = Plan(BACKENDS[problem.device], AUTO[problem.device], threads)
+    return _solved(problem, plan, Start.AUTO, None)
 
 
 def _solved(problem: BipartiteGraph, plan: Plan, start: Start, given: Any) -> Matching:
