@@ -24,10 +24,10 @@ from ..small import small_first
 from .as_scipy import with_scipys_pairs
 from .batch import solve_batch_as_asked
 from .gap import within_bound
-from .plan import STARTS, Costs
+from .plan import STARTS, Costs, plan_of
 from .points import lap_of_points
 from .request import Options, SolverOptions
-from .solve import solve_as_asked
+from .solve import solve
 
 __all__ = ["STARTS", "AssignmentStart", "lap"]
 
@@ -367,7 +367,7 @@ def _of_batch(cost: Any, options: Options) -> CostBatch:
 def _solved(problem: PointCosts | WindowCosts | CostBatch | Costs, options: Options) -> Assignment | AssignmentBatch:
     """The solution of a problem, by the way that its kind of costs has."""
     if isinstance(problem, Costs):
-        result = solve_as_asked(problem, options)
+        result = solve(problem, plan_of(problem, options))
         return result if options.gap is None else within_bound(result, False)
     if isinstance(problem, CostBatch):
         return solve_batch_as_asked(problem, options)

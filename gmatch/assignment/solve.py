@@ -15,16 +15,10 @@ from ..problems.sparse import SparseCosts
 from ..result import STEPS, Assignment, Status
 from .limit import free_pairs_above_limit, with_ways_out, without_ways_out
 from .partial import cover_of_allowed_pairs, infeasible, joined, parts_of
-from .plan import FROM_MINIMA, Costs, Plan, plan_of
+from .plan import FROM_MINIMA, Costs, Plan
 from .programs import Solution, nothing
-from .request import Options
 from .tiers import solve_in_one_or_tiers
 from .ties import Names, settle_ties
-
-
-def solve_as_asked(costs: Costs, options: Options) -> Assignment:
-    """The result that options of `lap` ask for."""
-    return solve(costs, plan_of(costs, options))
 
 
 def solve(costs: Costs, plan: Plan) -> Assignment:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Device, as_matrix, device_of, mover_to, truths_of
-from ..assignment.plan import Plan, checked_duals
+from ..assignment.plan import Plan, checked_duals, plan_of
 from ..assignment.request import Options
-from ..assignment.solve import solve_as_asked
+from ..assignment.solve import solve
 from ..backends import backend_for
 from ..errors import Infeasible, InvalidInput
 from ..methods import Classical, Core, Tree, assignment_method_of
@@ -116,9 +116,10 @@ def _lap_alone(ranks: Ranks, array: Any, asked: dict[str, Any], begun: _Beginnin
     costs = DenseCosts(
         matrix, maximize=asked["maximize"], cost_limit=asked["cost_limit"], forbid_nan=asked["forbid_nan"]
     )
-    result = solve_as_asked(
-        costs, Options(method=name if name == "auto" else METHODS[name], duals=asked["duals"], threads=asked["threads"])
+    options = Options(
+        method="auto" if name == "auto" else METHODS[name], duals=asked["duals"], threads=asked["threads"]
     )
+    result = solve(costs, plan_of(costs, options))
     if asked["certify"]:
         verify(costs, result)
     past = begun.since(ranks)
