@@ -50,7 +50,7 @@ class Options(NamedTuple):
     gap: float | None = None
 
     def checked(self, cost: Any) -> Options:
-        """These options; what holds for all kinds of costs is checked. The way of each kind checks the rest."""
+        """These options, once what holds for all kinds of costs is checked. The way of each kind checks the rest."""
         if self.ties is not None:
             refuse_what_scipy_lacks(self.ties, self.cost_limit, self.infeasible, self.deterministic, False)
         if not isinstance(self.infeasible, str) or self.infeasible not in ("raise", "partial"):
