@@ -16,9 +16,11 @@ import scipy.sparse
 from . import cuda
 from .errors import GmatchError, InvalidInput
 from .foreign import EXACT_IN_FLOAT64, array_of_frame, as_sparse, is_frame, library_of, unwrapped, way_in
-from .types import number_type
+from .types import WIDER_TYPE, WORKING_TYPES, is_narrow, number_type
 
 Device = Literal["cpu", "gpu"]
+# Of a problem, on each side: numbers of rows and columns have 32 bits.
+MAX_VERTICES = 2**31 - 2
 
 
 def device_of(array: Any) -> Device:
@@ -150,6 +152,83 @@ def _array_of_lists(given: Any, what: str) -> Any:
                     "of all, which may round; give an array, such as np.array(cost, np.float64)"
                 )
     return array
+
+
+def as_matrix(cost: Any) -> Any:
+    """A matrix of a type the programs know, as they can read it; its values are not trusted yet."""
+    return read_matrix(cost)[0]
+
+
+def read_matrix(cost: Any) -> tuple[Any, np.dtype[Any], Device]:
+    """The same, the type of the numbers that its entries are, and where it lies."""
+    array = as_dense_array(cost)
+    if array.ndim != 2:
+        raise InvalidInput(
+            f"expected a matrix of costs, with rows and columns; got {type(cost).__name__} of {array.ndim} dimensions"
+            f"{way_in(cost)}"
+        )
+    if max(array.shape) > MAX_VERTICES:
+        raise InvalidInput(f"cost must have at most {MAX_VERTICES} rows and columns; got {array.shape}")
+    array = readable(array, cost, narrow=True)
+    return array, array.dtype if array.dtype in WORKING_TYPES else number_type(array.dtype), device_of(array)
+
+
+def readable(array: Any, given: Any = None, *, narrow: bool = False) -> Any:
+    """The array in a type and with strides that the programs can read; a copy only if it has others.
+
+    Those for dense costs read `narrow` types, too. `given` is what the array was made of, for the advice of a message.
+    """
+    if narrow and array.dtype == np.bool_:
+        array = array.view(np.uint8)
+    if array.dtype not in WORKING_TYPES and not (narrow and is_narrow(array.dtype)):
+        array = widened(array, given)
+    if any(stride % array.itemsize for stride in array.strides) or not getattr(array.flags, "aligned", True):
+        array = array.copy()
+    return array
+
+
+def widened(array: Any, given: Any = None) -> Any:
+    """A copy in the type of the programs that holds every value."""
+    dtype = array.dtype
+    wider = np.float32 if dtype.name == "bfloat16" else WIDER_TYPE.get((dtype.kind, dtype.itemsize))
+    if wider is None:
+        raise InvalidInput(
+            f"cost must hold real numbers: bool, int8 to int64, uint8 to uint64, or float16 to float64; got {dtype}"
+            f"{way_in(given) or _way_to_floats(array, given)}"
+        )
+    if dtype.kind == "u" and dtype.itemsize == 8 and array.size and int(array.max()) >= 2**63:
+        raise InvalidInput(
+            f"cost must hold integers below 2**63; the largest is {int(array.max())}; use cost.astype(np.float64)"
+        )
+    return array.astype(wider)
+
+
+def _way_to_floats(array: Any, given: Any) -> str:
+    """How to make floats of what is no number for NumPy, as the end of a message."""
+    if array.dtype.kind not in "fO":
+        return ""
+    library = library_of(given)
+    if library == "polars":
+        return "; use cost.cast(polars.Float64)"
+    if library == "pandas":
+        return _column_of_names(given) or "; use cost.convert_dtypes(), or cost.astype(float)"
+    makes = "np.array(cost, np.float64)" if isinstance(given, list | tuple) else "cost.astype(np.float64)"
+    if array.dtype.kind == "O" and any(entry is None for entry in array.flat):
+        return f"; use {makes}, which makes NaN of None, and forbid_nan=True if None is for a pair that is not allowed"
+    return f"; use {makes}"
+
+
+def _column_of_names(frame: Any) -> str:
+    """What to do with the first column of a DataFrame that is no numbers, as the end of a message; empty if all are."""
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if is_frame(frame) else ():
+        try:
+            is_numbers = getattr(dtype, "kind", "O") in "biufO"
+            frame[name].dropna().map(float)  # also of numbers as text
+        except (TypeError, ValueError):
+            is_numbers = False
+        if not is_numbers:
+            return f"; use cost.set_index({name!r}) if that column names the rows, or cost.drop(columns={name!r})"
+    return ""
 
 
 def truth_of(name: str, given: Any) -> bool:

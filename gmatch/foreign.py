@@ -152,8 +152,9 @@ def labels_of(given: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | Non
     A DataFrame of polars has none for its rows, a DataArray for dimensions without coordinates.
     """
     if library_of(given) == "xarray":
-        rows, columns = (given.indexes.get(dimension) for dimension in given.dims)
-        return tuple(None if index is None else tuple(index.tolist()) for index in (rows, columns))  # type: ignore[return-value]
+        indexes = (given.indexes.get(dimension) for dimension in given.dims)
+        rows, columns = (None if index is None else tuple(index.tolist()) for index in indexes)
+        return rows, columns
     if library_of(given) == "polars":
         return None, tuple(given.columns)
     return tuple(given.index.tolist()), tuple(given.columns.tolist())

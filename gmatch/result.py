@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from importlib import import_module
 from itertools import accumulate
-from typing import Any, Self, overload
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
@@ -25,6 +25,8 @@ new, set_attribute = object.__new__, object.__setattr__
 
 class _Later(_native.Later):
     """A result whose fields can be made later, when asked for: small calls are many. `_later` is what of, or None."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @classmethod
     def later(
@@ -43,18 +45,18 @@ class _Later(_native.Later):
 
     def __getattr__(self, name: str) -> Any:
         kind, later = type(self), self._later
-        if later is not None and name in kind.__dataclass_fields__:  # type: ignore[attr-defined]
+        if later is not None and name in kind.__dataclass_fields__:
             make_field, _, arguments = later
             return self.__dict__.setdefault(name, make_field(name, *arguments))  # another thread may do the same
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise AttributeError(f"{article} {kind.__name__} has no {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
+        return {name: getattr(self, name) for name in type(self).__dataclass_fields__}
 
     def __dir__(self) -> list[str]:
         """Fields are there before they are made; what only solvers call is not shown."""
-        return sorted({*super().__dir__(), *type(self).__dataclass_fields__} - {"later", "moved"})  # type: ignore[attr-defined]
+        return sorted({*super().__dir__(), *type(self).__dataclass_fields__} - {"later", "moved"})
 
 
 class _Pairs(_Later):

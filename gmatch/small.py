@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array, csr_matrix
 
 from . import _native
+from .arrays import widened
 from .backends.cpu import counters_by_name, exact_duals
 from .backends.layouts import REPORT, Arrays, numbers_of
 from .errors import InvalidInput
@@ -24,12 +25,10 @@ from .small_batch import (
     WIDENED,
     WORD,
     batch_of_small,
-    may_be_batch,
     of_nothing,
     unnested,
 )
 from .tensors import Matrices, comes_back, in_its_library
-from .types import widened
 
 SMALL_SIDE = _native.SMALL_SIDE
 COUNTED = SMALL_COUNTERS.getter(
@@ -193,13 +192,15 @@ def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
 
 
 def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:
-    """Of costs that are no small array of a type that the extension reads."""
-    if may_be_batch(cost):
+    """Of costs that are no small matrix of a type that the extension reads."""
+    if type(cost) is not ndarray:
+        return None
+    if cost.ndim == 3:
         return _batch_first(cost, options)
     solver = _solver_for(options, SMALL_SOLVERS)
     if solver is None:
         return None
-    if type(cost) is ndarray and not cost.size:
+    if not cost.size:
         return of_nothing(cost, options)
     array = _as_small_array(cost)
     return None if array is None else solver.solve(*_limit_in(options), array)
@@ -222,7 +223,7 @@ def _limit_in(options: dict[str, Any]) -> tuple[Any, ...]:
 
 def _as_small_array(cost: Any) -> Any:
     """A small matrix of another type, as the long way reads it. None: it needs the long way."""
-    if type(cost) is not ndarray or cost.ndim != 2 or cost.dtype not in WIDENED:
+    if cost.ndim != 2 or cost.dtype not in WIDENED:
         return None
     if min(cost.shape) > SMALL_SIDE or sum(cost.shape) > MOST_ROWS_AND_COLUMNS:
         return None

@@ -11,21 +11,22 @@ from typing import Any
 import numpy as np
 
 from . import _native
+from .arrays import widened
 from .backends.cpu import available_threads
 from .backends.layouts import Arrays, Layout
 from .foreign import EXACT_IN_FLOAT64
 from .methods import FEW_ROWS_REASON
 from .problems.points import warn_of_points
 from .result import Assignment, AssignmentBatch, Status
-from .types import WORKING_TYPES, widened
+from .types import NARROW_TYPES, WORKING_TYPES
 
 # What a small call leaves, as csrc/bindings/serial.cpp says, for costs that are integers and for others.
 CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
 SMALL_COUNTERS = Layout("SmallCounters")
 WORD = 8  # bytes
 INT32, INT64, FLOAT64 = map(np.dtype, (np.int32, np.int64, np.float64))
-# Types whose every value one that the extension takes holds.
-WIDENED = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16", "uint32"))
+# Types whose every value one that the extension takes holds; those of NumPy.
+WIDENED = frozenset(map(np.dtype, ({*NARROW_TYPES} - {"bfloat16"}) | {"bool", "uint32"}))
 COUNTERS = "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected"
 STEPS = "start", "search", "augment", "price"
 NOTHING_DONE = {
@@ -150,13 +151,6 @@ def of_nothing(cost: Any, options: dict[str, Any]) -> Assignment | None:
     assignment = _without_pairs(cost)
     vars(assignment).update(maximize=options.get("maximize", False), cost_limit=limit)
     return assignment
-
-
-def may_be_batch(cost: Any) -> bool:
-    """Whether it looks like a batch: a sequence of arrays, or an array of three dimensions."""
-    if type(cost) is np.ndarray:
-        return cost.ndim == 3
-    return isinstance(cost, list | tuple) and len(cost) > 0 and type(cost[0]) is np.ndarray
 
 
 def unnested(cost: list[Any]) -> Any:

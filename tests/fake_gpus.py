@@ -97,7 +97,7 @@ def pretend(setattr):
     setattr(cuda, "module", lambda: module)
     setattr(cuda, "cupy", lambda: module)
     setattr(cuda, "nccl", lambda: module.cuda.nccl)
-    setattr(limits, "backend_for", lambda name, device: FakeBackend if device == "gpu" else cpu)
+    setattr(limits, "BACKENDS", {"cpu": cpu, "gpu": FakeBackend})
     setattr(
         part, "passes_of",
         lambda array, *options: (FakePasses if type(array) is fake_cupy.ndarray else passes_of)(array, *options),
@@ -191,5 +191,5 @@ def pretend_one(setattr):
         ),
     )  # fmt: skip
     setattr(cuda, "entry_of_each_row", lambda matrix, columns: matrix[module.arange(len(columns)), columns])
-    setattr(backends, "_module", {"cpu": cpu, "gpu": FakeGPU}.__getitem__)
+    setattr(type(backends.BACKENDS), "__getitem__", lambda _, device: FakeGPU if device == "gpu" else cpu)
     return module

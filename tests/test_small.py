@@ -58,7 +58,7 @@ def test_what_takes_the_long_way(cost: np.ndarray) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"device": "cpu"}, {"threads": 1}, {"device": "cpu", "threads": 1}], ids=str)
 def test_what_takes_the_short_way(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (gmatch.assignment.solve, gmatch.cardinality.matching):
+    for module in (gmatch.assignment.plan, gmatch.cardinality.matching):
         monkeypatch.delattr(module, "backend_for")  # which the long way needs
     assert gmatch.lap(np.eye(4), **options).cost == 0
     assert gmatch.max_matching(csr_array(np.eye(4)), **options).size == 4
@@ -70,12 +70,12 @@ def test_what_takes_the_short_way(options: dict[str, Any], monkeypatch: pytest.M
     ids=str,
 )  # fmt: skip
 def test_options_of_lap_that_go_the_short_way(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(gmatch.assignment.solve, "backend_for")
+    monkeypatch.delattr(gmatch.assignment.plan, "backend_for")
     assert gmatch.lap(np.eye(4), **options).cost == 0
 
 
 def test_strings_go_the_short_way_by_their_letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(gmatch.assignment.solve, "backend_for")
+    monkeypatch.delattr(gmatch.assignment.plan, "backend_for")
     found = gmatch.lap(np.eye(4), method="".join("jv"), device="".join("cpu"), infeasible="".join("partial"))
     assert found.cost == 0 and found.stats["reason"] == "asked for"
 

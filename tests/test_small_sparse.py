@@ -255,7 +255,7 @@ def test_integers_that_float64_does_not_hold_are_exact(size: int) -> None:
 )
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_what_takes_the_short_way(kind: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(gmatch.assignment.solve, "backend_for")  # which the long way needs
+    monkeypatch.delattr(gmatch.assignment.plan, "backend_for")  # which the long way needs
     assert gmatch.lap(kind(np.eye(4)), **options).cost == 4
 
 

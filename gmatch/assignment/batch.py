@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,41 +15,45 @@ from ..methods import batch_method_of
 from ..problems.batch import CostBatch
 from ..problems.limits import LARGE_ON_GPU
 from ..result import STEPS, Assignment, AssignmentBatch, Status
-from .programs import Plan, Solution
-from .request import STARTS, Options, kind_of_start
+from .plan import STARTS, Plan, kind_of_start
+from .programs import Solution
+from .request import Options
 from .solve import solve
 from .ties import Names, settle_ties
+
+if TYPE_CHECKING:
+    from ..methods import AssignmentMethod
 
 
 def solve_batch_as_asked(batch: CostBatch, options: Options) -> AssignmentBatch:
     """The results that options of `lap` ask for."""
     backend = backend_for(None, batch.device if options.device is None else options.device)
     method, reason = batch_method_of(options.method, backend.NAME, max(batch.shape[1:]), batch.largest)
-    plan = Plan(backend, method, options.threads, options.deterministic)
-    start = _start_of_batch(options.initial, options.duals, plan)
-    result = solve_batch(batch, plan, start, options.infeasible == "partial")
-    result.stats.setdefault("reason", reason)
-    return result
+    start = _start_of_batch(options.initial, options.duals, method)
+    return solve_batch(
+        batch,
+        Plan(backend, method, options.threads, options.deterministic, options.infeasible == "partial", start, reason),
+    )
 
 
-def _start_of_batch(initial: Any, duals: Any, plan: Plan) -> Start:
+def _start_of_batch(initial: Any, duals: Any, method: AssignmentMethod) -> Start:
     """The start of all problems."""
     if duals is not None or not isinstance(initial, str) or initial not in STARTS:
         raise InvalidInput(
             f"a batch starts from {', '.join(map(repr, STARTS))}, not from given assignments or duals; solve the "
             "problems one by one to give them"
         )
-    return Start(kind_of_start(initial, plan.method, None))
+    return Start(kind_of_start(initial, method, None))
 
 
-def solve_batch(batch: CostBatch, plan: Plan, start: Start, partial: bool) -> AssignmentBatch:
+def solve_batch(batch: CostBatch, plan: Plan) -> AssignmentBatch:
     """The results of all problems, by one program; those that have no assignment, or lose costs by rounding, apart."""
     there = batch.on(plan.backend.NAME)
     solution: AssignedBatch
     if batch.overflows:
         solution = _unsolved(there)
     else:
-        solution = plan.backend.assign_batch(there, plan.method, start.kind, plan.threads)
+        solution = plan.backend.assign_batch(there, plan.method, plan.start.kind, plan.threads)
     counters = solution.counters
     alone = (counters["size"] < batch.pairs) | _duals_hide_costs(batch, solution)
     if plan.deterministic and not batch.overflows:
@@ -57,7 +61,7 @@ def solve_batch(batch: CostBatch, plan: Plan, start: Start, partial: bool) -> As
     limited = _free_pairs_above_limit(there, solution) if batch.limit is not None else np.zeros(len(batch), np.bool_)
     if there is not batch:
         solution = AssignedBatch._make([*map(mover_to(batch.device), solution[:5]), counters])
-    apart = {int(number): _solve_alone(batch, int(number), plan, partial) for number in alone.nonzero()[0]}
+    apart = {int(number): _solve_alone(batch, int(number), plan) for number in alone.nonzero()[0]}
     for number, assignment in apart.items():
         _put(assignment, number, solution)
     if batch.places is not None:
@@ -68,15 +72,16 @@ def solve_batch(batch: CostBatch, plan: Plan, start: Start, partial: bool) -> As
     return AssignmentBatch(
         *solution[:4], solution.pair_costs.astype(batch.dtype, copy=False), tuple(statuses), batch.shapes, batch.places,
         {number: one.cover for number, one in apart.items() if one.cover is not None}, batch.maximize,
-        batch.cost_limit, _stats(plan, start, counters),
+        batch.cost_limit, _stats(plan, counters),
         {number: one.exact for number, one in apart.items() if one.exact is not None}, batch.forbid_nan,
     )  # fmt: skip
 
 
-def _solve_alone(batch: CostBatch, number: int, plan: Plan, partial: bool) -> Assignment:
+def _solve_alone(batch: CostBatch, number: int, plan: Plan) -> Assignment:
     costs = batch.costs_of(number)
+    start = Start(kind_of_start("auto", plan.method, costs))
     try:
-        return solve(costs, plan._replace(threads=None), Start(kind_of_start("auto", plan.method, costs)), partial)
+        return solve(costs, plan._replace(threads=None, start=start))
     except Infeasible as error:
         raise Infeasible(f"problem {number}: {error}", error.rows, error.columns) from None
 
@@ -90,11 +95,16 @@ def _put(assignment: Assignment, number: int, solution: AssignedBatch) -> None:
     solution.pair_costs[number, assignment.row_ind] = assignment.pair_costs
 
 
-def _stats(plan: Plan, start: Start, counters: dict[str, Any]) -> dict[str, Any]:
+def _stats(plan: Plan, counters: dict[str, Any]) -> dict[str, Any]:
     del counters["size"]
-    seconds = {step: counters.pop(f"{step}_ns") / 1e9 for step in STEPS}
-    stats = {"method": plan.method.name, "initial": start.kind.label, "backend": plan.backend.NAME, "seconds": seconds}
-    return stats | counters
+    return {
+        "method": plan.method.name,
+        "initial": plan.start.kind.label,
+        "backend": plan.backend.NAME,
+        "seconds": {step: counters.pop(f"{step}_ns") / 1e9 for step in STEPS},
+        **counters,
+        "reason": plan.reason,
+    }
 
 
 def _unsolved(batch: CostBatch) -> AssignedBatch:

@@ -14,6 +14,7 @@ from ..methods.method import is_auto
 from ..problems.batch import CostBatch, is_batch
 from ..problems.costs import costs_of, costs_of_graph
 from ..problems.dense import DenseCosts
+from ..problems.limits import Asked
 from ..problems.points import PointCosts, points_of, warn_of_points
 from ..problems.row_blocks import RowBlocks
 from ..problems.windows import WindowCosts, as_windows, windows_of
@@ -23,9 +24,10 @@ from ..small import small_first
 from .as_scipy import with_scipys_pairs
 from .batch import solve_batch_as_asked
 from .gap import within_bound
+from .plan import STARTS, Costs, plan_of
 from .points import lap_of_points
-from .request import STARTS, Costs, Options, SolverOptions
-from .solve import solve_as_asked
+from .request import Options, SolverOptions
+from .solve import solve
 
 __all__ = ["STARTS", "AssignmentStart", "lap"]
 
@@ -301,24 +303,25 @@ def lap(
 
 def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostBatch | Costs:
     """What the costs are a problem of; they are checked, and refused beside options that are not for them."""
+    asked = Asked(options.maximize, options.cost_limit, options.forbid_nan)
+    is_padded = options.sizes is not None or options.mask is not None
+    if type(cost) is np.ndarray:  # of no other library, and no file that is mapped
+        if cost.ndim == 3 or is_padded:
+            return _of_batch(cost, options)
+        _refuse_options_of_graphs(cost, options)
+        return DenseCosts.as_asked(cost, asked)
     if isinstance(cost, PointCosts):
         return _of_points(cost, options)
-    is_array = type(cost) is np.ndarray  # of no other library, and no file that is mapped
-    if not is_array:
-        windows = as_windows(cost, options.maximize, options.cost_limit, options.forbid_nan)
-        if isinstance(windows, WindowCosts):
-            return _of_windows(windows, options, isinstance(cost, WindowCosts))
-        warn_of_points(cost)
-    is_many = cost.ndim == 3 if is_array else is_batch(cost)
-    if is_many or options.sizes is not None or options.mask is not None:
+    windows = as_windows(cost, *asked)
+    if isinstance(windows, WindowCosts):
+        return _of_windows(windows, options, isinstance(cost, WindowCosts))
+    warn_of_points(cost)
+    if is_batch(cost) or is_padded:
         return _of_batch(cost, options)
-    if not is_array and library_of(cost) == "networkx":
-        return costs_of_graph(
-            cost, options.top_nodes, options.weight, maximize=options.maximize, cost_limit=options.cost_limit,
-            forbid_nan=options.forbid_nan,
-        )  # fmt: skip
+    if library_of(cost) == "networkx":
+        return costs_of_graph(cost, options.top_nodes, options.weight, **asked._asdict())
     _refuse_options_of_graphs(cost, options)
-    return costs_of(cost, options.maximize, options.cost_limit, options.forbid_nan)
+    return costs_of(cost, *asked)
 
 
 def _refuse_options_of_graphs(cost: Any, options: Options) -> None:
@@ -364,7 +367,7 @@ def _of_batch(cost: Any, options: Options) -> CostBatch:
 def _solved(problem: PointCosts | WindowCosts | CostBatch | Costs, options: Options) -> Assignment | AssignmentBatch:
     """The solution of a problem, by the way that its kind of costs has."""
     if isinstance(problem, Costs):
-        result = solve_as_asked(problem, options)
+        result = solve(problem, plan_of(problem, options))
         return result if options.gap is None else within_bound(result, False)
     if isinstance(problem, CostBatch):
         return solve_batch_as_asked(problem, options)

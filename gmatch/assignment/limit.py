@@ -10,26 +10,31 @@ from ..backends.protocol import Start
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..result import Status
-from .optimum import optimum
-from .programs import Plan, Solution
-from .ties import Names
+from .programs import Solution
 
 
-def optimum_with_ways_out(costs: SparseCosts, plan: Plan, start: Start, names: Names | None) -> Solution:
-    """The solution of sparse costs with a limit: of a problem in which every row may also take a way out at its price.
+def with_ways_out(costs: SparseCosts, start: Start) -> tuple[SparseCosts, Start]:
+    """Costs with a limit as a problem without one, in which every row may also take a way out at the limit's price.
 
-    As in `free_pairs_above_limit` the prices differ by a constant. A way out that is taken has a dual of its own, which
-    may be below 0; u of its row is lowered to the limit instead, so that u + v is not above it for any pair.
+    As in `free_pairs_above_limit` the prices differ by a constant.
     """
     rows, columns = sorted(costs.shape)
-    kind, row_match, v = start
-    if v is not None:
-        longer = np.zeros_like(v, shape=columns + rows)
-        longer[:columns] = v
-        v = longer
     problem = costs.with_ways_out()
-    row_match = row_match if row_match is None else problem.stored_pairs(row_match)
-    found = optimum(problem, plan, Start(kind, row_match, v), names)
+    row_match = None if start.row_match is None else problem.stored_pairs(start.row_match)
+    v = None
+    if start.v is not None:
+        v = np.zeros_like(start.v, shape=columns + rows)
+        v[:columns] = start.v
+    return problem, Start(start.kind, row_match, v)
+
+
+def without_ways_out(costs: SparseCosts, found: Solution) -> Solution:
+    """The solution of costs with a limit, from that of the problem with ways out.
+
+    A way out that is taken has a dual of its own, which may be below 0; u of its row is lowered to the limit instead,
+    so that u + v is not above it for any pair.
+    """
+    columns = max(costs.shape)
     out = found.row_match >= columns
     found.row_match[out] = -1
     num_out = int(out.sum())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,9 +12,8 @@ from ..cardinality.matching import largest_matching
 from ..errors import Infeasible
 from ..problems.graph import BipartiteGraph
 from ..result import ExactDuals, Status, Tier, witness_of
-from .optimum import optimum
-from .programs import FROM_MINIMA, Plan, Solution, add_counters
-from .request import Costs
+from .plan import Costs
+from .programs import Solution, add_counters
 from .ties import Names
 
 
@@ -38,53 +38,56 @@ def infeasible(costs: Costs, cover: tuple[Any, Any]) -> Infeasible:
     return Infeasible(message, rows, columns)
 
 
-def cheapest_of_largest(costs: Costs, plan: Plan, solution: Solution, names: Names | None) -> Solution:
-    """The cheapest of the largest matchings, from two problems that have assignments; `solution` has its cover.
+class Part(NamedTuple):
+    """Some rows and columns of a problem as a problem of its own, the fewer of which become its rows."""
+
+    number: int  # 0 with the cover's rows, 1 with its columns
+    rows: Any
+    columns: Any
+    costs: Costs
+    names: Names | None
+
+
+def parts_of(costs: Costs, cover: tuple[Any, Any], names: Names | None) -> list[Part]:
+    """Two problems that have assignments, the cheapest of which make the cheapest of the largest matchings.
 
     As large as a cover, a matching has one pair for each vertex of it: none joins two of them, and all of them are
     matched. So it consists of an assignment between the cover's rows and the other columns, and one between the other
     rows and the cover's columns, of all vertices of the cover; and any two such make a largest matching.
     """
+    others = [all_others(*of_side) for of_side in zip(cover, sorted(costs.shape), strict=True)]
+    return [
+        Part(number, rows, columns, costs.part(rows, columns), names and names.part(rows, columns))
+        for number, (rows, columns) in enumerate(((cover[0], others[1]), (others[0], cover[1])))
+        if len(rows) and len(columns)
+    ]
+
+
+def joined(costs: Costs, solution: Solution, parts: list[Part], found: list[Solution]) -> Solution:
+    """The cheapest of the largest matchings, from what is found for the parts; `solution` has its cover."""
     row_match, col_match, u, v = solution.row_match, solution.col_match, solution.u, solution.v
-    assert solution.cover is not None, "the allowed pairs have one"
-    cover_rows, cover_columns = solution.cover
     for array, value in ((row_match, -1), (col_match, -1), (u, 0), (v, 0)):
         array.fill(value)
-    other_rows, other_columns = (all_others(*of_side) for of_side in zip(solution.cover, (len(u), len(v)), strict=True))
-    exact, counters = ExactDuals((), u.copy(), v.copy()), [solution.counters]
-    for number, (rows, columns) in enumerate(((cover_rows, other_columns), (other_rows, cover_columns))):
-        if not (len(rows) and len(columns)):
-            continue
-        found = optimum(costs.part(rows, columns), plan, FROM_MINIMA, names and names.part(rows, columns))
-        if len(rows) > len(columns):
-            found = found.turned()
-        exact = _with_part(exact, found.exact or ExactDuals((), found.u, found.v), rows, columns, number)
-        matched = (found.row_match >= 0).nonzero()[0]
-        row_match[rows[matched]] = columns[found.row_match[matched]]
-        col_match[columns[found.row_match[matched]]] = rows[matched]
-        u[rows], v[columns] = found.u, found.v
-        counters.append(found.counters)
+    exact = ExactDuals((), u.copy(), v.copy())
+    for part, one in zip(parts, found, strict=True):
+        rows, columns = part.rows, part.columns
+        one = one.turned() if len(rows) > len(columns) else one
+        exact = _with_part(exact, one.exact or ExactDuals((), one.u, one.v), part)
+        matched = (one.row_match >= 0).nonzero()[0]
+        row_match[rows[matched]] = columns[one.row_match[matched]]
+        col_match[columns[one.row_match[matched]]] = rows[matched]
+        u[rows], v[columns] = one.u, one.v
+    counters = add_counters(solution.counters, *(one.counters for one in found))
     in_parts = bool(exact.tiers) or costs.overflows
-    return Solution(
-        solution.size,
-        row_match,
-        col_match,
-        u,
-        v,
-        add_counters(*counters),
-        None,
-        exact if in_parts else None,
-        Status.PARTIAL,
-        solution.cover,
-    )
+    return replace(solution, counters=counters, entries=None, exact=exact if in_parts else None, status=Status.PARTIAL)
 
 
-def _with_part(whole: ExactDuals, part: ExactDuals, rows: Any, columns: Any, number: int) -> ExactDuals:
+def _with_part(whole: ExactDuals, duals: ExactDuals, part: Part) -> ExactDuals:
     """The duals of all rows and columns, with the duals of a part in their places."""
-    whole.u[rows], whole.v[columns] = part.u, part.v
+    whole.u[part.rows], whole.v[part.columns] = duals.u, duals.v
     tiers = list(whole.tiers)
-    for tier in part.tiers:
+    for tier in duals.tiers:
         row_tiers, column_tiers = np.zeros_like(whole.u, np.int64), np.zeros_like(whole.v, np.int64)
-        row_tiers[rows], column_tiers[columns] = tier.rows, tier.columns
-        tiers.append(Tier(tier.value, row_tiers, column_tiers, number))
+        row_tiers[part.rows], column_tiers[part.columns] = tier.rows, tier.columns
+        tiers.append(Tier(tier.value, row_tiers, column_tiers, part.number))
     return ExactDuals(tuple(tiers), whole.u, whole.v)

@@ -13,7 +13,8 @@ from ..methods.method import is_auto
 from ..problems.points import PointCosts
 from ..result import Assignment, Status
 from .gap import suffices, within_bound
-from .request import Options, checked_dual, checked_matching
+from .plan import checked_dual, checked_matching
+from .request import Options
 
 REASON = "points of few coordinates are matched by trees, without the matrix"
 # Given duals lie within this number of spreads of the costs; others are of no use.

@@ -4,34 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..arrays import mover_to
-from ..backends import backend_for
-from ..backends.protocol import AssignmentStart, Backend, Start
+from ..backends import BACKENDS
+from ..backends.protocol import Start, Vectors
 from ..methods import Core, Tree, assignment_method_of
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, ExactDuals, Status
 from ..small import small_first
-from .request import Costs, kind_of_start
-
-if TYPE_CHECKING:
-    from ..methods import AssignmentMethod
-
-FROM_MINIMA = Start(AssignmentStart.REDUCE)
-
-
-class Plan(NamedTuple):
-    """How a problem is solved: the same for all problems that it is reduced to."""
-
-    backend: Backend
-    method: AssignmentMethod
-    threads: int | None
-    deterministic: bool  # whether ties are decided by the rule
+from .plan import FROM_MINIMA, Costs, Plan, kind_of_start
 
 
 @dataclass
@@ -51,8 +37,8 @@ class Solution:
     must_be_used: Any = None  # which columns all cheapest assignments use, whatever their v; None if v says it
 
     @property
-    def vectors(self) -> tuple[Any, Any, Any, Any]:
-        return self.row_match, self.col_match, self.u, self.v
+    def vectors(self) -> Vectors:
+        return Vectors(self.row_match, self.col_match, self.u, self.v)
 
     def turned(self) -> Solution:
         """The same with rows for columns."""
@@ -71,13 +57,12 @@ class Solution:
 
 def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
     """What the method finds; for dense costs that lie too far apart for a core, `Tree`."""
-    backend, method, threads, _ = plan
-    if isinstance(method, Core) and isinstance(costs, DenseCosts) and not costs.fits_core:
-        method = Tree()
+    method = plan.method
     if isinstance(costs, SparseCosts):
-        found = backend.assign_sparse(costs, method, start, threads)
+        found = plan.backend.assign_sparse(costs, method, start, plan.threads)
     else:
-        found = backend.assign(costs, method, start, threads)
+        method = method if not isinstance(method, Core) or costs.fits_core else Tree()
+        found = plan.backend.assign(costs, method, start, plan.threads)
     return Solution(found.counters.pop("size"), *found, found.counters.pop("entries", None))
 
 
@@ -85,9 +70,8 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
 def cheapest(cost: Any) -> Any:
     """An assignment of least cost, by ``"auto"``: its `row_match`, `u` and `v`, for whole costs that leave a way."""
     costs = costs_of(cost)
-    backend = backend_for(None, costs.device)
-    method, _ = assignment_method_of("auto", backend.NAME, costs if isinstance(costs, DenseCosts) else None)
-    solution = run(costs, Plan(backend, method, None, False), Start(kind_of_start("auto", method, costs)))
+    method, _ = assignment_method_of("auto", costs.device, costs if isinstance(costs, DenseCosts) else None)
+    solution = run(costs, Plan(BACKENDS[costs.device], method), Start(kind_of_start("auto", method, costs)))
     return solution.turned() if costs.transposed else solution
 
 

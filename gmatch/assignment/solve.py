@@ -1,78 +1,86 @@
-"""One problem from its costs to its result: what a limit and forbidden pairs ask for, on the device of the backend."""
+"""One problem from its costs to its result, on the device of the backend.
+
+What a limit, forbidden pairs and ties ask for are reductions: each makes other problems of a problem, and its solution
+of theirs.
+"""
 
 from __future__ import annotations
 
+from time import perf_counter_ns
+
 from ..arrays import mover_to
-from ..backends import backend_for
 from ..backends.protocol import Start
-from ..methods import assignment_method_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, Assignment, Status
-from .limit import free_pairs_above_limit, optimum_with_ways_out
-from .optimum import optimum
-from .partial import cheapest_of_largest, cover_of_allowed_pairs, infeasible
-from .programs import Plan, Solution, nothing
-from .request import Costs, Options, start_of
-from .ties import Names
+from .limit import free_pairs_above_limit, with_ways_out, without_ways_out
+from .partial import cover_of_allowed_pairs, infeasible, joined, parts_of
+from .plan import FROM_MINIMA, Costs, Plan
+from .programs import Solution, nothing
+from .tiers import solve_in_one_or_tiers
+from .ties import Names, settle_ties
 
 
-def solve_as_asked(costs: Costs, options: Options) -> Assignment:
-    """The result that options of `lap` ask for. Options for batches, graphs and points are not looked at."""
-    backend = backend_for(None, costs.device if options.device is None else options.device)
-    dense = costs if isinstance(costs, DenseCosts) else None
-    method, reason = assignment_method_of(options.method, backend.NAME, dense)
-    start = start_of(options.initial, options.duals, costs, method)
-    plan = Plan(backend, method, options.threads, options.deterministic)
-    result = solve(costs, plan, start, options.infeasible == "partial")
-    result.stats.setdefault("reason", reason)  # some backends know better
-    return result
-
-
-def solve(costs: Costs, plan: Plan, start: Start, partial: bool) -> Assignment:
-    """The result for the matrix as it was given, where it lives. `partial`: a largest matching will do.
+def solve(costs: Costs, plan: Plan) -> Assignment:
+    """The result for the matrix as it was given, where it lives.
 
     Raises
     ------
     Infeasible
         If forbidden pairs leave no assignment, unless a largest matching will do.
     """
-    solution = _solution(costs, plan, start, partial) if min(costs.shape) else nothing(costs)
+    solution = _solution(costs, plan) if min(costs.shape) else nothing(costs)
     if plan.backend.NAME != costs.device:
         solution = solution.moved(mover_to(costs.device))
     if costs.transposed:
         solution = solution.turned()
-    return _result(costs, plan, start, solution)
+    return _result(costs, plan, solution)
 
 
-def _solution(costs: Costs, plan: Plan, start: Start, partial: bool) -> Solution:
-    there = costs
+def _solution(costs: Costs, plan: Plan) -> Solution:
+    there, start = costs, plan.start
     if plan.backend.NAME != costs.device:
         there, mover = costs.on(plan.backend.NAME), mover_to(plan.backend.NAME)
         start = Start(start.kind, *(array if array is None else mover(array) for array in start[1:]))
     names = Names.of(costs.shape, costs.transposed) if plan.deterministic else None
     if isinstance(there, SparseCosts) and there.limit is not None:
-        return optimum_with_ways_out(there, plan, start, names)
-    solution = optimum(there, plan, start, names)
+        problem, start = with_ways_out(there, start)
+        return without_ways_out(there, _optimum(problem, plan, start, names))
+    solution = _optimum(there, plan, start, names)
     if solution.size < min(costs.shape):
         solution.cover = cover_of_allowed_pairs(there, plan.threads)
-        if not partial:
+        if not plan.partial:
             raise infeasible(costs, solution.cover)
-        return cheapest_of_largest(there, plan, solution, names)
+        parts = parts_of(there, solution.cover, names)
+        found = [_optimum(part.costs, plan, FROM_MINIMA, part.names) for part in parts]
+        return joined(there, solution, parts, found)
     if isinstance(there, DenseCosts) and there.limit is not None and free_pairs_above_limit(there, solution):
         solution.status, solution.entries = Status.LIMITED, None
     return solution
 
 
-def _result(costs: Costs, plan: Plan, start: Start, solution: Solution) -> Assignment:
+def _optimum(costs: Costs, plan: Plan, start: Start, names: Names | None) -> Solution:
+    """A cheapest assignment; with names, the one that they decide on. Not complete where forbidden pairs leave none."""
+    problem, of_problem, solution = solve_in_one_or_tiers(costs, plan, start)
+    if names is not None:
+        now = perf_counter_ns()
+        complete = solution.size == len(solution.row_match)
+        solution.counters["rows_with_choice"] = settle_ties(problem, of_problem, names) if complete else 0
+        solution.counters["ties_ns"] = perf_counter_ns() - now
+        solution.entries = None  # the pairs may be others now
+    return solution
+
+
+def _result(costs: Costs, plan: Plan, solution: Solution) -> Assignment:
     counters = solution.counters
     stats = {
         "method": plan.method.name,
-        "initial": start.kind.label,
+        "initial": plan.start.kind.label,
         "backend": plan.backend.NAME,
         "seconds": {step: counters.pop(f"{step}_ns", 0) / 1e9 for step in (*STEPS, "ties")},
         **counters,
     }
+    stats.setdefault("reason", plan.reason)  # some programs know better
     if solution.entries is None:
         pair_costs = costs.of_pairs(solution.row_match, solution.status is Status.OPTIMAL)
     else:

@@ -22,21 +22,41 @@ import numpy as np
 from .. import _native
 from ..arrays import namespace, to_host
 from ..backends import cpu
-from ..errors import InvalidInput
+from ..backends.protocol import Start
+from ..errors import InvalidInput, changed
+from ..methods import Core
 from ..problems.dense import DenseCosts
 from ..problems.limits import LARGE_ON_GPU
 from ..problems.sparse import SparseCosts
 from ..problems.splits import ROOM, Split, fit, never_used, split_values
 from ..result import ExactDuals, Tier
 from .exact import costs_of_assignment, find_exact_optimum, is_proven
-from .programs import Plan, Solution, add_counters, run
-from .request import Costs
+from .plan import Costs, Plan
+from .programs import Solution, add_counters, run
 
 # A column that must be used is worth this many rests at first, and this many times more each time that one stays free.
 REWARD, MORE_REWARD = 8, 16
 
 
-def duals_hide_costs(costs: Costs, solution: Solution) -> bool:
+def solve_in_one_or_tiers(costs: Costs, plan: Plan, start: Start) -> tuple[Costs, Solution, Solution]:
+    """The cheapest assignment, by one program where that tells it; not complete where forbidden pairs leave none.
+
+    Returns a problem with the same cheapest assignments, its solution, and the same pairs as a solution of the costs.
+    """
+    fits = not isinstance(plan.method, Core) or not isinstance(costs, DenseCosts) or costs.fits_core
+    if costs.overflows or not fits:
+        split = _split_of(costs)
+        if split is not None:
+            return _solve_by_tiers(costs, split, plan)
+        if costs.overflows:  # else they are refused before
+            raise changed("cost")
+    solution = run(costs, plan, start)
+    if solution.size == min(costs.shape) and _duals_hide_costs(costs, solution):
+        return _mended(costs, solution, plan)
+    return costs, solution, solution
+
+
+def _duals_hide_costs(costs: Costs, solution: Solution) -> bool:
     """Whether duals are so large that rounding hides what pairs cost; see csrc/costs/magnitudes.hpp."""
     row_match, u, v = solution.row_match, solution.u, solution.v
     if costs.dual_type is np.int64:
@@ -49,18 +69,17 @@ def duals_hide_costs(costs: Costs, solution: Solution) -> bool:
     return _native.duals_hide_costs_of_pairs(pair_costs, to_host(u), to_host(v), costs.lowest, costs.highest)
 
 
-def mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution]:
-    """The cheapest assignment, where duals of a solution hide what pairs cost; returns what `solve_by_tiers` does."""
+def _mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution]:
+    """The cheapest assignment, where duals of a solution hide what pairs cost; returns what `_solve_by_tiers` does."""
     if costs.device == "cpu" and isinstance(costs, DenseCosts):
         found = _mended_on_host(costs, solution, plan)
         if found is not None:
             return found
-    values = costs.minimised()
-    if _is_exact(values, costs.shape, solution):
+    if _is_exact(costs.minimised(), costs.shape, solution):
         return costs, solution, solution
-    split = split_values(values, abs(values) != math.inf, min(costs.shape))
+    split = _split_of(costs)
     if split is not None:
-        return solve_by_tiers(costs, split, plan)
+        return _solve_by_tiers(costs, split, plan)
     if not is_proven(costs, solution):
         find_exact_optimum(costs, solution)
         solution.entries = None  # the pairs may be others now
@@ -69,10 +88,8 @@ def mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Solutio
 
 def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution] | None:
     """The same of dense costs, from the duals that there are; None if these do not do."""
-    found = replace(
-        solution, entries=None,
-        **{name: getattr(solution, name).copy() for name in ("row_match", "col_match", "u", "v")},
-    )  # fmt: skip
+    copies = {name: vector.copy() for name, vector in solution.vectors._asdict().items()}
+    found = replace(solution, entries=None, **copies)
     rests = np.empty(costs.array.shape) if plan.deterministic else None
     outcome, found.exact, counters = cpu.assign_in_tiers(costs, found.vectors, rests)
     if outcome == "stands":
@@ -87,7 +104,7 @@ def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[
     return DenseCosts(rests), of_rests, found
 
 
-def split_costs(costs: Costs) -> Split | None:
+def _split_of(costs: Costs) -> Split | None:
     """The costs in tiers; None where their magnitudes lie too close together."""
     values = costs.minimised()
     return split_values(values, abs(values) != math.inf, min(costs.shape))
@@ -115,7 +132,7 @@ class _Left(NamedTuple):
     must: Any  # of each column
 
 
-def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solution, Solution]:
+def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solution, Solution]:
     """The cheapest assignment by the least tier, then the least rest, which may be split again.
 
     Returns the last rest as a problem, whose cheapest assignments are those of the costs; its solution, and with the
@@ -153,7 +170,7 @@ def solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solut
                 problem = costs.with_entries(rests, allowed, math.inf)
                 of_problem.v = found.v + xp.where(must, reward, 0)
                 of_problem.u = costs_of_assignment(problem, found.row_match) - of_problem.v[found.row_match]
-            is_hidden = duals_hide_costs(problem, found) and not _is_exact(problem.minimised(), costs.shape, found)
+            is_hidden = _duals_hide_costs(problem, found) and not _is_exact(problem.minimised(), costs.shape, found)
             next_split = split_values(rests, allowed, rows) if is_hidden else None
         else:
             next_split = split_values(rests, allowed, rows)

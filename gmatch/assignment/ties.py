@@ -24,6 +24,7 @@ import numpy as np
 from .. import _native
 from ..arrays import namespace, to_host
 from ..backends import cpu
+from ..backends.protocol import Vectors
 from ..errors import InvalidInput
 from ..problems.dense import DenseCosts
 from .exact import (
@@ -41,6 +42,7 @@ from .programs import cheapest
 
 if TYPE_CHECKING:
     from ..problems.sparse import SparseCosts
+    from ..result import Assignment
     from .programs import Solution
 
 MARK_BITS = _native.MARK_BITS
@@ -89,14 +91,12 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
     That is all rows, where too many pairs are tight to tell.
     """
     if isinstance(costs, DenseCosts) and costs.device == "cpu" and costs.limit is None:
-        vectors = solution.row_match, solution.col_match, solution.u, solution.v
-        if cpu.is_only_optimum(costs, *vectors, solution.must_be_used):
+        if cpu.is_only_optimum(costs, solution.vectors, solution.must_be_used):
             return 0
     choice, first_turn = tight_pairs(costs, solution, _most_to_list(costs)), 0
     if choice is None and isinstance(costs, DenseCosts) and (marked := _marked(costs, solution, names)):
         found, first_turn = cheapest(marked), 1
-        names_of_vectors = "row_match", "col_match", "u", "v"
-        of_marks = replace(solution, must_be_used=None, **{name: getattr(found, name) for name in names_of_vectors})
+        of_marks = replace(solution, must_be_used=None, **of_vectors(found))
         choice = tight_pairs(marked, of_marks, math.inf)
     choice = choice or tight_pairs(costs, solution, math.inf)
     assert choice is not None, "without a bound all are listed"
@@ -107,6 +107,11 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
     with_choice = max(with_choice, _decide_by_marks(choice, names, first_turn))
     take(costs, solution, choice.row_match)
     return with_choice
+
+
+def of_vectors(found: Solution | Assignment) -> dict[str, Any]:
+    """Its mates and duals, by name."""
+    return {name: getattr(found, name) for name in Vectors._fields}
 
 
 def _decide_by_marks(choice: Choice, names: Names, first_turn: int) -> int:

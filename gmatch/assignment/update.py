@@ -16,17 +16,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from ..arrays import as_dense_array, device_of, to_host, truth_of
+from ..arrays import as_dense_array, as_matrix, device_of, to_host, truth_of
+from ..backends.cpu import bits_and_type
 from ..backends.protocol import Assigned
 from ..errors import InvalidInput
 from ..foreign import as_sparse, is_frame, labels_of, library_of
-from ..problems.dense import DenseCosts, as_matrix, lies_by_columns
+from ..problems.dense import DenseCosts, lies_by_columns
 from ..problems.limits import SPREADS, WAY_OUT_OF_NAN, blocks_of, minimised, without_nan
 from ..problems.sparse import SparseCosts, is_sparse
 from ..proof.verify import verify
 from ..result import STEPS, Assignment, Status
 from ..tensors import comes_back, in_its_library, with_arrays
-from ..types import bits_of, number_type
+from ..types import number_type
 from .lap import lap
 
 MOST = _native.MOST_CHANGED
@@ -369,9 +370,7 @@ def _run(state: _State, rows: Any, way_out: int | float | None) -> dict[str, Any
     vectors = state.row_match, state.col_match, state.u, state.v
     try:
         return dict(
-            _native.match_changed(
-                bits_of(state.matrix), state.matrix.dtype.name, state.maximize, state.limit, way_out, numbers, *vectors
-            )
+            _native.match_changed(*bits_and_type(state.matrix), state.maximize, state.limit, way_out, numbers, *vectors)
         )
     except OverflowError:  # an entry that no bound was known of
         return None

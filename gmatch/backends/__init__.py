@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,19 @@ from .protocol import Backend
 if TYPE_CHECKING:
     from . import cpu, gpu
 
-    BACKENDS: tuple[Backend, Backend] = cpu, gpu  # type checkers hold both to it
+    _: tuple[Backend, Backend] = cpu, gpu  # type checkers hold both to it
+
+
+class _Backends(dict[Device, Backend]):
+    """Imported when they are first asked for: CuPy takes its time."""
+
+    def __missing__(self, device: Device) -> Backend:
+        backend: Backend = import_module(f".{device}", __name__)
+        return self.setdefault(device, backend)
+
+
+BACKENDS = _Backends()
+"""The backend of each device."""
 
 
 def backend_for(array: Any, device: str | None) -> Backend:
@@ -23,10 +34,9 @@ def backend_for(array: Any, device: str | None) -> Backend:
         device = device_of(array)
     if not isinstance(device, str) or device not in ("cpu", "gpu"):
         raise InvalidInput(f"device must be 'cpu', 'gpu' or None (where the input lives); got {device!r}")
-    backend = _module(device)
     if device == "gpu":
         cuda.require()
-    return backend
+    return BACKENDS["gpu" if device == "gpu" else "cpu"]
 
 
 def refuse_gpu(what: str, device: Any) -> None:
@@ -38,10 +48,3 @@ def refuse_gpu(what: str, device: Any) -> None:
             f"{what} works on the host; leave device='gpu' out: costs on a GPU are moved to the host once"
         )
     raise InvalidInput(f"device must be 'cpu' or None for {what}, which works on the host; got {device!r}")
-
-
-@cache
-def _module(device: Device) -> Backend:
-    """Imported when it is needed: CuPy takes its time."""
-    backend: Backend = import_module(f".{device}", __name__)
-    return backend

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _native
 from ..arrays import device_of, namespace
-from ..types import bits_of
+from .cpu import bits_and_type
 
 # Of each row these are picked: the best two of every 32nd column, and of what is overpriced the worst one.
 STRATA, OF_A_STRATUM = 32, 2
@@ -135,7 +135,7 @@ class HostPasses:
     """See `BlockPasses`: on threads of the host."""
 
     def __init__(self, array: Any, dual_type: Any, maximize: bool, limit: int | float | None, threads: int) -> None:
-        self._block = bits_of(array), array.dtype.name, maximize, limit
+        self._block = *bits_and_type(array), maximize, limit
         self._shape, self._dual_type, self._threads = array.shape, dual_type, threads
 
     def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]:

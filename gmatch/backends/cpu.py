@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _native
-from ..arrays import Device, entry_of_each_row
+from ..arrays import Device
 from ..errors import InvalidInput
 from ..methods import (
     JV,
@@ -27,9 +27,8 @@ from ..methods import (
     fewest_rows_of_core,
 )
 from ..result import ExactDuals, Tier
-from ..types import bits_of
 from .layouts import REPORT, numbers_of, words_of
-from .protocol import Assigned, AssignedBatch, Matched, Start
+from .protocol import Assigned, AssignedBatch, Matched, Start, Vectors
 
 if TYPE_CHECKING:
     from ..methods import AssignmentMethod, Method
@@ -133,24 +132,38 @@ def steps_by_name(trace: Any) -> list[str]:
     return [CORE_STEPS[step] for step in trace[1 : 1 + trace[0]]]
 
 
+@cache
+def _name_of(dtype: np.dtype[Any]) -> str:
+    """NumPy makes it anew each time, which takes a microsecond."""
+    return dtype.name
+
+
+def bits_and_type(array: Any) -> tuple[Any, str]:
+    """The array as the extension takes it, which knows no bfloat16, and the name of its type."""
+    name = _name_of(array.dtype)
+    return array if name != "bfloat16" else array.view(np.uint16), name
+
+
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
     """The lowest and the highest finite entry, and whether the matrix holds NaN, +inf, -inf, and integers only."""
-    seen = _native.inspect_costs(bits_of(array), array.dtype.name, thread_count(None, array.size))
+    seen = _native.inspect_costs(*bits_and_type(array), thread_count(None, array.size))
     return *seen, array.dtype.kind in "iu"
 
 
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
     thread_count(threads, 0)
-    return DENSE_PROGRAMS[type(method)](costs, method, start, threads)
+    found = DENSE_PROGRAMS[type(method)](costs, method, start, threads)
+    found.counters["entries"] = costs.array[np.arange(len(found.row_match)), found.row_match]
+    return found
 
 
-def _vectors(costs: DenseCosts | SparseCosts, start: Start) -> tuple[Any, Any, Any, Any]:
+def _vectors(costs: DenseCosts | SparseCosts, start: Start) -> Vectors:
     """What a program fills: row_match and v as they are given, or else no mates and zeros."""
     rows, columns = sorted(costs.shape)
     row_match = np.full(rows, -1, np.int32) if start.row_match is None else start.row_match
     v = np.zeros(columns, costs.dual_type) if start.v is None else start.v
-    return row_match, np.empty(columns, np.int32), np.empty(rows, costs.dual_type), v
+    return Vectors(row_match, np.empty(columns, np.int32), np.empty(rows, costs.dual_type), v)
 
 
 def _for_serial_search(costs: DenseCosts | SparseCosts, start: Start) -> Start:
@@ -160,8 +173,7 @@ def _for_serial_search(costs: DenseCosts | SparseCosts, start: Start) -> Start:
 
 
 def _arguments(costs: DenseCosts) -> tuple[Any, str, bool, Any]:
-    array = bits_of(costs.array) if costs.is_narrow else costs.array
-    return array, costs.array.dtype.name, costs.maximize, costs.limit
+    return *bits_and_type(costs.array), costs.maximize, costs.limit
 
 
 def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None) -> Assigned:
@@ -172,11 +184,11 @@ def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None)
 
 
 def assign_in_tiers(
-    costs: DenseCosts, vectors: tuple[Any, Any, Any, Any], rests: Any = None
+    costs: DenseCosts, vectors: Vectors, rests: Any = None
 ) -> tuple[str, ExactDuals | None, dict[str, Any]]:
     """Solves costs in tiers of which the duals of a solution hide some: see csrc/serial/tiers.hpp.
 
-    `vectors` are row_match, col_match, u and v of the solution; they are changed. Returns whether the solution stands,
+    The vectors of the solution are changed. Returns whether the solution stands,
     was solved anew, or is open; then it means nothing any more. Of the solved one also the duals in tiers, and counters
     by name; `rests`, where there is room for them, become what is left of the costs of pairs that it might use.
     """
@@ -185,9 +197,9 @@ def assign_in_tiers(
     return TIER_OUTCOMES[outcome], exact, dict(counters) | {"threads": 1}
 
 
-def is_only_optimum(costs: DenseCosts, row_match: Any, col_match: Any, u: Any, v: Any, must_be_used: Any) -> bool:
+def is_only_optimum(costs: DenseCosts, vectors: Vectors, must_be_used: Any) -> bool:
     """Whether no other assignment is as cheap as this one, which is complete, by a pass over costs without a limit."""
-    only: bool = _native.is_only_optimum(*_arguments(costs)[:-1], row_match, col_match, u, v, must_be_used)
+    only: bool = _native.is_only_optimum(*_arguments(costs)[:-1], *vectors, must_be_used)
     return only
 
 
@@ -364,6 +376,4 @@ def _assign_laid_out(costs: DenseCosts, dual_type: type, start: Start, threads: 
     if dual_type is np.int64 and len(u) == len(v):  # so that v are at most 0, as sparse methods leave them
         most = v.max()
         u, v = u + most, v - most
-    if counters["size"] == len(row_match):
-        counters["entries"] = entry_of_each_row(costs.array, row_match)
     return Assigned(row_match, col_match, u, v, counters | {"method": method.name, "reason": f"{LAID_OUT}; {reason}"})

@@ -16,10 +16,12 @@ from .catalogue import (
     ASSIGN_BATCH,
     ASSIGN_CORE,
     ASSIGN_SPARSE,
+    COSTS,
     FORESTS,
     INSPECT_COSTS,
     MATCH,
     MUNKRES,
+    NARROW,
     PROGRAMS,
     ROWS,
     Program,
@@ -78,12 +80,8 @@ SEEN_IN_COSTS = COST_INSPECTION.getter("lowest", "minus_highest", "nans", "plus_
 # By the type of the duals.
 DENSE_COSTS = {np.int64: Layout("DenseCosts<long long>"), np.float64: Layout("DenseCosts<double>")}
 BATCH = {np.int64: Layout("Batch<long long>"), np.float64: Layout("Batch<double>")}
-# By their names in NumPy, as WIDE_TYPES and NARROW_TYPES of csrc/costs/stored.cuh.
-C_TYPES = {
-    "int32": "int", "int64": "long long", "float32": "float", "float64": "double",
-    "int8": "signed char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short",
-    "float16": "Float16", "bfloat16": "BFloat16",
-}  # fmt: skip
+# By their names in NumPy.
+C_TYPES = {words["type"]: words["cost"] for words in (*COSTS, *NARROW)}
 WORKSPACE_SIZES: dict[Program, Callable[..., int]] = {
     program: getattr(_native, program.workspace) for program in PROGRAMS if program.workspace
 }

@@ -37,6 +37,15 @@ class Start(NamedTuple):
     v: Any = None
 
 
+class Vectors(NamedTuple):
+    """Mates and duals of both sides, for costs as programs read them."""
+
+    row_match: Any
+    col_match: Any
+    u: Any
+    v: Any
+
+
 class Assigned(NamedTuple):
     """What a program finds, for costs as it reads them: arrays, and counters by name."""
 

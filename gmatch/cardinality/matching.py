@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import device_of, mover_to, row_of_each_entry, rows_without_their_edge
-from ..backends import backend_for
+from ..arrays import MAX_VERTICES, device_of, mover_to, row_of_each_entry, rows_without_their_edge
+from ..backends import BACKENDS, backend_for
 from ..backends.protocol import Backend
 from ..errors import InvalidInput, changed
-from ..methods import Method, Mixed, PothenFan, method_of
-from ..problems.graph import MAX_VERTICES, BipartiteGraph, as_graph
+from ..methods import AUTO, Method, Mixed, PothenFan, method_of
+from ..problems.graph import BipartiteGraph, as_graph
 from ..proof.verify import verify
 from ..result import Matching
 from ..small import SMALL_TYPES, matching_small
@@ -169,8 +169,8 @@ class Plan(NamedTuple):
 
 def largest_matching(problem: BipartiteGraph, threads: int | None) -> Matching:
     """A largest matching, as `max_matching` finds it for a user who asks for no more."""
-    backend = backend_for(None, problem.device)
-    return _solved(problem, Plan(backend, method_of("auto", backend.NAME), threads), Start.AUTO, None)
+    plan = Plan(BACKENDS[problem.device], AUTO[problem.device], threads)
+    return _solved(problem, plan, Start.AUTO, None)
 
 
 def _solved(problem: BipartiteGraph, plan: Plan, start: Start, given: Any) -> Matching:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,23 +26,25 @@ def table_of(facts: Facts, seconds: float) -> dict[str, str]:
     return {name.replace("_", " "): grouped(facts[name]) for name in names} | {"time": f"{milliseconds(seconds)} ms"}
 
 
-def print_answer(
-    arguments: argparse.Namespace,
-    facts: Facts,
-    table: dict[str, str],
-    pairs: Pairs,
-    labelled: bool,
-    columns: Sequence[str] = COLUMNS,
-) -> None:
+class Shown(NamedTuple):
+    """The pairs of an answer."""
+
+    pairs: Pairs
+    labelled: bool = False  # whether a file names their ends
+    columns: Sequence[str] = COLUMNS
+
+
+def print_answer(arguments: argparse.Namespace, facts: Facts, table: dict[str, str], shown: Shown) -> None:
     """What was found, then its pairs. What the search did is shown where it is asked for; JSON has all facts."""
     if arguments.json:
-        print_facts(facts | ({"assignment": named(pairs, columns)} if labelled or arguments.pairs else {}), True, table)
+        all_pairs = {"assignment": named(shown.pairs, shown.columns)} if shown.labelled or arguments.pairs else {}
+        print_facts(facts | all_pairs, True, table)
         return
     if not arguments.verbose:
         facts = {name: fact for name, fact in facts.items() if name not in SEARCH and not name.endswith("seconds")}
         table = {name: text for name, text in table.items() if name.replace(" ", "_") not in SEARCH}
     print_facts(facts, False, table)
-    print_pairs(pairs, columns, every=arguments.pairs, labelled=labelled)
+    print_pairs(shown.pairs, shown.columns, every=arguments.pairs, labelled=shown.labelled)
 
 
 def is_labelled(table: CostTable | None) -> bool:

@@ -19,7 +19,7 @@ from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..proof.verify import verify
 from ..result import Assignment, AssignmentCertificate
-from .answers import COUNTED_BY_SOME, is_labelled, labels_of, pairs_of, print_answer, table_of
+from .answers import COUNTED_BY_SOME, Shown, is_labelled, labels_of, pairs_of, print_answer, table_of
 from .ends import NO_BACKEND, exit_code, tell
 from .inputs import checked_costs, is_file, read_costs
 from .options import a_limit, add_costs, add_printing, add_solver_options, check_device
@@ -70,7 +70,7 @@ def run_assign(arguments: argparse.Namespace) -> int:
     pairs = pairs_of(table, assignment, assignment.pair_costs)
     arrays = {name: getattr(assignment, name) for name in ("row_match", "col_match", "u", "v")} | labels_of(table)
     write_answer(arguments.output, facts, pairs, arrays)
-    print_answer(arguments, facts, table_of(facts, seconds), pairs, is_labelled(table))
+    print_answer(arguments, facts, table_of(facts, seconds), Shown(pairs, is_labelled(table)))
     return 0
 
 
@@ -109,7 +109,7 @@ def _solve_on_ranks(ranks: Ranks, arguments: argparse.Namespace) -> int:
     arrays = {name: getattr(assignment, name) for name in ("row_match", "col_match", "u", "v")}
     ranks.done_by_all(lambda: write_answer(arguments.output, facts, pairs, arrays) if first else None)
     if first:
-        print_answer(arguments, facts, table_of(facts, seconds), pairs, False)
+        print_answer(arguments, facts, table_of(facts, seconds), Shown(pairs))
     return 0
 
 

@@ -15,7 +15,7 @@ from ..errors import CertificateError
 from ..problems.graph import BipartiteGraph
 from ..proof.verify import verify
 from ..result import Certificate, Matching
-from .answers import is_labelled, labels_of, pairs_of, print_answer
+from .answers import Shown, is_labelled, labels_of, pairs_of, print_answer
 from .ends import NOT_PROVEN, fail
 from .inputs import read_graph
 from .options import GRAPH_HELP, add_printing, add_solver_options, check_solver_options
@@ -52,7 +52,7 @@ def run_match(arguments: argparse.Namespace) -> int:
         arrays = {"row_match": matching.row_match, "col_match": matching.col_match} | labels_of(table)
         write_answer(arguments.output, answer.facts(), pairs, arrays, ENDS)
     shown = pairs if arguments.pairs or is_labelled(table) else []
-    print_answer(arguments, answer.facts(), answer.table(), shown, is_labelled(table), ENDS)
+    print_answer(arguments, answer.facts(), answer.table(), Shown(shown, is_labelled(table), ENDS))
     return report_doubt([answer])
 
 

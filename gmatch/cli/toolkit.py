@@ -18,7 +18,7 @@ from ..toolkit.ranked import k_best
 from ..toolkit.scaling import scale
 from ..toolkit.transport import transport
 from ..toolkit_result import Scaling
-from .answers import is_labelled, labels_of, pairs_of, print_answer, table_of
+from .answers import Shown, is_labelled, labels_of, pairs_of, print_answer, table_of
 from .inputs import checked_costs, read_costs
 from .options import a_limit, add_costs, add_printing
 from .output import COLUMNS, Pairs, add_output, check_output, write_answer
@@ -156,7 +156,7 @@ def _told(arguments: argparse.Namespace, table: CostTable, answer: _Answer) -> i
     """Writes and prints an answer."""
     facts, pairs, arrays, columns = answer
     write_answer(arguments.output, facts, pairs, {**arrays, **labels_of(table)}, columns)
-    print_answer(arguments, facts, table_of(facts, facts["total_seconds"]), pairs, is_labelled(table), columns)
+    print_answer(arguments, facts, table_of(facts, facts["total_seconds"]), Shown(pairs, is_labelled(table), columns))
     return 0
 
 

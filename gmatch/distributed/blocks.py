@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Device, device_of, mover_to, to_host
+from ..arrays import MAX_VERTICES, Device, as_matrix, device_of, mover_to, to_host
 from ..errors import InvalidInput
 from ..foreign import is_frame
 from ..problems.batch import CostBatch
-from ..problems.dense import DenseCosts, as_matrix
+from ..problems.dense import DenseCosts
 from ..problems.limits import (
-    MAX_VERTICES,
-    Ranged,
+    RowsOfCosts,
     dual_type_of,
     limit_of,
     number_of,
@@ -45,7 +44,7 @@ class _Note(NamedTuple):
     options: Mapping[str, Any]
 
 
-class Block(Ranged):
+class Block(RowsOfCosts):
     """Consecutive rows of a matrix, and what all ranks know of the whole of it; names are those of `DenseCosts`.
 
     Attributes

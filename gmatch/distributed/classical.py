@@ -152,7 +152,7 @@ class LeastSlacks:
 
     def __init__(self, part: Part) -> None:
         self._part = part
-        height, width = part.costs.shape
+        height, width = part.extent
         self._least = part.xp.full(height, part.far, part.dual_type)
         self._nearest = part.xp.zeros(height, np.int32)
         self._known = part.xp.zeros(height, np.bool_)
@@ -169,7 +169,7 @@ class LeastSlacks:
         if bool((self._covered & ~own_columns).any()):
             self._known[:] = False
         self._covered = own_columns
-        if not part.costs.size:
+        if 0 in part.extent:
             return part.far
         self._known &= own_rows & ~own_columns[self._nearest]
         self._read((own_rows & ~self._known).nonzero()[0].astype(np.int32), u, v)

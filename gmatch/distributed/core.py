@@ -25,13 +25,14 @@ import numpy as np
 
 from ..arrays import to_host
 from ..assignment.partial import cover_of_allowed_pairs
-from ..assignment.programs import Plan, Solution, run
+from ..assignment.plan import Plan
+from ..assignment.programs import Solution, run
 from ..backends.block_passes import Depth
 from ..backends.protocol import AssignmentStart, Start
 from ..problems.sparse import SparseCosts
 from .classical import classical
 from .found import COUNTED, Found
-from .part import Part, Places
+from .part import MatrixPart, Part, Places
 from .ranks import ROOT, Ranks, gathered, of_root, reduced
 from .sampled import LITTLE, MUCH, Patience, Sample
 
@@ -167,7 +168,7 @@ class _Pricing(NamedTuple):
             self.core.offer(keys, values)
 
 
-def start(ranks: Ranks, part: Part, v: Any) -> Any:
+def start(ranks: Ranks, part: MatrixPart, v: Any) -> Any:
     """Duals of the columns to price by: given ones; or zeros, but where many rows want the same columns.
 
     There minima of the columns, and prices from a sample of the rows where these do not suffice.
@@ -181,13 +182,13 @@ def start(ranks: Ranks, part: Part, v: Any) -> Any:
     return _prices(ranks, part, n // PART_OF_ROWS, LITTLE)
 
 
-def start_again(ranks: Ranks, part: Part) -> Any:
+def start_again(ranks: Ranks, part: MatrixPart) -> Any:
     """Prices from all rows of a square problem, or from as many as there is room for."""
     n, m = part.shape
     return _prices(ranks, part, n, MUCH) if n == m else None
 
 
-def _prices(ranks: Ranks, part: Part, size: int, patience: Patience) -> Any:
+def _prices(ranks: Ranks, part: MatrixPart, size: int, patience: Patience) -> Any:
     """Minima of the columns, and what a sample of the rows adds to them."""
     m = part.shape[1]
     zeros, far = np.zeros(m, part.dual_type), np.full(m, part.far, part.dual_type)
@@ -197,7 +198,7 @@ def _prices(ranks: Ranks, part: Part, size: int, patience: Patience) -> Any:
     return least + (np.rint(prices).astype(np.int64) if part.dual_type is np.int64 else prices)
 
 
-def _sample(ranks: Ranks, part: Part, size: int, v: Any) -> Sample:
+def _sample(ranks: Ranks, part: MatrixPart, size: int, v: Any) -> Sample:
     """So many rows, far from each other, by cost - v."""
     n, m = part.shape
     numbers = np.arange(min(size, n)) * n // min(size, n)
@@ -304,7 +305,7 @@ def _merged(xp: Any, stay: Any, places: Any, old: Any, new: Any) -> Any:
 # Passes of a rank over its part.
 
 
-def price(part: Part, v: Any) -> Places:
+def price(part: MatrixPart, v: Any) -> Places:
     """The best entries of each row by cost - v."""
     own_v = v[part.columns]
     picks = part.passes.price(part.all_rows(), part.here(own_v), Depth(0, part.share))
@@ -312,7 +313,7 @@ def price(part: Part, v: Any) -> Places:
     return part.places(picks.places)
 
 
-def overpriced(part: Part, u: Any, v: Any) -> tuple[int, Places]:
+def overpriced(part: MatrixPart, u: Any, v: Any) -> tuple[int, Places]:
     """How many entries cost less than their duals by more than rounding, and the worst, of rows that may have any."""
     own_u = u[part.rows]
     rows = part.margins.rows_to_read(own_u, v[part.columns])
@@ -322,7 +323,7 @@ def overpriced(part: Part, u: Any, v: Any) -> tuple[int, Places]:
     return picks.overpriced, part.places(picks.places)
 
 
-def outside(part: Part, in_witness: Any, columns_of_witness: Any, found: Found) -> tuple[int, Places]:
+def outside(part: MatrixPart, in_witness: Any, columns_of_witness: Any, found: Found) -> tuple[int, Places]:
     """Whether the rows of a witness have any pairs outside its columns; and the best of each row, more each time.
 
     Where none are found, allowed pairs are counted apart: a mistake of the picker would make a false witness.
@@ -338,7 +339,7 @@ def outside(part: Part, in_witness: Any, columns_of_witness: Any, found: Found) 
     return len(places) or _allowed_outside(part, own.nonzero()[0], inside), part.places(places)
 
 
-def _allowed_outside(part: Part, rows: Any, inside: Any) -> int:
+def _allowed_outside(part: MatrixPart, rows: Any, inside: Any) -> int:
     """How many pairs of some of its rows are allowed outside some columns."""
     return sum(
         int((part.values(rows[some])[:, ~inside] < part.far).sum())

@@ -10,17 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Device, device_of, mover_to, truths_of
-from ..assignment.programs import Plan
-from ..assignment.request import Options, start_of
-from ..assignment.solve import solve_as_asked
+from ..arrays import Device, as_matrix, device_of, mover_to, truths_of
+from ..assignment.plan import Plan, checked_duals, plan_of
+from ..assignment.request import Options
+from ..assignment.solve import solve
 from ..backends import backend_for
 from ..errors import Infeasible, InvalidInput
 from ..methods import Classical, Core, Tree, assignment_method_of
-from ..problems.dense import DenseCosts, as_matrix
-from ..problems.limits import minimised
+from ..problems.dense import DenseCosts
+from ..problems.limits import RowsOfCosts, minimised
 from ..problems.row_blocks import RowBlocks
-from ..problems.windows import CheckedWindows
 from ..proof.verify import verify
 from ..result import STEPS, Assignment, Status, witness_of
 from ..types import is_narrow
@@ -28,7 +27,7 @@ from .blocks import Block, Terms, block_of, fingerprint, refuse_what_is_no_array
 from .classical import classical
 from .core import by_core
 from .found import Found
-from .part import Part
+from .part import MatrixPart
 from .places import checked_devices, lies_on_gpu, placed, shares
 from .ranks import PATIENCE, ROOT, Ranks
 from .threads import run_threads
@@ -117,9 +116,10 @@ def _lap_alone(ranks: Ranks, array: Any, asked: dict[str, Any], begun: _Beginnin
     costs = DenseCosts(
         matrix, maximize=asked["maximize"], cost_limit=asked["cost_limit"], forbid_nan=asked["forbid_nan"]
     )
-    result = solve_as_asked(
-        costs, Options(method=name if name == "auto" else METHODS[name], duals=asked["duals"], threads=asked["threads"])
+    options = Options(
+        method="auto" if name == "auto" else METHODS[name], duals=asked["duals"], threads=asked["threads"]
     )
+    result = solve(costs, plan_of(costs, options))
     if asked["certify"]:
         verify(costs, result)
     past = begun.since(ranks)
@@ -207,7 +207,7 @@ def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) ->
     """By the method; the tree has its columns split, and turns square problems for that."""
     rows, columns = block.shape
     block.transposed = rows > columns or isinstance(method, Tree) and rows == columns
-    part = Part.of(block, asked["threads"] or 1)
+    part = MatrixPart.of(block, asked["threads"] or 1)
     v = ranks.done_by_all(lambda: given_duals(block, asked["duals"]))
     if not min(block.shape):
         u, v = (np.zeros(length, block.dual_type) for length in part.shape)
@@ -219,29 +219,28 @@ def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) ->
     return by_core(ranks, part, _plan_of_root(part, asked["threads"]), v)
 
 
-def _split_by_columns(ranks: Ranks, part: Part) -> Part:
+def _split_by_columns(ranks: Ranks, part: MatrixPart) -> MatrixPart:
     if not part.block.transposed:
         return split_by_columns(ranks, part)
-    together: Part = ranks.done_by_all(lambda: with_rows_together(part))
+    together: MatrixPart = ranks.done_by_all(lambda: with_rows_together(part))
     return together
 
 
-def _plan_of_root(part: Part, threads: int | None) -> Plan:
+def _plan_of_root(part: MatrixPart, threads: int | None) -> Plan:
     """How the root solves cores, where its block lies; a GPU sizes its own grid."""
     method, _ = assignment_method_of("auto", part.device)
     return Plan(backend_for(None, part.device), method, threads if part.device == "cpu" else None, False)
 
 
-def given_duals(block: Block | CheckedWindows, duals: Any) -> Any:
+def given_duals(block: RowsOfCosts, duals: Any) -> Any:
     """Those of the columns of the problem. As in one process only square problems have a use for them."""
     if duals is None:
         return None
-    costs: Any = block  # of which the check asks no more than a block has
-    start = start_of("reduce", duals, costs, Classical())
-    return start.v if block.shape[0] == block.shape[1] else None
+    v = checked_duals("duals", duals, block)
+    return v if block.shape[0] == block.shape[1] else None
 
 
-def result_of(ranks: Ranks, block: Block | CheckedWindows, found: Found) -> Assignment:
+def result_of(ranks: Ranks, block: RowsOfCosts, found: Found) -> Assignment:
     """For the matrix as it was given; the same on every rank."""
     if found.witness is not None:
         raise _infeasible(block, *found.witness)
@@ -269,7 +268,7 @@ def result_of(ranks: Ranks, block: Block | CheckedWindows, found: Found) -> Assi
     )
 
 
-def _infeasible(block: Block | CheckedWindows, in_rows: Any, in_columns: Any) -> Infeasible:
+def _infeasible(block: RowsOfCosts, in_rows: Any, in_columns: Any) -> Infeasible:
     """The error, with the witness in rows and columns as given."""
     cover = (~in_rows).nonzero()[0], in_columns.nonzero()[0]
     rows, columns = witness_of(cover[::-1] if block.transposed else cover, block.shape)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..arrays import device_of, mover_to, namespace, to_host
-from ..backends.block_passes import BlockPasses, passes_of
-from ..problems.limits import INFINITE_INTEGER, blocks_of, minimised
+from .. import cuda
+from ..arrays import Device, device_of, mover_to, to_host
+from ..backends.block_passes import BlockPasses, HeldRows, passes_of
+from ..problems.limits import INFINITE_INTEGER, RowsOfCosts, blocks_of, minimised
 from .blocks import Block
 from .margins import Margins
 
@@ -25,23 +26,70 @@ class Cut(NamedTuple):
     shape: tuple[int, int]
 
 
+class PassesOverRows(Protocol):
+    """What `classical` asks of `BlockPasses`."""
+
+    def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]: ...
+
+    def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any: ...
+
+
 class Part:
     """The part of a rank in a problem of n rows, all to be matched, and m >= n columns: some rows by some columns.
 
-    Its costs lie on the host or on a GPU, which is current; vectors come and go on the host. Of a matrix with more rows
-    than columns the problem is the transpose: split rows are split columns then, and nothing moves. Costs are those of
-    the minimisation form, cut off at the limit.
+    It is a share of a matrix (`MatrixPart`), or all of a problem whose rows are known some at a time: of a file or a
+    function (`WindowPart`), or of points (`PointPart`). `by_core` and `classical` ask for no more than this class has.
+    Of a matrix with more rows than columns the problem is the transpose: split rows are split columns then, and nothing
+    moves. Costs are those of the minimisation form, cut off at the limit.
     """
 
-    def __init__(self, costs: Any, cut: Cut, block: Block, threads: int) -> None:
-        self.costs, (self.rows, self.columns, self.shape) = costs, cut
-        self.block, self.dual_type, self.threads = block, block.dual_type, threads
-        self.passes = self._passes_of(costs)
-        self.device, self.xp = device_of(costs), namespace(costs)
-        self.here = mover_to(self.device)
-        """What brings a vector to the costs: the ranks share vectors on the host."""
-        self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
+    passes: PassesOverRows
+
+    def __init__(self, block: RowsOfCosts, cut: Cut, device: Device = "cpu") -> None:
+        self.block, (self.rows, self.columns, self.shape) = block, cut
+        self.dual_type: Any = block.dual_type
+        self.far: Any = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
         """What no cost reaches: of forbidden pairs, and of the least of none."""
+        self.device, self.xp = device, np if device == "cpu" else cuda.module()
+        self.here = mover_to(device)
+        """What brings a vector to the costs: the ranks share vectors on the host."""
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """How many rows and columns it has."""
+        return self.rows.stop - self.rows.start, self.columns.stop - self.columns.start
+
+    def own(self, u: Any, v: Any) -> tuple[Any, Any]:
+        """The duals of its rows and of its columns, where the costs are."""
+        return self.here(u[self.rows]), self.here(v[self.columns])
+
+    def all_rows(self) -> Any:
+        """As a list, where the costs are."""
+        return self.xp.arange(self.extent[0], dtype=np.int32)
+
+    def numbered(self, keys: Any) -> Any:
+        """Of places row * columns + column in its costs those in the problem; in the same order."""
+        width = self.extent[1]
+        if width == self.shape[1]:
+            return keys + self.rows.start * width
+        return (keys // width + self.rows.start) * self.shape[1] + keys % width + self.columns.start
+
+    def least_of_rows(self, v: Any) -> Any:
+        """Of all rows of the problem the least cost less v; far for rows and columns of other ranks."""
+        raise NotImplementedError
+
+    def least_of_columns(self, u: Any) -> Any:
+        """Of all columns of the problem the least cost less u; far for rows and columns of other ranks."""
+        raise NotImplementedError
+
+
+class MatrixPart(Part):
+    """A share of a matrix on the host, or on a GPU, which is current; vectors come and go on the host."""
+
+    def __init__(self, costs: Any, cut: Cut, block: RowsOfCosts, threads: int) -> None:
+        super().__init__(block, cut, device_of(costs))
+        self.costs, self.threads = costs, threads
+        self.passes: BlockPasses = self._passes_of(costs)
         self.margins = Margins(costs.shape[0])
         """Of its pairs that are not in a core."""
         self.share = costs.shape[1] / max(self.shape[1], 1)
@@ -51,7 +99,7 @@ class Part:
         return passes_of(costs, self.dual_type, self.block.maximize, self.block.limit, self.threads)
 
     @classmethod
-    def of(cls, block: Block, threads: int) -> Part:
+    def of(cls, block: Block, threads: int) -> MatrixPart:
         rows, columns = slice(*block.rows), slice(0, block.shape[1])
         if block.transposed:
             return cls(block.array.T, Cut(columns, rows, block.shape[::-1]), block, threads)
@@ -77,16 +125,7 @@ class Part:
             entries = self.costs[divmod(keys, self.costs.shape[1])]
         return minimised(entries, self.dual_type, self.block.maximize, self.block.limit)
 
-    def own(self, u: Any, v: Any) -> tuple[Any, Any]:
-        """The duals of its rows and of its columns, where the costs are."""
-        return self.here(u[self.rows]), self.here(v[self.columns])
-
-    def all_rows(self) -> Any:
-        """As a list, where the costs are."""
-        return self.xp.arange(self.costs.shape[0], dtype=np.int32)
-
     def least_of_rows(self, v: Any) -> Any:
-        """Of all rows of the problem the least cost less v; far for rows and columns of other ranks."""
         least, own_v = np.full(self.shape[0], self.far, self.dual_type), self.here(v[self.columns])
         if self._lies_by_columns():
             least[self.rows] = to_host(self._passes_of(self.costs.T).least_of_columns(own_v))
@@ -95,7 +134,6 @@ class Part:
         return least
 
     def least_of_columns(self, u: Any) -> Any:
-        """Of all columns of the problem the least cost less u; far for rows and columns of other ranks."""
         least, own_u = np.full(self.shape[1], self.far, self.dual_type), self.here(u[self.rows])
         if self._lies_by_columns():
             columns = self.xp.arange(self.costs.shape[1], dtype=np.int32)
@@ -108,13 +146,6 @@ class Part:
         """Whether entries of a column lie closer together than those of a row."""
         row_stride, column_stride = self.costs.strides
         return bool(abs(row_stride) < abs(column_stride))
-
-    def numbered(self, keys: Any) -> Any:
-        """Of places row * columns + column in its costs those in the problem; in the same order."""
-        width = self.costs.shape[1]
-        if width == self.shape[1]:
-            return keys + self.rows.start * width
-        return (keys // width + self.rows.start) * self.shape[1] + keys % width + self.columns.start
 
     def places(self, keys: Any) -> Places:
         """Places in its costs as they are numbered in the problem, and what their pairs cost."""

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Device
 from ..assignment.gap import within_bound
-from ..assignment.programs import Plan
+from ..assignment.plan import Plan
 from ..assignment.request import Options
 from ..backends import backend_for
 from ..backends.block_passes import OF_A_STRATUM
 from ..backends.rows import best_of_strata, costs_of_pairs, costs_of_rows, panels_of
 from ..methods import assignment_method_of
-from ..problems.dense import DenseCosts
-from ..problems.limits import blocks_of
+from ..problems.limits import DualType, RowsOfCosts, blocks_of
 from ..problems.points import PointCosts
 from ..problems.windows import rows_of_sample
 from ..result import STEPS, Assignment
@@ -60,8 +60,8 @@ def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
     began = perf_counter()
     if duals is None and given:
         duals = options.initial.u, options.initial.v
-    block: Any = PointBlock(costs)
-    part: Any = PointPart(block)
+    block = PointBlock(costs)
+    part = PointPart(block)
     part.gap = gap
     v = given_duals(block, duals)
     if v is not None and block.limit is not None:
@@ -92,12 +92,12 @@ def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
     return result
 
 
-class PointBlock:
-    """Points with the names of a `Block`: the costs of all pairs."""
+class PointBlock(RowsOfCosts):
+    """Points as the costs of all pairs."""
 
-    device = "cpu"
+    device: Device = "cpu"
     forbids = forbid_nan = overflows = False
-    dual_type = np.float64
+    dual_type: DualType = np.float64
 
     def __init__(self, costs: PointCosts) -> None:
         self.costs, self.shape, self.dtype = costs, costs.shape, costs.dtype
@@ -106,12 +106,7 @@ class PointBlock:
         self.lowest, self.highest = costs.lowest, costs.highest
         self.transposed = self.shape[0] > self.shape[1]
 
-    def dual_spread(self) -> int | float:
-        """As of `DenseCosts`."""
-        return DenseCosts.dual_spread(self)  # type: ignore[arg-type]
-
     def entries_of(self, row_match: Any) -> Any:
-        """What the pairs cost, in the order of the rows."""
         rows = (row_match >= 0).nonzero()[0]
         return _of_pairs(self.costs, rows, row_match[rows].astype(np.int64))
 
@@ -123,15 +118,11 @@ def _of_pairs(costs: PointCosts, rows: Any, columns: Any) -> Any:
 
 
 class PointPart(WholePart):
-    """As `Part`: all pairs of n points, all to be matched, and m >= n points."""
-
-    dual_type = np.float64
-    far = np.inf
+    """All pairs of n points, all to be matched, and m >= n points."""
 
     def __init__(self, block: PointBlock) -> None:
-        self.block = block
         self.points = block.costs.turned() if block.transposed else block.costs
-        self.shape = self.points.shape
+        super().__init__(block, self.points.shape)
         self.products = Products(self.points) if self.shape[0] and self.points.metric in Products.METRICS else None
         self.unit = 1.0 if self.products is None else self.products.unit
         self._panels: Any = None

@@ -28,11 +28,11 @@ from ..backends.block_passes import MOST_SHARES, ForestState
 from ..cardinality.matching import max_matching
 from .classical import reduced_duals
 from .found import Found
-from .part import Cut, Part
+from .part import Cut, MatrixPart
 from .ranks import Ranks, of_root
 
 
-def tree(ranks: Ranks, part: Part, v: Any = None) -> Found:
+def tree(ranks: Ranks, part: MatrixPart, v: Any = None) -> Found:
     """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
 
     O(n**2 m / ranks) work at worst on each rank, O(n + m) memory.
@@ -141,7 +141,7 @@ def along_predecessors(row_match: Any, predecessors: Any) -> Any:
 class Forest:
     """The alternating trees of a phase: rows of all ranks, columns of this one, where its costs are."""
 
-    def __init__(self, part: Part, found: Found) -> None:
+    def __init__(self, part: MatrixPart, found: Found) -> None:
         xp, width = part.xp, part.costs.shape[1]
         self.part = part
         self.in_forest = found.row_match < 0
@@ -200,7 +200,7 @@ class Forest:
         return to_host(self.part.xp.where(tight, self._state.predecessor, -1).astype(np.int32))
 
 
-def split_by_columns(ranks: Ranks, part: Part) -> Part:
+def split_by_columns(ranks: Ranks, part: MatrixPart) -> MatrixPart:
     """The same problem, each rank with all rows of its share of the columns: a copy, sent once."""
     n, m = part.shape
     shares = [rank * m // ranks.size for rank in range(ranks.size + 1)]
@@ -210,10 +210,10 @@ def split_by_columns(ranks: Ranks, part: Part) -> Part:
         if gathered is not None:
             own = gathered.reshape(n, end - first)
     columns = slice(shares[ranks.rank], shares[ranks.rank + 1])
-    return Part(own, Cut(slice(0, n), columns, part.shape), part.block, part.threads)
+    return MatrixPart(own, Cut(slice(0, n), columns, part.shape), part.block, part.threads)
 
 
-def with_rows_together(part: Part) -> Part:
+def with_rows_together(part: MatrixPart) -> MatrixPart:
     """The same, as a copy in which the entries of a row lie side by side: the tree reads rows."""
     costs = part.xp.ascontiguousarray(part.costs)
-    return Part(costs, Cut(part.rows, part.columns, part.shape), part.block, part.threads)
+    return MatrixPart(costs, Cut(part.rows, part.columns, part.shape), part.block, part.threads)

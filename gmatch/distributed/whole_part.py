@@ -3,69 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..backends.block_passes import HeldRows
-from ..problems.limits import blocks_of
+from ..problems.limits import RowsOfCosts, blocks_of
 from .margins import ROUNDINGS
-from .part import Places
+from .part import Cut, Part, Places
 
 Triples = tuple[Any, Any, Any]
 """Rows and columns in the problem, and what they cost."""
 
 
-class Shape(NamedTuple):
-    """Of costs that are nowhere."""
+class WholePart(Part):
+    """A part of one rank, which has all rows, some at a time."""
 
-    shape: tuple[int, int]
-
-    @property
-    def size(self) -> int:
-        return self.shape[0] * self.shape[1]
-
-
-class WholePart:
-    """What `by_core` and `classical` ask of a `Part`, where one rank has all rows, some at a time."""
-
-    xp, device = np, "cpu"
-
-    shape: tuple[int, int]
-    dual_type: Any
-    far: Any
-
-    @property
-    def rows(self) -> slice:
-        return slice(0, self.shape[0])
-
-    @property
-    def columns(self) -> slice:
-        return slice(0, self.shape[1])
-
-    @property
-    def costs(self) -> Shape:
-        return Shape(self.shape)
-
-    @property
-    def passes(self) -> RowPasses:
-        """Those that `classical` holds."""
-        return RowPasses(self)
-
-    @staticmethod
-    def here(vector: Any) -> Any:
-        return vector
-
-    @staticmethod
-    def own(u: Any, v: Any) -> tuple[Any, Any]:
-        return u, v
-
-    @staticmethod
-    def numbered(keys: Any) -> Any:
-        return keys
-
-    def all_rows(self) -> Any:
-        return np.arange(self.shape[0], dtype=np.int32)
+    def __init__(self, block: RowsOfCosts, shape: tuple[int, int]) -> None:
+        super().__init__(block, Cut(slice(0, shape[0]), slice(0, shape[1]), shape))
+        self.passes = RowPasses(self)
 
     def reduced(self, rows: Any, v: Any) -> Any:
         """A copy of what some rows cost, less the duals of the columns."""
@@ -81,7 +37,7 @@ class WholePart:
 
 
 class RowPasses:
-    """As `BlockPasses`, of which `classical` calls two."""
+    """The passes of `classical` over a part whose rows are known some at a time."""
 
     def __init__(self, part: WholePart) -> None:
         self._part = part

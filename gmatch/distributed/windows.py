@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import exact_sum
 from ..assignment.gap import suffices, within_bound
-from ..assignment.programs import Plan
+from ..assignment.plan import Plan
 from ..assignment.request import Options
 from ..backends import backend_for
 from ..backends.block_passes import OF_A_STRATUM
@@ -22,7 +22,7 @@ from ..backends.rows import STRATA, best_of_strata
 from ..errors import InvalidInput
 from ..methods import assignment_method_of
 from ..methods.method import is_auto
-from ..problems.limits import INFINITE_INTEGER, blocks_of, minimised
+from ..problems.limits import blocks_of, minimised
 from ..problems.windows import CheckedWindows, WindowCosts
 from ..result import STEPS, Assignment
 from .classical import classical
@@ -107,24 +107,21 @@ def _solved(part: WindowPart, v: Any, threads: int | None) -> tuple[Found, str]:
     if not n:
         return Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), np.zeros(m, part.dual_type)), REASON
     if not part.block.fits_core:
-        return classical(one_rank(), part, v), TOO_FAR  # type: ignore[arg-type]
+        return classical(one_rank(), part, v), TOO_FAR
     sparse_method, _ = assignment_method_of("auto", "cpu")
     plan = Plan(backend_for(None, "cpu"), sparse_method, threads, False)
-    return by_core(one_rank(), part, plan, v, PASSES), REASON  # type: ignore[arg-type]
+    return by_core(one_rank(), part, plan, v, PASSES), REASON
 
 
 class WindowPart(WholePart):
-    """As `Part`: all of a problem of n rows, all to be matched, and m >= n columns, in windows of the rows as given."""
+    """A whole problem in windows of the rows as given."""
 
     def __init__(self, block: CheckedWindows) -> None:
-        self.block = block
-        rows, columns = block.shape
-        self.shape = (columns, rows) if block.transposed else (rows, columns)
-        self.dual_type = block.dual_type
+        super().__init__(block, block.shape[::-1] if block.transposed else block.shape)
+        self.block: CheckedWindows = block
         self.margins = MarginsOfCore(*block.shape)
         self.gap: float | None = None
         self.excess: Any = None  # by how much duals of the rows as given are too large, where the search stopped
-        self.far = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
 
     def prices(self) -> Any:
         """Duals of the columns by which entries are picked first."""

@@ -17,6 +17,7 @@ from .assignment import (
 )
 from .cardinality import (
     APFB,
+    AUTO,
     METHODS,
     APsB,
     Claims,
@@ -41,7 +42,7 @@ from .choice import (
 )
 
 __all__ = [
-    "APFB", "ASSIGNMENT_METHODS", "FEW_COLUMNS", "FEW_ROWS", "FEW_ROWS_REASON", "JV", "LAID_OUT", "METHODS",
+    "APFB", "ASSIGNMENT_METHODS", "AUTO", "FEW_COLUMNS", "FEW_ROWS", "FEW_ROWS_REASON", "JV", "LAID_OUT", "METHODS",
     "ONE_CORE_REASON", "APsB", "AssignmentMethod", "Claims", "Classical", "Core", "ForestKind", "ForestMethod",
     "Method", "Mixed", "Munkres", "Ordered", "PothenFan", "SerialCore", "SparseJV", "Tree", "assignment_method_of",
     "batch_method_of", "bids_pay", "fewest_rows_of_core", "method_of",

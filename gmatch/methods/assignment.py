@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Literal, get_args
 
-from .method import AnyMethod
+from .method import AnyMethod, with_all_options
 
 DENSE, NARROW, SPARSE, BATCH = (frozenset((kind,)) for kind in ("dense", "narrow", "sparse", "batch"))
 
@@ -14,7 +15,22 @@ Paths = Literal["many", "nearest"]
 
 
 @dataclass(frozen=True)
-class Tree(AnyMethod):
+class AssignmentMethod(AnyMethod):
+    """A method of assignment. Backends have a program for each."""
+
+    @property
+    def many_paths(self) -> bool:
+        """Whether a phase looks for as many paths as it finds, not for the nearest one only."""
+        return False
+
+    @property
+    def one_launch(self) -> bool:
+        """Whether a GPU runs the whole search in one launch, which then counts phase by phase."""
+        return True
+
+
+@dataclass(frozen=True)
+class Tree(AssignmentMethod):
     """Assignment by the alternating tree variant of the Hungarian algorithm (Date and Nagi 2016, Algorithms 4 and 9).
 
     Trees grow from all free rows at once along tight edges; every column keeps its distance from the nearest root, and
@@ -36,18 +52,16 @@ class Tree(AnyMethod):
     """
 
     solves = {"cpu": DENSE | NARROW | SPARSE | BATCH, "gpu": DENSE | NARROW | SPARSE | BATCH}
-    one_launch = True
 
     paths: Paths = "many"
 
     @property
     def many_paths(self) -> bool:
-        """Whether a phase looks for as many paths as it finds, not for the nearest one only."""
         return self.paths == "many"
 
 
 @dataclass(frozen=True)
-class Classical(AnyMethod):
+class Classical(AssignmentMethod):
     """Assignment by the classical variant of the Hungarian algorithm (Date and Nagi 2016, Algorithms 7 and 8).
 
     Trees grow from all free rows at once along tight edges that are compressed to a list for each row; a dual step
@@ -61,11 +75,10 @@ class Classical(AnyMethod):
     """
 
     solves = {"cpu": DENSE | BATCH, "gpu": DENSE | BATCH}
-    many_paths, one_launch = False, True
 
 
 @dataclass(frozen=True)
-class Core(AnyMethod):
+class Core(AssignmentMethod):
     """Assignment by pricing: solves a sparse core, then checks all other entries against its duals.
 
     The steps:
@@ -95,7 +108,7 @@ class Core(AnyMethod):
     """
 
     solves = {"cpu": DENSE | NARROW, "gpu": DENSE | NARROW}
-    many_paths = one_launch = True
+    many_paths = True
 
 
 class SerialCore(Core):
@@ -114,7 +127,7 @@ Form = Literal["baseline", "reductions", "fused", "cooperative", "registers"]
 
 
 @dataclass(frozen=True)
-class Munkres(AnyMethod):
+class Munkres(AssignmentMethod):
     """Assignment by Munkres' method on a matrix of slacks, rewritten by every dual step (Lopes et al. 2019).
 
     The forms are the ladder of Kawtikwar, Chang and Govind's report, which `benchmarks/papers.py` measures. O(n**2 m)
@@ -136,13 +149,11 @@ class Munkres(AnyMethod):
     """
 
     solves = {"cpu": DENSE, "gpu": DENSE}
-    many_paths = False
 
     form: Form = "registers"
 
     @property
     def one_launch(self) -> bool:
-        """Whether a GPU runs the whole search in one launch, which then counts phase by phase."""
         return self.form in ("cooperative", "registers")
 
     @property
@@ -152,7 +163,7 @@ class Munkres(AnyMethod):
 
 
 @dataclass(frozen=True)
-class JV(AnyMethod):
+class JV(AssignmentMethod):
     """Assignment by shortest augmenting paths, one after the other (Jonker and Volgenant 1987; Crouse 2016).
 
     Column reduction, reduction transfer, augmenting row reduction, Dijkstra. Serial, on the CPU. If Dijkstra's searches
@@ -169,7 +180,6 @@ class JV(AnyMethod):
     """
 
     solves = {"cpu": DENSE | NARROW | SPARSE | BATCH}
-    many_paths, one_launch = False, True
 
 
 class SparseJV(JV):
@@ -180,20 +190,14 @@ class SparseJV(JV):
         return "jv"
 
 
-AssignmentMethod = Core | Tree | Classical | Munkres | JV
+KINDS_OF_METHODS = JV, Core, Tree, Classical, Munkres
 
 
-ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = (
-    JV(), Core(), Tree(), Tree("nearest"), Classical(), *(Munkres(form) for form in get_args(Form)),
-)  # fmt: skip
+ASSIGNMENT_METHODS: tuple[AssignmentMethod, ...] = tuple(chain.from_iterable(map(with_all_options, KINDS_OF_METHODS)))
 """Every method of assignment with every choice of its options."""
 
 
 ASSIGNMENT_BY_NAME: dict[str, AssignmentMethod] = {
-    "jv": JV(),
-    "core": Core(),
-    "tree": Tree(),
-    "classical": Classical(),
-    "munkres": Munkres(),
+    **{kind.__name__.lower(): kind() for kind in KINDS_OF_METHODS},
     **{method.name: method for method in ASSIGNMENT_METHODS},
 }

@@ -226,7 +226,7 @@ ForestMethod = APFB | APsB | Claims | Ordered
 """Those that grow a forest on all threads."""
 Method = ForestMethod | PothenFan | Mixed
 
-_AUTO: dict[str, Method] = {"cpu": Mixed(), "gpu": Claims()}
+AUTO: dict[str, Method] = {"cpu": Mixed(), "gpu": Claims()}
 
 METHODS: tuple[Method, ...] = (
     *(APFB(bfs, threads) for bfs in get_args(Bfs) for threads in get_args(Threads)),
@@ -261,7 +261,7 @@ def method_of(method: str | Method, device: str, deterministic: bool = False) ->
         return method
     name = method.lower() if isinstance(method, str) else ""
     if name == "auto":
-        return _AUTO[device]
+        return AUTO[device]
     found = _BY_NAME.get(name)
     if found is None:
         names = "auto", *_BY_NAME

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import InvalidInput, did_you_mean
-from .assignment import ASSIGNMENT_BY_NAME, JV, AssignmentMethod, Classical, Core, SerialCore, SparseJV, Tree
-from .method import is_auto, refuse_what_it_does_not_solve
+from .assignment import (
+    ASSIGNMENT_BY_NAME,
+    JV,
+    KINDS_OF_METHODS,
+    AssignmentMethod,
+    Classical,
+    Core,
+    SerialCore,
+    SparseJV,
+    Tree,
+)
+from .method import as_called, is_auto, refuse_what_it_does_not_solve
 
 if TYPE_CHECKING:
     from ..problems.dense import DenseCosts
@@ -26,15 +37,15 @@ def batch_method_of(
     method: str | AssignmentMethod, device: str, most_columns: int, largest: Callable[[], DenseCosts] | None = None
 ) -> tuple[AssignmentMethod, str]:
     """As `assignment_method_of`, for a batch: of at most `most_columns` columns each, `largest()` one of them."""
-    if is_auto(method) and device == "gpu" and most_columns <= FEW_COLUMNS:
+    if not is_auto(method):
+        return assignment_method_of(method, device, kind="batch")
+    if device == "gpu" and most_columns <= FEW_COLUMNS:
         return _TREE, "a batch of small problems"
-    if is_auto(method) and device == "gpu":
+    if device == "gpu":
         return _CLASSICAL, "a batch of problems of many columns"
-    if is_auto(method) and largest is not None and most_columns >= min(FEW_ROWS_ON_CPU.values()):
+    if largest is not None and most_columns >= min(FEW_ROWS_ON_CPU.values()):
         return _cpu_method_of(largest())
-    if is_auto(method):
-        return _JV, ONE_CORE_REASON
-    return assignment_method_of(method, device, kind="batch")
+    return _JV, ONE_CORE_REASON
 
 
 # Integer costs tie if their range is at most 0.7 (GPU: 0.4) times the number of rows. Many paths are then equally long.
@@ -54,23 +65,30 @@ FEW_VALUES_FOR_BIDS = {"tree": 0.4, "classical": 2}
 FEW_ROWS, MANY_VALUES = 256, 4
 
 
+def values_per_row(costs: DenseCosts) -> float:
+    """The range of integer costs over the number of rows; infinite for other costs."""
+    if not costs.whole:
+        return math.inf
+    return (costs.highest - costs.lowest) / max(1, min(costs.shape))
+
+
 def bids_pay(method: AssignmentMethod, costs: DenseCosts | None = None) -> bool:
     """Whether it is best to start from bids. None stands for problems that are not looked at first, as of a batch."""
     if not isinstance(method, Tree | Classical):
         return False
     if costs is None:
         return isinstance(method, Tree)
-    return costs.values_per_row > FEW_VALUES_FOR_BIDS[type(method).__name__.lower()]
+    return values_per_row(costs) > FEW_VALUES_FOR_BIDS[type(method).__name__.lower()]
 
 
 def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return _TREE, "sparse costs"
-    if costs.values_per_row <= FEWEST_VALUES:
+    if values_per_row(costs) <= FEWEST_VALUES:
         return _TREE, "ties: whole costs of very few values for each row"
-    if costs.values_per_row <= FEW_VALUES["gpu"]:
+    if values_per_row(costs) <= FEW_VALUES["gpu"]:
         return _TREE if costs.is_narrow else _CLASSICAL, "ties: whole costs of few values for each row"
-    takes_long = costs.shape[0] == costs.shape[1] and costs.values_per_row >= MANY_VALUES
+    takes_long = costs.shape[0] == costs.shape[1] and values_per_row(costs) >= MANY_VALUES
     if min(costs.shape) < (FEW_ROWS // 2 if takes_long else FEW_ROWS):
         return _TREE, "few rows"
     if not costs.fits_core:
@@ -105,7 +123,7 @@ def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
         return _SPARSE_JV, ONE_CORE_REASON
     if min(costs.shape) < fewest_rows_of_core(costs.dual_type):
         return _JV, FEW_ROWS_REASON
-    if costs.values_per_row <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
+    if values_per_row(costs) <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
         return _JV, "ties: whole costs of few values for each row"
     if not costs.fits_core:
         return _JV, "costs of a range that leaves no room for the duals of a part of them"
@@ -131,8 +149,7 @@ def assignment_method_of(
     if found is None:
         raise InvalidInput(
             f"unknown method {method!r}; expected one of 'auto', {', '.join(map(repr, ASSIGNMENT_BY_NAME))}, or one "
-            "of the objects gmatch.JV(), gmatch.Core(), gmatch.Tree(...), gmatch.Classical(), gmatch.Munkres(...)"
-            f"{did_you_mean(method, ASSIGNMENT_BY_NAME)}"
+            f"of the objects {', '.join(map(as_called, KINDS_OF_METHODS))}{did_you_mean(method, ASSIGNMENT_BY_NAME)}"
         )
     refuse_what_it_does_not_solve(found, device, kind, ASSIGNMENT_BY_NAME)
     return found, "asked for"

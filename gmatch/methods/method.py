@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
-from typing import Any, ClassVar, get_args, get_type_hints
+from itertools import product
+from typing import Any, ClassVar, TypeVar, get_args, get_type_hints
 
 from ..errors import InvalidInput
 
@@ -39,6 +40,20 @@ class AnyMethod:
     def name(self) -> str:
         """The paper's name with all options, as in ``"apfb-gpubfs-wr-ct"``."""
         return "-".join([type(self).__name__.lower(), *(getattr(self, field.name) for field in fields(self))])
+
+
+def as_called(kind: type[AnyMethod]) -> str:
+    """As a user makes one, in the words of an error."""
+    return f"gmatch.{kind.__name__}({'...' if fields(kind) else ''})"
+
+
+Kind = TypeVar("Kind", bound=AnyMethod)
+
+
+def with_all_options(kind: type[Kind]) -> list[Kind]:
+    """The method with every choice of its options."""
+    choices = (get_args(_type_hints(kind)[field.name]) for field in fields(kind))
+    return [kind(*options) for options in product(*choices)]
 
 
 def is_auto(method: Any) -> bool:

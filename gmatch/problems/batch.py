@@ -6,17 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Device, as_dense_array, device_of, mover_to, namespace, to_host, truth_of
+from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, mover_to, namespace, readable, to_host, truth_of
 from ..backends.layouts import BATCH_PROBLEM
 from ..errors import InvalidInput
-from ..types import WORKING_TYPES, may_round, readable
+from ..types import WORKING_TYPES, may_round
 from .dense import DenseCosts
 from .limits import (
-    MAX_VERTICES,
+    Range,
+    dual_type_of,
     limit_of,
     number_of,
     range_of,
     refuse_overflow,
+    sums_fit,
     type_with_limit,
     without_nan,
 )
@@ -94,28 +96,25 @@ class CostBatch:
         self.dtype = self.array.dtype
         self.device: Device = device_of(self.array)
         self._given = self.array
-        self.overflows = False
-        self.lowest, self.highest, self.forbids = self._range()
+        found = self._range()
         self.cost_limit = None if cost_limit is None else number_of(cost_limit, self.dtype, self.maximize)
-        self.limit = limit_of(self.cost_limit, self.maximize, self.highest, self.forbids)
+        self.limit = limit_of(self.cost_limit, self.maximize, found.highest, found.forbids)
         if self.limit is not None:
-            self.array = type_with_limit(self.limit, self.array, self.lowest, self.highest)
-            self.lowest = min(self.lowest, self.limit)
-            self.highest = self.limit if self.forbids else min(self.highest, self.limit)
-        if self.array.dtype != np.int32 or self.limit is not None:
+            self.array = type_with_limit(self.limit, self.array, found.lowest, found.highest)
+            found = found.cut_off(self.limit)
+        self.lowest, self.highest, self.forbids, _ = found
+        self.dual_type = dual_type_of(self.array.dtype)
+        self.overflows = not sums_fit(self.lowest, self.highest, self.array.dtype, self.most_pairs)
+        if self.overflows:
             self._refuse_overflow()
 
     def _refuse_overflow(self) -> None:
-        """Raises if sums could overflow, unless each problem can be solved by itself: see `DenseCosts`."""
+        """Raises if a problem cannot be solved by itself: see `DenseCosts`."""
         try:
+            for number in range(len(self)):
+                self.costs_of(number)
+        except InvalidInput:
             refuse_overflow(self.lowest, self.highest, self.array.dtype, self.most_pairs)
-        except InvalidInput as error:
-            try:
-                for number in range(len(self)):
-                    self.costs_of(number)
-            except InvalidInput:
-                raise error from None
-            self.overflows = True
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -123,11 +122,6 @@ class CostBatch:
     def __repr__(self) -> str:
         problems, rows, columns = self.shape
         return f"<CostBatch of {problems} problems of up to {rows} rows and {columns} columns, {self.dtype}>"
-
-    @property
-    def dual_type(self) -> type[np.int64] | type[np.float64]:
-        """The type of the duals, and of sums of costs."""
-        return np.int64 if self.array.dtype.kind == "i" else np.float64
 
     @property
     def pairs(self) -> Any:
@@ -255,13 +249,13 @@ class CostBatch:
             self._pack([matrix[i][:, j] for matrix, (i, j) in zip(self.array, self.places, strict=True)])
             self.shape = shape
 
-    def _range(self) -> tuple[int | float, int | float, bool]:
+    def _range(self) -> Range:
         """As `range_of`, of what counts of all problems."""
         if self.array.dtype == np.int32 and self.device == "gpu":
             # All are costs, and no sum of them overflows. To read their range would take as long as to solve them.
-            return int(np.iinfo(np.int32).min), int(np.iinfo(np.int32).max), False
+            return Range(int(np.iinfo(np.int32).min), int(np.iinfo(np.int32).max), False, True)
         try:
-            return range_of(self._entries_that_count(), self.device, self.maximize)[:3]
+            return range_of(self._entries_that_count(), self.device, self.maximize)
         except InvalidInput:
             for number in range(len(self)):
                 try:

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Device, as_dense_array, device_of, entry_of_each_row, mover_to, namespace, truths_of
-from ..errors import InvalidInput
-from ..foreign import is_frame, labels_of, library_of, way_in
-from ..types import number_type, readable
+from ..arrays import Device, entry_of_each_row, mover_to, namespace, read_matrix
+from ..foreign import is_frame, labels_of, library_of
+from ..types import number_type
 from .limits import (
-    MAX_VERTICES,
+    Asked,
     DualType,
     Ranged,
     blocks_of,
     dual_type_of,
-    limit_of,
     minimised,
-    number_of,
     range_of,
     refuse_overflow,
-    type_with_limit,
-    without_nan,
+    sums_fit,
 )
 from .splits import splits_into_fitting
 
@@ -134,43 +129,32 @@ class DenseCosts(Ranged):
     device: Device
 
     def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> None:
-        array = as_matrix(cost)
-        shape = rows, columns = array.shape
-        device = device_of(array)
-        dtype = number_type(array.dtype)
-        maximize, forbid_nan = truths_of(maximize=maximize, forbid_nan=forbid_nan).values()
-        has_nan = False
-        if forbid_nan:
-            array, has_nan = without_nan(array, maximize)
-        lowest, highest, forbids, whole = range_of(array, device, maximize)
-        limit = None
-        if cost_limit is not None:
-            cost_limit = number_of(cost_limit, dtype, maximize)
-            limit = limit_of(cost_limit, maximize, highest, forbids)
-        if limit is not None:
-            array = type_with_limit(limit, array, lowest, highest)
-            lowest, highest = min(lowest, limit), limit if forbids else min(highest, limit)
-        number = dtype if limit is None else number_type(array.dtype)
-        transposed = rows > columns or rows == columns and lies_by_columns(array)
-        vars(self).update(
-            array=array.T if transposed else array, transposed=transposed, shape=shape, dtype=dtype, maximize=maximize,
-            cost_limit=cost_limit, limit=limit, lowest=lowest, highest=highest, forbids=forbids,
-            forbid_nan=has_nan, whole=whole, device=device, overflows=False, is_narrow=array.dtype != number,
-            dual_type=dual_type_of(number),
-        )  # fmt: skip
-        if type(cost) is not np.ndarray and (is_frame(cost) or library_of(cost) == "xarray"):
-            vars(self).update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
-        if number != np.int32 or limit is not None:
-            self._refuse_overflow(number)
+        self._take(cost, Asked.checked(maximize, cost_limit, forbid_nan))
 
-    def _refuse_overflow(self, number: np.dtype[Any]) -> None:
-        """Raises if sums could leave the range of the duals' type, and splitting the costs does not help."""
-        try:
-            refuse_overflow(self.lowest, self.highest, number, min(self.shape))
-        except InvalidInput:
-            if splits_into_fitting(self) is None:
-                raise
-            vars(self).update(overflows=True)
+    @classmethod
+    def as_asked(cls, cost: Any, asked: Asked) -> DenseCosts:
+        """The same, where what is asked is checked."""
+        made = object.__new__(cls)
+        made._take(cost, asked)
+        return made
+
+    def _take(self, cost: Any, asked: Asked) -> None:
+        array, number, device = read_matrix(cost)
+        rows, columns = array.shape
+        transposed = rows > columns or rows == columns and lies_by_columns(array)
+        known = vars(self)  # for it is frozen
+        known["shape"], known["device"], known["transposed"] = array.shape, device, transposed
+        array = self._look_at(array, number, asked)
+        known["array"] = array.T if transposed else array
+        if type(cost) is not np.ndarray and (is_frame(cost) or library_of(cost) == "xarray"):
+            known.update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
+        if self.overflows:
+            self._refuse_overflow()
+
+    def _refuse_overflow(self) -> None:
+        """Raises if splitting costs whose sums could leave the range of the duals' type does not help."""
+        if splits_into_fitting(self) is None:
+            refuse_overflow(self.lowest, self.highest, number_type(self.array.dtype), min(self.shape))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a DenseCosts is frozen; make a new one instead of setting {name}")
@@ -199,13 +183,6 @@ class DenseCosts(Ranged):
             return np.int32
         return self.dual_type
 
-    @cached_property
-    def values_per_row(self) -> float:
-        """The range of integer costs over the number of rows; infinite for other costs."""
-        if not self.whole:
-            return math.inf
-        return (self.highest - self.lowest) / max(1, len(self.array))
-
     def on(self, device: Device) -> DenseCosts:
         """These costs on a device; themselves if they are there."""
         return self if device == self.device else self._with(mover_to(device)(self.array), device)
@@ -214,13 +191,14 @@ class DenseCosts(Ranged):
         """A copy of some rows and columns of `array`, which has no limit; the fewer become its rows."""
         array = self.array[rows][:, columns]
         array = (array if len(rows) <= len(columns) else array.T).copy(order="C")
-        lowest, highest, forbids, whole = range_of(array, self.device, self.maximize)
+        found = range_of(array, self.device, self.maximize)
+        overflows = self.overflows and not sums_fit(found.lowest, found.highest, self.dtype, min(array.shape))
         part = self._with(
-            array, self.device, transposed=False, shape=array.shape, lowest=lowest, highest=highest, forbids=forbids,
-            whole=whole, overflows=False, row_nodes=None, col_nodes=None,
+            array, self.device, transposed=False, shape=array.shape, overflows=overflows, row_nodes=None,
+            col_nodes=None, **found._asdict(),
         )  # fmt: skip
-        if self.overflows:
-            part._refuse_overflow(self.dtype)
+        if overflows:
+            part._refuse_overflow()
         return part
 
     @classmethod
@@ -293,19 +271,6 @@ class DenseCosts(Ranged):
             places = (row_match >= 0).nonzero()[0]
             entries = self.matrix[places, row_match[places]]
         return entries.astype(self.dtype, copy=False)
-
-
-def as_matrix(cost: Any) -> Any:
-    """A matrix of a type the programs know, as they can read it; its values are not trusted yet."""
-    array = as_dense_array(cost)
-    if array.ndim != 2:
-        raise InvalidInput(
-            f"expected a matrix of costs, with rows and columns; got {type(cost).__name__} of {array.ndim} dimensions"
-            f"{way_in(cost)}"
-        )
-    if max(array.shape) > MAX_VERTICES:
-        raise InvalidInput(f"cost must have at most {MAX_VERTICES} rows and columns; got {array.shape}")
-    return readable(array, cost, narrow=True)
 
 
 def lies_by_columns(array: Any) -> bool:

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 
-from ..arrays import Device, device_of, mover_to, own
-from ..backends import backend_for
+from ..arrays import MAX_VERTICES, Device, device_of, mover_to, own
+from ..backends import BACKENDS
 from ..errors import GmatchError, InvalidInput, changed
 from ..foreign import as_sparse, is_frame, library_of
 from .networks import Sides, sides_of
 
 if TYPE_CHECKING:
     import networkx
-
-MAX_VERTICES = 2**31 - 2
 
 
 class BipartiteGraph:
@@ -80,7 +78,7 @@ class BipartiteGraph:
 
     def __init__(self, graph: Any) -> None:
         indptr, indices, shape, device = _csr_arrays(graph)
-        seen = backend_for(None, device).inspect(indptr, indices, shape[1])
+        seen = BACKENDS[device].inspect(indptr, indices, shape[1])
         falling, first, last, bad = seen
         if falling or first != 0 or last > len(indices) or bad:
             raise _what_is_wrong(indptr, indices, shape)

@@ -6,18 +6,15 @@ import math
 import operator
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Device
-from ..backends import backend_for
+from ..arrays import Device, truth_of
+from ..backends import BACKENDS
 from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64
 from ..types import number_type
-
-MAX_VERTICES = 2**31 - 2
-
 
 # What the programs take for a forbidden pair: no cost, limit or dual may reach it.
 INFINITE_INTEGER = 2**63 - 1
@@ -43,14 +40,74 @@ def dual_type_of(number: np.dtype[Any]) -> DualType:
     return np.int64 if number.kind == "i" else np.float64
 
 
+class Asked(NamedTuple):
+    """What is asked of costs, under the names of `lap`."""
+
+    maximize: bool = False
+    cost_limit: Any = None
+    forbid_nan: bool = False
+
+    @classmethod
+    def checked(cls, maximize: Any, cost_limit: Any, forbid_nan: Any) -> Asked:
+        """The limit is checked beside the type of the costs."""
+        return cls(truth_of("maximize", maximize), cost_limit, truth_of("forbid_nan", forbid_nan))
+
+
+class Range(NamedTuple):
+    """Of finite costs of the minimisation form; both ends are 0 if there are none."""
+
+    lowest: int | float
+    highest: int | float
+    forbids: bool  # whether there are forbidden pairs
+    whole: bool  # whether all are known to be whole
+
+    def cut_off(self, limit: int | float) -> Range:
+        """Of costs that a limit cuts off: forbidden pairs cost more than it."""
+        highest = limit if self.forbids else min(self.highest, limit)
+        return Range(min(self.lowest, limit), highest, self.forbids, self.whole)
+
+
 class Ranged:
-    """What the range of checked costs says of their duals. Its names are attributes of the costs."""
+    """Checked costs, as far as their range tells what they need. See `DenseCosts` for the attributes."""
 
     shape: tuple[int, int]
+    transposed: bool
+    dtype: np.dtype[Any]
+    maximize: bool
+    cost_limit: int | float | None
+    limit: int | float | None
     lowest: int | float
     highest: int | float
     forbids: bool
+    forbid_nan: bool
+    overflows: bool
     dual_type: DualType
+    device: Device
+
+    def _look_at(self, array: Any, number: np.dtype[Any], asked: Asked) -> Any:
+        """Sets what the entries of a matrix say, whose numbers are of that type. `shape` and `device` are known.
+
+        Returns the entries that programs read: in a type that holds the limit, with an infinity for NaN.
+        """
+        maximize, cost_limit, forbid_nan = asked
+        if forbid_nan:
+            array, forbid_nan = without_nan(array, maximize)
+        found = range_of(array, self.device, maximize)
+        dtype, limit = number, None
+        if cost_limit is not None:
+            cost_limit = number_of(cost_limit, dtype, maximize)
+            limit = limit_of(cost_limit, maximize, found.highest, found.forbids)
+        if limit is not None:
+            given, array = array, type_with_limit(limit, array, found.lowest, found.highest)
+            number = number if array is given else array.dtype
+            found = found.cut_off(limit)
+        lowest, highest, forbids, whole = found
+        vars(self).update(
+            lowest=lowest, highest=highest, forbids=forbids, whole=whole, dtype=dtype, maximize=maximize,
+            cost_limit=cost_limit, limit=limit, forbid_nan=forbid_nan, dual_type=dual_type_of(number),
+            is_narrow=array.dtype != number, overflows=not sums_fit(lowest, highest, number, min(self.shape)),
+        )  # fmt: skip
+        return array
 
     @cached_property
     def fits_core(self) -> bool:
@@ -65,6 +122,14 @@ class Ranged:
             return spread * min(self.shape) if self.forbids else spread
         most = (INFINITE_INTEGER - 1 - max(-self.lowest, self.highest)) // SPREADS
         return min(spread, most - int(spread))
+
+
+class RowsOfCosts(Ranged):
+    """Checked costs of which some rows are known at a time: to a rank, or in a window."""
+
+    def entries_of(self, row_match: Any) -> Any:
+        """The entries of the pairs of the rows that are known, in the order of the rows, as given."""
+        raise NotImplementedError
 
 
 # The end of a message.
@@ -101,16 +166,18 @@ def without_nan(array: Any, maximize: bool) -> tuple[Any, bool]:
     return array, True
 
 
-def range_of(array: Any, device: Device, maximize: bool) -> tuple[int | float, int | float, bool, bool]:
-    """The range of the finite costs of the minimisation form, whether pairs are forbidden, whether all are whole."""
+def range_of(array: Any, device: Device, maximize: bool) -> Range:
+    """The range of costs of any sign, where they lie; raises `InvalidInput` for what is no cost."""
     if not array.size:
-        return 0, 0, False, True
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = backend_for(None, device).inspect_costs(array)
+        return Range(0, 0, False, True)
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = BACKENDS[device].inspect_costs(array)
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         raise _what_is_wrong(array, device, has_nan, maximize)
     if lowest > highest:
-        return 0.0, 0.0, True, True
-    return (-highest, -lowest, has_minus_inf, whole) if maximize else (lowest, highest, has_plus_inf, whole)
+        return Range(0.0, 0.0, True, True)
+    if maximize:
+        return Range(-highest, -lowest, has_minus_inf, whole)
+    return Range(lowest, highest, has_plus_inf, whole)
 
 
 def _what_is_wrong(array: Any, device: Device, nan: bool, maximize: bool) -> InvalidInput:
@@ -182,17 +249,26 @@ def type_with_limit(limit: int | float, array: Any, lowest: int | float, highest
     return array.astype(np.float64)
 
 
-def refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pairs: int) -> None:
-    """Raises if sums could leave the range of the duals' type."""
+def sums_fit(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pairs: int) -> bool:
+    """Whether sums stay in the range of the duals' type."""
     spread, largest = highest - lowest, max(-lowest, highest)
-    if dtype.kind == "i" and SPREADS * spread + largest >= INFINITE_INTEGER:
+    if dtype.kind == "i":
+        return SPREADS * spread + largest < INFINITE_INTEGER
+    return math.isfinite((SPREADS + 8 * pairs) * spread + pairs * largest)
+
+
+def refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pairs: int) -> None:
+    """Raises `InvalidInput` if they do not."""
+    if sums_fit(lowest, highest, dtype, pairs):
+        return
+    spread, largest = highest - lowest, max(-lowest, highest)
+    if dtype.kind == "i":
         raise InvalidInput(
             f"sums of these costs could overflow int64: {SPREADS} * (highest - lowest) + the largest magnitude must be "
             f"below 2**63 - 1; got {SPREADS} * {spread} + {largest}; divide by a common factor, or, if the differences "
             "that float64 rounds away do not matter (beyond 2**53), use cost.astype(np.float64)"
         )
-    if dtype.kind == "f" and not math.isfinite((SPREADS + 8 * pairs) * spread + pairs * largest):
-        raise InvalidInput(
-            f"sums of these costs could overflow float64: highest - lowest is {spread}, the largest magnitude "
-            f"{largest}; divide them by a power of two"
-        )
+    raise InvalidInput(
+        f"sums of these costs could overflow float64: highest - lowest is {spread}, the largest magnitude {largest}; "
+        "divide them by a power of two"
+    )

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Device, as_dense_array, device_of, truth_of
+from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, truth_of
 from ..errors import InvalidInput
 from ..foreign import EXACT_IN_FLOAT64
 from .dense import DenseCosts
-from .limits import MAX_VERTICES, number_of, refuse_overflow
+from .limits import DualType, Ranged, number_of, refuse_overflow
 
 METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine")
 # Minkowski's distances that are another metric.
@@ -36,7 +36,7 @@ TWO_CLOUDS = (
 )
 
 
-class PointCosts:
+class PointCosts(Ranged):
     """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
 
     The matrix is never made. If d is at most 8 and the metric is not ``"minkowski"``, trees find the pairs that matter,
@@ -119,8 +119,9 @@ class PointCosts:
     whole: bool
 
     dtype = np.dtype(np.float64)
-    dual_type = np.float64
+    dual_type: DualType = np.float64
     device: Device = "cpu"
+    transposed = forbids = forbid_nan = overflows = False
 
     def __init__(
         self,

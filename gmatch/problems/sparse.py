@@ -10,14 +10,25 @@ import numpy as np
 import scipy.sparse
 
 from .. import _native
-from ..arrays import Device, device_of, mover_to, own, row_of_each_entry, to_host, truth_of
-from ..backends import backend_for
+from ..arrays import MAX_VERTICES, Device, device_of, mover_to, own, row_of_each_entry, to_host, truth_of, widened
+from ..backends import BACKENDS
 from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64, CompressedRows, as_sparse, way_in
-from ..types import WIDER_TYPE, WORKING_TYPES, widened
+from ..types import WIDER_TYPE, WORKING_TYPES
 from .dense import DenseCosts
 from .graph import BipartiteGraph, damage_refused, to_csr
-from .limits import MAX_VERTICES, SPREADS, WAY_OUT_OF_NAN, limit_of, minimised, number_of, type_with_limit, without_nan
+from .limits import (
+    SPREADS,
+    WAY_OUT_OF_NAN,
+    DualType,
+    Ranged,
+    dual_type_of,
+    limit_of,
+    minimised,
+    number_of,
+    type_with_limit,
+    without_nan,
+)
 from .networks import Sides, sides_of
 from .splits import splits_into_fitting
 
@@ -29,7 +40,7 @@ _Arrays = tuple[Any, Any, Any]
 _Matrix = tuple[Any, Any, Any, tuple[int, int]]
 
 
-class SparseCosts:
+class SparseCosts(Ranged):
     """The costs of the stored entries of a sparse matrix, as `gmatch.lap` takes them: no other pair is allowed.
 
     Checked when it is made, in O(rows + columns + entries) time; give it to `gmatch.lap` instead of the matrix to check
@@ -75,6 +86,8 @@ class SparseCosts:
         Whether there were NaN, which forbid their pairs; in `data` they are infinite.
     row_nodes, col_nodes : tuple or None
         The nodes that rows and columns as given stand for, if the costs came from networkx.
+    dual_type : type
+        The type of the duals, and of sums of costs: numpy.int64 for integers, numpy.float64 for floats.
     device : {"cpu", "gpu"}
         Where the arrays live.
 
@@ -110,6 +123,7 @@ class SparseCosts:
     highest: int | float
     forbids: bool
     overflows: bool
+    dual_type: DualType
     forbid_nan: bool
     row_nodes: tuple[Hashable, ...] | None = None
     col_nodes: tuple[Hashable, ...] | None = None
@@ -165,7 +179,7 @@ class SparseCosts:
         indptr, indices, data = arrays
         vars(self).update(
             indptr=indptr, indices=indices, data=data, transposed=transposed, shape=shape, entries=len(indices),
-            device=device,
+            device=device, dual_type=dual_type_of(data.dtype),
         )  # fmt: skip
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -251,11 +265,6 @@ class SparseCosts:
         )  # fmt: skip
         made._set(arrays, False, shape, device_of(arrays[2]))
         return made
-
-    @property
-    def dual_type(self) -> type[np.int64] | type[np.float64]:
-        """The type of the duals, and of sums of costs."""
-        return np.int64 if self.data.dtype.kind == "i" else np.float64
 
     def dual_spread(self) -> int | float:
         """How far duals of columns may lie apart at the start; in an optimum they need not lie farther apart."""
@@ -412,7 +421,7 @@ class SparseCosts:
 
     def _find_entries(self, row_match: Any) -> Any:
         """The same for each row of the problem as the programs read it."""
-        find_entries = backend_for(None, self.device).find_entries
+        find_entries = BACKENDS[self.device].find_entries
         return find_entries(self.indptr, self.indices, max(self.shape), row_match)
 
 
@@ -441,7 +450,7 @@ def _compressed(cost: Any) -> tuple[_Matrix, bool]:
     if not data.flags.c_contiguous or not getattr(data.flags, "aligned", True):
         data = data.copy()
     arrays = graph.indptr, graph.indices[: graph.entries], data, graph.shape
-    if backend_for(None, graph.device).has_duplicates(arrays[0], arrays[1], graph.shape[1]):
+    if BACKENDS[graph.device].has_duplicates(arrays[0], arrays[1], graph.shape[1]):
         arrays = _summed(arrays)
     return arrays, by_columns
 
@@ -562,7 +571,7 @@ def _range(arrays: _Matrix, by_columns: bool, device: Device, maximize: bool) ->
     indptr, indices, data, _ = arrays
     if not len(data):
         return 0, 0
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf, _ = backend_for(None, device).inspect_costs(data[None])
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf, _ = BACKENDS[device].inspect_costs(data[None])
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         refused = math.inf if maximize else -math.inf
         found = ((data != data) if has_nan else (data == refused)).nonzero()[0]

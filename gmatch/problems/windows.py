@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Device, as_dense_array, device_of, to_host, truth_of
-from ..backends import backend_for
+from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, to_host, truth_of
+from ..backends import BACKENDS
 from ..errors import InvalidInput
 from ..foreign import library_of
 from ..types import WIDER_TYPE, WORKING_TYPES, number_type
-from .limits import MAX_VERTICES, Ranged, dual_type_of, limit_of, number_of, refuse_overflow, type_with_limit
+from .limits import Range, RowsOfCosts, dual_type_of, limit_of, number_of, refuse_overflow, type_with_limit
 
 # Entries of a window: 8 MB of float64.
 WINDOW = 1 << 20
@@ -65,6 +65,12 @@ class WindowCosts:
 
     device: Device = "cpu"
 
+    _stored: np.dtype[Any]  # as promised
+    _forbid_nan: bool
+    _kept: tuple[int, Any]  # the number of a window, and its entries
+    _sums: dict[int, int]  # of the bits of each window that was read
+    _checked: CheckedWindows | None
+
     def _set(self, promise: _Promise, rows_together: int) -> None:
         """What a constructor ends with. The rows of a window are a multiple of `rows_together`."""
         shape, dtype, maximize, cost_limit, forbid_nan = promise
@@ -103,7 +109,7 @@ class WindowCosts:
         InvalidInput
             If it cannot be read, is not what was promised, or is not what it was when it was read before.
         """
-        kept, entries = self._kept  # type: ignore[attr-defined]
+        kept, entries = self._kept
         if kept != number:
             entries = self._read_again(number)
             vars(self).update(_kept=(number, entries))
@@ -118,7 +124,7 @@ class WindowCosts:
         vars(self).update(windows_read=self.windows_read + 1, _kept=(-1, None))
         block = self._read(rows)
         shape = rows.stop - rows.start, self.shape[1]
-        stored: np.dtype[Any] = self._stored  # type: ignore[attr-defined]
+        stored = self._stored
         if block.shape != shape or block.dtype != stored:
             raise InvalidInput(
                 f"{self._source} must give rows {rows.start} to {rows.stop - 1} as an array of shape {shape} and type "
@@ -126,13 +132,13 @@ class WindowCosts:
             )
         block = np.ascontiguousarray(block)
         total = int(block.view(f"u{stored.itemsize}").sum(dtype=np.uint64))
-        if self._sums.setdefault(number, total) != total:  # type: ignore[attr-defined]
+        if self._sums.setdefault(number, total) != total:
             raise InvalidInput(
                 f"{self._source} must give the same costs each time; rows {rows.start} to {rows.stop - 1} are not what "
                 "they were when they were read first"
             )
         entries = block.astype(self.dtype, copy=False)
-        if self._forbid_nan and entries.dtype.kind == "f":  # type: ignore[attr-defined]
+        if self._forbid_nan and entries.dtype.kind == "f":
             is_nan = np.isnan(entries)
             if is_nan.any():
                 entries = np.where(is_nan, -math.inf if self.maximize else math.inf, entries).astype(self.dtype)
@@ -147,7 +153,7 @@ class WindowCosts:
 
     def checked(self) -> CheckedWindows:
         """What a pass over all entries finds; the first time that pass, and what it found from then on."""
-        checked: CheckedWindows | None = self._checked  # type: ignore[attr-defined]
+        checked = self._checked
         if checked is None:
             checked = CheckedWindows(self)
             vars(self).update(_checked=checked)
@@ -191,6 +197,8 @@ class FunctionCosts(WindowCosts):
     [1, 2, 0]
     """
 
+    f: Callable[[Any, Any], Any]
+
     _source = "the function"
 
     def __init__(
@@ -205,7 +213,7 @@ class FunctionCosts(WindowCosts):
     def _read(self, rows: slice) -> Any:
         of_rows, of_columns = np.arange(rows.start, rows.stop), np.arange(self.shape[1])
         try:
-            block = self.f(of_rows, of_columns)  # type: ignore[attr-defined]
+            block = self.f(of_rows, of_columns)
         except MemoryError:
             raise
         except Exception as error:  # whatever a user's function raises
@@ -246,6 +254,9 @@ class RowWindows(WindowCosts):
     [1, 0, 2]
     """
 
+    array: Any
+
+    _pages: Any  # the mapping of a file, or None
     _source = "the array"
 
     def __init__(self, array: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> None:
@@ -260,7 +271,7 @@ class RowWindows(WindowCosts):
 
     def _read(self, rows: slice) -> Any:
         try:
-            block = np.array(to_host(as_dense_array(self.array[rows])))  # type: ignore[attr-defined]
+            block = np.array(to_host(as_dense_array(self.array[rows])))
         except MemoryError:
             raise
         except Exception as error:  # whatever a library raises
@@ -268,12 +279,12 @@ class RowWindows(WindowCosts):
                 f"the rows of the array must be readable as array[first:end]; array[{rows.start}:{rows.stop}] raised "
                 f"{type(error).__name__}: {error}"
             ) from error
-        if self._pages is not None:  # type: ignore[attr-defined]
-            self._pages.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+        if self._pages is not None:
+            self._pages.madvise(mmap.MADV_DONTNEED)
         return block
 
 
-class CheckedWindows(Ranged):
+class CheckedWindows(RowsOfCosts):
     """Costs by windows, once all entries have been looked at; names are those of `DenseCosts`.
 
     Attributes
@@ -293,27 +304,26 @@ class CheckedWindows(Ranged):
         square = self.shape[0] == self.shape[1]
         self._sampled = rows_of_sample(*self.shape) if square else np.empty(0, np.int64)
         self.sample = np.empty((len(self._sampled), self.shape[1]), np.float32) if square else None
-        ranges = [self._look_at(number) for number in range(len(costs.windows))]
-        found = [(low, high) for low, high, _ in ranges if low <= high]
-        self.lowest = min((low for low, _ in found), default=0)
-        self.highest = max((high for _, high in found), default=0)
-        self.forbids = any(forbids for _, _, forbids in ranges)
+        ranges = [self._look_at_window(number) for number in range(len(costs.windows))]
+        ends = [(low, high) for low, high, _ in ranges if low <= high]
+        lowest, highest = min((low for low, _ in ends), default=0), max((high for _, high in ends), default=0)
+        found = Range(lowest, highest, any(forbids for _, _, forbids in ranges), False)
         self.forbid_nan = costs.has_nan
-        self.limit = limit_of(self.cost_limit, self.maximize, self.highest, self.forbids)
+        self.limit = limit_of(self.cost_limit, self.maximize, found.highest, found.forbids)
         self.working_type = self.dtype
         if self.limit is not None:
             none = np.empty((0, 0), self.dtype)
-            self.working_type = type_with_limit(self.limit, none, self.lowest, self.highest).dtype
-            self.lowest = min(self.lowest, self.limit)
-            self.highest = self.limit if self.forbids else min(self.highest, self.limit)
+            self.working_type = type_with_limit(self.limit, none, found.lowest, found.highest).dtype
+            found = found.cut_off(self.limit)
+        self.lowest, self.highest, self.forbids, _ = found
         self.dual_type = dual_type_of(self.working_type)
         refuse_overflow(self.lowest, self.highest, self.working_type, min(self.shape))
 
-    def _look_at(self, number: int) -> tuple[int | float, int | float, bool]:
+    def _look_at_window(self, number: int) -> tuple[int | float, int | float, bool]:
         """The range of a window in the minimisation form, and whether it forbids pairs."""
         costs, maximize = self.costs, self.maximize
         entries = costs.window(number)
-        lowest, highest, has_nan, plus_inf, minus_inf, _ = backend_for(None, "cpu").inspect_costs(entries)
+        lowest, highest, has_nan, plus_inf, minus_inf, _ = BACKENDS["cpu"].inspect_costs(entries)
         refused = math.inf if maximize else -math.inf
         if has_nan or (plus_inf if maximize else minus_inf):
             wrong = np.isnan(entries) if has_nan else entries == refused
@@ -428,9 +438,9 @@ def _type_of(dtype: Any) -> np.dtype[Any]:
 
 def _rows_of_a_chunk(array: Any) -> int:
     """Rows that an array on a disk stores together; 1 if it does not say."""
-    chunks = getattr(array, "chunks", None)
+    chunks: Any = getattr(array, "chunks", None)
     try:
-        rows = int(chunks[0])  # type: ignore[index]
+        rows = int(chunks[0])
     except (TypeError, ValueError, IndexError):  # there are none, or those of dask, which differ
         return 1
     return max(1, rows)

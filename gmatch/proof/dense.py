@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import all_others, exact_sum, namespace
+from ..arrays import all_others, as_matrix, exact_sum, namespace
 from ..errors import CertificateError
-from ..problems.dense import DenseCosts, as_matrix
+from ..problems.dense import DenseCosts
 from ..problems.limits import blocks_of, minimised
 from ..result import Assignment, AssignmentCertificate, ExactDuals
 from ..types import WORKING_TYPES, may_round

@@ -9,15 +9,14 @@ import numpy as np
 
 from ..arrays import exact_sum, namespace
 from ..errors import CertificateError
-from ..problems.dense import DenseCosts
-from ..problems.sparse import SparseCosts
+from ..problems.limits import Ranged
 from ..result import Assignment, AssignmentCertificate, ExactDuals, Status
 from .matching import arrays_of, mask_of, moved_here, vector_of
 from .strict import STRICT, exact_gap, float_above
 from .tiers import TieredPart, check_exact, gap_in_tiers, ordinary_costs
 
 
-def refuse_overflow_of(costs: DenseCosts | SparseCosts) -> None:
+def refuse_overflow_of(costs: Ranged) -> None:
     if costs.overflows:
         raise CertificateError("sums of these costs could overflow: only exact duals, in tiers, prove an assignment")
 
@@ -46,7 +45,7 @@ def certificate_in_tiers(
     return certificate_of(assignment, sum(gap for gap, _ in gaps), sum(tolerance for _, tolerance in gaps))
 
 
-def exact_duals_here(xp: Any, assignment: Assignment, costs: DenseCosts | SparseCosts) -> ExactDuals | None:
+def exact_duals_here(xp: Any, assignment: Assignment, costs: Ranged) -> ExactDuals | None:
     """The exact duals, if there are some, where the costs live, of the right types and lengths."""
     if assignment.exact is None:
         return None
@@ -91,7 +90,7 @@ def certificate_of(assignment: Assignment, gap: int | float, tolerance: int | fl
     return AssignmentCertificate(assignment.cost, max(gap, type(gap)(0)), tolerance)
 
 
-def refuse_costs_of_others(costs: DenseCosts | SparseCosts, assignment: Assignment) -> None:
+def refuse_costs_of_others(costs: Ranged, assignment: Assignment) -> None:
     if (costs.maximize, costs.cost_limit) != (assignment.maximize, assignment.cost_limit):
         raise CertificateError(
             f"the assignment is for maximize={assignment.maximize} and cost_limit={assignment.cost_limit}, the costs "
@@ -99,7 +98,7 @@ def refuse_costs_of_others(costs: DenseCosts | SparseCosts, assignment: Assignme
         )
 
 
-def checked_duals(xp: Any, assignment: Assignment, costs: DenseCosts | SparseCosts) -> list[Any]:
+def checked_duals(xp: Any, assignment: Assignment, costs: Ranged) -> list[Any]:
     duals = arrays_of(xp, assignment, "u", "v")
     for name, dual, length in zip("uv", duals, costs.shape, strict=True):
         if dual.shape != (length,) or dual.dtype != costs.dual_type:
@@ -142,7 +141,7 @@ def lowered_columns(xp: Any, part: Any, tolerance: int | float) -> Any:
     return lowered
 
 
-def tolerance_of(costs: DenseCosts | SparseCosts, u: Any, v: Any, pair_costs: Any) -> int | float:
+def tolerance_of(costs: Ranged, u: Any, v: Any, pair_costs: Any) -> int | float:
     if costs.dual_type is np.int64:
         return 0
     vertices = sum(costs.shape)
@@ -152,7 +151,7 @@ def tolerance_of(costs: DenseCosts | SparseCosts, u: Any, v: Any, pair_costs: An
     return 64 * float(np.finfo(np.float64).eps) * vertices * scale
 
 
-def refuse_large_duals(costs: DenseCosts | SparseCosts, part: Any, base: int | float) -> None:
+def refuse_large_duals(costs: Ranged, part: Any, base: int | float) -> None:
     """Integers: sums of the costs less `base`, of u less `base` and of v must not overflow.
 
     Those of a solver do not, see `DenseCosts`: if all u are large, all v are small.

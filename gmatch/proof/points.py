@@ -63,12 +63,12 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
     """As `gmatch.verify`; O(n + m) memory."""
     if strict and 8 * costs.shape[0] * costs.shape[1] > MOST_MATRIX:
         raise InvalidInput("a strict proof needs the matrix, and that of these points is large; leave strict out")
-    refuse_costs_of_others(costs, assignment)  # type: ignore[arg-type]
+    refuse_costs_of_others(costs, assignment)
     if strict:
         return verify_dense_assignment(costs.as_dense(), assignment, strict)
     row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
     check_mates(np, row_match, col_match, costs.shape)
-    u, v = checked_duals(np, assignment, costs)  # type: ignore[arg-type]
+    u, v = checked_duals(np, assignment, costs)
     if assignment.exact is not None or assignment.cover is not None:
         raise CertificateError("points have no exact duals and no cover; got some")
     pair_costs = _checked_pairs(costs, row_match, assignment)

@@ -53,14 +53,14 @@ def verify_window_assignment(costs: WindowCosts, assignment: Assignment, strict:
         raise InvalidInput(f"a {type(costs).__name__} has no strict proof, which needs the matrix; leave strict out")
     costs.forget()
     checked = costs.checked()
-    refuse_costs_of_others(checked, assignment)  # type: ignore[arg-type]
+    refuse_costs_of_others(checked, assignment)
     if assignment.cover is not None or assignment.exact is not None:
         raise CertificateError("costs by windows have no exact duals and no cover; got some")
     row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
     check_mates(np, row_match, col_match, checked.shape)
-    u, v = checked_duals(np, assignment, checked)  # type: ignore[arg-type]
+    u, v = checked_duals(np, assignment, checked)
     pair_costs = claimed_pairs(checked, row_match, assignment)
-    tolerance = tolerance_of(checked, u, v, pair_costs)  # type: ignore[arg-type]
+    tolerance = tolerance_of(checked, u, v, pair_costs)
     sides = _Sides(v, u, True) if checked.transposed else _Sides(u, v, False)
     gap = _gap(checked, sides, _Pairs(row_match, assignment.pair_costs, pair_costs), tolerance)
     return certificate_of(assignment, gap, tolerance)
@@ -96,8 +96,7 @@ def claimed_pairs(checked: Any, row_match: Any, assignment: Assignment) -> Any:
 def _gap(checked: CheckedWindows, sides: _Sides, pairs: _Pairs, tolerance: int | float) -> int | float:
     """What the pairs cost beyond the bound that the duals prove."""
     base = checked.lowest if checked.dual_type is np.int64 else 0
-    costs: Any = checked  # of which the check asks no more than these have
-    refuse_large_duals(costs, sides, base)
+    refuse_large_duals(checked, sides, base)
     v = lowered_columns(np, sides, tolerance)
     u = sides.u - base
     lowered = np.minimum(u, _least_slacks(checked, v, base, pairs))
