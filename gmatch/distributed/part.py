@@ -36,7 +36,9 @@ class Part:
     def __init__(self, costs: Any, cut: Cut, block: Block, threads: int) -> None:
         self.costs, (self.rows, self.columns, self.shape) = costs, cut
         self.block, self.dual_type, self.threads = block, block.dual_type, threads
-        self.passes = self._passes_of(costs)
+        self.passes = self._passes_of(costs, block.limit)
+        self.uncut = self._passes_of(costs, block.cut)
+        """For a core, to which pairs at the limit do not belong: costs are read as they lie."""
         self.device, self.xp = device_of(costs), namespace(costs)
         self.here = mover_to(self.device)
         """What brings a vector to the costs: the ranks share vectors on the host."""
@@ -47,8 +49,8 @@ class Part:
         self.share = costs.shape[1] / max(self.shape[1], 1)
         """Of each row of the problem."""
 
-    def _passes_of(self, costs: Any) -> BlockPasses:
-        return passes_of(costs, self.dual_type, self.block.maximize, self.block.limit, self.threads)
+    def _passes_of(self, costs: Any, limit: int | float | None) -> BlockPasses:
+        return passes_of(costs, self.dual_type, self.block.maximize, limit, self.threads)
 
     @classmethod
     def of(cls, block: Block, threads: int) -> Part:
@@ -89,7 +91,7 @@ class Part:
         """Of all rows of the problem the least cost less v; far for rows and columns of other ranks."""
         least, own_v = np.full(self.shape[0], self.far, self.dual_type), self.here(v[self.columns])
         if self._lies_by_columns():
-            least[self.rows] = to_host(self._passes_of(self.costs.T).least_of_columns(own_v))
+            least[self.rows] = to_host(self._passes_of(self.costs.T, self.block.limit).least_of_columns(own_v))
         else:
             least[self.rows] = to_host(self.passes.least_of_rows(self.all_rows(), own_v)[0])
         return least
@@ -99,7 +101,7 @@ class Part:
         least, own_u = np.full(self.shape[1], self.far, self.dual_type), self.here(u[self.rows])
         if self._lies_by_columns():
             columns = self.xp.arange(self.costs.shape[1], dtype=np.int32)
-            least[self.columns] = to_host(self._passes_of(self.costs.T).least_of_rows(columns, own_u)[0])
+            least[self.columns] = to_host(self._passes_of(self.costs.T, self.block.limit).least_of_rows(columns, own_u)[0])
         else:
             least[self.columns] = to_host(self.passes.least_of_columns(own_u))
         return least

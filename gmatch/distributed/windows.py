@@ -131,10 +131,10 @@ class WindowPart(WholePart):
         sample = self.block.sample
         if sample is None:
             return np.zeros(self.shape[1], self.dual_type)
-        sample = sample.copy()
-        if self.block.limit is not None:
-            np.minimum(sample, np.float32(self.block.limit), out=sample)
-        prices = prices_of(sample)
+        limit = self.block.limit
+        if limit is not None:
+            sample = np.where(sample < np.float32(limit), sample, np.float32(np.inf))
+        prices = prices_of(sample, limit)
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
     def given(self, rows: Any = None) -> Iterator[tuple[Any, Any]]:
