@@ -41,8 +41,9 @@ COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
 FEW, WANTED = 64, 0.6
 # Rows that tell prices: a part of all, or all, and no more than have so many entries.
 PART_OF_ROWS, MOST_SAMPLED = 8, 1 << 24
-# Duals whose core leaves more than such a part of the rows free have misled. Those of products leave a tenth, those of
-# points in the plane a hundredth.
+# Duals have misled if their core leaves more than this part of the rows free, or if its duals overprice more than this
+# part of all entries. Products of random numbers leave a tenth of the rows free, points in the plane a thousandth; with
+# a limit products overprice a third of the entries, other families 1/300 at most (n = 2000).
 PART_MISLED = 32
 # More rounds than any family of the tests takes by twice: what is not proven by then has no use for a core.
 MOST_ROUNDS = 100
@@ -88,11 +89,8 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
             if not pricing.widen(witness[:n], witness[n:]):
                 found.witness = witness[:n], witness[n:]
                 return found
-            misled = found.counts["widenings"] == (1 if free > n // PART_MISLED else 2)
-            again = passes.start_again(ranks, part) if misled else None
-            if again is not None:
-                found.v = again
-                pricing.price()
+            if free > n // PART_MISLED or found.counts["widenings"] > 1:
+                pricing.price_again()
             continue
         duals = of_root(ranks, n + m, part.dual_type, core.duals)
         found.u, found.v = duals[:n], duals[n:]
@@ -125,7 +123,28 @@ class _Pricing(NamedTuple):
             with self.found.clock("price"):
                 return self.passes.price(self.part, self.found.v)
 
+        self.found.counts["pricings"] += 1
         self._join(priced)
+
+    def price_again(self) -> bool:
+        """The same by other duals, once, where the first have misled; False if there are none.
+
+        Ways out do not suit such a square problem: its core begins anew without them.
+        """
+        part = self.part
+        if self.found.counts["pricings"] > 1:
+            return False
+        drops_ways_out = part.limit is not None and part.shape[0] == part.shape[1]
+        if drops_ways_out:
+            part.limit = None
+            part.margins.forget()
+            self.core.begin()
+        v = self.passes.start_again(self.ranks, part)
+        if v is None and not drops_ways_out:
+            return False
+        self.found.v = self.passes.start(self.ranks, part, None) if v is None else v
+        self.price()
+        return True
 
     def widen(self, rows: Any, columns: Any) -> bool:
         """Whether a pair of the witness's rows is allowed outside its columns; the best of each rank join the core."""
@@ -145,7 +164,10 @@ class _Pricing(NamedTuple):
         return bool(offered)
 
     def reprice(self) -> bool:
-        """Whether any rank finds entries that the duals overprice; they join the core, as far as there is room."""
+        """Whether any rank finds entries that the duals overprice; they join the core, as far as there is room.
+
+        Unless they are too many for it: then all rows are priced again.
+        """
         offers: list[Places] = []
 
         def offer() -> Any:
@@ -157,7 +179,8 @@ class _Pricing(NamedTuple):
         number = int(reduced(self.ranks, "sum", np.zeros(1, np.int64), offer)[0])
         self.found.counts["repricings"] += 1
         self.found.counts["overpriced"] += number
-        if number:
+        n, m = self.part.shape
+        if number and not (number > n * m // PART_MISLED and self.price_again()):
             self._join(offers.pop)
         return number > 0
 
@@ -196,7 +219,7 @@ def _least_of_columns(ranks: Ranks, part: Part) -> Any:
     """Minima of the columns; zeros where columns may stay free."""
     n, m = part.shape
     zeros = np.zeros(m, part.dual_type)
-    if part.block.limit is not None:
+    if part.limit is not None:
         return zeros
     far = np.full(m, part.far, part.dual_type)
     least = reduced(ranks, "min", far, lambda: part.least_of_columns(np.zeros(n, part.dual_type)))
@@ -214,7 +237,7 @@ def _sample(ranks: Ranks, part: Part, size: int, v: Any) -> Sample:
     size = max(min(FEW, n), min(size, MOST_SAMPLED // m))
     numbers = np.arange(size) * n // size
     first, end = np.searchsorted(numbers, (part.rows.start, part.rows.stop)).tolist()
-    limit = part.block.limit
+    limit = part.limit
 
     def own() -> Any:
         rows = to_host(part.values(part.here(numbers[first:end] - part.rows.start)))
@@ -235,15 +258,19 @@ class _Core:
     """
 
     def __init__(self, part: Part, plan: Plan) -> None:
-        self._plan, self._xp, self._limit = plan, part.xp, part.block.limit
+        self._plan, self._part, self._xp, self._here = plan, part, part.xp, part.here
         self._range = part.block.lowest, part.block.highest
+        self._counts = np.zeros(len(COUNTED_ON_ROOT), np.int64)
+        self.begin()
+
+    def begin(self) -> None:
+        """Without entries, except the ways out."""
+        part, self._limit = self._part, self._part.limit
         n, self._columns = part.shape
         ways_out = part.xp.arange(n if self._limit is not None else 0)
         self.shape = n, self._columns + len(ways_out)
-        self._here = part.here
         self._keys = (ways_out + 1) * self.shape[1] - n + ways_out  # row * columns + column, increasing
         self._values = part.xp.full(len(ways_out), self._limit or 0, part.dual_type)
-        self._counts = np.zeros(len(COUNTED_ON_ROOT), np.int64)
         self._offers: list[Places] = []
         self._costs: SparseCosts | None = None
         self._solution: Solution | None = None
@@ -338,7 +365,7 @@ def price(part: Part, v: Any) -> Places:
     """The best entries of each row by cost - v."""
     own_v = v[part.columns]
     # Duals of a sample, or of costs that have changed since, are rough.
-    picks = part.uncut.price(part.all_rows(), part.here(own_v), Depth(int(v.any()), part.share))
+    picks = part.for_core.price(part.all_rows(), part.here(own_v), Depth(int(v.any()), part.share))
     part.margins.begin(picks.bounds, own_v)
     return part.places(picks.places)
 
@@ -347,7 +374,7 @@ def overpriced(part: Part, u: Any, v: Any) -> tuple[int, Places]:
     """How many entries cost less than their duals by more than rounding, and the worst, of rows that may have any."""
     own_u = u[part.rows]
     rows = part.margins.rows_to_read(own_u, v[part.columns])
-    picks = part.uncut.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), Depth(1, part.share))
+    picks = part.for_core.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), Depth(1, part.share))
     if picks.bounds is not None:
         part.margins.note(rows, picks.bounds.astype(np.float64) - own_u[rows])
     return picks.overpriced, part.places(picks.places)
@@ -363,7 +390,7 @@ def outside(part: Part, in_witness: Any, columns_of_witness: Any, found: Found) 
     hidden = -np.inf if part.dual_type is np.float64 else found.v.min() - (part.block.highest - part.block.lowest) - 1
     v = part.xp.where(inside, hidden, part.here(found.v[part.columns]))
     depth = Depth(found.counts["widenings"], part.share)
-    places = part.uncut.price(own.nonzero()[0].astype(np.int32), v, depth).places
+    places = part.for_core.price(own.nonzero()[0].astype(np.int32), v, depth).places
     rows, columns = divmod(places, max(part.costs.shape[1], 1))
     places = places[own[rows] & ~inside[columns]]
     return len(places) or _allowed_outside(part, own.nonzero()[0], inside), part.places(places)

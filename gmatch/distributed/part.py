@@ -37,8 +37,9 @@ class Part:
         self.costs, (self.rows, self.columns, self.shape) = costs, cut
         self.block, self.dual_type, self.threads = block, block.dual_type, threads
         self.passes = self._passes_of(costs, block.limit)
-        self.uncut = self._passes_of(costs, block.cut)
-        """For a core, to which pairs at the limit do not belong: costs are read as they lie."""
+        self._uncut = self._passes_of(costs, block.cut)
+        self.limit = block.limit
+        """What a row pays to stay free, if it may in a core: then pairs at the limit do not belong to that."""
         self.device, self.xp = device_of(costs), namespace(costs)
         self.here = mover_to(self.device)
         """What brings a vector to the costs: the ranks share vectors on the host."""
@@ -51,6 +52,11 @@ class Part:
 
     def _passes_of(self, costs: Any, limit: int | float | None) -> BlockPasses:
         return passes_of(costs, self.dual_type, self.block.maximize, limit, self.threads)
+
+    @property
+    def for_core(self) -> BlockPasses:
+        """Passes that pick entries for a core, above the limit too where they do not belong to it."""
+        return self.passes if self.limit is None else self._uncut
 
     @classmethod
     def of(cls, block: Block, threads: int) -> Part:
@@ -101,7 +107,9 @@ class Part:
         least, own_u = np.full(self.shape[1], self.far, self.dual_type), self.here(u[self.rows])
         if self._lies_by_columns():
             columns = self.xp.arange(self.costs.shape[1], dtype=np.int32)
-            least[self.columns] = to_host(self._passes_of(self.costs.T, self.block.limit).least_of_rows(columns, own_u)[0])
+            least[self.columns] = to_host(
+                self._passes_of(self.costs.T, self.block.limit).least_of_rows(columns, own_u)[0]
+            )
         else:
             least[self.columns] = to_host(self.passes.least_of_columns(own_u))
         return least

@@ -129,7 +129,7 @@ class PointPart(WholePart):
     far = np.inf
 
     def __init__(self, block: PointBlock) -> None:
-        self.block = block
+        self.block, self.limit = block, block.limit
         self.points = block.costs.turned() if block.transposed else block.costs
         self.shape = self.points.shape
         self.products = Products(self.points) if self.shape[0] and self.points.metric in Products.METRICS else None
@@ -152,7 +152,7 @@ class PointPart(WholePart):
             # Of any size, but float32 holds few of these.
             unit = math.ldexp(1, math.frexp(float(abs(costs).max(initial=0)))[1])
             costs = (costs / unit).astype(np.float32)
-        if limit is None:
+        if self.limit is None or limit is None:
             return prices_of(costs) * unit
         costs[costs >= _below(np.array([limit / unit]))] = np.inf
         return prices_of(costs, limit / unit) * unit

@@ -1,10 +1,10 @@
 """Prices of columns from some of the rows, by soft minima (Sinkhorn 1967, while epsilon shrinks).
 
 Where all rows want the same columns, minima of columns do not tell what columns are worth. Some rows do, each shared
-among the columns by exp((v - cost) / eps): a column gets as much of them as they are of all rows, or no more than that where columns may
-stay free. Each step goes farther than to that, as in Thibault, Chizat, Dossal, Papadakis, "Overrelaxed
-Sinkhorn-Knopp algorithm for regularized optimal transport", Algorithms 14 (2021). Nothing of this is exact: such prices
-choose which entries are looked at first.
+among the columns by exp((v - cost) / eps): a column gets as much of them as they are of all rows, or no more than that
+where columns may stay free. A step goes farther than to that, as in Thibault, Chizat, Dossal, Papadakis,
+"Overrelaxed Sinkhorn-Knopp algorithm for regularized optimal transport", Algorithms 14 (2021). Nothing of this is
+exact: such prices choose which entries are looked at first.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 
 from .ranks import Ranks, one_rank, reduced
 
-# Epsilon goes from half of the mean that entries cost above the least of their row to 1/3800 of it. The prices change this
-# often at each of its levels. With 12 levels, or one step, the cores of products leave 6 to 10 of 2000 rows free.
+# Epsilon goes from half of the mean that entries cost above the least of their row to 1/3800 of it. The prices change
+# this often at each of its levels. With 12 levels, or one step, the cores of products leave 6 to 10 of 2000 rows free.
 FACTOR, LEVELS, STEPS = 0.56, 14, 2
 # How many times as far as to what a column should get its price goes. With 1 the same takes four steps a level.
 OVER = 1.5

@@ -34,6 +34,8 @@ class WholePart:
     shape: tuple[int, int]
     dual_type: Any
     far: Any
+    limit: Any
+    """As in `Part`."""
 
     @property
     def rows(self) -> slice:

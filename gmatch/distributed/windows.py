@@ -117,7 +117,7 @@ class WindowPart(WholePart):
     """As `Part`: all of a problem of n rows, all to be matched, and m >= n columns, in windows of the rows as given."""
 
     def __init__(self, block: CheckedWindows) -> None:
-        self.block = block
+        self.block, self.limit = block, block.limit
         rows, columns = block.shape
         self.shape = (columns, rows) if block.transposed else (rows, columns)
         self.dual_type = block.dual_type
@@ -131,10 +131,10 @@ class WindowPart(WholePart):
         sample = self.block.sample
         if sample is None:
             return np.zeros(self.shape[1], self.dual_type)
-        limit = self.block.limit
-        if limit is not None:
-            sample = np.where(sample < np.float32(limit), sample, np.float32(np.inf))
-        prices = prices_of(sample, limit)
+        if self.block.limit is not None:
+            limit = np.float32(self.block.limit)
+            sample = np.where(sample < limit, sample, limit if self.limit is None else np.float32(np.inf))
+        prices = prices_of(sample, self.limit)
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
     def given(self, rows: Any = None) -> Iterator[tuple[Any, Any]]:
