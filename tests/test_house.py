@@ -261,3 +261,7 @@ def test_each_file_of_csrc_has_a_room_and_says_its_name() -> None:
     for path in (PACKAGE / "csrc").rglob("*.*"):
         assert path.parent.parent == PACKAGE / "csrc", path
         assert path.read_text().startswith(f"// {path.name}: "), path
+
+
+def test_no_type_error_is_ignored() -> None:
+    assert not [module for module, path in MODULES.items() if "type: ignore" in path.read_text()]

@@ -50,9 +50,9 @@ class Options(NamedTuple):
     gap: float | None = None
 
     def checked(self, cost: Any) -> Options:
-        """These options; what holds for all kinds of costs is checked. The way of each kind checks the rest."""
+        """These options, once what holds for all kinds of costs is checked. The way of each kind checks the rest."""
         if self.ties is not None:
-            refuse_what_scipy_lacks(self.ties, self.cost_limit, self.infeasible, self.deterministic, False)
+            self._refuse_what_scipy_lacks(on_ranks=False)
         if not isinstance(self.infeasible, str) or self.infeasible not in ("raise", "partial"):
             raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {self.infeasible!r}")
         changed: dict[str, Any] = {
@@ -66,20 +66,19 @@ class Options(NamedTuple):
     def of_ranks(self) -> dict[str, Any]:
         """What several ranks are asked for: less than one."""
         if self.ties is not None:
-            refuse_what_scipy_lacks(self.ties, self.cost_limit, self.infeasible, self.deterministic, True)
+            self._refuse_what_scipy_lacks(on_ranks=True)
         if self.gap is not None:
             raise InvalidInput("several ranks solve to the optimum; leave gap out")
         return {name: option for name, option in self._asdict().items() if name not in ("ties", "gap")}
 
-
-def refuse_what_scipy_lacks(ties: Any, cost_limit: Any, infeasible: Any, deterministic: Any, on_ranks: bool) -> None:
-    """Raises `InvalidInput` for options that do not go with SciPy's rule."""
-    if not isinstance(ties, str) or ties != "scipy":
-        raise InvalidInput(f"ties must be None or 'scipy'; got {ties!r}")
-    if cost_limit is not None or infeasible != "raise":
-        raise InvalidInput("ties='scipy' is for complete assignments; leave cost_limit and infeasible out")
-    if deterministic or on_ranks:
-        raise InvalidInput(
-            "ties='scipy' is a rule of its own, for one matrix in one process; leave deterministic, comm and devices "
-            "out, and give the matrix instead of RowBlocks"
-        )
+    def _refuse_what_scipy_lacks(self, on_ranks: bool) -> None:
+        """Raises `InvalidInput` for options that do not go with SciPy's rule."""
+        if not isinstance(self.ties, str) or self.ties != "scipy":
+            raise InvalidInput(f"ties must be None or 'scipy'; got {self.ties!r}")
+        if self.cost_limit is not None or self.infeasible != "raise":
+            raise InvalidInput("ties='scipy' is for complete assignments; leave cost_limit and infeasible out")
+        if self.deterministic or on_ranks:
+            raise InvalidInput(
+                "ties='scipy' is a rule of its own, for one matrix in one process; leave deterministic, comm and "
+                "devices out, and give the matrix instead of RowBlocks"
+            )

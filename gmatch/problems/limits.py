@@ -89,9 +89,9 @@ class Ranged:
 
         Returns the entries that programs read: in a type that holds the limit, with an infinity for NaN.
         """
-        maximize, cost_limit, has_nan = asked
-        if has_nan:
-            array, has_nan = without_nan(array, maximize)
+        maximize, cost_limit, forbid_nan = asked
+        if forbid_nan:
+            array, forbid_nan = without_nan(array, maximize)
         found = range_of(array, self.device, maximize)
         dtype, limit = number, None
         if cost_limit is not None:
@@ -104,7 +104,7 @@ class Ranged:
         lowest, highest, forbids, whole = found
         vars(self).update(
             lowest=lowest, highest=highest, forbids=forbids, whole=whole, dtype=dtype, maximize=maximize,
-            cost_limit=cost_limit, limit=limit, forbid_nan=has_nan, dual_type=dual_type_of(number),
+            cost_limit=cost_limit, limit=limit, forbid_nan=forbid_nan, dual_type=dual_type_of(number),
             is_narrow=array.dtype != number, overflows=not sums_fit(lowest, highest, number, min(self.shape)),
         )  # fmt: skip
         return array
