@@ -88,11 +88,13 @@ class Sample(NamedTuple):
         wanted = np.full(self.size, -1, np.int64)
         for some in self._blocks():
             block = self.costs[some]
-            begins = (self.first + np.arange(some.start, some.start + len(block))) * self._columns // self.size
-            rows, columns = (block == block.min(axis=1, initial=np.inf)[:, None]).nonzero()
-            nearest = np.full(len(block), self._columns)
-            np.minimum.at(nearest, rows, (columns - begins[rows]) % self._columns)
-            wanted[self.first + some.start :][: len(block)] = (begins + nearest) % self._columns
+            rows = np.arange(len(block))
+            begins = (self.first + some.start + rows) * self._columns // self.size
+            is_best = block == block.min(axis=1, initial=np.inf)[:, None]
+            is_after = is_best & (np.arange(self._columns) >= begins[:, None])
+            first = is_after.argmax(axis=1)
+            first = np.where(is_after[rows, first], first, is_best.argmax(axis=1))
+            wanted[self.first + some.start + rows] = first
         return wanted
 
     def _above_the_least(self) -> Any:
