@@ -232,6 +232,35 @@ def test_cost_limit(family, maximize, method):
     assert limited
 
 
+def test_pairs_at_the_limit_do_not_join_the_core():
+    cost = families(90)["floats"]
+    limit = float(np.quantile(cost, 0.1))
+    for size in (2, 3):
+        stats = gmatch.lap(blocks_of(cost, size), cost_limit=limit).stats
+        assert stats["core_entries"] <= np.count_nonzero(cost < limit) + 90
+        assert stats["rounds"] == 1 and "widenings" not in stats
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_limit_where_ways_out_mislead(size):
+    """Most pairs are overpriced by the first core: it begins anew, as a square one that has pairs at the limit."""
+    cost = np.outer(*np.random.default_rng(6).integers(1, 1000, (2, 400)))
+    limit = int(np.median(gmatch.lap(cost).pair_costs))
+    result = gmatch.lap(blocks_of(cost, size), cost_limit=limit, certify=True)
+    assert result.stats["pricings"] == 2 and result.status == "limited"
+    alone = gmatch.lap(cost, cost_limit=limit)
+    assert result.cost - limit * result.size == alone.cost - limit * alone.size
+    gmatch.verify(cost, result)
+
+
+def test_costs_beyond_the_limit_that_duals_have_no_room_for():
+    cost = np.random.default_rng(8).integers(0, 10**6, (60, 60))
+    cost[np.random.default_rng(9).random((60, 60)) < 0.5] = 2**63 - 10
+    limit = 3 * 10**5
+    result, alone = gmatch.lap(blocks_of(cost, 3), cost_limit=limit, certify=True), gmatch.lap(cost, cost_limit=limit)
+    assert result.cost - limit * result.size == alone.cost - limit * alone.size
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_duals_to_start_from(method):
     cost = np.random.default_rng(3).integers(0, 10**6, (150, 150))
@@ -283,7 +312,7 @@ def leave_few_entries(monkeypatch, few):
 def test_what_the_core_does_not_end_is_left_to_the_classical_variant(monkeypatch):
     monkeypatch.setattr(core_on_ranks, "MOST_ROUNDS", 1)
     leave_few_entries(monkeypatch, 4)
-    for family in ("rank 4", "tall", "geometric"):
+    for family in ("floats", "tall", "geometric"):
         cost = families(150)[family]
         result = gmatch.lap(blocks_of(cost, 3))
         assert "was left for the search in the whole matrix" in result.stats["reason"], family
@@ -308,16 +337,17 @@ def test_prices_that_mislead_are_found_anew(size, monkeypatch, as_a_team):
     cost = families(400)["rank 4"]
     result = gmatch.lap(blocks_of(cost, size))
     assert_proven(cost, result)
-    monkeypatch.setattr(Sample, "prices", lambda self, patience: np.zeros(400))
+    monkeypatch.setattr(Sample, "prices", lambda self, coarse=None: np.zeros(400))
     without = gmatch.lap(blocks_of(cost, size))
     assert_proven(cost, without)
     assert without.stats["rounds"] > result.stats["rounds"]
 
 
 def test_prices_that_have_misled_are_found_again_by_all_rows(monkeypatch):
-    cost = families(300)["products"]
+    cost = np.outer(*np.random.default_rng(6).integers(1, 1000, (2, 600)))
     result = gmatch.lap(blocks_of(cost, 2))
     assert_proven(cost, result)
+    assert result.stats["pricings"] == 2
     monkeypatch.setattr(core_on_ranks, "start_again", lambda ranks, part: None)
     without = gmatch.lap(blocks_of(cost, 2))
     assert_proven(cost, without)

@@ -15,6 +15,8 @@ from ..foreign import is_frame
 from ..problems.batch import CostBatch
 from ..problems.dense import DenseCosts
 from ..problems.limits import (
+    INFINITE_INTEGER,
+    SPREADS,
     RowsOfCosts,
     dual_type_of,
     limit_of,
@@ -57,6 +59,8 @@ class Block(RowsOfCosts):
         The first row of each rank, and the number of all rows.
     transposed : bool
         Whether the problem is that of the transpose.
+    cut : int or float or None
+        What costs must be cut off at before duals are taken from them; None if there is room for costs above the limit.
     """
 
     device: Device = "cpu"  # of the vectors that the ranks share
@@ -76,7 +80,7 @@ class Block(RowsOfCosts):
         self.highest = max((note.highest for note in filled), default=0)
         self.cost_limit = None if terms.cost_limit is None else number_of(terms.cost_limit, self.dtype, maximize)
         self.limit = limit_of(self.cost_limit, maximize, self.highest, self.forbids)
-        self.array = array
+        self.array, above = array, self.highest
         if self.limit is not None:
             limit = self.limit
             self.array = ranks.done_by_all(lambda: type_with_limit(limit, array, self.lowest, self.highest))
@@ -85,6 +89,12 @@ class Block(RowsOfCosts):
         number = number_type(self.array.dtype)
         self.dual_type = dual_type_of(number)
         refuse_overflow(self.lowest, self.highest, number, min(self.shape))
+        self.cut = None if self._has_room_for(above) else self.limit
+
+    def _has_room_for(self, above: int | float) -> bool:
+        """Whether costs above the limit, less duals of a core, stay in the range of their type."""
+        most = (SPREADS + 8 * min(self.shape)) * (self.highest - self.lowest) + max(-self.lowest, above)
+        return self.dual_type is np.float64 or most < INFINITE_INTEGER
 
     def entries_of(self, row_match: Any) -> Any:
         """The entries of the pairs of its rows, in the order of the rows, as given."""

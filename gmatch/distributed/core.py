@@ -34,7 +34,7 @@ from .classical import classical
 from .found import COUNTED, Found
 from .part import MatrixPart, Part, Places
 from .ranks import ROOT, Ranks, gathered, of_root, reduced
-from .sampled import LITTLE, MUCH, Patience, Sample
+from .sampled import Sample
 
 # Of the searches on the root.
 COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
@@ -42,8 +42,9 @@ COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
 FEW, WANTED = 64, 0.6
 # Rows that tell prices: a part of all, or all, and no more than have so many entries.
 PART_OF_ROWS, MOST_SAMPLED = 8, 1 << 24
-# Duals whose core leaves more than such a part of the rows free have misled. Those of products leave a tenth, those of
-# points in the plane a hundredth.
+# Duals have misled if their core leaves more than this part of the rows free, or if its duals overprice more than this
+# part of all entries. Products of random numbers leave a tenth of the rows free, points in the plane a thousandth; with
+# a limit products overprice a third of the entries, other families 1/300 at most (n = 2000).
 PART_MISLED = 32
 # More rounds than any family of the tests takes by twice: what is not proven by then has no use for a core.
 MOST_ROUNDS = 100
@@ -76,7 +77,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
     passes = passes or Passes(start, price, overpriced, outside, start_again)
     n, m = part.shape
     found = Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), passes.start(ranks, part, v))
-    core = _Core(part, plan, v)
+    core = _Core(part, plan)
     pricing = _Pricing(ranks, part, passes, core, found)
     pricing.price()
     for _ in range(MOST_ROUNDS):
@@ -89,11 +90,8 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
             if not pricing.widen(witness[:n], witness[n:]):
                 found.witness = witness[:n], witness[n:]
                 return found
-            misled = free > n // PART_MISLED and found.counts["widenings"] == 1
-            again = passes.start_again(ranks, part) if misled else None
-            if again is not None:
-                found.v = again
-                pricing.price()
+            if free > n // PART_MISLED or found.counts["widenings"] > 1:
+                pricing.price_again()
             continue
         duals = of_root(ranks, n + m, part.dual_type, core.duals)
         found.u, found.v = duals[:n], duals[n:]
@@ -126,7 +124,28 @@ class _Pricing(NamedTuple):
             with self.found.clock("price"):
                 return self.passes.price(self.part, self.found.v)
 
+        self.found.counts["pricings"] += 1
         self._join(priced)
+
+    def price_again(self) -> bool:
+        """The same by other duals, once, where the first have misled; False if there are none.
+
+        Ways out do not suit such a square problem: its core begins anew without them.
+        """
+        part = self.part
+        if self.found.counts["pricings"] > 1:
+            return False
+        drops_ways_out = part.limit is not None and part.shape[0] == part.shape[1]
+        if drops_ways_out:
+            part.limit = None
+            part.margins.forget()
+            self.core.begin()
+        v = self.passes.start_again(self.ranks, part)
+        if v is None and not drops_ways_out:
+            return False
+        self.found.v = self.passes.start(self.ranks, part, None) if v is None else v
+        self.price()
+        return True
 
     def widen(self, rows: Any, columns: Any) -> bool:
         """Whether a pair of the witness's rows is allowed outside its columns; the best of each rank join the core."""
@@ -146,7 +165,10 @@ class _Pricing(NamedTuple):
         return bool(offered)
 
     def reprice(self) -> bool:
-        """Whether any rank finds entries that the duals overprice; they join the core, as far as there is room."""
+        """Whether any rank finds entries that the duals overprice; they join the core, as far as there is room.
+
+        Unless they are too many for it: then all rows are priced again.
+        """
         offers: list[Places] = []
 
         def offer() -> Any:
@@ -158,7 +180,8 @@ class _Pricing(NamedTuple):
         number = int(reduced(self.ranks, "sum", np.zeros(1, np.int64), offer)[0])
         self.found.counts["repricings"] += 1
         self.found.counts["overpriced"] += number
-        if number:
+        n, m = self.part.shape
+        if number and not (number > n * m // PART_MISLED and self.price_again()):
             self._join(offers.pop)
         return number > 0
 
@@ -171,7 +194,7 @@ class _Pricing(NamedTuple):
 def start(ranks: Ranks, part: MatrixPart, v: Any) -> Any:
     """Duals of the columns to price by: given ones; or zeros, but where many rows want the same columns.
 
-    There minima of the columns, and prices from a sample of the rows where these do not suffice.
+    There prices from a sample of the rows, above minima of the columns if all are to be matched.
     """
     n, m = part.shape
     if v is not None:
@@ -179,55 +202,86 @@ def start(ranks: Ranks, part: MatrixPart, v: Any) -> Any:
     zeros = np.zeros(m, part.dual_type)
     if n < m or _sample(ranks, part, FEW, zeros).want_different_columns(WANTED):
         return zeros
-    return _prices(ranks, part, n // PART_OF_ROWS, LITTLE)
+    least = _least_of_columns(ranks, part)
+    return _priced(part, least, _sample(ranks, part, n // PART_OF_ROWS, least).prices())
 
 
 def start_again(ranks: Ranks, part: MatrixPart) -> Any:
     """Prices from all rows of a square problem, or from as many as there is room for."""
     n, m = part.shape
-    return _prices(ranks, part, n, MUCH) if n == m else None
+    if n < m:
+        return None
+    least = _least_of_columns(ranks, part)
+    coarse, fine = (_sample(ranks, part, size, least) for size in (n // PART_OF_ROWS, n))
+    return _priced(part, least, fine.prices(coarse))
 
 
-def _prices(ranks: Ranks, part: MatrixPart, size: int, patience: Patience) -> Any:
-    """Minima of the columns, and what a sample of the rows adds to them."""
-    m = part.shape[1]
-    zeros, far = np.zeros(m, part.dual_type), np.full(m, part.far, part.dual_type)
-    least = reduced(ranks, "min", far, lambda: part.least_of_columns(zeros))
+def _least_of_columns(ranks: Ranks, part: MatrixPart) -> Any:
+    """Minima of the columns; zeros where columns may stay free."""
+    n, m = part.shape
+    zeros = np.zeros(m, part.dual_type)
+    if part.limit is not None:
+        return zeros
+    far = np.full(m, part.far, part.dual_type)
+    least = reduced(ranks, "min", far, lambda: part.least_of_columns(np.zeros(n, part.dual_type)))
     least[least == part.far] = 0
-    prices = _sample(ranks, part, max(FEW, min(size, MOST_SAMPLED // m)), least).prices(patience)
+    return least
+
+
+def _priced(part: MatrixPart, least: Any, prices: Any) -> Any:
     return least + (np.rint(prices).astype(np.int64) if part.dual_type is np.int64 else prices)
 
 
 def _sample(ranks: Ranks, part: MatrixPart, size: int, v: Any) -> Sample:
-    """So many rows, far from each other, by cost - v."""
+    """So many rows, or as many as there is room for, far from each other, by cost - v."""
     n, m = part.shape
-    numbers = np.arange(min(size, n)) * n // min(size, n)
+    size = max(min(FEW, n), min(size, MOST_SAMPLED // m))
+    numbers = np.arange(size) * n // size
     first, end = np.searchsorted(numbers, (part.rows.start, part.rows.stop)).tolist()
+    limit = part.limit
 
     def own() -> Any:
-        rows = part.values(part.here(numbers[first:end] - part.rows.start))
+        rows = to_host(part.values(part.here(numbers[first:end] - part.rows.start)))
         with np.errstate(over="ignore"):  # of costs that float32 does not hold
-            return (to_host(rows) - v).astype(np.float32)
+            reduced = (rows - v).astype(np.float32)
+        if limit is not None:
+            reduced[rows >= limit] = np.inf
+        return reduced
 
-    return Sample(ranks, ranks.done_by_all(own), first, len(numbers))
+    return Sample(ranks, ranks.done_by_all(own), first, size, limit)
 
 
 class _Core:
-    """The core of the root, where its costs are, and its last solution; empty on other ranks."""
+    """The core of the root, where its costs are, and its last solution; empty on other ranks.
 
-    def __init__(self, part: Part, plan: Plan, given_v: Any) -> None:
-        self.shape, self._plan, self._xp = part.shape, plan, part.xp
+    With a limit each row has one more column, for it alone, at the price of the limit, as `SparseCosts.with_ways_out`
+    says. So a core always has an assignment, and pairs at the limit need not join it.
+    """
+
+    def __init__(self, part: Part, plan: Plan) -> None:
+        self._plan, self._part, self._xp, self._here = plan, part, part.xp, part.here
         self._range = part.block.lowest, part.block.highest
-        self._given_v = None if given_v is None else part.here(given_v)
-        self._keys = part.xp.empty(0, np.int64)  # row * columns + column, increasing
-        self._values = part.xp.empty(0, part.dual_type)
         self._counts = np.zeros(len(COUNTED_ON_ROOT), np.int64)
+        self.begin()
+
+    def begin(self) -> None:
+        """Without entries, except the ways out."""
+        part, self._limit = self._part, self._part.limit
+        n, self._columns = part.shape
+        ways_out = part.xp.arange(n if self._limit is not None else 0)
+        self.shape = n, self._columns + len(ways_out)
+        self._keys = (ways_out + 1) * self.shape[1] - n + ways_out  # row * columns + column, increasing
+        self._values = part.xp.full(len(ways_out), self._limit or 0, part.dual_type)
         self._offers: list[Places] = []
         self._costs: SparseCosts | None = None
         self._solution: Solution | None = None
 
     def offer(self, keys: Any, values: Any) -> None:
         """Entries join before the next search, in which an error of the root is that of all."""
+        if self._limit is not None:
+            is_below = values < self._limit
+            keys, values = keys[is_below], values[is_below]
+            keys = keys + keys // self._columns * (self.shape[1] - self._columns)
         self._offers.append((keys, values))
 
     def _join(self, keys: Any, values: Any) -> bool:
@@ -262,7 +316,7 @@ class _Core:
         arrays = offsets, (self._keys % m).astype(np.int32), self._values
         self._costs = SparseCosts.of_checked(arrays, self.shape, *self._range)
         last = self._solution
-        start = Start(AssignmentStart.REDUCE, None, self._given_v)
+        start = Start(AssignmentStart.REDUCE, None, self._here(found.v) if n == m and found.v.any() else None)
         if last is not None and last.size == n:
             start = Start(AssignmentStart.GIVEN, last.row_match, last.v if n == m else None)
         with found.clock("search"):
@@ -277,11 +331,14 @@ class _Core:
 
     def row_match(self) -> Any:
         assert self._solution is not None, "it was solved"
-        return to_host(self._solution.row_match)
+        row_match = to_host(self._solution.row_match)
+        return np.where(row_match < self._columns, row_match, -1)
 
     def duals(self) -> Any:
+        """Of the rows and of the columns; u + v is above the limit for no pair, as `without_ways_out` says."""
         assert self._solution is not None, "it was solved"
-        return np.concatenate([to_host(self._solution.u), to_host(self._solution.v)])
+        u, v = to_host(self._solution.u), to_host(self._solution.v)
+        return np.concatenate([u if self._limit is None else u.clip(None, self._limit), v[: self._columns]])
 
     def witness(self) -> Any:
         """Rows that may only be matched with columns that are fewer, as far as the core knows: all as 0 or 1."""
@@ -308,7 +365,8 @@ def _merged(xp: Any, stay: Any, places: Any, old: Any, new: Any) -> Any:
 def price(part: MatrixPart, v: Any) -> Places:
     """The best entries of each row by cost - v."""
     own_v = v[part.columns]
-    picks = part.passes.price(part.all_rows(), part.here(own_v), Depth(0, part.share))
+    # Duals of a sample, or of costs that have changed since, are rough.
+    picks = part.for_core.price(part.all_rows(), part.here(own_v), Depth(int(v.any()), part.share))
     part.margins.begin(picks.bounds, own_v)
     return part.places(picks.places)
 
@@ -317,7 +375,7 @@ def overpriced(part: MatrixPart, u: Any, v: Any) -> tuple[int, Places]:
     """How many entries cost less than their duals by more than rounding, and the worst, of rows that may have any."""
     own_u = u[part.rows]
     rows = part.margins.rows_to_read(own_u, v[part.columns])
-    picks = part.passes.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), Depth(1, part.share))
+    picks = part.for_core.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), Depth(1, part.share))
     if picks.bounds is not None:
         part.margins.note(rows, picks.bounds.astype(np.float64) - own_u[rows])
     return picks.overpriced, part.places(picks.places)
@@ -333,7 +391,7 @@ def outside(part: MatrixPart, in_witness: Any, columns_of_witness: Any, found: F
     hidden = -np.inf if part.dual_type is np.float64 else found.v.min() - (part.block.highest - part.block.lowest) - 1
     v = part.xp.where(inside, hidden, part.here(found.v[part.columns]))
     depth = Depth(found.counts["widenings"], part.share)
-    places = part.passes.price(own.nonzero()[0].astype(np.int32), v, depth).places
+    places = part.for_core.price(own.nonzero()[0].astype(np.int32), v, depth).places
     rows, columns = divmod(places, max(part.costs.shape[1], 1))
     places = places[own[rows] & ~inside[columns]]
     return len(places) or _allowed_outside(part, own.nonzero()[0], inside), part.places(places)

@@ -255,7 +255,7 @@ def result_of(ranks: Ranks, block: RowsOfCosts, found: Found) -> Assignment:
     if gathered is not None:
         entries[:] = gathered
     ranks.broadcast(entries)
-    status = Status.OPTIMAL
+    status = Status.OPTIMAL if len(matched) == min(block.shape) else Status.LIMITED
     if block.limit is not None:
         dear = minimised(entries, block.dual_type, block.maximize, None) > block.limit
         if dear.any():

@@ -26,7 +26,12 @@ class Margins:
     """
 
     def __init__(self, rows: int) -> None:
-        self._margins = np.full(rows, -np.inf)
+        self._rows = rows
+        self.forget()
+
+    def forget(self) -> None:
+        """Nothing is known: the core begins anew."""
+        self._margins = np.full(self._rows, -np.inf)
         self._duals: tuple[Any, Any] | None = None
 
     def begin(self, bounds: Any, of_columns: Any) -> None:
@@ -63,8 +68,11 @@ class MarginsOfCore(Margins):
     """
 
     def __init__(self, rows: int, columns: int) -> None:
-        super().__init__(rows)
         self._columns = columns
+        super().__init__(rows)
+
+    def forget(self) -> None:
+        super().forget()
         self._known = np.empty(0, np.int64)  # row * columns + column of pairs of the core, increasing
         self._begins: Any = None
 

@@ -44,9 +44,12 @@ class Part:
     """
 
     passes: PassesOverRows
+    margins: Margins
 
     def __init__(self, block: RowsOfCosts, cut: Cut, device: Device = "cpu") -> None:
         self.block, (self.rows, self.columns, self.shape) = block, cut
+        self.limit = block.limit
+        """What a row pays to stay free, if it may in a core: then pairs at the limit do not belong to that."""
         self.dual_type: Any = block.dual_type
         self.far: Any = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
         """What no cost reaches: of forbidden pairs, and of the least of none."""
@@ -86,17 +89,24 @@ class Part:
 class MatrixPart(Part):
     """A share of a matrix on the host, or on a GPU, which is current; vectors come and go on the host."""
 
-    def __init__(self, costs: Any, cut: Cut, block: RowsOfCosts, threads: int) -> None:
+    def __init__(self, costs: Any, cut: Cut, block: Block, threads: int) -> None:
         super().__init__(block, cut, device_of(costs))
         self.costs, self.threads = costs, threads
-        self.passes: BlockPasses = self._passes_of(costs)
+        self.block: Block = block
+        self.passes: BlockPasses = self._passes_of(costs, block.limit)
+        self._uncut = self._passes_of(costs, block.cut)
         self.margins = Margins(costs.shape[0])
         """Of its pairs that are not in a core."""
         self.share = costs.shape[1] / max(self.shape[1], 1)
         """Of each row of the problem."""
 
-    def _passes_of(self, costs: Any) -> BlockPasses:
-        return passes_of(costs, self.dual_type, self.block.maximize, self.block.limit, self.threads)
+    def _passes_of(self, costs: Any, limit: int | float | None) -> BlockPasses:
+        return passes_of(costs, self.dual_type, self.block.maximize, limit, self.threads)
+
+    @property
+    def for_core(self) -> BlockPasses:
+        """Passes that pick entries for a core, above the limit too where they do not belong to it."""
+        return self.passes if self.limit is None else self._uncut
 
     @classmethod
     def of(cls, block: Block, threads: int) -> MatrixPart:
@@ -128,7 +138,7 @@ class MatrixPart(Part):
     def least_of_rows(self, v: Any) -> Any:
         least, own_v = np.full(self.shape[0], self.far, self.dual_type), self.here(v[self.columns])
         if self._lies_by_columns():
-            least[self.rows] = to_host(self._passes_of(self.costs.T).least_of_columns(own_v))
+            least[self.rows] = to_host(self._passes_of(self.costs.T, self.block.limit).least_of_columns(own_v))
         else:
             least[self.rows] = to_host(self.passes.least_of_rows(self.all_rows(), own_v)[0])
         return least
@@ -137,7 +147,9 @@ class MatrixPart(Part):
         least, own_u = np.full(self.shape[1], self.far, self.dual_type), self.here(u[self.rows])
         if self._lies_by_columns():
             columns = self.xp.arange(self.costs.shape[1], dtype=np.int32)
-            least[self.columns] = to_host(self._passes_of(self.costs.T).least_of_rows(columns, own_u)[0])
+            least[self.columns] = to_host(
+                self._passes_of(self.costs.T, self.block.limit).least_of_rows(columns, own_u)[0]
+            )
         else:
             least[self.columns] = to_host(self.passes.least_of_columns(own_u))
         return least

@@ -126,7 +126,7 @@ class PointPart(WholePart):
         self.products = Products(self.points) if self.shape[0] and self.points.metric in Products.METRICS else None
         self.unit = 1.0 if self.products is None else self.products.unit
         self._panels: Any = None
-        self.margins = MarginsOfCore(*self.shape)
+        self.margins: MarginsOfCore = MarginsOfCore(*self.shape)
         self.gap: float | None = None
         self.excess: Any = None  # by how much duals of the rows are too large, where the search stopped
         self.rows_read, self.looked_at, self.seconds = 0, 0, 0.0
@@ -135,13 +135,18 @@ class PointPart(WholePart):
         """Duals of the columns by which pairs are picked first."""
         if self.shape[0] < self.shape[1]:
             return np.zeros(self.shape[1])
-        rows = rows_of_sample(*self.shape)
+        rows, limit = rows_of_sample(*self.shape), self.block.limit
         if self.products is not None:
-            return prices_of(self.products.rough(rows, self.block.limit)) * self.unit
-        costs = self.values(rows)
-        # Of any size, but float32 holds few of these.
-        exponent = math.frexp(float(abs(costs).max(initial=0)))[1]
-        return np.ldexp(prices_of(np.ldexp(costs, -exponent).astype(np.float32)), exponent)
+            costs, unit = self.products.rough(rows, limit), self.unit
+        else:
+            costs = self.values(rows)
+            # Of any size, but float32 holds few of these.
+            unit = math.ldexp(1, math.frexp(float(abs(costs).max(initial=0)))[1])
+            costs = (costs / unit).astype(np.float32)
+        if self.limit is None or limit is None:
+            return prices_of(costs) * unit
+        costs[costs >= _below(np.array([limit / unit]))] = np.inf
+        return prices_of(costs, limit / unit) * unit
 
     def slices(self) -> Iterator[slice]:
         return blocks_of(self.shape, "cpu")

@@ -119,7 +119,7 @@ class WindowPart(WholePart):
     def __init__(self, block: CheckedWindows) -> None:
         super().__init__(block, block.shape[::-1] if block.transposed else block.shape)
         self.block: CheckedWindows = block
-        self.margins = MarginsOfCore(*block.shape)
+        self.margins: MarginsOfCore = MarginsOfCore(*block.shape)
         self.gap: float | None = None
         self.excess: Any = None  # by how much duals of the rows as given are too large, where the search stopped
 
@@ -128,10 +128,10 @@ class WindowPart(WholePart):
         sample = self.block.sample
         if sample is None:
             return np.zeros(self.shape[1], self.dual_type)
-        sample = sample.copy()
         if self.block.limit is not None:
-            np.minimum(sample, np.float32(self.block.limit), out=sample)
-        prices = prices_of(sample)
+            limit = np.float32(self.block.limit)
+            sample = np.where(sample < limit, sample, limit if self.limit is None else np.float32(np.inf))
+        prices = prices_of(sample, self.limit)
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
     def given(self, rows: Any = None) -> Iterator[tuple[Any, Any]]:

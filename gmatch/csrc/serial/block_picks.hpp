@@ -62,13 +62,15 @@ template <class Stored, class Use>
 void with_rows(const DenseCosts<Stored>& costs, Use use) {
   using Dual = typename DenseCosts<Stored>::Dual;
   if (costs.column_stride != 1) return use(TiledRows<Dual>(costs));
-  if constexpr (!IS_NARROW<Stored>) {
-    if (!(costs.limit < costs.infinite())) {
-      if (costs.maximize) return use(StoredRows<Stored, Dual, true>{costs});
-      return use(StoredRows<Stored, Dual, false>{costs});
-    }
+  if constexpr (IS_NARROW<Stored>) {
+    // Integers of few bits are whole in 32.
+    using Cost = typename DenseCosts<Stored>::Cost;
+    use(CopiedRows<std::conditional_t<std::is_same_v<Cost, int>, int, Dual>>(costs));
+  } else {
+    if (costs.limit < costs.infinite()) return use(CopiedRows<Dual>(costs));
+    if (costs.maximize) return use(StoredRows<Stored, Dual, true>{costs});
+    use(StoredRows<Stored, Dual, false>{costs});
   }
-  use(CopiedRows<Dual>(costs));
 }
 
 }  // namespace block_picks

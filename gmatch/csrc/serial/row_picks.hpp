@@ -126,7 +126,7 @@ class RowPicks {
       return column < word || column >= first;
     };
     std::rotate(columns(), std::find_if(columns(), columns() + size, is_in_turn), columns() + size);
-    return {room, keep_least(row, v, size, room), true};
+    return {room, keep_least(entries, v, size, room), true};
   }
 
  private:
@@ -134,7 +134,7 @@ class RowPicks {
   template <class Work, bool PRICED>
   using Scan = PricingScan<Entry, Work, Rows::Scan::IS_NEGATED, PRICED>;
 
-  // A column of a row, and its cost - v: read once, for it may change, and what is sorted must not.
+  // A column of a row, and its cost - v: read once, for it may change, and what is compared must not.
   struct Picked {
     Dual reduced;
     Vertex column;
@@ -157,30 +157,38 @@ class RowPicks {
   // Moves the least of what is picked to the front; of ties half those that were met first, which all rows together take evenly
   // from all columns, and half others from all over the row, for paths between far columns. Returns what the others have at
   // least: not less than any in front, so that the least of a row is known whatever there is room for.
-  Dual keep_least(Vertex row, const Dual* v, Vertex size, Vertex room) {
-    sorted_.clear();
+  Dual keep_least(const Entry* entries, const Dual* v, Vertex size, Vertex room) {
+    reduced_.resize(size);
+    Dual most = std::numeric_limits<Dual>::lowest();
     for (Vertex i = 0; i < size; ++i) {
-      const Vertex column = columns_[i];
-      const Dual reduced = rows_.at(row, column) - v[column];
-      sorted_.push_back({reduced < infinite() ? reduced : infinite(), column});
+      const Dual reduced = Rows::Scan::cost(entries[columns_[i]]) - v[columns_[i]];
+      reduced_[i] = reduced < infinite() ? reduced : infinite();
+      most = std::max(most, reduced_[i]);
     }
-    const auto is_less = [](const Picked& a, const Picked& b) { return a.reduced < b.reduced; };
-    const auto begin = sorted_.begin(), room_end = begin + room;
-    const Dual most = std::max_element(begin, sorted_.end(), is_less)->reduced;
-    const auto ties = std::stable_partition(begin, sorted_.end(), [=](const Picked& one) { return one.reduced < most; });
-    if (ties > room_end) std::nth_element(begin, room_end, ties, is_less);
-    else mix(ties, room_end, sorted_.end());
-    std::transform(begin, room_end, columns_.begin(), [](const Picked& one) { return one.column; });
-    return ties > room_end ? room_end->reduced : most;
+    below_.clear();
+    Vertex ties = 0;
+    for (Vertex i = 0; i < size; ++i) {
+      if (reduced_[i] < most) below_.push_back({reduced_[i], columns_[i]});
+      else columns_[ties++] = columns_[i];
+    }
+    const auto num_below = static_cast<Vertex>(below_.size());
+    if (num_below > room) {
+      const auto is_less = [](const Picked& a, const Picked& b) { return a.reduced < b.reduced; };
+      std::nth_element(below_.begin(), below_.begin() + room, below_.end(), is_less);
+      most = below_[room].reduced;
+    } else {
+      mix(ties, room - num_below);
+      std::copy_backward(columns_.begin(), columns_.begin() + (room - num_below), columns_.begin() + room);
+    }
+    const Vertex kept = std::min(num_below, room);
+    std::transform(below_.begin(), below_.begin() + kept, columns_.begin(), [](const Picked& one) { return one.column; });
+    return most;
   }
 
-  // Leaves the first half of what there is room for in place; the other half comes from places far from each other.
-  template <class Iterator>
-  static void mix(Iterator begin, Iterator room_end, Iterator end) {
-    const Count wanted = room_end - begin, first = wanted / 2;
-    for (Count k = first; k < wanted; ++k) {
-      std::swap(begin[k], begin[first + (k - first) * (end - begin - first) / (wanted - first)]);
-    }
+  // Leaves the first half of the wanted ones in place; the other half comes from places far from each other.
+  void mix(Vertex ties, Vertex wanted) {
+    const Count first = wanted / 2;
+    for (Count k = first; k < wanted; ++k) columns_[k] = columns_[first + (k - first) * (ties - first) / (wanted - first)];
   }
 
   // What is above `most` is at least that.
@@ -198,5 +206,6 @@ class RowPicks {
 
   Rows rows_;
   std::vector<Vertex> columns_;  // [num_columns + 1]
-  std::vector<Picked> sorted_;   // [num_columns at most] the same
+  std::vector<Dual> reduced_;    // [num_columns at most] of more columns than there is room for: cost - v
+  std::vector<Picked> below_;    // [num_columns at most] those that are below the largest of these
 };
