@@ -248,6 +248,7 @@ def test_a_limit_where_ways_out_mislead(size):
     limit = int(np.median(gmatch.lap(cost).pair_costs))
     result = gmatch.lap(blocks_of(cost, size), cost_limit=limit, certify=True)
     assert result.stats["pricings"] == 2 and result.status == "limited"
+    assert result.stats["widenings"]  # a core with ways out always has an assignment
     alone = gmatch.lap(cost, cost_limit=limit)
     assert result.cost - limit * result.size == alone.cost - limit * alone.size
     gmatch.verify(cost, result)

@@ -153,6 +153,17 @@ def test_prices_of_a_sample():
     assert prices_of(np.empty((0, 5), np.float32)).tolist() == [0.0] * 5
 
 
+def test_prices_where_rows_may_stay_free():
+    """Rows want the first 50 columns alone, and each pays no more than the limit."""
+    rng = np.random.default_rng(11)
+    costs = np.full((200, 200), np.inf, np.float32)
+    costs[:, :50] = rng.random((200, 50)) + np.arange(50) / 20
+    prices = prices_of(costs, 4.0)
+    assert prices.max() == 0 and not prices[50:].any()
+    exact = gmatch.lap(costs.astype(float), cost_limit=4.0).v
+    assert abs(prices - exact).max() < 0.1
+
+
 def test_margins_say_which_rows_to_read():
     rng = np.random.default_rng(12)
     costs = rng.integers(0, 50, (30, 40)).astype(float)
