@@ -5,7 +5,8 @@
 //   core      of each row its best few columns by cost - v, of each column its best few rows; the pairs that the coarse
 //             matching makes, so that all can be matched; of the coarse core's pairs some that lie far apart
 //   auction   on the core, from these duals, epsilon from the gap that they leave
-//   search    shortest paths on the core (sparse_shortest_path.hpp): exact for the core
+//   search    shortest paths on the core, in blocks (block_search.hpp), then in all of it (sparse_shortest_path.hpp): exact for
+//             the core
 //   price     each row asks its tree for columns with cost - v below its u; these join the core, until few rows find any
 //   finish    the search once more, over rows that are known in part and asked again when it comes as far (LazyRows): exact
 //             for all pairs. Where that takes long, for ties, more rounds come first
@@ -21,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "points/block_search.hpp"
 #include "points/graph.hpp"
 #include "points/kept_auction.hpp"
 
@@ -606,6 +608,14 @@ class Level {
     if (options_.whole) {
       for (double& v : v_) v = std::floor(v);
     }
+    if (has_duals) {
+      BlockSearch search(core.costs(), clouds_.num_y, v_, options_.threads);
+      search.begin(has_pairs ? &row_match_ : nullptr, TIGHT);
+      has_pairs = true;
+      const bool all = search.match_most();
+      search.write(row_match_, col_match_, u_, v_, counters_.search);
+      if (all) return;
+    }
     using Costs = const SparseCosts<double, Count, Vertex>;
     Costs costs = core.costs();
     SparseShortestPathSolver<Costs> solver(costs, counters_.search);
@@ -637,6 +647,8 @@ class Level {
     watch.take(counters_.price_ns);
     return static_cast<Vertex>(std::count_if(gaps_.begin(), gaps_.end(), [](double by) { return by > 0; }));
   }
+  // What a pair may cost more than the best of its row and still is kept.
+  static constexpr double TIGHT = 0x1p-50;
   // What a slack may be off, in parts of the duals that enter it.
   static constexpr double ROUNDING = 0x1p-48;
   // What a matched pair may cost more than its duals, in parts of all three: a quarter of what the proof allows.
