@@ -229,7 +229,9 @@ def _least(costs: PointCosts, u: Any, v: Any, row_match: Any) -> Any:
     if rows * columns <= ALL_PAIRS:
         step = max(1, PAIRS_TOGETHER // max(columns, 1))
         blocks = [costs.x[first : first + step, None] for first in range(0, rows, step)]
-        least = [(sign * _cost(costs.metric, block, costs.y, costs.p) - v).min(axis=1, initial=np.inf) for block in blocks]
+        least = [
+            (sign * _cost(costs.metric, block, costs.y, costs.p) - v).min(axis=1, initial=np.inf) for block in blocks
+        ]
         return np.concatenate([*least, np.empty(0)])
     matched = (row_match >= 0).nonzero()[0]
     x_slopes, y_slopes = np.zeros_like(costs.x), np.zeros_like(costs.y)

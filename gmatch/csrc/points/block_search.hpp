@@ -70,7 +70,9 @@ class BlockSearch {
   // Whether all rows are matched then.
   bool match_most() {
     const Vertex last = std::max(first_copy_, costs_.num_columns - first_copy_) - 1;
-    for (int shift = FIRST_SHIFT; shift == FIRST_SHIFT || last >> shift > 0; shift += 2) search_blocks(shift, (last >> shift) + 1);
+    for (int shift = FIRST_SHIFT; shift == FIRST_SHIFT || last >> shift > 0; shift += 2) {
+      search_blocks(shift, (last >> shift) + 1);
+    }
     return free_rows_.empty();
   }
 

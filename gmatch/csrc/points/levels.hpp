@@ -91,8 +91,8 @@ class Level {
  public:
   Level(const Clouds& clouds, const Options& options, Counters& counters)
       : clouds_(clouds), options_(options), counters_(counters), pairs_(clouds_), found_(std::max(1, options.threads)),
-        gaps_(clouds.num_rows()), priced_(clouds.num_rows()), v_(clouds.num_rows()), u_(clouds.num_rows()), row_match_(clouds.num_rows()),
-        col_match_(clouds.num_rows()) {}
+        gaps_(clouds.num_rows()), priced_(clouds.num_rows()), v_(clouds.num_rows()), u_(clouds.num_rows()),
+        row_match_(clouds.num_rows()), col_match_(clouds.num_rows()) {}
   Level(const Level&) = delete;
 
   const Solution& solution() const { return solution_; }
