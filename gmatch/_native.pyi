@@ -251,7 +251,7 @@ def close_forest(
     slack: Any, predecessor: Any, covered: Any, reached: Any, brought: Any, least: Any, at_least: Any, threads: int,
 ) -> int: ...  # fmt: skip
 def assign_points(
-    x: Any, y: Any, metric: str, doubled: bool, limit: float, whole: bool, unit: float, start_match: Any,
+    x: Any, y: Any, metric: str, p: float, doubled: bool, limit: float, whole: bool, unit: float, start_match: Any,
     start_v: Any, row_match: Any, col_match: Any, u: Any, v: Any, smallest: int, threads: int, gap: float,
 ) -> dict[str, Any]: ...  # fmt: skip
 

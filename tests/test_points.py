@@ -259,7 +259,7 @@ def test_what_no_tree_takes_is_solved_without_the_matrix():
     rng = np.random.default_rng(4)
     for costs in (
         PointCosts(*rng.normal(size=(2, 30, 20))),
-        PointCosts(*rng.normal(size=(2, 30, 2)), metric="minkowski", p=1.5),
+        PointCosts(*rng.normal(size=(2, 30, 2)), metric="minkowski", p=30),  # 0.1 ** 30 * 1e-15 is nearly nothing
         PointCosts(rng.normal(size=(30, 12)), rng.normal(size=(40, 12)), metric="cosine", cost_limit=0.3),
     ):
         assert not costs.suit_trees()
@@ -273,20 +273,53 @@ def test_what_no_tree_takes_is_solved_without_the_matrix():
         gmatch.lap(PointCosts(np.zeros((50_000, 9)), np.zeros((50_000, 9))), method="jv")
 
 
+@pytest.mark.parametrize("p", [1.2, 1.5, 3, 4.5, 18])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_minkowski_distances_suit_trees(family, p):
+    rng = np.random.default_rng(16)
+    for n, m, d, quantile in ((60, 60, 3, None), (40, 60, 2, None), (50, 30, 5, 0.05), (45, 45, 1, 0.3)):
+        x, y = family(rng, n, m, d)
+        costs = PointCosts(x, y, metric="minkowski", p=p)
+        if quantile is not None:
+            limit = float(np.quantile(matrix_of(costs), quantile, method="nearest"))  # some pairs cost just that
+            costs = PointCosts(x, y, metric="minkowski", p=p, cost_limit=limit)
+        assert costs.suit_trees() and check(costs).stats["team"] == "host"
+
+
+def test_an_offset_adds_no_passes_to_minkowski_distances():
+    """Between clouds far apart most pairs nearly tie: passes over all pairs did not end."""
+    x, y = np.random.default_rng(17).random((2, 3000, 2))
+    costs = PointCosts(x, y + 1000, metric="minkowski", p=3)
+    assignment = gmatch.lap(costs, certify=True)
+    assert assignment.stats["rounds"] <= 8 and "passes" not in assignment.stats
+
+
+def test_small_powers_leave_no_tangent():
+    """Sums of powers that are 0, or have few digits, beside others."""
+    rng = np.random.default_rng(18)
+    for p in (3, 18):
+        x = rng.random((60, 2))
+        y = x + 10.0 ** rng.uniform(-16, -1, (60, 1)) * rng.normal(size=(60, 2))
+        check(PointCosts(x, y, metric="minkowski", p=p))
+    assert not PointCosts(x, y, metric="minkowski", p=40).suit_trees()
+
+
 def test_large_clouds_are_proven(monkeypatch):
     monkeypatch.undo()
     rng = np.random.default_rng(6)
     for metric in ("sqeuclidean", "euclidean"):
-        x, y = rng.random((4000, 2)), rng.random((4000, 2)) ** 2
+        x, y = rng.random((5000, 2)), rng.random((5000, 2)) ** 2  # a search makes two blocks of them
         costs = PointCosts(x, y, metric=metric)
         assignment = gmatch.lap(costs)
-        assert 4000**2 > proof.ALL_PAIRS and gmatch.verify(costs, assignment).gap >= 0
+        assert 5000**2 > proof.ALL_PAIRS and gmatch.verify(costs, assignment).gap >= 0
         gmatch.verify(costs.as_dense(), assignment)
 
 
-def test_threads_and_runs_agree():
+# Auctions make blocks of 8,192 columns, searches of 4,096. Where points stay free, there are columns of both clouds.
+@pytest.mark.parametrize(("points", "more"), [(17_000, 0), (9_000, 1_000)])
+def test_threads_and_runs_agree(points, more):
     rng = np.random.default_rng(7)
-    costs = PointCosts(*rng.random((2, 17_000, 2)))  # of which an auction makes two blocks
+    costs = PointCosts(rng.random((points, 2)), rng.random((points + more, 2)))
     one, again, three = (gmatch.lap(costs, threads=threads) for threads in (1, 1, 3))
     assert np.array_equal(one.row_match, again.row_match) and np.array_equal(one.row_match, three.row_match)
     assert np.array_equal(one.v, three.v)

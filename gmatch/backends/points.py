@@ -36,8 +36,8 @@ def assign_points(costs: PointCosts, row_match: Any, v: Any, threads: int | None
     # What no pair costs is no limit, and would only round the duals.
     limit = math.inf if costs.limit is None or costs.limit >= costs.highest else float(costs.limit)
     counters = _native.assign_points(
-        _filled_up(costs.x), _filled_up(costs.y), costs.metric, rows < columns or limit < math.inf, limit,
-        costs.whole, costs.unit, np.empty(0, np.int32) if row_match is None else row_match,
+        _filled_up(costs.x), _filled_up(costs.y), costs.metric, costs.p or 0.0, rows < columns or limit < math.inf,
+        limit, costs.whole, costs.unit, np.empty(0, np.int32) if row_match is None else row_match,
         np.empty(0) if v is None else v, found_match, col_match, u, found_v, SMALLEST,
         _team_size(threads, rows + columns), gap,
     )  # fmt: skip

@@ -22,6 +22,8 @@ DEAREST_BY_TREES = {
     "sqeuclidean": "minus sqeuclidean", "cityblock": "minus cityblock", "chebyshev": "minus chebyshev",
     "dot": "dot", "cosine": "dot less 1",
 }  # fmt: skip
+# Bounds of Minkowski's distances square coordinates.
+MOST_SQUARED = 2.0**500
 # Coordinates that a tree of the host takes; see csrc/points/metrics.hpp.
 MOST_COORDINATES = 8
 # Bytes of the matrix that is made where no tree helps.
@@ -39,8 +41,9 @@ TWO_CLOUDS = (
 class PointCosts(Ranged):
     """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
 
-    The matrix is never made. If d is at most 8 and the metric is not ``"minkowski"``, trees find the pairs that matter,
-    in little more than O(n log n) time. When maximizing, trees do not take ``"euclidean"``.
+    The matrix is never made. If d is at most 8, trees find the pairs that matter, in little more than O(n log n) time.
+    When maximizing, trees do not take ``"euclidean"`` and ``"minkowski"``. With a p of about 20 or more trees do not
+    take ``"minkowski"`` either, since small coordinates to that power are 0.
     In all other cases passes over all pairs find them, some rows at a time. For ``"sqeuclidean"``,
     ``"euclidean"``, ``"dot"`` and ``"cosine"`` these passes are products of matrices in float32, which bound what a
     pair costs from below. For another `method`, ``deterministic=True`` and a GPU the matrix is made, in float64, if it
@@ -177,7 +180,14 @@ class PointCosts(Ranged):
     def suit_trees(self) -> bool:
         """Whether the cheapest assignment is found without the matrix."""
         metrics = DEAREST_BY_TREES if self.maximize else METRICS
-        return self.x.shape[1] <= MOST_COORDINATES and self.metric in metrics and self.metric != "minkowski"
+        if self.x.shape[1] > MOST_COORDINATES or self.metric not in metrics:
+            return False
+        if self.p is None:
+            return True
+        # A power below the least normal number counts for 0 or too much. That must be less than the largest distance is
+        # rounded by: 2**-50 of it.
+        lost = self.x.shape[1] * 2.0 ** (-1022 / self.p)
+        return lost <= self.highest * 2.0**-50 and self.highest <= MOST_SQUARED
 
     def for_trees(self) -> PointCosts:
         """Points that suit trees, of which the least cost is wanted: pairs cost what these do in the minimisation form.

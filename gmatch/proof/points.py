@@ -112,7 +112,7 @@ def _certificate(costs: PointCosts, assignment: Assignment, sums: _Sums, least: 
     of_rows[matched] += rounding * (abs(own[matched]) + abs(v[mates]))
     over_of_free, of_free = _of_free_points(costs, sums, least)
     of_free = rounding * of_free
-    if not costs.suit_trees():  # a search in windows rounds all as the largest
+    if costs.p is not None or not costs.suit_trees():  # powers, and a search in windows, round all as the largest
         largest = max(float(abs(part).max(initial=0)) for part in (own[matched], u, v)) + costs.unit
         of_rows[:] = rounding * largest
         of_free[of_free > 0] = rounding * (largest + abs(costs.limit or 0.0))
@@ -229,26 +229,29 @@ def _least(costs: PointCosts, u: Any, v: Any, row_match: Any) -> Any:
     if rows * columns <= ALL_PAIRS:
         step = max(1, PAIRS_TOGETHER // max(columns, 1))
         blocks = [costs.x[first : first + step, None] for first in range(0, rows, step)]
-        least = [(sign * _cost(costs.metric, block, costs.y) - v).min(axis=1, initial=np.inf) for block in blocks]
+        least = [
+            (sign * _cost(costs.metric, block, costs.y, costs.p) - v).min(axis=1, initial=np.inf) for block in blocks
+        ]
         return np.concatenate([*least, np.empty(0)])
     matched = (row_match >= 0).nonzero()[0]
     x_slopes, y_slopes = np.zeros_like(costs.x), np.zeros_like(costs.y)
     mates = row_match[matched]
-    y_slopes[mates] = sign * _gradient(costs.metric, costs.x[matched], costs.y[mates])
-    x_slopes[matched] = sign * _gradient(costs.metric, costs.y[mates], costs.x[matched])
+    y_slopes[mates] = sign * _gradient(costs, costs.x[matched], costs.y[mates])
+    x_slopes[matched] = sign * _gradient(costs, costs.y[mates], costs.x[matched])
     x, y = _blocks_of(costs.x, u, x_slopes), _blocks_of(costs.y, v, y_slopes)
     least = u.copy()
-    for x_block, y_block in _doubtful(costs.metric, sign, x, y):
+    for x_block, y_block in _doubtful(costs, x, y):
         numbers = x.members[x_block]
         others = y.members[y_block]
-        here = sign * _cost(costs.metric, costs.x[numbers][:, :, None], costs.y[others][:, None])
+        here = sign * _cost(costs.metric, costs.x[numbers][:, :, None], costs.y[others][:, None], costs.p)
         here -= v[others][:, None]
         np.minimum.at(least, numbers, here.min(axis=2))
     return least
 
 
-def _gradient(metric: str, x: Any, y: Any) -> Any:
+def _gradient(costs: PointCosts, x: Any, y: Any) -> Any:
     """Of the cost, by y."""
+    metric = costs.metric
     if metric in ("dot", "cosine"):
         return np.broadcast_to(-x, np.broadcast_shapes(x.shape, y.shape))
     away = y - x
@@ -258,8 +261,11 @@ def _gradient(metric: str, x: Any, y: Any) -> Any:
         return np.sign(away)
     if metric == "chebyshev":
         return np.where(np.arange(away.shape[-1]) == abs(away).argmax(axis=-1)[..., None], np.sign(away), 0.0)
-    length = np.sqrt((away * away).sum(axis=-1, keepdims=True))
-    return np.divide(away, length, out=np.zeros_like(away), where=length > 0)
+    length = _cost(metric, x, y, costs.p)[..., None]
+    # Powers of less are too small for their digits.
+    least = 0.0 if costs.p is None else 2.0 ** (-960 / costs.p)
+    direction = np.divide(away, length, out=np.zeros_like(away), where=length > least)
+    return direction if costs.p is None else np.sign(away) * abs(direction) ** (costs.p - 1)
 
 
 def _lost_by_tangent(metric: str, away: Any, half: Any) -> Any:
@@ -299,20 +305,21 @@ def _blocks_of(points: Any, duals: Any, slopes: Any) -> _Blocks:
     return _Blocks(members, low, high, centre, half, slope, over, duals[members].max(axis=1))
 
 
-def _doubtful(metric: str, sign: float, x: _Blocks, y: _Blocks) -> Iterator[tuple[Any, Any]]:
+def _doubtful(costs: PointCosts, x: _Blocks, y: _Blocks) -> Iterator[tuple[Any, Any]]:
     """Pairs of blocks that no bound rules out, some at a time."""
     step = max(1, BLOCKS_TOGETHER // len(y.members))
     together = max(1, PAIRS_TOGETHER // x.members.shape[1] ** 2)
     for first in range(0, len(x.members), step):
         some = _Blocks(*(part[first : first + step, None] for part in x))
-        x_blocks, y_blocks = (~_ruled_out(metric, sign, some, y)).nonzero()
+        x_blocks, y_blocks = (~_ruled_out(costs, some, y)).nonzero()
         for begin in range(0, len(x_blocks), together):
             yield x_blocks[begin : begin + together] + first, y_blocks[begin : begin + together]
 
 
-def _ruled_out(metric: str, sign: float, x: _Blocks, y: _Blocks) -> Any:
-    """Whether no pair of two blocks costs less than its duals; x has shape (blocks, 1, ...). Sign is -1 to maximize."""
-    gradient = sign * _gradient(metric, x.centre, y.centre)
+def _ruled_out(costs: PointCosts, x: _Blocks, y: _Blocks) -> Any:
+    """Whether no pair of two blocks costs less than its duals; x has shape (blocks, 1, ...)."""
+    metric, p, sign = costs.metric, costs.p, -1.0 if costs.maximize else 1.0
+    gradient = sign * _gradient(costs, x.centre, y.centre)
     magnitude = abs(x.over_slope) + abs(y.over_slope) + abs(x.largest) + abs(y.largest)
     if metric in ("dot", "cosine"):
         by_x, lost = -sign * y.centre - x.slope, (x.half * y.half).sum(axis=-1)
@@ -322,15 +329,15 @@ def _ruled_out(metric: str, sign: float, x: _Blocks, y: _Blocks) -> Any:
         by_x = -gradient - x.slope
         away = abs(x.centre - y.centre)
         zero = np.zeros_like(away)
-        farthest = _cost(metric, away + x.half + y.half, zero)
+        farthest = _cost(metric, away + x.half + y.half, zero, p)
         magnitude = magnitude + farthest
         if sign > 0:
             lost = 0.0
-            near = _cost(metric, np.maximum(np.maximum(x.low - y.high, y.low - x.high), 0.0), zero)
+            near = _cost(metric, np.maximum(np.maximum(x.low - y.high, y.low - x.high), 0.0), zero, p)
         else:
             lost, near = _lost_by_tangent(metric, away, x.half + y.half), -farthest
     by_y = gradient - y.slope
     spread = (abs(by_x) * x.half).sum(axis=-1) + (abs(by_y) * y.half).sum(axis=-1)
     magnitude = magnitude + ((abs(gradient) + abs(x.slope)) * x.half + (abs(gradient) + abs(y.slope)) * y.half).sum(-1)
-    tangent = sign * _cost(metric, x.centre, y.centre) - spread - lost - x.over_slope - y.over_slope
+    tangent = sign * _cost(metric, x.centre, y.centre, p) - spread - lost - x.over_slope - y.over_slope
     return np.maximum(tangent, near - x.largest - y.largest) > magnitude * ROUNDING

@@ -19,7 +19,8 @@ std::unique_ptr<points::Space> space_of(const Metric& metric, std::size_t dimens
   throw nb::value_error("expected points of 2, 3, 4 or 8 coordinates");
 }
 
-std::unique_ptr<points::Space> space_of(const std::string& metric, std::size_t dimension) {
+std::unique_ptr<points::Space> space_of(const std::string& metric, double p, std::size_t dimension) {
+  if (metric == "minkowski") return space_of(points::Minkowski(p, static_cast<int>(dimension)), dimension);
   if (metric == "sqeuclidean") return space_of(points::SquaredEuclidean{}, dimension);
   if (metric == "minus sqeuclidean") return space_of(points::MinusSquaredEuclidean{}, dimension);
   if (metric == "euclidean") return space_of(points::Euclidean{}, dimension);
@@ -34,17 +35,21 @@ std::unique_ptr<points::Space> space_of(const std::string& metric, std::size_t d
   throw nb::value_error(("unknown metric " + metric).c_str());
 }
 
-// Without a limit the cost of an x that stays free is infinite. Empty arrays are no start.
-nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubled, double limit,
-                       bool whole, double unit, Array<const Vertex> start_match, Array<const double> start_v, Array<Vertex> row_match,
+// What powers may be off here or in NumPy. A pair that costs the limit up to that may stay free instead.
+constexpr double ROUNDING_OF_POWERS = 0x1p-48;
+
+// Without a limit the cost of an x that stays free is infinite. Empty arrays are no start. `p` is of Minkowski's distances.
+nb::dict assign_points(Points x, Points y, const std::string& metric, double p, bool doubled, double limit, bool whole,
+                       double unit, Array<const Vertex> start_match, Array<const double> start_v, Array<Vertex> row_match,
                        Array<Vertex> col_match, Array<double> u, Array<double> v, int smallest, int threads, double gap) {
-  const auto space = space_of(metric, x.shape(1));
+  const auto space = space_of(metric, p, x.shape(1));
+  const double limit_of_pairs = metric == "minkowski" ? limit * (1 - ROUNDING_OF_POWERS) : limit;
   points::Counters counted;
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
   try {
     const OthersMayRun others_may_run;
-    counted = points::solve(*space, {doubled, limit, limit, whole, unit, smallest, threads, gap},
+    counted = points::solve(*space, {doubled, limit, limit_of_pairs, whole, unit, smallest, threads, gap},
                             {static_cast<Vertex>(x.shape(0)), static_cast<Vertex>(y.shape(0)), x.data(), y.data(),
                              start_match.shape(0) ? start_match.data() : nullptr, start_v.shape(0) ? start_v.data() : nullptr,
                              row_match.data(), col_match.data(), u.data(), v.data()});
@@ -75,7 +80,7 @@ nb::dict assign_points(Points x, Points y, const std::string& metric, bool doubl
 }  // namespace
 
 void define_points(nb::module_& m) {
-  m.def("assign_points", &assign_points, "x"_a.noconvert(), "y"_a.noconvert(), "metric"_a, "doubled"_a,
+  m.def("assign_points", &assign_points, "x"_a.noconvert(), "y"_a.noconvert(), "metric"_a, "p"_a, "doubled"_a,
         "limit"_a, "whole"_a, "unit"_a, "start_match"_a.noconvert(), "start_v"_a.noconvert(), "row_match"_a.noconvert(),
         "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "smallest"_a, "threads"_a, "gap"_a);
 }

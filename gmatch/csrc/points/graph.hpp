@@ -13,9 +13,9 @@
 #include <memory>
 #include <vector>
 
+#include "points/shares.hpp"
 #include "points/tree.hpp"
 #include "serial/sparse_shortest_path.hpp"
-#include "team/host_threads.hpp"
 
 namespace points {
 
@@ -46,16 +46,6 @@ struct Pair {
 // What a way through a tree spends, see Poll.
 constexpr Count OF_A_POINT = 1 << 10;
 
-// Runs work(begin, end, share) on shares of 0 to size; what one of them throws ends all, and is thrown here.
-template <class Work>
-void share_out(Vertex size, int threads, const Work& work) {
-  const int shares = std::max(1, std::min<int>(threads, size / 256));
-  run_on_host(shares, [&](const HostTeam& team) {
-    const auto edge = [&](int share) { return static_cast<Vertex>(Count{size} * share / shares); };
-    work(edge(team.rank()), edge(team.rank() + 1), team.rank());
-  });
-}
-
 // The pairs of a core by their x, each once, with their costs.
 class PairLists {
  public:
@@ -69,21 +59,27 @@ class PairLists {
 
   // The lists of each share, which are left empty.
   void add(std::vector<std::vector<Pair>>& found, int threads) {
+    const Vertex num_x = clouds_.num_x;
     std::vector<Count> begin(begin_.size(), 0);
-    for (const auto& list : found) {
-      for (const Pair& pair : list) ++begin[pair.x + 1];
-    }
-    for (Vertex i = 0; i < clouds_.num_x; ++i) begin[i + 1] += begin[i] + (end(i) - this->begin(i));
+    share_out(num_x, threads, [&](Vertex first, Vertex last, int) {
+      for (const auto& list : found) {
+        for (const Pair& pair : list) {
+          if (is_between(first, pair.x, last)) ++begin[pair.x + 1];
+        }
+      }
+    });
+    for (Vertex i = 0; i < num_x; ++i) begin[i + 1] += begin[i] + (end(i) - this->begin(i));
     std::vector<Vertex> y(begin.back());
-    std::vector<Count> next(begin.begin(), begin.end() - 1);
-    for (Vertex i = 0; i < clouds_.num_x; ++i) {
-      for (Count pair = this->begin(i); pair < end(i); ++pair) y[next[i]++] = y_[pair];
-    }
-    for (auto& list : found) {
-      for (const Pair& pair : list) y[next[pair.x]++] = pair.y;
-      std::vector<Pair>().swap(list);
-    }
-    share_out(clouds_.num_x, threads, [&](Vertex first, Vertex last, int) {
+    std::vector<Count> next(begin.begin(), begin.end() - 1);  // where the row's next pair goes; then how many it has
+    share_out(num_x, threads, [&](Vertex first, Vertex last, int) {
+      for (Vertex i = first; i < last; ++i) {
+        for (Count pair = this->begin(i); pair < end(i); ++pair) y[next[i]++] = y_[pair];
+      }
+      for (const auto& list : found) {
+        for (const Pair& pair : list) {
+          if (is_between(first, pair.x, last)) y[next[pair.x]++] = pair.y;
+        }
+      }
       for (Vertex i = first; i < last; ++i) {
         const auto first_y = y.begin() + begin[i], last_y = y.begin() + begin[i + 1];
         std::sort(first_y, last_y);
@@ -92,25 +88,22 @@ class PairLists {
                   first_y;
       }
     });
-    Count kept = 0;
-    for (Vertex i = 0; i < clouds_.num_x; ++i) {
-      std::copy_n(y.begin() + begin[i], next[i], y.begin() + kept);
-      begin_[i] = kept;
-      kept += next[i];
-    }
-    begin_.back() = kept;
-    y.resize(kept);
-    y.shrink_to_fit();
-    y_.swap(y);
-    cost_.resize(kept);
-    share_out(clouds_.num_x, threads, [&](Vertex first, Vertex last, int) {
+    for (auto& list : found) std::vector<Pair>().swap(list);
+    for (Vertex i = 0; i < num_x; ++i) begin_[i + 1] = begin_[i] + next[i];
+    y_.resize(begin_.back());
+    y_.shrink_to_fit();
+    cost_.resize(begin_.back());
+    share_out(num_x, threads, [&](Vertex first, Vertex last, int) {
       for (Vertex i = first; i < last; ++i) {
+        std::copy_n(y.begin() + begin[i], next[i], y_.begin() + begin_[i]);
         for (Count pair = this->begin(i); pair < end(i); ++pair) cost_[pair] = clouds_.cost(i, y_[pair]);
       }
     });
   }
 
  private:
+  static bool is_between(Vertex first, Vertex i, Vertex last) { return first <= i && i < last; }
+
   const Clouds& clouds_;
   std::vector<Count> begin_;  // [num_x + 1]
   std::vector<Vertex> y_;
@@ -120,7 +113,8 @@ class PairLists {
 // A core as the sparse solver reads it.
 class Core {
  public:
-  Core(const Clouds& clouds, const PairLists& pairs) : num_rows_(clouds.num_rows()), begin_(clouds.num_rows() + 1, 0) {
+  Core(const Clouds& clouds, const PairLists& pairs, int threads)
+      : num_rows_(clouds.num_rows()), begin_(clouds.num_rows() + 1, 0) {
     const bool x_out = clouds.doubled && clouds.free_cost < FAR, y_out = clouds.doubled;
     for (Vertex i = 0; i < clouds.num_x; ++i) begin_[i + 1] = begin_[i] + pairs.end(i) - pairs.begin(i) + x_out;
     if (clouds.doubled) {
@@ -134,12 +128,16 @@ class Core {
       column_[next[row]] = column;
       cost_[next[row]++] = cost;
     };
-    for (Vertex i = 0; i < clouds.num_x; ++i) {
-      for (Count pair = pairs.begin(i); pair < pairs.end(i); ++pair) {
-        put(i, pairs.y(pair), pairs.cost(pair));
-        if (clouds.doubled) put(clouds.num_x + pairs.y(pair), clouds.num_y + i, pairs.cost(pair));
+    share_out(clouds.num_x, threads, [&](Vertex first, Vertex last, int) {
+      for (Vertex i = first; i < last; ++i) {
+        for (Count pair = pairs.begin(i); pair < pairs.end(i); ++pair) put(i, pairs.y(pair), pairs.cost(pair));
+        if (x_out) put(i, clouds.out_column(i), clouds.out_cost(i));
       }
-      if (x_out) put(i, clouds.out_column(i), clouds.out_cost(i));
+    });
+    for (Vertex i = 0; clouds.doubled && i < clouds.num_x; ++i) {
+      for (Count pair = pairs.begin(i); pair < pairs.end(i); ++pair) {
+        put(clouds.num_x + pairs.y(pair), clouds.num_y + i, pairs.cost(pair));
+      }
     }
     for (Vertex row = clouds.num_x; y_out && row < num_rows_; ++row) put(row, clouds.out_column(row), clouds.out_cost(row));
   }

@@ -5,7 +5,8 @@
 //   core      of each row its best few columns by cost - v, of each column its best few rows; the pairs that the coarse
 //             matching makes, so that all can be matched; of the coarse core's pairs some that lie far apart
 //   auction   on the core, from these duals, epsilon from the gap that they leave
-//   search    shortest paths on the core (sparse_shortest_path.hpp): exact for the core
+//   search    shortest paths on the core, in blocks (block_search.hpp), then in all of it (sparse_shortest_path.hpp): exact for
+//             the core
 //   price     each row asks its tree for columns with cost - v below its u; these join the core, until few rows find any
 //   finish    the search once more, over rows that are known in part and asked again when it comes as far (LazyRows): exact
 //             for all pairs. Where that takes long, for ties, more rounds come first
@@ -21,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "points/block_search.hpp"
 #include "points/graph.hpp"
 #include "points/kept_auction.hpp"
 
@@ -59,25 +61,29 @@ class Stopwatch {
   void take(Count& total) { total += lap(clock_, now_); }
 
  private:
-  const HostTeam clock_{0, 1, nullptr};
+  HostTeam clock_{0, 1, nullptr};
   Count now_ = clock_.nanoseconds();
 };
 
 // Of each four points of one side two gradients of their duals, as their mates `others` tell them: where points that lie side
 // by side have mates far apart, the duals bend.
 inline std::vector<double> slopes_of(const Space& space, const double* points, Vertex num_points, const double* others,
-                                     const std::vector<Vertex>& mates) {
+                                     const std::vector<Vertex>& mates, int threads) {
   const std::size_t dimension = space.dimension();
-  std::vector<double> slopes((num_points + 3) / 4 * 2 * dimension, 0.0), gradients(4 * dimension);
-  for (Vertex first = 0; first < num_points; first += 4) {
-    int size = 0;
-    for (Vertex i = first; i < std::min(first + 4, num_points); ++i) {
-      if (mates[i] == NONE) continue;
-      space.gradient(others + mates[i] * dimension, points + i * dimension, &gradients[size++ * dimension]);
+  const Vertex num_fours = (num_points + 3) / 4;
+  std::vector<double> slopes(num_fours * 2 * dimension, 0.0);
+  share_out(num_fours, threads, [&](Vertex begin, Vertex end, int) {
+    std::vector<double> gradients(4 * dimension);
+    for (Vertex four = begin; four < end; ++four) {
+      int size = 0;
+      for (Vertex i = 4 * four; i < std::min(4 * four + 4, num_points); ++i) {
+        if (mates[i] == NONE) continue;
+        space.gradient(others + mates[i] * dimension, points + i * dimension, &gradients[size++ * dimension]);
+      }
+      double* const two = &slopes[four * 2 * dimension];
+      split_in_two(space.dimension(), size, [&](int g) { return &gradients[g * dimension]; }, two, two + dimension);
     }
-    double* const two = &slopes[first / 4 * 2 * dimension];
-    split_in_two(space.dimension(), size, [&](int g) { return &gradients[g * dimension]; }, two, two + dimension);
-  }
+  });
   return slopes;
 }
 
@@ -85,8 +91,8 @@ class Level {
  public:
   Level(const Clouds& clouds, const Options& options, Counters& counters)
       : clouds_(clouds), options_(options), counters_(counters), pairs_(clouds_), found_(std::max(1, options.threads)),
-        gaps_(clouds.num_rows()), priced_(clouds.num_rows()), v_(clouds.num_rows()), u_(clouds.num_rows()), row_match_(clouds.num_rows()),
-        col_match_(clouds.num_rows()) {}
+        gaps_(clouds.num_rows()), priced_(clouds.num_rows()), v_(clouds.num_rows()), u_(clouds.num_rows()),
+        row_match_(clouds.num_rows()), col_match_(clouds.num_rows()) {}
   Level(const Level&) = delete;
 
   const Solution& solution() const { return solution_; }
@@ -179,8 +185,8 @@ class Level {
     for (Vertex i = 0; i < clouds_.num_x; ++i) {
       for (int r = 0; r < 4 && solution_.y_of[i] != NONE; ++r) start.y_of[4 * i + r] = 4 * solution_.y_of[i] + r;
     }
-    const auto slopes = slopes_of(clouds_.space, clouds_.x, clouds_.num_x, clouds_.y, solution_.y_of);
-    const auto tree = clouds_.space.tree(clouds_.num_x, clouds_.x, slopes.data(), solution_.x_dual.data());
+    const auto slopes = slopes_of(clouds_.space, clouds_.x, clouds_.num_x, clouds_.y, solution_.y_of, options_.threads);
+    const auto tree = clouds_.space.tree(clouds_.num_x, clouds_.x, slopes.data(), solution_.x_dual.data(), options_.threads);
     start.y_dual.resize(fine.num_y);
     share_out(fine.num_y, options_.threads, [&](Vertex begin, Vertex end, int) {
       Poll poll;
@@ -219,10 +225,10 @@ class Level {
   static constexpr Count HITS = 33, MORE_HITS = 1 << 16;
 
   std::unique_ptr<Tree> tree_of_x(const double* slopes, const double* v) const {
-    return clouds_.space.tree(clouds_.num_x, clouds_.x, slopes, v);
+    return clouds_.space.tree(clouds_.num_x, clouds_.x, slopes, v, options_.threads);
   }
   std::unique_ptr<Tree> tree_of_y(const double* slopes, const double* v) const {
-    return clouds_.space.tree(clouds_.num_y, clouds_.y, slopes, v);
+    return clouds_.space.tree(clouds_.num_y, clouds_.y, slopes, v, options_.threads);
   }
 
   // For each row of some: ask(row, k, hits) lists up to k hits; use(row, hits, size, list of pairs). In shares.
@@ -325,7 +331,7 @@ class Level {
   void make_core() {
     Solution& start = solution_;
     complete(start);
-    const auto y_slopes = slopes_of(clouds_.space, clouds_.y, clouds_.num_y, clouds_.x, start.x_of);
+    const auto y_slopes = slopes_of(clouds_.space, clouds_.y, clouds_.num_y, clouds_.x, start.x_of, options_.threads);
     auto y_tree = tree_of_y(y_slopes.data(), start.y_dual.data());
     start.x_dual.resize(clouds_.num_x);
     for_hits(0, clouds_.num_x, BEST_COLUMNS, [&](Vertex i, int k, Hit* hits) {
@@ -334,7 +340,7 @@ class Level {
       start.x_dual[i] = std::min(size > 0 ? hits[0].reduced : FAR, clouds_.free_cost);
       for (int q = 0; q < size; ++q) found.push_back({i, hits[q].point});
     });
-    const auto x_slopes = slopes_of(clouds_.space, clouds_.x, clouds_.num_x, clouds_.y, start.y_of);
+    const auto x_slopes = slopes_of(clouds_.space, clouds_.x, clouds_.num_x, clouds_.y, start.y_of, options_.threads);
     auto x_tree = tree_of_x(x_slopes.data(), start.x_dual.data());
     for_hits(0, clouds_.num_y, BEST_ROWS, [&](Vertex j, int k, Hit* hits) {
       return x_tree->least(clouds_.y_at(j), k, hits, FAR, clouds_.limit, static_cast<unsigned>(j));
@@ -372,13 +378,12 @@ class Level {
 
   double mean_gap() const {
     const double free_y = clouds_.doubled ? 0 : FAR;
-    double gap = 0;
-    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+    double gap = sum_in_shares(clouds_.num_x, [&](Vertex i) {
       const Vertex j = solution_.y_of[i];
       const double free = clouds_.free_cost - solution_.x_dual[i];
-      if (j == NONE) gap += free;
-      else gap += std::min(clouds_.cost(i, j) - solution_.x_dual[i] - solution_.y_dual[j], free + free_y - solution_.y_dual[j]);
-    }
+      if (j == NONE) return free;
+      return std::min(clouds_.cost(i, j) - solution_.x_dual[i] - solution_.y_dual[j], free + free_y - solution_.y_dual[j]);
+    });
     for (Vertex j = 0; clouds_.doubled && j < clouds_.num_y; ++j) {
       if (solution_.x_of[j] == NONE) gap -= solution_.y_dual[j];
     }
@@ -465,10 +470,12 @@ class Level {
       const Count before = pairs_.size();
       pairs_.add(found_, options_.threads);
       if (is_solved && pairs_.size() == before) break;  // what the core knows differs by more roundings than usual
-      Core core(clouds_, pairs_);
+      Core core(clouds_, pairs_, options_.threads);
       watch.take(counters_.core_ns);
+      const Count priced_ns = counters_.price_ns;
       const Held held = hold ? hold_auction(core, epsilon, gap, round > 0) : Held::NOT_YET;
       watch.take(counters_.auction_ns);
+      counters_.auction_ns -= counters_.price_ns - priced_ns;  // what it has asked the trees
       counters_.stopped = held == Held::ENOUGH;
       if (counters_.stopped) break;
       if (held == Held::LACKS_PAIRS) {
@@ -480,7 +487,7 @@ class Level {
       watch.take(counters_.search_ns);
       const Vertex rows = price(gap);
       epsilon = gap;
-      watch.take(counters_.price_ns);
+      watch = Stopwatch();
       counters_.rounds = round + 1;
       hold = rows > num_rows * MANY_FIND;
       counters_.stopped = rows > 0 && is_near_enough(sum_of_duals(), gap);
@@ -552,8 +559,7 @@ class Level {
   double cost_on(const Core& core) {
     const SparseCosts<double, Count, Vertex> costs = core.costs();
     std::vector<char> is_matched(costs.num_rows, false);
-    double cost = 0;
-    for (Vertex row = 0; row < costs.num_rows; ++row) {
+    const double of_rows = sum_in_shares(costs.num_rows, [&](Vertex row) {
       const Vertex mate = row_match_[row];
       double own = FAR;
       u_[row] = FAR;
@@ -561,11 +567,23 @@ class Level {
         u_[row] = std::min(u_[row], costs.at(edge) - v_[costs.column(edge)]);
         if (costs.column(edge) == mate) own = costs.at(edge);
       }
-      cost += mate == NONE ? u_[row] : own;
       if (mate != NONE) is_matched[mate] = true;
-    }
-    for (Vertex column = 0; column < costs.num_rows; ++column) cost += is_matched[column] ? 0 : v_[column];
-    return cost;
+      return mate == NONE ? u_[row] : own;
+    });
+    return of_rows + sum_in_shares(costs.num_rows, [&](Vertex column) { return is_matched[column] ? 0 : v_[column]; });
+  }
+
+  // Of term(0) to term(size - 1), added up in an order that does not depend on the threads.
+  template <class Term>
+  double sum_in_shares(Vertex size, const Term& term) const {
+    constexpr Vertex TOGETHER = 1024;
+    std::vector<double> sums((size + TOGETHER - 1) / TOGETHER, 0.0);
+    share_out(static_cast<Vertex>(sums.size()), options_.threads, [&](Vertex begin, Vertex end, int) {
+      for (Vertex part = begin; part < end; ++part) {
+        for (Vertex i = part * TOGETHER; i < std::min(size, (part + 1) * TOGETHER); ++i) sums[part] += term(i);
+      }
+    }, 1);
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
   }
 
   // Rows that are still free are few: shortest paths match them, of slacks that are off by epsilon. What all cost then, FAR if
@@ -590,6 +608,14 @@ class Level {
     if (options_.whole) {
       for (double& v : v_) v = std::floor(v);
     }
+    if (has_duals) {
+      BlockSearch search(core.costs(), clouds_.num_y, v_, options_.threads);
+      search.begin(has_pairs ? &row_match_ : nullptr, TIGHT);
+      has_pairs = true;
+      const bool all = search.match_most();
+      search.write(row_match_, col_match_, u_, v_, counters_.search);
+      if (all) return;
+    }
     using Costs = const SparseCosts<double, Count, Vertex>;
     Costs costs = core.costs();
     SparseShortestPathSolver<Costs> solver(costs, counters_.search);
@@ -599,6 +625,7 @@ class Level {
 
   // Returns how many rows found columns, and leaves by how much their u was too large, in the mean.
   Vertex price(double& gap) {
+    Stopwatch watch;
     nearest_->set_all(v_.data());
     std::fill(gaps_.begin(), gaps_.end(), 0.0);
     for_hits(0, clouds_.num_rows(), BEST_COLUMNS, [&](Vertex row, int k, Hit* hits) {
@@ -617,8 +644,11 @@ class Level {
     for (const auto& list : found_) found += static_cast<Count>(list.size());
     if (counters_.rounds == 0) counters_.first_found = found;
     gap = std::accumulate(gaps_.begin(), gaps_.end(), 0.0) / clouds_.num_rows();
+    watch.take(counters_.price_ns);
     return static_cast<Vertex>(std::count_if(gaps_.begin(), gaps_.end(), [](double by) { return by > 0; }));
   }
+  // What a pair may cost more than the best of its row and still is kept.
+  static constexpr double TIGHT = 0x1p-50;
   // What a slack may be off, in parts of the duals that enter it.
   static constexpr double ROUNDING = 0x1p-48;
   // What a matched pair may cost more than its duals, in parts of all three: a quarter of what the proof allows.
@@ -686,7 +716,10 @@ struct Cloud {
   std::vector<Vertex> numbers;
   std::vector<std::vector<double>> levels;  // the finest first
 
-  Cloud(const Space& space, const double* given, Vertex num_points) : numbers(num_points), levels(1) {
+  explicit Cloud(Vertex num_points) : numbers(num_points), levels(1) {}
+
+  void order(const Space& space, const double* given) {
+    const auto num_points = static_cast<Vertex>(numbers.size());
     const std::size_t dimension = space.dimension();
     std::iota(numbers.begin(), numbers.end(), 0);
     space.order(given, numbers.data(), num_points);
@@ -727,7 +760,10 @@ constexpr double RAISED = 0x1p-52;
 inline Counters solve(const Space& space, const Options& options, const Arrays& arrays) {
   Counters counters{};
   Stopwatch watch;
-  Cloud x(space, arrays.x, arrays.num_x), y(space, arrays.y, arrays.num_y);
+  Cloud x(arrays.num_x), y(arrays.num_y);
+  share_out(2, options.threads, [&](Vertex begin, Vertex end, int) {
+    for (Vertex side = begin; side < end; ++side) side == 0 ? x.order(space, arrays.x) : y.order(space, arrays.y);
+  }, 1);
   const auto clouds_at = [&](std::size_t level) {
     const auto size = [&](const Cloud& cloud) { return static_cast<Vertex>(cloud.levels[level].size() / space.dimension()); };
     return Clouds{space, size(x), size(y), x.levels[level].data(), y.levels[level].data(), options.doubled, options.free_cost,

@@ -5,6 +5,7 @@
 //
 //   SquaredEuclidean  t = x - y; s = s + t * t          Cityblock  s = s + |x - y|          Dot  s = s + x * y; base - s
 //   Euclidean         the same, and the root of s       Chebyshev  s = max(s, |x - y|)
+//   Minkowski         s = s + |x - y|^p; s^(1/p), by pow() of the C library. NumPy's differs by some roundings
 //   MinusSquaredEuclidean, MinusCityblock, MinusChebyshev  - s, for what is to be maximized
 //
 // A box has a centre and half widths, and slopes g follow the duals of its points: at_least() bounds c(x, y) - g (y -
@@ -145,6 +146,68 @@ struct Euclidean : Distances {
   template <int D>
   ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
     return root(SquaredEuclidean().cheapest<D>(x, box));
+  }
+};
+
+struct Minkowski : Distances {
+  double p;
+  double of_root;  // no distance is less than the Euclidean one times this
+
+  Minkowski(double p, int dimension) : p(p), of_root(p > 2 ? std::pow(dimension, 1 / p - 0.5) : 1) {}
+
+  template <int D>
+  double cost(const double* x, const double* y) const {
+    double sum = 0;
+    for (int k = 0; k < D; ++k) sum += std::pow(std::abs(x[k] - y[k]), p);
+    return std::pow(sum, 1 / p);
+  }
+  template <int D>
+  ALWAYS_INLINE Four costs(const double* x, const double (*y)[4]) const {
+    Four sum{};
+    for (int k = 0; k < D; ++k) sum += powers(magnitude(Four(x[k] - four(y[k]))), p);
+    return powers(sum, 1 / p);
+  }
+  template <int D>
+  void gradient(const double* x, const double* y, double* g) const {
+    const double length = cost<D>(x, y);
+    for (int k = 0; k < D; ++k) {
+      const double t = y[k] - x[k];
+      g[k] = length > 0 ? std::copysign(std::pow(std::abs(t) / length, p - 1), t) : 0;
+    }
+  }
+  // As the Euclidean one. Where powers are too small for their digits, the distance is 0, and has no tangent.
+  template <int D>
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
+    Four powers_less[D], sum{}, near{}, off{};
+    for (int k = 0; k < D; ++k) {
+      const Four t = magnitude(Four(four(box.centre[k]) - x[k]));
+      powers_less[k] = powers(t, p - 1);
+      sum += powers_less[k] * t;
+    }
+    const Four far = powers(sum, 1 / p), scale = sum > SMALL ? far / sum : Four{};
+    for (int k = 0; k < D; ++k) {
+      const Four g = four(slope[k]), half = four(box.half[k]), t = four(box.centre[k]) - x[k];
+      const Four along = powers_less[k] * scale;
+      near += magnitude(g) * half;
+      off += magnitude(Four((t < 0 ? Four(-along) : along) - g)) * half;
+    }
+    return greater(Four(cheapest<D>(x, box) - near), Four(far - off));
+  }
+  // By other distances, which take no powers.
+  template <int D>
+  ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
+    Four most{};
+    for (int k = 0; k < D; ++k) most = greater(most, beyond<D>(x, box, k));
+    return greater(most, Four(Euclidean().cheapest<D>(x, box) * of_root));
+  }
+
+ private:
+  static constexpr double SMALL = 0x1p-960;
+
+  static ALWAYS_INLINE Four powers(const Four& numbers, double exponent) {
+    Four powers;
+    for (int q = 0; q < 4; ++q) powers[q] = std::pow(numbers[q], exponent);
+    return powers;
   }
 };
 

@@ -2,6 +2,7 @@
 //
 //   order   both clouds by a k-d tree of equal counts, cut at multiples of 4, 16, 64 ...: as many consecutive points are
 //           compact, and the tree needs no pointers. Node i of a level has the nodes 4 i to 4 i + 3 of the level below
+//   leaf    16 points, which a query looks at all of
 //   node    the box of its points and two planes: a slope g and `most`, the largest v - g (y - centre) of its points. No point
 //           of the box has less cost - v than the metric's at_least() - most, by either plane. Where points side by side have
 //           mates far apart, the duals bend; two planes follow both sides of a bend, also beside it
@@ -13,9 +14,11 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "points/metrics.hpp"
+#include "points/shares.hpp"
 #include "team/team.cuh"
 
 namespace points {
@@ -76,34 +79,36 @@ class Space {
   // By y. By x it is the negative, except for Dot.
   virtual void gradient(const double* x, const double* y, double* g) const = 0;
   // `slopes`: two for each four points, or none.
-  virtual std::unique_ptr<Tree> tree(Vertex num_points, const double* points, const double* slopes, const double* v) const = 0;
+  virtual std::unique_ptr<Tree> tree(Vertex num_points, const double* points, const double* slopes, const double* v,
+                                     int threads) const = 0;
   virtual void order(const double* points, Vertex* numbers, Vertex num_points) const = 0;
 };
 
 template <class Metric, int D>
 class MetricTree final : public Tree {
  public:
-  MetricTree(const Metric& metric, Vertex num_points, const double* points, const double* slopes, const double* v)
-      : metric_(metric), num_points_(num_points), leaves_((num_points + 3) / 4) {
-    for (Vertex i = 0; i < 4 * static_cast<Vertex>(leaves_.size()); ++i) {
-      Leaf& leaf = leaves_[i / 4];
-      for (int k = 0; k < D; ++k) leaf.point[k][i % 4] = i < num_points ? points[static_cast<std::size_t>(i) * D + k] : 0;
-      leaf.v[i % 4] = i < num_points ? v[i] : -FAR;
+  MetricTree(const Metric& metric, Vertex num_points, const double* points, const double* slopes, const double* v,
+             int threads)
+      : metric_(metric), num_points_(num_points), threads_(threads), fours_((num_points + LEAF - 1) / LEAF * (LEAF / 4)) {
+    for (Vertex i = 0; i < 4 * static_cast<Vertex>(fours_.size()); ++i) {
+      FourPoints& four = fours_[i / 4];
+      for (int k = 0; k < D; ++k) four.point[k][i % 4] = i < num_points ? points[static_cast<std::size_t>(i) * D + k] : 0;
+      four.v[i % 4] = i < num_points ? v[i] : -FAR;
     }
     do {
       levels_.emplace_back((width(num_levels()) + 3) / 4);
-      for (Vertex i = 0; i < width(num_levels() - 1); ++i) make_node(num_levels() - 1, i, slopes);
+      each_node(num_levels() - 1, [&](int level, Vertex i) { make_node(level, i, slopes); });
     } while (levels_.back().size() > 1);
     for (int level = num_levels() - 1; level-- > 0;) {
-      for (Vertex i = 0; i < width(level); ++i) inherit(level, i);
+      each_node(level, [&](int here, Vertex i) { inherit(here, i); });
     }
     weigh_all();
   }
 
-  void lower(Vertex point, double v) override { leaves_[point / 4].v[point % 4] = v; }
+  void lower(Vertex point, double v) override { fours_[point / 4].v[point % 4] = v; }
 
   void set_all(const double* v) override {
-    for (Vertex i = 0; i < num_points_; ++i) leaves_[i / 4].v[i % 4] = v[i];
+    for (Vertex i = 0; i < num_points_; ++i) fours_[i / 4].v[i % 4] = v[i];
     weigh_all();
   }
 
@@ -112,6 +117,8 @@ class MetricTree final : public Tree {
   }
 
  private:
+  // Points of a leaf. To look at all of them costs less than bounds of each four of them, which would be most nodes of the tree.
+  static constexpr Vertex LEAF = 16;
   static constexpr int STACK = 4 * 16 + 4;  // 16 levels hold 2^32 points
   // A bound is a sum of some 10 D rounded terms.
   static constexpr double ROUNDING = 0x1p-47;
@@ -135,24 +142,29 @@ class MetricTree final : public Tree {
       while (depth > 0) {
         const Visit visit = stack[--depth];
         if (!(visit.bound < below)) continue;
-        const Four reduced = visit.level == 0 ? tree->of_points(tree->leaves_[visit.node], x, limit)
-                                              : tree->of_boxes(tree->levels_[visit.level - 1][visit.node], x, limit, strict);
-        if (any_of<4>(reduced < below) == 0) continue;
-        store(values, reduced);
         if (visit.level == 0) {
-          for (unsigned z = 0; z < 4; ++z) {
-            const int q = (z + turn) & 3;
-            if (!(values[q] < below)) continue;
-            int place = size < k ? size++ : k - 1;
-            for (; place > 0 && hits[place - 1].reduced > values[q]; --place) hits[place] = hits[place - 1];
-            hits[place] = {values[q], 4 * visit.node + q};
-            if (size == k) below = hits[k - 1].reduced;
+          for (unsigned f = 0; f < LEAF / 4; ++f) {
+            const Vertex number = visit.node * (LEAF / 4) + ((f + (turn >> 2)) & (LEAF / 4 - 1));
+            const Four reduced = tree->of_points(tree->fours_[number], x, limit);
+            if (any_of<4>(reduced < below) == 0) continue;
+            store(values, reduced);
+            for (unsigned z = 0; z < 4; ++z) {
+              const int q = (z + turn) & 3;
+              if (!(values[q] < below)) continue;
+              int place = size < k ? size++ : k - 1;
+              for (; place > 0 && hits[place - 1].reduced > values[q]; --place) hits[place] = hits[place - 1];
+              hits[place] = {values[q], 4 * number + q};
+              if (size == k) below = hits[k - 1].reduced;
+            }
           }
           continue;
         }
+        const Four reduced = tree->of_boxes(tree->levels_[visit.level - 1][visit.node], x, limit, strict);
+        if (any_of<4>(reduced < below) == 0) continue;
+        store(values, reduced);
         int order[4], children = 0;
         for (unsigned z = 0; z < 4; ++z) {
-          const int q = (z + (turn >> (2 * visit.level))) & 3;
+          const int q = (z + (turn >> (2 * visit.level + 2))) & 3;
           if (!(values[q] < below)) continue;
           int place = children++;
           for (; place > 0 && values[order[place - 1]] < values[q]; --place) order[place] = order[place - 1];
@@ -164,7 +176,7 @@ class MetricTree final : public Tree {
     }
   };
 
-  struct Leaf {
+  struct FourPoints {
     double point[D][4], v[4];
   };
   // No point of a node has more v than `most` + slope (y - centre).
@@ -177,9 +189,9 @@ class MetricTree final : public Tree {
     Planes planes[2];
   };
 
-  ALWAYS_INLINE Four of_points(const Leaf& leaf, const double* x, double limit) const {
-    const Four costs = metric_.template costs<D>(x, leaf.point);
-    return costs <= limit ? costs - four(leaf.v) : Four{} + FAR;
+  ALWAYS_INLINE Four of_points(const FourPoints& points, const double* x, double limit) const {
+    const Four costs = metric_.template costs<D>(x, points.point);
+    return costs <= limit ? costs - four(points.v) : Four{} + FAR;
   }
   ALWAYS_INLINE Four of_boxes(const Nodes& nodes, const double* x, double limit, bool strict) const {
     const Four reduced = greater(of_planes(nodes.boxes, nodes.planes[0], x, strict),
@@ -197,19 +209,16 @@ class MetricTree final : public Tree {
 
   int num_levels() const { return static_cast<int>(levels_.size()); }
   // Nodes of a level; below the first one lie the leaves.
-  Vertex width(int level) const { return static_cast<Vertex>(level == 0 ? leaves_.size() : levels_[level - 1].size()); }
-  Vertex width_below(int level) const { return level == 0 ? num_points_ : width(level - 1); }
+  Vertex width(int level) const {
+    return static_cast<Vertex>(level == 0 ? fours_.size() / (LEAF / 4) : levels_[level - 1].size());
+  }
 
   void make_node(int level, Vertex i, const double* slopes) {
     Nodes& nodes = levels_[level][i / 4];
-    const int q = i % 4, children = static_cast<int>(std::min<Vertex>(4, width_below(level) - 4 * i));
+    const int q = i % 4;
     Boxes<D>& boxes = nodes.boxes;
     for (int k = 0; k < D; ++k) {
-      double low = FAR, high = -FAR;
-      for (int r = 0; r < children; ++r) {
-        low = std::min(low, level == 0 ? leaves_[i].point[k][r] : levels_[level - 1][i].boxes.low[k][r]);
-        high = std::max(high, level == 0 ? leaves_[i].point[k][r] : levels_[level - 1][i].boxes.high[k][r]);
-      }
+      const auto [low, high] = level == 0 ? ends_of_leaf(i, k) : ends_of_nodes(level - 1, i, k);
       boxes.low[k][q] = low;
       boxes.high[k][q] = high;
       boxes.centre[k][q] = low + (high - low) / 2;
@@ -217,8 +226,11 @@ class MetricTree final : public Tree {
     }
     double two[2][D] = {};
     if (level == 0 && slopes != nullptr) {
-      std::copy_n(slopes + static_cast<std::size_t>(i) * 2 * D, 2 * D, two[0]);
+      const double* const first = slopes + static_cast<std::size_t>(i) * (LEAF / 4) * 2 * D;
+      const int fours = static_cast<int>(std::min<Vertex>(LEAF / 4, (num_points_ + 3) / 4 - i * (LEAF / 4)));
+      split_in_two(D, 2 * fours, [&](int c) { return first + c * D; }, two[0], two[1]);
     } else if (level > 0) {
+      const int children = children_of(level, i);
       double below[8][D];
       for (int c = 0; c < 2 * children; ++c) {
         for (int k = 0; k < D; ++k) below[c][k] = levels_[level - 1][i].planes[c % 2].slope[k][c / 2];
@@ -228,6 +240,27 @@ class MetricTree final : public Tree {
     for (int p = 0; p < 2; ++p) {
       for (int k = 0; k < D; ++k) nodes.planes[p].slope[k][q] = two[p][k];
     }
+  }
+
+  int children_of(int level, Vertex i) const { return static_cast<int>(std::min<Vertex>(4, width(level - 1) - 4 * i)); }
+
+  // Between which numbers a coordinate lies, of the points of a leaf, and of the nodes side by side below one.
+  std::pair<double, double> ends_of_leaf(Vertex i, int k) const {
+    double low = FAR, high = -FAR;
+    for (Vertex j = i * LEAF; j < std::min((i + 1) * LEAF, num_points_); ++j) {
+      low = std::min(low, fours_[j / 4].point[k][j % 4]);
+      high = std::max(high, fours_[j / 4].point[k][j % 4]);
+    }
+    return {low, high};
+  }
+  std::pair<double, double> ends_of_nodes(int level, Vertex above, int k) const {
+    const Boxes<D>& boxes = levels_[level][above].boxes;
+    double low = FAR, high = -FAR;
+    for (int r = 0; r < children_of(level + 1, above); ++r) {
+      low = std::min(low, boxes.low[k][r]);
+      high = std::max(high, boxes.high[k][r]);
+    }
+    return {low, high};
   }
 
   // Where the duals of the node above bend and the duals of a node do not, its second slope is the slope of the other side: its
@@ -253,11 +286,20 @@ class MetricTree final : public Tree {
   // Slopes that differ by less than an eighth of what they do above are one: the square of that.
   static constexpr double BENDS = 64;
 
+  template <class Work>
+  void each_node(int level, const Work& work) {
+    share_out(width(level), threads_, [&](Vertex begin, Vertex end, int) {
+      for (Vertex i = begin; i < end; ++i) work(level, i);
+    });
+  }
+
   void weigh_all() {
     for (int level = 0; level < num_levels(); ++level) {
-      for (Vertex i = 0; i < width(level); ++i) {
-        for (Planes& planes : levels_[level][i / 4].planes) planes.most[i % 4] = most_of(level, i, planes.slope);
-      }
+      share_out(width(level), threads_, [&](Vertex begin, Vertex end, int) {
+        for (Vertex i = begin; i < end; ++i) {
+          for (Planes& planes : levels_[level][i / 4].planes) planes.most[i % 4] = most_of(level, i, planes.slope);
+        }
+      }, std::max<Vertex>(1, (256 / LEAF) >> 2 * std::min(level, 8)));  // nodes of 256 points
     }
   }
 
@@ -269,11 +311,11 @@ class MetricTree final : public Tree {
       slope[k] = slopes[k][i % 4];
       centre[k] = boxes.centre[k][i % 4];
     }
-    const Vertex first = i << 2 * level, last = std::min<Count>(Count{i + 1} << 2 * level, leaves_.size());
+    const Count size = Count{LEAF / 4} << 2 * level, first = i * size, last = std::min<Count>(first + size, fours_.size());
     Four most = Four{} - FAR;
-    for (Vertex leaf = first; leaf < last; ++leaf) {
-      Four here = four(leaves_[leaf].v);
-      for (int k = 0; k < D; ++k) here -= slope[k] * (four(leaves_[leaf].point[k]) - centre[k]);
+    for (Count f = first; f < last; ++f) {
+      Four here = four(fours_[f].v);
+      for (int k = 0; k < D; ++k) here -= slope[k] * (four(fours_[f].point[k]) - centre[k]);
       most = greater(most, here);
     }
     return std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
@@ -281,7 +323,8 @@ class MetricTree final : public Tree {
 
   const Metric metric_;
   const Vertex num_points_;
-  std::vector<Leaf> leaves_;                // [num_points / 4]
+  const int threads_;
+  std::vector<FourPoints> fours_;           // of whole leaves
   std::vector<std::vector<Nodes>> levels_;  // the nodes of each level by fours; the node of the last level is the root
 };
 
@@ -292,8 +335,9 @@ class MetricSpace final : public Space {
   int dimension() const override { return D; }
   double cost(const double* x, const double* y) const override { return metric_.template cost<D>(x, y); }
   void gradient(const double* x, const double* y, double* g) const override { metric_.template gradient<D>(x, y, g); }
-  std::unique_ptr<Tree> tree(Vertex num_points, const double* points, const double* slopes, const double* v) const override {
-    return std::make_unique<MetricTree<Metric, D>>(metric_, num_points, points, slopes, v);
+  std::unique_ptr<Tree> tree(Vertex num_points, const double* points, const double* slopes, const double* v,
+                             int threads) const override {
+    return std::make_unique<MetricTree<Metric, D>>(metric_, num_points, points, slopes, v, threads);
   }
   // Each part is cut where it is widest, near its middle, at a multiple of a power of four.
   void order(const double* points, Vertex* numbers, Vertex num_points) const override {
