@@ -35,14 +35,14 @@ from .classical import classical
 from .found import COUNTED, Found
 from .part import MatrixPart, Part, Places
 from .ranks import ROOT, Ranks, gathered, of_root, reduced
-from .sampled import Sample
+from .sampled import FEW, PART, Sample
 
 # Of the searches on the root.
 COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
-# Rows that are asked which column they want most, and the share of those that independent rows would want that is many.
-FEW, WANTED = 64, 0.6
-# Rows that tell prices: a part of all, or all, and no more than have so many entries.
-PART_OF_ROWS, MOST_SAMPLED = 8, 1 << 24
+# The share of the columns which independent rows would want that is many.
+WANTED = 0.6
+# Rows that tell prices: a part of all, or all, and no more than have this number of entries.
+MOST_SAMPLED = 1 << 24
 # Duals have misled if their core leaves more than this part of the rows free, or if its duals overprice more than this
 # part of all entries. Products of random numbers leave a tenth of the rows free, points in the plane a thousandth; with
 # a limit products overprice a third of the entries, other families 1/300 at most (n = 2000).
@@ -204,7 +204,7 @@ def start(ranks: Ranks, part: MatrixPart, v: Any) -> Any:
     if n < m or _sample(ranks, part, FEW, zeros).want_different_columns(WANTED):
         return zeros
     least = _least_of_columns(ranks, part)
-    return _priced(part, least, _sample(ranks, part, n // PART_OF_ROWS, least).prices())
+    return _priced(part, least, _sample(ranks, part, n // PART, least).prices())
 
 
 def start_again(ranks: Ranks, part: MatrixPart) -> Any:
@@ -213,7 +213,7 @@ def start_again(ranks: Ranks, part: MatrixPart) -> Any:
     if n < m:
         return None
     least = _least_of_columns(ranks, part)
-    coarse, fine = (_sample(ranks, part, size, least) for size in (n // PART_OF_ROWS, n))
+    coarse, fine = (_sample(ranks, part, size, least) for size in (n // PART, n))
     return _priced(part, least, fine.prices(coarse))
 
 

@@ -22,8 +22,8 @@ from .ranks import Ranks, one_rank, reduced
 FACTOR, LEVELS, STEPS = 0.56, 14, 2
 # How many times as far as to what a column should get its price goes. With 1 the same takes four steps a level.
 OVER = 1.5
-# The first levels, for which an eighth of the rows does as well as all.
-COARSE = 6
+# The first levels, for which this part of the rows does as well as all, and rows that no sample has less than.
+COARSE, PART, FEW = 6, 8, 64
 # Of the columns that independent rows would want; where rows want so many, prices would only repeat chances.
 WANTED = 0.9
 # Entries that a cache holds.
@@ -34,7 +34,10 @@ LEAST_SHARE = 1e-30
 
 def prices_of(sample: Any, limit: float | None = None) -> Any:
     """Duals of the columns of a square problem, float64, at most 0, from some rows, float32."""
-    return Sample(one_rank(), sample, 0, len(sample), limit).prices()
+    ranks = one_rank()
+    some = sample[:: max(1, min(PART, len(sample) // FEW))]
+    coarse = Sample(ranks, some, 0, len(some), limit)
+    return Sample(ranks, sample, 0, len(sample), limit).prices(coarse)
 
 
 class Sample(NamedTuple):
