@@ -29,19 +29,16 @@ class DualRepair {
         col_match_(col_match),
         may_stay_free_(std::move(may_stay_free)),
         tolerance_(tolerance),
-        v_(std::move(v)),
-        waits_(num_rows, true),
-        below_(v_.size() / Scan::WORD + 1) {
-    waiting_.reserve(num_rows);
+        v_(std::move(v)) {
     std::fill(v_.begin() + num_columns, v_.end(), Distance<double>::MASKED);
   }
 
   const double* v() const { return v_.data(); }
 
-  // All rows are looked at once, with their entries and the least of entry - v.
+  // All rows are looked at once, in their order, with their entries and the least of entry - v.
   void look_at(Vertex row, const double* entries, double least) {
+    rows_looked_at_ = row + 1;
     if (least < u_of(row, entries) - tolerance_) look_at(row, entries);
-    else waits_[row] = false;
   }
 
   // Whether no row is contradicted. `scan(row)` gives the entries of a row.
@@ -51,6 +48,7 @@ class DualRepair {
       if (scans == SCANS_PER_ROW * num_rows_) return false;
       const Vertex row = waiting_.back();
       waiting_.pop_back();
+      waits_[row] = false;
       look_at(row, scan(row));
     }
     for (Vertex j = 0; j < num_columns_; ++j) v_[j] -= of_free_;
@@ -63,8 +61,13 @@ class DualRepair {
   static constexpr Count SCANS_PER_ROW = 4;
 
   double u_of(Vertex row, const double* entries) const { return entries[row_match_[row]] - v_[row_match_[row]]; }
+  // Most often no row is contradicted: there is memory for those that are from the first of them on.
   void look_at(Vertex row, const double* entries) {
-    waits_[row] = false;
+    if (waits_.empty()) {
+      waits_.resize(num_rows_);
+      waiting_.reserve(num_rows_);
+      below_.resize(v_.size() / Scan::WORD + 1);
+    }
     const double u = u_of(row, entries);
     Scan::find_below(entries, v_.data(), static_cast<Vertex>(v_.size()), u - tolerance_, below_.data());
     for (Vertex first = 0; first < num_columns_; first += Scan::WORD) {
@@ -85,7 +88,7 @@ class DualRepair {
   void set(Vertex column, double v) {
     v_[column] = v;
     const Vertex row = col_match_[column];
-    if (row == NONE || waits_[row]) return;
+    if (row == NONE || row >= rows_looked_at_ || waits_[row]) return;
     waits_[row] = true;
     waiting_.push_back(row);
   }
@@ -97,7 +100,8 @@ class DualRepair {
   const double tolerance_;
   double of_free_ = 0;
   std::vector<double> v_;
-  std::vector<char> waits_;      // [num_rows] to look again, or for the first time
+  Vertex rows_looked_at_ = 0;
+  std::vector<char> waits_;      // [num_rows] to look again, or none yet
   std::vector<Vertex> waiting_;  // rows that look again
-  std::vector<Word> below_;      // [width / WORD + 1] columns that a row demands to be lower
+  std::vector<Word> below_;      // [width / WORD + 1], or none yet: columns that a row demands to be lower
 };

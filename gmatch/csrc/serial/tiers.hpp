@@ -544,6 +544,8 @@ class TierSolver {
   static constexpr double FAR = Distance<double>::FAR;
   static constexpr double ROOM = LoweredCosts::ROOM;
   static constexpr double EPSILON = std::numeric_limits<double>::epsilon(), ROUNDINGS = 64;
+  // Three differences of numbers of a scale, each rounded by half a unit of twice the scale; a strict proof allows four.
+  static constexpr double CONTRADICTS = 3 * EPSILON;
 
   // Of the solution that there is.
   void find_largest_dual() {
@@ -779,7 +781,7 @@ class TierSolver {
       const double rest = TierScan::find_rest(pair_rests_[row], &of_row, 1, result_.row_match[row]);
       if (rest < FAR) scale = std::max(scale, std::abs(rest));
     }
-    return {num_rows_, num_columns_, result_.row_match, result_.col_match, std::move(v), std::move(may_stay_free), 4 * EPSILON * scale};
+    return {num_rows_, num_columns_, result_.row_match, result_.col_match, std::move(v), std::move(may_stay_free), CONTRADICTS * scale};
   }
 
   // Some columns may lie anywhere between two multiples, since nothing ties them to others, as an auction leaves them; those
