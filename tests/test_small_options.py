@@ -156,6 +156,8 @@ def test_a_limit_between_integers_takes_the_short_way(dtype: str) -> None:
         both(-cost, cost_limit=-limit, maximize=True)
     beyond = both(cost, cost_limit=9.5)[0]  # no limit at all: duals are integers
     assert beyond.u.dtype == np.int64 and beyond.cost_limit == 9.5
+    for limit in (1e18, -1e18, np.nan, 2.0**53 + 2):
+        both(cost, cost_limit=limit)
     batch = gmatch.lap(np.stack([cost, cost]), cost_limit=3.5)
     assert batch.u.dtype == np.float64 and batch[1].cost_limit == 3.5
 

@@ -599,6 +599,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     return transposed ? Count{column} * columns + row : Count{row} * columns + column;
   };
   Count with_choice = 0;
+  // Costs of which the largest is far above all others have a smaller one in its place; see LoweredCosts.
   const auto solve = [&](const DenseCosts<Cost>& costs) {
     const ShortestPathOptions<Dual> options{of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry};
     LoweredCosts lowered;
@@ -646,17 +647,19 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   return true;
 }
 
-// The same of integers with a limit that is none: by floats, unless no cost is above the limit.
+// The same of integers with a limit that has a fraction: by floats, unless no cost is above the limit.
 template <class Cost>
 bool solve_with_fraction(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, SmallCall call, Count* cells,
                          std::vector<Count>& words) {
-  const double limit = call.limit->number, lowest = static_cast<double>(range.lowest), highest = static_cast<double>(range.highest);
-  if (std::isfinite(limit) && (call.maximize ? limit <= lowest : limit >= highest)) {
+  const double limit = call.limit->number;
+  const double lowest = static_cast<double>(range.lowest), highest = static_cast<double>(range.highest);
+  constexpr double EXACT = 0x1p53;
+  if (!(std::abs(limit) < EXACT)) return false;  // a large float is whole, or no number
+  if (call.maximize ? limit <= lowest : limit >= highest) {
     call.limit = nullptr;
     return is_plain(range, call) && solve_plain(given, range, call, true, cells, words);
   }
-  constexpr double EXACT = 0x1p53;
-  if (!(-EXACT < lowest && highest < EXACT) || !std::isfinite(limit)) return false;
+  if (!(-EXACT < lowest && highest < EXACT)) return false;
   const auto [rows, columns] = given.shape;
   std::vector<double> entries(static_cast<std::size_t>(rows) * columns);
   double* entry = entries.data();

@@ -781,7 +781,9 @@ class TierSolver {
       const double rest = TierScan::find_rest(pair_rests_[row], &of_row, 1, result_.row_match[row]);
       if (rest < FAR) scale = std::max(scale, std::abs(rest));
     }
-    return {num_rows_, num_columns_, result_.row_match, result_.col_match, std::move(v), std::move(may_stay_free), CONTRADICTS * scale};
+    const double tolerance = CONTRADICTS * scale;
+    return {num_rows_,    num_columns_,            result_.row_match, result_.col_match,
+            std::move(v), std::move(may_stay_free), tolerance};
   }
 
   // Some columns may lie anywhere between two multiples, since nothing ties them to others, as an auction leaves them; those
