@@ -35,7 +35,7 @@ COUNTED = SMALL_COUNTERS.getter(
     "augmentations", "rows_scanned", "dual_updates", "entries_read", "nanoseconds", "start_size"
 )
 WITH_CHOICE = SMALL_COUNTERS.names.index("rows_with_choice")
-ABOUT = SMALL_COUNTERS.getter("rows", "columns", "type_of_costs", "size")
+ABOUT = SMALL_COUNTERS.getter("rows", "columns", "type_of_costs", "size", "whole_duals")
 VECTORS = ("row_match", "col_match", "u", "v")
 ndarray, empty, int64 = np.ndarray, np.empty, np.dtype(np.int64)
 
@@ -48,7 +48,7 @@ a rule."""
 def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, deterministic: bool = False) -> Any:
     """A field of an Assignment that has no default, from the cells."""
     counters = CELLS[True].views["counters"](cells, 0, 0)  # at the beginning, whatever the shape
-    rows, columns, type_of_costs, pairs = ABOUT(counters.tolist())
+    rows, columns, type_of_costs, pairs, has_whole_duals = ABOUT(counters.tolist())
     if name == "status":
         return Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
     if name == "exact":
@@ -56,12 +56,11 @@ def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, determini
     if name == "stats":
         stats = _stats(counters, reason)
         return stats | {"rows_with_choice": counters[WITH_CHOICE].item()} if deterministic else stats
-    dtype = np.dtype(chr(type_of_costs))
-    views = CELLS[dtype.kind == "i"].views
+    views = CELLS[bool(has_whole_duals)].views
     if name in VECTORS:
         return views[name](cells, rows, columns)
     if name == "pair_costs":
-        return views[name](cells, rows, columns)[:pairs].astype(dtype)
+        return views[name](cells, rows, columns)[:pairs].astype(chr(type_of_costs))
     raise AttributeError(name)
 
 

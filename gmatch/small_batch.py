@@ -157,6 +157,8 @@ def unnested(cost: list[Any]) -> Any:
     """An array for lists of lists of numbers, and for lists of such lists, if NumPy rounds none; all else itself."""
     if not cost or type(cost[0]) is not list or not cost[0]:
         return cost
+    if (numbers := _native.array_of_lists(cost)) is not None:
+        return numbers
     rows, depth = cost, 2
     if type(cost[0][0]) is list:
         if set(map(type, cost)) != {list}:

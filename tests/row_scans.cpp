@@ -116,6 +116,12 @@ static void check_passes(std::mt19937& random, Vertex num_columns, int bytes) {
     const Vertex found_free = run_in<typename Scan::FindFreeColumn>(bytes, entries, row.v.data(), row.is_free.data(),
                                                                     num_columns, value);
     must(found_free == free_column, "find_free_column");
+    std::vector<Word> below(row.is_free.size());
+    run_in<typename Scan::FindBelow>(bytes, entries, row.v.data(), num_columns, value, below.data());
+    for (Vertex j = 0; j < num_columns; ++j) {
+      const bool is_below = below[j / Scan::WORD] >> j % Scan::WORD & 1;
+      must(is_below == (row.cost(j) - row.v[j] < value), "find_below");
+    }
     for (std::size_t word = 0; word < row.is_free.size(); ++word) {
       const Work* distance = row.distance.data() + word * Scan::WORD;
       const Vertex left = num_columns - static_cast<Vertex>(word) * Scan::WORD;
@@ -278,6 +284,15 @@ static void check_tiers(std::mt19937& random, Vertex num_columns) {
   must(least_reduced == reduced && seen.least_above == expected.least_above, "look, least");
   must(seen.least == expected.least && seen.most == expected.most, "look, range");
   must(TierScan::largest_rest(costs.get(), VALUE, num_columns) == expected.largest(), "largest_rest");
+
+  double largest = 0;
+  const double greatest_rest = TierScan::lower<double, true>(costs.get(), 2 * VALUE, 8, num_columns, rests.get());
+  for (Vertex j = 0; j < num_columns; ++j) {
+    const double rest = TierScan::rest_beside_largest(-costs[j], 2 * VALUE), times = (-costs[j] - rest) / (2 * VALUE);
+    must(rests[j] == (costs[j] < FAR ? rest + 8 * times : -FAR), "lower");
+    if (costs[j] < FAR) largest = std::max(largest, std::abs(rest));
+  }
+  must(greatest_rest == largest, "lower, largest rest");
 
   const Count top = TierScan::exponent_of(2 * VALUE);
   TierScan::Exponents exponents = 0;

@@ -15,6 +15,7 @@ from typing import Any
 
 import assignment
 import cardinality
+import cells
 import deveci
 import first_call
 import harness
@@ -333,6 +334,14 @@ def test_the_table_of_costs_by_which_peers_were_faster(tmp_path: Path, capsys: p
     assert {"gmatch", "SciPy", "jv", "core"} <= {timing.solver for timing in harness.load(file)[1]}
 
 
+def test_the_cells_in_which_a_peer_is_fastest(capsys: pytest.CaptureFixture[str]) -> None:
+    cells.main(["--sizes", "4", "--turns", "1", "--dtypes", "float32", "int32", "--shapes", "wide", "--worst", "3"])
+    *worst_cells, families, options, dtypes, shapes, sizes, total = capsys.readouterr().out.splitlines()
+    assert len(worst_cells) == 3 and "us, " in worst_cells[0]
+    assert "uniform: " in families and "maximize: " in options and "int32: " in dtypes
+    assert shapes.startswith("wide: ") and sizes.startswith("4: ") and " cells, " in total
+
+
 def test_the_table_of_small_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "small.json"
     small.main(["--sizes", "3", "5", "--problems", "4", "--turns", "3", "--output", str(file)])
@@ -503,6 +512,7 @@ WHOLE = "expected a whole number of at least 1, got"
         (small.main, "--sizes 0", f"--sizes: {WHOLE} '0'"),
         (small.main, "--problems 0", f"--problems: {WHOLE} '0'"),
         (small.main, "--turns 0", f"--turns: {WHOLE} '0'"),
+        (cells.main, "--turns 0", f"--turns: {WHOLE} '0'"),
         (worst.main, "--limit 0", f"--limit: {SECONDS} '0'"),
     ],
 )

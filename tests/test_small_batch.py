@@ -141,3 +141,28 @@ def test_processors_are_asked_for_where_there_is_work_for_two(monkeypatch: pytes
     many = np.random.default_rng(0).random((64, 60, 60))
     assert gmatch.lap(many).stats["threads"] == 2 and asked
     assert gmatch.lap(many, threads=1).stats["threads"] == 1
+
+
+def test_lists_are_read_as_numpy_reads_them() -> None:
+    """Where NumPy rounds none: floats of any size are what they were."""
+    for lists in (
+        [[1, 2], [3, 4]], [[1.5, 2], [3, 4]], [[1, 2], [3, 4.5]], [[1e300, -0.0]], [[2**53, 0.5]],
+        [[-(2**63), 2**63 - 1]], [[[1, 2, 3]], [[4, 5, 6]]], [[[1.0], [2]], [[3], [4]]], [[float("inf"), float("nan")]],
+    ):  # fmt: skip
+        array, expected = unnested(lists), np.array(lists)
+        assert type(array) is np.ndarray and array.dtype == expected.dtype and array.shape == expected.shape
+        assert array.tobytes() == expected.tobytes() and array.flags.owndata and array.flags.writeable
+    for lists in (
+        [[1, 2], [3]], [[1, 2], (3, 4)], [[1.0, 2**53 + 1]], [[2**53 + 1, 1.0]], [[2**63, 1]], [[1, "2"]], [[1, None]],
+        [[]], [[[1], [2]], [[3]]], [[1, [2]]], [[[1, 2], [3, 4]], 5],
+    ):  # fmt: skip
+        assert unnested(lists) is lists or not may_have_rounded_or_cut(lists)
+
+
+def may_have_rounded_or_cut(lists: Any) -> bool:
+    """Whether NumPy makes no array of numbers of it, or rounds one."""
+    try:
+        array = np.array(lists)
+    except ValueError:
+        return True
+    return array.dtype.kind not in "bif" or array.tolist() != lists

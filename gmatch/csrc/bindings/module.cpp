@@ -60,6 +60,7 @@ NB_MODULE(_native, m) {
   define_changed_assignment(m);
   define_later(m);
   define_magnitudes(m);
+  define_nested(m);
   define_matching(m);
   define_ranked_assignments(m);
   define_ties(m);

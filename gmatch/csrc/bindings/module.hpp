@@ -27,6 +27,7 @@ void define_bottleneck(nb::module_& m);       // dense bottleneck assignment
 void define_changed_assignment(nb::module_& m);  // assignment from a former one
 void define_later(nb::module_& m);            // the type of results that make their fields later
 void define_magnitudes(nb::module_& m);       // of duals and costs
+void define_nested(nb::module_& m);           // arrays from nested lists
 void define_matching(nb::module_& m);         // maximum cardinality
 void define_ranked_assignments(nb::module_& m);  // the cheapest assignments in order
 void define_networkx(nb::module_& m);         // graphs of networkx as arrays

@@ -34,10 +34,19 @@ class Table {
 
   PyTypeObject* array_type() const { return reinterpret_cast<PyTypeObject*>(functions_[2]); }
 
+  // A new array in one piece, whose numbers are to be written.
+  template <class T>
+  nb::object array(int num_dimensions, const Py_ssize_t* shape, T** numbers) const {
+    nb::object array = nb::steal(reinterpret_cast<New>(functions_[93])(array_type(), num_dimensions, shape, number_of<T>(),
+                                                                       nullptr, nullptr, 0, 0, nullptr));
+    if (!array.is_valid()) throw nb::python_error();
+    *numbers = reinterpret_cast<T*>(reinterpret_cast<Array*>(array.ptr())->data);
+    return array;
+  }
+
   // An array of numbers that lie in the memory of `base`, which it keeps alive.
   template <class T>
   nb::object view(nb::handle base, T* numbers, Py_ssize_t length) const {
-    using New = PyObject* (*)(PyTypeObject*, int, const Py_ssize_t*, int, const Py_ssize_t*, void*, int, int, PyObject*);
     using SetBase = int (*)(PyObject*, PyObject*);
     constexpr int CONTIGUOUS_ALIGNED_WRITEABLE = 0x1 | 0x100 | 0x400;
     nb::object array = nb::steal(reinterpret_cast<New>(functions_[93])(
@@ -48,6 +57,8 @@ class Table {
   }
 
  private:
+  using New = PyObject* (*)(PyTypeObject*, int, const Py_ssize_t*, int, const Py_ssize_t*, void*, int, int, PyObject*);
+
   Table() {
     PyObject* numpy = PyImport_ImportModule("numpy._core._multiarray_umath");
     if (numpy == nullptr) {  // before NumPy 2
@@ -61,11 +72,11 @@ class Table {
     if (functions_ == nullptr) throw nb::python_error();
   }
 
-  // By which NumPy knows types: int, long, long long.
+  // By which NumPy knows types: double, int, long, long long.
   template <class T>
   static constexpr int number_of() {
-    static_assert(std::is_same_v<T, int> || std::is_same_v<T, long long>);
-    return std::is_same_v<T, int> ? 5 : sizeof(long) == sizeof(long long) ? 7 : 9;
+    static_assert(std::is_same_v<T, double> || std::is_same_v<T, int> || std::is_same_v<T, long long>);
+    return std::is_same_v<T, double> ? 12 : std::is_same_v<T, int> ? 5 : sizeof(long) == sizeof(long long) ? 7 : 9;
   }
 
   void** functions_;

@@ -175,18 +175,18 @@ double nearest(double total, const std::vector<Tier>& tiers, std::vector<double>
   return std::clamp(total, -LARGEST, LARGEST);
 }
 
-// Solves costs in tiers, of which the duals of a solution hide some; see serial/tiers.hpp. If that is done, u and v become the
-// nearest to the duals in tiers, which `words` holds. settle(rests, solver) is called in between; if it returns false, all is
-// open.
+// Solves costs in tiers, of which the duals of a solution hide some, or from the solution of `lowered` costs; see
+// serial/tiers.hpp. If that is done, u and v become the nearest to the duals in tiers, which `words` holds. settle(rests,
+// solver) is called in between; if it returns false, all is open.
 template <class Stored, class Settle>
 TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, double highest, bool turned,
                            const ShortestPathResult<double>& result, ShortestPathCounters& counters,
-                           std::vector<Count>& words, const Settle& settle) {
+                           std::vector<Count>& words, const Settle& settle, const LoweredCosts* lowered = nullptr) {
   return with_rows_side_by_side(costs, 1, [&](const auto& side_by_side) {
     const Vertex rows = costs.num_rows, columns = costs.num_columns;
     const CopiedRows<double> copied(side_by_side);
     TierSolver solver(copied, lowest, highest, result, counters);
-    const TierOutcome outcome = solver.solve();
+    const TierOutcome outcome = lowered != nullptr ? solver.solve_lowered(*lowered) : solver.solve();
     if (outcome != TierOutcome::solved) return outcome;
     words = words_of(solver, result, rows, columns, turned);
     RestRows rest_rows(copied, solver.tiers());
@@ -419,9 +419,10 @@ struct SmallCounters {
   Count augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size;
   Count rows, columns, type_of_costs;  // of the costs; a letter
   Count rows_with_choice;
+  Count whole_duals;  // whether duals are integers
 
   FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size, rows, columns,
-         type_of_costs, rows_with_choice)
+         type_of_costs, rows_with_choice, whole_duals)
 };
 
 // A small matrix where it lies; rows first, strides in entries.
@@ -451,18 +452,24 @@ struct SmallCall {
   bool maximize, may_be_equal;
   const SmallLimit* limit = nullptr;
   bool deterministic = false;  // whether ties are decided by the rule
+  bool overflows = false;      // whether sums of costs may overflow
 };
 
-// Costs that need no second look: those that count are far from every overflow.
+// Costs that need no second look: those that count are far from every overflow, which float costs are in the doubles of
+// their duals.
+template <class Cost>
+constexpr double FAR_FROM_OVERFLOW = std::numeric_limits<Cost>::is_integer ? 0x1p56
+                                     : std::is_same_v<Cost, float>         ? std::numeric_limits<float>::max()
+                                                                           : 1e290;
 template <class Cost>
 bool is_plain(const CostRange<Cost>& range, const SmallCall& call) {
-  constexpr double FAR = std::numeric_limits<Cost>::is_integer ? 0x1p56 : std::is_same_v<Cost, float> ? 3e38 : 1e290;
+  const double far = call.overflows ? std::numeric_limits<double>::max() : FAR_FROM_OVERFLOW<Cost>;
   const bool is_refused = range.nan || (call.maximize ? range.plus_inf : range.minus_inf);
   if (call.limit != nullptr) {
     const bool fits = !std::numeric_limits<Cost>::is_integer || call.limit->is_whole;
-    if (!fits || !(std::abs(call.limit->number) <= FAR) || range.lowest > range.highest) return false;
+    if (!fits || !(std::abs(call.limit->number) <= far) || range.lowest > range.highest) return false;
   }
-  return !is_refused && range.lowest >= -FAR && range.highest <= FAR && (call.may_be_equal || range.lowest != range.highest);
+  return !is_refused && range.lowest >= -far && range.highest <= far && (call.may_be_equal || range.lowest != range.highest);
 }
 
 // The range of the costs of the minimisation form, cut off at the limit.
@@ -558,9 +565,10 @@ struct SmallCells {
   template <class Counters>
   void note_counters(const Counters& counted, Count start_size, Count ns) {
     const Count pairs = size();
-    new (counters) SmallCounters{counted.augmentations, counted.rows_scanned, counted.dual_updates,
-                                 counted.entries_read,  ns,                   start_size,
-                                 pairs};
+    auto* const noted = new (counters) SmallCounters{counted.augmentations, counted.rows_scanned, counted.dual_updates,
+                                                     counted.entries_read,  ns,                   start_size,
+                                                     pairs};
+    noted->whole_duals = std::numeric_limits<Dual>::is_integer;
   }
 };
 
@@ -591,9 +599,15 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     return transposed ? Count{column} * columns + row : Count{row} * columns + column;
   };
   Count with_choice = 0;
+  // Costs of which the largest is far above all others have a smaller one in its place; see LoweredCosts.
   const auto solve = [&](const DenseCosts<Cost>& costs) {
     const ShortestPathOptions<Dual> options{of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry};
-    if (solve_by_shortest_paths(costs, options, result, counted) < fewer) return false;
+    LoweredCosts lowered;
+    bool is_lowered = false;
+    if constexpr (std::is_floating_point_v<Cost>) {
+      is_lowered = !exact && !(of_costs.limit < costs.infinite()) && lowered.lower(costs, of_costs.lowest, of_costs.highest);
+    }
+    if (call.overflows && !is_lowered) return false;
     if constexpr (std::is_floating_point_v<Cost>) {
       const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
         if (!call.deterministic) return true;
@@ -601,11 +615,23 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
         return OnlyOptimum<RestRows, Dual>(rests, costs.infinite(), result, must).is_only() ||
                (call.limit == nullptr && settle_ties(rests, result, must, name_of, with_choice));
       };
-      if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
-          solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words, settle) ==
-              TierOutcome::open) {
-        return false;
+      const auto solve_tiers = [&](const LoweredCosts* from) {
+        return solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words, settle, from);
+      };
+      if (is_lowered) {
+        if (solve_by_shortest_paths(lowered.costs(), lowered.options(), result, counted) < fewer) return false;
+        is_lowered = solve_tiers(&lowered) != TierOutcome::open;
+        if (call.overflows && !is_lowered) return false;
       }
+      if (!is_lowered) {
+        if (solve_by_shortest_paths(costs, options, result, counted) < fewer) return false;
+        if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
+            solve_tiers(nullptr) == TierOutcome::open) {
+          return false;
+        }
+      }
+    } else if (solve_by_shortest_paths(costs, options, result, counted) < fewer) {
+      return false;
     }
     return !call.deterministic || !words.empty() || is_only_optimum(costs, result) ||
            (call.limit == nullptr && settle_ties_of(costs, result, name_of, with_choice));
@@ -621,11 +647,42 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   return true;
 }
 
+// The same of integers with a limit that has a fraction: by floats, unless no cost is above the limit.
+template <class Cost>
+bool solve_with_fraction(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, SmallCall call, Count* cells,
+                         std::vector<Count>& words) {
+  const double limit = call.limit->number;
+  const double lowest = static_cast<double>(range.lowest), highest = static_cast<double>(range.highest);
+  constexpr double EXACT = 0x1p53;
+  if (!(std::abs(limit) < EXACT)) return false;  // a large float is whole, or no number
+  if (call.maximize ? limit <= lowest : limit >= highest) {
+    call.limit = nullptr;
+    return is_plain(range, call) && solve_plain(given, range, call, true, cells, words);
+  }
+  if (!(-EXACT < lowest && highest < EXACT)) return false;
+  const auto [rows, columns] = given.shape;
+  std::vector<double> entries(static_cast<std::size_t>(rows) * columns);
+  double* entry = entries.data();
+  for (Vertex row = 0; row < rows; ++row) {
+    const Cost* from = given.entries + row * given.stride[0];
+    for (Vertex column = 0; column < columns; ++column) *entry++ = static_cast<double>(from[column * given.stride[1]]);
+  }
+  const CostRange<double> same{lowest, highest, false, false, false};
+  if (!is_plain(same, call)) return false;
+  return solve_plain(SmallMatrix<double>{entries.data(), {rows, columns}, {columns, 1}}, same, call, false, cells, words);
+}
+
 // The same of any costs; false also for those that need a second look, and for equal ones, unless they may be that.
 template <class Cost>
-bool solve_small(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells, std::vector<Count>& words) {
+bool solve_small(const SmallMatrix<Cost>& given, SmallCall call, Count* cells, std::vector<Count>& words) {
   CostRange<Cost> range = empty_range<Cost>();
   add_rows(range, given.entries, given.shape[0], given.shape[1], given.stride[0], given.stride[1]);
+  if constexpr (std::numeric_limits<Cost>::is_integer) {
+    if (call.limit != nullptr && !call.limit->is_whole) return solve_with_fraction(given, range, call, cells, words);
+  } else {
+    const double largest = std::max(-static_cast<double>(range.lowest), static_cast<double>(range.highest));
+    call.overflows = call.limit == nullptr && !call.deterministic && largest > FAR_FROM_OVERFLOW<Cost>;
+  }
   return is_plain(range, call) && solve_plain(given, range, call, false, cells, words);
 }
 
@@ -821,10 +878,10 @@ bool read_limit(nb::handle given, SmallLimit* limit) {
   return std::abs(limit->number) < 0x1p53;
 }
 
-// As a result has it: an integer beside integers, a float beside floats.
+// As a result has it: an integer beside integers if it is whole, a float beside floats.
 void note_limit(nb::handle result, const ArrayMemory& memory, const SmallLimit& limit) {
   static PyObject* const limit_name = PyUnicode_InternFromString("cost_limit");
-  const bool floats = memory.type() == 'd' || memory.type() == 'f';
+  const bool floats = memory.type() == 'd' || memory.type() == 'f' || !limit.is_whole;
   const nb::object number = nb::steal(floats ? PyFloat_FromDouble(limit.number) : PyLong_FromLongLong(limit.whole));
   if (PyObject_GenericSetAttr(result.ptr(), limit_name, number.ptr()) != 0) throw nb::python_error();
 }
@@ -1029,6 +1086,7 @@ class SmallInTurn {
     const SmallCells<Count> found(cells, given.shape[0], given.shape[1]);
     std::fill_n(found.row_match, given.shape[0], NONE);
     std::fill_n(found.col_match, given.shape[1], NONE);
+    reinterpret_cast<SmallCounters*>(cells)->whole_duals = std::numeric_limits<Cost>::is_integer;
   }
 
   const SmallCall call_;
@@ -1108,6 +1166,7 @@ nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limi
   const char type = memory.type();
   if (type == 'd') return lap_small_batch_of<double>(memory, call, most_threads);
   if (type == 'f') return lap_small_batch_of<float>(memory, call, most_threads);
+  if (has_limit && !limit.is_whole) return nb::none();  // duals would be floats
   if (type != 'i' && type != 'l' && type != 'q') return nb::none();
   if (memory.entry_size() == 4) return lap_small_batch_of<std::int32_t>(memory, call, most_threads);
   return lap_small_batch_of<Count>(memory, call, most_threads);
@@ -1249,6 +1308,7 @@ class SmallSparseSolver {
     make(found.pair_costs, found.pair_costs + found.size());  // nothing was written to the places of pairs that are left out
     make(found.u, found.u + call_.rows);
     make(found.v, found.v + call_.columns);
+    reinterpret_cast<SmallCounters*>(cells_)->whole_duals = true;
   }
 
   // So that v are at most 0, as serial/sparse_shortest_path.hpp leaves them.

@@ -17,9 +17,15 @@ constexpr Count HIDDEN_SHARE = 8;
 
 template <class Dual>
 double largest_magnitude(const Dual* numbers, Vertex length) {
-  double largest = 0;
-  for (Vertex i = 0; i < length; ++i) largest = std::max(largest, std::abs(static_cast<double>(numbers[i])));
-  return largest;
+  // Four at a time, for each waits for the one before it.
+  constexpr Vertex CHAINS = 4;
+  double largest[CHAINS] = {};
+  for (Vertex begin = 0; begin < length; begin += CHAINS) {
+    for (Vertex k = 0; k < CHAINS && begin + k < length; ++k) {
+      largest[k] = std::max(largest[k], std::abs(static_cast<double>(numbers[begin + k])));
+    }
+  }
+  return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
 }
 
 // Whether duals may hide what a pair costs, by costs that are not below `lowest`, and perhaps all above it.

@@ -22,28 +22,23 @@ class DualRepair {
   // v has as many columns as scans read. Columns that may not stay free, all if may_stay_free is empty, may have any v. Rows
   // may be contradicted by `tolerance`, which is not less than what rounding does anew.
   DualRepair(Vertex num_rows, Vertex num_columns, const Vertex* row_match, const Vertex* col_match, std::vector<double> v,
-             const std::vector<bool>& may_stay_free, double tolerance)
+             std::vector<char> may_stay_free, double tolerance)
       : num_rows_(num_rows),
         num_columns_(num_columns),
         row_match_(row_match),
         col_match_(col_match),
-        may_stay_free_(may_stay_free),
+        may_stay_free_(std::move(may_stay_free)),
         tolerance_(tolerance),
-        v_(std::move(v)),
-        waits_(num_rows, true) {
+        v_(std::move(v)) {
     std::fill(v_.begin() + num_columns, v_.end(), Distance<double>::MASKED);
   }
 
   const double* v() const { return v_.data(); }
 
-  // All rows are looked at once, with their entries and the least of entry - v.
+  // All rows are looked at once, in their order, with their entries and the least of entry - v.
   void look_at(Vertex row, const double* entries, double least) {
-    waits_[row] = false;
-    const double u = entries[row_match_[row]] - v_[row_match_[row]];
-    if (least >= u - tolerance_) return;
-    for (Vertex j = 0; j < num_columns_; ++j) {
-      if (entries[j] - u < v_[j] - tolerance_) lower(j, entries[j] - u);
-    }
+    rows_looked_at_ = row + 1;
+    if (least < u_of(row, entries) - tolerance_) look_at(row, entries);
   }
 
   // Whether no row is contradicted. `scan(row)` gives the entries of a row.
@@ -53,15 +48,35 @@ class DualRepair {
       if (scans == SCANS_PER_ROW * num_rows_) return false;
       const Vertex row = waiting_.back();
       waiting_.pop_back();
-      const double* entries = scan(row);
-      look_at(row, entries, Rows::Scan::find_least_two(entries, v_.data(), static_cast<Vertex>(v_.size())).least);
+      waits_[row] = false;
+      look_at(row, scan(row));
     }
     for (Vertex j = 0; j < num_columns_; ++j) v_[j] -= of_free_;
     return true;
   }
 
  private:
+  using Scan = typename Rows::Scan;
+  using Word = typename Scan::Word;
   static constexpr Count SCANS_PER_ROW = 4;
+
+  double u_of(Vertex row, const double* entries) const { return entries[row_match_[row]] - v_[row_match_[row]]; }
+  // Most often no row is contradicted: there is memory for those that are from the first of them on.
+  void look_at(Vertex row, const double* entries) {
+    if (waits_.empty()) {
+      waits_.resize(num_rows_);
+      waiting_.reserve(num_rows_);
+      below_.resize(v_.size() / Scan::WORD + 1);
+    }
+    const double u = u_of(row, entries);
+    Scan::find_below(entries, v_.data(), static_cast<Vertex>(v_.size()), u - tolerance_, below_.data());
+    for (Vertex first = 0; first < num_columns_; first += Scan::WORD) {
+      for (Word below = below_[first / Scan::WORD]; below != 0; below &= below - 1) {
+        const Vertex j = first + first_bit(below);
+        if (entries[j] - u < v_[j] - tolerance_) lower(j, entries[j] - u);  // what was lowered before may have lowered it
+      }
+    }
+  }
 
   void lower(Vertex column, double v) {
     if (col_match_[column] != NONE) return set(column, v);
@@ -73,7 +88,7 @@ class DualRepair {
   void set(Vertex column, double v) {
     v_[column] = v;
     const Vertex row = col_match_[column];
-    if (row == NONE || waits_[row]) return;
+    if (row == NONE || row >= rows_looked_at_ || waits_[row]) return;
     waits_[row] = true;
     waiting_.push_back(row);
   }
@@ -81,10 +96,12 @@ class DualRepair {
   const Vertex num_rows_, num_columns_;
   const Vertex* const row_match_;
   const Vertex* const col_match_;
-  const std::vector<bool> may_stay_free_;  // [num_columns], or none
+  const std::vector<char> may_stay_free_;  // [num_columns], or none
   const double tolerance_;
   double of_free_ = 0;
   std::vector<double> v_;
-  std::vector<bool> waits_;      // [num_rows] to look again, or for the first time
+  Vertex rows_looked_at_ = 0;
+  std::vector<char> waits_;      // [num_rows] to look again, or none yet
   std::vector<Vertex> waiting_;  // rows that look again
+  std::vector<Word> below_;      // [width / WORD + 1], or none yet: columns that a row demands to be lower
 };

@@ -74,6 +74,11 @@ struct RowScan {
     return run_in_lanes<FindFreeColumn>(sizeof(Work) * num_columns, entries, v, is_free, num_columns, value);
   }
 
+  // Which columns have cost - v below `value`: a bit for each, in words.
+  static void find_below(const Entry* entries, const Work* v, Vertex num_columns, Work value, Word* below) {
+    run_in_lanes<FindBelow>(sizeof(Work) * num_columns, entries, v, num_columns, value, below);
+  }
+
   // Lowers the distances of the columns to those through `row`, cost - v - offset. Notes the least distance of every
   // block of columns, and returns the least of all. The first row of a tree sets them all.
   static Work relax(const Entry* entries, const Work* v, Work offset, Vertex row, Vertex num_columns, Work* distance,
@@ -146,6 +151,22 @@ struct RowScan {
       merge_least_two<LANES>(least, second);
       const Indices<BYTES> first = least_here == least ? column : all<Index, LANES>(LAST_VERTEX);
       return {least[0], second[0], static_cast<Vertex>(least_of<LANES>(first))};
+    }
+  };
+
+  struct FindBelow {
+    template <int BYTES>
+    static ALWAYS_INLINE void run(const Entry* entries, const Work* v, Vertex num_columns, Work value, Word* below) {
+      constexpr int LANES = COUNT<BYTES>;
+      for (Vertex begin = 0; begin < num_columns; begin += WORD) {
+        Lanes<Word, LANES> hits = all<Word, LANES>(0);
+        for (Vertex j = begin; j < begin + WORD && j < num_columns; j += LANES) {
+          const Vertex at = j + LANES <= num_columns ? j : num_columns - LANES;
+          const Indices<BYTES> hit = reduced<BYTES>(entries + at, v + at) < value;
+          hits |= bits_of<Word, LANES>(hit, j - begin) >> (j - at);
+        }
+        below[begin / WORD] = any_of<LANES>(hits);
+      }
     }
   };
 

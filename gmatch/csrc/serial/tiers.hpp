@@ -103,6 +103,12 @@ class TierScan {
     return run_in_lanes<LargestRest>(sizeof(double) * WIDE_FROM * width, costs, tier, width);
   }
 
+  // The rest of a cost beside the largest magnitude that there is. It is exact: both lie within a factor of two, or it is the
+  // cost.
+  static double rest_beside_largest(double cost, double largest) {
+    return cost > largest / 2 ? cost - largest : cost < -largest / 2 ? cost + largest : cost;
+  }
+
   // Which exponents numbers have, by how much they are less than `top`, a bit each; the last bit stands for all that are
   // lower, and for what is zero or infinite.
   using Exponents = unsigned long long;
@@ -123,9 +129,22 @@ class TierScan {
     return run_in_lanes<LeastFrom>(sizeof(double) * WIDE_FROM * width, costs, bound, width);
   }
 
+  static double nearest_whole(double number) { return (number + ROUNDS) - ROUNDS; }
+
   // Writes numbers / unit + shift, rounded down; with sign -1 the same of -numbers, with the other sign.
   static void round_down(const double* numbers, Vertex length, double unit, double shift, double sign, double* rounded) {
     run_in_lanes<RoundDown>(SHORTEST_ROW, numbers, length, unit, shift, sign, rounded);
+  }
+
+  // Writes the costs with `unit` in the place of `value`, the largest magnitude that there is, and returns the largest rest of
+  // finite costs.
+  template <class Entry, bool NEGATED>
+  static double lower(const Entry* costs, double value, double unit, Vertex width, double* lowered) {
+    using Pass = Lower<Entry, NEGATED>;
+    if (width < static_cast<Vertex>(SHORTEST_ROW / sizeof(double))) {
+      return Pass::template run<sizeof(double)>(costs, value, unit, width, lowered);
+    }
+    return run_in_lanes<Pass>(sizeof(double) * WIDE_FROM * width, costs, value, unit, width, lowered);
   }
 
   // Writes the costs with another value of the tier.
@@ -238,6 +257,28 @@ class TierScan {
       each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
         const Vector cost = load<double, LANES>(costs + j), rest = rest_of<LANES>(cost, times_of<LANES>(cost, tier), tier);
         largest = greater(largest, rest < 0 ? -rest : rest);
+      });
+      return -least_of<LANES>(-largest);
+    }
+  };
+
+  // The same as rest_beside_largest, in lanes: what is infinite stays so.
+  template <class Entry, bool NEGATED>
+  struct Lower {
+    template <int BYTES>
+    static ALWAYS_INLINE double run(const Entry* costs, double value, double unit, Vertex width, double* lowered) {
+      constexpr int LANES = BYTES / sizeof(double);
+      using Vector = Lanes<double, LANES>;
+      const Vector nothing = all<double, LANES>(0), half = nothing + value / 2, far = all<double, LANES>(FAR);
+      const Vector big = nothing + value, small = nothing + unit;
+      Vector largest = nothing;
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
+        const Vector entry = load_as<double, LANES>(costs + j), cost = NEGATED ? -entry : entry;
+        const auto is_big = cost > half, is_low = cost < -half;
+        const Vector rest = cost - (is_big ? big : is_low ? -big : nothing);
+        store(lowered + j, rest + (is_big ? small : is_low ? -small : nothing));
+        const Vector magnitude = rest < 0 ? -rest : rest;
+        largest = greater(largest, magnitude < far ? magnitude : nothing);
       });
       return -least_of<LANES>(-largest);
     }
@@ -381,6 +422,74 @@ class ReplacedRows {
   std::vector<double> replaced_;
 };
 
+// Costs of which the largest magnitude, as a number that stands for "not" has it, is made smaller: to a power of two that no
+// sum of rests outweighs. An assignment that is cheapest then is cheapest by the costs, too. That is for a magnitude beside
+// which duals would hold nothing of the rests, or sums would overflow: others are solved as they are, for a copy takes as long
+// as it saves.
+class LoweredCosts {
+ public:
+  static constexpr double ROOM = 32;  // see gmatch/problems/splits.py
+  static double least_unit(Vertex rows, double largest_rest) {
+    return std::ldexp(1, std::ilogb(ROOM * (rows + 1.0) * largest_rest) + 1);
+  }
+
+  // False where a dual of the largest magnitude holds something of the rests: the first entries tell, most often the very
+  // first. Finite costs of the minimisation form lie from `lowest` to `highest`; there is no limit.
+  template <class Cost>
+  bool lower(const DenseCosts<Cost>& costs, double lowest, double highest) {
+    rows_ = costs.num_rows;
+    columns_ = costs.num_columns;
+    lowest_ = lowest;
+    highest_ = highest;
+    value_ = std::max(-lowest, highest);
+    double largest = 0;
+    for (Vertex j = 0; j < columns_; ++j) {
+      const double cost = static_cast<double>(costs.at(0, j));
+      if (!(std::abs(cost) <= value_)) continue;  // forbidden
+      largest = std::max(largest, std::abs(TierScan::rest_beside_largest(cost, value_)));
+      if (holds(largest)) return false;
+    }
+    entries_.reset(new double[Count{rows_} * columns_]);
+    // With room for rests a little larger than those of the first row.
+    for (unit_ = 2 * least_unit(rows_, largest);; unit_ = least_unit(rows_, largest)) {
+      largest = costs.maximize ? write<Cost, true>(costs) : write<Cost, false>(costs);
+      if (holds(largest) || largest == 0) return false;
+      if (unit_ >= least_unit(rows_, largest)) break;
+    }
+    return true;
+  }
+
+  double value() const { return value_; }
+  double unit() const { return unit_; }
+  DenseCosts<double> costs() const {
+    return {rows_, columns_, entries_.get(), columns_, 1, false, DenseCosts<double>::infinite()};
+  }
+  ShortestPathOptions<double> options() const {
+    return {lowest_ < 0 ? -2 * unit_ : 0, 2 * unit_, false, 2 * unit_};
+  }
+  // Whether duals that make no use of the large number prove a solution as they are.
+  bool is_solution_of_costs() const { return lowest_ >= -value_ / 2 && sums_are_finite(); }
+
+ private:
+  bool holds(double rest) const { return rest >= value_ * std::numeric_limits<double>::epsilon(); }
+  bool sums_are_finite() const { return value_ < 1e290; }
+
+  template <class Cost, bool NEGATED>
+  double write(const DenseCosts<Cost>& costs) {
+    double largest = 0;
+    for (Vertex row = 0; row < rows_ && !holds(largest); ++row) {
+      const double of_row = TierScan::lower<Cost, NEGATED>(costs.place(row, 0), value_, unit_, columns_,
+                                                           entries_.get() + row * Count{columns_});
+      largest = std::max(largest, of_row);
+    }
+    return largest;
+  }
+
+  Vertex rows_, columns_;
+  double lowest_, highest_, value_, unit_;
+  std::unique_ptr<double[]> entries_;
+};
+
 // Whether a solution stands as it is, was found anew in tiers, or has to be found in another way.
 MIRRORED_ENUM(TierOutcome, stands, solved, open);
 
@@ -399,18 +508,29 @@ class TierSolver {
         counters_(counters),
         pair_rests_(costs.num_rows()) {
     find_pair_rests();
+    find_largest_dual();
   }
 
   // In the end u and v of the solution are the duals of the last rests.
   TierOutcome solve() {
     while (!is_exact()) {
       const Added added = add_tier();
-      if (added == Added::NO_VALUE && duals_exceed_costs() && hides()) return TierOutcome::open;
+      if (added == Added::NO_VALUE && duals_exceed_costs() && hides() && !is_proven()) return TierOutcome::open;
       if (added == Added::NO_VALUE) break;
       if (added == Added::NO_DUALS) return TierOutcome::open;
       if (!hides()) break;
     }
     return tiers_.empty() ? TierOutcome::stands : TierOutcome::solved;
+  }
+
+  // The same of the solution of `lowered`, which is these costs with a smaller number in the place of the largest; if it is
+  // open, it is no solution of these.
+  TierOutcome solve_lowered(const LoweredCosts& lowered) {
+    Tier tier{lowered.value(), std::vector<double>(num_rows_), std::vector<double>(rows_.width())};
+    find_duals(tier, lowered.unit());
+    if (lowered.is_solution_of_costs() && is_all_zero(tier)) return hides() ? solve() : TierOutcome::stands;
+    if (add_lowered(tier, lowered.unit()) != Added::TIER) return TierOutcome::open;
+    return hides() ? solve() : TierOutcome::solved;
   }
 
   const std::vector<Tier>& tiers() const { return tiers_; }
@@ -422,11 +542,14 @@ class TierSolver {
 
  private:
   static constexpr double FAR = Distance<double>::FAR;
-  static constexpr double ROOM = 32;  // see gmatch/problems/splits.py
+  static constexpr double ROOM = LoweredCosts::ROOM;
   static constexpr double EPSILON = std::numeric_limits<double>::epsilon(), ROUNDINGS = 64;
+  // Three differences of numbers of a scale, each rounded by half a unit of twice the scale; a strict proof allows four.
+  static constexpr double CONTRADICTS = 3 * EPSILON;
 
-  double largest_dual() const {
-    return std::max(largest_magnitude(result_.u, num_rows_), largest_magnitude(result_.v, num_columns_));
+  // Of the solution that there is.
+  void find_largest_dual() {
+    largest_dual_ = std::max(largest_magnitude(result_.u, num_rows_), largest_magnitude(result_.v, num_columns_));
   }
   bool may_stay_free(Vertex column) const {
     return std::all_of(tiers_.begin(), tiers_.end(), [=](const Tier& tier) { return tier.columns[column] >= 0; });
@@ -437,7 +560,7 @@ class TierSolver {
 
   // Most often no pair is hidden, and nobody asks for the range of rests, which takes a pass.
   bool hides() {
-    const double largest = largest_dual();
+    const double largest = largest_dual_;
     const auto rest_of = [&](Vertex row) { return pair_rests_[row]; };
     if (!duals_may_hide_costs(num_rows_, largest, lowest_, rest_of)) return false;
     if (!has_range_) find_range();
@@ -460,12 +583,12 @@ class TierSolver {
   bool duals_exceed_costs() const {
     double sum = 0;
     for (const double rest : pair_rests_) sum += std::abs(rest);
-    return largest_dual() > sum;
+    return largest_dual_ > sum;
   }
 
   // Whether all costs are multiples of a number that the rounding of the duals does not reach: then none is lost.
   bool is_exact() {
-    const double lost = ROUNDINGS * EPSILON * (Count{num_rows_} + num_columns_) * largest_dual();
+    const double lost = ROUNDINGS * EPSILON * (Count{num_rows_} + num_columns_) * largest_dual_;
     const double factor = lost > 0 ? std::exp2(-1 - std::ilogb(lost)) : FAR;
     if (!(factor < FAR)) return lost == 0;
     for (Vertex row = 0; row < num_rows_; ++row) {
@@ -474,7 +597,46 @@ class TierSolver {
     return true;
   }
 
+  // Whether v prove the pairs the cheapest up to the last digits of the sum of what they cost: is_proven of
+  // gmatch/assignment/exact.py, in numbers of twice the digits.
+  bool is_proven() {
+    constexpr double LAST_DIGITS = 4 * EPSILON;
+    const double* v = result_.v;
+    double sum = 0, gap = 0;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const double* rests = scan(row);
+      const Exact of_pair = difference(pair_rests_[row], v[result_.row_match[row]]);
+      double most = 0;  // of the pair itself
+      for (Vertex j = 0; j < num_columns_; ++j) {
+        if (!(rests[j] < FAR)) continue;
+        const Exact reduced = difference(rests[j], v[j]);
+        most = std::max(most, (of_pair.rounded - reduced.rounded) + (of_pair.lost - reduced.lost));
+      }
+      gap += most;
+      sum += std::abs(pair_rests_[row]);
+    }
+    for (Vertex j = 0; j < num_columns_ && num_rows_ < num_columns_; ++j) {
+      if (result_.col_match[j] == NONE) gap += std::abs(v[j]);
+      if (may_stay_free(j)) gap += std::max(v[j], 0.0);
+    }
+    return gap <= LAST_DIGITS * sum;
+  }
+  // A difference, and how much less it is than the exact one (Knuth's TwoSum).
+  struct Exact {
+    double rounded, lost;
+  };
+  static Exact difference(double left, double right) {
+    const double rounded = left - right, back = rounded - left;
+    return {rounded, (left - (rounded - back)) - (right + back)};
+  }
+
   enum class Added { NO_VALUE, NO_DUALS, TIER };
+
+  static bool is_all_zero(const Tier& tier) {
+    const auto is_zero = [](double times) { return times == 0; };
+    return std::all_of(tier.rows.begin(), tier.rows.end(), is_zero) &&
+           std::all_of(tier.columns.begin(), tier.columns.end(), is_zero);
+  }
 
   // Most often all that is large is the same number, or nearly so.
   Added add_tier() {
@@ -518,7 +680,7 @@ class TierSolver {
     if (!may_be) return Added::NO_VALUE;
     // Most values that leave no room do not leave it in the first row. Duals that are rounded by more than rests differ tell
     // nothing of rests: where the rests of the first row are that small, all rests may be.
-    const double rounding = EPSILON * largest_dual();
+    const double rounding = EPSILON * largest_dual_;
     double largest = 0;
     for (Vertex row = 0; row < num_rows_ && (row == 0 || rounding > largest); ++row) {
       largest = std::max(largest, TierScan::largest_rest(scan(row), value, rows_.width()));
@@ -529,19 +691,22 @@ class TierSolver {
     Added added = rounding > largest ? Added::NO_DUALS : try_duals(tier, value, seen);
     if (added == Added::NO_DUALS) {
       // The least number that no sum of rests outweighs is rounded less.
-      const double less = std::exp2(std::ceil(std::log2(ROOM * (num_rows_ + 1.0) * std::max(largest, seen.largest()))));
+      const double less = LoweredCosts::least_unit(num_rows_, std::max(largest, seen.largest()));
       if (less > 0 && less < value && solve_with(tier, less)) added = try_duals(tier, less, seen);
-    }
-    if (added == Added::TIER) {
-      lowest_ = seen.least;
-      has_range_ = false;
     }
     return added;
   }
 
-  // Duals of costs in which `unit` stands for the value.
+  // Adds a tier by duals of costs in which `unit` stands for the value.
   Added try_duals(Tier& tier, double unit, TierScan::Seen& seen) {
     find_duals(tier, unit);
+    return add_by_duals(tier, unit, seen);
+  }
+  Added add_lowered(Tier& tier, double unit) {
+    TierScan::Seen seen;
+    return add_by_duals(tier, unit, seen);
+  }
+  Added add_by_duals(Tier& tier, double unit, TierScan::Seen& seen) {
     DualRepair<RestRows> repair = repair_of(tier, unit);
     std::vector<double> rests(rows_.width()), pair_rests(num_rows_);
     TierScan::SeenInLanes in_lanes;
@@ -568,6 +733,9 @@ class TierSolver {
     std::copy_n(repair.v(), num_columns_, result_.v);
     pair_rests_ = std::move(pair_rests);
     for (Vertex row = 0; row < num_rows_; ++row) result_.u[row] = pair_rests_[row] - result_.v[result_.row_match[row]];
+    find_largest_dual();
+    lowest_ = seen.least;
+    has_range_ = false;
     return Added::TIER;
   }
 
@@ -577,6 +745,7 @@ class TierSolver {
     ShortestPathSolver<ReplacedRows, double> solver(ReplacedRows(rows_, tier, value), FAR, options, result_, counters_);
     if (solver.solve() != num_rows_ || !uses_what_must_be()) return false;
     find_pair_rests();
+    find_largest_dual();
     return true;
   }
 
@@ -591,16 +760,19 @@ class TierSolver {
 
   // Of the duals of rests: what the tier leaves of those there are. Columns whose duals are lower in a tier must be used.
   DualRepair<RestRows> repair_of(const Tier& tier, double unit) {
+    // What lies within the rounding of 0 is 0 most often: the v of columns that stay free, and of columns that are as good.
+    const double rounding = ROUNDINGS * EPSILON * largest_dual_;
     std::vector<double> v(rows_.width());
     for (Vertex j = 0; j < num_columns_; ++j) {
-      const double rest = TierScan::rest_of_dual(result_.v[j], unit, tier.columns[j]);
-      v[j] = std::abs(rest) < FAR ? rest : 0;
+      const double rest = TierScan::rest_of_dual(result_.v[j], unit, tier.columns[j]), magnitude = std::abs(rest);
+      v[j] = rounding < magnitude && magnitude < FAR ? rest : 0;
     }
     gather(v, unit);
-    std::vector<bool> may_stay_free(num_rows_ < num_columns_ ? num_columns_ : 0);
+    std::vector<char> may_stay_free(num_rows_ < num_columns_ ? num_columns_ : 0);
     for (std::size_t j = 0; j < may_stay_free.size(); ++j) {
-      may_stay_free[j] = tier.columns[j] >= 0 && this->may_stay_free(static_cast<Vertex>(j));
-      if (may_stay_free[j]) v[j] = std::min(v[j], 0.0);
+      const bool may = tier.columns[j] >= 0 && this->may_stay_free(static_cast<Vertex>(j));
+      may_stay_free[j] = may;
+      v[j] = may ? std::min(v[j], 0.0) : v[j];
     }
     double scale = largest_magnitude(v.data(), num_columns_);
     TierScan::OfRow of_row = TierScan::of_row(tier, 0);
@@ -609,7 +781,9 @@ class TierSolver {
       const double rest = TierScan::find_rest(pair_rests_[row], &of_row, 1, result_.row_match[row]);
       if (rest < FAR) scale = std::max(scale, std::abs(rest));
     }
-    return {num_rows_, num_columns_, result_.row_match, result_.col_match, std::move(v), may_stay_free, 4 * EPSILON * scale};
+    const double tolerance = CONTRADICTS * scale;
+    return {num_rows_,    num_columns_,            result_.row_match, result_.col_match,
+            std::move(v), std::move(may_stay_free), tolerance};
   }
 
   // Some columns may lie anywhere between two multiples, since nothing ties them to others, as an auction leaves them; those
@@ -646,7 +820,8 @@ class TierSolver {
     double *const least = fractions.data(), *const most = least + shares;
     std::fill_n(least, shares, 1);
     for (Vertex row = 0; row < num_rows_; ++row) {
-      const double times = result_.u[row] / unit, fraction = times - std::floor(times);
+      const double times = result_.u[row] / unit, over = times - TierScan::nearest_whole(times);
+      const double fraction = over < 0 ? over + 1 : over;
       if (!(fraction >= 0)) continue;  // what costs that have changed leave may be no number
       const Vertex share = std::min(static_cast<Vertex>(fraction * shares), num_rows_);
       least[share] = std::min(least[share], fraction);
@@ -684,5 +859,6 @@ class TierSolver {
   const ShortestPathResult<double>& result_;
   ShortestPathCounters& counters_;
   std::vector<double> pair_rests_;  // [num_rows] of the pairs there are, and the last rests
+  double largest_dual_ = 0;
   Poll poll_;
 };

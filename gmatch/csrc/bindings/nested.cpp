@@ -1,0 +1,98 @@
+// nested.cpp: arrays of NumPy from nested lists of numbers: NumPy takes longer to look at small ones than they take to solve.
+#include <cstring>
+#include <vector>
+
+#include "bindings/module.hpp"
+#include "bindings/numpy_arrays.hpp"
+
+namespace {
+
+// The numbers of lists of lists, or of lists of such lists, which are all as long. They are integers or floats of Python's own
+// types; integers beside floats are made floats, if that rounds none.
+class NestedNumbers {
+ public:
+  // False for all else. No code of Python runs.
+  bool read(PyObject* lists) {
+    for (PyObject* first = lists; PyList_CheckExact(first); first = PyList_GetItem(first, 0)) {
+      const Py_ssize_t length = PyList_Size(first);
+      if (length == 0 || dimensions_ == MOST_DIMENSIONS) return false;
+      shape_[dimensions_++] = length;
+    }
+    return dimensions_ >= 2 && read(lists, 0);
+  }
+
+  nb::object array() const {
+    return has_floats_ ? array_of<double>() : array_of<long long>();
+  }
+
+ private:
+  static constexpr int MOST_DIMENSIONS = 3;
+  static constexpr long long EXACT_IN_FLOATS = 1LL << 53;
+
+  union Number {
+    long long whole;
+    double floating;
+  };
+
+  bool read(PyObject* list, int dimension) {
+    if (!PyList_CheckExact(list) || PyList_Size(list) != shape_[dimension]) return false;
+    const bool is_row = dimension + 1 == dimensions_;
+    for (Py_ssize_t k = 0; k < shape_[dimension]; ++k) {
+      PyObject* const item = PyList_GetItem(list, k);
+      if (!(is_row ? add(item) : read(item, dimension + 1))) return false;
+    }
+    return true;
+  }
+  bool add(PyObject* item) {
+    Number number;
+    if (PyFloat_CheckExact(item)) {
+      if (!has_floats_ && !make_floats()) return false;
+      number.floating = PyFloat_AsDouble(item);
+    } else {
+      if (!PyLong_CheckExact(item)) return false;
+      number.whole = PyLong_AsLongLong(item);
+      if (number.whole == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+      }
+      if (has_floats_ && !make_float(number)) return false;
+    }
+    numbers_.push_back(number);
+    return true;
+  }
+  bool make_floats() {
+    has_floats_ = true;
+    for (Number& number : numbers_) {
+      if (!make_float(number)) return false;
+    }
+    return true;
+  }
+  static bool make_float(Number& number) {
+    const long long whole = number.whole;
+    number.floating = static_cast<double>(whole);
+    return -EXACT_IN_FLOATS <= whole && whole <= EXACT_IN_FLOATS;
+  }
+
+  template <class T>
+  nb::object array_of() const {
+    T* entries;
+    nb::object array = numpy::Table::get().array(dimensions_, shape_, &entries);
+    std::memcpy(entries, numbers_.data(), numbers_.size() * sizeof(Number));
+    return array;
+  }
+
+  int dimensions_ = 0;
+  Py_ssize_t shape_[MOST_DIMENSIONS] = {};
+  bool has_floats_ = false;
+  std::vector<Number> numbers_;
+};
+
+// An array of two or three dimensions; None if the lists are no such numbers.
+nb::object array_of_lists(nb::handle lists) {
+  NestedNumbers numbers;
+  return numbers.read(lists.ptr()) ? numbers.array() : nb::none();
+}
+
+}  // namespace
+
+void define_nested(nb::module_& m) { m.def("array_of_lists", &array_of_lists); }
