@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from .block_passes import OF_A_STRATUM, STRATA, Depth, ForestState, HeldRows, Picks, closed_by_levels, listed
+from .block_passes import STRATA, Depth, ForestState, HeldRows, Picks, closed_by_levels, listed
 from .catalogue import BLOCK_PASSES
 from .gpu import DENSE_COSTS, GRID_BLOCK_SIZE, INFINITE, Words, c_type, cupy, entry_point, strides_of
 from .layouts import Layout
 
 BLOCK_PASS, FOREST_COLUMNS = Layout("BlockPass"), Layout("ForestColumns")
+
+
+# Of each row and stratum this number is picked: as in csrc/core/block_passes.cuh.
+OF_A_STRATUM = 4
 
 
 class GpuPasses:
