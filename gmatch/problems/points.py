@@ -98,8 +98,8 @@ class PointCosts(Ranged):
     duals leave at most 64 roundings of abs(c) + abs(u) + abs(v), that is 1.4e-14 of it; so no exchange among some pairs
     gains more than the sum of their own roundings, however far away other points lie, and however large a limit is
     that no point nearby is left free by. Duals of points that compete with a free one are of the size of the limit.
-    ``"cosine"`` counts 1 beside them, for these distances are differences from 1. Without trees each pair counts the
-    largest dual or cost of all. An offset that x and y share costs nothing beyond what rounded coordinates lose, but
+    ``"cosine"`` counts 1 beside them, for these distances are differences from 1. Without trees, and for
+    ``"minkowski"``, each pair counts the largest dual or cost of all. An offset that x and y share costs nothing beyond what rounded coordinates lose, but
     for ``"dot"`` and ``"cosine"``, of which the costs themselves are of its size.
 
     Examples
@@ -184,9 +184,9 @@ class PointCosts(Ranged):
             return False
         if self.p is None:
             return True
-        # A power below the least normal number counts for 0 or too much. That must be less than the largest distance is
-        # rounded by: 2**-50 of it.
-        lost = self.x.shape[1] * 2.0 ** (-1022 / self.p)
+        # A sum of powers below 2**-960 has lost digits, see Minkowski in csrc/points/metrics.hpp. Its root must be less than
+        # the largest distance is rounded by: 2**-50 of it.
+        lost = self.x.shape[1] * 2.0 ** (-960 / self.p)
         return lost <= self.highest * 2.0**-50 and self.highest <= MOST_SQUARED
 
     def for_trees(self) -> PointCosts:

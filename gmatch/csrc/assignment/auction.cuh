@@ -73,8 +73,9 @@ struct Auction {
   // `longer`: for costs of which nothing is known yet. Where rows want different columns, a first round with a smaller
   // epsilon cuts off next to no chain, and spares the ones before it. Else near rows want the same columns, as points in the
   // plane do. Then chains grow GROWTH times as long after each round that cuts off chains for more than a few rows, until they
-  // are `longer` times as long; the last rounds have short ones again, for they have not far to go. The round with the largest
-  // epsilon is held again then. Prices only fall meanwhile, so the bounds of what rows left out still hold.
+  // are `longer` times as long. A round with the largest epsilon that lets chains grow is held again. The last rounds have short
+  // chains again: prices have come nearly as far as they go. Prices only fall in all rounds, so the bounds of what rows left out
+  // still hold. On an H200 growth by 4 took a tenth less time than one by 16 at once, n = 20,000.
   template <class Team>
   DEVICE void run(Team& team, Vertex longer = 1) {
     choose_units();

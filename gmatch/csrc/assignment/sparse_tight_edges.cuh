@@ -388,7 +388,7 @@ struct SparseTightEdges {
     DEVICE Rough roughly_reduced(Dual worth) const { return roughly_above<Rough>(worth); }
   };
 
-  // Of the rows that read one by which a column has its distance, or NONE.
+  // Finds a row that read and gave the column its distance: the lowest of the first lanes that know one; NONE if none did.
   template <class Team>
   DEVICE void find_reader(const Team& team, Vertex column, Vertex num_now) const {
     Vertex found = LAST_VERTEX;

@@ -11,14 +11,18 @@ namespace {
 // types; integers beside floats are made floats, if that rounds none.
 class NestedNumbers {
  public:
-  // False for all else. No code of Python runs.
+  // False for all else, and for more than MOST_NUMBERS. No code of Python runs.
   bool read(PyObject* lists) {
+    Py_ssize_t length = 1;
     for (PyObject* first = lists; PyList_CheckExact(first); first = PyList_GetItem(first, 0)) {
-      const Py_ssize_t length = PyList_Size(first);
-      if (length == 0 || dimensions_ == MOST_DIMENSIONS) return false;
-      shape_[dimensions_++] = length;
+      const Py_ssize_t here = PyList_Size(first);
+      if (here == 0 || here > MOST_NUMBERS / length || dimensions_ == MOST_DIMENSIONS) return false;
+      shape_[dimensions_++] = here;
+      length *= here;
     }
-    return dimensions_ >= 2 && read(lists, 0);
+    if (dimensions_ < 2) return false;
+    numbers_.reserve(static_cast<std::size_t>(length));
+    return read(lists, 0);
   }
 
   nb::object array() const {
@@ -27,6 +31,8 @@ class NestedNumbers {
 
  private:
   static constexpr int MOST_DIMENSIONS = 3;
+  // 8 MB. To solve more takes so much longer than NumPy needs to read them that only memory matters.
+  static constexpr Py_ssize_t MOST_NUMBERS = 1 << 20;
   static constexpr long long EXACT_IN_FLOATS = 1LL << 53;
 
   union Number {

@@ -624,6 +624,8 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
         if (call.overflows && !is_lowered) return false;
       }
       if (!is_lowered) {
+        words.clear();  // of a solution of lowered costs that is none of these
+        with_choice = 0;
         if (solve_by_shortest_paths(costs, options, result, counted) < fewer) return false;
         if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
             solve_tiers(nullptr) == TierOutcome::open) {

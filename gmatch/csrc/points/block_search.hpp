@@ -1,11 +1,11 @@
 // block_search.hpp: shortest augmenting paths on a core, in blocks of columns that several threads search side by side.
 //
 // Consecutive columns lie together, and most paths are short: they stay within a block. A search from a free row (Dijkstra) ends
-// at the nearest free column, or before the first column outside its block: then its row stays free, its duals rise as far
-// as it came, and it is searched from again in larger blocks, as long as there are several. What stays free then is for a
-// search of all columns. Outside its block a search knows what duals of columns were before: they only fall, so that no slack
-// is less than it believes. So duals stay feasible, and pairs tight. Blocks do not depend on the threads, nor does what is
-// found.
+// at the nearest free column, or before the first column outside its block. In the second case the row stays free, the duals
+// rise to the distance that was reached, and a search in larger blocks begins from that row again. Rows that are free after
+// the largest blocks are left to a search of all columns. Outside its block a search knows the duals of columns from before
+// these searches. They only fall, so no slack is less than the search believes: duals stay feasible, and pairs tight. Neither
+// the blocks nor what is found depends on the number of threads.
 //
 // Blocks begin at multiples of a power of two, as the parts of the trees do: so they are compact. Columns of copies (graph.hpp)
 // belong to the block of the same number of their own side.
@@ -70,7 +70,7 @@ class BlockSearch {
   // Whether all rows are matched then.
   bool match_most() {
     const Vertex last = std::max(first_copy_, costs_.num_columns - first_copy_) - 1;
-    for (int shift = FIRST_SHIFT; shift == FIRST_SHIFT || last >> shift > 0; shift += 2) {
+    for (int shift = FIRST_SHIFT; shift == FIRST_SHIFT || (shift < 31 && last >> shift > 0); shift += 2) {
       search_blocks(shift, (last >> shift) + 1);
     }
     return free_rows_.empty();
@@ -115,7 +115,7 @@ class BlockSearch {
     std::vector<Vertex> touched, settled, at_level;
     std::size_t next_at_level = 0;
     double bound = FAR;  // the distance of the nearest free column, or of the nearest one outside
-    Vertex end = NONE;   // the former
+    Vertex end = NONE;   // that free column, if it is nearer
     SparseShortestPathCounters counted{};
     Poll poll;
 
@@ -149,8 +149,10 @@ class BlockSearch {
 
   void search_blocks(int shift, Vertex num_blocks) {
     std::vector<std::vector<Vertex>> rows(num_blocks);
+    std::vector<Vertex> without_best;
     for (const Vertex row : free_rows_) {
       if (best_[row] != NONE) rows[block_of(best_[row], shift)].push_back(row);
+      else without_best.push_back(row);
     }
     std::atomic<Vertex> next{0};
     const int threads = std::max(1, std::min<int>(threads_, num_blocks));
@@ -161,7 +163,7 @@ class BlockSearch {
       counted[team.rank()] = tree.counted;
     });
     for (const SparseShortestPathCounters& some : counted) add(counted_, some);
-    free_rows_.clear();
+    free_rows_ = std::move(without_best);
     for (const auto& left : rows) free_rows_.insert(free_rows_.end(), left.begin(), left.end());
     for (Vertex j = 0; j < costs_.num_columns; ++j) seen_[j] = columns_[j].v;
   }

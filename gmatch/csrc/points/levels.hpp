@@ -580,7 +580,8 @@ class Level {
     std::vector<double> sums((size + TOGETHER - 1) / TOGETHER, 0.0);
     share_out(static_cast<Vertex>(sums.size()), options_.threads, [&](Vertex begin, Vertex end, int) {
       for (Vertex part = begin; part < end; ++part) {
-        for (Vertex i = part * TOGETHER; i < std::min(size, (part + 1) * TOGETHER); ++i) sums[part] += term(i);
+        const Count end = std::min<Count>(size, (Count{part} + 1) * TOGETHER);
+        for (Vertex i = part * TOGETHER; i < end; ++i) sums[part] += term(i);
       }
     }, 1);
     return std::accumulate(sums.begin(), sums.end(), 0.0);

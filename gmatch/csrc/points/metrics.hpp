@@ -175,7 +175,7 @@ struct Minkowski : Distances {
       g[k] = length > 0 ? std::copysign(std::pow(std::abs(t) / length, p - 1), t) : 0;
     }
   }
-  // As the Euclidean one. Where powers are too small for their digits, the distance is 0, and has no tangent.
+  // As the Euclidean one. Where powers are too small for their digits, the distance counts as 0, and has no tangent.
   template <int D>
   ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four powers_less[D], sum{}, near{}, off{};
@@ -184,7 +184,7 @@ struct Minkowski : Distances {
       powers_less[k] = powers(t, p - 1);
       sum += powers_less[k] * t;
     }
-    const Four far = powers(sum, 1 / p), scale = sum > SMALL ? far / sum : Four{};
+    const Four far = sum > SMALL ? powers(sum, 1 / p) : Four{}, scale = sum > SMALL ? far / sum : Four{};
     for (int k = 0; k < D; ++k) {
       const Four g = four(slope[k]), half = four(box.half[k]), t = four(box.centre[k]) - x[k];
       const Four along = powers_less[k] * scale;

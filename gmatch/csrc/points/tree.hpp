@@ -247,7 +247,8 @@ class MetricTree final : public Tree {
   // Between which numbers a coordinate lies, of the points of a leaf, and of the nodes side by side below one.
   std::pair<double, double> ends_of_leaf(Vertex i, int k) const {
     double low = FAR, high = -FAR;
-    for (Vertex j = i * LEAF; j < std::min((i + 1) * LEAF, num_points_); ++j) {
+    const Count end = std::min<Count>((Count{i} + 1) * LEAF, num_points_);
+    for (Vertex j = i * LEAF; j < end; ++j) {
       low = std::min(low, fours_[j / 4].point[k][j % 4]);
       high = std::max(high, fours_[j / 4].point[k][j % 4]);
     }

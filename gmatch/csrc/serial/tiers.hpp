@@ -606,6 +606,7 @@ class TierSolver {
     for (Vertex row = 0; row < num_rows_; ++row) {
       const double* rests = scan(row);
       const Exact of_pair = difference(pair_rests_[row], v[result_.row_match[row]]);
+      if (!(std::abs(of_pair.rounded) < FAR)) return false;  // others change the costs
       double most = 0;  // of the pair itself
       for (Vertex j = 0; j < num_columns_; ++j) {
         if (!(rests[j] < FAR)) continue;
