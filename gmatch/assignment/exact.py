@@ -335,7 +335,7 @@ class _Numbered:
             )
 
     def is_wrong_by(self, choice: Choice, leave_costs: Any) -> int:
-        """What slacks are below 0, and those of the assignment above it, at most; of columns that stay free, too."""
+        """A bound on the violations: slacks below 0, and slacks of matched pairs and of free columns above 0."""
         matched = choice.row_match[choice.rows] == choice.columns
         leaving = leave_costs[self.columns[self.may_leave]]
         is_free = ~np.isin(self.columns[self.may_leave], choice.row_match)
