@@ -107,7 +107,7 @@ class WindowCosts:
         Raises
         ------
         InvalidInput
-            If it cannot be read, is not what was promised, or is not what it was when it was read before.
+            If it cannot be read, is not what was promised, or has changed since it was read before.
         """
         kept, entries = self._kept
         if kept != number:
@@ -186,7 +186,7 @@ class FunctionCosts(WindowCosts):
     Raises
     ------
     InvalidInput
-        If f is no function, or shape and dtype are not such. What f returns is looked at when the costs are solved.
+        If f is no function, or if shape or dtype is not as above. What f returns is checked when the costs are solved.
 
     Examples
     --------
@@ -240,7 +240,7 @@ class RowWindows(WindowCosts):
     Raises
     ------
     InvalidInput
-        If it is no such array. Its entries are looked at when the costs are solved.
+        If it is no array of that kind. Its entries are checked when the costs are solved.
 
     Notes
     -----
@@ -285,12 +285,12 @@ class RowWindows(WindowCosts):
 
 
 class CheckedWindows(RowsOfCosts):
-    """Costs by windows, once all entries have been looked at; names are those of `DenseCosts`.
+    """Costs by windows, after all entries were read once. Attributes have the names that `DenseCosts` gives them.
 
     Attributes
     ----------
     sample : float32 array, shape (rows of a sample, columns), or None
-        Of square problems some rows in the minimisation form, rounded, before a limit.
+        Some rows of a square problem in the minimisation form, rounded, without the limit.
     """
 
     device: Device = "cpu"
@@ -441,7 +441,7 @@ def _rows_of_a_chunk(array: Any) -> int:
     chunks: Any = getattr(array, "chunks", None)
     try:
         rows = int(chunks[0])
-    except (TypeError, ValueError, IndexError):  # there are none, or those of dask, which differ
+    except (TypeError, ValueError, IndexError):  # no chunks, or dask's, which have another form
         return 1
     return max(1, rows)
 
