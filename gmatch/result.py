@@ -18,7 +18,7 @@ from .errors import InvalidInput
 from .foreign import gives_back, sum_of
 from .types import number_type
 
-# Of `stats["seconds"]`.
+# The keys of `stats["seconds"]`.
 STEPS = ("start", "search", "augment", "price")
 new, set_attribute = object.__new__, object.__setattr__
 
@@ -813,7 +813,7 @@ def _item(value: Any, number: int) -> Any:
 def _renumbered(match: Any, places: Any) -> Any:
     """Mates by their numbers among the places that count."""
     length = max(int(places.max(initial=-1)) + 2, 1)
-    # Of torch, or of NumPy and CuPy.
+    # Tensors of torch have new_full; arrays of NumPy and CuPy do not.
     numbers = match.new_full((length,), -1) if hasattr(match, "new_full") else np.full_like(match, -1, shape=length)
     numbers[places] = match.new_tensor(range(len(places))) if hasattr(match, "new_tensor") else np.arange(len(places))
     return numbers[match]

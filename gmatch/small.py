@@ -136,7 +136,7 @@ lap_small_sparse: dict[type, Solvers] = {
     }.items()
     for kind in kinds
 }  # fmt: skip
-"""The same of sparse matrices: minimizing and maximizing."""
+"""The solvers of small sparse matrices: minimizing and maximizing."""
 
 OPTIONS_OF_SMALL: dict[str, tuple[Any, ...] | None] = {
     "cost_limit": None,

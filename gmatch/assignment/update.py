@@ -32,7 +32,7 @@ from .lap import lap
 
 MOST = _native.MOST_CHANGED
 REASON = "a path for each row that has changed"
-# Of what a program counts.
+# Counters of a program that are added up.
 ADDED = "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected", "search_ns"
 
 

@@ -55,7 +55,7 @@ class Depth(NamedTuple):
     times: int
     """How many times the picked entries were not enough before."""
     share: float
-    """Of each row of the problem that the block has."""
+    """Which share of each row of the problem the block has."""
 
     def pick(self) -> tuple[int, int, int]:
         """As `PickDepth` in csrc/serial/row_picks.hpp."""
@@ -71,7 +71,7 @@ class Picks(NamedTuple):
     overpriced: int
     """How many cost less than their duals by more than rounding."""
     bounds: Any
-    """Of each of the rows what no other entry has less than, of cost - v, on the host; None if that is not known."""
+    """A bound for each of the rows: cost - v of its other entries is at least that. On the host; None if not known."""
 
 
 class BlockPasses(Protocol):

@@ -190,7 +190,7 @@ def assign_in_tiers(
 
     The vectors of the solution are changed. Returns whether the solution stands,
     was solved anew, or is open; then it means nothing any more. Of the solved one also the duals in tiers, and counters
-    by name; `rests`, where there is room for them, become what is left of the costs of pairs that it might use.
+    by name; `rests`, if there is room for them, become the rests of the costs of pairs that it might use.
     """
     outcome, words, counters = _native.assign_in_tiers(*_arguments(costs), costs.lowest, costs.highest, *vectors, rests)
     exact = None if words is None else exact_duals(words, *costs.array.shape)

@@ -145,8 +145,9 @@ def _certificate(costs: PointCosts, assignment: Assignment, sums: _Sums, least: 
 
 
 def _of_free_points(costs: PointCosts, sums: _Sums, least: Any) -> tuple[Any, Any]:
-    """Of each point that stays free what its dual lacks to the limit, or of the other side to 0; and the numbers that
-    enter this. Mostly it lacks nothing, and then nothing is rounded, however large the limit is: these numbers are 0.
+    """What the dual of each free x lacks to the limit, and of each free y to 0; and the numbers that enter this.
+
+    Mostly duals lack nothing. Then nothing is rounded, however large the limit is, and these numbers are 0.
     """
     u, v, row_match = sums.u, sums.v, sums.row_match
     free = row_match < 0
@@ -251,7 +252,7 @@ def _least(costs: PointCosts, u: Any, v: Any, row_match: Any) -> Any:
 
 
 def _gradient(costs: PointCosts, x: Any, y: Any) -> Any:
-    """Of the cost, by y."""
+    """The gradient of the cost by y."""
     metric = costs.metric
     if metric in ("dot", "cosine"):
         return np.broadcast_to(-x, np.broadcast_shapes(x.shape, y.shape))

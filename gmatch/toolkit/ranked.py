@@ -58,7 +58,7 @@ class _Problem:
 
     @cached_property
     def places(self) -> Any:
-        """Of the pairs, as they follow each other in a matrix: increasing."""
+        """Places row * columns + column of the pairs, increasing."""
         return _places(row_of_each_entry(self.indptr, len(self.indices)), self.indices, self.columns)
 
     def ranking(self) -> Any:
