@@ -48,7 +48,7 @@ Make = Callable[[int, str], Any]
 
 
 def planted(n: int, device: str, values: int | None = None) -> Any:
-    """About ten entries a row, among them those of a permutation, as float64: even in [0, 1), or of few values."""
+    """About ten entries a row, among them a permutation, as float64: even in [0, 1), or of few values."""
     random = np.random.default_rng(0)
     columns = np.hstack([random.integers(0, n, (n, 9)), random.permutation(n)[:, None]])
     matrix = scipy.sparse.csr_array((np.ones(10 * n), (np.arange(n).repeat(10), columns.ravel())), shape=(n, n))

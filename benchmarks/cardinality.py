@@ -12,9 +12,9 @@ permuted at random, and on the hardest 20 of each set. Fig. 2: phases and levels
 Table 2: times of every graph, beside sequential algorithms: our Pothen-Fan (PFP) on the CPU and, with --peers, SciPy,
 igraph and networkx.
 
-Each answer is proven by its cover before it is timed; peers and commands must find the proven size. Times are those of
-whole calls in Python, the start included, but not the check of the graph (`BipartiteGraph`) and its way to the device,
-whose seconds the JSON file has too. The eight variants start from the cheap matching, as in the paper.
+Each answer is proven by its cover before it is timed; peers and commands must find the proven size. Times are of whole
+calls in Python, with the start, and without the check of the graph (`BipartiteGraph`) and its way to the device. The
+JSON file has these seconds apart. The eight variants start from the cheap matching, as in the paper.
 
 What is sequential runs in another process, which is ended when a call outlasts --limit. So are commands; but each run
 is allowed the seconds that --command names besides, to read the file. On the GPU nothing is ended: a method whose call

@@ -3,11 +3,11 @@
     python benchmarks/cells.py                              # 2,800 cells, about 7 minutes
     python benchmarks/cells.py --sizes 3 10 --options limit --worst 50
 
-A cell is a family of costs, an option, a type, a shape and a size. It has up to 150 different problems: a processor
-learns to foresee the few that it meets again and again, and one problem in 500 may take another way. Answers are
-compared before anything is timed, and only peers that are right count. Solvers take turns in this process, by the
-processor time of this thread. Each is called through one function of Python. The ratio is the best peer's time over
-ours, from the matrix to the pairs; above 1 we are faster.
+A cell is a family of costs, an option, a type, a shape and a size. It has up to 150 different problems, for two
+reasons: a processor learns to predict a few problems that it meets again and again, and 1 problem in 500 may take
+another way. Answers are compared before anything is timed, and peers with wrong answers are left out. Solvers take
+turns in this process; what counts is the processor time of this thread. Each solver is called through one Python
+function. The ratio is the best peer's time over ours, from the matrix to the pairs. We are faster if it is above 1.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ SHAPES = {"square": (1.0, 1.0), "wide": (1.0, 1.5), "tall": (1.5, 1.0)}
 OPTIONS = ("none", "limit", "maximize", "partial")
 TYPES = ("float64", "float32", "int32", "int64")
 LARGEST = {"float64": 1.7e308, "float32": 3.4e38, "int32": 1e9, "int64": 1e15}
-# Costs from here on stand for "not".
+# Costs of at least this number stand for "not".
 BIG = 1e5
-# Seconds of a solver in each turn; peers that take so many times as long as the fastest are left out.
+# Seconds of a solver in each turn; peers that take 4 times as long as the fastest solver, or longer, are left out.
 SECONDS, SLOW = 3e-4, 4
 
 
@@ -52,7 +52,7 @@ def zeros_and_ones(random: np.random.Generator, shape: tuple[int, int]) -> Any:
 
 
 def overlaps(random: np.random.Generator, shape: tuple[int, int]) -> Any:
-    """Of boxes: two others in reach of each."""
+    """1 - IoU of boxes: each box overlaps its partner and, on average, two others."""
     costs = np.where(random.random(shape) < 2 / max(shape), random.random(shape), 1.0)
     diagonal = np.arange(min(shape))
     costs[diagonal, diagonal] = random.random(len(diagonal))
@@ -96,7 +96,7 @@ class Cell(NamedTuple):
         return [self._typed(FAMILIES[self.family](random, (shape[0], shape[1]))) for _ in range(count)]
 
     def exists(self) -> bool:
-        """Sentinels are not for limits and maxima, and fit into their type."""
+        """Whether the cell makes sense: sentinels go without limits and maxima, and must fit into their type."""
         big = float(self.family.split(",")[0]) if "allowed" in self.family else 0
         return not big or (self.option in ("none", "partial") and big <= LARGEST[self.dtype])
 
@@ -106,14 +106,14 @@ class Cell(NamedTuple):
         return np.ascontiguousarray(costs.astype(self.dtype))
 
     def limit(self, costs: Any) -> float:
-        """Three pairs of a row are below it, or what costs seven tenths of the most."""
+        """A limit with about three pairs of each row below it; in some families 0.7 times the largest cost, or 1.5."""
         if self.family in ("0 and 1", "overlaps"):
             return 0.7 * float(costs.max())
         return 1.5 if self.family == "few integers" else float(np.quantile(costs, min(0.5, 3 / max(costs.shape))))
 
 
 def solvers_of(cell: Cell) -> dict[str, Solve]:
-    """Each takes the costs, and what the option makes of them: a limit, or their negatives."""
+    """The solvers by name. Each takes the costs, and with some options a second argument: a limit, or the negatives."""
     others = {name: solve for name, solve in peers.lap_functions().items() if name.endswith("lapjv")}
     others = {name: partial(solve, extend_cost=True, return_cost=False) for name, solve in others.items()}
     others |= peers.module_functions()
@@ -144,7 +144,7 @@ def arguments_of(cell: Cell) -> list[tuple[Any, ...]]:
 
 
 def pairs_of(found: Any, shape: tuple[int, int]) -> tuple[Any, Any]:
-    """Of what a solver returns: pairs, or the mates of rows and of columns."""
+    """The pairs in what a solver returns, which is rows and columns of pairs, or mates of rows and of columns."""
     first, second = (part for part in found if np.ndim(part) == 1)
     rows = np.flatnonzero(first >= 0)
     are_mates = (len(first), len(second)) == shape and (second[first[rows]] == rows).all()
@@ -154,7 +154,7 @@ def pairs_of(found: Any, shape: tuple[int, int]) -> tuple[Any, Any]:
 
 
 def value_of(cell: Cell, arguments: tuple[Any, ...], found: Any) -> tuple[int, float]:
-    """How many pairs stand for "not", and what the others are worth."""
+    """How many pairs stand for "not", and the sum of the other pairs, less the limit for each of them."""
     costs = arguments[0]
     entries = costs[pairs_of(found, costs.shape)].astype(np.float64)
     ordinary = entries[entries < BIG]
@@ -179,7 +179,7 @@ class Outcome(NamedTuple):
 
 
 def measure(cell: Cell, turns: int) -> Outcome | None:
-    """None where no peer is right."""
+    """The times of a cell; None if no peer has right answers."""
     arguments, solvers = arguments_of(cell), solvers_of(cell)
     expected = [value_of(cell, given, solvers[OURS](*given)) for given in arguments]
     first, wrong = {}, []

@@ -17,7 +17,7 @@ from gmatch import plot
 # What the name of a permuted graph ends with.
 PERMUTED = " permuted"
 MANY = 20
-# So many graphs of each set are shown phase by phase, as many as in the paper, and so many phases in the table.
+# Two graphs of each set are shown phase by phase, as in the paper, with at most 12 phases in the table.
 FEW, PHASES_SHOWN = 2, 12
 # What times and speedups are relative to.
 REFERENCE = "auto"

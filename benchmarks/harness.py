@@ -46,7 +46,7 @@ Calls = Iterator[tuple[float, Any]]
 class Timing:
     """Seconds of one solver on one instance; None if there are none, and then `facts` say why.
 
-    ``facts["limit"]``: it did not end within so many seconds, or a smaller problem of its kind did not.
+    ``facts["limit"]``: the seconds within which it, or a smaller problem of its kind, did not end.
     ``facts["unaffordable"]``: too little was left of the budget. ``facts["failed"]``: its error.
     ``facts["wrong"]``: how its answer, or that to a smaller problem of its kind, was refused.
     """

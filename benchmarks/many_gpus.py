@@ -82,7 +82,7 @@ PUBLISHED = {key: (row[2], row[4]) for key, row in (published.WEAK | published.S
 
 @dataclass(frozen=True)
 class Cell:
-    """One problem, solved on so many GPUs."""
+    """One problem, and the number of GPUs that solve it."""
 
     part: str
     n: int
@@ -163,7 +163,7 @@ class Machine:
         return nullcontext() if self.dry else cuda.on_device(device)
 
     def holds(self, n: int, itemsize: int, gpus: int) -> bool:
-        """Whether blocks of a square matrix fit, so many as there are GPUs."""
+        """Whether the blocks of a square matrix fit, one on each GPU."""
         if self.dry:
             return True
         room = min(self._room(device) for device in range(gpus))
@@ -448,7 +448,7 @@ def run_as_job(options: argparse.Namespace) -> int:
 
 
 def table(timings: list[Timing]) -> str:
-    """Of each problem and method the milliseconds alone and by ranks, efficiencies, and those of the paper."""
+    """For each problem and method: milliseconds alone and by ranks, efficiencies, and the paper's efficiencies."""
     rows = []
     for timing in timings:
         facts = timing.facts

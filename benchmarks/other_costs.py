@@ -148,12 +148,12 @@ def overlaps_of_half(random: Random, n: int) -> Any:
 
 
 def capped_points(random: Random, n: int, neighbours: float) -> Any:
-    """No distance counts for more than one with so many neighbours."""
+    """Distances cut off at the radius within which a point has this number of neighbours."""
     return points(random, n, 2).clip(None, (neighbours / n / np.pi) ** 0.5)
 
 
 def similarities(random: Random, n: int, each: int) -> Any:
-    """Zero but for a few a row; the largest sum is wanted."""
+    """Zero except for a few entries a row; the largest sum is wanted."""
     found = np.zeros((n, n))
     for _ in range(each):
         found[np.arange(n), random.randint(0, n, n)] = random.random_sample(n)
@@ -188,7 +188,7 @@ def maxima(random: Random, n: int) -> Any:
 
 
 def equal_rows(random: Random, n: int, noise: float) -> Any:
-    """Each row costs the same everywhere, but for the noise."""
+    """Each row costs the same in all columns, plus noise."""
     return random.random_sample((n, 1)) + noise * random.random_sample((n, n))
 
 

@@ -21,7 +21,7 @@ Tables 4 and 5 are measured if they are asked for. They take --ranks: GPUs of th
 threads on the CPU. Of --sizes the first is for the first of the ranks in Table 4, and so on.
 
 Costs are made on the device. The duals of each answer of ours prove it before it is timed, peers must find the proven
-cost. Times are those of whole calls in Python, the check of the costs included; steps are as the method reports them.
+cost. Times are of whole calls in Python, with the check of the costs; steps are as the method reports them.
 
 A method whose call took longer than --limit is not tried on larger problems. Peers on the CPU run in another process,
 which is ended when a call outlasts the limit; those on the GPU are treated as our methods are. With --budget nothing is
@@ -77,7 +77,7 @@ LARGEST_FACTOR = 1_000_000  # with it, costs are far from the end of 64-bit inte
 
 @dataclass(frozen=True, order=True)
 class Instance:
-    """Whole numbers drawn evenly from [0, factor * n]; with a count, so many matrices of them."""
+    """Integers drawn evenly from [0, factor * n]; with a count, that number of matrices."""
 
     n: int
     factor: float
@@ -169,7 +169,7 @@ def facts_of(assignment: gmatch.Assignment) -> dict[str, Any]:
 
 @dataclass(frozen=True, order=True)
 class SharedInstance(Instance):
-    """The same on so many ranks, for the table of weak or of strong scaling."""
+    """An instance and the number of ranks that solve it, for the table of weak or of strong scaling."""
 
     ranks: int = 1
     weak: bool = False
@@ -210,7 +210,7 @@ class AssignmentSession(Session):
             self._measure_peers(instance, matrix, others, gmatch.lap(matrix, certify=True).cost)
 
     def measure_ranks(self, instance: SharedInstance) -> None:
-        """Times the papers' two systems on so many ranks."""
+        """Times the papers' two systems on the instance's number of ranks."""
         for method in self.options.methods or RANKS_METHODS:
             solver = layouts.solver_of(method, instance.ranks)
             if self.admits(instance, solver):

@@ -5,8 +5,8 @@
     python benchmarks/point_clouds.py results.json --sizes 1000000 --dimensions 3 --gap 1e-3 --threads 1 2
     python benchmarks/point_clouds.py results.json --plot times.png
 
-The least CPU seconds and the least wall time of so many runs count: machines are shared. The peers make the matrix, and
-its time is theirs. Each call has a process of its own. A peer is asked up to 10,000 points.
+The least CPU seconds and the least wall time of all runs count, since machines are shared. The time of a peer includes
+the matrix that it needs. Each call has a process of its own. A peer is asked up to 10,000 points.
 """
 
 from __future__ import annotations

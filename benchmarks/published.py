@@ -158,7 +158,7 @@ LADDER: dict[int, tuple[float, ...]] = {
     4096: (16759.68, 5454.24, 4203.91, 4171.05, 3984.21, 3857.83),
 }
 
-# Deveci et al. 2013, Table 1: geometric means in seconds, without the start, over sets of so many matrices.
+# Deveci et al. 2013, Table 1: geometric means in seconds, without the start, and how many matrices each set has.
 SET_SIZES = {"O_S1": 28, "O_Hardest20": 20, "RCP_S1": 50, "RCP_Hardest20": 20}
 VARIANTS = (
     "apfb-gpubfs-mt", "apfb-gpubfs-ct", "apfb-gpubfs-wr-mt", "apfb-gpubfs-wr-ct",

@@ -7,7 +7,7 @@
 
 nvcc compiles each entry point alone, as it is launched, fully optimized, and ptxas says what each function takes.
 Spills are counted for an entry point and the functions that it calls, in bytes, however often they run. Seconds are
-those of a processor, so that others that work on the machine do not count.
+processor time, so that other work on the machine does not count.
 
 --compare lists the programs that changed. Its exit status is 1 if one gained stack or more than 16 bytes of spills, or
 is missing in NEW. Without it the exit status is 1 if a program does not compile, 2 for arguments that cannot work.

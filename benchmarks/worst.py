@@ -33,7 +33,7 @@ Solve = Callable[[Any], Any]
 OURS = "gmatch"
 # Big numbers that stand for "not", and how many allowed pairs a row has: with one, a third of the rows must use it.
 NUMBERS, ALLOWED = (1e5, 1e9, 1e15), (1.0, 3.0, 8.0)
-# Peers that take so many times as long as the fastest are called once.
+# Peers that take at least 20 times as long as the fastest solver are called once.
 SLOW = 20
 
 

@@ -19,7 +19,7 @@ from .foreign import EXACT_IN_FLOAT64, array_of_frame, as_sparse, is_frame, libr
 from .types import WIDER_TYPE, WORKING_TYPES, is_narrow, number_type
 
 Device = Literal["cpu", "gpu"]
-# Of a problem, on each side: numbers of rows and columns have 32 bits.
+# The most rows, and the most columns, of a problem: their numbers have 32 bits.
 MAX_VERTICES = 2**31 - 2
 
 
@@ -34,7 +34,7 @@ def to_host(array: Any) -> Any:
 
 
 def mover_to(device: Device) -> Callable[[Any], Any]:
-    """What makes an array one on a device; itself if it is there."""
+    """A function that copies an array to a device, and returns an array that is there as it is."""
     if device == "cpu":
         return to_host
     asarray: Callable[[Any], Any] = cuda.cupy().asarray
@@ -42,20 +42,20 @@ def mover_to(device: Device) -> Callable[[Any], Any]:
 
 
 def beside(array: Any) -> AbstractContextManager[None]:
-    """New arrays of a GPU lie on the GPU where this one lies."""
+    """A context in which new arrays of a GPU lie on the GPU of this array."""
     return cuda.on_device(array.device.id if device_of(array) == "gpu" else None)
 
 
 def own(array: Any) -> Any:
     """A copy that no other thread can change. What is checked must not change before it is used for an address.
 
-    An array of a GPU as it is.
+    An array of a GPU is returned as it is.
     """
     return array.copy() if isinstance(array, np.ndarray) else array
 
 
 def entry_of_each_row(matrix: Any, columns: Any) -> Any:
-    """The entry of each row in its column; of a row with column -1 any entry."""
+    """The entry of each row in its column. A row with column -1 gets any of its entries."""
     if device_of(matrix) == "gpu":
         return cuda.entry_of_each_row(matrix, columns)
     return matrix[np.arange(len(columns)), columns]
@@ -81,7 +81,7 @@ def as_dense_array(given: Any, what: str = "cost") -> Any:
 
 
 def _words_of(error: Exception) -> str:
-    """What an error says; its type, too, where NumPy and PyTorch do not raise that for an array they refuse."""
+    """What an error says. Its type goes in front, unless NumPy and PyTorch raise that type for arrays they refuse."""
     known = TypeError, ValueError, BufferError, RuntimeError, np.ma.MAError
     return str(error) if isinstance(error, known) and str(error) else f"{type(error).__name__}: {error}"
 
@@ -113,7 +113,7 @@ def _array_of(given: Any, what: str) -> Any:
 
 
 def _array_of_brain_floats(tensor: Any, what: str) -> Any:
-    """Of a PyTorch tensor of bfloat16: shared where ml_dtypes gives NumPy that type, a copy as float32 otherwise."""
+    """The array of a bfloat16 tensor: its memory if ml_dtypes gives NumPy that type, otherwise a float32 copy."""
     try:
         import ml_dtypes
     except ImportError:
@@ -136,7 +136,7 @@ def _masked(what: str) -> InvalidInput:
 
 
 def _array_of_lists(given: Any, what: str) -> Any:
-    """What NumPy makes of nested lists; refused where it would drop the masks of rows, or round integers."""
+    """The array of nested lists. Lists are refused if NumPy would drop the masks of rows, or round integers."""
     array = np.asarray(given)
     parts = [given]
     for _ in range(array.ndim - 1):
@@ -160,7 +160,7 @@ def as_matrix(cost: Any) -> Any:
 
 
 def read_matrix(cost: Any) -> tuple[Any, np.dtype[Any], Device]:
-    """The same, the type of the numbers that its entries are, and where it lies."""
+    """What `as_matrix` returns, the type of the numbers that its entries are, and the device."""
     array = as_dense_array(cost)
     if array.ndim != 2:
         raise InvalidInput(
@@ -176,7 +176,7 @@ def read_matrix(cost: Any) -> tuple[Any, np.dtype[Any], Device]:
 def readable(array: Any, given: Any = None, *, narrow: bool = False) -> Any:
     """The array in a type and with strides that the programs can read; a copy only if it has others.
 
-    Those for dense costs read `narrow` types, too. `given` is what the array was made of, for the advice of a message.
+    Programs for dense costs read `narrow` types too. Messages give advice by `given`, from which the array was made.
     """
     if narrow and array.dtype == np.bool_:
         array = array.view(np.uint8)
@@ -204,7 +204,7 @@ def widened(array: Any, given: Any = None) -> Any:
 
 
 def _way_to_floats(array: Any, given: Any) -> str:
-    """How to make floats of what is no number for NumPy, as the end of a message."""
+    """The end of a message: how to make floats of entries that are no numbers for NumPy."""
     if array.dtype.kind not in "fO":
         return ""
     library = library_of(given)
@@ -219,7 +219,7 @@ def _way_to_floats(array: Any, given: Any) -> str:
 
 
 def _column_of_names(frame: Any) -> str:
-    """What to do with the first column of a DataFrame that is no numbers, as the end of a message; empty if all are."""
+    """The end of a message: what to do with the first column of a DataFrame without numbers; empty if there is none."""
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if is_frame(frame) else ():
         try:
             is_numbers = getattr(dtype, "kind", "O") in "biufO"
@@ -289,9 +289,9 @@ def _refuse_no_matrix(array: Any, dtype: np.dtype[Any]) -> None:
 
 
 def entries_on_gpu(matrix: Any) -> tuple[Any, Any, Any, tuple[int, int]] | None:
-    """Rows, columns and numbers of the entries of a matrix that lives on a GPU, and its shape; None of all others.
+    """Rows, columns and numbers of the entries of a matrix on a GPU, and its shape; None for all others.
 
-    Entries of a sparse matrix may be duplicate, and are in any order. Of a dense one 0 is no entry.
+    A sparse matrix may have duplicate entries, in any order. In a dense one, 0 is no entry.
     """
     given = as_sparse(matrix)
     if scipy.sparse.issparse(given):
@@ -317,9 +317,9 @@ def _stored_on_gpu(matrix: Any) -> tuple[Any, Any, Any, tuple[int, int]]:
 
 
 def magnitudes_of(numbers: Any) -> Any:
-    """The magnitudes of real or complex numbers as float64, to the last digit the same on every device.
+    """The magnitudes of real or complex numbers as float64, equal to the last digit on every device.
 
-    Each step is rounded once, as IEEE 754 has it; the hypotenuse of libraries is not.
+    Each step is rounded once, as IEEE 754 says. `hypot` of a library is not.
     """
     if numbers.dtype.kind != "c":
         return abs(numbers.astype(np.float64))
@@ -336,19 +336,19 @@ def lower_at(least: Any, numbers: Any, values: Any) -> None:
     if xp is np or least.dtype.itemsize < 8:
         xp.minimum.at(least, numbers, values)
         return
-    # CuPy lowers no int64, and rounds float64 to float32. As uint64 in their order both stay what they are.
+    # CuPy takes no minima of int64 here, and rounds float64 to float32. As uint64 of the same order both stay exact.
     keys = _in_order(least)
     xp.minimum.at(keys, numbers, _in_order(values))
     least[...] = _with_order_of_bits((keys ^ SIGN).view(np.int64), least.dtype).view(least.dtype)
 
 
 def _in_order(numbers: Any) -> Any:
-    """Numbers of 8 bytes as uint64 that compare as they do."""
+    """Numbers of 8 bytes as uint64 of the same order."""
     return _with_order_of_bits(numbers.view(np.int64), numbers.dtype).view(np.uint64) ^ SIGN
 
 
 def _with_order_of_bits(bits: Any, dtype: Any) -> Any:
-    """The bits of negative floats are ordered the other way round. Done twice, all is as before."""
+    """Turns the order of the bits of negative floats around. A second call undoes the first."""
     return bits ^ ((bits >> 63) & 0x7FFF_FFFF_FFFF_FFFF) if dtype.kind == "f" else bits
 
 
@@ -375,7 +375,7 @@ def exact_sum(values: Any) -> int | float:
 
 
 def exact_sums(rows: Any) -> Any:
-    """Those of the rows of an array on the host."""
+    """The exact sum of each row of an array on the host."""
     if rows.dtype.kind != "f":
         return rows.sum(axis=1, dtype=np.int64)
     try:

@@ -15,7 +15,7 @@ from .errors import GmatchError, InvalidInput
 
 EXACT_IN_FLOAT64 = 2**53
 LIBRARIES = frozenset(("torch", "jax", "pandas", "polars", "xarray", "sparse", "networkx"))
-# Results for their arrays have arrays of theirs, too.
+# Results for arrays of these libraries have arrays of the same library.
 GIVES_BACK = frozenset(("torch", "jax"))
 OF_NO_LIBRARY = frozenset((np.ndarray, list, tuple))
 
@@ -34,7 +34,7 @@ class CompressedRows:
         return len(self.data)
 
     def get(self) -> Any:
-        """As CuPy's matrices have it: one of SciPy, on the host."""
+        """A matrix of SciPy on the host, as `get` of CuPy's matrices."""
         arrays = (array.get() for array in (self.data, self.indices, self.indptr))
         return scipy.sparse.csr_array(tuple(arrays), self.shape)
 
@@ -49,7 +49,7 @@ def library_of(given: Any) -> str:
 
 
 def gives_back(given: Any) -> bool:
-    """Whether results for an array, or that have it, are of its library."""
+    """Whether results for an array have arrays of its library."""
     return type(given) not in OF_NO_LIBRARY and library_of(given) in GIVES_BACK
 
 
@@ -190,7 +190,7 @@ def _of_pandas(frame: Any) -> Any:
 
 
 def way_in(given: Any, what: str = "cost") -> str:
-    """What to do for somebody who gave no array of numbers, as the end of a message; empty if nothing is known."""
+    """The end of a message: what to do for somebody who gave no array of numbers; empty if nothing is known."""
     library, name = library_of(given), type(given).__name__
     if library == "networkx":
         return (

@@ -18,7 +18,7 @@ from .errors import InvalidInput
 from .foreign import gives_back, sum_of
 from .types import number_type
 
-# Of `stats["seconds"]`.
+# The keys of `stats["seconds"]`.
 STEPS = ("start", "search", "augment", "price")
 new, set_attribute = object.__new__, object.__setattr__
 
@@ -566,11 +566,11 @@ class Assignment(_Pairs):
 
         Notes
         -----
-        Of dense costs in memory: O(rows + columns) and one shortest path for each new row, for each row whose column is
-        gone or new, and for each column that is left by its row and may stay free: O(rows * columns) each at worst. In
-        square costs of which all is random such a path reads half of the rows, for it can end at one column only. Where
-        columns may stay free, it reads a few rows. Of sparse costs, if there are as many rows as columns and there is
-        no limit: a pass over all entries, and such paths. All else is solved anew by `gmatch.lap`: other sparse costs,
+        Dense costs in memory take O(rows + columns) time and one shortest path for each new row, for each row whose
+        column is gone or new, and for each column that loses its row and may stay free. A path takes O(rows * columns)
+        time at worst. In square random costs it reads half of the rows, since it can end at one column only. If columns
+        may stay free, it reads a few rows. Square sparse costs without a limit take a pass over all entries, and one
+        path for each such row. Everything else is solved anew by `gmatch.lap`: other sparse costs,
         integers beyond 2**55 in magnitude, floats among which a big number hides others, a limit that is no integer for
         integer costs, and what has become infeasible. `gmatch.lap` itself is faster for fewer than some 300 rows, since
         a call takes 0.1 ms at least, and where most rows are new.
@@ -813,7 +813,7 @@ def _item(value: Any, number: int) -> Any:
 def _renumbered(match: Any, places: Any) -> Any:
     """Mates by their numbers among the places that count."""
     length = max(int(places.max(initial=-1)) + 2, 1)
-    # Of torch, or of NumPy and CuPy.
+    # Tensors of torch have new_full; arrays of NumPy and CuPy do not.
     numbers = match.new_full((length,), -1) if hasattr(match, "new_full") else np.full_like(match, -1, shape=length)
     numbers[places] = match.new_tensor(range(len(places))) if hasattr(match, "new_tensor") else np.arange(len(places))
     return numbers[match]

@@ -86,13 +86,13 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
 
 
 def _field_in_batch(name: str, cells: Any, line: tuple[int, int, int, int], *, reason: str) -> Any:
-    """The same from the cells of all problems of a batch, of that which a line of its table is for."""
+    """A field of one problem's Assignment, from the cells of its batch; `line` is the problem's line in the table."""
     begin, *_ = line
     return _field(name, memoryview(cells)[WORD * begin :], None, reason=reason)
 
 
 class Solver(NamedTuple):
-    """What solves small costs, after a limit if there is one; and what makes the fields of results of a batch."""
+    """A function that solves small costs with certain options, and one that makes the fields of results of a batch."""
 
     solve: Callable[..., Assignment | None]
     maximize: bool
@@ -128,7 +128,7 @@ def _sparse_solver(storage: int, maximize: bool) -> Solver:
 
 
 STORAGE = numbers_of("Storage")
-# By the type of a sparse matrix.
+# The solvers by the type of a sparse matrix.
 lap_small_sparse: dict[type, Solvers] = {
     kind: tuple(_sparse_solver(STORAGE[storage], maximize) for maximize in (False, True))
     for storage, kinds in {
@@ -136,7 +136,7 @@ lap_small_sparse: dict[type, Solvers] = {
     }.items()
     for kind in kinds
 }  # fmt: skip
-"""The same of sparse matrices: minimizing and maximizing."""
+"""The solvers of small sparse matrices: minimizing and maximizing."""
 
 OPTIONS_OF_SMALL: dict[str, tuple[Any, ...] | None] = {
     "cost_limit": None,
@@ -151,12 +151,12 @@ OPTIONS_OF_SMALL: dict[str, tuple[Any, ...] | None] = {
 """Options of `lap` where small costs take the short way: what each may be, followed by the bits that it stands for. A
 limit may be any; csrc/bindings/serial.cpp reads them."""
 
-# Of arrays they are batches.
+# Sequences of arrays are batches.
 SEQUENCES = frozenset((list, tuple, Matrices))
 
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
-    """`lap` with the short way for small costs in front. Arrays take it at once: Python looks at nothing before."""
+    """`lap` with the short way for small costs in front. Arrays take it at once, before Python checks anything."""
     lap_of_small = _native.small_lap(OPTIONS_OF_SMALL, tuple(solver.solve for solver in SMALL_SOLVERS))
 
     @wraps(lap)
@@ -191,7 +191,7 @@ def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
 
 
 def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:
-    """Of costs that are no small matrix of a type that the extension reads."""
+    """The answer for costs that are no small matrix of a type that the extension reads; None: the long way."""
     if type(cost) is not ndarray:
         return None
     if cost.ndim == 3:
@@ -206,10 +206,10 @@ def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentB
 
 
 def _batch_first(cost: Any, options: dict[str, Any]) -> AssignmentBatch | None:
-    """Of what looks like a batch."""
+    """The answer for costs that look like a batch; None if they need the long way."""
     solver = _solver_for(options, SMALL_SOLVERS)
     if solver is None or options.get("deterministic"):
-        return None  # its counters are others
+        return None  # a deterministic batch has other counters
     return batch_of_small(
         cost, solver.make_field_in_batch, solver.maximize, options.get("cost_limit"), options.get("threads")
     )  # fmt: skip
@@ -221,7 +221,7 @@ def _limit_in(options: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _as_small_array(cost: Any) -> Any:
-    """A small matrix of another type, as the long way reads it. None: it needs the long way."""
+    """A small matrix of another type, as the long way reads it; None if it needs the long way."""
     if cost.ndim != 2 or cost.dtype not in WIDENED:
         return None
     if min(cost.shape) > SMALL_SIDE or sum(cost.shape) > MOST_ROWS_AND_COLUMNS:
@@ -230,12 +230,12 @@ def _as_small_array(cost: Any) -> Any:
 
 
 def _solver_for(options: dict[str, Any], solvers: Solvers) -> Solver | None:
-    """That of small costs with these options of `lap`, if there is one; `lap` says what is wrong with them."""
+    """The solver of small costs for these options of `lap`, or None. `lap` then says what is wrong with the options."""
     bits = _native.bits_of_options(OPTIONS_OF_SMALL, options)
     return None if bits is None or bits >= len(solvers) else solvers[bits]
 
 
-# Of graphs that `matching_small` may take; and how many rows, columns and entries they may have in all.
+# Types of graphs that `matching_small` may take, and the most rows, columns and entries that a graph may have in all.
 SMALL_TYPES = frozenset((csr_array, csr_matrix, BipartiteGraph))
 SMALL_GRAPH = 1 << 16
 MATCHING_CELLS = Arrays("MatchingCells")
@@ -246,11 +246,11 @@ match_small = _native.match_small
 
 
 def matching_small(graph: Any, make_stats: Callable[..., Any]) -> Matching | None:
-    """What `gmatch.max_matching(graph)` returns; None for those that need the long way, or are no graphs."""
+    """What `gmatch.max_matching(graph)` returns; None if the graph needs the long way, or is no graph."""
     shape, indptr, indices = graph.shape, graph.indptr, graph.indices
     if type(indptr) is not ndarray or type(indices) is not ndarray or type(shape) is not tuple or len(shape) != 2:
         return None
-    rows, columns = shape  # which are trusted no more than the arrays: a matrix can be changed
+    rows, columns = shape  # trusted no more than the arrays: a matrix can be changed
     if type(rows) is not int or type(columns) is not int or rows < 0 or columns < 0:
         return None
     if rows + columns + indices.size > SMALL_GRAPH or indptr.size != rows + 1:

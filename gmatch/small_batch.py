@@ -20,12 +20,12 @@ from .problems.points import warn_of_points
 from .result import Assignment, AssignmentBatch, Status
 from .types import NARROW_TYPES, WORKING_TYPES
 
-# What a small call leaves, as csrc/bindings/serial.cpp says, for costs that are integers and for others.
+# What a small call leaves, for integer costs and for others; see csrc/bindings/serial.cpp.
 CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
 SMALL_COUNTERS = Layout("SmallCounters")
 WORD = 8  # bytes
 INT32, INT64, FLOAT64 = map(np.dtype, (np.int32, np.int64, np.float64))
-# Types whose every value one that the extension takes holds; those of NumPy.
+# NumPy's types that are widened without loss to a type that the extension takes.
 WIDENED = frozenset(map(np.dtype, ({*NARROW_TYPES} - {"bfloat16"}) | {"bool", "uint32"}))
 COUNTERS = "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected"
 STEPS = "start", "search", "augment", "price"
@@ -33,9 +33,9 @@ NOTHING_DONE = {
     "method": "jv", "reason": FEW_ROWS_REASON, "initial": "reduce", "backend": "cpu", "team": "none", "threads": 0,
     **dict.fromkeys(COUNTERS, 0), "levels_per_phase": [], "augmentations_per_phase": [],
 }  # fmt: skip
-# Of a small matrix, in all, at most, as the extension takes them: others are not copied in vain.
+# A small matrix has at most this number of rows and columns together. Larger ones are not copied for the extension.
 MOST_ROWS_AND_COLUMNS = 4 * _native.SMALL_SIDE
-# Rows or columns of a matrix that has none of the others.
+# The most rows or columns of a matrix that has no vertex on its other side.
 LONGEST_EMPTY = 1 << 17
 
 
@@ -66,7 +66,7 @@ def batch_of_small(
 
 
 def _widened(cost: Any) -> Any:
-    """An array, or arrays of one type, in a type that the extension reads; None if they are in one, or never are."""
+    """The array or arrays, widened to a type that the extension reads. None if they have one, or cannot be widened."""
     if type(cost) is np.ndarray:
         return widened(cost) if cost.dtype in WIDENED else None
     types = {matrix.dtype if type(matrix) is np.ndarray else None for matrix in cost}
@@ -112,7 +112,7 @@ class _Items:
         return np.array([(rows, columns) for _, rows, columns, _ in self.places], np.int64)
 
     def padded(self, name: str) -> Any:
-        """An array of each problem as the rows of one: views, if all are as long."""
+        """The arrays of all problems as the rows of one array: views, if all are equally long."""
         shapes = {(rows, columns) for _, rows, columns, _ in self.places}
         if len(shapes) == 1:
             ((rows, columns),) = shapes
@@ -139,7 +139,7 @@ def _without_pairs(matrix: Any) -> Assignment:
 
 
 def of_nothing(cost: Any, options: dict[str, Any]) -> Assignment | None:
-    """The assignment of a matrix without rows or columns, by options that `small` takes; None for one with both.
+    """The assignment of a matrix without rows or columns, by options that `small` takes; None for other matrices.
 
     Trackers have many: frames without detections, and detections without tracks.
     """
@@ -154,7 +154,7 @@ def of_nothing(cost: Any, options: dict[str, Any]) -> Assignment | None:
 
 
 def unnested(cost: list[Any]) -> Any:
-    """An array for lists of lists of numbers, and for lists of such lists, if NumPy rounds none; all else itself."""
+    """An array of nested lists of numbers, of two or three dimensions, if NumPy rounds none; all else unchanged."""
     if not cost or type(cost[0]) is not list or not cost[0]:
         return cost
     if (numbers := _native.array_of_lists(cost)) is not None:
@@ -209,7 +209,7 @@ def _field(name: str, items: _Items) -> Any:
 
 
 def _stats(items: _Items) -> dict[str, Any]:
-    """As of one assignment, with an array for each counter."""
+    """The stats of all problems, as of one assignment, with an array for each counter."""
     stats = [item.stats for item in items]
     return {
         **{name: stats[0][name] for name in ("method", "reason", "initial", "backend", "team")},

@@ -28,7 +28,7 @@ ARRAYS = INDICES | OTHERS | {"pair_costs"}
 # Fields that have a default, and are of no library.
 PLAIN = "maximize", "cost_limit", "exact", "bound", "forbid_nan", "pair_price", "row_nodes", "col_nodes"
 PLAIN_OF_BATCH = "maximize", "cost_limit", "forbid_nan", "places"
-# Of each problem, and False if it is not said.
+# Fields of each problem of a batch that are False by default.
 PLAIN_OF_EACH = "maximize", "forbid_nan"
 NOTHING: dict[int, Any] = {}
 
@@ -97,7 +97,7 @@ def in_its_library(given: Any, solve: Callable[..., Any], **options: Any) -> Any
 
 
 def mates_of(cost: Any, solve: Callable[..., Any], **options: Any) -> tuple[Any, Any]:
-    """Of a tensor of torch alone what both sides are matched with, as tensors in one piece."""
+    """The mates of both sides, as tensors in one piece, for costs that are a single tensor of torch."""
     _refuse_capture(cost)
     found = solve(as_arrays(cost), **options)
     library = _Torch(cost)
@@ -174,7 +174,7 @@ class _Torch:
         return stored.values()[self.torch.searchsorted(keys, rows * given.shape[1] + columns)]
 
     def pair_costs_of_batch(self, given: Any, found: AssignmentBatch) -> Any:
-        """The same for all problems, a row each, padded by zeros."""
+        """The pair costs of all problems with their gradients, a row each, padded by zeros."""
         many = isinstance(given, list | tuple)
         if not any(matrix.requires_grad for matrix in (given if many else [given])):
             return None
@@ -259,7 +259,7 @@ class _Problems(_Result):
         super().__init__(inner, library)
         given, later = vars(inner), inner._later  # what is in neither is made when it is asked for
         self.pair_costs, self.covers = pair_costs, given.get("covers", NOTHING)
-        # Of small problems of torch, whose pairs are tensors as they lie in memory.
+        # The items of small problems of torch, whose pairs are tensors in the memory of the answer.
         self.small = None if later is None or not isinstance(library, _Torch) else later[2][0]
         self.plain = {name: value for name in PLAIN_OF_EACH if (value := given.get(name))}
         if (limit := given.get("cost_limit")) is not None:
@@ -291,7 +291,7 @@ class _Problems(_Result):
 
     @cached_property
     def ends(self) -> list[tuple[Any, Any]]:
-        """Of each problem, moved together."""
+        """Rows and columns of the pairs of each problem. All are moved together."""
         rows, columns, sizes = self.inner._all_pairs
         sides = (self.library.split(self.library.indices(side), sizes) for side in (rows, columns))
         return list(zip(*sides, strict=True))

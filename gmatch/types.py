@@ -1,4 +1,4 @@
-"""The types that programs are compiled for, and what holds the values of another one."""
+"""The types that programs are compiled for, and which of them holds the values of another type."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_narrow(dtype: np.dtype[Any]) -> bool:
 
 
 def number_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Of the numbers that entries of a type which programs read are."""
+    """The type of the numbers that programs make of entries of a type."""
     return NARROW_TYPES[dtype.name] if is_narrow(dtype) else dtype
 
 

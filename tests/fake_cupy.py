@@ -1,4 +1,4 @@
-"""Arrays of NumPy that pass for those of CuPy, and are as strict: array code for GPUs runs where there is none.
+"""Arrays of NumPy that pass for arrays of CuPy, and are as strict: array code for GPUs runs without a GPU.
 
 Each lies on the GPU that was current where it was made. As in CuPy, an operation on arrays of GPUs takes no array of
 the host, nor one of another GPU; `get` makes one of the host.
@@ -86,7 +86,7 @@ def _on_gpu(function, *arguments):
 
 
 def _checked(thing):
-    """Refuses arrays of the host, but for numbers."""
+    """Refuses arrays of the host, except single numbers."""
     if isinstance(thing, tuple | list):
         for each in thing:
             _checked(each)

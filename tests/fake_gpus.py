@@ -40,7 +40,7 @@ def solve_on_host(costs, plan, start):
 
 
 class FakePasses:
-    """As those of a GPU, but run on the host."""
+    """The passes of a GPU, run on the host."""
 
     def __init__(self, array, *options):
         self._host = HostPasses(array.get(), *options)
@@ -53,7 +53,7 @@ class FakePasses:
         return on_gpu
 
     def price(self, rows, v, depth):
-        """Of all rows, without bounds, as `overpriced`."""
+        """A pass over all rows, without bounds; `overpriced` is one too."""
         return self._picks(self._host.price(self._all(), on_host(v), depth))
 
     def overpriced(self, rows, u, v, depth):

@@ -45,7 +45,7 @@ def first_fit(triple: Triple) -> list[int]:
 
 
 def ordered_matching(triple: Triple, row_match: list[int], shortest_only: bool) -> tuple[list[int], set[int]]:
-    """The documented rule of `Ordered` from a given start: the column of each row, and those of the last search."""
+    """The documented rule of `Ordered` from a given start: the column of each row, and what the last search reached."""
     columns_of = adjacency(triple)
     row_match = list(row_match)
     while True:

@@ -33,7 +33,7 @@ GOOD = assignment([1, 0, 2], [1, 0, 2, -1], [3, 2, 2], [0, -2, 0, 0], [1, 2, 2])
 
 
 def changed(**fields: object) -> Assignment:
-    """The good one, but for some fields."""
+    """The good assignment with some fields changed."""
     of_type = {"row_match": np.int32, "col_match": np.int32}
     arrays = {
         name: np.array(value, of_type.get(name, np.int64)) if isinstance(value, list) else value
@@ -266,7 +266,7 @@ def test_what_is_proven_is_true(cost: np.ndarray, data: st.DataObject) -> None:
     col_ind = data.draw(st.permutations(range(columns)))[:size]
     row_match, col_match = np.full(rows, -1, np.int32), np.full(columns, -1, np.int32)
     row_match[row_ind], col_match[col_ind] = col_ind, row_ind
-    # Duals near those of the optimum, or any.
+    # Duals near the optimal ones, or any.
     best = gmatch.lap(cost)
     noise = st.integers(-1, 1) if data.draw(st.booleans()) else st.just(0)
     u = best.u + data.draw(hnp.arrays(np.int64, rows, elements=noise))

@@ -16,7 +16,7 @@ BATCH_METHODS = {"cpu": ["auto", "jv", *SEARCHES], "gpu": ["auto", *SEARCHES]}
 
 
 def check_alone(matrices: list, batch: gmatch.AssignmentBatch, **options: object) -> None:
-    """Costs, sizes and status equal those of each problem solved by itself on the CPU."""
+    """Costs, sizes and status are equal to what each problem has by itself on the CPU."""
     assert len(batch) == len(matrices)
     for number, matrix in enumerate(matrices):
         alone = gmatch.lap(matrix, method="jv", **options)

@@ -15,7 +15,7 @@ import gmatch
 
 
 def least_threshold(cost: np.ndarray, maximize: bool) -> tuple[float, float] | None:
-    """The dearest pair of the best assignment, and the least sum among the best; None if all are forbidden."""
+    """The most expensive pair of the best assignment, and the least sum among the best; None if all are forbidden."""
     sign = -1 if maximize else 1
     values = sign * (cost if cost.shape[0] <= cost.shape[1] else cost.T).astype(float)
     rows, columns = values.shape

@@ -36,7 +36,7 @@ def as_table(values: Any) -> list[Any]:
 
 
 def scipys_cases(tests: Any, other_function: str = "") -> Iterator[Any]:
-    """Each of SciPy's tests, with each of its parameters, but not those of another function."""
+    """Each of SciPy's tests with each of its parameters, without the tests of another function."""
     for name, test in vars(tests).items() if tests else ():
         if not name.startswith("test_") or other_function in test.__code__.co_names:
             continue

@@ -316,7 +316,7 @@ class TestOverflow:
             f"2**63 - 1; got 32 * {most + 1} + {most + 1}; divide by a common factor, or, if the differences that "
             "float64 rounds away do not matter (beyond 2**53), use cost.astype(np.float64)"
         )
-        # A large magnitude with a small range is no harm, but for the number that has no opposite.
+        # A large magnitude with a small range does no harm, except for the number that has no opposite.
         assert DenseCosts(np.full((3, 3), 2**63 - 2)).lowest == 2**63 - 2
         for maximize in (False, True):
             costs = DenseCosts(np.full((3, 3), -(2**63)), maximize=maximize)

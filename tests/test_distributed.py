@@ -306,7 +306,7 @@ def test_the_result_is_the_same_on_all_ranks():
 
 
 def leave_few_entries(monkeypatch, few):
-    """Of a row so many are picked the first time."""
+    """How many entries of a row are picked the first time."""
     monkeypatch.setattr(block_passes, "DEPTHS", ((32, few - 1, few), *block_passes.DEPTHS[1:]))
 
 

@@ -164,7 +164,7 @@ def test_the_papers_stand_beside_code_that_exists() -> None:
 
 @EVERY_PAGE
 def test_names_exist(page: str) -> None:
-    """Also those of submodules: gmatch.datasets.load."""
+    """Also names of submodules, such as gmatch.datasets.load."""
     missing = set()
     for name in set(re.findall(r"\bgmatch((?:\.[A-Za-z]\w*)+)", TEXTS[page])):
         owner: Any = gmatch

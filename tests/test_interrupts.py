@@ -107,7 +107,7 @@ def test_batches(method: str) -> None:
 @needs_timer
 @pytest.mark.parametrize("method", ["jv", "core"])
 def test_serial_methods(method: str) -> None:
-    """One call ends too soon to be interrupted: so many of them, one of which is."""
+    """One call ends too soon to be interrupted, so calls follow each other until one is."""
     costs = np.random.default_rng(0).integers(0, 10**6, (1000, 1000))
 
     def call() -> None:

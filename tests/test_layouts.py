@@ -38,7 +38,7 @@ def code_of(type_of_member: str, dual: str) -> str:
 
 
 def members_of(name: str) -> list[tuple[str, str]]:
-    """Names and codes, as the text of a struct declares them; those of a struct in it stand for that."""
+    """Names and codes, as the text of a struct declares them. A struct inside it stands for its own members."""
     struct, _, dual = name.partition("<")
     body = body_of(struct)
     members = []

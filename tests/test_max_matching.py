@@ -184,7 +184,7 @@ def test_rows_of_few_entries_choose_first(device: str) -> None:
 
 
 def test_min_degree_is_the_first_fit_by_degree(device: str) -> None:
-    """Of rows that have one column each or all, those of one keep it, however long the others are."""
+    """If rows have one column or all columns, rows of one column keep it, however long the others are."""
     rng = np.random.default_rng(8)
     for size in (5, 40, 300):
         is_long = rng.random(size) < 0.4

@@ -151,7 +151,7 @@ def test_long_paths_need_no_recursion() -> None:
     assert len(bipartite.maximum_matching(graph, **GIVEN)) == 20_000
 
 
-# How networkx comes here, and what is left to it
+# How networkx comes here, and what gmatch leaves to networkx
 
 
 def test_unchanged_code_runs_here(caplog: pytest.LogCaptureFixture) -> None:

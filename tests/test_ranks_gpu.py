@@ -1,4 +1,4 @@
-"""Blocks on several GPUs: on real ones where there are some, and everywhere on arrays that pass for those of GPUs."""
+"""Blocks on several GPUs: on real GPUs if there are some, and everywhere on arrays that pass for arrays of GPUs."""
 
 import numpy as np
 import pytest

@@ -201,7 +201,7 @@ def test_magnitudes_do_not_overflow_on_the_way() -> None:
 
 
 def test_near_magnitudes_keep_their_order() -> None:
-    """The logarithms of these numbers are all the same, those of their quotients are not."""
+    """The logarithms of these numbers are all equal. The logarithms of their quotients are not."""
     for seed in range(20):
         steps = np.random.default_rng(seed).integers(0, 9, (4, 4))
         pairs = gmatch.scale((1 + steps * 2.0**-50) * 2.0**1000, certify=True).row_match

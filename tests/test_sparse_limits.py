@@ -1,4 +1,4 @@
-"""`cost_limit` of sparse costs: as if the pairs that are not stored were dear ones of a dense matrix."""
+"""`cost_limit` of sparse costs: as if pairs that are not stored were expensive pairs of a dense matrix."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_starts_and_deterministic_answers(device: str) -> None:
         first = solve(matrix, device, cost_limit=4, deterministic=True)
         k = min(shape)
         row_match = np.full(shape[0], -1)
-        pairs = np.arange(k)[kept[np.arange(k), np.arange(k)]]  # dear ones among them
+        pairs = np.arange(k)[kept[np.arange(k), np.arange(k)]]  # also pairs above the limit
         row_match[pairs] = pairs
         starts: list[dict[str, Any]] = [{"initial": first}, {"initial": row_match}, {"duals": (first.u, first.v)}]
         for start in [*starts, {"initial": "none"}, {"initial": "reduce"}]:

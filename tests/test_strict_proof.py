@@ -67,7 +67,7 @@ def test_assignments_are_as_cheap_as_their_sum_is_exact(method: str) -> None:
     for case in range(30):
         rows, columns = rng.integers(1, 25, 2)
         cost = rng.random((rows, columns))
-        if case % 3 == 0:  # sums that are equal but for rounding
+        if case % 3 == 0:  # sums that are equal up to rounding
             cost = np.sqrt(rng.integers(0, 9, (rows, columns)))
         elif case % 3 == 1:  # a number that stands for "not", too small to be told from a cost
             cost[rng.random(cost.shape) < 0.7] = 1e3
@@ -87,7 +87,7 @@ def test_assignments_are_as_cheap_as_their_sum_is_exact(method: str) -> None:
 
 
 def test_a_dearer_assignment_within_the_rounding_of_its_duals_is_refused() -> None:
-    """The plain proof takes it, since the duals are large; the strict one tells by how much it is dearer."""
+    """The plain proof takes it, since the duals are large. The strict proof tells how much more it costs."""
     cost = np.full((3, 3), 1e6)
     cost[:2, :2] = [[1.0, 1.0], [1.0, 1.0 + 2.0**-30]]
     cost[2, 2] = 1.0

@@ -34,7 +34,7 @@ def tensors_of(result: Any) -> dict[str, Any]:
 
 
 def check_equal(found: Any, expected: gmatch.Assignment) -> None:
-    """All attributes are tensors, and hold what those of the result for arrays hold."""
+    """All attributes are tensors, and are equal to the attributes of the result for arrays."""
     for name, tensor in tensors_of(found).items():
         array = getattr(expected, name)
         assert isinstance(tensor, torch.Tensor), name

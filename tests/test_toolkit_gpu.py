@@ -1,4 +1,4 @@
-"""The toolkit with costs on a GPU: on a real one where there is one, and on arrays that pass for those of one."""
+"""The toolkit with costs on a GPU: on a real GPU if there is one, and on arrays that pass for arrays of a GPU."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_amounts_misses_and_numbers_on_a_gpu(cupy: Any) -> None:
 
 @pytest.mark.parametrize("form", ["coo", "csr", "csc"])
 def test_scale_many_duplicates(form: str, cupy: Any) -> None:
-    """In another order they have other sums; those of the proof are the same."""
+    """In another order they have other sums; the sums of the proof stay the same."""
     rng = np.random.default_rng(0)
     rows, columns = rng.integers(0, 5, 900), rng.integers(0, 40, 900)
     numbers = rng.normal(size=900) + 1j * rng.normal(size=900)

@@ -1,4 +1,4 @@
-"""Many independent problems at once: what a batch of them finds, and the results."""
+"""`lap` for many independent problems in one call: the solution of a batch, and its results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def _start_of_batch(initial: Any, duals: Any, method: AssignmentMethod) -> Start
 
 
 def solve_batch(batch: CostBatch, plan: Plan) -> AssignmentBatch:
-    """The results of all problems, by one program; those that have no assignment, or lose costs by rounding, apart."""
+    """The results of all problems, by one program. Problems without an assignment are solved apart.
+
+    So are problems whose costs are lost in the rounding of their duals.
+    """
     there = batch.on(plan.backend.NAME)
     solution: AssignedBatch
     if batch.overflows:
@@ -108,7 +111,7 @@ def _stats(plan: Plan, counters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unsolved(batch: CostBatch) -> AssignedBatch:
-    """The solution of a batch whose problems are solved one by one, before they are."""
+    """An empty solution of a batch, for problems that are then solved one by one."""
     xp = namespace(batch.array)
     problems, rows, columns = batch.shape
     row_match, col_match = (xp.full((problems, length), -1, np.int32) for length in (rows, columns))
@@ -131,7 +134,7 @@ def _duals_hide_costs(batch: CostBatch, solution: AssignedBatch) -> Any:
 
 
 def _settle_ties(batch: CostBatch, solution: AssignedBatch) -> Any:
-    """Makes each complete assignment the one that a rule names; how many of its rows had a choice, on the host."""
+    """Changes each complete assignment to the one that the rule names. How many rows had a choice, on the host."""
     had_choice = np.zeros(len(batch), np.int64)
     complete = solution.counters["size"] == batch.pairs
     for number in complete.nonzero()[0].tolist():
@@ -167,7 +170,7 @@ def _free_pairs_above_limit(batch: CostBatch, solution: AssignedBatch) -> Any:
 
 
 def _in_place(batch: CostBatch, solution: AssignedBatch) -> AssignedBatch:
-    """Results for the matrices as given, from those for the rows and columns that a mask left."""
+    """The solution for the matrices as given, from the solution for the rows and columns that a mask keeps."""
     problems, rows, columns = batch.shape
     xp = namespace(solution.row_match)
     lengths, fills = (rows, columns, rows, columns, rows), (-1, -1, 0, 0, 0)

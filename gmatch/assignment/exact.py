@@ -194,7 +194,7 @@ def _pairs_within(
 def _entries_within(
     costs: DenseCosts, u: Any, v: Any, reach: float, most_to_list: float
 ) -> tuple[Any, Any, Any, float] | None:
-    """The same of a matrix on the host: a pass finds them, and some more for its own rounding."""
+    """The entries within reach in a matrix on the host. A pass finds them, and a few more because of its rounding."""
     height, width = costs.array.shape
     passes = passes_of(costs.array, costs.dual_type, costs.maximize, costs.limit, 1)
     places, found, none_covered = [np.empty(0, np.int64)], 0, np.zeros(width, np.uint8)
@@ -335,7 +335,7 @@ class _Numbered:
             )
 
     def is_wrong_by(self, choice: Choice, leave_costs: Any) -> int:
-        """What slacks are below 0, and those of the assignment above it, at most; of columns that stay free, too."""
+        """A bound on the violations: slacks below 0, and slacks of matched pairs and of free columns above 0."""
         matched = choice.row_match[choice.rows] == choice.columns
         leaving = leave_costs[self.columns[self.may_leave]]
         is_free = ~np.isin(self.columns[self.may_leave], choice.row_match)
@@ -364,7 +364,7 @@ class _Numbered:
 
 
 def _as_integers(*arrays: Any) -> tuple[list[Any], int]:
-    """The same floats in a unit in which all are whole: arrays of Python's integers; and the unit's exponent."""
+    """The floats as multiples of a power of two: arrays of Python's integers, and the exponent of that power."""
     parts = [np.frexp(array) for array in arrays]
     wholes = [np.ldexp(mantissa, 53).astype(np.int64) for mantissa, _ in parts]
     lowest = [np.frexp((whole & -whole).astype(np.float64))[1] - 1 for whole in wholes]

@@ -1,4 +1,4 @@
-"""A limit on costs: pairs above it are left out, for half of it for each vertex that stays free."""
+"""A limit on costs: pairs above it are left out, and each vertex that stays free costs half of it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .programs import Solution
 
 
 def with_ways_out(costs: SparseCosts, start: Start) -> tuple[SparseCosts, Start]:
-    """Costs with a limit as a problem without one, in which every row may also take a way out at the limit's price.
+    """Costs with a limit as a problem without one, in which every row may also take a way out that costs the limit.
 
-    As in `free_pairs_above_limit` the prices differ by a constant.
+    The sums of both problems differ by a constant, as in `free_pairs_above_limit`.
     """
     rows, columns = sorted(costs.shape)
     problem = costs.with_ways_out()
@@ -29,10 +29,10 @@ def with_ways_out(costs: SparseCosts, start: Start) -> tuple[SparseCosts, Start]
 
 
 def without_ways_out(costs: SparseCosts, found: Solution) -> Solution:
-    """The solution of costs with a limit, from that of the problem with ways out.
+    """The solution of costs with a limit, from the solution of the problem with ways out.
 
-    A way out that is taken has a dual of its own, which may be below 0; u of its row is lowered to the limit instead,
-    so that u + v is not above it for any pair.
+    A way out that is taken may have a dual below 0, which the result lacks. So u of its row is lowered to the limit,
+    and no pair has a u + v above the limit.
     """
     columns = max(costs.shape)
     out = found.row_match >= columns
@@ -49,9 +49,9 @@ def without_ways_out(costs: SparseCosts, found: Solution) -> Solution:
 def free_pairs_above_limit(costs: DenseCosts, solution: Solution) -> bool:
     """Frees the pairs that cost more than the limit. Returns whether there were any.
 
-    Why that is right: of k pairs of n rows and m >= n columns, with n + m - 2 k vertices free at half the limit L, the
-    price is sum(c) + L (n - k) + L (m - n) / 2. Its last term is a constant. The others are the cost of any assignment
-    that completes the pairs where costs are cut off at L, and no other assignment costs less.
+    Why that is right: k pairs of n rows and m >= n columns leave n + m - 2 k vertices free, at half the limit L each.
+    Together they cost sum(c) + L (n - k) + L (m - n) / 2. The last term is a constant. The first two are the cost of
+    any assignment that completes the pairs, with costs cut off at L. No other assignment costs less.
     """
     row_match, col_match = solution.row_match, solution.col_match
     rows = (row_match >= 0).nonzero()[0]

@@ -22,7 +22,7 @@ _Arrays = tuple[Any, Any, Any]
 
 
 def of_pairs(costs: DenseCosts | SparseCosts, pairs: int, **options: Unpack[SolverOptions]) -> Assignment:
-    """The cheapest matching of `pairs` pairs, or the most expensive if the costs say so; made and read on the host."""
+    """The cheapest matching of `pairs` pairs, or the most expensive if the costs maximize. All work is on the host."""
     number = _number(pairs, costs)
     if others := options.keys() - SolverOptions.__annotations__.keys():
         raise TypeError(f"max_weight_matching(..., pairs=...) takes no {', '.join(sorted(others))}")
@@ -68,9 +68,10 @@ def _allowed_pairs(costs: DenseCosts | SparseCosts) -> _Arrays:
 
 
 def _extended(triple: _Arrays, shape: tuple[int, int], number: int) -> Any:
-    """With a column more for each row that stays free, and a row more for each column that does, at no cost.
+    """Costs with one more column for each row that stays free, and one more row for each column that stays free.
 
-    None of these rows goes with one of these columns. So an assignment has as many pairs without them as are wanted.
+    They cost nothing, and an added row does not go with an added column. So an assignment has `number` pairs of the
+    matrix as given.
     """
     (rows, columns), (more_rows, more_columns) = shape, (shape[1] - number, shape[0] - number)
     ways = [
@@ -85,9 +86,10 @@ def _extended(triple: _Arrays, shape: tuple[int, int], number: int) -> Any:
 
 
 def _result(costs: DenseCosts | SparseCosts, whole: Assignment, number: int) -> Assignment:
-    """The part of the assignment that is of the matrix as given, with its duals.
+    """The part of the assignment that lies in the matrix as given, with its duals.
 
-    All columns that were added have one dual, and all rows: minus that, a free vertex is at 0, and no other above.
+    All added columns have one dual, which is added to the duals of the rows. All added rows have one dual, which is
+    added to the duals of the columns. The duals of free vertices become 0 by that, and no dual is above 0.
     """
     if whole.exact is not None and costs.dual_type is np.int64:  # of floats duals are nearest ones
         raise InvalidInput(
@@ -109,7 +111,7 @@ def _result(costs: DenseCosts | SparseCosts, whole: Assignment, number: int) -> 
 
 
 def _least(added: Any, otherwise: Any) -> Any:
-    """The least dual of the vertices that were added, or if there are none, one that serves as well."""
+    """The least dual of the added vertices, or a number that serves as well if none were added."""
     return added.min() if len(added) else otherwise.min() if len(otherwise) else otherwise.dtype.type(0)
 
 

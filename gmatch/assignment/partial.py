@@ -39,7 +39,7 @@ def infeasible(costs: Costs, cover: tuple[Any, Any]) -> Infeasible:
 
 
 class Part(NamedTuple):
-    """Some rows and columns of a problem as a problem of its own, the fewer of which become its rows."""
+    """Some rows and columns of a problem as a problem of its own. Its rows are the side with fewer vertices."""
 
     number: int  # 0 with the cover's rows, 1 with its columns
     rows: Any
@@ -49,11 +49,11 @@ class Part(NamedTuple):
 
 
 def parts_of(costs: Costs, cover: tuple[Any, Any], names: Names | None) -> list[Part]:
-    """Two problems that have assignments, the cheapest of which make the cheapest of the largest matchings.
+    """Two problems whose cheapest assignments together are the cheapest of the largest matchings.
 
-    As large as a cover, a matching has one pair for each vertex of it: none joins two of them, and all of them are
-    matched. So it consists of an assignment between the cover's rows and the other columns, and one between the other
-    rows and the cover's columns, of all vertices of the cover; and any two such make a largest matching.
+    A largest matching has as many pairs as the cover has vertices. So each vertex of the cover is matched, and no pair
+    joins two of them. The matching therefore consists of two assignments: one between the cover's rows and the other
+    columns, and one between the other rows and the cover's columns. Any two such assignments make a largest matching.
     """
     others = [all_others(*of_side) for of_side in zip(cover, sorted(costs.shape), strict=True)]
     return [

@@ -1,4 +1,4 @@
-"""How a problem is solved: the backend, the method, and the start. What a user gives of them is checked."""
+"""How a problem is solved: the backend, the method, and the start. A user's options for these are checked here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Costs = DenseCosts | SparseCosts
 
 
-# None: the one that suits the method.
+# None stands for the start that suits the method.
 STARTS = {
     "auto": None,
     "reduce": AssignmentStart.REDUCE,
@@ -37,7 +37,7 @@ FROM_MINIMA = Start(AssignmentStart.REDUCE)
 
 
 class Plan(NamedTuple):
-    """How a problem is solved, and all problems that it is reduced to."""
+    """How a problem is solved. All problems that it is reduced to are solved in the same way."""
 
     backend: Backend
     method: AssignmentMethod
@@ -49,12 +49,12 @@ class Plan(NamedTuple):
 
 
 def plan_of(costs: Costs, options: Options) -> Plan:
-    """What options of `lap` ask for. Those for batches, graphs and points are not looked at.
+    """The plan that options of `lap` ask for. Options for batches, graphs and points are not read.
 
     Raises
     ------
     InvalidInput
-        For a device, a method or a start that is none, or that these costs cannot have.
+        If a device, a method or a start does not exist, or does not suit these costs.
     """
     device = options.device
     backend = BACKENDS[costs.device] if device is None else backend_for(None, device)
@@ -67,7 +67,7 @@ def plan_of(costs: Costs, options: Options) -> Plan:
 
 
 def kind_of_start(name: str, method: AssignmentMethod, costs: Costs | None) -> AssignmentStart:
-    """What a name stands for: some methods have a start of their own, from minima. None stands for a batch."""
+    """The start that a name stands for. Some methods always start from minima. None as costs stands for a batch."""
     kind = STARTS[name]
     if isinstance(costs, SparseCosts):
         return AssignmentStart.REDUCE if kind is None else kind
@@ -84,7 +84,7 @@ def start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) -
     Raises
     ------
     InvalidInput
-        For a method or a start that these costs cannot have.
+        If the method or the start does not suit these costs.
     """
     start = _start_of(initial, duals, costs, method)
     _refuse_what_does_not_fit(costs, method, start)
@@ -121,9 +121,10 @@ def _refuse_what_does_not_fit(costs: Costs, method: AssignmentMethod, start: Sta
 
 
 def checked_duals(what: str, duals: Any, costs: Ranged) -> Any:
-    """Given duals of the columns of `costs.array`, as a copy where the costs live; the duals of rows follow.
+    """Given duals of the columns of `costs.array`, as a copy where the costs live. Solvers derive the duals of rows.
 
-    Moved and cut to lie between 0 and minus what duals need, for no others are of use, and larger ones could overflow.
+    The copy is moved so that the largest dual is 0, and cut off at minus `costs.dual_spread()`. Duals below that are of
+    no use, and could overflow.
     """
     if not isinstance(duals, tuple | list) or len(duals) != 2:
         raise InvalidInput(f"{what} must be a pair of arrays, (u, v); got {type(duals).__name__}")
@@ -139,13 +140,13 @@ def checked_duals(what: str, duals: Any, costs: Ranged) -> Any:
 def checked_dual(what: str, name: str, given: Any, length: int, costs: Ranged) -> Any:
     array = as_dense_array(given, what)
     kinds, expected = ("i", "signed integers") if costs.dual_type is np.int64 else ("if", "real numbers")
-    # Of an empty list NumPy makes floats.
+    # NumPy makes floats of an empty list.
     if array.shape != (length,) or length and array.dtype.kind not in kinds:
         raise InvalidInput(
             f"{what} must be {expected} for {costs.dtype} costs, and {name} of shape ({length},); got {array.dtype} of "
             f"shape {array.shape}"
         )
-    with np.errstate(over="ignore"):  # of long doubles: they become infinite
+    with np.errstate(over="ignore"):  # long doubles may become infinite
         dual = mover_to(costs.device)(array).astype(costs.dual_type)
     infinite = (~np.isfinite(dual)).nonzero()[0]
     if len(infinite):
@@ -155,7 +156,7 @@ def checked_dual(what: str, name: str, given: Any, length: int, costs: Ranged) -
 
 
 def checked_matching(initial: Any, costs: Costs | PointCosts) -> tuple[Any, Any]:
-    """Both sides of a given assignment as int32 arrays of our own, where the costs live."""
+    """Mates of rows and of columns in a given assignment, as new int32 arrays where the costs live."""
     rows, columns = costs.shape
     given = as_dense_array(initial.row_match if isinstance(initial, Assignment) else initial, "initial")
     if given.shape != (rows,) or rows and given.dtype.kind not in "iu":

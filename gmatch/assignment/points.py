@@ -17,7 +17,7 @@ from .plan import checked_dual, checked_matching
 from .request import Options
 
 REASON = "points of few coordinates are matched by trees, without the matrix"
-# Given duals lie within this number of spreads of the costs; others are of no use.
+# Given duals are cut off at this number of spreads of the costs. Duals beyond it are of no use.
 SPREADS = 32
 
 
@@ -27,7 +27,7 @@ def lap_of_points(costs: PointCosts, options: Options) -> Assignment:
     Raises
     ------
     MemoryError
-        If so many pairs tie that those that are looked at do not fit into 2.4 kB a point.
+        If the search needs more than 2.4 kB a point, because very many pairs tie.
     """
     if not is_auto(options.method):
         name = options.method if isinstance(options.method, str) else type(options.method).__name__
@@ -57,8 +57,8 @@ def lap_of_points(costs: PointCosts, options: Options) -> Assignment:
         result = _result(costs, solution, given)
         if gap is not None:
             result = within_bound(result, stopped)
-        # Duals that are rounded to feasible ones may prove a little less than the search saw; and those of a search
-        # that was stopped, no optimum.
+        # Duals that are rounded to feasible ones may prove a little less than the search saw. Duals of a search that
+        # was stopped prove no optimum.
         if not stopped or result.bound != result.cost and suffices(*_in_minimisation_form(result), gap or 0.0):
             break
     return result
@@ -92,7 +92,7 @@ def _nothing(costs: PointCosts) -> Assigned:
 
 
 def _start_of(costs: PointCosts, initial: Any, duals: Any) -> tuple[Any, Any]:
-    """A given matching of the smaller side, and given duals of the larger; None for what is not given."""
+    """Given mates of the smaller side, and given duals of the larger side; None for each that is not given."""
     turned = costs.shape[0] > costs.shape[1]
     row_match = None
     if isinstance(initial, str):
@@ -110,9 +110,9 @@ def _start_of(costs: PointCosts, initial: Any, duals: Any) -> tuple[Any, Any]:
     v = u if turned else v
     most = SPREADS * max(costs.highest - costs.lowest, 0.0)
     if costs.shape[0] == costs.shape[1] and costs.limit is None:
-        # Any amount may go from all of one side to the other: most get near 0, and rounding is least there.
+        # A constant may move from all duals of one side to the other. With the median at 0 rounding is least.
         return row_match, (v - np.median(v)).clip(-most, most) if v.size else v
     if costs.limit is not None:
-        # Duals of the other side are at most the limit; farther ones of this side only round what pairs cost.
+        # Duals of the other side are at most the limit. Larger duals of this side would only round what pairs cost.
         most = min(most, max(costs.limit - costs.lowest, 0.0))
     return row_match, v.clip(-most, 0.0)

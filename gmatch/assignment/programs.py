@@ -1,4 +1,4 @@
-"""One program of a backend, run on costs: what the other files of this folder reduce a problem to."""
+"""One program of a backend, run on costs. The other files of this folder reduce problems to such runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .plan import FROM_MINIMA, Costs, Plan, kind_of_start
 
 @dataclass
 class Solution:
-    """What is found, for costs as the programs read them: with at most as many rows as columns."""
+    """A solution of costs as the programs read them: with at most as many rows as columns."""
 
     size: int  # how many pairs there are
     row_match: Any
@@ -41,14 +41,14 @@ class Solution:
         return Vectors(self.row_match, self.col_match, self.u, self.v)
 
     def turned(self) -> Solution:
-        """The same with rows for columns."""
+        """The solution of the transposed problem: rows and columns change places."""
         return replace(
             self, row_match=self.col_match, col_match=self.row_match, u=self.v, v=self.u, entries=None,
             exact=self.exact and self.exact.turned(), cover=self.cover and self.cover[::-1],
         )  # fmt: skip
 
     def moved(self, mover: Callable[[Any], Any]) -> Solution:
-        """The same on another device."""
+        """This solution on another device."""
         vectors = {name: mover(getattr(self, name)) for name in ("row_match", "col_match", "u", "v")}
         exact = self.exact and self.exact.moved(mover)
         cover = self.cover and (mover(self.cover[0]), mover(self.cover[1]))
@@ -56,7 +56,7 @@ class Solution:
 
 
 def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
-    """What the method finds; for dense costs that lie too far apart for a core, `Tree`."""
+    """The solution by the plan's method. `Tree` takes the place of a core if dense costs lie too far apart for it."""
     method = plan.method
     if isinstance(costs, SparseCosts):
         found = plan.backend.assign_sparse(costs, method, start, plan.threads)
@@ -68,7 +68,7 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
 
 @small_first
 def cheapest(cost: Any) -> Any:
-    """An assignment of least cost, by ``"auto"``: its `row_match`, `u` and `v`, for whole costs that leave a way."""
+    """`row_match`, `u` and `v` of a cheapest assignment by ``"auto"``, for integer costs that allow an assignment."""
     costs = costs_of(cost)
     method, _ = assignment_method_of("auto", costs.device, costs if isinstance(costs, DenseCosts) else None)
     solution = run(costs, Plan(BACKENDS[costs.device], method), Start(kind_of_start("auto", method, costs)))

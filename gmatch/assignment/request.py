@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SolverOptions(TypedDict, total=False):
-    """The options of `lap` that do not say what the costs are and which pairs are wanted, for type checkers."""
+    """The options of `lap` about how to solve, not about costs and pairs; for type checkers."""
 
     method: str | AssignmentMethod
     initial: Any
@@ -50,7 +50,7 @@ class Options(NamedTuple):
     gap: float | None = None
 
     def checked(self, cost: Any) -> Options:
-        """These options, once what holds for all kinds of costs is checked. The way of each kind checks the rest."""
+        """These options, after the checks that hold for all kinds of costs. The solver of each kind checks the rest."""
         if self.ties is not None:
             self._refuse_what_scipy_lacks(on_ranks=False)
         if not isinstance(self.infeasible, str) or self.infeasible not in ("raise", "partial"):
@@ -64,7 +64,7 @@ class Options(NamedTuple):
         return self._replace(**changed) if changed else self
 
     def of_ranks(self) -> dict[str, Any]:
-        """What several ranks are asked for: less than one."""
+        """The options for several ranks, which take fewer than one process does."""
         if self.ties is not None:
             self._refuse_what_scipy_lacks(on_ranks=True)
         if self.gap is not None:

@@ -1,7 +1,7 @@
 """One problem from its costs to its result, on the device of the backend.
 
-What a limit, forbidden pairs and ties ask for are reductions: each makes other problems of a problem, and its solution
-of theirs.
+Limits, forbidden pairs and ties are handled by reductions. Each makes other problems of a problem, and makes the
+solution of the problem from the solutions of the others.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _solution(costs: Costs, plan: Plan) -> Solution:
 
 
 def _optimum(costs: Costs, plan: Plan, start: Start, names: Names | None) -> Solution:
-    """A cheapest assignment; with names, the one that they decide on. Not complete where forbidden pairs leave none."""
+    """A cheapest assignment; with names, the one of the rule for ties. Rows stay free if forbidden pairs leave none."""
     problem, of_problem, solution = solve_in_one_or_tiers(costs, plan, start)
     if names is not None:
         now = perf_counter_ns()

@@ -1,14 +1,14 @@
 """Costs of several magnitudes, such as a big number that stands for "not" among ordinary costs, solved exactly.
 
-Where a few rows must use the big number, duals are as large as it, and rounding hides the ordinary costs in them. So
-each cost is split into a whole multiple of the big number, its *tier*, and an exact rest:
+If a few rows must use the big number, duals are as large as it, and rounding hides the ordinary costs in them. So each
+cost is split into a whole multiple of the big number, its *tier*, and an exact rest:
 
     cost = value * tier + rest,    with value > 32 * (rows + 1) * |rest| for all pairs.
 
-No sum of rests outweighs one tier more. So the cheapest assignment has the least rest of all that have the least tier.
-`lap` finds the least tier first, in integers, whose duals say exactly which pairs such an assignment may use. Then it
-finds the least rest of these pairs. Rests may be split again. The duals are held in the same parts, so that none is
-lost in another, and prove all of it.
+No sum of rests outweighs one tier more. So the cheapest assignment has the least rest of all assignments of the least
+tier. `lap` first finds the least tier, in integers. The duals of that problem say exactly which pairs an assignment of
+the least tier may use. Then `lap` finds the least rest along these pairs. Rests may be split again. Duals are kept in
+the same parts, so that rounding loses none of them, and they prove the whole answer.
 """
 
 from __future__ import annotations
@@ -34,21 +34,23 @@ from .exact import costs_of_assignment, find_exact_optimum, is_proven
 from .plan import Costs, Plan
 from .programs import Solution, add_counters, run
 
-# A column that must be used is worth this many rests at first, and this many times more each time that one stays free.
+# The reward for a column that must be used: 8 times the largest rest at first, and 16 times more each time that such a
+# column stays free.
 REWARD, MORE_REWARD = 8, 16
 
 
 def solve_in_one_or_tiers(costs: Costs, plan: Plan, start: Start) -> tuple[Costs, Solution, Solution]:
-    """The cheapest assignment, by one program where that tells it; not complete where forbidden pairs leave none.
+    """The cheapest assignment, by one program if that finds it exactly. Rows stay free if forbidden pairs leave none.
 
-    Returns a problem with the same cheapest assignments, its solution, and the same pairs as a solution of the costs.
+    Returns a problem with the same cheapest assignments, the solution of that problem, and the same pairs as a solution
+    of the costs.
     """
     fits = not isinstance(plan.method, Core) or not isinstance(costs, DenseCosts) or costs.fits_core
     if costs.overflows or not fits:
         split = _split_of(costs)
         if split is not None:
             return _solve_by_tiers(costs, split, plan)
-        if costs.overflows:  # else they are refused before
+        if costs.overflows:  # costs that overflow and do not split were refused before
             raise changed("cost")
     solution = run(costs, plan, start)
     if solution.size == min(costs.shape) and _duals_hide_costs(costs, solution):
@@ -70,7 +72,7 @@ def _duals_hide_costs(costs: Costs, solution: Solution) -> bool:
 
 
 def _mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution]:
-    """The cheapest assignment, where duals of a solution hide what pairs cost; returns what `_solve_by_tiers` does."""
+    """The cheapest assignment, if duals of a solution hide what pairs cost; returns what `_solve_by_tiers` returns."""
     if costs.device == "cpu" and isinstance(costs, DenseCosts):
         found = _mended_on_host(costs, solution, plan)
         if found is not None:
@@ -87,7 +89,7 @@ def _mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Soluti
 
 
 def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution] | None:
-    """The same of dense costs, from the duals that there are; None if these do not do."""
+    """What `_mended` returns, for dense costs on the host, from the duals of the solution; None if these do not do."""
     copies = {name: vector.copy() for name, vector in solution.vectors._asdict().items()}
     found = replace(solution, entries=None, **copies)
     rests = np.empty(costs.array.shape) if plan.deterministic else None
@@ -111,7 +113,7 @@ def _split_of(costs: Costs) -> Split | None:
 
 
 def _is_exact(values: Any, shape: tuple[int, int], solution: Solution) -> bool:
-    """Whether all costs are multiples of a number that the rounding of the duals does not reach: then none is lost."""
+    """Whether all costs are multiples of a number above the rounding of the duals. Rounding then loses no cost."""
     xp = namespace(values)
     magnitudes = abs(values[(values != 0) & (abs(values) != math.inf)])
     if not magnitudes.size:
@@ -125,7 +127,7 @@ def _is_exact(values: Any, shape: tuple[int, int], solution: Solution) -> bool:
 
 
 class _Left(NamedTuple):
-    """What is left of costs: the pairs that a cheapest assignment may use, and the columns that it uses."""
+    """What is known of costs so far: the pairs that a cheapest assignment may use, and the columns that it must use."""
 
     costs: Costs
     allowed: Any  # of each entry
@@ -135,15 +137,16 @@ class _Left(NamedTuple):
 def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solution, Solution]:
     """The cheapest assignment by the least tier, then the least rest, which may be split again.
 
-    Returns the last rest as a problem, whose cheapest assignments are those of the costs; its solution, and with the
-    same pairs theirs. Where forbidden pairs leave no way, rows stay free.
+    Returns the problem of the last rest, its solution, and the same pairs as a solution of the costs. The cheapest
+    assignments of that problem are the cheapest assignments of the costs. If forbidden pairs leave no assignment, rows
+    stay free.
     """
     values = costs.minimised()
     xp = namespace(values)
     row_of, column_of = costs.places()
     rows, columns = sorted(costs.shape)
     left = _Left(costs, abs(values) != math.inf, xp.zeros(columns, np.bool_))
-    _, allowed, must = left  # which change in place
+    _, allowed, must = left  # they change in place
     tiers: list[Tier] = []
     is_hidden = False
     counters: dict[str, Any] = {}
@@ -159,14 +162,14 @@ def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solu
         tiers.append(Tier(value, y, z))
         allowed &= numbers == y[row_of] + z[column_of]
         must |= (z < 0) & (rows < columns)
-        most = abs(rests[allowed]).max().item()  # of the others it does not matter
+        most = abs(rests[allowed]).max().item()  # rests of other pairs do not matter
         next_split = None
         if fit(costs, most, rows):
             least = 1 if costs.dual_type is np.int64 else value / (ROOM * (rows + 1))
             problem, found, reward = _least(left, rests, most or least, plan)
             counters = _both(counters, found)
             of_problem = replace(found, must_be_used=must)
-            if reward and costs.dual_type is np.float64:  # which hides rests as a big number does
+            if reward and costs.dual_type is np.float64:  # a reward hides rests as a big number does
                 problem = costs.with_entries(rests, allowed, math.inf)
                 of_problem.v = found.v + xp.where(must, reward, 0)
                 of_problem.u = costs_of_assignment(problem, found.row_match) - of_problem.v[found.row_match]
@@ -190,7 +193,7 @@ def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solu
 def _least(left: _Left, entries: Any, most: int | float, plan: Plan) -> tuple[Costs, Solution, int | float]:
     """The assignment of least entries along allowed pairs that uses all columns that must be used; and their reward.
 
-    The reward, which their entries are less by, is as small as will do: it costs floats some bits.
+    The entries of these columns are lowered by the reward. It is as small as possible, since it costs floats some bits.
     """
     costs, allowed, must = left
     xp, whole = namespace(entries), entries.dtype.kind == "i"
@@ -213,7 +216,7 @@ def _least(left: _Left, entries: Any, most: int | float, plan: Plan) -> tuple[Co
 
 
 def _drop(problem: Costs, solution: Solution, never: int | float) -> None:
-    """Frees pairs that stand for "not": there is no way."""
+    """Frees pairs that stand for "not": forbidden pairs leave no assignment."""
     if isinstance(problem, SparseCosts):
         return
     row_match = solution.row_match
@@ -225,7 +228,7 @@ def _drop(problem: Costs, solution: Solution, never: int | float) -> None:
 
 
 def _both(counters: dict[str, Any], found: Solution) -> dict[str, Any]:
-    """What all runs counted together; the size of the start is that of the last."""
+    """What all runs counted together; the size of the start is the last run's."""
     if not counters:
         return found.counters
     return add_counters(counters, found.counters) | {"start_size": found.counters["start_size"]}

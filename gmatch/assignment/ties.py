@@ -1,16 +1,16 @@
-"""`lap(deterministic=True)`: of all cheapest assignments the one that a rule names, whichever of them a solver found.
+"""`lap(deterministic=True)`: a rule names one of the cheapest assignments, whichever of them a solver found.
 
-The pairs that a cheapest assignment may use are those that optimal duals make tight, and every way to match all rows
-along these is a cheapest assignment. So the others differ from the one that was found along alternating cycles of tight
-pairs: where there is none, there is no other. Else every pair gets a mark, a pseudo-random number that depends on its
-row and column alone, and `cheapest` finds the assignment whose marks have the least sum; should there be several,
-another mark of each pair decides among them, and so on. That one is left soon is the isolating lemma of Mulmuley,
-Vazirani and Vazirani, "Matching is as easy as matrix inversion", Combinatorica 7 (1987).
+Optimal duals make exactly those pairs tight that a cheapest assignment may use. Every way to match all rows along tight
+pairs is a cheapest assignment. So any other cheapest assignment differs from the one that was found by alternating
+cycles of tight pairs. Without such a cycle there is no other one. Otherwise every pair gets a mark, a pseudo-random
+number that depends on its row and column alone, and `cheapest` finds the assignment whose marks have the least sum. If
+several have that sum, a second mark of each pair decides among them, and so on. Few turns are enough: see the isolating
+lemma of Mulmuley, Vazirani and Vazirani, "Matching is as easy as matrix inversion", Combinatorica 7 (1987).
 
-Floats have rounded duals. So the exact optimum is found first, among the pairs that an exactly cheapest assignment may
-use: see `exact.py`.
+Duals of floats are rounded. So the exact optimum is found first, among the pairs that an exactly cheapest assignment
+may use: see `exact.py`.
 
-Where columns may stay free, a path between two of them that may change places is a cycle through one more vertex.
+If columns may stay free, two of them may change places along a path. That path is a cycle through one more vertex.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ if TYPE_CHECKING:
     from .programs import Solution
 
 MARK_BITS = _native.MARK_BITS
-# More pairs than these, and than this share of a matrix, are marked where they lie in it, not listed.
+# More tight pairs than both of these limits, a number and a share of the matrix, are marked in a matrix, not listed.
 MANY_PAIRS, LARGE_SHARE = 1 << 16, 1 / 8
 
 
 @dataclass
 class Names:
-    """What pairs are called in the matrix as given: the name of a pair is the sum of its row's and its column's.
+    """Names of the pairs in the matrix as given. The name of a pair is the sum of its row's and its column's name.
 
-    Columns beyond those with names are ways out (see `SparseCosts`): no pairs, and without marks. So it does not matter
-    which side of a square matrix has them.
+    Columns without names are ways out (see `SparseCosts`): they make no pairs, and have no marks. So it does not matter
+    which side of a square matrix has ways out.
     """
 
     rows: Any
@@ -86,9 +86,9 @@ class Names:
 
 
 def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Names) -> int:
-    """Makes an optimal solution the one that the rule names, its duals stay. How many rows had a choice.
+    """Changes the pairs of an optimal solution to the assignment that the rule names. The duals stay.
 
-    That is all rows, where too many pairs are tight to tell.
+    Returns how many rows had a choice: all rows, if too many pairs are tight to tell.
     """
     if isinstance(costs, DenseCosts) and costs.device == "cpu" and costs.limit is None:
         if cpu.is_only_optimum(costs, solution.vectors, solution.must_be_used):
@@ -110,12 +110,12 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
 
 
 def of_vectors(found: Solution | Assignment) -> dict[str, Any]:
-    """Its mates and duals, by name."""
+    """Mates and duals of a solution, by name."""
     return {name: getattr(found, name) for name in Vectors._fields}
 
 
 def _decide_by_marks(choice: Choice, names: Names, first_turn: int) -> int:
-    """Finds the assignment that the rule names, where all cost the same; how many rows had a choice."""
+    """Finds the assignment that the rule names among equally cheap ones. Returns how many rows had a choice."""
     count: int = _native.decide_by_marks(
         choice.rows, choice.columns, choice.may_leave, choice.row_match, names.rows, names.columns, first_turn,
         MARK_BITS,
@@ -134,7 +134,7 @@ def _most_to_list(costs: DenseCosts | SparseCosts) -> float:
 
 
 def _marked(costs: DenseCosts, solution: Solution, names: Names) -> DenseCosts | None:
-    """Marks for costs, where pairs are tight, and no way elsewhere; None if the duals are not exactly optimal."""
+    """Costs that are the marks of tight pairs, and forbid all others; None if the duals are not exactly optimal."""
     row_match, u, v = solution.row_match, solution.u, solution.v
     xp = namespace(u)
     length, width = costs.array.shape

@@ -32,7 +32,7 @@ from .lap import lap
 
 MOST = _native.MOST_CHANGED
 REASON = "a path for each row that has changed"
-# Of what a program counts.
+# Counters of a program that are added up.
 ADDED = "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected", "search_ns"
 
 
@@ -408,8 +408,8 @@ def _are_finite(*duals: Any) -> bool:
 def _may_hide(pair_costs: Any, u: Any, v: Any, entries: Any, before: float) -> bool:
     """Whether rounding of the duals may hide costs, by the costs that are known; or duals are not finite.
 
-    Duals that were kept may be larger than a sum of as many costs as there are now, which those of the solvers are not.
-    Or they are small now, but were so large that their rounding is not.
+    Duals that were kept may be larger than a sum of as many costs as there are now; duals of the solvers never are.
+    Or they are small now, but were so large before that their rounding is large.
     """
     if u.dtype.kind == "i":
         return False

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Backends(dict[Device, Backend]):
-    """Imported when they are first asked for: CuPy takes its time."""
+    """Backends by device, imported when they are first asked for: importing CuPy takes long."""
 
     def __missing__(self, device: Device) -> Backend:
         backend: Backend = import_module(f".{device}", __name__)

@@ -13,18 +13,19 @@ from .. import _native
 from ..arrays import device_of, namespace
 from .cpu import bits_and_type
 
-# Of each row these are picked: the best two of every 32nd column, and of what is overpriced the worst one.
+# A GPU picks the best two entries of a row over every 32nd column, and the worst one of the overpriced entries there.
 STRATA, OF_A_STRATUM = 32, 2
-# On the host those up to the so manieth of minima, of every 32nd or 256th column, and of ties as many as there is room
-# for: minima, which one, and room, the first time and the next ones. As `DEPTHS` in csrc/serial/core_search.hpp.
+# A host picks the entries of a row up to the k-th of its minima, each taken over every 32nd or 256th column. It picks
+# as many ties as there is room for. A triple is the number of minima, k, and the room: one for the first time, and one
+# for each next time. As `DEPTHS` in csrc/serial/core_search.hpp.
 DEPTHS = (32, 15, 48), (32, 25, 128), (32, 31, 512), (256, 200, 1024), (256, 250, 2048)
-# Into so many shares at most a frontier is cut, so that all threads of a device have some of it.
+# A frontier is cut into at most this number of shares, so that all threads of a device have work.
 MOST_SHARES = 64
 NO_COVER = np.empty(0, np.uint8)
 
 
 class ForestState(NamedTuple):
-    """What a rank knows of its columns in a forest of the alternating tree variant; arrays where the block lies.
+    """What a rank knows of its columns in a forest of the alternating tree variant; arrays on the block's device.
 
     See `ForestColumns` in csrc/core/block_passes.cuh.
     """
@@ -39,7 +40,8 @@ class ForestState(NamedTuple):
 
 
 class HeldRows(NamedTuple):
-    """Some rows of a block, and what their entries are held against: as `BlockPass` in csrc/core/block_passes.cuh."""
+    """Some rows of a block, and the duals that their entries are compared with: `BlockPass` of
+    csrc/core/block_passes.cuh."""
 
     rows: Any
     u: Any
@@ -51,9 +53,9 @@ class Depth(NamedTuple):
     """How many entries of a row are wanted."""
 
     times: int
-    """That so many were not enough before."""
+    """How many times the picked entries were not enough before."""
     share: float
-    """Of each row of the problem that the block has."""
+    """Which share of each row of the problem the block has."""
 
     def pick(self) -> tuple[int, int, int]:
         """As `PickDepth` in csrc/serial/row_picks.hpp."""
@@ -62,39 +64,39 @@ class Depth(NamedTuple):
 
 
 class Picks(NamedTuple):
-    """Entries that a pass has picked of some rows."""
+    """Entries that a pass has picked from some rows."""
 
     places: Any
     """row * columns + column, increasing."""
     overpriced: int
-    """How many cost less than their duals, but for rounding."""
+    """How many cost less than their duals by more than rounding."""
     bounds: Any
-    """Of each of the rows what no other entry has less than, of cost - v, on the host; None if that is not known."""
+    """A bound for each of the rows: cost - v of its other entries is at least that. On the host; None if not known."""
 
 
 class BlockPasses(Protocol):
-    """Passes over a block of `rows` by `columns`; vectors lie where it lies, in the type of the duals.
+    """Passes over a block of `rows` by `columns`. Vectors lie on the block's device, in the type of the duals.
 
     Rows and columns are numbered in the block, lists of them are int32. A block may have none.
     """
 
     def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]:
-        """Of these rows the least cost - v among columns that are not covered, and such a column (int32)."""
+        """The least cost - v of each listed row over columns that are not covered, and a column that has it (int32)."""
 
     def least_of_columns(self, u: Any) -> Any:
-        """Of all columns the least cost - u."""
+        """The least cost - u of each column."""
 
     def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any:
-        """Places, row * columns + column, of the entries of rows with at most so much slack, but for rounding.
+        """Places, row * columns + column, of the entries of rows with at most this much slack, up to rounding.
 
         Or also with the least slack of their row. Those of covered columns are none.
         """
 
     def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
-        """The least cost - v of listed rows, but for forbidden ones; those of others may be among them."""
+        """Entries of least cost - v of listed rows, without forbidden ones. Entries of other rows may be among them."""
 
     def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
-        """Of listed rows entries that cost less than u + v, and others that nearly do; the same."""
+        """Entries of listed rows that cost less than u + v, or nearly so. Entries of other rows may be among them."""
 
     def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
         """Levels of a forest from the rows of a frontier on, until the columns of this block bring no more rows.
@@ -105,7 +107,7 @@ class BlockPasses(Protocol):
 
 
 def passes_of(array: Any, dual_type: Any, maximize: bool, limit: int | float | None, threads: int) -> BlockPasses:
-    """Over a matrix of a type and with strides that programs read, where it lies; `threads` are those of a host."""
+    """The passes over a matrix where it lies, of a type and strides that programs read. A GPU ignores `threads`."""
     if device_of(array) == "gpu":
         made: BlockPasses = import_module(".block_passes_gpu", __package__).GpuPasses(array, dual_type, maximize, limit)
         return made
@@ -113,7 +115,7 @@ def passes_of(array: Any, dual_type: Any, maximize: bool, limit: int | float | N
 
 
 def listed(sizes: Any, columns: Any, most: int, width: int) -> Any:
-    """Places of lists of at most so many columns for each row, in their order."""
+    """Places, row * columns + column, from a list of columns for each row, in the order of the lists."""
     xp = namespace(sizes)
     places = columns.reshape(-1, most) + xp.arange(len(sizes))[:, None] * width
     if len(sizes) and int(sizes.min()) == most:
@@ -122,7 +124,7 @@ def listed(sizes: Any, columns: Any, most: int, width: int) -> Any:
 
 
 def closed_by_levels(expand: Callable[..., tuple[Any, int]], rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
-    """See `close`, where each level is a launch: `expand` brings the rows of one, 0 or 1 of each, on the host."""
+    """As `close`, with a launch for each level: `expand` returns the rows of the next, 0 or 1 of each, on the host."""
     brought, ends = expand(rows, u, forest)
     reached = brought
     while reached.any():
@@ -132,7 +134,7 @@ def closed_by_levels(expand: Callable[..., tuple[Any, int]], rows: Any, u: Any, 
 
 
 class HostPasses:
-    """See `BlockPasses`: on threads of the host."""
+    """The passes of `BlockPasses` on threads of the host."""
 
     def __init__(self, array: Any, dual_type: Any, maximize: bool, limit: int | float | None, threads: int) -> None:
         self._block = *bits_and_type(array), maximize, limit

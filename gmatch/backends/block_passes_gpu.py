@@ -68,7 +68,7 @@ class GpuPasses:
         return Picks(self._lists("price_rows", STRATA * OF_A_STRATUM, v), 0, None)
 
     def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
-        """Of each stratum of each row the worst: of all rows, for bounds are not known here."""
+        """The worst entry of each stratum of each row. All rows are read, since no bounds are known here."""
         places = self._lists("overpriced", STRATA, u, v)
         return Picks(places, len(places), None)
 

@@ -32,9 +32,9 @@ from pathlib import Path
 
 CSRC = Path(__file__).parent.parent / "csrc"
 OPTIONS = ("-std=c++17",)
-"""Of every compiler."""
+"""Options of every compiler."""
 ARCHITECTURES = (75, 80, 90, 100, 120)
-"""That code is shipped for, by their compute capabilities. Code of one runs on all later ones of its generation."""
+"""Compute capabilities that code is shipped for. The code of one runs on all later ones of its generation."""
 INCLUDE = re.compile(r'#include [<"](\S+)[>"]')
 
 
@@ -129,7 +129,7 @@ class Variant:
         return self._head(entries or self.program.entries) + f"#include <{self.program.source}>\n"
 
     def complete_text(self, *entries: str, csrc: Path = CSRC) -> str:
-        """The same for a compiler that finds nothing."""
+        """The text for a compiler that finds no files."""
         return self._head(entries or self.program.entries) + amalgamated(self.program.source, csrc)
 
     def _head(self, entries: Container[str]) -> str:

@@ -42,9 +42,9 @@ MAX_THREADS = 1024
 # With fewer entries a thread, the barrier of each level costs more than a small level
 # (benchmarks/log/cardinality_host.md).
 ENTRIES_PER_THREAD = 1 << 24
-# Of the problems of a batch; as csrc/bindings/serial.cpp says of small ones.
+# Entries of a batch for each thread; csrc/bindings/serial.cpp has the number for small problems.
 BATCH_ENTRIES_PER_THREAD = 1 << 16
-# Of a matrix that is read once, from one end to the other.
+# Entries for each thread of a matrix that is read once, from one end to the other.
 COSTS_PER_THREAD = 1 << 20
 CORE_STEPS = tuple(numbers_of("CoreStep"))
 TIER_OUTCOMES = tuple(numbers_of("TierOutcome"))
@@ -67,7 +67,7 @@ def thread_count(threads: int | None, entries: int) -> int:
 
 
 def check_threads(threads: int | None) -> None:
-    """Raises `InvalidInput` for what is no number of threads."""
+    """Raises `InvalidInput` if `threads` is no number of threads."""
     thread_count(threads, 0)
 
 
@@ -120,7 +120,7 @@ def counters_by_name(report: Any, journal: Any, team: str, threads: int) -> dict
 
 
 def counters_of_assignment(report: Any, journal: Any, team: str, threads: int) -> dict[str, Any]:
-    """As `counters_by_name`, without what only the programs of maximum cardinality count; core's report has a trace."""
+    """As `counters_by_name`, without the counters of maximum cardinality. The report of a core has a trace."""
     fields = len(REPORT.names)
     counters = counters_by_name(report[:fields], journal, team, threads)
     del counters["start"], counters["dropped"]
@@ -139,7 +139,7 @@ def _name_of(dtype: np.dtype[Any]) -> str:
 
 
 def bits_and_type(array: Any) -> tuple[Any, str]:
-    """The array as the extension takes it, which knows no bfloat16, and the name of its type."""
+    """The array as the extension takes it, and the name of its type. The extension knows no bfloat16."""
     name = _name_of(array.dtype)
     return array if name != "bfloat16" else array.view(np.uint16), name
 
@@ -159,7 +159,7 @@ def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: i
 
 
 def _vectors(costs: DenseCosts | SparseCosts, start: Start) -> Vectors:
-    """What a program fills: row_match and v as they are given, or else no mates and zeros."""
+    """The vectors that a program fills: given row_match and v, or no mates and zeros."""
     rows, columns = sorted(costs.shape)
     row_match = np.full(rows, -1, np.int32) if start.row_match is None else start.row_match
     v = np.zeros(columns, costs.dual_type) if start.v is None else start.v
@@ -167,7 +167,7 @@ def _vectors(costs: DenseCosts | SparseCosts, start: Start) -> Vectors:
 
 
 def _for_serial_search(costs: DenseCosts | SparseCosts, start: Start) -> Start:
-    """Without duals where columns may stay free: from given ones it reads more than from none."""
+    """The start without its duals if columns may stay free: the program reads more with duals than without."""
     rows, columns = costs.shape
     return start if rows == columns or start.v is None else start._replace(v=None)
 
@@ -186,11 +186,11 @@ def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None)
 def assign_in_tiers(
     costs: DenseCosts, vectors: Vectors, rests: Any = None
 ) -> tuple[str, ExactDuals | None, dict[str, Any]]:
-    """Solves costs in tiers of which the duals of a solution hide some: see csrc/serial/tiers.hpp.
+    """Solves costs in tiers, if the duals of a solution hide some costs: see csrc/serial/tiers.hpp.
 
     The vectors of the solution are changed. Returns whether the solution stands,
     was solved anew, or is open; then it means nothing any more. Of the solved one also the duals in tiers, and counters
-    by name; `rests`, where there is room for them, become what is left of the costs of pairs that it might use.
+    by name; `rests`, if there is room for them, become the rests of the costs of pairs that it might use.
     """
     outcome, words, counters = _native.assign_in_tiers(*_arguments(costs), costs.lowest, costs.highest, *vectors, rests)
     exact = None if words is None else exact_duals(words, *costs.array.shape)
@@ -198,7 +198,7 @@ def assign_in_tiers(
 
 
 def is_only_optimum(costs: DenseCosts, vectors: Vectors, must_be_used: Any) -> bool:
-    """Whether no other assignment is as cheap as this one, which is complete, by a pass over costs without a limit."""
+    """Whether no other assignment is as cheap as this complete one, by a pass over costs without a limit."""
     only: bool = _native.is_only_optimum(*_arguments(costs)[:-1], *vectors, must_be_used)
     return only
 
@@ -276,7 +276,7 @@ def journal_length(method: AssignmentMethod, rows: int) -> int:
 
 
 def journal_of(method: AssignmentMethod, journal: Any) -> Any:
-    """What is known of each phase: nothing where each search has a launch of its own."""
+    """What is known of each phase: nothing if each search has a launch of its own."""
     return journal if method.one_launch else journal[:, :0]
 
 
@@ -321,7 +321,7 @@ def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
 
 
 def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any:
-    """Of each pair the position of its entry; -1 for pairs that are not stored, and rows without one."""
+    """The position of the entry of each row's pair; -1 for pairs that are not stored, and rows without a pair."""
     positions = np.empty(len(row_match), np.int64)
     _native.find_entries(indptr, indices, columns, row_match, positions)
     return positions
@@ -373,7 +373,7 @@ def _assign_laid_out(costs: DenseCosts, dual_type: type, start: Start, threads: 
         start = start._replace(v=start.v.astype(costs.dual_type, copy=False))
     row_match, col_match, u, v, counters = assign(costs, method, start, threads)
     u, v = (dual.astype(dual_type, copy=False) for dual in (u, v))
-    if dual_type is np.int64 and len(u) == len(v):  # so that v are at most 0, as sparse methods leave them
+    if dual_type is np.int64 and len(u) == len(v):  # then v is at most 0, as sparse methods leave it
         most = v.max()
         u, v = u + most, v - most
     return Assigned(row_match, col_match, u, v, counters | {"method": method.name, "reason": f"{LAID_OUT}; {reason}"})

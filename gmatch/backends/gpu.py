@@ -50,10 +50,10 @@ PAPER_BLOCK_SIZE = 256
 BLOCK_SIZE = 1024
 # Words of 8 bytes that a grid's barrier counts in.
 ARRIVALS = 2
-# Of a report.
+# Positions of two counters in a report, and the sizes of reports.
 PHASES, SIZE = map(REPORT.names.index, ("phases", "size"))
 REPORT_SIZE, CORE_REPORT_SIZE = REPORT.size // 8, (REPORT.size + CORE_TRACE.size) // 8  # in words
-# Of a workspace, in bytes.
+# The alignment of a workspace, in bytes.
 ALIGNMENT = 256
 # A call reads the counts of 64 phases together with its report. Mostly there are no more.
 FIRST_PHASES = 64
@@ -90,13 +90,13 @@ INFINITE = {np.int64: 2**63 - 1, np.float64: np.inf}  # no limit
 
 @cache
 def entry_point(program: Program, name: str, device: int, **words: str | int) -> Kernel:
-    """Of a program, compiled for words of the catalogue, on a device, which is current."""
+    """An entry point of a program, compiled for words of the catalogue, on the current device."""
     variant = program.variant(**{word: str(value) for word, value in words.items()})
     return kernel_of(variant, name, cupy.cuda.Device(device).compute_capability)
 
 
 def index_types(indptr: Any, indices: Any) -> dict[str, str]:
-    """Of the arrays of compressed sparse rows, as words of the catalogue."""
+    """The types of the arrays of compressed sparse rows, as words of the catalogue."""
     return {"offset": c_type(indptr), "column": c_type(indices)}
 
 
@@ -522,7 +522,7 @@ def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
 
 
 def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any:
-    """Of each pair the position of its entry; -1 for pairs that are not stored, and rows without one."""
+    """The position of the entry of each row's pair; -1 for pairs that are not stored, and rows without a pair."""
     with indices.device:
         positions = cupy.empty(len(row_match), np.int64)
         words = Words(0)  # until the launch, or another thread could have their memory first

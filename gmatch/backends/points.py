@@ -14,11 +14,11 @@ from .protocol import Assigned
 if TYPE_CHECKING:
     from ..problems.points import PointCosts
 
-# Coordinates that the trees are compiled for; others are filled up with zeros, which no metric sees.
+# Numbers of coordinates that the trees are compiled for. Other points are filled up with zeros, which change no cost.
 DIMENSIONS = (2, 3, 4, 8)
-# Points of a side that the coarsest level has at most: it knows all pairs that may matter.
+# The coarsest level has at most this number of points a side. Its core has all pairs that may matter.
 SMALLEST = 256
-# Points of both clouds for each thread that pays.
+# One thread is used for each this number of points of both clouds.
 POINTS_PER_THREAD = 20_000
 STEPS = ("order", "extend", "core", "auction", "search", "price", "finish")
 
@@ -26,14 +26,14 @@ STEPS = ("order", "extend", "core", "auction", "search", "price", "finish")
 def assign_points(costs: PointCosts, row_match: Any, v: Any, threads: int | None, gap: float) -> Assigned:
     """The cheapest assignment. Both clouds must have points.
 
-    `row_match` and `v` are what to start from, or None. `gap` is the share of the optimum by which the answer may be
-    dearer; ``stopped`` says whether it may be.
+    `row_match` and `v` are what to start from, or None. The answer may cost more than the optimum by the share `gap`
+    of it; ``stopped`` says whether it may.
     """
     rows, columns = costs.shape
     assert 0 < rows <= columns, "the smaller cloud comes first, and empty ones have no duals"
     found_match, col_match = np.empty(rows, np.int32), np.empty(columns, np.int32)
     u, found_v = np.empty(rows), np.empty(columns)
-    # What no pair costs is no limit, and would only round the duals.
+    # A limit that no pair reaches changes nothing, and would only round the duals.
     limit = math.inf if costs.limit is None or costs.limit >= costs.highest else float(costs.limit)
     counters = _native.assign_points(
         _filled_up(costs.x), _filled_up(costs.y), costs.metric, costs.p or 0.0, rows < columns or limit < math.inf,

@@ -56,12 +56,12 @@ class Assigned(NamedTuple):
     counters: dict[str, Any]
 
     def turned(self) -> Assigned:
-        """The same with rows for columns."""
+        """The solution of the transposed problem: rows and columns change places."""
         return Assigned(self.col_match, self.row_match, self.v, self.u, self.counters)
 
 
 class AssignedBatch(NamedTuple):
-    """The same of many problems: arrays with a row for each problem, padded with -1 and 0.
+    """What a program finds for a batch: arrays with a row for each problem, padded with -1 and 0.
 
     Each counter is an array on the host, with a number for each problem.
     """
@@ -86,14 +86,14 @@ class Matched(NamedTuple):
 class Backend(Protocol):
     """The programs of one kind of device: the module `cpu` or `gpu`. It trusts arrays; `problems` has checked them.
 
-    Methods and starts are those for its device. Given arrays of mates and duals are changed. `threads` are of the host,
-    None as many as there is work for.
+    Methods and starts suit its device. Programs change given arrays of mates and duals. `threads` are threads of the
+    host; None stands for as many as there is work for.
     """
 
     NAME: Device
 
     def check_threads(self, threads: int | None) -> None:
-        """Raises `InvalidInput` for a number of threads that it cannot have."""
+        """Raises `InvalidInput` for a number of threads that the backend cannot have."""
 
     def inspect(self, indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
         """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/sparse_rows.cuh."""
@@ -105,7 +105,7 @@ class Backend(Protocol):
         """Whether a row may have two entries in one column."""
 
     def find_entries(self, indptr: Any, indices: Any, columns: int, row_match: Any) -> Any:
-        """Of each pair the position of its entry; -1 for pairs that are not stored, and rows without one."""
+        """The position of the entry of each row's pair; -1 for pairs that are not stored, and rows without a pair."""
 
     def match(self, graph: BipartiteGraph, method: Any, start: int, row_match: Any, threads: int | None) -> Matched:
         """Runs `match_cardinality` of csrc; `row_match` is a given start, or None."""
@@ -116,7 +116,7 @@ class Backend(Protocol):
     def assign_sparse(
         self, costs: SparseCosts, method: AssignmentMethod, start: Start, threads: int | None
     ) -> Assigned:
-        """The same, for sparse costs."""
+        """Runs a method of assignment on sparse costs."""
 
     def assign_batch(
         self, batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None

@@ -25,7 +25,7 @@ def best_of_strata(keys: Any, first: int, height: int, far: Any, most: int) -> t
 
 
 def costs_of_pairs(x: Any, y: Any, metric: str, rows: Any, columns: Any) -> Any:
-    """What points x[rows] cost with y[columns], pair by pair: as `PointCosts.of_pairs`, to the bit."""
+    """What points x[rows] cost with y[columns], pair by pair, exactly as `PointCosts.of_pairs` says."""
     rows, columns = (np.ascontiguousarray(numbers, np.int64) for numbers in (rows, columns))
     costs = np.empty(len(rows))
     _native.costs_of_pairs(x, y, metric, rows, columns, costs)
@@ -41,7 +41,7 @@ def panels_of(y: Any) -> Any:
 
 
 def costs_of_rows(x: Any, panels: Any, columns: int, metric: str) -> Any:
-    """What points x cost with each y, to the bit: O(d) work a pair."""
+    """What points x cost with each y, exactly as `PointCosts.of_pairs` says: O(d) work a pair."""
     costs = np.empty((len(x), columns))
     _native.costs_of_rows(x, panels, metric, costs)
     return costs

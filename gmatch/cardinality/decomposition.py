@@ -275,8 +275,8 @@ def _fine_blocks(graph: BipartiteGraph, rows: Array, row_match: Array, col_match
 def _topological_order(count: int, tails: Array, heads: Array) -> Array:
     """A number for each component, such that edges between them lead from smaller to larger ones.
 
-    SciPy (Pearce 2005) numbers a component when the search leaves it, after all that it leads to; so the reverse is
-    such an order. As SciPy does not promise that, it is checked.
+    SciPy (Pearce 2005) numbers a component when the search leaves it, after all components that it leads to. So the
+    reverse of SciPy's order will do. SciPy does not promise that, so it is checked.
     """
     if (tails >= heads).all():
         return np.arange(count - 1, -1, -1, dtype=np.int32)
@@ -284,7 +284,7 @@ def _topological_order(count: int, tails: Array, heads: Array) -> Array:
 
 
 def _sorted_components(count: int, tails: Array, heads: Array) -> Array:
-    """The same for components in any order, one after another (Kahn 1962)."""
+    """What `_topological_order` returns, for components in any order (Kahn 1962)."""
     between = tails != heads
     edges = csr_array((np.ones(between.sum()), (tails[between], heads[between])), shape=(count, count))
     offsets, successors = edges.indptr.tolist(), edges.indices.tolist()

@@ -12,7 +12,7 @@ from ..datasets.tables import Table as CostTable
 from .output import COLUMNS, Pairs, named
 from .terminal import Facts, grouped, milliseconds, print_facts, print_pairs
 
-# Of `stats`: what is counted in one process, and what on several ranks.
+# Counters in `stats` that only one process has, or only several ranks have.
 COUNTED_BY_SOME = ("rows_scanned", "edges_inspected", "ranks", "rounds", "meetings", "bytes_met")
 # Facts of the search, not of the answer.
 SEARCH = frozenset(

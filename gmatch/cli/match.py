@@ -96,7 +96,7 @@ class Answer:
         }
 
     def table(self) -> dict[str, str]:
-        """The same for people."""
+        """The facts as text for people."""
         facts = self.facts()
         text = {name: grouped(value) for name, value in facts.items()}
         verdict = {None: "", True: " (agrees)", False: " (DISAGREES)"}[self.agrees]

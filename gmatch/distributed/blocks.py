@@ -34,7 +34,7 @@ from .ranks import Ranks
 
 
 class _Note(NamedTuple):
-    """What a rank says of its block."""
+    """What a rank tells the others of its block."""
 
     rows: int
     columns: int
@@ -47,20 +47,21 @@ class _Note(NamedTuple):
 
 
 class Block(RowsOfCosts):
-    """Consecutive rows of a matrix, and what all ranks know of the whole of it; names are those of `DenseCosts`.
+    """Consecutive rows of a matrix, and what all ranks know of the whole matrix, by the names that `DenseCosts` has.
 
     Attributes
     ----------
     array : array, shape (its rows, columns)
-        On the host or on a GPU, as it lies; with a limit that is not whole a float64 copy of integers.
+        On the host or on a GPU, as it lies. A limit that is not whole makes a float64 copy of integers.
     rows : (int, int)
-        The first of its rows in the whole matrix, and the first after them.
+        The number of the block's first row in the whole matrix, and of the first row after the block.
     starts : list of int
         The first row of each rank, and the number of all rows.
     transposed : bool
-        Whether the problem is that of the transpose.
+        Whether the problem is the transpose of the matrix.
     cut : int or float or None
-        What costs must be cut off at before duals are taken from them; None if there is room for costs above the limit.
+        The limit, if costs must be cut off at it before duals are subtracted from them; None if there is room for costs
+        above the limit.
     """
 
     device: Device = "cpu"  # of the vectors that the ranks share
@@ -97,7 +98,7 @@ class Block(RowsOfCosts):
         return self.dual_type is np.float64 or most < INFINITE_INTEGER
 
     def entries_of(self, row_match: Any) -> Any:
-        """The entries of the pairs of its rows, in the order of the rows, as given."""
+        """The entries of the pairs of this block's rows, as given, in the order of the rows."""
         return self.entries_at(*matched_rows(row_match[slice(*self.rows)]))
 
     def entries_at(self, rows: Any, columns: Any) -> Any:
@@ -113,7 +114,7 @@ def matched_rows(row_match: Any) -> tuple[Any, Any]:
 
 
 class Terms(NamedTuple):
-    """What all ranks must ask for alike; it compares by what it prints."""
+    """The options that must be equal on all ranks. Terms are equal if they print the same text."""
 
     maximize: bool
     cost_limit: Any
@@ -128,7 +129,7 @@ class Terms(NamedTuple):
 
 
 def block_of(ranks: Ranks, block: Any, terms: Terms) -> Block:
-    """This rank's block, once all ranks have looked at theirs and agree; else the same error on all."""
+    """This rank's block, once all ranks have checked their blocks and agree; otherwise the same error on all ranks."""
     note: _Note | Exception
     array = None
     try:
@@ -144,7 +145,7 @@ def block_of(ranks: Ranks, block: Any, terms: Terms) -> Block:
 
 
 def fingerprint(arrays: Any) -> str:
-    """Of arrays that must be the same on all ranks: types, shapes and a hash of each."""
+    """Type, shape and hash of each array, as a text: ranks compare arrays that must be equal by it."""
     if not isinstance(arrays, tuple | list):
         return repr(arrays)
     given = [to_host(array) for array in arrays]
@@ -170,7 +171,7 @@ def refuse_what_is_no_array(block: Any) -> None:
 
 
 def _refuse_what_differs(notes: list[_Note]) -> None:
-    """Raises the same error on all ranks; an empty block has a width and a type, too."""
+    """Raises the same error on all ranks. An empty block also has a width and a type that must agree."""
     first = notes[0]
     for rank, note in enumerate(notes):
         if note.columns != first.columns:

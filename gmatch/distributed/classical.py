@@ -8,11 +8,13 @@
     5  Dual update        each rank finds the least slack between its rows of the forest and the columns outside it; the
                           least of all ranks updates the duals everywhere
 
-Three things differ. The paper compresses the whole matrix for each search; here the root keeps its lists, each rank
-keeps the least slack of each row, and reads only rows that are new in the forest, or whose nearest column has joined
-it. A dual step leaves all edges of the forest tight: so the forest grows by the new edges, and is searched for paths
-anew only where one has come to a free column. And the search goes on until no path is left, as nothing that other ranks
-know changes meanwhile.
+Three things differ.
+
+- The paper compresses the whole matrix for each search. Here the root keeps its lists, and each rank keeps the least
+  slack of each row. It reads only rows that are new in the forest, or whose nearest column has joined the forest.
+- A dual step leaves all edges of the forest tight, so the forest grows by the new edges. It is searched for paths anew
+  only once a new edge has reached a free column.
+- A search goes on until no path is left, since nothing that other ranks know changes meanwhile.
 """
 
 from __future__ import annotations
@@ -64,9 +66,9 @@ def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
 
 
 def reduced_duals(ranks: Ranks, part: Part, v: Any = None) -> tuple[Any, Any]:
-    """Duals from minima of rows, and of columns where all are to be matched; or of rows alone, by given v.
+    """Duals from minima of rows, and of columns in square problems. With given v, from minima of rows alone.
 
-    A row without pairs is at far.
+    The dual of a row without allowed pairs is far.
     """
     n, m = part.shape
     start = np.zeros(m, part.dual_type) if v is None else v.astype(part.dual_type)
@@ -85,14 +87,14 @@ def _first_alone(rows: Any) -> Any:
 
 
 def _gather_tight(ranks: Ranks, tight: TightEdges, new: Callable[[], Any]) -> None:
-    """New edges of all ranks to the root, whose adjacency lists grow by them."""
+    """Sends new tight edges of all ranks to the root, which adds them to its adjacency lists."""
     keys = gathered_keys(ranks, new)
     if ranks.rank == ROOT:
         tight.add(keys)
 
 
 def _search(ranks: Ranks, tight: TightEdges, found: Found) -> tuple[Any, Any]:
-    """Passes of the root along all tight edges; what they leave, on all ranks: covered columns, rows of the forest."""
+    """Passes of the root along all tight edges. Returns the covered columns and the forest's rows, on all ranks."""
     n, m = tight.shape
     told = of_root(ranks, n + m + 3, np.int32, found.clocked("search", partial(tight.matched, found.row_match)))
     found.row_match, reached, counts = told[:n], told[n : n + m], told[n + m :].tolist()
@@ -108,7 +110,7 @@ def _search(ranks: Ranks, tight: TightEdges, found: Found) -> tuple[Any, Any]:
 class TightEdges:
     """The adjacency lists of the root and the forest along them, in C++; empty on other ranks.
 
-    They change in the next search, in which an error of the root is that of all.
+    They change in the next search. An error of the root in that search is raised by all ranks.
     """
 
     def __init__(self, shape: tuple[int, int]) -> None:
@@ -122,7 +124,7 @@ class TightEdges:
         self._new = keys
 
     def drop_slack(self) -> None:
-        """A dual step makes edges of rows outside the forest with columns inside it slack."""
+        """Notes a dual step: edges between rows outside the forest and columns inside it are slack now."""
         self._has_stepped = True
 
     def matched(self, row_match: Any) -> Any:
@@ -146,8 +148,8 @@ class TightEdges:
 class LeastSlacks:
     """The least slack of each row of this rank to columns outside the forest: Algorithm 7, but rows are read once.
 
-    What was read holds for as long as the row stays in the forest, the forest loses no column, and the column with the
-    least slack is outside it: each dual step lessens it by what it adds to the dual of the row.
+    The least slack of a row stays known as long as the row stays in the forest, the forest loses no column, and the
+    column with that slack stays outside. Each dual step lowers the slack by what it adds to the dual of the row.
     """
 
     def __init__(self, part: Part) -> None:
@@ -163,7 +165,7 @@ class LeastSlacks:
         return self._up_to(0, self._part.all_rows(), u, v, False)
 
     def least(self, u: Any, v: Any, in_forest: Any, covered: Any) -> Any:
-        """The least of all rows of the forest; far if no edge leaves it."""
+        """The least slack of all rows of the forest; far if no edge leaves the forest."""
         part = self._part
         own_rows, own_columns = part.here(in_forest[part.rows]), part.here(covered[part.columns])
         if bool((self._covered & ~own_columns).any()):
@@ -191,9 +193,9 @@ class LeastSlacks:
         self._least[rows] = part.xp.where(least < part.far, part.xp.maximum(least - own_u[rows], 0), part.far)
 
     def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool) -> Any:
-        """Edges of some rows with at most that slack, up to rounding; or also with the least of their row.
+        """Edges of some rows with at most this slack, up to rounding; with `least_too` also each row's least one.
 
-        For the least was found before some dual steps, each of which was rounded.
+        The least slack was found before some dual steps, each of which was rounded.
         """
         part = self._part
         held = HeldRows(rows, *part.own(u, v), self._covered.view(np.uint8))

@@ -7,12 +7,13 @@
     4  reprice  each rank finds the entries with cost < u + v, in its rows with a u above the bound; they join the core
     4' widen    where the core has no assignment, its witness (Hall 1935) goes to all: each rank offers the best
                 entries of the witness's rows outside its columns. If there is none, the witness holds for the matrix
-    4" again    where the core leaves many rows free, or overprices many entries, the duals have misled: once, all rows
-                are priced again by better ones
-    5           until no rank finds any: then the duals are feasible in the whole matrix, and its assignment is optimal
+    4" again    the duals have misled if the core leaves many rows free, or if its duals overprice many entries. All
+                rows are then priced again by better duals, at most once a call
+    5  end      no rank finds an entry in step 4. The duals are then feasible in the whole matrix, and the assignment of
+                the core is optimal in it
 
-No rank ever holds the matrix. Entries travel as row * m + column with what they cost. Where this does not come to an
-end, `classical` goes on from the duals of the last core.
+No rank ever holds the matrix. Entries travel as row * m + column with what they cost. After MOST_ROUNDS rounds
+`classical` goes on from the duals of the last core.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ from .part import MatrixPart, Part, Places
 from .ranks import ROOT, Ranks, gathered, of_root, reduced
 from .sampled import FEW, PART, Sample
 
-# Of the searches on the root.
+# Counters of the searches on the root.
 COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
-# The share of the columns which independent rows would want that is many.
+# Rows want different columns if their best columns number at least this share of what independent rows would want.
 WANTED = 0.6
-# Rows that tell prices: a part of all, or all, and no more than have this number of entries.
+# Prices come from a sample of at most this number of entries: first of 1 row in PART, the second time of all rows.
 MOST_SAMPLED = 1 << 24
-# Duals have misled if their core leaves more than this part of the rows free, or if its duals overprice more than this
-# part of all entries. Products of random numbers leave a tenth of the rows free, points in the plane a thousandth; with
-# a limit products overprice a third of the entries, other families 1/300 at most (n = 2000).
+# Duals have misled if their core leaves more than 1 row in 32 free, or if its duals overprice more than 1 entry in 32.
+# Measured at n = 2000. Products of random numbers leave 1 row in 10 free, points in the plane 1 in 1,000. With a limit,
+# products overprice 1 entry in 3, other families at most 1 in 300.
 PART_MISLED = 32
-# More rounds than any family of the tests takes by twice: what is not proven by then has no use for a core.
+# After this number of rounds `classical` goes on. No family of the tests takes half as many.
 MOST_ROUNDS = 100
 
 
@@ -55,25 +56,25 @@ class Answer(IntEnum):
     """What the root says after a search."""
 
     SOLVED = 0
-    SHORT = 1  # the core leaves rows free, and has a witness
-    STUCK = 2  # nothing joined the core that was not in it
+    SHORT = 1  # the core has no assignment, and a witness says why
+    STUCK = 2  # all entries that were offered are in the core already
 
 
 class Passes(NamedTuple):
-    """The passes over a part, by which entries join the core: see the functions of these names below."""
+    """The passes over a part that find entries for the core. The functions of these names say what each does."""
 
     start: Callable[..., Any]
     price: Callable[..., Places]
     overpriced: Callable[..., tuple[int, Places]]
     outside: Callable[..., tuple[int, Places]]
     start_again: Callable[..., Any] = lambda ranks, part: None
-    """Duals to price by where the first have misled; None if there are no others."""
+    """Duals to price by if the first have misled; None if there are no others."""
 
 
 def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes | None = None) -> Found:
     """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
 
-    `passes` are those of another kind of part.
+    None as `passes` stands for the passes over a `MatrixPart`.
     """
     passes = passes or Passes(start, price, overpriced, outside, start_again)
     n, m = part.shape
@@ -110,7 +111,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
 
 
 class _Pricing(NamedTuple):
-    """How entries join the core: all ranks offer some of theirs, and the root takes them."""
+    """How entries join the core: each rank offers some of its entries, and the root takes them."""
 
     ranks: Ranks
     part: Part
@@ -119,7 +120,7 @@ class _Pricing(NamedTuple):
     found: Found
 
     def price(self) -> None:
-        """The best entries of each row by the duals of the columns join the core."""
+        """Adds the best entries of each row to the core, by the duals of the columns."""
 
         def priced() -> Places:
             with self.found.clock("price"):
@@ -129,9 +130,9 @@ class _Pricing(NamedTuple):
         self._join(priced)
 
     def price_again(self) -> bool:
-        """The same by other duals, once, where the first have misled; False if there are none.
+        """Prices all rows by other duals, once a call. False if there are none, or if this is the second time.
 
-        Ways out do not suit such a square problem: its core begins anew without them.
+        The core of a square problem with a limit loses its ways out: they do not suit problems that mislead duals.
         """
         part = self.part
         if self.found.counts["pricings"] > 1:
@@ -166,9 +167,9 @@ class _Pricing(NamedTuple):
         return bool(offered)
 
     def reprice(self) -> bool:
-        """Whether any rank finds entries that the duals overprice; they join the core, as far as there is room.
+        """Whether any rank finds entries that the duals overprice. The worst of them join the core.
 
-        Unless they are too many for it: then all rows are priced again.
+        If they are more than 1 entry in 32, all rows are priced again instead.
         """
         offers: list[Places] = []
 
@@ -193,9 +194,10 @@ class _Pricing(NamedTuple):
 
 
 def start(ranks: Ranks, part: MatrixPart, v: Any) -> Any:
-    """Duals of the columns to price by: given ones; or zeros, but where many rows want the same columns.
+    """Duals of the columns to price by: given ones, zeros, or prices from a sample of the rows.
 
-    There prices from a sample of the rows, above minima of the columns if all are to be matched.
+    Prices are for square problems in which many rows want the same columns. Without a limit they are added to the
+    minima of the columns.
     """
     n, m = part.shape
     if v is not None:
@@ -208,7 +210,7 @@ def start(ranks: Ranks, part: MatrixPart, v: Any) -> Any:
 
 
 def start_again(ranks: Ranks, part: MatrixPart) -> Any:
-    """Prices from all rows of a square problem, or from as many as there is room for."""
+    """Prices from all rows of a square problem, or from a sample of MOST_SAMPLED entries; None for others."""
     n, m = part.shape
     if n < m:
         return None
@@ -234,7 +236,7 @@ def _priced(part: MatrixPart, least: Any, prices: Any) -> Any:
 
 
 def _sample(ranks: Ranks, part: MatrixPart, size: int, v: Any) -> Sample:
-    """So many rows, or as many as there is room for, far from each other, by cost - v."""
+    """A sample of `size` rows at equal distances, of cost - v: at most MOST_SAMPLED entries, at least FEW rows."""
     n, m = part.shape
     size = max(min(FEW, n), min(size, MOST_SAMPLED // m))
     numbers = np.arange(size) * n // size
@@ -243,7 +245,7 @@ def _sample(ranks: Ranks, part: MatrixPart, size: int, v: Any) -> Sample:
 
     def own() -> Any:
         rows = to_host(part.values(part.here(numbers[first:end] - part.rows.start)))
-        with np.errstate(over="ignore"):  # of costs that float32 does not hold
+        with np.errstate(over="ignore"):  # float32 does not hold all costs
             reduced = (rows - v).astype(np.float32)
         if limit is not None:
             reduced[rows >= limit] = np.inf
@@ -253,10 +255,10 @@ def _sample(ranks: Ranks, part: MatrixPart, size: int, v: Any) -> Sample:
 
 
 class _Core:
-    """The core of the root, where its costs are, and its last solution; empty on other ranks.
+    """The core and its last solution, on the device of the root's costs; empty on other ranks.
 
-    With a limit each row has one more column, for it alone, at the price of the limit, as `SparseCosts.with_ways_out`
-    says. So a core always has an assignment, and pairs at the limit need not join it.
+    With a limit each row has a way out: one more column, for this row alone, which costs the limit (see
+    `SparseCosts.with_ways_out`). So the core always has an assignment, and pairs at the limit need not join it.
     """
 
     def __init__(self, part: Part, plan: Plan, are_given: bool) -> None:
@@ -279,7 +281,7 @@ class _Core:
         self._solution: Solution | None = None
 
     def offer(self, keys: Any, values: Any) -> None:
-        """Entries join before the next search, in which an error of the root is that of all."""
+        """Entries that join before the next search. An error of the root in that search is raised by all ranks."""
         if self._limit is not None:
             is_below = values < self._limit
             keys, values = keys[is_below], values[is_below]
@@ -287,7 +289,7 @@ class _Core:
         self._offers.append((keys, values))
 
     def _join(self, keys: Any, values: Any) -> bool:
-        """Whether any is new; a rounding of the duals may offer some again."""
+        """Adds entries; whether any is new. A rounding of the duals may offer an entry of the core again."""
         xp = self._xp
         if not bool((keys[1:] > keys[:-1]).all()):  # ranks that have some columns each have all rows
             keys, first = xp.unique(keys, return_index=True)
@@ -307,7 +309,7 @@ class _Core:
         return grows
 
     def solve(self, found: Found) -> list[int]:
-        """An `Answer`, and how many rows are free; from the last solution, which new entries leave nearly right."""
+        """An `Answer`, and how many rows are free. The search starts from the last solution, if that was complete."""
         offers, self._offers = self._offers, []
         grown = [self._join(*offer) for offer in offers]
         if self._solution is not None and not any(grown):
@@ -345,13 +347,13 @@ class _Core:
         return np.where(row_match < self._columns, row_match, -1)
 
     def duals(self) -> Any:
-        """Of the rows and of the columns; u + v is above the limit for no pair, as `without_ways_out` says."""
+        """Duals of the rows and of the columns. No u + v is above the limit: see `limit.without_ways_out`."""
         assert self._solution is not None, "it was solved"
         u, v = to_host(self._solution.u), to_host(self._solution.v)
         return np.concatenate([u if self._limit is None else u.clip(None, self._limit), v[: self._columns]])
 
     def witness(self) -> Any:
-        """Rows that may only be matched with columns that are fewer, as far as the core knows: all as 0 or 1."""
+        """0 or 1 of each row and column: rows that the core may only match with columns, which are fewer."""
         assert self._costs is not None, "it was solved"
         cover_rows, cover_columns = map(to_host, cover_of_allowed_pairs(self._costs, self._plan.threads))
         in_witness = np.zeros(sum(self.shape), np.uint8)
@@ -362,7 +364,7 @@ class _Core:
 
 
 def _merged(xp: Any, stay: Any, places: Any, old: Any, new: Any) -> Any:
-    """Old ones where they stay, and new ones in their places."""
+    """One vector: the old entries where `stay` is true, the new ones in `places`."""
     merged = xp.empty(len(stay), old.dtype)
     merged[stay] = old
     merged[places] = new
@@ -375,14 +377,17 @@ def _merged(xp: Any, stay: Any, places: Any, old: Any, new: Any) -> Any:
 def price(part: MatrixPart, v: Any) -> Places:
     """The best entries of each row by cost - v."""
     own_v = v[part.columns]
-    # Duals of a sample, or of costs that have changed since, are rough.
+    # Duals that are not 0 are rough, and need more entries: they are of a sample, or of costs that have changed since.
     picks = part.for_core.price(part.all_rows(), part.here(own_v), Depth(int(v.any()), part.share))
     part.margins.begin(picks.bounds, own_v)
     return part.places(picks.places)
 
 
 def overpriced(part: MatrixPart, u: Any, v: Any) -> tuple[int, Places]:
-    """How many entries cost less than their duals by more than rounding, and the worst, of rows that may have any."""
+    """How many entries cost less than their duals by more than rounding, and the worst of each row.
+
+    Only rows whose margin allows such an entry are read.
+    """
     own_u = u[part.rows]
     rows = part.margins.rows_to_read(own_u, v[part.columns])
     picks = part.for_core.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), Depth(1, part.share))
@@ -394,10 +399,10 @@ def overpriced(part: MatrixPart, u: Any, v: Any) -> tuple[int, Places]:
 def outside(part: MatrixPart, in_witness: Any, columns_of_witness: Any, found: Found) -> tuple[int, Places]:
     """Whether the rows of a witness have any pairs outside its columns; and the best of each row, more each time.
 
-    Where none are found, allowed pairs are counted apart: a mistake of the picker would make a false witness.
+    If none are found, the allowed pairs are counted too: a mistake of the picker would make a false witness.
     """
     own, inside = part.here(in_witness[part.rows]), part.here(columns_of_witness[part.columns])
-    # By this no pair of the witness's columns is among the best of a row.
+    # With this dual no column of the witness is among the best of a row.
     hidden = -np.inf if part.dual_type is np.float64 else found.v.min() - (part.block.highest - part.block.lowest) - 1
     v = part.xp.where(inside, hidden, part.here(found.v[part.columns]))
     depth = Depth(found.counts["widenings"], part.share)
@@ -408,7 +413,7 @@ def outside(part: MatrixPart, in_witness: Any, columns_of_witness: Any, found: F
 
 
 def _allowed_outside(part: MatrixPart, rows: Any, inside: Any) -> int:
-    """How many pairs of some of its rows are allowed outside some columns."""
+    """How many pairs of some of this rank's rows are allowed outside some columns."""
     return sum(
         int((part.values(rows[some])[:, ~inside] < part.far).sum())
         for some in (part.some_of(rows) if part.costs.size else ())

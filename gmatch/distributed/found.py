@@ -9,27 +9,27 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-# Of all solvers, as in `stats` of one process. What the ranks read of their parts is not counted.
+# Counters of all solvers, as in `stats` of one process. Ranks do not count what they read of their parts.
 COUNTED = "phases", "levels", "dual_steps"
 
 
 @dataclass
 class Found:
-    """For the problem of a `Part`; the same on all ranks.
+    """A solution of the problem of a `Part`; the same on all ranks.
 
     Attributes
     ----------
     row_match : int32 array, shape (n,)
-        The column of each row. Where forbidden pairs leave some free, there is a witness.
+        The column of each row, or -1. If forbidden pairs leave a row free, there is a witness.
     u, v : int64 or float64 arrays, shapes (n,) and (m,)
     witness : (bool array, bool array) or None
-        Rows and columns of the problem: these rows may only be matched with these columns, which are fewer.
+        Rows and columns of the problem. The rows may only be matched with the columns, which are fewer.
     counts : Counter
-        Of steps and rounds, by name.
+        Numbers of steps and rounds, by name.
     seconds : dict
-        That this rank has worked, by step, where a method tells steps apart; not the same on all ranks.
+        How long this rank has worked, by step, if the method tells steps apart; differs between ranks.
     reason : str
-        Why another method went on than the one that was asked for; empty if none did.
+        Why another method than the one asked for went on; empty if none did.
     """
 
     row_match: Any
@@ -41,7 +41,7 @@ class Found:
     reason: str = ""
 
     def clocked(self, step: str, work: Callable[[], Any]) -> Callable[[], Any]:
-        """The same work, whose seconds are counted."""
+        """A function that does the work and counts its seconds."""
 
         def done() -> Any:
             with self.clock(step):
@@ -51,7 +51,7 @@ class Found:
 
     @contextmanager
     def clock(self, step: str) -> Iterator[None]:
-        """Counts the seconds of what is done meanwhile."""
+        """Counts the seconds of the `with` block."""
         start = perf_counter()
         try:
             yield

@@ -1,6 +1,6 @@
 """`gmatch.lap` on several ranks: options, blocks, the problem, its solver, and the result that every rank gets.
 
-A team of one needs no exchange: a rank that has all rows solves them as one process does.
+A rank that has all rows exchanges nothing: it solves them as one process does.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Beginning(NamedTuple):
         return cls(perf_counter(), ranks.meetings, ranks.bytes_met, ranks.seconds_met)
 
     def since(self, ranks: Ranks) -> _Beginning:
-        """What has come to it: seconds of the call in the place of the clock."""
+        """The differences since then; in the place of the clock, the seconds of the call so far."""
         clock, meetings, bytes_met, seconds_met = self.now(ranks)
         return _Beginning(
             clock - self.clock, meetings - self.meetings, bytes_met - self.bytes_met, seconds_met - self.seconds_met
@@ -152,7 +152,7 @@ def _lap_of_block(ranks: Ranks, array: Any, asked: dict[str, Any], begun: _Begin
     return result
 
 
-# Options of `lap` that several ranks do not take: what they are otherwise, and what to do instead.
+# Options of `lap` that several ranks do not take: the value that they must have, and what to do instead.
 ONE_BLOCK = "each rank gives one block of one matrix"
 ONLY_ALONE = {
     "infeasible": ("raise", "use cost_limit to let rows and columns stay free, or one process"),
@@ -204,7 +204,7 @@ def _method(name: str, block: Block) -> tuple[Method, str]:
 
 
 def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) -> Found:
-    """By the method; the tree has its columns split, and turns square problems for that."""
+    """The solution by the method. `Tree` splits the columns of the problem, and transposes square ones for that."""
     rows, columns = block.shape
     block.transposed = rows > columns or isinstance(method, Tree) and rows == columns
     part = MatrixPart.of(block, asked["threads"] or 1)
@@ -227,13 +227,13 @@ def _split_by_columns(ranks: Ranks, part: MatrixPart) -> MatrixPart:
 
 
 def _plan_of_root(part: MatrixPart, threads: int | None) -> Plan:
-    """How the root solves cores, where its block lies; a GPU sizes its own grid."""
+    """How the root solves cores, on the device of its block. Threads are for the host; a GPU sizes its own grid."""
     method, _ = assignment_method_of("auto", part.device)
     return Plan(backend_for(None, part.device), method, threads if part.device == "cpu" else None, False)
 
 
 def given_duals(block: RowsOfCosts, duals: Any) -> Any:
-    """Those of the columns of the problem. As in one process only square problems have a use for them."""
+    """The given duals of the columns of the problem; None if it is not square, as in one process."""
     if duals is None:
         return None
     v = checked_duals("duals", duals, block)
@@ -241,7 +241,7 @@ def given_duals(block: RowsOfCosts, duals: Any) -> Any:
 
 
 def result_of(ranks: Ranks, block: RowsOfCosts, found: Found) -> Assignment:
-    """For the matrix as it was given; the same on every rank."""
+    """The result for the matrix as it was given; the same on every rank."""
     if found.witness is not None:
         raise _infeasible(block, *found.witness)
     row_match, u, v = found.row_match, found.u, found.v

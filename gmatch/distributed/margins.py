@@ -1,8 +1,8 @@
 """What is known of pairs outside the core: a row is read again only if one of its pairs may have become too cheap.
 
-When a row was read, its pairs outside the core had at least so much slack: its margin. Since then its dual has risen by
-some, each dual of the other side by something or less, and no pair has lost more than both. Late rounds change few
-duals, and read few rows.
+The margin of a row is the least slack that its pairs outside the core had when the row was last read. A later change of
+the duals lowers that slack by at most the rise of the row's dual plus the largest rise of a column's dual. Late rounds
+change few duals, and read few rows.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-# Slacks of floats within so many of their duals are zero but for rounding: as in csrc/costs/dense.cuh.
+# A slack of floats counts as zero within this share of its duals, as in csrc/costs/dense.cuh.
 ROUNDINGS = 2.0**-48
-# What a margin may be off after a round, in parts of the duals that enter it.
+# The rounding error of a margin after a round, as a share of the duals that enter it.
 ROUNDING = 2.0**-50
 
 
 class Margins:
-    """Of rows that are read one by one, and columns that are not.
+    """The margin of each row. Rows are read one by one; columns only move the margins.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ class Margins:
         self.forget()
 
     def forget(self) -> None:
-        """Nothing is known: the core begins anew."""
+        """Drops all margins, for a core that begins anew."""
         self._margins = np.full(self._rows, -np.inf)
         self._duals: tuple[Any, Any] | None = None
 
     def begin(self, bounds: Any, of_columns: Any) -> None:
-        """Pairs outside the core cost so much more than these duals of columns; of bounds that are not known None."""
+        """Takes a bound for each row: cost - v of its pairs outside the core is at least that. None if not known."""
         self._duals = None
         if bounds is not None:
             self._margins = bounds.astype(np.float64)
@@ -45,22 +45,22 @@ class Margins:
         """Numbers of the rows that must be read for these duals, increasing; all if nothing is known."""
         if self._duals is not None:
             before_rows, before_columns = self._duals
-            # All that one side gains the other may lose: then no slack changes.
+            # May be below 0: a constant that moves from all duals of columns to all duals of rows changes no slack.
             risen = (of_columns - before_columns).max() if len(of_columns) else 0
             off = ROUNDING * (abs(of_rows) + abs(of_columns).max(initial=0))
             self._margins -= (of_rows - before_rows).astype(np.float64) + float(risen) + off
         self._duals = of_rows.copy(), of_columns.copy()
-        # Rows whose bound is their dual, as where pairs tie, have none that is cheaper but for rounding.
+        # A row with a margin of about 0, as ties leave it, has no pair that is cheaper by more than rounding.
         near = 0.5 if of_rows.dtype.kind == "i" else ROUNDINGS * abs(of_rows)
         return (self._margins < -near).nonzero()[0]
 
     def note(self, rows: Any, least: Any) -> None:
-        """The least slack that some rows have outside the core."""
+        """Takes the least slack that some rows have outside the core."""
         self._margins[rows] = least
 
 
 class MarginsOfCore(Margins):
-    """The same, where pairs are read that may be in the core, as all of the core are known.
+    """Margins for passes that also read pairs of the core. The pairs of the core are listed, and left out by number.
 
     Parameters
     ----------
@@ -77,15 +77,15 @@ class MarginsOfCore(Margins):
         self._begins: Any = None
 
     def join(self, rows: Any, columns: Any) -> None:
-        """Pairs of the core."""
+        """Adds pairs to the list of the core."""
         if not len(rows):
             return
         self._known = np.concatenate([self._known, rows * self._columns + columns])
-        self._known.sort(kind="stable")  # of some that are sorted, and few that are not
+        self._known.sort(kind="stable")  # fast, for all except the few new pairs are in order
         self._begins = None
 
     def leave_out(self, rows: Any, keys: Any, far: Any) -> None:
-        """Makes the keys of pairs of the core far; `keys` are of some rows, whole."""
+        """Sets the keys of pairs of the core to far; `keys` holds whole rows."""
         if self._begins is None:
             self._begins = np.searchsorted(self._known, np.arange(len(self._margins) + 1) * self._columns)
         begins, ends = self._begins[rows], self._begins[rows + 1]

@@ -18,13 +18,13 @@ from ..arrays import device_of, mover_to
 from ..errors import BackendUnavailable, InvalidInput, RankLost
 from .nccl import Nccl, address_of_gpu, new_name
 
-# Of the signs of ranks that work; the communicator is gmatch's own, so no other message has it.
+# The tag of the signs of ranks that work. The communicator is gmatch's own, so no other message has this tag.
 SIGN = 1
 SECONDS_BETWEEN_SIGNS = 5.0  # or a fourth of a shorter patience
-# Of the naps between two looks whether the others have come.
+# Seconds of a nap between two looks at whether the others have come.
 SHORTEST_NAP, LONGEST_NAP = 1e-5, 1e-3
 
-# Of a note: bytes that say how long it is, and most bytes of one that goes in the same message.
+# The bytes of a note that say how long it is, and the most bytes of a note that goes in the same message.
 LENGTH, SHORT_NOTE = 8, 120
 
 
@@ -51,7 +51,7 @@ def world() -> Any:
 
 
 def end_the_job(code: int) -> None:
-    """Ends all processes, those too that do not answer."""
+    """Ends all processes, also processes that do not answer."""
     sys.stdout.flush()
     sys.stderr.flush()
     _mpi().COMM_WORLD.Abort(code)
@@ -60,13 +60,13 @@ def end_the_job(code: int) -> None:
 
 @cache
 def _line_key() -> int:
-    """Of the attribute of a communicator that keeps its line: it is duplicated once, and freed with it."""
+    """The key of the attribute that keeps the line of a communicator, and frees it with the communicator."""
     key: int = _mpi().Comm.Create_keyval(delete_fn=lambda comm, key, line: line.free())
     return key
 
 
 def line_of(comm: Any, patience: float) -> MpiLine:
-    """The line of a communicator: a collective call where there is none yet."""
+    """The line of a communicator. The first call for a communicator is collective."""
     mpi = _mpi()
     if not isinstance(comm, mpi.Intracomm) or comm == mpi.COMM_NULL:
         raise InvalidInput(
@@ -82,11 +82,11 @@ def line_of(comm: Any, patience: float) -> MpiLine:
 
 
 class MpiLine:
-    """See `Line`. Nothing blocks: each collective is one that can be asked whether it is done, and given up.
+    """See `Line`. Nothing blocks: each collective can be asked whether it is done, and can be given up.
 
     A rank that works sends a sign to the others every few seconds, from a thread of its own.
 
-    Arrays on GPUs are carried by NCCL where each rank has a GPU of its own, else by way of hosts.
+    Arrays on GPUs are carried by NCCL if each rank has a GPU of its own, otherwise through the hosts.
     """
 
     def __init__(self, comm: Any, patience: float) -> None:
@@ -135,7 +135,7 @@ class MpiLine:
         return heard
 
     def _wait(self, request: Any, patience: float, *buffers: Any, hear: bool = True) -> None:
-        """Until the others have come. Patience counts silence: it begins anew with each sign."""
+        """Waits until the others have come. Patience counts silence: it begins anew with each sign."""
         if self._lost:
             raise RankLost(f"{self._lost}; nothing can be said on this communicator any more: end the job")
         self._waiting = True

@@ -1,4 +1,4 @@
-"""What lies on GPUs of several processes, carried by NCCL through CuPy."""
+"""Arrays on the GPUs of several processes, carried by NCCL through CuPy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHORTEST_NAP, LONGEST_NAP = 1e-5, 1e-3
 
 
 def address_of_gpu() -> str | None:
-    """Of the current GPU on the bus of its host, which tells it from others; None where CuPy has no NCCL."""
+    """The bus address of the current GPU, which no other GPU of its host has; None if CuPy has no NCCL."""
     cupy = cuda.cupy()
     if not cuda.nccl().available:
         return None
@@ -24,14 +24,14 @@ def address_of_gpu() -> str | None:
 
 
 def new_name() -> Any:
-    """Of a group of ranks that is to be, to be told to all of them."""
+    """The name of a group of ranks to be made; all its ranks must know it."""
     return cuda.nccl().get_unique_id()
 
 
 class Nccl:
     """A group of ranks, each with the GPU that is current as it joins.
 
-    Nothing blocks for ever: what is asked of the GPU is watched from the host, and given up when patience ends.
+    Nothing blocks for ever: the host watches what it asked of the GPU, and gives it up when patience ends.
     """
 
     def __init__(self, size: int, name: Any, rank: int, patience: float, heard: Callable[[], bool]) -> None:
@@ -52,7 +52,7 @@ class Nccl:
             self._error = error
 
     def _wait(self, done: Callable[[], bool], patience: float) -> None:
-        """Patience counts silence: it begins anew with each sign of the others."""
+        """Waits until the GPU is done. Patience counts silence: it begins anew with each sign of the others."""
         silent_since, nap = time.monotonic(), SHORTEST_NAP
         while not done():
             if self._heard():

@@ -19,7 +19,7 @@ Places = tuple[Any, Any]
 
 
 class Cut(NamedTuple):
-    """Some rows by some columns of a problem of that shape."""
+    """Some rows by some columns of a problem, and the shape of the problem."""
 
     rows: slice
     columns: slice
@@ -27,7 +27,7 @@ class Cut(NamedTuple):
 
 
 class PassesOverRows(Protocol):
-    """What `classical` asks of `BlockPasses`."""
+    """The passes that `classical` calls; `BlockPasses` has them for a matrix, `RowPasses` for windows and points."""
 
     def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]: ...
 
@@ -37,10 +37,10 @@ class PassesOverRows(Protocol):
 class Part:
     """The part of a rank in a problem of n rows, all to be matched, and m >= n columns: some rows by some columns.
 
-    It is a share of a matrix (`MatrixPart`), or all of a problem whose rows are known some at a time: of a file or a
-    function (`WindowPart`), or of points (`PointPart`). `by_core` and `classical` ask for no more than this class has.
-    Of a matrix with more rows than columns the problem is the transpose: split rows are split columns then, and nothing
-    moves. Costs are those of the minimisation form, cut off at the limit.
+    A part is a share of a matrix (`MatrixPart`). Or it is a whole problem that is read some rows at a time: windows of
+    a file or a function (`WindowPart`), or points (`PointPart`). `by_core` and `classical` ask for no more than this
+    class has. The problem of a matrix with more rows than columns is its transpose. No entry moves for that: a rank
+    then has some columns of the problem. Costs are in the minimisation form, cut off at the limit.
     """
 
     passes: PassesOverRows
@@ -59,35 +59,35 @@ class Part:
 
     @property
     def extent(self) -> tuple[int, int]:
-        """How many rows and columns it has."""
+        """How many rows and columns this part has."""
         return self.rows.stop - self.rows.start, self.columns.stop - self.columns.start
 
     def own(self, u: Any, v: Any) -> tuple[Any, Any]:
-        """The duals of its rows and of its columns, where the costs are."""
+        """The duals of this part's rows and columns, on the device of the costs."""
         return self.here(u[self.rows]), self.here(v[self.columns])
 
     def all_rows(self) -> Any:
-        """As a list, where the costs are."""
+        """The numbers of all rows of this part, on the device of the costs."""
         return self.xp.arange(self.extent[0], dtype=np.int32)
 
     def numbered(self, keys: Any) -> Any:
-        """Of places row * columns + column in its costs those in the problem; in the same order."""
+        """Places in the problem, from places row * columns + column in this part's costs; in the same order."""
         width = self.extent[1]
         if width == self.shape[1]:
             return keys + self.rows.start * width
         return (keys // width + self.rows.start) * self.shape[1] + keys % width + self.columns.start
 
     def least_of_rows(self, v: Any) -> Any:
-        """Of all rows of the problem the least cost less v; far for rows and columns of other ranks."""
+        """The least cost - v of each row of the problem, over this part's columns; far for rows of other ranks."""
         raise NotImplementedError
 
     def least_of_columns(self, u: Any) -> Any:
-        """Of all columns of the problem the least cost less u; far for rows and columns of other ranks."""
+        """The least cost - u of each column of the problem, over this part's rows; far for columns of other ranks."""
         raise NotImplementedError
 
 
 class MatrixPart(Part):
-    """A share of a matrix on the host, or on a GPU, which is current; vectors come and go on the host."""
+    """A share of a matrix on the host, or on the current GPU. Vectors come and go on the host."""
 
     def __init__(self, costs: Any, cut: Cut, block: Block, threads: int) -> None:
         super().__init__(block, cut, device_of(costs))
@@ -96,16 +96,16 @@ class MatrixPart(Part):
         self.passes: BlockPasses = self._passes_of(costs, block.limit)
         self._uncut = self._passes_of(costs, block.cut)
         self.margins = Margins(costs.shape[0])
-        """Of its pairs that are not in a core."""
+        """What is known of this part's pairs that are not in a core."""
         self.share = costs.shape[1] / max(self.shape[1], 1)
-        """Of each row of the problem."""
+        """Which share of each row of the problem this part has."""
 
     def _passes_of(self, costs: Any, limit: int | float | None) -> BlockPasses:
         return passes_of(costs, self.dual_type, self.block.maximize, limit, self.threads)
 
     @property
     def for_core(self) -> BlockPasses:
-        """Passes that pick entries for a core, above the limit too where they do not belong to it."""
+        """Passes that pick entries for a core. They cut costs off at the limit only if `Block.cut` says so."""
         return self.passes if self.limit is None else self._uncut
 
     @classmethod
@@ -116,19 +116,19 @@ class MatrixPart(Part):
         return cls(block.array, Cut(rows, columns, block.shape), block, threads)
 
     def slices(self) -> Iterator[slice]:
-        """Windows of its rows: as many entries as a cache holds, or as hide a launch of a GPU."""
+        """Windows of this part's rows, of the number of entries that `blocks_of` says for the device."""
         return blocks_of(self.costs.shape, self.device)
 
     def some_of(self, rows: Any) -> Iterator[slice]:
-        """Slices of a list of rows, of as many entries."""
+        """Slices of a list of rows, of the size that `slices` has."""
         return blocks_of((len(rows), self.costs.shape[1]), self.device)
 
     def values(self, rows: Any) -> Any:
-        """A copy of some of its rows, numbered from its first."""
+        """A copy of some rows of this part; row 0 is the first of the part."""
         return minimised(self.costs[rows], self.dual_type, self.block.maximize, self.block.limit)
 
     def entries(self, keys: Any) -> Any:
-        """What the pairs in some places of its costs cost, row * columns + column."""
+        """What some pairs cost, by their places row * columns + column in this part's costs."""
         if self.costs.flags.c_contiguous:
             entries = self.costs.ravel()[keys]
         else:
@@ -155,10 +155,10 @@ class MatrixPart(Part):
         return least
 
     def _lies_by_columns(self) -> bool:
-        """Whether entries of a column lie closer together than those of a row."""
+        """Whether the entries of a column lie closer together in memory than the entries of a row."""
         row_stride, column_stride = self.costs.strides
         return bool(abs(row_stride) < abs(column_stride))
 
     def places(self, keys: Any) -> Places:
-        """Places in its costs as they are numbered in the problem, and what their pairs cost."""
+        """Places in this part's costs as they are numbered in the problem, and what their pairs cost."""
         return self.numbered(keys), self.entries(keys)

@@ -35,7 +35,7 @@ def checked_devices(cost: Any, devices: Any) -> list[int]:
 
 
 def shares(cost: Any, number: int) -> list[Any]:
-    """So many blocks of rows, as even as can be: views."""
+    """`number` blocks of rows, which differ by at most one row in height: views."""
     matrix = as_dense_array(cost)
     if matrix.ndim != 2:
         raise InvalidInput(
@@ -53,10 +53,10 @@ def lies_on_gpu(block: Any) -> bool:
 
 @contextmanager
 def placed(ranks: Ranks, block: Any, device: str | None, number: int | None = None) -> Iterator[Any]:
-    """The block where it is to be solved, whose GPU is current meanwhile.
+    """The block on the device that solves it. If that is a GPU, it is current in the `with` block.
 
-    None: where it lies. A GPU is the one of that number, or else that of the rank among those of its host. An error of
-    one rank is raised by all.
+    With None as `device` the block stays where it is. `number` is the number of the GPU; None stands for the number of
+    the rank among the ranks of its host. An error of one rank is raised by all.
     """
     if device == "gpu" and number is None:
         hosts = ranks.agree(platform.node())

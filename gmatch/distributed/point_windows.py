@@ -1,9 +1,9 @@
 """Points of many coordinates: the core of several ranks, with one rank, and passes that are matrix products.
 
-What a pair costs is a sum in the order of the coordinates, which takes long for all pairs. But |x - y|**2 is |x|**2 +
-|y|**2 - 2 x y, of which the last is a product of matrices, in float32. Each such number is off by a few roundings of
-(|x| + |y|)**2, at most d + 16 of them whatever the order of a sum. Less that it is a bound from below, and what a pair
-costs is found only where the bound does not tell that the pair is too dear.
+What a pair costs is a sum in the order of the coordinates. To compute it for all pairs takes long. But |x - y|**2 is
+|x|**2 + |y|**2 - 2 x y, and all x y are one product of matrices, in float32. Each number is off by at most d + 16
+roundings of (|x| + |y|)**2, in whatever order the sums are made. The number minus that error is a bound from below.
+What a pair costs is computed only if the bound does not show that the pair is too expensive.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ from .windows import is_near_enough, refuse_what_windows_do_not_take, start
 
 REASON = "points of many coordinates: passes by matrix products, and few pairs are searched"
 BRUTE_FORCE = "points without trees: passes over all pairs, and few of them are searched"
-# What a bound of float32 is off, in parts of (|x| + |y|)**2, for each coordinate; and for all else.
+# The error of a bound in float32, as a share of (|x| + |y|)**2: a rounding for each coordinate, and 16 for the rest.
 ROUNDING, OTHER_ROUNDINGS = 2.0**-24, 16
 LEAST_NUMBER = 2.0**-120
-# Entries of a product: so many rows of x that they pay for reading all y.
+# Entries of a product: enough rows of x at a time to make up for reading all y.
 PRODUCT = 1 << 22
-# Pairs of each row that are looked at one by one; where bounds let more pass, those that they say are least are first.
+# Pairs of each row whose costs are computed in a pass. If the bounds let more pass, the pairs with the least bounds are
+# computed.
 FEW = 64
-# Points of each cloud, or twice as many, that tell where most lie.
+# The middle of the clouds is found from at most this number of points of each.
 MIDDLE = 1000
 # Pairs whose costs are found together.
 TOGETHER = 1 << 20
@@ -54,7 +55,7 @@ TOGETHER = 1 << 20
 
 def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
     """As `gmatch.lap`, for points that do not suit trees. O(n m d) work a pass, O((n + m) d) memory."""
-    of_points = options._replace(method="auto", deterministic=False, device=None)  # which suit all points
+    of_points = options._replace(method="auto", deterministic=False, device=None)  # all points take these
     given = refuse_what_windows_do_not_take("PointCosts", of_points)
     duals, threads, gap = options.duals, options.threads, options.gap
     began = perf_counter()
@@ -65,11 +66,11 @@ def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
     part.gap = gap
     v = given_duals(block, duals)
     if v is not None and block.limit is not None:
-        # Those of a cheapest assignment differ by no more; farther ones only round what pairs cost.
+        # Duals of a cheapest assignment differ by no more than this. Larger ones would only round what pairs cost.
         v = (v - v.max(initial=-math.inf)).clip(min(0.0, block.lowest - block.limit))
     if not part.shape[0]:
         found = Found(np.empty(0, np.int32), np.empty(0), np.zeros(part.shape[1]))
-    elif block.limit is not None and block.limit < block.lowest:  # of which costs may be no part at all
+    elif block.limit is not None and block.limit < block.lowest:  # rounding may hide costs in such a limit
         n, m = part.shape
         found = Found(np.arange(n, dtype=np.int32), np.full(n, float(block.limit)), np.zeros(m))
     else:
@@ -93,7 +94,7 @@ def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
 
 
 class PointBlock(RowsOfCosts):
-    """Points as the costs of all pairs."""
+    """The costs of all pairs of points, as several ranks take a matrix."""
 
     device: Device = "cpu"
     forbids = forbid_nan = overflows = False
@@ -140,7 +141,7 @@ class PointPart(WholePart):
             costs, unit = self.products.rough(rows, limit), self.unit
         else:
             costs = self.values(rows)
-            # Of any size, but float32 holds few of these.
+            # Costs may be of any size. Divided by this power of two they fit into float32.
             unit = math.ldexp(1, math.frexp(float(abs(costs).max(initial=0)))[1])
             costs = (costs / unit).astype(np.float32)
         if self.limit is None or limit is None:
@@ -152,7 +153,7 @@ class PointPart(WholePart):
         return blocks_of(self.shape, "cpu")
 
     def values(self, rows: Any) -> Any:
-        """What some points x cost with all y, in the minimisation form: to the bit."""
+        """What some points x cost with all y, in the minimisation form, exactly as `PointCosts.of_pairs` says."""
         points = self.points
         if points.metric == "minkowski":
             numbers = np.arange(self.shape[0])[rows]
@@ -168,7 +169,7 @@ class PointPart(WholePart):
         return values
 
     def of_pairs(self, rows: Any, columns: Any) -> Any:
-        """What some pairs cost, in the minimisation form: to the bit."""
+        """What some pairs cost, in the minimisation form, exactly as `PointCosts.of_pairs` says."""
         self.looked_at += len(rows)
         starts = range(0, len(rows), TOGETHER)
         parts = [slice(first, first + TOGETHER) for first in starts]
@@ -185,8 +186,8 @@ class PointPart(WholePart):
     def bounds(self, rows: Any, v: Any, u: Any = None) -> Iterator[tuple[Any, Any]]:
         """A pass: numbers of some rows, and bounds from below of cost - v - u, divided by the unit of the products.
 
-        Exact but for a rounding of the differences where there are no products. Without u they only order the pairs of
-        a row.
+        Without products a bound is cost - v - u, up to the rounding of the differences. Without u, bounds only order
+        the pairs of a row.
         """
         began = perf_counter()
         self.rows_read += len(rows)
@@ -207,14 +208,14 @@ class PointPart(WholePart):
         return least
 
     def least_of_columns(self, u: Any) -> Any:
-        """Of each column the least cost less u, or a bound of it."""
+        """The least cost - u of each column, or a bound of it from below."""
         least = np.full(self.shape[1], np.inf)
         for _, keys in self.bounds(self.all_rows(), np.zeros(self.shape[1]), u):
             np.minimum(least, keys.min(axis=0), out=least)
         return least * self.unit
 
     def offered(self, found: list[Triples]) -> Places:
-        """All of these, which join the core."""
+        """All triples that were found; they join the core."""
         keys, values = self.places(found)
         self.margins.join(*divmod(keys, self.shape[1]))
         return keys, values
@@ -223,10 +224,10 @@ class PointPart(WholePart):
 class Products:
     """Bounds of what pairs cost, from products of matrices of float32.
 
-    Points are moved by a common vector where a metric allows it, and divided by powers of two, so that no coordinate is
-    above 1; bounds and duals are in that unit. With a = |x|, b = |y|, a bound of float32 is off by less than (d + 16)
-    2**-24 (a + b)**2 and a few roundings of its duals; as (a + b)**2 <= 2 a**2 + 2 b**2, a row and a column have a
-    share of that each.
+    Points are moved by a common vector if the metric allows it, and divided by powers of two, so that no coordinate is
+    above 1. Bounds and duals are in that unit. With a = |x| and b = |y|, a bound in float32 is off by less than
+    (d + 16) 2**-24 (a + b)**2 and a few roundings of its duals. Since (a + b)**2 <= 2 a**2 + 2 b**2, each row and each
+    column has a share of that error.
     """
 
     METRICS = "sqeuclidean", "euclidean", "dot", "cosine"
@@ -256,7 +257,7 @@ class Products:
         self.shape = points.shape
 
     def rough(self, rows: Any, limit: float | None) -> Any:
-        """What some rows cost, but for rounding, in the unit, in float32."""
+        """What some rows cost, rounded, in the unit, in float32."""
         costs = self._x[rows] @ self._y
         costs += (self._sign * self._of_columns).astype(np.float32)
         if self._root or limit is not None:
@@ -298,9 +299,9 @@ class Products:
                 yield numbers, keys
 
     def _finish(self, keys: Any, limit: float | None) -> None:
-        """From bounds of squares or products to those of costs, cut off at the limit."""
+        """Makes bounds of costs from bounds of squares or products, in place, and cuts them off at the limit."""
         if self._root:
-            # Of a square times sign: the root of its magnitude, a little less.
+            # The key is a square times the sign. The bound is the root of its magnitude, lowered a little.
             np.maximum(keys * self._sign, 0, out=keys)
             np.sqrt(keys, out=keys)
             keys *= np.float32(self._sign * (1 - self._sign * 4 * ROUNDING))
@@ -309,7 +310,7 @@ class Products:
 
 
 def _middle(x: Any, y: Any) -> Any:
-    """Where most points lie: bounds are off by squares of distances from here, and few far points do not move it."""
+    """The median point. Errors of bounds grow with squared distances from it, and a few far points do not move it."""
     return np.median(np.concatenate([cloud[:: 1 + len(cloud) // MIDDLE] for cloud in (x, y)]), axis=0)
 
 
@@ -319,11 +320,11 @@ def _below(numbers: Any) -> Any:
     return np.nextafter(near, np.float32(-np.inf))
 
 
-# The passes of `core`.
+# The passes that `core` calls.
 
 
 def price(part: PointPart, v: Any) -> Places:
-    """As `core.price`: of each row the best pairs by bounds."""
+    """As `core.price`: the best pairs of each row, by bounds."""
     found = []
     for numbers, keys in part.bounds(part.all_rows(), v):
         rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], np.inf, OF_A_STRATUM)
@@ -333,7 +334,7 @@ def price(part: PointPart, v: Any) -> Places:
 
 
 def overpriced(part: PointPart, u: Any, v: Any) -> tuple[int, Places]:
-    """As `core.overpriced`, of pairs that bounds do not rule out; where these are many, of the best of them."""
+    """As `core.overpriced`, for pairs that bounds do not rule out. If these are many, for the best of them."""
     found, excess = [], np.zeros(part.shape[0])
     for numbers, keys in part.bounds(part.margins.rows_to_read(u, v), v, u):
         part.margins.leave_out(numbers, keys, np.inf)

@@ -19,7 +19,7 @@ from .threads import Seat, Table
 
 Reduction = Literal["sum", "min", "max"]
 ROOT = 0
-# Of a list that goes in a note: between processes a message of 120 bytes.
+# A list of at most this number of keys goes in a note: between processes a message of 120 bytes.
 FEW_KEYS = 12
 PATIENCE = 600.0
 
@@ -63,7 +63,7 @@ class Ranks:
     Raises
     ------
     InvalidInput
-        If `comm` is no such communicator, or `patience` is no positive number.
+        If `comm` is no intracommunicator of mpi4py, or `patience` is no positive number.
     BackendUnavailable
         If mpi4py is not installed, or MPI was started without MPI_THREAD_MULTIPLE.
     RankLost
@@ -135,7 +135,7 @@ class Ranks:
         return done
 
     def broadcast(self, array: Any, root: int = ROOT) -> None:
-        """The root's array becomes that of all: in place, of the same shape and type everywhere."""
+        """Copies the root's array into the array of every rank: in place, of equal shapes and types."""
         with self._meeting(array.nbytes):
             self._line.broadcast(array, root, self.patience)
 
@@ -158,12 +158,12 @@ class Ranks:
     def gather_list(self, part: Any, root: int = ROOT) -> Any:
         """One-dimensional parts of any lengths, one after the other, on one rank; None on the others.
 
-        All parts lie on hosts, or all on GPUs; those of GPUs go to the GPU that is current on the rank.
+        All parts lie on hosts, or all on GPUs. Parts on GPUs go to the GPU that is current on the rank.
         """
         return self.gather_lengths(part, self.agree(len(part)), root)
 
     def gather_lengths(self, part: Any, lengths: list[int], root: int = ROOT) -> Any:
-        """As `gather_list`, where all know the lengths."""
+        """As `gather_list`, if all ranks know the lengths."""
         with self._meeting(part.nbytes):
             xp = namespace(part)
             into = xp.empty(sum(lengths) if self.rank == root else 0, part.dtype)
@@ -177,9 +177,9 @@ def one_rank() -> Ranks:
 
 
 def reduced(ranks: Ranks, op: Reduction, neutral: Any, work: Callable[[], Any]) -> Any:
-    """What `work` returns on all ranks, reduced. An error of one rank is raised by all, without a meeting of its own.
+    """What `work` returns on all ranks, reduced. An error of one rank is raised by all, without a meeting for errors.
 
-    `neutral` is an array of the shape and type of what `work` returns: a rank that failed hands it in.
+    `neutral` is an array of the shape and type that `work` returns. A rank that failed hands it in instead.
     """
     buffer = np.append(neutral, np.zeros(1, neutral.dtype))
     error = None
@@ -195,9 +195,9 @@ def reduced(ranks: Ranks, op: Reduction, neutral: Any, work: Callable[[], Any]) 
 
 
 def gathered(ranks: Ranks, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-    """What `work` returns on all ranks, arrays of one length: each as by `gather_list`.
+    """The arrays that `work` returns on all ranks, each gathered as by `gather_list`. A rank's arrays are equally long.
 
-    An error of one rank is raised by all, in the meeting in which they tell the lengths.
+    An error of one rank is raised by all, in the meeting in which ranks tell the lengths.
     """
     parts: tuple[Any, ...] = ()
     note: int | Exception
@@ -213,7 +213,7 @@ def gathered(ranks: Ranks, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ..
 def gathered_keys(ranks: Ranks, work: Callable[[], Any]) -> Any:
     """The int64 vectors that `work` returns on all ranks, on hosts, one after the other on the root; elsewhere None.
 
-    Short ones ride in the meeting in which others tell their lengths, and errors are raised by all.
+    Ranks tell lengths and errors in one meeting, and vectors of at most FEW_KEYS keys go with them.
     """
     keys, note = np.empty(0, np.int64), None
     try:
@@ -244,7 +244,7 @@ def of_root(ranks: Ranks, shape: int, dtype: Any, work: Callable[[], Any]) -> An
 
 
 def _portable(error: Exception) -> Exception:
-    """The error as it can be sent, without what it was raised from; of its type if a text makes one."""
+    """The error as it can be sent: without its cause, and of its own type if one text makes an error of that type."""
     if isinstance(error, MemoryError):  # CuPy's is made of numbers
         return MemoryError(str(error))
     try:

@@ -1,10 +1,10 @@
 """Prices of columns from some of the rows, by soft minima (Sinkhorn 1967, while epsilon shrinks).
 
-Where all rows want the same columns, minima of columns do not tell what columns are worth. Some rows do, each shared
-among the columns by exp((v - cost) / eps): a column gets as much of them as they are of all rows, or no more than that
-where columns may stay free. A step goes farther than to that, as in Thibault, Chizat, Dossal, Papadakis,
-"Overrelaxed Sinkhorn-Knopp algorithm for regularized optimal transport", Algorithms 14 (2021). Nothing of this is
-exact: such prices choose which entries are looked at first.
+If all rows want the same columns, minima of columns do not tell what columns are worth. A sample of the rows does. Each
+sampled row is shared among the columns by exp((v - cost) / eps). Each column should get an equal part of the sample, or
+at most that if columns may stay free, and prices move until it does. Each step moves them 1.5 times as far as that, as
+in Thibault, Chizat, Dossal, Papadakis, "Overrelaxed Sinkhorn-Knopp algorithm for regularized optimal transport",
+Algorithms 14 (2021). The prices are not exact: they only choose which entries are looked at first.
 """
 
 from __future__ import annotations
@@ -17,23 +17,26 @@ import numpy as np
 
 from .ranks import Ranks, one_rank, reduced
 
-# Epsilon goes from half of the mean that entries cost above the least of their row to 1/3800 of it. The prices change
-# this often at each of its levels. With 12 levels, or one step, the cores of products leave 6 to 10 of 2000 rows free.
+# Epsilon begins at half of what entries cost above the least of their row on average. Each of 14 levels multiplies it
+# by 0.56, and the prices change twice at each level. With 12 levels, or with one change, the cores of products leave 6
+# to 10 of 2000 rows free.
 FACTOR, LEVELS, STEPS = 0.56, 14, 2
-# How many times as far as to what a column should get its price goes. With 1 the same takes four steps a level.
+# A price moves this many times as far as would give its column the part that it should get. With 1, equally good
+# prices take four steps a level.
 OVER = 1.5
-# The first levels, for which this part of the rows does as well as all, and rows that no sample has less than.
+# The first 6 levels take 1 row in 8 of the sample, which does as well as all. A sample has at least 64 rows.
 COARSE, PART, FEW = 6, 8, 64
-# Of the columns that independent rows would want; where rows want so many, prices would only repeat chances.
+# Rows that want at least this share of the columns that independent rows would want need no prices: their differences
+# are chance.
 WANTED = 0.9
-# Entries that a cache holds.
+# Entries that are read together: a cache holds them.
 BLOCK = 1 << 17
-# Of what it should get a column gets no less, for a price that is not infinite.
+# A column counts as if it got at least this share of what it should get, so that no price is infinite.
 LEAST_SHARE = 1e-30
 
 
 def prices_of(sample: Any, limit: float | None = None) -> Any:
-    """Duals of the columns of a square problem, float64, at most 0, from some rows, float32."""
+    """Duals of the columns of a square problem (float64, at most 0), from some of its rows (float32)."""
     ranks = one_rank()
     some = sample[:: max(1, min(PART, len(sample) // FEW))]
     coarse = Sample(ranks, some, 0, len(some), limit)
@@ -41,13 +44,13 @@ def prices_of(sample: Any, limit: float | None = None) -> Any:
 
 
 class Sample(NamedTuple):
-    """Rows of a square problem, far from each other; each rank has some of them."""
+    """A sample of the rows of a square problem, at equal distances; each rank has some of the sampled rows."""
 
     ranks: Ranks
     costs: Any
     """float32, of the own ones. Pairs that cost inf are forbidden."""
     first: int
-    """The number of the first own one among those of all ranks."""
+    """The number of this rank's first sampled row among the sampled rows of all ranks."""
     size: int
     """How many all ranks have."""
     limit: float | None = None
@@ -60,7 +63,7 @@ class Sample(NamedTuple):
     def prices(self, coarse: Sample | None = None) -> Any:
         """Duals of the columns, float64, at most 0. O(rows of the sample * columns) time and a meeting for each step.
 
-        The first levels, which need fewer rows, may be those of a coarser sample.
+        A coarser sample, if there is one, computes the first levels: they need fewer rows.
         """
         v = np.zeros(self._columns, np.float32)
         if self.want_different_columns(WANTED):
@@ -79,7 +82,7 @@ class Sample(NamedTuple):
         return prices if self.limit is not None else prices - prices.max(initial=0)
 
     def want_different_columns(self, share: float) -> bool:
-        """Whether the best columns of the rows are as many as this share of those that independent rows would want."""
+        """Whether the rows' best columns number at least this share of what independent rows would want."""
         size, columns = self.size, self._columns
         if not size or not columns:
             return True
@@ -87,7 +90,7 @@ class Sample(NamedTuple):
         return bool(len(np.unique(wanted)) >= share * -columns * np.expm1(size * np.log1p(-1 / max(columns, 2))))
 
     def _wanted(self) -> Any:
-        """The best column of each of the own rows; of ties the first from a column on that is another for each row."""
+        """The best column of each of this rank's rows. Each row looks for ties from a column of its own on."""
         wanted = np.full(self.size, -1, np.int64)
         for some in self._blocks():
             block = self.costs[some]
@@ -101,7 +104,7 @@ class Sample(NamedTuple):
         return wanted
 
     def _above_the_least(self) -> Any:
-        """What allowed pairs cost above the least of their row, and how many they are."""
+        """The sum of what allowed pairs cost above the least of their row, and how many pairs there are."""
         totals = np.zeros(2)
         for some in self._blocks():
             block = self.costs[some]
@@ -113,7 +116,7 @@ class Sample(NamedTuple):
         return totals
 
     def _shares(self, v: Any, eps: float) -> Any:
-        """How much of the own rows each column gets."""
+        """How much of this rank's rows each column gets."""
         shares = np.zeros(len(v), np.float32)
         free = -np.inf if self.limit is None else -self.limit
         for some in self._blocks():
@@ -129,6 +132,6 @@ class Sample(NamedTuple):
         return shares
 
     def _blocks(self) -> Iterator[slice]:
-        """Its own rows, as many together as a cache holds."""
+        """Slices of this rank's rows, each of at most BLOCK entries."""
         step = max(1, BLOCK // max(self._columns, 1))
         return (slice(first, first + step) for first in range(0, len(self.costs), step))

@@ -17,7 +17,7 @@ REDUCE = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 
 
 class Table:
-    """Where threads meet: each lays something down, and when all have, each takes what all laid down."""
+    """Where threads meet: each lays something down. Once all have, each takes what all laid down."""
 
     def __init__(self, size: int) -> None:
         self.condition = threading.Condition()
@@ -45,7 +45,7 @@ class Table:
         self.condition.notify_all()
 
     def _wait(self, rank: int, patience: float) -> None:
-        """Until all have come. Patience counts silence: it begins anew while somebody works."""
+        """Waits until all have come. Patience counts silence: it begins anew while somebody works."""
         turn, was_at_work = self.turn, self.at_work[rank]
         self.at_work[rank] = False
         silent_since = time.monotonic()
@@ -70,9 +70,9 @@ class Table:
 
 
 class Seat:
-    """The place of one rank at a table: see `Line`. What a rank lays down is a copy: it goes on with its own.
+    """The place of one rank at a table: see `Line`. A rank lays down copies, and goes on with its own arrays.
 
-    Of arrays on GPUs the one who takes them makes copies on the own GPU, from one to the other.
+    Arrays on GPUs are copied by the rank that takes them, from GPU to GPU.
     """
 
     def __init__(self, rank: int, table: Table) -> None:

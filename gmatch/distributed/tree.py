@@ -8,11 +8,14 @@
                           the root gathers the predecessors; reverse and augmentation passes run there
     5  Dual update        the least slack of all ranks' columns updates the duals everywhere (Algorithm 9)
 
-Three things differ. The paper gathers the rows of a frontier as lists and broadcasts them; here each rank tells all
-others a bitmap, n / 8 bytes, with its least slack in the same message. A rank expands what its own columns bring until
-they bring no more, and meets the others then: not at each level of the trees, but each time a path goes from the
-columns of one rank to those of another. And a column that a dual update makes tight joins the forest at once, since its
-slack is known, instead of by another expansion of its predecessor.
+Three things differ.
+
+- The paper gathers the rows of a frontier as lists and broadcasts them. Here each rank sends all others a bitmap of
+  n / 8 bytes, with its least slack in the same message.
+- The paper's ranks meet at each level of the trees. Here a rank first expands all rows that its own columns bring, and
+  then meets the others: once for each time that a path goes from columns of one rank to columns of another.
+- A column that a dual update makes tight joins the forest at once, since its slack is known. The paper expands its
+  predecessor again.
 """
 
 from __future__ import annotations
@@ -60,7 +63,7 @@ def tree(ranks: Ranks, part: MatrixPart, v: Any = None) -> Found:
 
 
 def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
-    """Levels and dual updates until columns that are free are reached; False if no edge leaves the forest."""
+    """Levels and dual updates until a free column is reached; False if no edge leaves the forest."""
     work = partial(forest.close, (found.row_match < 0).nonzero()[0])
     while True:
         said = _contract(ranks, forest, found, work)
@@ -84,7 +87,7 @@ class _Said(NamedTuple):
 
 
 def _contract(ranks: Ranks, forest: Forest, found: Found, work: Callable[[], tuple[Any, int, Any]]) -> _Said:
-    """What all ranks have reached since the last meeting, in one message of each: a bitmap, and two numbers.
+    """What all ranks have reached since the last meeting. Each rank sends one message: a bitmap and two numbers.
 
     An error of one rank is raised by all.
     """
@@ -110,7 +113,7 @@ def _contract(ranks: Ranks, forest: Forest, found: Found, work: Callable[[], tup
 
 
 def _of_all(ranks: Ranks, own: Any, starts: list[int]) -> Any:
-    """What each rank knows of its columns, on all ranks."""
+    """One vector of all columns, on all ranks, from what each rank knows of its own columns."""
     whole = np.zeros(starts[-1], own.dtype)
     ranks.gather_rows(own, whole, starts)
     ranks.broadcast(whole)
@@ -127,7 +130,7 @@ def _augment(ranks: Ranks, forest: Forest, found: Found, starts: list[int]) -> N
 
 
 def along_predecessors(row_match: Any, predecessors: Any) -> Any:
-    """A larger matching: of each tree one path, which is all that a largest matching along their edges can have."""
+    """A larger matching, by one path of each tree. A largest matching along the trees' edges has no more pairs."""
     n, m = len(row_match), len(predecessors)
     matched, reached = (row_match >= 0).nonzero()[0], (predecessors >= 0).nonzero()[0]
     keys = np.unique(
@@ -139,7 +142,7 @@ def along_predecessors(row_match: Any, predecessors: Any) -> Any:
 
 
 class Forest:
-    """The alternating trees of a phase: rows of all ranks, columns of this one, where its costs are."""
+    """The alternating trees of a phase: rows of all ranks and columns of this rank, on the device of its costs."""
 
     def __init__(self, part: MatrixPart, found: Found) -> None:
         xp, width = part.xp, part.costs.shape[1]
@@ -157,29 +160,30 @@ class Forest:
 
     @property
     def v(self) -> Any:
-        """Duals of its columns."""
+        """Duals of this rank's columns."""
         return to_host(self._state.v)
 
     @property
     def covered(self) -> Any:
-        """Its columns that are tight, matched, and in the forest: 0 or 1 of each."""
+        """0 or 1 of each of this rank's columns: whether it is tight, matched, and in the forest."""
         return to_host(self._state.covered)
 
     def close(self, frontier: Any) -> tuple[Any, int, Any]:
         """Algorithm 4, until no column of this rank adds to the forest.
 
-        A frontier's rows lower slacks of columns outside the forest, and become predecessors; then tight matched
-        columns join the forest, and bring the next frontier. All rows they bring, 0 or 1 of each; how many tight
-        columns are free; and the least slack outside the forest, or far if rows were brought, for others go on.
+        The rows of a frontier lower slacks of columns outside the forest, and become their predecessors. Then tight
+        matched columns join the forest, and bring the next frontier. Returns three things: the rows that were brought
+        (0 or 1 of each), how many tight columns are free, and the least slack outside the forest. The last is far if
+        rows were brought, since other ranks go on with these.
         """
         rows = self.part.here(frontier.astype(np.int32))
         brought, ends = self.part.passes.close(rows, self._u, self._state)
         return brought, ends, self.part.far if brought.any() else self._least()
 
     def lower(self, theta: Any, u: Any) -> tuple[Any, int, Any]:
-        """Algorithm 9, for the columns: slacks outside the forest, and duals inside it; then as `close`.
+        """Algorithm 9 for the columns: lowers slacks outside the forest and duals inside it, and then closes.
 
-        `u` are the new duals of the rows.
+        `u` are the new duals of the rows. Returns what `close` returns.
         """
         self._u = self.part.here(u)
         state, xp = self._state, self.part.xp
@@ -195,13 +199,13 @@ class Forest:
         return self.part.xp.where(self._state.covered > 0, self.part.far, self._state.slack).min().item()
 
     def predecessors_in_forest(self) -> Any:
-        """Of the columns that are tight, covered or free; -1 for others."""
+        """The predecessors of tight columns, covered or free; -1 for others."""
         tight = (self._state.covered > 0) | (self._state.slack == 0)
         return to_host(self.part.xp.where(tight, self._state.predecessor, -1).astype(np.int32))
 
 
 def split_by_columns(ranks: Ranks, part: MatrixPart) -> MatrixPart:
-    """The same problem, each rank with all rows of its share of the columns: a copy, sent once."""
+    """The problem split anew: each rank has all rows of its share of the columns, in a copy that is sent once."""
     n, m = part.shape
     shares = [rank * m // ranks.size for rank in range(ranks.size + 1)]
     own = part.costs[:0, :0]
@@ -214,6 +218,6 @@ def split_by_columns(ranks: Ranks, part: MatrixPart) -> MatrixPart:
 
 
 def with_rows_together(part: MatrixPart) -> MatrixPart:
-    """The same, as a copy in which the entries of a row lie side by side: the tree reads rows."""
+    """A copy of the part in which the entries of a row lie side by side: the tree reads rows."""
     costs = part.xp.ascontiguousarray(part.costs)
     return MatrixPart(costs, Cut(part.rows, part.columns, part.shape), part.block, part.threads)

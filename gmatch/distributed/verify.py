@@ -22,7 +22,7 @@ from .threads import run_threads
 
 
 class _Sides(NamedTuple):
-    """Duals of the side that is matched whole, and of the other one."""
+    """Duals of the side whose vertices are all matched, and of the other side."""
 
     u: Any
     v: Any
@@ -70,7 +70,7 @@ def verify_block(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertific
         row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
         check_mates(np, row_match, col_match, block.shape)
         values = _checked_pairs(ranks, block, row_match, assignment)
-        costs: Any = block  # of which the proof asks no more than a block has
+        costs: Any = block  # the proof asks no more of the costs than a block has
         u, v = checked_duals(np, assignment, costs)
         sides = _Sides(v, u, True) if block.transposed else _Sides(u, v, False)
         pair_costs = np.full(len(sides.u), 0 if block.limit is None else block.limit, block.dual_type)
@@ -81,7 +81,7 @@ def verify_block(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertific
 
 
 def _refuse_others(assignment: Any, is_alone: bool) -> None:
-    """Raises `InvalidInput` for what ranks do not prove; one rank proves exact duals, which it may have found."""
+    """Raises `InvalidInput` for what ranks do not prove. Only a single rank proves exact duals: only it finds them."""
     if not isinstance(assignment, Assignment):
         raise InvalidInput(
             f"several ranks prove an Assignment; got {type(assignment).__name__}; verify it in one process, "
@@ -96,7 +96,7 @@ def _refuse_others(assignment: Any, is_alone: bool) -> None:
 
 
 def _checked_pairs(ranks: Ranks, block: Block, row_match: Any, assignment: Assignment) -> Any:
-    """What the pairs cost in the minimisation form, row by row, once each rank has found its own to be as claimed."""
+    """What the pairs cost in the minimisation form, row by row. Each rank checks the claims for its own pairs."""
     values = claimed_pairs(block, row_match, assignment)
     (claimed,) = arrays_of(np, assignment, "pair_costs")
     rows = (row_match >= 0).nonzero()[0]
@@ -133,7 +133,7 @@ def _gap(ranks: Ranks, block: Block, sides: _Sides, pair_costs: Any, tolerance: 
 
 
 def _least(block: Block, v: Any, base: int | float, far: Any) -> Any:
-    """Of each row of the matrix, or of each column where these are fewer, the least slack among this rank's rows."""
+    """The least slack over this rank's rows: of each row of the matrix, or of each column if columns are fewer."""
     least, own_rows = far.copy(), slice(*block.rows)
     if not block.array.size:
         return least

@@ -1,4 +1,4 @@
-"""All of a problem on one rank of the host, of which some rows are known at a time; for windows and points."""
+"""A whole problem on one rank of the host, read some rows at a time; for windows and points."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Triples = tuple[Any, Any, Any]
 
 
 class WholePart(Part):
-    """A part of one rank, which has all rows, some at a time."""
+    """The part of a rank that has all rows, and reads some at a time."""
 
     def __init__(self, block: RowsOfCosts, shape: tuple[int, int]) -> None:
         super().__init__(block, Cut(slice(0, shape[0]), slice(0, shape[1]), shape))
@@ -28,7 +28,7 @@ class WholePart(Part):
         raise NotImplementedError
 
     def places(self, found: list[Triples]) -> Places:
-        """All of these, as `by_core` takes them."""
+        """All triples that were found, as `by_core` takes them."""
         none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.dual_type)
         rows, columns, values = (np.concatenate(arrays) for arrays in zip(none, *found, strict=True))
         keys = rows * self.shape[1] + columns
@@ -37,7 +37,7 @@ class WholePart(Part):
 
 
 class RowPasses:
-    """The passes of `classical` over a part whose rows are known some at a time."""
+    """The passes of `classical` over a part that is read some rows at a time."""
 
     def __init__(self, part: WholePart) -> None:
         self._part = part
@@ -64,7 +64,7 @@ class RowPasses:
         return np.concatenate(found)
 
     def _slacks(self, rows: Any, u: Any, v: Any, covered: Any) -> Iterator[tuple[slice, Any]]:
-        """Of a list of rows slices, and cost - v - u of the rows in them; far for covered columns."""
+        """Slices of a list of rows, each with cost - v - u of its rows; far in covered columns."""
         for some in blocks_of((len(rows), self._part.shape[1]), "cpu"):
             slack = self._part.reduced(rows[some], v)
             slack -= u[rows[some], None]

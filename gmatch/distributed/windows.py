@@ -1,7 +1,7 @@
-"""`gmatch.lap` for costs of which some rows are read at a time: the core of several ranks, with one rank.
+"""`gmatch.lap` for costs that are read some rows at a time: the core of several ranks, with one rank.
 
-The passes are those of `core`, over windows. Where there are more rows than columns the problem is the transpose, and
-the windows, which are of rows as given, are of its columns.
+The passes do what the passes of `core` do, over windows of the rows as given. If there are more rows than columns, the
+problem is the transpose, and each window has some columns of the problem.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .whole_part import Triples, WholePart
 
 REASON = "rows that are read again in each pass: few entries of them are searched"
 TOO_FAR = "costs of a range that leaves no room for the duals of a part of them"
-# Options of `lap` that these costs do not take: what they are otherwise, and what to do instead.
+# Options of `lap` that these costs do not take: the value that they must have, and what to do instead.
 NOT_TAKEN = {
     "infeasible": ("raise", "use cost_limit to let rows and columns stay free"),
     "deterministic": (False, "the same costs and options give the same assignment anyway"),
@@ -50,7 +50,7 @@ def lap_of_windows(costs: WindowCosts, options: Options) -> Assignment:
     Raises
     ------
     InvalidInput
-        If the costs are not what they promise to be, or change; if an option is not for them.
+        If the costs differ from what was promised or from an earlier read, or if they do not take an option.
     Infeasible
         If forbidden pairs leave no assignment.
     """
@@ -81,7 +81,7 @@ def lap_of_windows(costs: WindowCosts, options: Options) -> Assignment:
 
 
 def refuse_what_windows_do_not_take(name: str, options: Options) -> bool:
-    """Raises `InvalidInput` for such an option. Whether an earlier assignment is given."""
+    """Raises `InvalidInput` for an option that windows do not take. Returns whether `initial` is an assignment."""
     method, initial, device = options.method, options.initial, options.device
     if not is_auto(method):
         asked = method if isinstance(method, str) else type(method).__name__
@@ -135,7 +135,7 @@ class WindowPart(WholePart):
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
     def given(self, rows: Any = None) -> Iterator[tuple[Any, Any]]:
-        """Some rows as given, or all, as many as a cache holds together: their numbers, and a copy of their costs."""
+        """Some rows as given, or all, in blocks that a cache holds: their numbers, and a copy of their costs."""
         costs = self.block.costs
         for number, window in enumerate(costs.windows):
             wanted = np.arange(window.start, window.stop)
@@ -148,7 +148,7 @@ class WindowPart(WholePart):
                 yield wanted[some], self._minimised(entries[wanted[some] - window.start])
 
     def slices(self) -> Iterator[slice]:
-        """Of the rows of the problem."""
+        """Slices of the rows of the problem."""
         return blocks_of(self.shape, "cpu")
 
     def values(self, rows: Any) -> Any:
@@ -166,7 +166,7 @@ class WindowPart(WholePart):
         return values
 
     def reduced(self, rows: Any, v: Any) -> Any:
-        """The same, less the duals of the columns."""
+        """A copy of some rows of the problem, less the duals of the columns."""
         values = self.values(rows)
         values -= v
         return values
@@ -180,7 +180,7 @@ class WindowPart(WholePart):
         return self._least(u, not self.block.transposed)
 
     def _least(self, duals: Any, of_given_columns: bool) -> Any:
-        """The least cost less the duals of the other side, of each column or of each row as given."""
+        """The least cost minus dual of the other side, for each column or for each row as given."""
         least = np.full(self.block.shape[of_given_columns], self.far, self.dual_type)
         for numbers, values in self.given():
             if of_given_columns:
@@ -192,13 +192,13 @@ class WindowPart(WholePart):
         return least
 
     def lower(self, found: Found) -> None:
-        """Duals that are too large, where the search stopped."""
+        """Lowers duals that are too large because the search stopped at a gap."""
         if self.excess is not None:
             duals = found.v if self.block.transposed else found.u
             duals -= self.excess
 
     def offered(self, best: _Best) -> Places:
-        """What joins the core."""
+        """The entries that join the core."""
         keys, values = self.places(best.found())
         rows, columns = divmod(keys, self.shape[1])
         self.margins.join(*((columns, rows) if self.block.transposed else (rows, columns)))
@@ -208,11 +208,11 @@ class WindowPart(WholePart):
         return minimised(entries, self.dual_type, self.block.maximize, self.block.limit)
 
 
-# The passes of `core` over windows.
+# The passes that `core` calls, over windows.
 
 
 def start(ranks: Ranks, part: Any, v: Any) -> Any:
-    """As `core.start`: by prices of some rows."""
+    """As `core.start`: given duals, or prices from some rows."""
     return part.prices() if v is None else v.astype(part.dual_type)
 
 
@@ -275,7 +275,7 @@ PASSES = Passes(start, price, overpriced, outside)
 
 
 class _Best:
-    """The entries of each row of a problem with the least keys, so many of each stratum of the columns."""
+    """The entries of each row of a problem with the least keys: a few of each stratum of the columns."""
 
     def __init__(self, part: WindowPart, most: int) -> None:
         self._part, self._most = part, most
@@ -283,7 +283,7 @@ class _Best:
         self._by_columns: _BestOfColumns | None = None
 
     def offer(self, numbers: Any, keys: Any, values: Any) -> None:
-        """Some rows as given, of increasing numbers; keys are far for those that are not offered."""
+        """Takes some rows as given, of increasing numbers; keys are far for entries that are not offered."""
         if self._part.block.transposed:
             if self._by_columns is None:
                 self._by_columns = _BestOfColumns(self._part, self._most)
@@ -297,9 +297,9 @@ class _Best:
 
 
 class _BestOfColumns:
-    """The same where columns of the problem come one after the other: rows as given, of which the numbers increase.
+    """As `_Best`, for columns of the problem that come one after the other: rows as given, of increasing numbers.
 
-    Column j is of stratum j mod STRATA. Of equal keys a row takes that which comes first after where it begins.
+    Column j is of stratum j mod STRATA. If keys are equal, a row takes the first one after the column where it begins.
     """
 
     def __init__(self, part: WindowPart, most: int) -> None:
@@ -311,7 +311,7 @@ class _BestOfColumns:
         self._columns = np.full(shape, -1, np.int32)
 
     def offer(self, numbers: Any, keys: Any, values: Any) -> None:
-        """Some columns of the problem, of increasing numbers: a row for each."""
+        """Takes some columns of the problem, of increasing numbers; each is a row of `keys`."""
         offering = (keys < self._far).any(axis=1).nonzero()[0]
         ends = np.flatnonzero(np.diff(numbers[offering] // STRATA)) + 1
         for some in np.split(offering, ends):
@@ -319,7 +319,7 @@ class _BestOfColumns:
                 self._take(numbers[some, None].astype(np.int32), keys[some], values[some])
 
     def _take(self, columns: Any, keys: Any, values: Any) -> None:
-        """Columns of different strata. Each enters at its rank, and what was there goes on to the next one."""
+        """Takes columns of different strata. Each enters at its rank; the entries from there on move on by one."""
         strata = columns[:, 0] % STRATA
         for kept_keys, kept_values, kept_columns in zip(self._keys, self._values, self._columns, strict=True):
             old_keys, old_values, old_columns = kept_keys[strata], kept_values[strata], kept_columns[strata]

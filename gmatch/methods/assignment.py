@@ -114,8 +114,8 @@ class Core(AssignmentMethod):
 class SerialCore(Core):
     """The core as ``"auto"`` runs it on the host: the threads share the pass over the matrix, and one searches.
 
-    Where searches may be few and short it begins as `JV`, in the matrix: from given duals, and on one thread where
-    columns may stay free. The core goes on from the duals of then where they turn out to take long.
+    It begins as `JV`, in the matrix, if searches may be few and short: from given duals, and on one thread if columns
+    may stay free. If these searches turn out to take long, the core goes on from their duals.
     """
 
     @cached_property
@@ -183,7 +183,7 @@ class JV(AssignmentMethod):
 
 
 class SparseJV(JV):
-    """The method as ``"auto"`` runs it for sparse costs on the host: in a dense matrix where that is faster."""
+    """The method as ``"auto"`` runs it for sparse costs on the host: in a dense matrix if that is faster."""
 
     @cached_property
     def name(self) -> str:

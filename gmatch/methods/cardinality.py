@@ -223,7 +223,7 @@ class Mixed(AnyMethod):
 
 
 ForestMethod = APFB | APsB | Claims | Ordered
-"""Those that grow a forest on all threads."""
+"""The methods that grow a forest on all threads."""
 Method = ForestMethod | PothenFan | Mixed
 
 AUTO: dict[str, Method] = {"cpu": Mixed(), "gpu": Claims()}

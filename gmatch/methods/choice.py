@@ -25,7 +25,7 @@ from .method import as_called, is_auto, refuse_what_it_does_not_solve
 if TYPE_CHECKING:
     from ..problems.dense import DenseCosts
 
-# Made once: so are their names.
+# Made once, and with them their names.
 _JV, _SPARSE_JV, _TREE, _CLASSICAL = JV(), SparseJV(), Tree(), Classical()
 _CORE, _SERIAL_CORE = Core(), SerialCore()
 
@@ -36,7 +36,7 @@ FEW_COLUMNS = 128
 def batch_method_of(
     method: str | AssignmentMethod, device: str, most_columns: int, largest: Callable[[], DenseCosts] | None = None
 ) -> tuple[AssignmentMethod, str]:
-    """As `assignment_method_of`, for a batch: of at most `most_columns` columns each, `largest()` one of them."""
+    """As `assignment_method_of`, for a batch of at most `most_columns` columns each. `largest()` is one of them."""
     if not is_auto(method):
         return assignment_method_of(method, device, kind="batch")
     if device == "gpu" and most_columns <= FEW_COLUMNS:
@@ -73,7 +73,7 @@ def values_per_row(costs: DenseCosts) -> float:
 
 
 def bids_pay(method: AssignmentMethod, costs: DenseCosts | None = None) -> bool:
-    """Whether it is best to start from bids. None stands for problems that are not looked at first, as of a batch."""
+    """Whether it is best to start from bids. None stands for costs that are not read first, such as a batch."""
     if not isinstance(method, Tree | Classical):
         return False
     if costs is None:
@@ -114,7 +114,7 @@ LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
 
 
 def fewest_rows_of_core(dual_type: type) -> int:
-    """On the host, of costs whose duals have a type."""
+    """The rows from which `"auto"` takes the core on the host, for costs whose duals have a type."""
     return FEW_ROWS_ON_CPU[dual_type]
 
 
@@ -135,8 +135,8 @@ def assignment_method_of(
 ) -> tuple[AssignmentMethod, str]:
     """The method that a string or a method object stands for, and why: asked for, or chosen by ``"auto"``.
 
-    None stands for sparse costs, unless it is of another `kind`. For which costs what is chosen was measured: see
-    benchmarks/log/choice.md.
+    None stands for sparse costs, unless `kind` names others. benchmarks/log/choice.md has the costs on which the choice
+    was measured.
     """
     kind = kind or ("sparse" if costs is None else "narrow" if costs.is_narrow else "dense")
     if isinstance(method, AssignmentMethod):

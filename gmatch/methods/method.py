@@ -43,7 +43,7 @@ class AnyMethod:
 
 
 def as_called(kind: type[AnyMethod]) -> str:
-    """As a user makes one, in the words of an error."""
+    """How a user makes a method of this kind, for the words of an error."""
     return f"gmatch.{kind.__name__}({'...' if fields(kind) else ''})"
 
 
@@ -61,7 +61,7 @@ def is_auto(method: Any) -> bool:
 
 
 def refuse_what_it_does_not_solve(method: AnyMethod, device: str, kind: str, others: Mapping[str, AnyMethod]) -> None:
-    """Raises `InvalidInput` for a kind of problem that the method does not solve on the device; names those that do."""
+    """Raises `InvalidInput` if the method does not solve a kind of problem on the device. Names methods that do."""
     if kind in method.solves.get(device, ()):
         return
     able = [name for name, other in others.items() if "-" not in name and kind in other.solves.get(device, ())]

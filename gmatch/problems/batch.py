@@ -143,11 +143,11 @@ class CostBatch:
         return array[first : first + rows * columns].reshape(rows, columns)
 
     def largest(self) -> DenseCosts:
-        """The first of the problems that can have the most pairs, by itself."""
+        """One of the problems that can have the most pairs: the first of them, as costs of its own."""
         return self.costs_of(int(self.pairs.argmax()))
 
     def costs_of(self, number: int) -> DenseCosts:
-        """A problem by itself."""
+        """One problem, as costs of its own."""
         return DenseCosts(self.problem(number), maximize=self.maximize, cost_limit=self.cost_limit)
 
     def on(self, device: Device) -> CostBatch:
@@ -177,7 +177,7 @@ class CostBatch:
         return layout
 
     def short_layout(self) -> tuple[Any, int]:
-        """What `layout` says, and 0; of problems that are alike, of the first one, and how far apart they lie."""
+        """The layout of the first problem and the distance between problems, if all are alike; else `layout` and 0."""
         alike = self.array.ndim == 3 and len(self) > 0 and (self.shapes == self.shape[1:]).all()
         if not alike or self.array.strides[0] == 0:
             return self.layout(), 0
@@ -227,7 +227,7 @@ class CostBatch:
             self.shapes = _checked_sizes(sizes, array.shape)
 
     def _apply(self, mask: Any) -> None:
-        """Turns a mask into sizes, or takes what it leaves where the padding does not come last."""
+        """Turns a mask into sizes. If the padding does not come last, copies what the mask keeps."""
         mask = to_host(as_dense_array(mask, "mask"))
         if mask.dtype != np.bool_ or mask.shape != self.shape:
             raise InvalidInput(
@@ -250,9 +250,9 @@ class CostBatch:
             self.shape = shape
 
     def _range(self) -> Range:
-        """As `range_of`, of what counts of all problems."""
+        """The range of all entries that count, as `range_of` finds it."""
         if self.array.dtype == np.int32 and self.device == "gpu":
-            # All are costs, and no sum of them overflows. To read their range would take as long as to solve them.
+            # All int32 numbers are costs, and no sum overflows. Finding their range would take as long as the solution.
             return Range(int(np.iinfo(np.int32).min), int(np.iinfo(np.int32).max), False, True)
         try:
             return range_of(self._entries_that_count(), self.device, self.maximize)
@@ -265,13 +265,13 @@ class CostBatch:
             raise
 
     def _entries_that_count(self) -> Any:
-        """A matrix of them: a view where there is no padding, and the array lies in one piece."""
+        """A matrix of all entries that count: a view if there is no padding and the array lies in one piece."""
         array = self.array
         if array.ndim == 3:
             _, rows, columns = self.shape
             xp = namespace(array)
             if (self.shapes == (rows, columns)).all():
-                array = array[tuple(slice(None if stride else 1) for stride in array.strides)]  # what repeats, once
+                array = array[tuple(slice(None if stride else 1) for stride in array.strides)]  # repeated entries once
                 array = array.transpose(sorted(range(3), key=lambda axis: -abs(array.strides[axis])))
             else:
                 heights, widths = (xp.asarray(size)[:, None] for size in self.shapes.T)
@@ -291,7 +291,7 @@ def _checked_sizes(sizes: Any, shape: tuple[int, int, int]) -> Any:
     problems, rows, columns = shape
     if sizes is None:
         return np.full((problems, 2), (rows, columns), np.int64)
-    if isinstance(sizes, list | tuple) and not sizes:  # NumPy would make floats of one dimension of it
+    if isinstance(sizes, list | tuple) and not sizes:  # NumPy makes floats of one dimension of []
         sizes = np.empty((0, 2), np.int64)
     sizes = to_host(as_dense_array(sizes, "sizes"))
     if sizes.dtype.kind not in "iu" or sizes.shape != (problems, 2):
@@ -333,7 +333,7 @@ def _dimensions(cost: Any, most: int = 4) -> int:
             return len(cost.shape)
     except MemoryError:
         raise
-    except Exception:  # of a user's class: whoever makes an array of it says what is wrong
+    except Exception:  # a user's class raised; the code that makes an array of it says what is wrong
         return 0
     if not isinstance(cost, list | tuple) or not most:
         return 0
@@ -343,7 +343,7 @@ def _dimensions(cost: Any, most: int = 4) -> int:
 
 
 def _is_nested_list(cost: Any) -> bool:
-    """Whether plain lists hold plain lists of three dimensions in which all rows are as long: one array."""
+    """Whether these are plain lists of three dimensions with rows of one length, so that they make one array."""
     if not all(isinstance(matrix, list | tuple) for matrix in cost) or _dimensions(cost) != 3:
         return False
     if not all(isinstance(row, list | tuple) or _dimensions(row) == 1 for matrix in cost for row in matrix):

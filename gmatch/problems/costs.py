@@ -30,9 +30,9 @@ def as_costs(cost: Any, maximize: bool = False, cost_limit: Any = None, forbid_n
 def costs_of(
     cost: Any, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False
 ) -> DenseCosts | SparseCosts:
-    """The costs themselves, or what `SparseCosts` makes of a sparse matrix or graph, `DenseCosts` of all else.
+    """The costs themselves, or what `SparseCosts` makes of a sparse matrix or graph, and `DenseCosts` of all else.
 
-    Of points the matrix is made.
+    Points become the matrix of their costs.
     """
     if type(cost) is np.ndarray:
         return DenseCosts(cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
@@ -62,7 +62,7 @@ def costs_of_graph(
 
 
 def _the_side_of(graph: Any) -> Nodes:
-    """One side of the bipartition, of which there must be but one: which nodes are to be matched depends on it."""
+    """One side of the bipartition. There must be only one bipartition, since it says which nodes are to be matched."""
     side, is_only = a_side_of(graph)
     if side is None:
         raise InvalidInput("expected a bipartite graph; this one has a cycle of an odd number of edges")

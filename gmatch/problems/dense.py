@@ -133,7 +133,7 @@ class DenseCosts(Ranged):
 
     @classmethod
     def as_asked(cls, cost: Any, asked: Asked) -> DenseCosts:
-        """The same, where what is asked is checked."""
+        """The costs of a matrix, by options that were checked."""
         made = object.__new__(cls)
         made._take(cost, asked)
         return made
@@ -142,7 +142,7 @@ class DenseCosts(Ranged):
         array, number, device = read_matrix(cost)
         rows, columns = array.shape
         transposed = rows > columns or rows == columns and lies_by_columns(array)
-        known = vars(self)  # for it is frozen
+        known = vars(self)  # the class is frozen
         known["shape"], known["device"], known["transposed"] = array.shape, device, transposed
         array = self._look_at(array, number, asked)
         known["array"] = array.T if transposed else array
@@ -152,7 +152,7 @@ class DenseCosts(Ranged):
             self._refuse_overflow()
 
     def _refuse_overflow(self) -> None:
-        """Raises if splitting costs whose sums could leave the range of the duals' type does not help."""
+        """Raises if sums of costs could leave the range of the duals' type, and splitting the costs does not help."""
         if splits_into_fitting(self) is None:
             refuse_overflow(self.lowest, self.highest, number_type(self.array.dtype), min(self.shape))
 
@@ -188,7 +188,7 @@ class DenseCosts(Ranged):
         return self if device == self.device else self._with(mover_to(device)(self.array), device)
 
     def part(self, rows: Any, columns: Any) -> DenseCosts:
-        """A copy of some rows and columns of `array`, which has no limit; the fewer become its rows."""
+        """A copy of some rows and columns of `array`, which has no limit. The fewer of them become its rows."""
         array = self.array[rows][:, columns]
         array = (array if len(rows) <= len(columns) else array.T).copy(order="C")
         found = range_of(array, self.device, self.maximize)
@@ -239,17 +239,17 @@ class DenseCosts(Ranged):
         return entry_of_each_row(self.array, row_match)
 
     def with_entries(self, entries: Any, allowed: Any, never: int | float) -> DenseCosts:
-        """Costs of the same pairs: some entries, and `never` for pairs that are not allowed."""
+        """Costs of the same shape, by other entries, with `never` for pairs that are not allowed."""
         entries = entries.copy()
         entries[~allowed] = never
         return DenseCosts(entries)
 
     def is_allowed(self, entries: Any) -> Any:
-        """Which of some entries do not forbid their pair, as booleans; with a limit none does."""
+        """Which of some entries allow their pair, as booleans. With a limit all do."""
         return entries != (math.nan if self.limit is not None else -math.inf if self.maximize else math.inf)
 
     def may_pair(self, rows: Any, columns: Any) -> Any:
-        """Which of some pairs of `matrix` are not forbidden, as booleans."""
+        """Which of some pairs of `matrix` are allowed, as booleans."""
         return self.is_allowed(self.matrix[rows, columns])
 
     def allowed_pairs(self) -> tuple[Any, Any, tuple[int, int]]:
@@ -263,7 +263,7 @@ class DenseCosts(Ranged):
         return np.concatenate([ends[:1] * 0, ends]), np.concatenate(columns), self.array.shape
 
     def of_pairs(self, row_match: Any, optimal: bool) -> Any:
-        """The entries of the pairs of a matching of `matrix`, in the order of its rows; an optimal one makes all."""
+        """The entries of the pairs of a matching of `matrix`, by rows. An optimal matching has all possible pairs."""
         rows, columns = self.shape
         if optimal and rows <= columns:
             entries = entry_of_each_row(self.matrix, row_match)

@@ -279,7 +279,7 @@ def to_csr(matrix: Any, dtype: Any = None) -> Any:
 
 
 def _with_own_numbers(matrix: Any) -> Any:
-    """The same matrix with numbers of rows and columns that no other thread can change; its values are shared."""
+    """A matrix whose numbers of rows and columns no other thread can change. It shares the values of the given one."""
     if not isinstance(matrix.data, np.ndarray):
         return matrix
     mine = copy.copy(matrix)

@@ -28,7 +28,8 @@ SPREADS = 32
 ENTRIES_PER_BLOCK = {"cpu": 1 << 17, "gpu": 1 << 22}
 
 
-# On a GPU the duals of smaller costs are not looked at for what they hide: that would take as long as a small problem.
+# On a GPU duals of costs below this magnitude are not checked for costs that they hide. The check would take as long as
+# a small problem.
 LARGE_ON_GPU = 2.0**20
 
 
@@ -49,12 +50,12 @@ class Asked(NamedTuple):
 
     @classmethod
     def checked(cls, maximize: Any, cost_limit: Any, forbid_nan: Any) -> Asked:
-        """The limit is checked beside the type of the costs."""
+        """What is asked, with options checked. The limit is checked later, together with the type of the costs."""
         return cls(truth_of("maximize", maximize), cost_limit, truth_of("forbid_nan", forbid_nan))
 
 
 class Range(NamedTuple):
-    """Of finite costs of the minimisation form; both ends are 0 if there are none."""
+    """The range of finite costs in the minimisation form; both ends are 0 if there are none."""
 
     lowest: int | float
     highest: int | float
@@ -62,13 +63,13 @@ class Range(NamedTuple):
     whole: bool  # whether all are known to be whole
 
     def cut_off(self, limit: int | float) -> Range:
-        """Of costs that a limit cuts off: forbidden pairs cost more than it."""
+        """The range of these costs cut off at a limit. Forbidden pairs then cost the limit."""
         highest = limit if self.forbids else min(self.highest, limit)
         return Range(min(self.lowest, limit), highest, self.forbids, self.whole)
 
 
 class Ranged:
-    """Checked costs, as far as their range tells what they need. See `DenseCosts` for the attributes."""
+    """Checked costs and their range, from which solvers tell what they need. `DenseCosts` explains the attributes."""
 
     shape: tuple[int, int]
     transposed: bool
@@ -85,7 +86,7 @@ class Ranged:
     device: Device
 
     def _look_at(self, array: Any, number: np.dtype[Any], asked: Asked) -> Any:
-        """Sets what the entries of a matrix say, whose numbers are of that type. `shape` and `device` are known.
+        """Sets the attributes that follow from the entries of a matrix; `shape` and `device` are set before.
 
         Returns the entries that programs read: in a type that holds the limit, with an infinity for NaN.
         """
@@ -125,7 +126,7 @@ class Ranged:
 
 
 class RowsOfCosts(Ranged):
-    """Checked costs of which some rows are known at a time: to a rank, or in a window."""
+    """Checked costs of which only some rows are known at a time: the rows of a rank, or of a window."""
 
     def entries_of(self, row_match: Any) -> Any:
         """The entries of the pairs of the rows that are known, in the order of the rows, as given."""
@@ -157,7 +158,7 @@ def blocks_of(shape: tuple[int, int], device: Device) -> Iterator[slice]:
 
 
 def without_nan(array: Any, maximize: bool) -> tuple[Any, bool]:
-    """The array with the infinity that forbids a pair in place of NaN, and whether there was any: then it is a copy."""
+    """The array with the infinity that forbids a pair in place of NaN, and whether it had NaN. If so, it is a copy."""
     is_nan = array != array if number_type(array.dtype).kind == "f" else np.False_
     if not bool(is_nan.any()):
         return array, False
@@ -167,7 +168,7 @@ def without_nan(array: Any, maximize: bool) -> tuple[Any, bool]:
 
 
 def range_of(array: Any, device: Device, maximize: bool) -> Range:
-    """The range of costs of any sign, where they lie; raises `InvalidInput` for what is no cost."""
+    """The range of the costs of an array. Raises `InvalidInput` if an entry is no cost."""
     if not array.size:
         return Range(0, 0, False, True)
     lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = BACKENDS[device].inspect_costs(array)
@@ -181,7 +182,7 @@ def range_of(array: Any, device: Device, maximize: bool) -> Range:
 
 
 def _what_is_wrong(array: Any, device: Device, nan: bool, maximize: bool) -> InvalidInput:
-    """Names the first entry that is no cost."""
+    """The error that names the first entry that is no cost."""
     refused = math.inf if maximize else -math.inf
     for rows in blocks_of(array.shape, device):
         found = ((array[rows] != array[rows]) if nan else (array[rows] == refused)).nonzero()
@@ -258,7 +259,7 @@ def sums_fit(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pa
 
 
 def refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pairs: int) -> None:
-    """Raises `InvalidInput` if they do not."""
+    """Raises `InvalidInput` if sums of costs do not stay in the range of the duals' type."""
     if sums_fit(lowest, highest, dtype, pairs):
         return
     spread, largest = highest - lowest, max(-lowest, highest)

@@ -17,7 +17,7 @@ from .limits import DualType, Ranged, number_of, refuse_overflow
 METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine")
 # Minkowski's distances that are another metric.
 NAMES_OF_P = {1.0: "cityblock", 2.0: "euclidean", math.inf: "chebyshev"}
-# What the extension calls the negative of a metric, of those that trees maximize.
+# The extension's names for the negatives of metrics that trees maximize.
 DEAREST_BY_TREES = {
     "sqeuclidean": "minus sqeuclidean", "cityblock": "minus cityblock", "chebyshev": "minus chebyshev",
     "dot": "dot", "cosine": "dot less 1",
@@ -42,12 +42,13 @@ class PointCosts(Ranged):
     """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
 
     The matrix is never made. If d is at most 8, trees find the pairs that matter, in little more than O(n log n) time.
-    When maximizing, trees do not take ``"euclidean"`` and ``"minkowski"``. With a p of about 20 or more trees do not
+    When maximizing, trees do not take ``"euclidean"`` and ``"minkowski"``. With a p of about 20 or more they do not
     take ``"minkowski"`` either, since small coordinates to that power are 0.
-    In all other cases passes over all pairs find them, some rows at a time. For ``"sqeuclidean"``,
-    ``"euclidean"``, ``"dot"`` and ``"cosine"`` these passes are products of matrices in float32, which bound what a
-    pair costs from below. For another `method`, ``deterministic=True`` and a GPU the matrix is made, in float64, if it
-    takes at most 2 GB.
+
+    In all other cases passes over all pairs find them, some rows at a time. For ``"sqeuclidean"``, ``"euclidean"``,
+    ``"dot"`` and ``"cosine"`` these passes are products of matrices in float32, which bound what a pair costs from
+    below. For another `method`, ``deterministic=True`` and a GPU the matrix is made, in float64, if it takes at most
+    2 GB.
 
     Parameters
     ----------
@@ -89,18 +90,19 @@ class PointCosts(Ranged):
     Raises
     ------
     InvalidInput
-        If x or y are no such arrays, hold NaN or inf, or differ in their coordinates; if sums of costs could overflow
-        float64 (coordinates of about 1e150 squared, say); if a point of length 0 has no cosine.
+        If x or y is no array as above, or holds NaN or inf. If x and y differ in their number of coordinates. If sums
+        of costs could overflow float64, as with squares of coordinates of about 1e150. If a point has length 0, and so
+        no cosine.
 
     Notes
     -----
-    What `verify` proves of points in trees, it proves pair by pair: of a pair that costs c, with duals u and v, the
-    duals leave at most 64 roundings of abs(c) + abs(u) + abs(v), that is 1.4e-14 of it; so no exchange among some pairs
-    gains more than the sum of their own roundings, however far away other points lie, and however large a limit is
-    that no point nearby is left free by. Duals of points that compete with a free one are of the size of the limit.
-    ``"cosine"`` counts 1 beside them, for these distances are differences from 1. Without trees, and for
-    ``"minkowski"``, each pair counts the largest dual or cost of all. An offset that x and y share costs nothing beyond what rounded coordinates lose, but
-    for ``"dot"`` and ``"cosine"``, of which the costs themselves are of its size.
+    `verify` proves points in trees pair by pair. For a pair that costs c and has the duals u and v, its tolerance is 64
+    roundings of abs(c) + abs(u) + abs(v), or 1.4e-14 of that sum. So an exchange among some pairs gains at most the sum
+    of their own roundings. Neither points far away nor a large limit change that, except that duals of points that
+    compete with a free point are of the size of the limit. ``"cosine"`` adds 1 to the sum, since these distances are
+    differences from 1. Without trees, and for ``"minkowski"``, each pair counts the largest dual or cost of all pairs.
+    An offset that x and y share loses nothing beyond the rounding of the coordinates, except for ``"dot"`` and
+    ``"cosine"``: their costs are of the size of the offset.
 
     Examples
     --------
@@ -285,7 +287,7 @@ def look_like_points(cost: Any) -> bool:
     try:
         (rows, columns), (others, as_many) = cost[0].shape, cost[1].shape
         return bool(1 <= columns == as_many and min(rows, others) >= 8 * columns)
-    except Exception:  # no matrices; whatever a user's class raises: who reads the costs says what is wrong
+    except Exception:  # a user's class raised; the code that reads the costs says what is wrong
         return False
 
 

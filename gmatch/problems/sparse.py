@@ -321,7 +321,7 @@ class SparseCosts(Ranged):
         return other
 
     def laid_out(self) -> DenseCosts | None:
-        """The problem as the programs read it as a dense one, on the host; None where that is slower, or not exact."""
+        """The problem as the programs read it, as dense costs on the host; None if that is slower, or not exact."""
         rows, columns = sorted(self.shape)
         if not _native.is_best_laid_out(rows, columns, self.entries):
             return None
@@ -420,7 +420,7 @@ class SparseCosts(Ranged):
         return self._find_entries(_numbered_as(ours, others, min(self.shape)).astype(np.int32))[ours]
 
     def _find_entries(self, row_match: Any) -> Any:
-        """The same for each row of the problem as the programs read it."""
+        """The position in `data` of the entry of each row's pair, for the problem as the programs read it."""
         find_entries = BACKENDS[self.device].find_entries
         return find_entries(self.indptr, self.indices, max(self.shape), row_match)
 
@@ -456,7 +456,7 @@ def _compressed(cost: Any) -> tuple[_Matrix, bool]:
 
 
 def _type_of_sums(cost: Any) -> Any:
-    """One that holds the sums of duplicates, which SciPy and CuPy make when they convert; None if theirs does."""
+    """A type for sums of duplicates, which SciPy and CuPy make when they convert; None if the entries' type will do."""
     dtype = getattr(cost, "dtype", None)
     if dtype in WORKING_TYPES or not isinstance(dtype, np.dtype):
         return None
@@ -464,7 +464,7 @@ def _type_of_sums(cost: Any) -> Any:
 
 
 def _summed(arrays: _Matrix) -> _Matrix:
-    """Without duplicates: each is added to the first of its pair."""
+    """The matrix without duplicates: each is added to the first entry of its pair."""
     indptr, indices, data, shape = arrays
     return summed_in_rows((row_of_each_entry(indptr, len(indices)), indices, data), shape)
 
@@ -484,7 +484,7 @@ def summed_in_rows(triple: _Arrays, shape: tuple[int, int]) -> _Matrix:
 
 
 def matrix_of(triple: _Arrays, shape: tuple[int, int]) -> Any:
-    """The same as a matrix in CSR, where the values live: of SciPy on the host."""
+    """A matrix in CSR of rows, columns and values, where the values live: SciPy's on the host."""
     rows, columns, values = triple
     if device_of(values) == "cpu":
         return scipy.sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()
@@ -549,7 +549,7 @@ def _joined(first: Any, second: Any) -> Any:
 
 def offsets(row_of: Any, rows: int) -> Any:
     """Where the entries of each row begin, once they are sorted by rows; shape (rows + 1,)."""
-    if not len(row_of):  # which CuPy does not count
+    if not len(row_of):  # CuPy does not count empty arrays
         return np.zeros_like(row_of, np.int64, shape=rows + 1)
     return _with_zero(np.bincount(row_of, minlength=rows).cumsum().astype(np.int64))
 

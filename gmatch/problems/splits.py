@@ -29,7 +29,7 @@ class Split(NamedTuple):
 
 
 def split_values(values: Any, allowed: Any, rows: int) -> Split | None:
-    """By the first value that leaves room: magnitudes have a gap below it, or are none below it."""
+    """The split by the first value that leaves room: magnitudes have a gap below it, or none lies below it."""
     xp = namespace(values)
     magnitudes = abs(values[allowed])
     magnitudes = magnitudes[magnitudes > 0]
@@ -64,7 +64,7 @@ def split_by(xp: Any, values: Any, value: int | float) -> Split | None:
 
 
 def splits_into_fitting(costs: Any) -> Split | None:
-    """The first split of costs whose sums overflow, if rests that do not overflow come of it."""
+    """The first split of costs whose sums overflow, if splitting leads to rests that do not overflow."""
     if costs.limit is not None:
         return None
     values = costs.minimised()
@@ -83,5 +83,5 @@ def fit(costs: Any, most: int | float, rows: int) -> bool:
 
 
 def never_used(most: int | float, rows: int) -> int | float:
-    """An integer that no assignment uses which can do without it."""
+    """An integer that a cheapest assignment uses only if every assignment must."""
     return 2 * (rows + 1) * most + 1

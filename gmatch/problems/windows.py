@@ -1,4 +1,4 @@
-"""The costs of an assignment problem of which some rows are read at a time: of a function, or of an array elsewhere."""
+"""Costs of an assignment problem that are read some rows at a time: from a function, or from an array elsewhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEMORY = 1 << 33
 
 
 class _Promise(NamedTuple):
-    """What costs by windows are said to be, as given."""
+    """The options of costs by windows, as given."""
 
     shape: Any
     dtype: Any
@@ -72,7 +72,7 @@ class WindowCosts:
     _checked: CheckedWindows | None
 
     def _set(self, promise: _Promise, rows_together: int) -> None:
-        """What a constructor ends with. The rows of a window are a multiple of `rows_together`."""
+        """Sets the attributes, at the end of a constructor. Heights of windows are multiples of `rows_together`."""
         shape, dtype, maximize, cost_limit, forbid_nan = promise
         rows, columns = shape = _shape_of(shape)
         stored = _type_of(dtype)
@@ -107,7 +107,7 @@ class WindowCosts:
         Raises
         ------
         InvalidInput
-            If it cannot be read, is not what was promised, or is not what it was when it was read before.
+            If it cannot be read, is not what was promised, or has changed since it was read before.
         """
         kept, entries = self._kept
         if kept != number:
@@ -116,7 +116,7 @@ class WindowCosts:
         return entries
 
     def forget(self) -> None:
-        """A window is kept until another one is read; from here on it is read again."""
+        """Drops the window that is kept until another one is read, so that it is read again."""
         vars(self).update(_kept=(-1, None))
 
     def _read_again(self, number: int) -> Any:
@@ -152,7 +152,7 @@ class WindowCosts:
         raise NotImplementedError
 
     def checked(self) -> CheckedWindows:
-        """What a pass over all entries finds; the first time that pass, and what it found from then on."""
+        """The costs after a pass over all entries. Only the first call makes the pass."""
         checked = self._checked
         if checked is None:
             checked = CheckedWindows(self)
@@ -166,12 +166,12 @@ class FunctionCosts(WindowCosts):
     Parameters
     ----------
     f : function
-        ``f(rows, columns)``, of two integer arrays, returns what these rows cost with these columns: an array of shape
-        (len(rows), len(columns)) and of type `dtype`, of NumPy, or of CuPy or PyTorch, from which it is copied to the
-        host. It is called with consecutive rows, about 2**20 entries at a time, and all columns, always the same
-        blocks, as often as a pass is needed: `lap` takes mostly 4 to 12 passes (``stats["passes"]``), `verify` one or
-        two; where there is one block it is called once. It must return the same each time; the calls come one after
-        the other.
+        ``f(rows, columns)`` takes two integer arrays, and returns what these rows cost with these columns: an array of
+        shape (len(rows), len(columns)) and of type `dtype`. It is an array of NumPy, or one of CuPy or PyTorch that is
+        copied to the host. `f` is called with consecutive rows, about 2**20 entries at a time, and all columns. The
+        blocks are the same in each pass. `lap` mostly takes 4 to 12 passes (``stats["passes"]``), and `verify` one or
+        two. If there is only one block, `f` is called once. It must return equal costs each time. No two calls run at
+        once.
     shape : (int, int)
         How many rows and columns there are.
     dtype : dtype
@@ -186,7 +186,7 @@ class FunctionCosts(WindowCosts):
     Raises
     ------
     InvalidInput
-        If f is no function, or shape and dtype are not such. What f returns is looked at when the costs are solved.
+        If f is no function, or if shape or dtype is not as above. What f returns is checked when the costs are solved.
 
     Examples
     --------
@@ -231,16 +231,16 @@ class RowWindows(WindowCosts):
     ----------
     array : array, shape (rows, columns)
         A `numpy.memmap`, a dataset of h5py, an array of zarr, or anything else with a shape, a dtype, and rows by
-        ``array[first:end]``. Of bool, integers up to int64 and uint32, or float16 to float64. Rows are read in their
-        order, about 2**20 entries at a time (whole chunks, where ``array.chunks`` says what they are), as often as a
-        pass is needed. Nothing may change it meanwhile.
+        ``array[first:end]``. Its type is bool, an integer type up to int64 and uint32, or float16 to float64. Each
+        pass reads the rows in their order, about 2**20 entries at a time, and whole chunks if ``array.chunks`` says
+        what they are. The array must not change meanwhile.
     maximize, cost_limit, forbid_nan
         As of `FunctionCosts`.
 
     Raises
     ------
     InvalidInput
-        If it is no such array. Its entries are looked at when the costs are solved.
+        If it is no array of that kind. Its entries are checked when the costs are solved.
 
     Notes
     -----
@@ -285,12 +285,12 @@ class RowWindows(WindowCosts):
 
 
 class CheckedWindows(RowsOfCosts):
-    """Costs by windows, once all entries have been looked at; names are those of `DenseCosts`.
+    """Costs by windows, after all entries were read once. Attributes have the names that `DenseCosts` gives them.
 
     Attributes
     ----------
     sample : float32 array, shape (rows of a sample, columns), or None
-        Of square problems some rows in the minimisation form, rounded, before a limit.
+        Some rows of a square problem in the minimisation form, rounded, without the limit.
     """
 
     device: Device = "cpu"
@@ -337,7 +337,7 @@ class CheckedWindows(RowsOfCosts):
         if self.sample is not None:
             window = costs.windows[number]
             here = slice(*np.searchsorted(self._sampled, (window.start, window.stop)))
-            with np.errstate(over="ignore"):  # of costs that float32 does not hold
+            with np.errstate(over="ignore"):  # float32 does not hold all costs
                 self.sample[here] = entries[self._sampled[here] - window.start]
             if maximize:
                 np.negative(self.sample[here], out=self.sample[here])
@@ -402,7 +402,7 @@ def _memory() -> int:
 
 
 def windows_of(cost: WindowCosts, **options: Any) -> WindowCosts:
-    """The costs themselves; refused beside options that they have of their own, or that are for matrices."""
+    """The costs themselves. Raises for options that costs by windows have themselves, or that are for matrices."""
     given = [name for name, option in options.items() if option is not None and option is not False]
     if given:
         name = type(cost).__name__
@@ -441,13 +441,13 @@ def _rows_of_a_chunk(array: Any) -> int:
     chunks: Any = getattr(array, "chunks", None)
     try:
         rows = int(chunks[0])
-    except (TypeError, ValueError, IndexError):  # there are none, or those of dask, which differ
+    except (TypeError, ValueError, IndexError):  # no chunks, or dask's, which have another form
         return 1
     return max(1, rows)
 
 
 def _pages_of(array: Any) -> Any:
-    """The mapping of a file of which pages may be given back: no change of them would be lost."""
+    """The mapping of a file whose pages may be given back without losing changes, or None."""
     if not isinstance(array, np.memmap) or array.mode == "c" or not hasattr(mmap, "MADV_DONTNEED"):
         return None
     while array is not None and not isinstance(array, mmap.mmap):

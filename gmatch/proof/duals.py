@@ -31,7 +31,7 @@ def mates_among(mates: Any, columns: Any, length: int) -> Any:
 def strict_certificate(
     xp: Any, assignment: Assignment, parts: list[TieredPart], limit: float | None
 ) -> AssignmentCertificate:
-    """With the gap in exact arithmetic, held against a rounding of what the pairs cost."""
+    """The certificate with the gap in exact arithmetic. Its tolerance is a rounding of what the pairs cost."""
     parts = [part for part in parts if len(part.pair_costs)]
     gap = sum((exact_gap(xp, part, limit) for part in parts), Fraction(0))
     ordinary = exact_sum(np.concatenate([abs(ordinary_costs(xp, part)) for part in parts])) if parts else 0.0
@@ -61,14 +61,14 @@ def exact_duals_here(xp: Any, assignment: Assignment, costs: Ranged) -> ExactDua
 
 
 def status_of(assignment: Assignment, size: int, most: int) -> Status:
-    """What the status must be with `size` pairs of `most`, where a cover or none makes it."""
+    """The status that `size` of `most` possible pairs must have, by whether there is a cover."""
     if size < most:
         return Status.LIMITED if assignment.cover is None else Status.PARTIAL
     return Status.BOUNDED if claimed_gap(assignment) > 0 else Status.OPTIMAL
 
 
 def claimed_gap(assignment: Assignment) -> int | float:
-    """By how much a better assignment may be better, as this one says."""
+    """By how much a better assignment may be better, as this assignment claims."""
     bound: Any = assignment.bound
     if bound is None:
         return 0
@@ -79,7 +79,7 @@ def claimed_gap(assignment: Assignment) -> int | float:
 
 
 def certificate_of(assignment: Assignment, gap: int | float, tolerance: int | float) -> AssignmentCertificate:
-    """Of an assignment within its bound, if it has one, else of a cheapest one."""
+    """The certificate of an assignment that is within its bound, or of a cheapest one if it has no bound."""
     tolerance += max(claimed_gap(assignment), 0)
     if not gap <= tolerance:
         raise CertificateError(
@@ -113,7 +113,7 @@ def checked_duals(xp: Any, assignment: Assignment, costs: Ranged) -> list[Any]:
 
 
 def cover_of(xp: Any, assignment: Assignment, shape: tuple[int, int]) -> tuple[tuple[Any, Any], list[Any]]:
-    """Rows and columns of the cover, and which they are as booleans; they are as many as there are pairs."""
+    """Rows and columns of the cover as numbers, and as booleans. Raises unless they are as many as there are pairs."""
     given: Any = assignment.cover
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise CertificateError(f"the cover must be numbers of rows and numbers of columns; got {given!r}")
@@ -129,7 +129,7 @@ def cover_of(xp: Any, assignment: Assignment, shape: tuple[int, int]) -> tuple[t
 
 
 def lowered_columns(xp: Any, part: Any, tolerance: int | float) -> Any:
-    """The duals of the columns of a part, made such that columns may stay free where there are more of them."""
+    """The duals of the columns of a part. If columns outnumber the rows, duals above 0 by rounding become 0."""
     if len(part.v) <= len(part.u):
         return part.v
     lowered = xp.minimum(part.v, 0)
@@ -154,7 +154,7 @@ def tolerance_of(costs: Ranged, u: Any, v: Any, pair_costs: Any) -> int | float:
 def refuse_large_duals(costs: Ranged, part: Any, base: int | float) -> None:
     """Integers: sums of the costs less `base`, of u less `base` and of v must not overflow.
 
-    Those of a solver do not, see `DenseCosts`: if all u are large, all v are small.
+    Sums of a solver's duals do not, see `DenseCosts`: if all u are large, all v are small.
     """
     if costs.dual_type is not np.int64:
         return

@@ -1,14 +1,15 @@
-"""The proof of an assignment of points, without the matrix: blocks of near points are compared where bounds fail.
+"""The proof of an assignment of points, without the matrix: pairs are checked one by one only where bounds fail.
 
 The points of each cloud are put into blocks of near ones. For blocks X and Y with centres a and b, and slopes g and h
 that follow the duals u of X and v of Y,
 
     c(x, y) - u(x) - v(y) >= c(a, b) - (s + g) (x - a) + (s - h) (y - b) - most(u - g (x - a)) - most(v - h (y - b))
 
-where s is the gradient of c by y at the centres: c is convex in x - y. (The inner product is not, nor is a square to be
-maximized, and they lose a little more.) Where that, or the cost of the nearest points of both boxes less the largest
-duals, is above 0 with room for rounding, no pair of the two blocks contradicts the duals. All pairs of the other blocks
-are looked at. The solver shares neither order nor trees nor what a pair costs.
+where s is the gradient of c by y at the centres, since c is convex in x - y. The inner product and a square to be
+maximized are not convex, and lose a little more. A second bound is the cost of the nearest points of both boxes less
+the largest duals. If one of the two bounds is above 0 by more than rounding, no pair of the two blocks contradicts the
+duals. In all other blocks every pair is checked. The proof shares no code with the solver: no order of points, no
+trees, and no function for what a pair costs.
 """
 
 from __future__ import annotations
@@ -100,9 +101,9 @@ class _Sums(NamedTuple):
 
 
 def _certificate(costs: PointCosts, assignment: Assignment, sums: _Sums, least: Any) -> AssignmentCertificate:
-    """Of duals that are feasible once u is lowered to `least`.
+    """The certificate of duals that are feasible once u is lowered to `least`.
 
-    Each pair may cost so many roundings of its own numbers more than its duals, and so may a point that stays free.
+    Each pair may cost at most 64 roundings of its own numbers more than its duals, and so may a point that stays free.
     """
     own, u, v, row_match = sums
     rounding = ROUNDINGS * float(np.finfo(np.float64).eps)
@@ -144,8 +145,9 @@ def _certificate(costs: PointCosts, assignment: Assignment, sums: _Sums, least: 
 
 
 def _of_free_points(costs: PointCosts, sums: _Sums, least: Any) -> tuple[Any, Any]:
-    """Of each point that stays free what its dual lacks to the limit, or of the other side to 0; and the numbers that
-    enter this. Mostly it lacks nothing, and then nothing is rounded, however large the limit is: these numbers are 0.
+    """What the dual of each free x lacks to the limit, and of each free y to 0; and the numbers that enter this.
+
+    Mostly duals lack nothing. Then nothing is rounded, however large the limit is, and these numbers are 0.
     """
     u, v, row_match = sums.u, sums.v, sums.row_match
     free = row_match < 0
@@ -250,7 +252,7 @@ def _least(costs: PointCosts, u: Any, v: Any, row_match: Any) -> Any:
 
 
 def _gradient(costs: PointCosts, x: Any, y: Any) -> Any:
-    """Of the cost, by y."""
+    """The gradient of the cost by y."""
     metric = costs.metric
     if metric in ("dot", "cosine"):
         return np.broadcast_to(-x, np.broadcast_shapes(x.shape, y.shape))

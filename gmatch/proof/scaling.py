@@ -108,9 +108,9 @@ def _costs_of(magnitudes: Any) -> Any:
 
 
 def _with_costs_of_here(proof: Assignment, pair_costs: Any) -> Assignment:
-    """The assignment with what its pairs cost here, where the difference is a rounding.
+    """The assignment with what its pairs cost on this device, if that differs by a rounding.
 
-    The logarithms of a GPU and of hosts differ by a few of these. Duals in parts would be for those of there only.
+    Logarithms of a GPU and of a host differ by a few roundings. Duals in parts hold for the device that made them only.
     """
     (claimed,) = arrays_of(np, proof, "pair_costs")
     same = claimed.shape == pair_costs.shape and claimed.dtype == pair_costs.dtype

@@ -150,7 +150,7 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     CertificateError
         If a part of the proof does not hold; the message says which.
     InvalidInput
-        If `problem` is not such a problem.
+        If `problem` is not a problem whose result `result` can be.
 
     Notes
     -----

@@ -1,6 +1,6 @@
-"""The proof of an assignment of which some rows of the costs are read at a time, over every entry; O(n + m) memory.
+"""The proof of an assignment over every entry of costs that are read some rows at a time; O(n + m) memory.
 
-A window is read for the range of its entries, unless that is known, and once more for its slacks and its pairs.
+Each window is read for the range of its entries, unless that is known, and once more for its slacks and its pairs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .matching import arrays_of, check_mates
 
 
 class _Sides(NamedTuple):
-    """Duals of the side that is matched whole, and of the other one."""
+    """Duals of the side whose vertices are all matched, and of the other side."""
 
     u: Any
     v: Any
@@ -114,9 +114,9 @@ def _gap(checked: CheckedWindows, sides: _Sides, pairs: _Pairs, tolerance: int |
 
 
 def _least_slacks(checked: CheckedWindows, v: Any, base: int | float, pairs: _Pairs) -> Any:
-    """Of each vertex of the side that is matched whole the least cost less v and base.
+    """The least cost - v - base of each vertex of the side whose vertices are all matched.
 
-    Meanwhile the matched entries are held against what they are said to be.
+    The pass also compares the matched entries with what they are claimed to be.
     """
     row_match, claimed, _ = pairs
     far = math.inf if checked.dual_type is np.float64 else np.iinfo(np.int64).max
@@ -139,7 +139,7 @@ def _least_slacks(checked: CheckedWindows, v: Any, base: int | float, pairs: _Pa
 
 
 def _blocks(checked: CheckedWindows) -> Iterator[tuple[int, Any]]:
-    """All entries, as many together as a cache holds, with the number of their first row."""
+    """All entries in blocks that a cache holds, each with the number of its first row."""
     for number, window in enumerate(checked.costs.windows):
         entries = checked.costs.window(number)
         for some in blocks_of(entries.shape, "cpu"):

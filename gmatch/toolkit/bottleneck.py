@@ -216,7 +216,7 @@ def _least_threshold(pairs: _Pairs, threads: int | None, stats: dict[str, int]) 
 
 
 def _bound_of_minima(pairs: _Pairs) -> tuple[Any, tuple[Any, Any]]:
-    """The dearest of the minima of rows, and of columns if all are matched, and a cover of all cheaper pairs."""
+    """The largest minimum of a row, or of a column if all columns are matched, and a cover of all cheaper pairs."""
     bounds = []
     for number, numbers in enumerate((pairs.rows, pairs.columns)[: 1 + (pairs.shape[0] == pairs.shape[1])]):
         minima = np.full_like(pairs.values, pairs.values.max().item(), shape=pairs.shape[number])

@@ -73,8 +73,8 @@ def best_hypotheses(
     forbid_nan : bool
         NaN forbids its pair; otherwise it is refused.
     threads : int, optional
-        Parents are ranked side by side by so many threads; by default as many as there are processors and work for
-        them. The answer is the same for any number.
+        How many threads rank parents side by side; by default as many as there are processors and work for them. The
+        answer is the same for any number.
     device : {None, "cpu"}
         The work is done on the host, where costs on a GPU are moved; ``"gpu"`` is refused.
     certify : bool

@@ -58,7 +58,7 @@ class _Problem:
 
     @cached_property
     def places(self) -> Any:
-        """Of the pairs, as they follow each other in a matrix: increasing."""
+        """Places row * columns + column of the pairs, increasing."""
         return _places(row_of_each_entry(self.indptr, len(self.indices)), self.indices, self.columns)
 
     def ranking(self) -> Any:
@@ -133,8 +133,8 @@ def k_best(
     certify : bool
         Also run `gmatch.verify` on the result.
     threads : int, optional
-        Of several problems so many are solved side by side; by default as many as there are processors and work for
-        them. A problem is one thread's, so the answer is the same for any number.
+        How many threads solve several problems side by side; by default as many as there are processors and work for
+        them. One thread solves a problem, so the answer is the same for any number.
     device : {None, "cpu"}
         The work is done on the host, where costs on a GPU are moved; ``"gpu"`` is refused.
 

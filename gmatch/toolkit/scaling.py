@@ -218,7 +218,7 @@ def _logarithmic_costs(magnitudes: CompressedRows, largest: float) -> Compressed
 
 
 def _duals_of_all(costs: SparseCosts, found: Assignment, device: str | None) -> tuple[Any, Any]:
-    """Duals of all rows and columns, so that no entry costs less, from those of the part that is matched.
+    """Duals of all rows and columns that no entry costs less than, from the duals of the part that is matched.
 
     No entry joins a free row with a free column, or there would be one more pair.
     """
@@ -249,7 +249,7 @@ def _pivots(diagonal: Any, row_match: Any) -> tuple[Any, ...]:
     has_predecessor = np.zeros(len(row_match), np.bool_)
     has_predecessor[row_match[row_match >= 0]] = True
     pivots = []
-    # Paths of a singular matrix begin at rows that no row is matched with; what is left are cycles.
+    # Paths of a singular matrix begin at rows that no row is matched with. All other rows lie on cycles.
     for start in [*(~has_predecessor).nonzero()[0].tolist(), *has_predecessor.nonzero()[0].tolist()]:
         chain = []
         row = start

@@ -18,7 +18,7 @@ from ..problems.sparse import SparseCosts
 from ..proof.verify import verify
 from ..toolkit_result import Transport
 
-# Of the repeated costs: a GB in float64.
+# Entries of the repeated costs: a GB in float64.
 MOST_ENTRIES = 1 << 27
 
 

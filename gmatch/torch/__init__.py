@@ -59,9 +59,9 @@ def lap(cost: Any, maximize: bool = False, cost_limit: float | None = None) -> t
     cost : tensor, shape (rows, columns) or (problems, rows, columns)
         On either device, of any type that `gmatch.lap` takes.
     maximize : bool
-        Find the dearest assignment instead.
+        Find the most expensive assignment instead.
     cost_limit : float, optional
-        A pair dearer than this is never made, as `gmatch.lap` says.
+        Pairs that cost more than this are never matched; see `gmatch.lap`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-// nested.cpp: arrays of NumPy from nested lists of numbers: NumPy takes longer to look at small ones than they take to solve.
+// nested.cpp: NumPy arrays from nested lists of numbers. NumPy takes longer to read small lists than gmatch takes to solve them.
 #include <cstring>
 #include <vector>
 
@@ -7,11 +7,11 @@
 
 namespace {
 
-// The numbers of lists of lists, or of lists of such lists, which are all as long. They are integers or floats of Python's own
-// types; integers beside floats are made floats, if that rounds none.
+// The numbers of nested lists of two or three dimensions. Lists of one dimension are equally long. The numbers are of Python's
+// types int and float. Integers beside floats become floats, if that rounds none.
 class NestedNumbers {
  public:
-  // False for all else, and for more than MOST_NUMBERS. No code of Python runs.
+  // Returns false for all other objects, and for more than MOST_NUMBERS. No Python code runs.
   bool read(PyObject* lists) {
     Py_ssize_t length = 1;
     for (PyObject* first = lists; PyList_CheckExact(first); first = PyList_GetItem(first, 0)) {
@@ -93,7 +93,7 @@ class NestedNumbers {
   std::vector<Number> numbers_;
 };
 
-// An array of two or three dimensions; None if the lists are no such numbers.
+// An array of two or three dimensions; None if the lists are not as NestedNumbers says.
 nb::object array_of_lists(nb::handle lists) {
   NestedNumbers numbers;
   return numbers.read(lists.ptr()) ? numbers.array() : nb::none();

@@ -1,12 +1,12 @@
 // graph.hpp: the assignment problem of two clouds as square costs: its rows and columns, and the pairs that are known.
 //
-// Where both clouds have as many points and all are matched, rows are the points x, columns the points y. Else some stay
-// free, and the problem is doubled: rows are all x and copies of all y, columns are all y and copies of all x. A copy of y
-// and a copy of x cost what x and y cost; x and its own copy twice what it costs that x stays free, y and its own copy
-// nothing. Now all rows and columns are matched, and any duals are a start. In the cheapest assignment both halves match at
-// the least cost, with the same points free; half the sum of the duals of a point and of its copy is a dual of it.
+// If both clouds have equally many points and all are matched, rows are the points x, and columns are the points y. Otherwise
+// some points stay free, and the problem is doubled: rows are all x and copies of all y, columns are all y and copies of all x.
+// A copy of y and a copy of x cost what x and y cost. x and its own copy cost twice what it costs that x stays free. y and its
+// own copy cost nothing. Then all rows and columns are matched, and any duals are a start. In the cheapest assignment both
+// halves match at the least cost, with the same points free. A dual of a point is half the sum of its own and its copy's.
 //
-// A core is a set of pairs (x, y), of which both halves know the same.
+// A core is a set of pairs (x, y). Both halves know the same pairs.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Clouds {
   const double* x_at(Vertex i) const { return x + static_cast<std::size_t>(i) * space.dimension(); }
   const double* y_at(Vertex j) const { return y + static_cast<std::size_t>(j) * space.dimension(); }
   double cost(Vertex i, Vertex j) const { return space.cost(x_at(i), y_at(j)); }
-  // Of a row: the first column of the points that it may have, and the column and the price of staying free.
+  // For each row: the first column of the points that it may have, the column of its way out, and what that costs.
   Vertex first_column(Vertex row) const { return is_copy(row) ? num_y : 0; }
   Vertex out_column(Vertex row) const { return is_copy(row) ? row - num_x : num_y + row; }
   double out_cost(Vertex row) const { return !doubled ? FAR : is_copy(row) ? 0 : 2 * free_cost; }
@@ -57,7 +57,7 @@ class PairLists {
   Vertex y(Count pair) const { return y_[pair]; }
   double cost(Count pair) const { return cost_[pair]; }
 
-  // The lists of each share, which are left empty.
+  // Takes the lists of all shares, and leaves them empty.
   void add(std::vector<std::vector<Pair>>& found, int threads) {
     const Vertex num_x = clouds_.num_x;
     std::vector<Count> begin(begin_.size(), 0);
@@ -191,14 +191,14 @@ class Nearest {
   std::unique_ptr<Tree> x_tree_, y_tree_;
 };
 
-// Rows of which the best few are known, and a bound on the others, as SparseShortestPathSolver asks for them: no v rises.
+// Rows whose few best pairs are known, with a bound on all others, as SparseShortestPathSolver asks for them. No v rises.
 class LazyRows {
  public:
   using Dual = double;
   const Vertex num_rows, num_columns;
 
-  // Of a row the core knows enough to begin with if no pair has less than its u: that is its bound. `is_short` says of which
-  // rows the core lacks pairs.
+  // The core knows enough of a row to begin with if no pair has a cost - v below the row's u: u is its bound. `is_short` says
+  // for which rows the core lacks pairs.
   template <class IsShort>
   LazyRows(const Clouds& clouds, Nearest& nearest, Core&& core, const double* u, const IsShort& is_short, int k, Count room,
            Count most_hits)
@@ -210,13 +210,13 @@ class LazyRows {
     }
   }
 
-  // Rows of which the core lacks pairs.
+  // Rows for which the core lacks pairs.
   void price() {
     for (Vertex row = 0; row < num_rows; ++row) {
       if (about_[row].bound == -FAR) pick(row);
     }
   }
-  // By the v of now; more of them if that does not raise the bound.
+  // Asks the trees for the row's best pairs by the present v, and for more of them if that does not raise the bound.
   void learn(Vertex row) {
     About& about = about_[row];
     const double before = about.bound;
@@ -230,7 +230,7 @@ class LazyRows {
   }
   void note_start(Count) {}
   void note_auction() {}
-  // Where many pairs tie, rows would come to know most of them, one after the other.
+  // If many pairs tie, rows would come to know most of them, one after the other.
   bool gives_up() const { return hits_asked_ > most_hits_ || static_cast<Count>(column_.size()) > room_; }
   Count times_learned() const { return times_learned_; }
   void set_v(Vertex column, double v) { nearest_.lower(column, v); }
@@ -257,7 +257,7 @@ class LazyRows {
     store(row, hits_.data(), nearest_.least(row, k, hits_.data()));
   }
 
-  // In the place the row has, if there is room.
+  // Writes the pairs to the row's place, or to a new place at the end if they need more room.
   void store(Vertex row, const Hit* hits, int size) {
     About& about = about_[row];
     const bool has_out = clouds_.out_cost(row) < FAR;

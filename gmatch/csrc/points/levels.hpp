@@ -203,25 +203,26 @@ class Level {
 
  private:
   static constexpr int BEST_COLUMNS = 8, BEST_ROWS = 4;
-  // How many of a coarse row's far pairs are kept for each doubling of the distance.
+  // How many far pairs of a coarse row are kept for each doubling of the distance.
   static constexpr int FAR_PAIRS = 3;
-  // Epsilon, in gaps: from 1 down by STEP, to LAST.
+  // Epsilon as a multiple of the gap: it begins at 1, is divided by STEP after each phase, and ends at LAST.
   static constexpr double STEP = 6, LAST = 1e-6;
-  // Within a gap: how often the trees are asked before the core says that it is met, and from which epsilon on, in the first one.
+  // With a gap the trees are asked up to ASKS times before the core says that the gap is met. That begins once epsilon is at most
+  // ASKED_FROM times the first epsilon.
   static constexpr int ASKS = 2;
   static constexpr double ASKED_FROM = 0.05;
-  // Epsilon for whole costs: less only turns ties round.
+  // The least epsilon for whole costs. A smaller one would only exchange tied pairs.
   static constexpr double LEAST_OF_WHOLE = 0.125;
-  // If fewer than one row in 1,000 finds anything, the rest is left to the finish.
+  // The finish begins once fewer than 1 row in 1,000 finds new pairs.
   static constexpr Vertex FEW_FIND = 1000;
-  // Where the finish gave up, it is tried again once a part of as many find anything.
+  // After the finish has given up, it is tried again once 1/8 as many rows find new pairs.
   static constexpr Vertex LESS = 8;
-  // The share of rows that makes it worth to hold the auction again.
+  // The auction is held again if more than this share of the rows found new pairs.
   static constexpr double MANY_FIND = 0.1;
   static constexpr int MOST_ROUNDS = 1000;
-  // Entries that the finish may come to know, for each row, and beside.
+  // The finish gives up if it knows more than 200 entries for each row and 2^24 beside.
   static constexpr Count ROOM = 200, MORE_ROOM = 1 << 24;
-  // And those that it may ask the trees for.
+  // It also gives up if it has asked the trees for more than 33 entries for each row and 2^16 beside.
   static constexpr Count HITS = 33, MORE_HITS = 1 << 16;
 
   std::unique_ptr<Tree> tree_of_x(const double* slopes, const double* v) const {
@@ -231,7 +232,7 @@ class Level {
     return clouds_.space.tree(clouds_.num_y, clouds_.y, slopes, v, options_.threads);
   }
 
-  // For each row of some: ask(row, k, hits) lists up to k hits; use(row, hits, size, list of pairs). In shares.
+  // Calls ask(row, k, hits) for each row, which lists up to k hits, and then use(row, hits, size, list of pairs). In shares.
   template <class Ask, class Use>
   void for_hits(Vertex first, Vertex last, int k, const Ask& ask, const Use& use) {
     share_out(last - first, options_.threads, [&](Vertex begin, Vertex end, int share) {
@@ -257,7 +258,7 @@ class Level {
     }, [&](Vertex i, const Hit* hits, int size, std::vector<Pair>& found) {
       if (size > 0) s.x_dual[i] = hits[0].reduced;
       const double magnitude = std::abs(own(i)) + std::abs(s.x_dual[i]) + std::abs(own(i) - left(i)) + options_.unit;
-      // It may cost less that x stays free, too; only a higher dual of its y mends that.
+      // It may also cost less that x stays free. Only a higher dual of its y mends that.
       if (may_change && s.y_of[i] != NONE && left(i) - clouds_.free_cost > SETTLED * magnitude) {
         changed[&found - found_.data()].push_back({own(i) - clouds_.free_cost, s.y_of[i]});
         return;
@@ -298,8 +299,8 @@ class Level {
     }
   }
 
-  // Lowers duals of y until the pairs of a point x cost no less than theirs, up to half of what settle() bears; asks for the
-  // mates of these, and for the point itself where there may be more.
+  // Lowers duals of y until no pair of a point x costs less than its duals by more than half of what settle() tolerates. Asks for
+  // the mates of these y to be next, and for the point itself if it may have more such pairs.
   template <class AskFor>
   void lower_duals_of(Vertex i, const AskFor& ask_for) {
     Solution& s = solution_;
@@ -319,15 +320,15 @@ class Level {
     if (size == BEST_COLUMNS) ask_for(i);
   }
 
-  // Of a y.
+  // Whether a y may have this dual.
   bool may_be(double dual) const { return !clouds_.doubled || dual <= 0; }
 
-  // What a point x is matched for, or what it costs that it stays free.
+  // What the pair of a point x costs, or what it costs that x stays free.
   double own(Vertex i) const {
     return solution_.y_of[i] == NONE ? clouds_.free_cost : clouds_.cost(i, solution_.y_of[i]);
   }
 
-  // Leaves the duals of x in the solution.
+  // Also sets the duals of x in the solution.
   void make_core() {
     Solution& start = solution_;
     complete(start);
@@ -418,8 +419,8 @@ class Level {
     return best;
   }
 
-  // Of the core's columns of a row, those with least slack first, those that lie apart: from each other by half as much as
-  // from the mate, and few for each doubling of that.
+  // The core's columns of a row that lie apart, in the order of their slacks: from each other by at least half of their distance
+  // from the mate, and at most FAR_PAIRS for each doubling of that distance.
   void list_far(Vertex i, std::vector<Vertex>& kept) const {
     kept.clear();
     std::vector<std::pair<double, Vertex>> by_slack;
@@ -494,7 +495,7 @@ class Level {
       finished = rows == 0 || counters_.stopped;
       if (finished || rows > few) continue;
       finished = is_solved = has_pairs = finish(std::move(core));
-      few = rows / LESS;  // if it gave up
+      few = rows / LESS;  // read only if the finish gave up
       watch.take(counters_.finish_ns);
     }
     for (auto& list : found_) list.clear();
@@ -506,18 +507,19 @@ class Level {
     return std::accumulate(u_.begin(), u_.end(), std::accumulate(v_.begin(), v_.end(), 0.0));
   }
 
-  // Whether a matching costs little more than any: duals that are too large by so much in the mean, and lowered by that, are a
-  // bound. Of a doubled problem one half may have all that the matching costs too much.
+  // Whether a matching is within the gap of the optimum. `mean` is by how much duals of rows are too large on average. Lowered
+  // by that, the duals prove a bound. All that the matching costs too much may lie in one half of a doubled problem.
   bool is_near_enough(double cost, double mean) const {
     if (options_.gap == 0) return false;
     const double bound = sum_of_duals() - mean * clouds_.num_rows(), gap = options_.gap / (clouds_.doubled ? 2 : 1);
     return cost * bound > 0 && cost - bound <= gap * std::min(std::abs(cost), std::abs(bound));
   }
 
-  // What an auction has come to: a matching that is near enough; one that would be if the core had all pairs; or neither.
+  // The result of an auction: a matching within the gap, a matching that would be if the core had all pairs, or neither.
   enum class Held { ENOUGH, LACKS_PAIRS, NOT_YET };
 
-  // Leaves the epsilon to go on from. If the core lacks pairs, the gap is what duals are too large by in the mean.
+  // Leaves in `epsilon` the epsilon to go on from, and in `gap`, if the core lacks pairs, by how much duals are too large on
+  // average.
   Held hold_auction(const Core& core, double& epsilon, double& gap, bool has_mates) {
     KeptAuction auction(core.costs(), v_.data(), has_mates ? row_match_.data() : nullptr, options_.threads);
     const double last = std::max(epsilon * LAST, options_.whole ? LEAST_OF_WHOLE : 0);
@@ -530,8 +532,8 @@ class Level {
     return held;
   }
 
-  // After a phase. The core tells whether it pays to ask the trees, and these whether it pays to match the last rows. But what
-  // the core lacks is dear to mend when epsilon is small: the trees are asked some times before.
+  // Runs after a phase. The core tells whether asking the trees is worthwhile, and the trees tell whether matching the last rows
+  // is. Pairs that the core lacks are expensive to add once epsilon is small, so the trees are asked a few times before.
   Held look_at_gap(const Core& core, const KeptAuction& auction, double& epsilon, double& gap) {
     take(auction);
     const double cost = cost_on(core);
@@ -554,8 +556,7 @@ class Level {
     for (Vertex row = 0; row < clouds_.num_rows(); ++row) row_match_[row] = auction.mate(row);
   }
 
-  // What the matching of the level costs; where rows and columns are free, what their duals are. Duals of rows are what the core
-  // leaves them.
+  // What the matching of the level costs. A free row or column counts its dual. Sets duals of rows to what the core leaves them.
   double cost_on(const Core& core) {
     const SparseCosts<double, Count, Vertex> costs = core.costs();
     std::vector<char> is_matched(costs.num_rows, false);
@@ -587,8 +588,8 @@ class Level {
     return std::accumulate(sums.begin(), sums.end(), 0.0);
   }
 
-  // Rows that are still free are few: shortest paths match them, of slacks that are off by epsilon. What all cost then, FAR if
-  // some stay free; the duals stay as they were, for these are known to prove a bound.
+  // Matches the few rows that are still free by shortest paths, along slacks that are off by epsilon. Returns what all pairs cost
+  // then, or FAR if some rows stay free. The duals stay as they were: these are known to prove a bound.
   double cost_of_rest(const Core& core) {
     std::vector<Vertex> rest;
     for (Vertex row = 0; row < clouds_.num_rows(); ++row) {
@@ -648,17 +649,17 @@ class Level {
     watch.take(counters_.price_ns);
     return static_cast<Vertex>(std::count_if(gaps_.begin(), gaps_.end(), [](double by) { return by > 0; }));
   }
-  // What a pair may cost more than the best of its row and still is kept.
+  // A pair is kept if it costs more than the best of its row by at most this share of the duals.
   static constexpr double TIGHT = 0x1p-50;
-  // What a slack may be off, in parts of the duals that enter it.
+  // The rounding error of a slack, as a share of the duals that enter it.
   static constexpr double ROUNDING = 0x1p-48;
-  // What a matched pair may cost more than its duals, in parts of all three: a quarter of what the proof allows.
+  // A matched pair may cost more than its duals by this share of the cost and the duals: a quarter of what the proof allows.
   static constexpr double SETTLED = 0x1p-48;
   static constexpr int MOST_SETTLINGS = 32;
-  // How often rows may be asked while duals are lowered, for each row.
+  // Rows may be asked this many times on average while duals are lowered.
   static constexpr int MOST_LOWERINGS = 64;
 
-  // False if it gave up; then v are duals to go on from.
+  // Returns false if it gave up. Then v are duals to go on from.
   bool finish(Core&& core) {
     const Count size = clouds_.num_rows();
     LazyRows rows(clouds_, *nearest_, std::move(core), u_.data(), [&](Vertex row) { return gaps_[row] > 0; }, BEST_COLUMNS,
@@ -687,8 +688,8 @@ class Level {
     if (!clouds_.doubled) shift_to_small(s);
   }
 
-  // Where all points are matched, any amount may go from all of one side to the other. Most duals of y get near 0: where few
-  // points lie far away, what these cost does not round the duals of the others.
+  // If all points are matched, a constant may move from all duals of one side to the other. The median dual of y becomes 0, so
+  // that costs of a few points far away do not round the duals of the others.
   static void shift_to_small(Solution& s) {
     std::vector<double> sorted = s.y_dual;
     const auto middle = sorted.begin() + sorted.size() / 2;
@@ -704,7 +705,7 @@ class Level {
   std::unique_ptr<Nearest> nearest_;
   std::vector<std::vector<Pair>> found_;  // pairs that are to join the core, of each thread
   std::vector<double> gaps_;
-  std::vector<double> priced_;  // of each row what no pair was below when it was priced; since then no v has risen
+  std::vector<double> priced_;  // a bound on cost - v of each row's pairs when it was priced; no v has risen since
   std::vector<double> v_, u_;
   std::vector<Vertex> row_match_, col_match_;
   Solution solution_;
@@ -753,9 +754,9 @@ struct Arrays {
   double *x_dual, *y_dual;
 };
 
-// How often the duals may be lowered to round them less; each time but the first a search begins again before.
+// The duals may be lowered this many times to round them less. A search runs before each time except the first.
 constexpr int MOST_AGAIN = 5;
-// In parts of the largest number, by how much the duals are raised before, the second time; four times as much each time after.
+// Before the second time duals are raised by this share of the largest number, and by four times as much each time after that.
 constexpr double RAISED = 0x1p-52;
 
 inline Counters solve(const Space& space, const Options& options, const Arrays& arrays) {

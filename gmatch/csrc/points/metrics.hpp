@@ -10,10 +10,9 @@
 //
 // A box has a centre and half widths, and slopes g follow the duals of its points: at_least() bounds c(x, y) - g (y -
 // centre) from below. Without slopes a bound would miss by what the duals differ within the box, which is far where points
-// travel far. Costs to be minimized are convex in y: c(x, y) is not below its tangent at the centre. Those to be maximized are
-// least at a corner of a box. Bounds are rounded;
-// size() is the sum of the magnitudes that enter one, and the tree takes a small part of it off. Four boxes, or four points,
-// are looked at together.
+// travel far. Costs to be minimized are convex in y: c(x, y) is not below its tangent at the centre. Negatives of costs to be
+// maximized are least at a corner of a box. Bounds are rounded: size() is the sum of the magnitudes that enter a bound, and the
+// tree subtracts a small part of it. Four boxes, or four points, are read together.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -34,12 +33,12 @@ ALWAYS_INLINE Four root(const Four& numbers) {
   return roots;
 }
 
-// Of the boxes of four children: [coordinate][child].
+// The boxes of four children: [coordinate][child].
 template <int D>
 struct Boxes {
   double low[D][4], high[D][4], centre[D][4], half[D][4];
 };
-// Their slopes, in the same order.
+// The slopes of four boxes, in the order of the boxes.
 template <int D>
 using Slopes = double[D][4];
 
@@ -59,7 +58,7 @@ struct SquaredEuclidean {
     }
     return sum;
   }
-  // Of four points y, coordinate by coordinate.
+  // The costs of four points y, coordinate by coordinate.
   template <int D>
   ALWAYS_INLINE Four costs(const double* x, const double (*y)[4]) const {
     Four sum{};
@@ -103,7 +102,7 @@ struct SquaredEuclidean {
   }
 };
 
-// What bounds of distances have in common: they are sums of the distances to the ends of a box.
+// The part that bounds of distances share: sums of the distances to the ends of a box.
 struct Distances {
   template <int D>
   ALWAYS_INLINE Four size(const double* x, const Boxes<D>& box, const Slopes<D>&) const {
@@ -127,7 +126,7 @@ struct Euclidean : Distances {
     const double length = cost<D>(x, y);
     for (int k = 0; k < D; ++k) g[k] = length > 0 ? (y[k] - x[k]) / length : 0;
   }
-  // The better of two: the distance of the box, and the tangent at its centre.
+  // The larger of two bounds: the distance of the box, and the tangent at its centre.
   template <int D>
   ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four square{}, near{}, off{};
@@ -175,7 +174,7 @@ struct Minkowski : Distances {
       g[k] = length > 0 ? std::copysign(std::pow(std::abs(t) / length, p - 1), t) : 0;
     }
   }
-  // As the Euclidean one. Where powers are too small for their digits, the distance counts as 0, and has no tangent.
+  // The tangent, as for the Euclidean distance. If the sum of powers is below SMALL, the distance counts as 0 without a tangent.
   template <int D>
   ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four powers_less[D], sum{}, near{}, off{};
@@ -193,7 +192,7 @@ struct Minkowski : Distances {
     }
     return greater(Four(cheapest<D>(x, box) - near), Four(far - off));
   }
-  // By other distances, which take no powers.
+  // A bound by other distances, which take no powers.
   template <int D>
   ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
     Four most{};
@@ -267,7 +266,7 @@ struct Chebyshev : Distances {
     }
     for (int k = 0; k < D; ++k) g[k] = k == widest ? (y[k] > x[k]) - (y[k] < x[k]) : 0;
   }
-  // The tangent falls along the widest coordinate only: so much is lost there, and the slope's part in the others.
+  // The tangent falls along the widest coordinate only. The bound loses that fall there, and the slope's part in the others.
   template <int D>
   ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four near{}, far = Four{} - 1, lost{};

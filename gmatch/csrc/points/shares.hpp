@@ -1,4 +1,4 @@
-// shares.hpp: work on consecutive points, each of some threads a share of them.
+// shares.hpp: work on consecutive points, shared out to threads.
 #pragma once
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 
 namespace points {
 
-// Runs work(begin, end, share) on shares of 0 to size, of at least `least`; what one of them throws ends all, and is thrown
-// here. Fewer points than 256 take less time than a thread to start.
+// Runs work(begin, end, share) on shares of 0 to size, each of at least `least` points. If one share throws, all end, and the
+// exception is thrown here. Work on fewer than 256 points takes less time than the start of a thread.
 template <class Work>
 void share_out(Vertex size, int threads, const Work& work, Vertex least = 256) {
   const int shares = std::max(1, std::min<int>(threads, size / least));

@@ -2,7 +2,7 @@
 //
 //   order   both clouds by a k-d tree of equal counts, cut at multiples of 4, 16, 64 ...: as many consecutive points are
 //           compact, and the tree needs no pointers. Node i of a level has the nodes 4 i to 4 i + 3 of the level below
-//   leaf    16 points, which a query looks at all of
+//   leaf    16 points. A query reads all of them
 //   node    the box of its points and two planes: a slope g and `most`, the largest v - g (y - centre) of its points. No point
 //           of the box has less cost - v than the metric's at_least() - most, by either plane. Where points side by side have
 //           mates far apart, the duals bend; two planes follow both sides of a bend, also beside it
@@ -34,15 +34,16 @@ struct Hit {
 class Tree {
  public:
   virtual ~Tree() = default;
-  // Lists the k least of cost - v that are below `below`, sorted; how many. Pairs that cost more than `limit` do not count.
-  // Bounds are rounded: what is less only by that may be missed, unless the query is strict. A strict one visits all ties.
+  // Lists the k least values of cost - v that are below `below`, sorted, and returns how many. Pairs that cost more than `limit`
+  // do not count. Bounds are rounded: values that are less only by rounding may be missed, unless the query is strict. A strict
+  // query visits all ties.
   virtual int least(const double* x, int k, Hit* hits, double below, double limit, unsigned turn, bool strict = false) const = 0;
-  // O(1). What is known of nodes stays true, though less would be.
+  // O(1). The bounds of nodes stay true, though they could be tighter.
   virtual void lower(Vertex point, double v) = 0;
   virtual void set_all(const double* v) = 0;
 };
 
-// Of some vectors the means of two groups: those nearer to one, and to the other, of the two that are farthest apart.
+// The means of two groups of vectors. The two vectors that are farthest apart found the groups; each other joins the nearer one.
 template <class At>
 void split_in_two(int dimension, int size, const At& at, double* first, double* second) {
   const auto apart = [&](int a, int b) {
@@ -76,7 +77,7 @@ class Space {
   virtual ~Space() = default;
   virtual int dimension() const = 0;
   virtual double cost(const double* x, const double* y) const = 0;
-  // By y. By x it is the negative, except for Dot.
+  // The gradient by y. By x it is the negative, except for Dot.
   virtual void gradient(const double* x, const double* y, double* g) const = 0;
   // `slopes`: two for each four points, or none.
   virtual std::unique_ptr<Tree> tree(Vertex num_points, const double* points, const double* slopes, const double* v,
@@ -117,7 +118,7 @@ class MetricTree final : public Tree {
   }
 
  private:
-  // Points of a leaf. To look at all of them costs less than bounds of each four of them, which would be most nodes of the tree.
+  // Points of a leaf. Reading all of them costs less than bounds for each four of them, which would be most nodes of the tree.
   static constexpr Vertex LEAF = 16;
   static constexpr int STACK = 4 * 16 + 4;  // 16 levels hold 2^32 points
   // A bound is a sum of some 10 D rounded terms.
@@ -244,7 +245,7 @@ class MetricTree final : public Tree {
 
   int children_of(int level, Vertex i) const { return static_cast<int>(std::min<Vertex>(4, width(level - 1) - 4 * i)); }
 
-  // Between which numbers a coordinate lies, of the points of a leaf, and of the nodes side by side below one.
+  // The least and the largest value of a coordinate, over the points of a leaf, or over the four nodes below a node.
   std::pair<double, double> ends_of_leaf(Vertex i, int k) const {
     double low = FAR, high = -FAR;
     const Count end = std::min<Count>((Count{i} + 1) * LEAF, num_points_);
@@ -284,7 +285,7 @@ class MetricTree final : public Tree {
       nodes.planes[1].slope[k][q] = above.planes[far].slope[k][r];
     }
   }
-  // Slopes that differ by less than an eighth of what they do above are one: the square of that.
+  // Two slopes that differ by less than 1/8 of the difference above count as one. This is the square of 1/8.
   static constexpr double BENDS = 64;
 
   template <class Work>
@@ -304,7 +305,7 @@ class MetricTree final : public Tree {
     }
   }
 
-  // By all points of a node, for what the nodes below know of theirs would give more. O(n log n) for all nodes.
+  // Reads all points of a node: bounds from the nodes below would be larger. O(n log n) for all nodes.
   double most_of(int level, Vertex i, const Slopes<D>& slopes) const {
     const Boxes<D>& boxes = levels_[level][i / 4].boxes;
     double slope[D], centre[D];
