@@ -150,25 +150,28 @@ class LeastSlacks:
 
     The least slack of a row stays known as long as the row stays in the forest, the forest loses no column, and the
     column with that slack stays outside. Each dual step lowers the slack by what it adds to the dual of the row.
+
+    What is known of rows lies on the host also for costs on a GPU: a step there takes the time of its launches, and two
+    passes are fewer than the thirty operations on small arrays around them.
     """
 
     def __init__(self, part: Part) -> None:
         self._part = part
         height, width = part.extent
-        self._least = part.xp.full(height, part.far, part.dual_type)
-        self._nearest = part.xp.zeros(height, np.int32)
-        self._known = part.xp.zeros(height, np.bool_)
-        self._covered = part.xp.zeros(width, np.bool_)
+        self._least = np.full(height, part.far, part.dual_type)
+        self._nearest = np.zeros(height, np.int32)
+        self._known = np.zeros(height, np.bool_)
+        self._covered = np.zeros(width, np.bool_)
 
     def tight_from_the_start(self, u: Any, v: Any) -> Any:
         """All tight edges by reduced duals, as row * columns + column of the problem, on the host."""
-        return self._up_to(0, self._part.all_rows(), u, v, False)
+        return self._up_to(0, np.arange(len(self._least), dtype=np.int32), u, v, False)
 
     def least(self, u: Any, v: Any, in_forest: Any, covered: Any) -> Any:
         """The least slack of all rows of the forest; far if no edge leaves the forest."""
         part = self._part
-        own_rows, own_columns = part.here(in_forest[part.rows]), part.here(covered[part.columns])
-        if bool((self._covered & ~own_columns).any()):
+        own_rows, own_columns = in_forest[part.rows], covered[part.columns]
+        if (self._covered & ~own_columns).any():
             self._known[:] = False
         self._covered = own_columns
         if 0 in part.extent:
@@ -176,7 +179,7 @@ class LeastSlacks:
         self._known &= own_rows & ~own_columns[self._nearest]
         self._read((own_rows & ~self._known).nonzero()[0].astype(np.int32), u, v)
         self._known |= own_rows
-        return part.xp.where(own_rows, self._least, part.far).min().item()
+        return self._least.min(initial=part.far, where=own_rows)
 
     def within(self, theta: Any, u: Any, v: Any) -> Any:
         """The edges that a dual step makes tight; at least one if theta is the least slack of this rank."""
@@ -186,17 +189,20 @@ class LeastSlacks:
         return edges
 
     def _read(self, rows: Any, u: Any, v: Any) -> None:
+        if not len(rows):
+            return
         part = self._part
-        own_u, own_v = part.own(u, v)
-        least, nearest = part.passes.least_of_rows(rows, own_v, self._covered.view(np.uint8))
-        self._nearest[rows] = nearest
-        self._least[rows] = part.xp.where(least < part.far, part.xp.maximum(least - own_u[rows], 0), part.far)
+        own_v, is_covered = part.here(v[part.columns]), part.here(self._covered.view(np.uint8))
+        least, self._nearest[rows] = map(to_host, part.passes.least_of_rows(part.here(rows), own_v, is_covered))
+        self._least[rows] = np.where(least < part.far, np.maximum(least - u[part.rows][rows], 0), part.far)
 
     def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool) -> Any:
         """Edges of some rows with at most this slack, up to rounding; with `least_too` also each row's least one.
 
         The least slack was found before some dual steps, each of which was rounded.
         """
+        if not len(rows):
+            return np.empty(0, np.int64)
         part = self._part
-        held = HeldRows(rows, *part.own(u, v), self._covered.view(np.uint8))
+        held = HeldRows(part.here(rows), *part.own(u, v), part.here(self._covered.view(np.uint8)))
         return to_host(part.numbered(part.passes.entries_up_to(most, held, least_too)))
