@@ -186,8 +186,8 @@ class PointCosts(Ranged):
             return False
         if self.p is None:
             return True
-        # A sum of powers below 2**-960 has lost digits, see Minkowski in csrc/points/metrics.hpp. Its root must be below the
-        # rounding of the largest distance, 2**-50 of it.
+        # A sum of powers below 2**-960 has lost digits, see Minkowski in csrc/points/metrics.hpp. Its root must be
+        # below the rounding of the largest distance, 2**-50 of it.
         lost = self.x.shape[1] * 2.0 ** (-960 / self.p)
         return lost <= self.highest * 2.0**-50 and self.highest <= MOST_SQUARED
 
