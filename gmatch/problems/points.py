@@ -42,7 +42,7 @@ class PointCosts(Ranged):
     """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
 
     The matrix is never made. If d is at most 8, trees find the pairs that matter, in little more than O(n log n) time.
-    When maximizing, trees do not take ``"euclidean"`` and ``"minkowski"``. With a p of about 20 or more they do not
+    When maximizing, trees do not take ``"euclidean"`` and ``"minkowski"``. With a p of about 18 or more they do not
     take ``"minkowski"`` either, since small coordinates to that power are 0.
 
     In all other cases passes over all pairs find them, some rows at a time. For ``"sqeuclidean"``, ``"euclidean"``,
