@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 import gmatch
+from gmatch.assignment.exact import _ExactDuals
 
 BIG = [1e6, 1e9, 1e12, 1e15, 1e18, 1e100, float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)]
 METHODS = ["auto", "jv", "core", "tree", "classical", "munkres"]
@@ -375,3 +376,11 @@ def test_ordinary_costs_have_no_tiers() -> None:
     for size in (5, 50, 600, 1200):
         for cost in (rng.random((size, size)), rng.lognormal(0, 2, (size, size)), rng.integers(0, 2, (size, size)) / 2):
             assert gmatch.lap(cost).exact is None
+
+
+def test_exact_duals_that_no_float_holds_are_of_changed_costs() -> None:
+    """Sums of costs that were inspected stay within the range of floats: see tests/test_changed_arrays.py."""
+    one = np.array([1], object)
+    assert _ExactDuals(one, one, 1023).floats(one) == 2.0**1023
+    with pytest.raises(gmatch.InvalidInput, match="changed by another thread"):
+        _ExactDuals(one, one, 1024).floats(one)

@@ -281,7 +281,10 @@ class _ExactDuals(NamedTuple):
     def floats(self, duals: Any) -> Any:
         """The nearest ones."""
         unit = Fraction(2) ** self.exponent
-        return np.array([float(dual * unit) for dual in duals.tolist()])
+        try:
+            return np.array([float(dual * unit) for dual in duals.tolist()])
+        except OverflowError as error:  # sums of costs as they were inspected do not leave the range of floats
+            raise changed("cost") from error
 
 
 def _refine(choice: Choice, solution: Solution) -> _ExactDuals:
