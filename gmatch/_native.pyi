@@ -14,6 +14,7 @@ ARRAYS: dict[str, tuple[tuple[tuple[str, str, _Extent, _Extent], ...], _Extent]]
 """For each array its name, the code of its entries, where it begins and how many it has; then the bytes of all."""
 SMALL_SIDE: int
 MOST_REPRICINGS: int
+PICKED_ON_GPU: int
 MOST_CHANGED: int
 """The largest magnitude of integers that `match_changed` takes."""
 

@@ -368,3 +368,11 @@ def test_a_trace_of_two_problems_has_both() -> None:
 def test_other_methods_have_no_trace() -> None:
     assert "trace" not in gmatch.lap(FEW["uniform"], method="jv").stats
     assert "trace" not in gmatch.lap(FEW["uniform"], method="tree", threads=2).stats
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_free_rows_know_what_they_left_out(seed: int) -> None:
+    """Rows that a cut-off chain leaves free begin the search with duals that hold, so no second one follows."""
+    rng = np.random.default_rng(seed)
+    cost = rng.random((250, 500)) + 3 * rng.random((1, 500))
+    assert trace_of_program(cost, 1, AssignmentStart.REDUCE) == ["price", "auction", "refine", "search", "reprice"]

@@ -13,7 +13,8 @@ from .. import _native
 from ..arrays import device_of, namespace
 from .cpu import bits_and_type
 
-# A GPU picks the best two entries of a row over every 32nd column, and the worst one of the overpriced entries there.
+# Windows pick the best two entries of a row over every 32nd column; a GPU picks PICKED_ON_GPU, see
+# csrc/core/block_passes.cuh. Both pick the worst one of the overpriced entries there.
 STRATA, OF_A_STRATUM = 32, 2
 # A host picks the entries of a row up to the k-th of its minima, each taken over every 32nd or 256th column. It picks
 # as many ties as there is room for. A triple is the number of minima, k, and the room: one for the first time, and one

@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from .block_passes import STRATA, Depth, ForestState, HeldRows, Picks, closed_by_levels, listed
 from .catalogue import BLOCK_PASSES
 from .gpu import DENSE_COSTS, GRID_BLOCK_SIZE, INFINITE, Words, c_type, cupy, entry_point, strides_of
 from .layouts import Layout
 
 BLOCK_PASS, FOREST_COLUMNS = Layout("BlockPass"), Layout("ForestColumns")
-
-
-# Of each row and stratum this number is picked: as in csrc/core/block_passes.cuh.
-OF_A_STRATUM = 4
 
 
 class GpuPasses:
@@ -65,7 +62,7 @@ class GpuPasses:
             room = found
 
     def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
-        return Picks(self._lists("price_rows", STRATA * OF_A_STRATUM, v), 0, None)
+        return Picks(self._lists("price_rows", STRATA * _native.PICKED_ON_GPU, v), 0, None)
 
     def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
         """The worst entry of each stratum of each row. All rows are read, since no bounds are known here."""

@@ -151,8 +151,8 @@ class LeastSlacks:
     The least slack of a row stays known as long as the row stays in the forest, the forest loses no column, and the
     column with that slack stays outside. Each dual step lowers the slack by what it adds to the dual of the row.
 
-    What is known of rows lies on the host also for costs on a GPU: a step there takes the time of its launches, and two
-    passes are fewer than the thirty operations on small arrays around them.
+    The slacks lie on the host, even if the costs lie on a GPU. A step makes two passes over costs and about thirty
+    operations on vectors, and on a GPU each of these would be a launch.
     """
 
     def __init__(self, part: Part) -> None:

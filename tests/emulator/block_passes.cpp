@@ -122,11 +122,11 @@ std::string judge_strata(const Given& given, const std::vector<Vertex>& sizes, c
 }
 
 static std::string judge_prices(const Given& given) {
-  std::vector<Vertex> sizes(given.matrix.rows, 7), columns(OF_A_STRATUM * 32 * Count{given.matrix.rows}, 7);
+  std::vector<Vertex> sizes(given.matrix.rows, 7), columns(PICKED_ON_GPU * 32 * Count{given.matrix.rows}, 7);
   emulator::launch(given.launch,
                    [&] { price_rows_grid(given.costs, given.v.data(), sizes.data(), columns.data(), arrivals); });
   return judge_strata(
-      given, sizes, columns, OF_A_STRATUM,
+      given, sizes, columns, PICKED_ON_GPU,
       [&](Vertex row, Vertex column) { return given.costs.at(row, column) - given.v[column]; },
       [&](Vertex row, Vertex column) { return given.costs.at(row, column) < given.costs.infinite(); });
 }

@@ -5,6 +5,7 @@
 #include "assignment/munkres.cuh"
 #include "bindings/module.hpp"
 #include "bindings/type_names.hpp"
+#include "core/block_passes.cuh"
 #include "core/program.cuh"
 
 namespace {
@@ -148,4 +149,5 @@ void define_search(nb::module_& m) {
   m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a, "cost"_a,
         "edges"_a);
   m.attr("MOST_REPRICINGS") = MOST_REPRICINGS;
+  m.attr("PICKED_ON_GPU") = PICKED_ON_GPU;
 }

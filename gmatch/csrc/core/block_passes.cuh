@@ -174,13 +174,13 @@ DEVICE void list_entries_up_to(Team& team, const DenseCosts<Stored>& costs,
   team.sync();
 }
 
-// Of each row this number of entries is picked in each stratum. Of two in each of 32 strata only the best 16 of a row are
-// sure to be among them: then 220 entries were overpriced of uniform costs, n = 50,000, and 4 to 5 rounds took 206 to 276 ms on
-// an H200; with four there were none, and one round took 60 to 67.
-constexpr Vertex OF_A_STRATUM = 4;
+// How many entries of a stratum of a row are picked for a core. With two in each of 32 strata the 16 best entries of a row are
+// usually among them, but not more: 220 entries of uniform costs were overpriced then, n = 50,000, and 4 to 5 rounds took 206 to
+// 276 ms on an H200. With four no entry was overpriced, and one round took 60 to 67 ms.
+constexpr Vertex PICKED_ON_GPU = 4;
 
-// Of each row the OF_A_STRATUM least cost - v in each stratum, without forbidden pairs: their columns, at most OF_A_STRATUM *
-// STRATA, and their number.
+// Picks of each row the PICKED_ON_GPU least cost - v in each stratum, without forbidden pairs. Writes their columns, at most
+// PICKED_ON_GPU * STRATA, and their number.
 template <class Team, class Stored>
 DEVICE void price_rows(Team& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* v,
                        Vertex* sizes, Vertex* columns) {
@@ -191,12 +191,12 @@ DEVICE void price_rows(Team& team, const DenseCosts<Stored>& costs, const typena
   team.sync();
   const RowPass<Stored> pass{costs};
   pass.each_few_rows(team, [&](Vertex first_row) {
-    Dual least[ROWS][MINE][OF_A_STRATUM];  // increasing
-    Vertex at[ROWS][MINE][OF_A_STRATUM];
+    Dual least[ROWS][MINE][PICKED_ON_GPU];  // increasing
+    Vertex at[ROWS][MINE][PICKED_ON_GPU];
     Rough bound[ROWS][MINE];
     for (Vertex r = 0; r < ROWS; ++r) {
       for (Vertex s = 0; s < MINE; ++s) {
-        for (Vertex k = 0; k < OF_A_STRATUM; ++k) {
+        for (Vertex k = 0; k < PICKED_ON_GPU; ++k) {
           least[r][s][k] = costs.infinite();
           at[r][s][k] = NONE;
         }
@@ -204,7 +204,7 @@ DEVICE void price_rows(Team& team, const DenseCosts<Stored>& costs, const typena
       }
     }
     pass.each_below(team, first_row, v, bound, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
-      for (Vertex k = 0; k < OF_A_STRATUM; ++k) {
+      for (Vertex k = 0; k < PICKED_ON_GPU; ++k) {
         const Dual least_here = least[r][s][k];
         const Vertex at_here = at[r][s][k];
         const bool is_less = reduced < least_here;
@@ -213,13 +213,13 @@ DEVICE void price_rows(Team& team, const DenseCosts<Stored>& costs, const typena
         reduced = is_less ? least_here : reduced;
         column = is_less ? at_here : column;
       }
-      bound[r][s] = roughly_above<Rough>(least[r][s][OF_A_STRATUM - 1]);
+      bound[r][s] = roughly_above<Rough>(least[r][s][PICKED_ON_GPU - 1]);
     });
     for (Vertex r = 0; r < ROWS && first_row + r < costs.num_rows; ++r) {
       const Vertex row = first_row + r;
       for (Vertex s = 0; s < MINE; ++s) {
-        for (Vertex k = 0; k < OF_A_STRATUM; ++k) {
-          if (at[r][s][k] != NONE) columns[Count{OF_A_STRATUM} * STRATA * row + team.fetch_add(&sizes[row], 1)] = at[r][s][k];
+        for (Vertex k = 0; k < PICKED_ON_GPU; ++k) {
+          if (at[r][s][k] != NONE) columns[Count{PICKED_ON_GPU} * STRATA * row + team.fetch_add(&sizes[row], 1)] = at[r][s][k];
         }
       }
     }
