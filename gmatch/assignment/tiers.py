@@ -182,7 +182,8 @@ def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solu
                     f"sums of these costs could overflow: the pairs that a cheapest assignment may use differ by up to "
                     f"{2 * most}; divide by a common factor"
                 )
-    if is_hidden and not is_proven(problem, of_problem):
+    # Even duals of the size of the rests may round more than the few pairs cost that have no big number.
+    if costs.dual_type is np.float64 and not is_proven(problem, of_problem):
         find_exact_optimum(problem, of_problem)
     v = of_problem.v if costs.dual_type is np.float64 else found.v + xp.where(must, reward, 0)
     exact = ExactDuals(tuple(tiers), of_problem.u, v)
