@@ -75,6 +75,13 @@ def test_limits(device: str) -> None:
                 assert price(matrix, batch[number], limit) == brute_force(matrix, maximize, limit)[1]
 
 
+def test_a_limit_far_above_all_costs_of_one_problem() -> None:
+    """Another problem has forbidden pairs, so that duals of all problems may be as large as the limit."""
+    cost = np.array([2.0, 1.0, 0.0, np.inf, 2.0]).reshape(5, 1, 1)
+    batch = gmatch.lap(cost, cost_limit=2.5, certify=True)
+    assert batch.cost.tolist() == [2, 1, 0, 0, 2]
+
+
 def test_padding_is_never_read(device: str) -> None:
     rng = np.random.default_rng(0)
     cost = np.full((9, 8, 11), np.nan)

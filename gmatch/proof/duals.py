@@ -146,7 +146,8 @@ def tolerance_of(costs: Ranged, u: Any, v: Any, pair_costs: Any) -> int | float:
         return 0
     vertices = sum(costs.shape)
     scale = max((float(abs(values).max()) for values in (u, v, pair_costs) if values.size), default=0.0)
-    if scale > 8 * vertices * max(-costs.lowest, costs.highest):
+    # A limit counts even where no cost is above it: in a batch, another problem may have such costs.
+    if scale > 8 * vertices * max(-costs.lowest, costs.highest, abs(costs.cost_limit or 0)):
         raise CertificateError("the duals are too large for costs of this range: float64 would round these away")
     return 64 * float(np.finfo(np.float64).eps) * vertices * scale
 

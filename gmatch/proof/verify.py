@@ -163,7 +163,7 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
     where eps is 2**-52 and scale is the largest magnitude of a dual or a matched cost. (For points, a limit counts,
     too; for cosine distances scale is at least 1, since they are rounded at this size.) Solvers make a dual in a number
     of steps, each rounded to eps / 2 of that magnitude, and the sum of min(rows, columns) of these roundings remains.
-    Duals beyond 8 (rows + columns) times the largest finite cost are refused, as no solver needs them.
+    Duals beyond 8 (rows + columns) times the largest finite cost or limit are refused, as no solver needs them.
 
     If an assignment has `exact` duals, scale is the largest magnitude of their rests and of the rests of the matched
     costs: what ordinary pairs cost, without the big number that stands for "not". The multiples of the big number are
