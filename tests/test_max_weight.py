@@ -169,7 +169,7 @@ def test_most_pairs_beside_networkx(seed: int) -> None:
 
 
 def heaviest_of_pairs(weights: np.ndarray, pairs: int) -> float:
-    """By all choices of rows and of columns for them."""
+    """The largest weight over all choices of rows, and of columns for them."""
     rows, columns = map(range, weights.shape)
     return max(
         (

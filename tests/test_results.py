@@ -1,4 +1,4 @@
-"""What results show of themselves: names, tables, and stats that can be stored as JSON."""
+"""How results show themselves: names, tables, and stats that can be stored as JSON."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def random_matrix(rng: np.random.Generator, shape: tuple[int, int], density: flo
 
 
 def best_diagonals(dense: np.ndarray) -> tuple[int, float, float, float]:
-    """The most entries on the diagonal, and among these choices the best log of a product, sum and least entry."""
+    """The most diagonal entries; and among such choices the best logarithm of a product, sum and least entry."""
     magnitudes = abs(dense if dense.shape[0] <= dense.shape[1] else dense.T)
     rows, columns = magnitudes.shape
     found = []
