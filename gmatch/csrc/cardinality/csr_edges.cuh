@@ -30,7 +30,7 @@ struct CsrEdges {
   static constexpr int EDGES_OF_PIECE = SHORT_LISTS ? 4 : 256;
   static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 256;  // rows of a frontier that keep a part of a team busy
 
-  // A thread of a host looks ahead if the frontier has at least WIDE rows and the graph more than MANY_COLUMNS columns.
+  // A thread of a host looks ahead if the frontier has at least WIDE rows and the graph MANY_COLUMNS columns.
   // Less stands in the cache. It looks at FORESEEN edges of each row: a processor waits for a limited number of loads.
   static constexpr Vertex WIDE = SHORT_LISTS ? 1 : 1024, MANY_COLUMNS = SHORT_LISTS ? 1 : 1 << 17;
   static constexpr int FORESEEN = 8;
