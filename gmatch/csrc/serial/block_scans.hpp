@@ -282,7 +282,7 @@ void list_entries_up_to(HostTeam& team, const DenseCosts<Stored>& costs,
   team.sync();
 }
 
-// A thread has some columns of all rows of the frontier, and lowers their slacks at once. Those of covered columns are 0.
+// A thread has some columns of all rows of the frontier, and lowers their slacks at once. Slacks of covered columns are 0.
 template <class Stored>
 void expand_frontier(HostTeam& team, const DenseCosts<Stored>& costs,
                      const BlockPass<typename DenseCosts<Stored>::Dual>& frontier,

@@ -1,7 +1,7 @@
-// dense_auction.hpp: the auction of serial_auction.hpp for a whole matrix: where it begins, and by which epsilons it goes.
+// dense_auction.hpp: the auction of serial/auction.hpp for a whole matrix: its first prices and its epsilons.
 //
-// It pays where rows are alike, as for costs (i + 1) (j + 1): there the searches for single rows, one after the other, look
-// at nearly all of the matrix, each for itself, and an auction does with some fifty passes over it.
+// It is worthwhile if rows are alike, as for costs (i + 1) (j + 1): each search for a single row would read nearly all of the
+// matrix, and an auction needs some fifty passes over it in all.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ class DenseAuction {
   // False if rows do not differ, or no epsilon suits them all; then there are no duals.
   bool hold() {
     measure();
-    // Duals of few places gain nothing from a smaller one, and where many tie, bids are no more than that.
+    // A smaller epsilon gains nothing for duals of few places; if many entries tie, bids are as small as epsilon.
     const double of_places = places_ > MOST_PLACES ? 0 : std::ldexp(0.2, -places_);
     if (rows_with_spread_ == 0) return false;
     const int typical = static_cast<int>(exponents_ / rows_with_spread_);
@@ -38,7 +38,7 @@ class DenseAuction {
     return true;
   }
 
-  // The highest is zero, and none lies farther below it than any needs to in an optimum without forbidden pairs.
+  // The highest v is zero. No v lies farther below it than an optimum without forbidden pairs needs.
   double v(Vertex column) const {
     return rounded_down(std::max(v_[column] - highest_, lowest_cost_ - highest_cost_), places_);
   }

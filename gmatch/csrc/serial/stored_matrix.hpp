@@ -172,9 +172,9 @@ struct OwnLines {
   }
 };
 
-// Whether a sparse problem is solved faster as a dense one, in little memory beside its own. A dense search looks at many pairs
-// at once, so that it pays to look at some that are not stored: of a small square problem at all of them. Where columns may
-// stay free, a sparse search looks at little.
+// Whether a sparse problem is solved faster as a dense one, in little more memory. A dense search reads many pairs at once, so
+// it may also read some that are not stored; in a small square problem, all of them. If columns may stay free, a sparse search
+// reads few pairs.
 inline bool is_best_laid_out(Count rows, Count columns, Count entries) {
   constexpr Count FEW_PAIRS = 1 << 11, FEW_PAIRS_OF_SQUARE = 1 << 17, MANY_PAIRS = 1 << 25;
   constexpr Count FOR_EACH = 24, FOR_EACH_OF_MANY = 4;
