@@ -1,4 +1,4 @@
-// magnitudes.cpp: whether duals hide what pairs cost, for Python.
+// magnitudes.cpp: whether duals hide the costs of pairs, for Python.
 #include "bindings/module.hpp"
 #include "costs/magnitudes.hpp"
 

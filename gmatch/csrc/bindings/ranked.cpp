@@ -10,7 +10,7 @@ namespace {
 template <class T>
 using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// The next assignments of a problem: what they are written to, one a row of each table, and how many there are then.
+// The next assignments of a problem: the tables that they are written to, a row each, and their number so far.
 template <class Dual>
 struct Wanted {
   RankedAssignments<Dual>* ranking;
@@ -20,8 +20,8 @@ struct Wanted {
   Count found = 0;
   bool are_all = false;  // that there are
 
-  // As many as the tables have rows or as there are. u and v are what the duals of the best assignment of all have changed by,
-  // so that free columns keep theirs.
+  // Finds assignments until the tables are full or there are no more. u and v are the changes of the duals of the best assignment
+  // of all, so that free columns keep their duals.
   void find() {
     const auto number = static_cast<Count>(row_match.shape(0));
     const auto rows = static_cast<Vertex>(u.shape(1)), columns = static_cast<Vertex>(v.shape(1));
