@@ -371,7 +371,8 @@ int main() {
     check_transposed<Count>(random, rows, columns);
   }
   for (int times = 0; times < 20000; ++times) {
-    const Vertex rows = 1 + static_cast<Vertex>(random() % 12), columns = rows + static_cast<Vertex>(random() % 2 * (random() % 6));
+    const Vertex rows = 1 + static_cast<Vertex>(random() % 12);
+    const Vertex columns = rows + static_cast<Vertex>(random() % 2 * (random() % 6));
     check_changed_costs<std::int32_t>(random, rows, columns);
     check_changed_costs<Count>(random, rows, columns);
     check_changed_costs<float>(random, rows, columns);

@@ -84,7 +84,8 @@ struct ClassicalEdges {
     return lists.expand(
         steps, forest, level, [&](Vertex row) { entered[row] = radius; },
         [&](const auto& team, Vertex row, Vertex column) {
-          return Seen{team.read_once(costs.place(row, column)), team.read(&u[row]), team.read(&v[column]), team.read(&entered[row])};
+          return Seen{team.read_once(costs.place(row, column)), team.read(&u[row]), team.read(&v[column]),
+                      team.read(&entered[row])};
         },
         [&](Vertex row, Vertex, bool is_new, const Seen& seen) {
           const Dual slack_now = slack(costs.of_entry(value_of(seen.entry)), seen.u_of_row, seen.v_of_column);

@@ -573,7 +573,8 @@ struct SmallCells {
 };
 
 template <class Cost, class NameOf, class Dual = typename DenseCosts<Cost>::Dual>
-bool settle_ties_of(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, const NameOf& name_of, Count& with_choice) {
+bool settle_ties_of(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, const NameOf& name_of,
+                    Count& with_choice) {
   if (costs.maximize) return settle_ties(StoredRows<Cost, Dual, true>{costs}, result, {}, name_of, with_choice);
   return settle_ties(StoredRows<Cost, Dual, false>{costs}, result, {}, name_of, with_choice);
 }
@@ -911,7 +912,8 @@ PyObject* call_small_solver(PyObject* parts, PyObject* const* arguments, Py_ssiz
 
 template <class Solver>
 nb::object small_solver_of(const nb::tuple& parts) {
-  static PyMethodDef method = {"lap_small", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_small_solver<Solver>)),
+  static PyMethodDef method = {"lap_small",
+                               reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_small_solver<Solver>)),
                                METH_FASTCALL, "The assignment of costs, after a limit if there is one; or None."};
   const bool is_later = PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(parts[0].ptr()), later_type()) != 0;
   if (!is_later) throw nb::type_error("results must be of a type of Later");
@@ -1360,7 +1362,8 @@ class SmallSparseSolver {
     SparseShortestPathSolver<Costs> solver(costs, counted);
     if (solver.solve(false, result.row_match, result.col_match, result.u, result.v) < fewer_) return false;
     if constexpr (!IS_INTEGER) {
-      const double lowest = call_.maximize ? -range.highest : range.lowest, highest = call_.maximize ? -range.lowest : range.highest;
+      const double lowest = call_.maximize ? -range.highest : range.lowest;
+      const double highest = call_.maximize ? -range.lowest : range.highest;
       const double largest =
           std::max(largest_magnitude(result.u, lines.num_lines), largest_magnitude(result.v, lines.num_places));
       const auto cost_of = [&](Vertex row) { return lines.entry(row, result.row_match[row]); };
@@ -1499,7 +1502,8 @@ struct SmallSparseSolving {
   }
 };
 
-nb::object small_sparse_solver(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, int storage, bool maximize) {
+nb::object small_sparse_solver(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, int storage,
+                               bool maximize) {
   return small_solver_of<SmallSparseSolving>(nb::make_tuple(kind, make_field, make_field_of_laid_out, storage, maximize));
 }
 
@@ -1646,7 +1650,8 @@ template <class Cost>
 void define_batch_for(nb::module_& m) {
   m.def("assign_batch", &assign_batch<Cost>, "problems"_a.noconvert(), "entries"_a.noconvert(), "maximize"_a,
         "limit"_a.none(), "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(),
-        "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "method"_a, "start"_a, "many_paths"_a, "core_rows"_a, "threads"_a);
+        "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "method"_a, "start"_a, "many_paths"_a,
+        "core_rows"_a, "threads"_a);
 }
 
 template <class Dual>

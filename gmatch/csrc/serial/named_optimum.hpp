@@ -34,7 +34,8 @@ struct TightPairs {
 
 // False if the duals do not prove that, or are not exact. Knuth's TwoSum finds what a difference loses by rounding.
 template <class Rows, class Dual>
-bool list_tight_pairs(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used, TightPairs& found) {
+bool list_tight_pairs(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used,
+                      TightPairs& found) {
   const Vertex num_rows = rows.num_rows(), num_columns = rows.num_columns();
   const bool may_stay_free = num_rows < num_columns;
   found.may_leave.assign(num_columns, false);
