@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _JV, _SPARSE_JV, _TREE, _CLASSICAL = JV(), SparseJV(), Tree(), Classical()
 _CORE, _SERIAL_CORE = Core(), SerialCore()
 
-# One block solves a problem of a batch; with more columns than these it saves to read short lists instead of rows.
+# One block solves a problem of a batch. With more than 128 columns, reading short lists instead of rows saves time.
 FEW_COLUMNS = 128
 
 
