@@ -107,8 +107,8 @@ def geometric_means(results: Results) -> Iterator[str]:
         note = (
             f"Seconds. Paper: {published.C2050}, other graphs, without the start. Here: {results.machine}, over the "
             "graphs that all variants solved, from the cheap matching: whole calls, and without the start. The "
-            f"{MANY} hardest are those of a larger set on which a sequential algorithm took longest. CT and MT are "
-            "alike on a CPU and, for small graphs, in one block of a GPU."
+            f"{MANY} hardest are the graphs of a larger set on which a sequential algorithm took longest. CT and MT "
+            "are alike on a CPU and, for small graphs, in one block of a GPU."
         )
         title = "Deveci et al., Table 1: geometric means of the run times"
         yield titled(title, note, ["set", "of", "graphs", *variants], rows)

@@ -343,7 +343,7 @@ def main(command: Sequence[str] | None = None) -> None:
     for kind in options.only:
         for case in KINDS[kind](options.size):
             measure(case, options.turns, options.seconds, record)
-    print("\nMilliseconds of the processor, and how many times those of the first solver\n")
+    print("\nMilliseconds of the processor, and their multiple of the first solver's\n")
     for kind in options.only:
         timings = [timing for timing in record.timings if timing.instance.startswith(kind)]
         solvers = list(dict.fromkeys(timing.solver for timing in timings))

@@ -46,7 +46,7 @@ def solve(
 def main() -> int:
     parser = argparse.ArgumentParser(description="Assigns a matrix whose rows lie on several ranks.")
     parser.add_argument("rows", type=int, nargs="?", default=2000)
-    parser.add_argument("--mpi", action="store_true", help="the ranks are those that mpiexec started")
+    parser.add_argument("--mpi", action="store_true", help="run as one of the ranks that mpiexec started")
     parser.add_argument("--device", choices=["cpu", "gpu"], help="where ranks work, each with its rows")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -69,8 +69,8 @@ def test_larger_ones_against_scipy(shape: tuple[int, int]) -> None:
         for allowed, is_enough in ((cost <= found.threshold, True), (cost < found.threshold, False)):
             mates = sp.csgraph.maximum_bipartite_matching(sp.csr_array(allowed.astype(np.int8)))
             assert ((mates >= 0).sum() == min(shape)) == is_enough
-        dearest = gmatch.bottleneck(-cost, maximize=True, certify=True)
-        assert dearest.threshold == -found.threshold
+        largest = gmatch.bottleneck(-cost, maximize=True, certify=True)
+        assert largest.threshold == -found.threshold
 
 
 def test_thresholds_are_few() -> None:

@@ -67,7 +67,7 @@ ALL = {
     "few values": families.few_values(N),
     "the same few columns": same_few_columns(),
     "the same few columns, wide": same_few_columns()[: N // 2],
-    "dear columns": RNG.random((N, N)) + 5 * RNG.random(N),
+    "expensive columns": RNG.random((N, N)) + 5 * RNG.random(N),
     "clustered": clustered_points(),
     "low rank, hardly any noise": families.low_rank(N, 1),
     "rows of many scales": RNG.random((N, N)) * np.exp(3 * RNG.normal(size=(N, 1))),
@@ -94,7 +94,9 @@ def test_it_is_exact(name: str) -> None:
             assert stats["edges_inspected"] < 1.8 * cost.size + 60 * stats["rows_scanned"]
 
 
-@pytest.mark.parametrize("name", ["dear columns", "low rank, hardly any noise", "rows of many scales", "noisy copies"])
+@pytest.mark.parametrize(
+    "name", ["expensive columns", "low rank, hardly any noise", "rows of many scales", "noisy copies"]
+)
 def test_a_sample_tells_where_a_core_is_not_worth_its_price(name: str) -> None:
     for maximize in (False, True):
         cost = -ALL[name] if maximize else ALL[name]

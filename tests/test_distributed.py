@@ -482,7 +482,7 @@ def test_a_sparse_block_and_a_block_on_a_gpu(other, words):
         ({"method": gmatch.Tree("many")}, "several ranks take the methods"),
         ({"device": "tpu"}, "device must be None, 'cpu' or 'gpu'"),
         ({"threads": 0}, "threads must be an integer"),
-        ({"cost_limit": "dear"}, "cost_limit must be a number"),
+        ({"cost_limit": "high"}, "cost_limit must be a number"),
         ({"cost_limit": np.nan}, "cost_limit must be finite"),
         ({"duals": (np.zeros(9), np.zeros(9))}, "duals must be real numbers"),
     ],

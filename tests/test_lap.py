@@ -713,7 +713,7 @@ def gated(n: int) -> np.ndarray:
 
 # Costs where the cheapest entries of a row are rarely the entries of an optimum.
 MISLEADING = {
-    "few dear columns": np.random.default_rng(0).integers(0, 1000, (300, 300)) + 10**6 * (np.arange(300) >= 297),
+    "few expensive columns": np.random.default_rng(0).integers(0, 1000, (300, 300)) + 10**6 * (np.arange(300) >= 297),
     "Machol-Wien": ALIKE,
     "prices of columns": np.random.default_rng(0).random((300, 300)) + 5 * np.random.default_rng(1).random(300),
     "points aside": distances_to_points_aside(400),

@@ -42,7 +42,7 @@ def least(cost: np.ndarray, maximize: bool = False) -> float:
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: dtype.name)
 @pytest.mark.parametrize("method", METHODS, ids=str)
 @pytest.mark.parametrize("threads", [None, 3])
-def test_cheapest_and_dearest(dtype: np.dtype[Any], method: Any, threads: int | None) -> None:
+def test_minimized_and_maximized(dtype: np.dtype[Any], method: Any, threads: int | None) -> None:
     rng = np.random.default_rng(len(dtype.name))
     for case in range(24):
         rows, columns = rng.integers(1, 70, 2)

@@ -144,7 +144,7 @@ def test_clouds_may_differ_in_size(family):
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
-def test_the_dearest_assignments(family):
+def test_maximized_assignments(family):
     rng = np.random.default_rng(FAMILIES.index(family))
     for d in range(1, 9):
         metric = ("sqeuclidean", "dot", "cosine", "cityblock", "chebyshev")[(d + FAMILIES.index(family)) % 5]

@@ -86,7 +86,7 @@ def test_assignments_are_as_cheap_as_their_sum_is_exact(method: str) -> None:
             gmatch.verify(stored, gmatch.lap(stored, method=method, **options), strict=True)
 
 
-def test_a_dearer_assignment_within_the_rounding_of_its_duals_is_refused() -> None:
+def test_a_costlier_assignment_within_the_rounding_of_its_duals_is_refused() -> None:
     """The plain proof takes it, since the duals are large. The strict proof tells how much more it costs."""
     cost = np.full((3, 3), 1e6)
     cost[:2, :2] = [[1.0, 1.0], [1.0, 1.0 + 2.0**-30]]

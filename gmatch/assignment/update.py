@@ -164,7 +164,7 @@ def _side_of(what: str, changed: Any, dropped: Any, former: int, now: int) -> _S
         kept = kept[is_kept]
     if now < len(kept):
         raise InvalidInput(
-            f"cost must have at least the {len(kept)} {what}s that are kept; it has {now}; name those that are gone in "
+            f"cost must have at least the {len(kept)} {what}s that are kept; it has {now}; name dropped {what}s in "
             f"drop_{what}s, by their numbers in the assignment"
         )
     stays = np.ones(now, np.bool_)

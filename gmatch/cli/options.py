@@ -42,7 +42,9 @@ def add_solver_options(
 ) -> None:
     command.add_argument("--method", default="auto", metavar="M", help=methods)
     command.add_argument("--device", choices=["cpu", "gpu"], default="cpu", help="where to run (default: cpu)")
-    command.add_argument("--threads", type=int, metavar="N", help="threads on the CPU (default: as many as pay)")
+    command.add_argument(
+        "--threads", type=int, metavar="N", help="threads on the CPU (default: by processors and work)"
+    )
 
 
 def add_printing(command: argparse.ArgumentParser, *, verbose: bool = True) -> None:

@@ -149,7 +149,7 @@ def _or_library(lines: Sequence[str], labels: Labels) -> Any:
             return None
         raise _Wrong(
             f"it may be {len(counts)} rows of {counts[0]} costs, or OR-Library's format for {size} rows and columns; "
-            f"use --labels none for the former; for the latter write {size} on a line of its own"
+            f"use --labels none for rows of costs; for OR-Library's format write {size} on a line of its own"
         )
     if labels == "none" and len(set(counts)) == 1:
         return None

@@ -236,7 +236,7 @@ def type_with_limit(limit: int | float, array: Any, lowest: int | float, highest
     """The costs in a type that also holds the limit."""
     if array.dtype.kind == "i" and highest >= 2**63:
         raise InvalidInput(
-            "cost must not hold -2**63 when maximizing, for int64 does not hold what such a pair costs, 2**63; use "
+            "cost must not hold -2**63 when maximizing: int64 does not hold what such a pair costs, 2**63; use "
             "cost.astype(np.float64)"
         )
     if number_type(array.dtype).kind == "f" or isinstance(limit, int):

@@ -232,7 +232,7 @@ def _check_slacks(listed: _Listed, rank: int, first: int, slack: Any) -> None:
         free[row_match] = False
         wrong = wrong or abs(v[free]).max(initial=0) > tolerance or v[row_match[rows]].max(initial=0) > tolerance
     if wrong:
-        raise CertificateError("the duals of an assignment do not prove it cheapest among those that share its pairs")
+        raise CertificateError("the duals of an assignment do not prove it cheapest among all that share its pairs")
 
 
 class _Cycles(NamedTuple):

@@ -128,7 +128,7 @@ def _check_scaled(entries: _Entries, row_match: Any, row_log: Any, col_log: Any)
     largest = max(float(abs(array).max(initial=1)) for array in (row_log, col_log, logs))
     if not excess <= ROUNDINGS * (len(row_log) + len(col_log)) * largest:
         raise CertificateError(
-            f"scaled entries must be at most 1, and those on the diagonal 1; a logarithm is off by {excess}"
+            f"scaled entries must be at most 1, and diagonal entries 1; a logarithm is off by {excess}"
         )
     return excess
 

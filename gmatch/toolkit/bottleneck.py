@@ -221,10 +221,10 @@ def _bound_of_minima(pairs: _Pairs) -> tuple[Any, tuple[Any, Any]]:
     for number, numbers in enumerate((pairs.rows, pairs.columns)[: 1 + (pairs.shape[0] == pairs.shape[1])]):
         minima = np.full_like(pairs.values, pairs.values.max().item(), shape=pairs.shape[number])
         lower_at(minima, numbers, pairs.values)
-        dearest = minima.argmax()
-        others = all_others(dearest.reshape(1), pairs.shape[number])
+        largest = minima.argmax()
+        others = all_others(largest.reshape(1), pairs.shape[number])
         none = others[:0]
-        bounds.append((minima[dearest].item(), (others, none) if number == 0 else (none, others)))
+        bounds.append((minima[largest].item(), (others, none) if number == 0 else (none, others)))
     return max(bounds, key=lambda bound: bound[0])
 
 
@@ -245,9 +245,9 @@ def _result(costs: DenseCosts | SparseCosts, row_match: Any, cover: Any, stats: 
     if costs.transposed:
         row_match, col_match, cover = col_match, row_match, cover[::-1]
     pair_costs = costs.of_pairs(row_match, True)
-    dearest = pair_costs.min() if costs.maximize else pair_costs.max()
+    threshold = pair_costs.min() if costs.maximize else pair_costs.max()
     return Bottleneck(
-        dearest.item(), row_match, col_match, pair_costs, cover, None, costs.maximize, costs.forbid_nan, stats
+        threshold.item(), row_match, col_match, pair_costs, cover, None, costs.maximize, costs.forbid_nan, stats
     )
 
 
