@@ -4,8 +4,8 @@
     mpiexec -n 4 python -m mpi4py examples/several_ranks.py --mpi       # four processes, on one machine or many
     python examples/several_ranks.py --device gpu                       # their rows go to the GPUs of their machine
 
-The cost of row i and column j depends on i, j and the seed alone, so any rank can make any row, and the answer is the
-same whatever the number of ranks.
+The cost of row i and column j depends on i, j and the seed alone. So any rank can make any row, and the answer does not
+depend on the number of ranks.
 """
 
 from __future__ import annotations
