@@ -25,7 +25,7 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#0
 WIDTH, HEIGHT = 8.0, 4.5  # of a figure in inches, without its legend
 DASHES = ("-", "--", "-.", ":")
 MARKERS = "osD^v<>P*Xph"
-# Where the axis of the paper's performance profiles ends.
+# The end of the axis of the paper's performance profiles.
 MOST_TIMES = 10
 
 

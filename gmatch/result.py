@@ -538,8 +538,8 @@ class Assignment(_Pairs):
         ----------
         cost : array or sparse matrix, shape (rows, columns)
             All costs as they are now, as for `gmatch.lap`: first the rows and columns that were kept, in the order that
-            they had, then those that came. Entries outside new rows and columns must be what they were: they are read
-            only as far as the search comes, and `certify` finds out if they are not.
+            they had, then new ones. All entries outside new and changed rows and columns must be as before. The search
+            reads only some of them; `certify` finds out if others have changed.
         rows, columns : sequence of int
             The rows and columns of `cost` that have new costs. New rows and columns need not be named.
         drop_rows, drop_columns : sequence of int

@@ -16,7 +16,7 @@ BATCH_METHODS = {"cpu": ["auto", "jv", *SEARCHES], "gpu": ["auto", *SEARCHES]}
 
 
 def check_alone(matrices: list, batch: gmatch.AssignmentBatch, **options: object) -> None:
-    """Checks that costs, sizes and status equal those of each problem solved alone on the CPU."""
+    """Checks costs, sizes and status against each problem solved alone on the CPU."""
     assert len(batch) == len(matrices)
     for number, matrix in enumerate(matrices):
         alone = gmatch.lap(matrix, method="jv", **options)

@@ -49,7 +49,7 @@ ROOMS_OF_CSRC = (
     ("team",), ("costs",), ("search",), ("cardinality",), ("assignment",), ("core",), ("serial",), ("points",),
     ("bindings", "programs"),
 )  # fmt: skip
-# Of any function that is not public. The arguments of public ones are options.
+# The most arguments of a function that is not public. The arguments of public functions are options.
 MOST_ARGUMENTS = 5
 FLOOR_OF_CSRC = {room: floor for floor, rooms in enumerate(ROOMS_OF_CSRC) for room in rooms}
 

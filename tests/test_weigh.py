@@ -17,7 +17,7 @@ import gmatch
 from gmatch.backends.catalogue import CSRC, PROGRAMS
 
 ROOT = Path(__file__).parent.parent
-# Of csrc/programs/rows.cu and csrc/programs/assign_core.cu, by nvcc 13.0 for sm_90; names of functions are cut short.
+# Output for csrc/programs/rows.cu and csrc/programs/assign_core.cu, by nvcc 13.0 for sm_90. Names of functions are cut.
 ROWS = """\
 ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'find_entries_grid' for 'sm_90'

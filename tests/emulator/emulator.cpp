@@ -64,7 +64,7 @@ struct Fiber {
   unsigned arrivals_seen;
 };
 
-// Of lanes that are at one shuffle or ballot.
+// An operation of lanes that are at one shuffle or ballot.
 enum class Operation { shuffle, ballot };
 struct Meeting {
   Operation operation;
@@ -72,7 +72,7 @@ struct Meeting {
   std::uint64_t brought[WARP];
   int from[WARP];
 };
-// Of lanes that happen to be at one line.
+// The lanes that happen to be at one line.
 struct Gathering {
   const void* line;
   unsigned lanes;

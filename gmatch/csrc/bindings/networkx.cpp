@@ -47,7 +47,7 @@ void each_neighbour(nb::handle adjacency, const nb::tuple& nodes, const Visit& v
   }
 }
 
-// Where the neighbours of each node begin, and the last ones end.
+// Writes where the neighbours of each node begin, and where the last ones end.
 void count_neighbours(nb::dict adjacency, const nb::tuple& nodes, Array<std::int64_t> offsets) {
   if (offsets.shape(0) != nodes.size() + 1) throw nb::value_error("expected an offset for each node and one more");
   std::int64_t total = 0;

@@ -455,8 +455,8 @@ struct SmallCall {
   bool overflows = false;      // whether sums of costs may overflow
 };
 
-// Costs that need no second look: those that count are far from every overflow, which float costs are in the doubles of
-// their duals.
+// Costs up to this magnitude need no second look: their sums are far from every overflow. Sums of floats are in the doubles of
+// the duals.
 template <class Cost>
 constexpr double FAR_FROM_OVERFLOW = std::numeric_limits<Cost>::is_integer ? 0x1p56
                                      : std::is_same_v<Cost, float>         ? std::numeric_limits<float>::max()
@@ -1055,7 +1055,7 @@ class BatchMemory {
   std::deque<ArrayMemory> memories_;
 };
 
-// Where the cells of a problem of a batch begin, in words; and its rows, columns and pairs.
+// A problem of a batch: the word where its cells begin, and its rows, columns and pairs.
 struct CellsOfProblem {
   Count begin, rows, columns, pairs;
 
@@ -1453,7 +1453,7 @@ bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
   return std::min(*rows, *columns) <= SMALL_SPARSE_SIDE;
 }
 
-// Of a sparse matrix of SciPy; the fields are made otherwise if it was laid out.
+// Solves a sparse matrix of SciPy. The fields are made in another way if it was laid out.
 struct SmallSparseSolving {
   nb::handle kind, make_field, make_field_of_laid_out;
   int storage;

@@ -20,7 +20,7 @@ struct CsrEdges {
   static constexpr DEVICE bool keeps_trees() { return false; }
   DEVICE Count num_edges() const { return offsets[num_rows]; }
 
-  // Where the columns of a row stand in `columns`.
+  // The places of the columns of a row in `columns`.
   struct Range {
     Offset begin, end;
   };

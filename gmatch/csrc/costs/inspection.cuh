@@ -2,7 +2,7 @@
 #pragma once
 #include "costs/dense.cuh"
 
-// Of all entries, as Python reads it.
+// The facts of all entries, as Python reads them.
 struct CostInspection {
   Count lowest, minus_highest;  // of the finite ones, as order_of says; of the highest the bitwise complement
   Count nans, plus_infs, minus_infs, fractions;  // not 0 if there are any; fractions: finite numbers that are not whole

@@ -37,7 +37,7 @@ struct RowPass {
   }
 
  private:
-  // Of the blocks of columns from `block` to `end`, some together.
+  // The pass over the blocks of columns from `block` to `end`, some together.
   template <bool CONTIGUOUS, class Team, class Bounds, class Visit>
   DEVICE void each_in_blocks(const Team& team, Vertex first_row, Vertex block, Vertex end, const Dual* v,
                              const Bounds& bound, Visit visit) const {

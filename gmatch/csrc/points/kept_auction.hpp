@@ -171,7 +171,7 @@ class KeptAuction {
     sort_by_block(block);
   }
 
-  // Of a block, when all have bid.
+  // Ends a round of a block, after all rows have bid.
   void gather(Block& block) {
     for (const Vertex column : block.lowered) seen_[column] = v_[column];
     const auto number = static_cast<Vertex>(&block - blocks_.data());

@@ -574,7 +574,7 @@ class Level {
     return of_rows + sum_in_shares(costs.num_rows, [&](Vertex column) { return is_matched[column] ? 0 : v_[column]; });
   }
 
-  // Of term(0) to term(size - 1), added up in an order that does not depend on the threads.
+  // The sum of term(0) to term(size - 1), in an order that does not depend on the threads.
   template <class Term>
   double sum_in_shares(Vertex size, const Term& term) const {
     constexpr Vertex TOGETHER = 1024;

@@ -203,7 +203,7 @@ struct ClaimedForest : Trees {
            steps.todo() <= steps.widest() / 16;
   }
 
-  // Where a tree has stopped growing, NONE if it goes on.
+  // The end at which a tree has stopped growing; NONE if it goes on.
   template <class Team>
   DEVICE Vertex end_of_tree(const Team& team, Vertex root) const {
     if constexpr (WITH_ROOTS) return team.read(&path_end[root]);

@@ -49,7 +49,7 @@ ALWAYS_INLINE Lanes<T, COUNT> load_as(const From* from) {
   if constexpr (std::is_same_v<T, From>) return load<T, COUNT>(from);
   else return as_numbers<T, COUNT>(load<From, COUNT>(from));
 }
-// Of a constant. Other numbers are written beside lanes as they are, or added to Lanes{}: GCC fills these lane by lane here.
+// Lanes of a constant. Other numbers are written beside lanes as they are, or added to Lanes{}: GCC fills them lane by lane.
 template <class T, int COUNT>
 ALWAYS_INLINE Lanes<T, COUNT> all(T number) {
   return Lanes<T, COUNT>{} + number;

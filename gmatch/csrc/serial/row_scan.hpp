@@ -37,7 +37,7 @@ struct RowScan {
   static constexpr bool IS_NEGATED = NEGATED;
   static constexpr Work FAR = Distance<Work>::FAR;
   static constexpr Vertex BLOCK = 128;
-  // Of every row, at least; and of a word, at most.
+  // The fewest columns of a row, and the most of a word.
   static constexpr Vertex FEWEST_COLUMNS = SHORTEST_ROW / sizeof(Work), WORD = 8 * sizeof(Work);
   using Index = IndexLike<Work>;  // of rows, beside numbers for columns
   using Word = WordLike<Work>;    // a bit for each of WORD columns that follow one another

@@ -533,7 +533,7 @@ class SparseShortestPathSolver {
     }
   }
 
-  // Where all vertices are matched, any amount may go from all v to all u. For integers it does, so that v are at most 0
+  // If all vertices are matched, a constant may move from all v to all u. For integers it does, so that v are at most 0
   // and u where the costs are: then slacks of costs of any magnitude can be checked without overflow.
   void write(Vertex* row_match, Vertex* col_match, Dual* u, Dual* v) {
     Dual most = 0;
