@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Equal searches draw equal lines. The first is the thickest, so that later lines do not hide it.
 THICKEST, THINNEST = 4.5, 1.2
+# Sizes of markers, in points, in the same order.
 LARGEST, SMALLEST = 9.0, 4.0
 # Seven colours that people with any kind of colour vision tell apart (Okabe and Ito 2008), and black.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")

@@ -47,6 +47,7 @@ NAME: Device = "gpu"
 # The paper's constant number of threads: 256 blocks of 256.
 CONSTANT_BLOCKS = 256
 PAPER_BLOCK_SIZE = 256
+# Threads of a block that is a team by itself, or does several levels by itself: the most that a GPU allows.
 BLOCK_SIZE = 1024
 # Words of 8 bytes that a grid's barrier counts in.
 ARRIVALS = 2

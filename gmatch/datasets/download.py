@@ -14,6 +14,7 @@ from .files import sha256_of, unfinished, with_ending
 
 __all__ = ["download"]
 
+# A download is tried three times. An attempt fails if the server is silent for 30 s.
 ATTEMPTS = 3
 SECONDS_BETWEEN_ATTEMPTS = 1.0
 SECONDS_WITHOUT_AN_ANSWER = 30

@@ -101,6 +101,7 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
 FEW_ROWS_ON_CPU: dict[type, int] = {np.float64: 1000, np.int64: 1500}
 
 
+# Below 2500 rows `jv` is faster than the core on integers that tie (benchmarks/log/ties_and_gates.md).
 FEW_ROWS_WITH_TIES_ON_CPU = 2500
 
 

@@ -40,7 +40,7 @@ class RowBids {
   }
 
  private:
-  static constexpr int TURNS = 2;
+  static constexpr int TURNS = 2;  // rows that are free after them are left to the search
   static constexpr Vertex MOST_ROUNDS = 16;  // of a turn
 
   // The best column that a lane finds; among equal ones a free column.

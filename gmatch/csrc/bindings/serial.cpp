@@ -1117,7 +1117,7 @@ template <class Cost>
 bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call, char type,
                        std::vector<CellsOfProblem>& problems, Count* cells, int threads) {
   const Count count = static_cast<Count>(matrices.size());
-  constexpr Count TURNS_OF_A_THREAD = 8;
+  constexpr Count TURNS_OF_A_THREAD = 8;  // a thread takes an eighth of its share at a time, since problems differ
   const Count at_a_time = 1 + count / (TURNS_OF_A_THREAD * threads);
   std::atomic<Count> next{0};
   std::atomic<bool> has_solved{true};

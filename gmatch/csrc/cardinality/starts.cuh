@@ -143,7 +143,7 @@ struct CheapMatching {
   }
 
  private:
-  static constexpr int FEW_THREADS = 4;
+  static constexpr int FEW_THREADS = 4;  // up to 4 threads, one thread fits rows one by one, without proposals
   static constexpr int TURN_BITS = 31, TRIES_BITS = 28;
   // A row that has tried this many columns stays free, and the search will match it.
   static constexpr Count MOST_TRIES = (Count{1} << TRIES_BITS) - 1;

@@ -72,13 +72,13 @@ class KeptAuction {
   Vertex mate(Vertex row) const { return mate_[row]; }
 
  private:
-  static constexpr int BIDS_PER_ROW = 60;
-  static constexpr int FEW = 10000;   // one row in 10,000
+  static constexpr int BIDS_PER_ROW = 60;  // bids of a phase, for each row; then the phase ends
+  static constexpr int FEW = 10000;   // free rows are few at 1 in 10,000
   static constexpr int PATIENCE = 2;  // bids for each row of the problem, once few are free
-  static constexpr std::size_t AHEAD = 8;
-  static constexpr int ENTRIES_OF_A_BID = 64;
+  static constexpr std::size_t AHEAD = 8;     // rows by which a bid looks ahead in memory
+  static constexpr int ENTRIES_OF_A_BID = 64;  // entries that a bid counts for, see Poll
 
-  static constexpr Vertex COLUMNS_OF_BLOCK = 8192;
+  static constexpr Vertex COLUMNS_OF_BLOCK = 8192;  // at least; see benchmarks/log/points.md
   static constexpr int ALONE = 4;            // rows of a block, on average, below which a round is not worthwhile
   static constexpr int BIDS_OF_A_ROUND = 2;  // most bids of a block, for each of its columns
 

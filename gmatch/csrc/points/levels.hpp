@@ -202,6 +202,7 @@ class Level {
   }
 
  private:
+  // The first pairs of the core: for each row, and for each column.
   static constexpr int BEST_COLUMNS = 8, BEST_ROWS = 4;
   // How many far pairs of a coarse row are kept for each doubling of the distance.
   static constexpr int FAR_PAIRS = 3;
@@ -445,7 +446,7 @@ class Level {
       kept.push_back(j);
     }
   }
-  static constexpr int OCTAVES = 32;
+  static constexpr int OCTAVES = 32;  // doublings of the distance that are told apart, below 1 and above
 
   double apart(Vertex a, Vertex b) const {
     double square = 0;

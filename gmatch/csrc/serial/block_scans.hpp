@@ -11,7 +11,7 @@
 
 namespace block_scans {
 
-constexpr Vertex MOST_TOGETHER = 32;
+constexpr Vertex MOST_TOGETHER = 32;  // columns that FindUpTo may return as one hit
 
 // Passes over one row of entries, each for registers of any width.
 template <class Entry, class Dual>

@@ -27,6 +27,7 @@ class CoreSample {
   using Scan = typename Rows::Scan;
   using Work = typename Rows::Work;
 
+  // Rows and columns of the sample. A smaller matrix than 256 x 256 is not sampled.
   static constexpr Vertex ROWS = 64, COLUMNS = 64, SMALLEST = 4 * ROWS;
   // Even costs want 60 to 64 different columns, and half of the columns are mutual, with a deviation of four. Products of vectors
   // of 8 normal numbers, which a core solves in a twentieth of the time, want 44 different columns.

@@ -100,7 +100,7 @@ class PricedRows {
 
  private:
   static constexpr Vertex SAMPLE = 64;     // rows that tell how many ties there are
-  static constexpr Vertex FEW_MATCHED = 8;
+  static constexpr Vertex FEW_MATCHED = 8;  // pairs of the start beside 1 row in 16; with fewer the core gives up
   static constexpr int TIMES = 6;          // how often a row is priced before it is priced deeper
   // Rows of each depth; a deeper one is known whole.
   static constexpr int WHOLE = 5;

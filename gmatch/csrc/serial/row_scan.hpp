@@ -36,7 +36,7 @@ template <class Entry, class Work, bool NEGATED>
 struct RowScan {
   static constexpr bool IS_NEGATED = NEGATED;
   static constexpr Work FAR = Distance<Work>::FAR;
-  static constexpr Vertex BLOCK = 128;
+  static constexpr Vertex BLOCK = 128;  // columns for which `relax` notes the least distance
   // The fewest columns of a row, and the most of a word.
   static constexpr Vertex FEWEST_COLUMNS = SHORTEST_ROW / sizeof(Work), WORD = 8 * sizeof(Work);
   using Index = IndexLike<Work>;  // of rows, beside numbers for columns

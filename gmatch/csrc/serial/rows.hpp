@@ -18,7 +18,7 @@
 // none. `Scan` is a RowScan.
 template <class Scan, class Entry>
 double typical_cost(const Entry* entries, Vertex num_columns) {
-  constexpr Vertex ENTRIES = 32;
+  constexpr Vertex ENTRIES = 32;  // at equal distances
   constexpr double INFINITE = std::numeric_limits<double>::infinity();
   double some[ENTRIES];
   Vertex finite = 0;

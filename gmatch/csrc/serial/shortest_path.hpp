@@ -91,7 +91,7 @@ struct ShortestPathResult {
 // Whether most pairs of a square matrix have this cost, by a sample.
 template <class Costs, class Cost>
 bool mostly_costs(const Costs& costs, Vertex size, Cost cost) {
-  constexpr int PAIRS = 64;
+  constexpr int PAIRS = 64;  // of the sample; at least three in four must have the cost
   constexpr unsigned SCATTER = 2654435761u;
   int others = 0;
   for (int k = 0; k < PAIRS && others <= PAIRS / 4; ++k) {
@@ -660,7 +660,7 @@ struct TransposeTile {
 // Copies all entries to rows that lie one after another, by tiles, since the entries of a column may lie side by side.
 template <class Stored>
 void copy_rows(const DenseCosts<Stored>& costs, Stored* to, int threads) {
-  constexpr Vertex TILE = 64;
+  constexpr Vertex TILE = 64;  // rows and columns
   const Count columns = costs.num_columns;
   const auto copy_tile = [&](Vertex first_row, Vertex end_row, Vertex first, Vertex end) {
     if constexpr (!IS_NARROW<Stored>) {
@@ -766,7 +766,7 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
     // is small, and if 32 bits leave room for an auction.
     const bool has_room = is_enough<int>(stored) && stored.greatest_cost - stored.least_cost <= Distance<int>::MAX_RANGE / 2;
     const bool limit_is_whole = !has_limit || costs.limit == std::floor(costs.limit);
-    constexpr Count MOST_COPIED = 1 << 22;
+    constexpr Count MOST_COPIED = 1 << 22;  // entries: a copy of 16 MB
     if (entries <= MOST_COPIED && has_room && limit_is_whole && begins_whole(costs)) {
       const std::unique_ptr<int[]> copies(new int[entries]);
       if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), stored, result, counters);
@@ -775,7 +775,7 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
   const auto solve = [&](auto rows) {
     return ShortestPathSolver<decltype(rows), Dual>(std::move(rows), costs.limit, options, result, counters).solve();
   };
-  // In as many bits as costs have, where that is enough: twice as many fit into a vector.
+  // Solves in the bits of the costs if these are enough: of shorter numbers twice as many fit into a vector.
   const auto solve_in = [&](auto zero) {
     using Work = decltype(zero);
     if constexpr (!IS_NARROW<Stored>) {

@@ -88,7 +88,7 @@ class SparseShortestPathSolver {
 
  private:
   static constexpr Count NO_EDGE = -1;
-  static constexpr int SWEEPS = 2;
+  static constexpr int SWEEPS = 2;  // of the augmenting row reduction, as in the paper
   // Bids of a sweep, for each row: floats can bid for ever, by less and less.
   static constexpr Count BIDS_PER_ROW = 4;
   // At most this number of free rows are matched one by one, since a search for one row ends at its path.

@@ -490,7 +490,7 @@ class Barrier {
   }
 
  private:
-  static constexpr int SPINS = 1000;
+  static constexpr int SPINS = 1000;  // looks at the counter before the thread yields
   const int size_;
   std::atomic<int> arrived_{0};
   std::atomic<unsigned> generation_{0};
