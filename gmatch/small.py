@@ -235,8 +235,8 @@ def _solver_for(options: dict[str, Any], solvers: Solvers) -> Solver | None:
     return None if bits is None or bits >= len(solvers) else solvers[bits]
 
 
-# Types of graphs that `matching_small` takes, and the most rows, columns and entries of a graph, added up. A larger graph
-# takes the long way.
+# Types of graphs that `matching_small` takes, and the most rows, columns and entries of a graph, added up. A larger
+# graph takes the long way.
 SMALL_TYPES = frozenset((csr_array, csr_matrix, BipartiteGraph))
 SMALL_GRAPH = 1 << 16
 MATCHING_CELLS = Arrays("MatchingCells")

@@ -262,8 +262,7 @@ def _fine_blocks(graph: BipartiteGraph, rows: Array, row_match: Array, col_match
     # The entries come row by row, so the tails are sorted.
     indptr = np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=len(rows)))])
     pairs = csr_array((np.ones(len(heads)), heads, indptr), shape=(len(rows), len(rows)))
-    # SciPy's search for components does not end if an entry is there twice. `pairs` may share the memory of `heads`,
-    # which is needed below.
+    # SciPy's search for components does not end if an entry is there twice. `heads`, which it may share, is of use yet.
     pairs = pairs.copy()
     pairs.sum_duplicates()
     count, component = scipy.sparse.csgraph.connected_components(pairs, connection="strong")
@@ -277,7 +276,7 @@ def _topological_order(count: int, tails: Array, heads: Array) -> Array:
     """A number for each component, such that edges between them lead from smaller to larger ones.
 
     SciPy (Pearce 2005) numbers a component when the search leaves it, after all components that it leads to. So the
-    reverse of SciPy's order is topological. SciPy does not promise that, so it is checked.
+    reverse of SciPy's order will do. SciPy does not promise that, so it is checked.
     """
     if (tails >= heads).all():
         return np.arange(count - 1, -1, -1, dtype=np.int32)

@@ -764,7 +764,7 @@ class ArrayMemory {
   char type_ = 0;
 };
 
-// The cells of a matrix, as a bytearray, of equal size for both types of duals.
+// The cells of a matrix, as a bytearray: of either type of dual as many.
 nb::object new_cells(Count rows, Count columns) {
   nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, mirror::bytes<SmallCells<Count>>(rows, columns)));
   if (!cells.is_valid()) throw nb::python_error();
@@ -851,14 +851,14 @@ nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs
   return result;
 }
 
-// A result of the cells of one problem.
+// The same of the cells of one problem.
 nb::object later_result(nb::handle kind, nb::handle make_field, bool maximize, nb::handle cells, Vertex rows, Vertex columns,
                         char type_of_costs, const std::vector<Count>& words) {
   static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
   note_costs(first_of(cells), rows, columns, type_of_costs);
   const nb::tuple pairs = pairs_in(cells, first_of(cells), rows, columns, &SmallCells<Count>::pair_columns_32);
   nb::object result = later_result(kind, make_field, pairs, cells, duals_in_tiers(words));
-  // The type is frozen for other code. It minimizes by default.
+  // The type is frozen for all others. It minimizes by default.
   if (maximize && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) != 0) throw nb::python_error();
   return result;
 }
@@ -881,7 +881,7 @@ bool read_limit(nb::handle given, SmallLimit* limit) {
   return std::abs(limit->number) < 0x1p53;
 }
 
-// Sets the limit of a result: an integer beside integers if it is whole, a float beside floats.
+// As a result has it: an integer beside integers if it is whole, a float beside floats.
 void note_limit(nb::handle result, const ArrayMemory& memory, const SmallLimit& limit) {
   static PyObject* const limit_name = PyUnicode_InternFromString("cost_limit");
   const bool floats = memory.type() == 'd' || memory.type() == 'f' || !limit.is_whole;
@@ -889,8 +889,8 @@ void note_limit(nb::handle result, const ArrayMemory& memory, const SmallLimit& 
   if (PyObject_GenericSetAttr(result.ptr(), limit_name, number.ptr()) != 0) throw nb::python_error();
 }
 
-// Functions of costs, after a limit if there is one. Python calls them faster than the functions that nanobind makes. `Solver`
-// reads the options that all its calls share from a tuple.
+// Functions of costs, after a limit if there is one, that Python calls with less ado than those that nanobind makes. `Solver`
+// reads what all its calls have in common from a tuple.
 template <class Solver>
 PyObject* call_small_solver(PyObject* parts, PyObject* const* arguments, Py_ssize_t number) {
   if (number != 1 && number != 2) {
@@ -949,9 +949,9 @@ nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, b
   return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic));
 }
 
-// Options of `lap` by name, as Python gives them. The table has, for each name, the objects with which small costs take the
-// short way, and the bits of each object. Options are not compared by ==, which may be an array: an option must be one of these
-// objects, or a string of equal letters, or an object of the type that stands for a method.
+// Options of `lap` by name, as Python gives them, read by a table: of each name the objects that it may be where small costs
+// take the short way, and the bits that each of them stands for. What is equal to one of them may be an array, so that it
+// must be one of these objects, or a string of the same letters, or, where a type stands for a method, of that type.
 struct SmallOptions {
   int bits = 0;
   PyObject* cost_limit = nullptr;
@@ -991,7 +991,7 @@ nb::object bits_of_options(const nb::dict& table, const nb::dict& options) {
   return read.read(table.ptr(), options.ptr()) ? nb::int_(read.bits) : nb::object(nb::none());
 }
 
-// Solves small costs by options of `lap`, and is given both. `solvers` are the functions that small_solver makes, by the bits.
+// What solves small costs by options of `lap`: it is given both. `solvers` are those that small_solver makes, by the bits.
 PyObject* call_small_lap(PyObject* parts, PyObject* const* arguments, Py_ssize_t number) {
   if (number != 2 || !PyDict_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "expected costs and a dictionary of options");
@@ -1158,8 +1158,8 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
   return nb::make_tuple(cells, table, type, threads);
 }
 
-// The answers of a small solver for a batch: the cells of all problems; for each the word where its cells begin, its rows,
-// columns and pairs; the type of the costs, and the number of threads. None if a problem needs another way.
+// What a small solver finds of each problem of a batch: the cells of all; in which word the cells of each begin, its rows,
+// columns and pairs; the type of the costs, and how many threads there were. None if one of them needs another way.
 nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limit, nb::handle most_threads) {
   SmallLimit limit;
   const bool has_limit = !cost_limit.is_none();

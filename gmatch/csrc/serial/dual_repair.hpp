@@ -19,8 +19,8 @@
 template <class Rows>
 class DualRepair {
  public:
-  // v has as many columns as scans read. Columns that must not stay free may have any v; these are all columns if may_stay_free
-  // is empty. Rows may be contradicted by `tolerance`, which is at least the size of new roundings.
+  // v has as many columns as scans read. Columns that may not stay free, all if may_stay_free is empty, may have any v. Rows
+  // may be contradicted by `tolerance`, which is not less than what rounding does anew.
   DualRepair(Vertex num_rows, Vertex num_columns, const Vertex* row_match, const Vertex* col_match, std::vector<double> v,
              std::vector<char> may_stay_free, double tolerance)
       : num_rows_(num_rows),

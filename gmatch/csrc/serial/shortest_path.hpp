@@ -762,11 +762,11 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
   ShortestPathOptions<Dual> stored = options;
   if (has_limit) stored.greatest_cost = std::max(options.greatest_cost, options.greatest_entry);
   if constexpr (!std::is_same_v<Cost, int> && !IS_NARROW<Stored>) {
-    // Scans read each entry many times, and twice as many entries of 32 bits at once. So entries that fit are copied, if the copy
-    // is small, and if 32 bits leave room for an auction.
+    // Scans read each entry many times, of 32 bits twice as many at once: those that fit are copied, where the copy is small.
+    // With room for an auction, which these would have in 64.
     const bool has_room = is_enough<int>(stored) && stored.greatest_cost - stored.least_cost <= Distance<int>::MAX_RANGE / 2;
     const bool limit_is_whole = !has_limit || costs.limit == std::floor(costs.limit);
-    constexpr Count MOST_COPIED = 1 << 22;  // entries: a copy of 16 MB
+    constexpr Count MOST_COPIED = 1 << 22;
     if (entries <= MOST_COPIED && has_room && limit_is_whole && begins_whole(costs)) {
       const std::unique_ptr<int[]> copies(new int[entries]);
       if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), stored, result, counters);
