@@ -203,7 +203,7 @@ def of_many_magnitudes(rng: np.random.Generator, case: int) -> Any:
 
 
 def assert_is_cheapest(cost: Any, assignment: Any) -> None:
-    """Checks by fractions that the sum of the pairs is least, to the last digits of a sum of floats."""
+    """To the last digits of a sum of the pairs' costs, which fractions find."""
     exact = [[int(Fraction(entry) * 2**1074) for entry in row] for row in cost.tolist()]
     found = [exact[i][j] for i, j in zip(*assignment, strict=True)]
     turned = exact if len(exact) <= len(exact[0]) else list(map(list, zip(*exact, strict=True)))
