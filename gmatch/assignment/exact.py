@@ -257,7 +257,7 @@ def _proves_optimum(choice: Choice, slack: Any) -> bool:
 
 
 def free_columns_are_free(solution: Solution) -> bool:
-    """Whether v prove that no other columns are cheaper."""
+    """Whether v proves that no assignment of other columns is cheaper."""
     if len(solution.u) == len(solution.v):
         return True
     v = solution.v

@@ -27,10 +27,10 @@ cupy: Any = cuda.module()
 Origin = Literal["shipped", "kept", "compiled"]
 PACKAGE = "gmatch_bipartite_kernels"
 HURRY = ""
-"""How NVRTC compiles what is neither shipped nor kept; without haste, or by "--Ofast-compile=min" or mid.
+"""The option by which NVRTC compiles faster: "" for none, or "--Ofast-compile=min" or "--Ofast-compile=mid".
 
-The one place to choose it. On an H100 the first answer for float32 takes 20.3 s without haste, 8.2 with min, 6.2 with
-mid; but the code is kept, and each later call with n = 20,000 takes 18.5, 20.8, 68 ms: benchmarks/first_call.py.
+On an H100 the first answer for float32 takes 20.3 s without it, 8.2 s with min and 6.2 s with mid. But the code is
+kept, and each later call with n = 20,000 takes 18.5, 20.8 and 68 ms: benchmarks/first_call.py.
 """
 KNOWS_HURRY = (12, 9)  # the first NVRTC with this option
 # By default NVRTC takes a function without a mark for a function of the host.
@@ -156,13 +156,13 @@ def keep(place: Path, code: bytes) -> None:
 
 
 def nvrtc_version() -> str:
-    """Such as "13.0". CuPy loads NVRTC at the first call."""
+    """The version of NVRTC, such as "13.0". CuPy loads NVRTC at the first call."""
     major, minor = cupy.cuda.nvrtc.getVersion()
     return f"{major}.{minor}"
 
 
 def nvrtc_options(capability: int) -> tuple[tuple[str, ...], bool]:
-    """The options of NVRTC for a compute capability; and whether it makes PTX, for a capability newer than it knows."""
+    """The options of NVRTC for a compute capability, and whether it makes PTX, for one that it does not know."""
     known = cupy.cuda.nvrtc.getSupportedArchs()
     fitting = [each for each in known if each <= capability]
     if not fitting:
@@ -194,7 +194,7 @@ def compile_text(name: str, text: str, options: tuple[str, ...], is_ptx: bool) -
 
 
 def about() -> list[str]:
-    """The sources of machine code, in the order in which they are asked; for people."""
+    """The sources of machine code, as text for people, in the order in which they are asked."""
     folder = shipped_in()
     shipped = "not installed" if folder is None else f"{len(list(folder.glob('*.xz')))} programs in {folder}"
     options, _ = nvrtc_options(int(cupy.cuda.Device().compute_capability))

@@ -135,7 +135,7 @@ def steps_by_name(trace: Any) -> list[str]:
 
 @cache
 def _name_of(dtype: np.dtype[Any]) -> str:
-    """NumPy makes it anew each time, which takes a microsecond."""
+    """The name of a type, kept since NumPy takes a microsecond to make it each time."""
     return dtype.name
 
 

@@ -127,7 +127,7 @@ DEVICE void assign_problem(Team& team, const Batch<Cost>& batch, int p, char* me
   team.sync();
 }
 
-// For the largest problem of a batch.
+// The bytes of a team's memory, for the largest problem of a batch.
 template <class Edges, class Cost>
 DEVICE Count batch_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
   Workspace workspace(nullptr);
