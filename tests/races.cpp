@@ -23,7 +23,8 @@
 #include "serial/sparse_shortest_path.hpp"
 #include "team/host_threads.hpp"
 
-// Counts its barriers, as the grid of a GPU: whoever goes on with a copy from before a barrier would wait for ever there.
+// Counts its barriers, as the grid of a GPU does. On a GPU a thread that goes on with a copy of a team from before a barrier
+// would wait for ever. Here it ends the program.
 struct CountingTeam : HostTeam {
   using HostTeam::HostTeam;
   void sync() { any(false); }

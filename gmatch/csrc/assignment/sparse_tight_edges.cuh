@@ -35,9 +35,11 @@ struct SparseTightEdges {
   // FEWEST_ROUNDS rounds is made wider, and so is one whose rounds have a row for fewer than 1 lane group in IDLE: a barrier
   // costs more than another scan.
   static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 6, IDLE = 16, BUSY = 4;
-  // For a team that passes over all columns: a step with fewer rows for each lane group is made wider, one with more narrower.
+  // Rows for each lane group in a step of a team that passes over all columns. With fewer the step is made wider, with more
+  // narrower.
   static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
-  // How often rows that leave pairs out read the matrix for one radius. Then the radius is made so small that they need not.
+  // How often rows that leave pairs out may read the matrix for one radius. After that the radius ends at the nearest pair that
+  // is left out, if a free column lies nearer.
   static constexpr int MOST_READS = 4;
   // Passes of a round. A pass without a row costs a tenth of a barrier.
   static constexpr int PASSES_OF_A_ROUND = 64;

@@ -16,9 +16,9 @@ struct Wanted {
   RankedAssignments<Dual>* ranking;
   Table<Vertex> row_match;
   Table<Dual> u, v;
-  Dual gap;  // with the first one that costs so much more than the best of all it is enough
+  Dual gap;  // the search ends with the first assignment that costs at least this much more than the best of all
   Count found = 0;
-  bool are_all = false;  // that there are
+  bool are_all = false;  // whether there are no more
 
   // Finds assignments until the tables are full or there are no more. u and v are the changes of the duals of the best assignment
   // of all, so that free columns keep their duals.

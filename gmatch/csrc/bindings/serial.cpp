@@ -229,7 +229,7 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
                         to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
 }
 
-// Whether no other assignment is as cheap as this complete one, among assignments that use the columns that must be used.
+// Whether no other assignment is as cheap as this one, which is complete; of those that use the columns that must be used.
 template <class Dual>
 bool is_only_optimum_of(AnyMatrix costs, const std::string& stored, bool maximize, Array<Vertex> row_match,
                         Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, std::optional<Array<const bool>> must_be_used) {

@@ -47,7 +47,7 @@ struct Products {
   static double end(double sum) { return BASE - sum; }
 };
 
-// What pairs cost; x and y lie row by row. Several pairs at a time: each sum waits for its last term.
+// What pairs cost; x and y lie row by row. Several pairs are summed at a time, since each sum waits for its last term.
 template <class Terms>
 void costs_of_pairs(const double* x, const double* y, std::size_t dimension, const long long* rows, const long long* columns,
                     std::size_t num_pairs, double* costs) {
