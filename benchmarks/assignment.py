@@ -8,7 +8,8 @@
     python benchmarks/assignment.py --deterministic                      # and what deterministic=True adds
 
 Each answer is compared with a cost proven by duals before it is timed. Times include everything from the matrix to
-the answer in Python, the check of the costs too. Prints a Markdown table; writes JSON. The papers' tables: `papers.py`.
+the answer in Python, also the check of the costs. Prints a Markdown table and writes JSON. `papers.py` has the papers'
+tables.
 """
 
 from __future__ import annotations

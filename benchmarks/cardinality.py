@@ -7,23 +7,23 @@
     python benchmarks/cardinality.py --read FILE --plots pictures                  # tables and figures, no measuring
     python benchmarks/cardinality.py --command "NAME=PATH {file}"                  # and a program of yours
 
-Table 1: geometric means of the paper's eight variants on the original graphs and on those with rows and columns
-permuted at random, and on the hardest 20 of each set. Fig. 2: phases and levels. Figs. 3 and 4: profiles, with --plots.
+Table 1: geometric means of the paper's eight variants, on the original graphs, on graphs with rows and columns permuted
+at random, and on the hardest 20 of each set. Fig. 2: phases and levels. Figs. 3 and 4: profiles, with --plots.
 Table 2: times of every graph, beside sequential algorithms: our Pothen-Fan (PFP) on the CPU and, with --peers, SciPy,
 igraph and networkx.
 
 Each answer is proven by its cover before it is timed; peers and commands must find the proven size. Times are of whole
-calls in Python, with the start, and without the check of the graph (`BipartiteGraph`) and its way to the device. The
-JSON file has these seconds apart. The eight variants start from the cheap matching, as in the paper.
+calls in Python, with the start. The check of the graph (`BipartiteGraph`) and its way to the device are not counted;
+the JSON file has their seconds apart. The eight variants start from the cheap matching, as in the paper.
 
-What is sequential runs in another process, which is ended when a call outlasts --limit. So are commands; but each run
-is allowed the seconds that --command names besides, to read the file. On the GPU nothing is ended: a method whose call
-took longer is not tried at larger scales, and with --budget nothing is begun that is not likely to end in time.
+Sequential solvers run in another process, which is ended when a call outlasts --limit. A command is ended, too; it
+gets more seconds to read the file (--help says how many). On the GPU nothing is ended: a method whose call took longer
+is not tried at larger scales. With --budget, a measurement that is not likely to end in time is not begun.
 
 A command is run as it stands, without a shell, with a Matrix Market file (pattern, general) in the place of {file}. The
-last line that it prints must be `SIZE SECONDS`, the number of matched rows and the time that it wants to be known for,
-as in `1024 0.0056`; its exit status must be 0. It is run once to check the size, and --repeats times to be timed. If it
-fails, or finds another size than ours, the tables say so, and a list after them why.
+last line that it prints must be `SIZE SECONDS`, the number of matched rows and the time that counts, as in
+`1024 0.0056`; its exit status must be 0. It is run once to check the size, and --repeats times to be timed. The tables
+say if it fails or finds another size than ours, and a list after them says why.
 
 The exit status is 1 if an answer was wrong or nothing was measured, 2 for arguments that cannot work.
 """
@@ -87,7 +87,7 @@ LARGEST_SCALE = 30  # rows are numbered by 32-bit integers
 
 @dataclass(frozen=True)
 class Instance:
-    """A graph of a family at a scale, or a matrix by name; with facts about it when it is there."""
+    """A graph of a family at a scale, or a matrix by name; with facts about it once it is made or loaded."""
 
     graph: str
     scale: int | None = None
@@ -101,7 +101,7 @@ class Instance:
 
     @property
     def n(self) -> int:
-        """Rows, as far as they order a series: a matrix is alone in its own."""
+        """Rows, by which a series is ordered. A matrix by name is a series of its own."""
         return 1 << (self.scale or 0)
 
     @property
@@ -115,7 +115,7 @@ class Instance:
 
 @lru_cache(maxsize=1)
 def original(graph: str, scale: int | None) -> Any:
-    """The graph of two instances, one after the other."""
+    """The graph as it is; kept, because its permuted instance comes next."""
     return gmatch.datasets.load(graph) if scale is None else FAMILIES[graph](scale)
 
 
@@ -134,7 +134,7 @@ class MatchingSession(Session):
     """One run of this program."""
 
     def measure(self, instance: Instance) -> None:
-        """Times our methods, peers and commands on an instance, as far as they are missing and allowed."""
+        """Times our methods, peers and commands on an instance, unless a time is there already or is not allowed."""
         options = self.options
         solvers = [*options.methods, *(peers.matching_names() if options.peers else []), *options.commands]
         missing = [solver for solver in solvers if self.admits(instance, solver)]
@@ -154,7 +154,7 @@ class MatchingSession(Session):
         instance = replace(instance, facts=facts)
         with TemporaryDirectory() as folder:
             for solver in missing:
-                # Asked again, for time has passed.
+                # Asked again, since time has passed.
                 if not self.admits(instance, solver):
                     continue
                 if solver in peers.MATCHING_PEERS or solver in options.commands:
@@ -166,7 +166,7 @@ class MatchingSession(Session):
                 self.add(instance, timing)
 
     def _calls(self, solver: str, matrix: Any, folder: Path) -> Calls:
-        """In another process, which finds the matrix in a file: it may be too large for a pipe."""
+        """Calls in another process, which reads the matrix from a file: it may be too large for a pipe."""
         command = self.options.commands.get(solver)
         if command is None:
             path = written(matrix, folder / "graph.npz")

@@ -35,7 +35,7 @@ TYPES = ("float64", "float32", "int32", "int64")
 LARGEST = {"float64": 1.7e308, "float32": 3.4e38, "int32": 1e9, "int64": 1e15}
 # Costs of at least this number stand for "not".
 BIG = 1e5
-# Seconds of a solver in each turn; peers that take 4 times as long as the fastest solver, or longer, are left out.
+# Seconds of a solver in each turn. Peers that take at least 4 times as long as the fastest solver are left out.
 SECONDS, SLOW = 3e-4, 4
 
 
@@ -96,7 +96,7 @@ class Cell(NamedTuple):
         return [self._typed(FAMILIES[self.family](random, (shape[0], shape[1]))) for _ in range(count)]
 
     def exists(self) -> bool:
-        """Whether the cell makes sense: sentinels go without limits and maxima, and must fit into their type."""
+        """Whether the cell makes sense. Sentinels have no limits and no maxima, and must fit into their type."""
         big = float(self.family.split(",")[0]) if "allowed" in self.family else 0
         return not big or (self.option in ("none", "partial") and big <= LARGEST[self.dtype])
 
@@ -106,7 +106,7 @@ class Cell(NamedTuple):
         return np.ascontiguousarray(costs.astype(self.dtype))
 
     def limit(self, costs: Any) -> float:
-        """A limit with about three pairs of each row below it; in some families 0.7 times the largest cost, or 1.5."""
+        """A limit with about three pairs of each row below it. In some families 0.7 or 1.5 times the largest cost."""
         if self.family in ("0 and 1", "overlaps"):
             return 0.7 * float(costs.max())
         return 1.5 if self.family == "few integers" else float(np.quantile(costs, min(0.5, 3 / max(costs.shape))))
@@ -144,7 +144,7 @@ def arguments_of(cell: Cell) -> list[tuple[Any, ...]]:
 
 
 def pairs_of(found: Any, shape: tuple[int, int]) -> tuple[Any, Any]:
-    """The pairs in what a solver returns, which is rows and columns of pairs, or mates of rows and of columns."""
+    """The pairs in a solver's answer, which has rows and columns of pairs, or mates of rows and of columns."""
     first, second = (part for part in found if np.ndim(part) == 1)
     rows = np.flatnonzero(first >= 0)
     are_mates = (len(first), len(second)) == shape and (second[first[rows]] == rows).all()

@@ -11,18 +11,19 @@ finds the build by the commit's hash, or by the hash of the tree's files. Where 
 installed, nothing is fetched to build. A machine without git's history builds from copies of two trees, or takes two
 builds that were made for its version of Python.
 
-Each build runs in a process of its own. The two are asked in turn, so that both meet the same noise, and each times its
-own calls. Before that both prove their answers, which must be worth the same. All cells are measured in --rounds, each
-with new processes, for one process differs from the next by where its memory lies, and one minute from the next by
-what others do. A speed is OLD's time over NEW's: above 1, NEW is faster. Shown are the median of all pairs and an
-interval that holds it in 95 of 100 cases (bootstrap, first of rounds and then of their pairs), and for a group the
-geometric mean. A cell is SLOWER if its whole interval is below 0.90, a group if it is below 0.98.
+Each build runs in a process of its own. First both prove their answers, which must be worth the same. Then the two are
+asked in turn, so that both meet the same noise, and each times its own calls. All cells are measured in several
+--rounds, each with new processes: processes differ by where their memory lies, and minutes by what others do on the
+machine. A speed is OLD's time over NEW's: above 1, NEW is faster. The table shows the median of all pairs, and an
+interval that holds it in 95 of 100 cases (bootstrap, first of rounds and then of their pairs). A group has the
+geometric mean of its cells. A cell is SLOWER if its whole interval is below 0.90, a group if its is below 0.98.
 
 The groups: small (10 x 10 and so on, calls of microseconds), dense and others (families of costs), methods, sparse,
 batches, cardinality, process (import, and the first call of a new process). Problems are made by this folder's
 benchmarks, for both builds alike.
 
-The exit status is 1 if something is slower, failed, differs, or nothing was measured; 2 for arguments that cannot work.
+The exit status is 1 if a build is slower, failed or found another answer, or if nothing was measured. It is 2 for
+arguments that cannot work.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ WORKER = Path(__file__).with_name("compare_worker.py")
 # Speeds that a cell and a group must have, beyond noise.
 CELL_LIMIT, GROUP_LIMIT = 0.90, 0.98
 ROUNDS, PAIRS = 5, 8
-# A sample repeats short calls until it takes so long, in seconds.
+# Seconds of a sample, which repeats short calls until then.
 SAMPLE = 0.005
-# Seconds that a worker may take for one request, in which a GPU's programs may be compiled.
+# Seconds that a worker may take for one request: the programs of a GPU may be compiled in it.
 LIMIT = 600.0
 RESAMPLES = 1000
 # The call of a cell that times no call.
@@ -84,7 +85,7 @@ class Cell:
 
 @dataclass
 class Found:
-    """Pairs of seconds of a call, of the old and the new build, round by round; if there are none, why."""
+    """Pairs of seconds of a call, of the old and the new build, round by round; or why there are none."""
 
     group: str
     name: str
@@ -108,7 +109,7 @@ class Speed:
 
 
 def cells(device: str, size: int, scale: int) -> Iterator[Cell]:
-    """All that can be compared, group by group."""
+    """All cells, group by group."""
     yield from small_cells(device)
     for family, make in assignment.FAMILIES.items():
         group = "sparse" if family.startswith("sparse") else "others" if family in other_costs.FAMILIES else "dense"
@@ -126,7 +127,7 @@ def cells(device: str, size: int, scale: int) -> Iterator[Cell]:
 
 
 def small_cells(device: str) -> Iterator[Cell]:
-    """Lists of different problems, for a processor learns to foresee the few that it meets again and again."""
+    """Lists of different problems: a processor learns to predict a few problems that it meets again and again."""
     for n in (10, 20, 50):
         for call in ("lap", "rows, columns = lap", *(["compat"] if device == "cpu" else [])):
             yield Cell("small", f"{call}, {n} x {n}", call, partial(small.assignments, n, 100))
@@ -142,7 +143,7 @@ def small_integers(n: int, count: int) -> list[Any]:
 
 
 def method_cells(device: str, n: int) -> Iterator[Cell]:
-    """Each method on integers that tie and on floats; on a host `core` is the GPU's program where threads are given."""
+    """Each method, on integers that tie and on floats. With `threads`, `core` on a host is the GPU's program."""
     methods: list[dict[str, Any]] = [{"method": name} for name in ("core", "tree", "classical", "munkres-registers")]
     if device == "cpu":
         methods += [{"method": "jv"}, {"method": "core", "threads": 2}, {"method": "tree", "threads": 2}]
@@ -182,7 +183,7 @@ class Build:
             command = [*self._command("serve"), str(theirs.fileno())]
             self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd=self.folder)
             theirs.close()
-        with suppress(ConnectionError):  # it died: `receive` says so
+        with suppress(ConnectionError):  # it died, which `receive` reports
             self._connection.send((request, arguments))
 
     def receive(self) -> Any:
@@ -228,7 +229,7 @@ class Build:
 
 
 def measure(cell: Cell, builds: Sequence[Build], path: Path, seconds: float, most: int) -> list[tuple[float, float]]:
-    """Pairs of samples until the seconds are spent, one at least. The path has the problem, or will have it."""
+    """Pairs of samples until the seconds are spent, at least one. The problem is, or will be, in the file `path`."""
     if not path.exists():
         path.write_bytes(pickle.dumps(cell.make(), protocol=5))
         load(cell, builds, path)
@@ -239,7 +240,7 @@ def measure(cell: Cell, builds: Sequence[Build], path: Path, seconds: float, mos
     pairs: list[tuple[float, float]] = []
     end = time.monotonic() + seconds
     while not pairs or len(pairs) < most and time.monotonic() < end:
-        # Each goes first every other time.
+        # Old and new go first in turns.
         if len(pairs) % 2 == 0:
             old, new = samples[0](), samples[1]()
         else:
@@ -260,7 +261,7 @@ def prove(builds: Sequence[Build]) -> None:
 
 
 def ask_all(builds: Sequence[Build], request: str, *arguments: Any) -> list[Any]:
-    """Both at the same time: what a GPU compiles first takes minutes."""
+    """Asks both builds at the same time: the first call on a GPU may compile for minutes."""
     for build in builds:
         build.send(request, *arguments)
     answers, problems = [], []
@@ -275,7 +276,7 @@ def ask_all(builds: Sequence[Build], request: str, *arguments: Any) -> list[Any]
 
 
 def sampler(cell: Cell, build: Build, path: Path) -> Callable[[], float]:
-    """What gives the seconds of one call; it has warmed up."""
+    """A function that gives the seconds of one call; the call has warmed up."""
     if cell.process:
         step = "import" if cell.call == IMPORT else "call"
         build.once(path, cell.call)
@@ -307,7 +308,7 @@ def speed_of(members: Sequence[Found]) -> Speed:
 
 
 def run(options: argparse.Namespace) -> list[Found]:
-    """A cell that fails says why, and the others are measured nevertheless."""
+    """Measures all cells. A cell that fails says why, and the others are still measured."""
     begin = time.monotonic()
     wanted = [cell for cell in cells(options.device, options.size, options.scale) if cell.group in options.groups]
     all_found = [Found(cell.group, cell.name) for cell in wanted]
@@ -386,7 +387,7 @@ def shown(speed: Speed, limit: float, pairs: str = "") -> str:
 
 
 def table(all_found: Sequence[Found]) -> tuple[str, bool]:
-    """All cells, and the groups after them; and whether nothing is slower or failed."""
+    """A table of all cells and then the groups; and whether nothing is slower or failed."""
     lines = [HEADER, *map(line_of, all_found), ""]
     is_well = all(is_measured(found) for found in all_found)
     for group, members in by_group(all_found):
@@ -398,7 +399,7 @@ def table(all_found: Sequence[Found]) -> tuple[str, bool]:
 
 
 def built(given: str, scratch: Path) -> Path:
-    """The folder of a build: as given, or made of a tree or a commit unless it is there already."""
+    """The folder of a build: as given, or built from a tree or a commit if it is not there yet."""
     path = Path(given).resolve()
     if path.is_dir():
         if any((path / "gmatch").glob("_native*.so")):
@@ -413,7 +414,7 @@ def built(given: str, scratch: Path) -> Path:
 
 
 def build_once(name: str, scratch: Path, make: Callable[[Path], None]) -> Path:
-    """Builds belong to a Python: its version is part of the folder's name."""
+    """Builds unless the folder is there. A build is for one version of Python, which is part of the folder's name."""
     target = scratch.resolve() / f"{name[:20]}-{sys.implementation.cache_tag}"
     if target.is_dir():
         return target
@@ -426,7 +427,7 @@ def build_once(name: str, scratch: Path, make: Callable[[Path], None]) -> Path:
 
 
 def install_commit(commit: str, target: Path) -> None:
-    """From a worktree beside the target, which goes away with its folder."""
+    """Installs from a worktree beside the target. The worktree is removed with its folder."""
     tree = target.with_name("tree")
     git("worktree", "add", "--detach", "--quiet", str(tree), commit)
     try:
@@ -439,7 +440,7 @@ def install(tree: Path, target: Path) -> None:
     print(f"building {tree}", file=sys.stderr, flush=True)
     offline = find_spec("scikit_build_core") and find_spec("nanobind")
     with TemporaryDirectory() as folder:
-        # A copy, for a build leaves files in its tree; of what is built, and nothing else that lies there.
+        # Only the files that are built are copied. The build leaves its files in the copy.
         copy = Path(folder) / "tree"
         shutil.copytree(tree, copy, ignore=shutil.ignore_patterns(".*", "build", "venv", "*.so", "__pycache__"))
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target)]
@@ -450,7 +451,7 @@ def install(tree: Path, target: Path) -> None:
 
 
 def hash_of_tree(tree: Path) -> str:
-    """Of all that goes into a build."""
+    """The hash of all files that go into a build."""
     with TemporaryDirectory() as folder:
         links = Path(folder)
         for path in (*tree.glob("*.toml"), *tree.glob("CMakeLists.txt"), *(tree / "gmatch").rglob("*")):

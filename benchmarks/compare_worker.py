@@ -1,6 +1,7 @@
-"""What compare.py asks of one build of gmatch, in a process of its own: to load a problem, to prove an answer, to time.
+"""Runs one build of gmatch for compare.py, in a process of its own: loads problems, proves answers, times calls.
 
-It knows gmatch's public functions only, and no other file of this folder, for those import another build. Run as
+It uses gmatch's public functions only. It imports no other file of this folder, since these import another build. Run
+as
 
     compare_worker.py serve BUILD DEVICE DESCRIPTOR        # requests and answers go over a pipe
     compare_worker.py once BUILD DEVICE PROBLEM CALL       # one call of a new process: prints its seconds
@@ -20,7 +21,7 @@ from typing import Any
 
 
 def use(build: Path) -> Any:
-    """gmatch of a build, also where another one is installed, or is edited by those who import it from elsewhere."""
+    """Imports gmatch of a build, also if another gmatch is installed, or installed as an editable one."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
     sys.path.insert(0, str(build))
     import gmatch
@@ -76,11 +77,11 @@ class Worker:
             "max_matching of a checked graph": max_matching,
         }
         call = plain[self.name]
-        # No options are passed where there are none: small calls look at that first.
+        # Without options no keyword is passed: small calls check first whether there is any.
         return (lambda problem: call(problem, **options)) if options else call
 
     def prove(self) -> list[float]:
-        """What each answer is worth; it must be worth as much as a proven one. For a batch the sum of its costs."""
+        """The worth of each answer, which must equal that of a proven answer. A batch is worth the sum of its costs."""
         worth = []
         for problem in self.problems:
             found = self._worth(problem, self.call(problem))
@@ -115,7 +116,7 @@ class Worker:
         return (time.perf_counter() - begin) / (loops * len(problems))
 
     def loops(self, seconds: float) -> int:
-        """How many loops take so long, after the first one, which warms up."""
+        """How many loops take this number of seconds. The first loop warms up and does not count."""
         self.time(1)
         return max(1, math.ceil(seconds / (len(self.problems) * self.time(1))))
 

@@ -14,7 +14,7 @@ from layouts import seconds_of, titled
 
 from gmatch import plot
 
-# What the name of a permuted graph ends with.
+# The end of the name of a permuted graph.
 PERMUTED = " permuted"
 MANY = 20
 # Two graphs of each set are shown phase by phase, as in the paper, with at most 12 phases in the table.
@@ -47,12 +47,12 @@ class Results:
             graphs.setdefault(name, {})[timing.solver] = timing
 
     def solvers(self) -> list[str]:
-        """All that were measured, in the order in which they were first."""
+        """All solvers with a time, in the order in which they were first measured."""
         graphs = [graph for graph_set in self.sets for graph in graph_set.graphs.values()]
         return list(dict.fromkeys(solver for graph in graphs for solver in graph))
 
     def variants(self) -> list[str]:
-        """Those of the eight that were measured, in the paper's order."""
+        """The variants among the paper's eight that were measured, in the paper's order."""
         solvers = self.solvers()
         return [variant for variant in published.VARIANTS if variant in solvers]
 
@@ -61,7 +61,7 @@ class Results:
 
 
 def sequential_seconds(graph: Graph) -> list[float]:
-    """Of the sequential algorithms, the slowest first; the limit for one that was ended there."""
+    """Seconds of the sequential algorithms, the slowest first. An algorithm that was ended counts with the limit."""
     timings = [graph[solver] for solver in peers.MATCHING_PEERS if solver in graph]
     seconds = [timing.median or timing.facts.get("limit") for timing in timings]
     return sorted(filter(None, seconds), reverse=True)
@@ -79,7 +79,7 @@ def solved(graphs: Graphs, solvers: list[str]) -> list[Graph]:
 
 
 def best_variant(graphs: Graphs, variants: list[str]) -> str | None:
-    """That of the least geometric mean; in the paper it is apfb-gpubfs-wr-ct."""
+    """The variant of the least geometric mean; in the paper it is apfb-gpubfs-wr-ct."""
     common = solved(graphs, variants)
     if not variants or not common:
         return None
@@ -87,7 +87,7 @@ def best_variant(graphs: Graphs, variants: list[str]) -> str | None:
 
 
 def all_tables(results: Results) -> str:
-    """The tables that have something in them, as Markdown."""
+    """The tables that are not empty, as Markdown."""
     tables = [*geometric_means(results), *levels_of_phases(results), *actual_times(results), *troubles(results)]
     return "\n\n".join(["", *tables, ""]) if tables else "nothing measured"
 
@@ -107,8 +107,8 @@ def geometric_means(results: Results) -> Iterator[str]:
         note = (
             f"Seconds. Paper: {published.C2050}, other graphs, without the start. Here: {results.machine}, over the "
             "graphs that all variants solved, from the cheap matching: whole calls, and without the start. The "
-            f"{MANY} hardest are those of a larger set on which a sequential algorithm took longest. CT and MT are "
-            "alike on a CPU and, for small graphs, in one block of a GPU."
+            f"{MANY} hardest are the graphs of a larger set on which a sequential algorithm took longest. CT and MT "
+            "are alike on a CPU and, for small graphs, in one block of a GPU."
         )
         title = "Deveci et al., Table 1: geometric means of the run times"
         yield titled(title, note, ["set", "of", "graphs", *variants], rows)
@@ -127,13 +127,14 @@ def mean_rows(printed: str, label: str, graphs: Graphs, variants: list[str]) -> 
 
 
 def after_start(timing: Timing) -> float:
-    """Seconds of the phases, as far as the clock of a GPU can tell them from none."""
+    """Seconds of the phases, at least the smallest time that the clock of a GPU tells from 0."""
     seconds = timing.facts["seconds"]
     return max(seconds["search"] + seconds["augment"], 1e-9)
 
 
 def few_graphs(results: Results) -> Iterator[tuple[str, Graph]]:
-    """The hardest graphs of each set, with those variants that have a time; MT searches as CT does."""
+    """The hardest graphs of each set, with the variants that have a time. MT variants search as CT does, and are left
+    out."""
     variants = [variant for variant in results.variants() if variant.endswith("-ct")]
     for label, _, graphs in results.sets:
         for name, graph in hardest(graphs, FEW).items():
@@ -226,7 +227,7 @@ def figures(results: Results) -> Iterator[tuple[str, Any]]:
 
 
 def times_to_compare(graphs: Graphs, results: Results) -> dict[str, dict[str, float]]:
-    """Seconds by solver and graph: as in the paper only the best variant stands for the eight."""
+    """Seconds by solver and graph. The best of the eight variants stands for all, as in the paper."""
     best = best_variant(graphs, results.variants())
     compared = [*results.others(), *([best] if best else [])]
     seconds = {
@@ -237,6 +238,9 @@ def times_to_compare(graphs: Graphs, results: Results) -> dict[str, dict[str, fl
 
 
 def speedups_over_sequential(graphs: Graphs, seconds: dict[str, float]) -> dict[str, float]:
-    """At least that; the paper's are over one sequential algorithm for all graphs of a set."""
+    """Speedups over the fastest sequential algorithm of each graph; lower bounds if all were ended at the limit.
+
+    The paper's speedups are over one algorithm for all graphs of a set.
+    """
     least = {name: min(times) for name, graph in graphs.items() if (times := sequential_seconds(graph))}
     return {name: least[name] / time for name, time in seconds.items() if name in least}

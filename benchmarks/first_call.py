@@ -4,18 +4,18 @@
     python benchmarks/first_call.py --modes shipped mid --cases float32 batch
     python benchmarks/first_call.py --modes mid full --rounds 3                # noise
 
-For each case and mode two new processes, one after the other. The first has an empty cache of CuPy: "cold". The second
-has what the first left there: "kept"; and goes on to time the same call warm, on arrays of the GPU. Modes are what
-`HURRY` in gmatch/backends/compiled.py can be:
+Each case and mode runs in two new processes, one after the other. The first has an empty cache of CuPy: "cold". The
+second finds what the first left there: "kept". It then times the same call warm, on arrays of the GPU. Modes are the
+values of `HURRY` in gmatch/backends/compiled.py:
 
     full      optimized as much as NVRTC can
     mid, min  --Ofast-compile of it
     shipped   what the package gmatch-bipartite-kernels has; it must be installed
 
 Cases are the four types of dense costs, a batch of problems of 64 x 64, sparse costs and a graph, both of 16 entries a
-row. The first call is given 1000 rows, or as many problems, as arrays of NumPy. Shown are medians. "CuPy" counts what
-CuPy compiled for itself until the first answer, which should be nothing. The exit status is 1 if modes find different
-values.
+row. The first call gets 1000 rows, or 1000 problems, as arrays of NumPy. The table shows medians. "CuPy" counts the
+programs that CuPy compiled for itself until the first answer, which should be 0. The exit status is 1 if modes find
+different values.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Found = dict[str, Any]
 
 
 def ask(case: str, mode: str, repeats: int, sizes: Sequence[int], cache: Path) -> Found:
-    """What a new process finds. Its cache is CuPy's and CUDA's own."""
+    """The findings of a new process. `cache` holds the caches of CuPy and of CUDA."""
     command = [sys.executable, str(WORKER), case, mode, f"{repeats}", *map(str, sizes)]
     places = {"CUPY_CACHE_DIR": str(cache / "cupy"), "CUDA_CACHE_PATH": str(cache / "cuda")}
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=os.environ | places)
@@ -52,7 +52,7 @@ def ask(case: str, mode: str, repeats: int, sizes: Sequence[int], cache: Path) -
 
 
 def measure(case: str, mode: str, options: argparse.Namespace) -> Found:
-    """Seconds of a case: cold, kept and warm by size; and its values, which modes must agree in."""
+    """Seconds of a case: cold, kept, and warm by size; and its values, which must be equal in all modes."""
     colds, kepts = [], []
     for _ in range(options.rounds):
         with TemporaryDirectory() as folder:
@@ -80,7 +80,7 @@ def table(found: Sequence[Found], sizes: Sequence[int]) -> str:
 
 
 def differences(found: Sequence[Found]) -> list[str]:
-    """Where modes have found other values. Sums of floats may be added up in another order."""
+    """Where modes found different values. Sums of floats may be added up in another order."""
     problems = []
     for each in found:
         first = next(other for other in found if other["case"] == each["case"])

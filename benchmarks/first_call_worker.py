@@ -1,4 +1,4 @@
-"""What first_call.py asks of a new process: the seconds of its first answer, and of the same call once it is warm.
+"""Runs in a new process for first_call.py: the seconds of its first answer, and of the same call once it is warm.
 
     first_call_worker.py CASE MODE REPEATS SIZE...
 
@@ -19,7 +19,7 @@ SIDE, DEGREE = 64, 16
 
 
 def problem(case, n, xp):
-    """Of a size, with NumPy or CuPy."""
+    """A problem of size n, with NumPy or CuPy."""
     import numpy as np
 
     random = np.random.default_rng(n)
@@ -44,7 +44,7 @@ def problem(case, n, xp):
 
 
 def solve(gmatch, case, given, **options):
-    """What an answer is worth, and its stats: all that a caller waits for."""
+    """The worth of an answer and its stats: all that a caller waits for."""
     if case == "cardinality":
         matching = gmatch.max_matching(given, **options)
         return matching.size, matching.stats
@@ -89,7 +89,7 @@ def main():
 
 
 def others_in_cache():
-    """What CuPy compiled for itself."""
+    """The programs that CuPy compiled for itself."""
     folder = os.environ["CUPY_CACHE_DIR"]
     names = os.listdir(folder) if os.path.isdir(folder) else []
     return [name for name in names if not name.startswith("gmatch-")]

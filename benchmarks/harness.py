@@ -2,12 +2,12 @@
 
 - `timed` makes one `Timing` from an iterator of calls, `clocked(solve)` for a solver of this process. It refuses a
   wrong answer, and stops repeating a solver that is slower than a limit.
-- `timed_peer` does the same with calls of a `SideProcess`, which is ended when a call outlasts the limit. That one
-  is spawned, never forked, so it may stand beside CUDA and threads. A solver on the GPU of this process is never
-  killed, for that can harm the GPU's other users: `Allowance` skips what would take too long instead.
+- `timed_peer` does the same with calls of a `SideProcess`, which is ended when a call outlasts the limit. The process
+  is spawned, never forked, so it may run beside CUDA and threads. A solver on the GPU of this process is never killed,
+  since that can harm the GPU's other users. Instead `Allowance` skips calls that would take too long.
 - `Record` writes the timings to a JSON file after each, `load` reads them back, `markdown` makes a table of them.
-- `Session` is all that together for a benchmark of many cells, which `add_arguments` gives its options.
-- `parsed` refuses what cannot work before any work starts: numbers by `within`, devices, files and folders.
+- `Session` is all of this together, for a benchmark of many cells. `add_arguments` adds its options.
+- `parsed` refuses arguments that cannot work, before any work starts: numbers by `within`, devices, files, folders.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from gmatch.backends import cpu
 
 # Seconds that a side process may take to start, and to load and convert a problem.
 PREPARATION = 120
-# A solver's time grows at most like this power of the size, nearly always.
+# A solver's time grows at most like this power of the size, with few exceptions.
 GROWTH = 3
-# Seconds that can be asked for as a limit; the system waits no month.
+# The limits that can be asked for, in seconds: the system cannot wait for a month.
 SHORTEST_LIMIT, LONGEST_LIMIT = 0.001, 1_000_000
 
 Calls = Iterator[tuple[float, Any]]
@@ -47,8 +47,8 @@ class Timing:
     """Seconds of one solver on one instance; None if there are none, and then `facts` say why.
 
     ``facts["limit"]``: the seconds within which it, or a smaller problem of its kind, did not end.
-    ``facts["unaffordable"]``: too little was left of the budget. ``facts["failed"]``: its error.
-    ``facts["wrong"]``: how its answer, or that to a smaller problem of its kind, was refused.
+    ``facts["unaffordable"]``: the rest of the budget was too short. ``facts["failed"]``: its error.
+    ``facts["wrong"]``: why its answer, or its answer to a smaller problem of its kind, was refused.
     """
 
     instance: str
@@ -98,9 +98,11 @@ def timed(
     limit: float = math.inf,
     describe: Callable[[Any], dict[str, Any]] | None = None,
 ) -> Timing:
-    """The first call is checked and not timed: it also compiles and warms up. But beyond the limit it is the only one.
+    """Times calls. The first call is checked and not timed, since it also compiles and warms up.
 
-    `describe` adds facts about the answer of the median call, so that times of steps add up to it.
+    If the first call takes longer than the limit, it is timed, and is the only call.
+
+    `describe` adds facts about the answer of the median call, so that times of steps add up to its time.
     """
     first = next(calls)
     try:
@@ -108,22 +110,22 @@ def timed(
     except Exception as error:
         error.add_note(f"{solver} on {instance}: refused before it was timed")
         raise
-    # Answers are not kept: the next call may use their memory, as where one takes the place of another.
+    # Answers are not kept: the next call may use their memory, as when an answer replaces the one before.
     runs = [_described(first, describe)] if first[0] > limit else []
     del first
     while not runs or len(runs) < repeats and sum(seconds for seconds, _ in runs) <= limit:
         runs.append(_described(next(calls), describe))
     runs.sort(key=lambda run: run[0])
-    # Of an even number the lower: a call that was made.
+    # The lower one of an even number, which is a real call.
     median, about = runs[(len(runs) - 1) // 2]
     facts = {**facts, "calls": len(runs), **about}
     return Timing(instance, solver, median, runs[0][0], runs[-1][0], facts)
 
 
 class SideProcess:
-    """A process beside this one that runs generators of calls, each item within a limit, or else is ended.
+    """A process beside this one that runs generators of calls. It is ended if an item takes longer than a limit.
 
-    Spawned when first needed, and again after it was ended.
+    It is spawned when first needed, and again after it was ended.
     """
 
     def __init__(self) -> None:
@@ -131,7 +133,7 @@ class SideProcess:
         self._connection: Any = None
 
     def calls(self, make: Callable[..., Calls], *arguments: Any, limit: float) -> Calls:
-        """The items of ``make(*arguments)``, from there. The first of them only says that all is prepared.
+        """The items of ``make(*arguments)``, made in the side process. The first item only says that all is prepared.
 
         `make` is a function of a module, its arguments are pickled. Raises TimeoutError, or what `make` raises there.
         """
@@ -204,7 +206,7 @@ def timed_peer(
     limit: float,
     facts: dict[str, Any] | None = None,
 ) -> Timing:
-    """As `timed`, for calls in another process: one that is ended or dies is a cell without a time."""
+    """As `timed`, for calls in another process. If the process is ended or dies, the cell has no time."""
     facts = facts or {}
     try:
         return timed(instance, solver, calls, check, repeats, facts, limit)
@@ -216,7 +218,7 @@ def timed_peer(
 
 @dataclass
 class Allowance:
-    """Which cells of a table may still be measured: for solvers that cannot be stopped once they run.
+    """Which cells of a table may still be measured, for solvers that cannot be stopped once they run.
 
     A series is one solver on problems of one kind, in increasing size.
     """
@@ -266,7 +268,7 @@ def markdown_table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def ratio_cell(timing: Timing | None, base: float | None = None) -> str:
-    """Milliseconds, and how many times the base that is, if there is one."""
+    """Milliseconds, and their multiple of the base, if there is a base."""
     if timing is None:
         return ""
     if timing.median is None:
@@ -276,7 +278,7 @@ def ratio_cell(timing: Timing | None, base: float | None = None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Three digits that count, without an exponent."""
+    """Three significant digits, without an exponent."""
     if value is None:
         return ""
     if value == 0:
@@ -294,13 +296,13 @@ def reason(timing: Timing) -> str:
 
 
 class Record:
-    """Timings, and the file that has them as soon as they are there."""
+    """Timings, and a file that is written after each of them."""
 
     def __init__(self, path: Path | None, machine: dict[str, Any], timings: Iterable[Timing] = ()) -> None:
         self.path = path
         self.machine = {"platform": platform.platform(), "python": platform.python_version(), **machine}
         self._cells = {(timing.instance, timing.solver): timing for timing in timings}
-        # Of thousands of cells, each would else be made text again for each.
+        # Each cell is made text once: thousands of cells would otherwise all be made text again for each new one.
         self._lines = {cell: json.dumps(asdict(timing)) for cell, timing in self._cells.items()}
 
     @property
@@ -319,7 +321,7 @@ class Record:
         return found if found and found.median else None
 
     def _save(self, path: Path) -> None:
-        """Whoever reads the file meanwhile, or stops this process, finds it whole."""
+        """Writes the file, which is whole at any time, also if this process is stopped."""
         timings = ",\n".join(self._lines.values())
         part = path.with_name(path.name + ".part")
         part.write_text(f'{{"machine": {json.dumps(self.machine)},\n"timings": [\n{timings}\n]}}\n')
@@ -327,11 +329,11 @@ class Record:
 
 
 def load(path: Path, fact: str | None = None) -> tuple[dict[str, Any], list[Timing]]:
-    """The machine and the timings of a file; each must have the fact, by which a benchmark knows its own."""
+    """The machine and the timings of a file. Each timing must have the fact by which a benchmark knows its files."""
     try:
         saved = json.loads(path.read_text())
         machine, timings = dict(saved["machine"]), [Timing(**timing) for timing in saved["timings"]]
-        # Asked for here, for a damaged file may lack them.
+        # Read here, since a damaged file may lack them.
         for facts, name in ((machine, "device"), *((timing.facts, fact) for timing in timings if fact)):
             facts[name]
     except OSError as error:
@@ -359,7 +361,7 @@ def exit_status(timings: list[Timing]) -> int:
 
 
 def hash_of_files(folder: Path) -> str:
-    """Changes with the name, the place and the content of every file below a folder."""
+    """A hash of the name, the place and the content of every file below a folder."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = path.read_bytes()
@@ -374,7 +376,7 @@ def machine_of(device: str) -> dict[str, Any]:
 
 
 def begun(path: Path | None, machine: dict[str, Any], resume: bool) -> Record:
-    """A new record, or that of the file, if it is to be resumed and is of this machine."""
+    """A new record; with `resume` the record of the file, which must be of this machine."""
     if not (resume and path and path.exists()):
         return Record(path, machine)
     old, timings = load(path)
@@ -384,7 +386,7 @@ def begun(path: Path | None, machine: dict[str, Any], resume: bool) -> Record:
 
 
 class Instance(Protocol):
-    """What is solved. Those of one kind are a series of increasing size."""
+    """A problem to be solved. Instances of one kind are a series of increasing size."""
 
     @property
     def name(self) -> str: ...
@@ -397,7 +399,7 @@ class Instance(Protocol):
 
 
 class Session:
-    """One run of a benchmark: what it may spend, and what it has found."""
+    """One run of a benchmark: its budget and its results."""
 
     def __init__(self, options: argparse.Namespace, record: Record, side: SideProcess) -> None:
         self.options, self.record, self.side = options, record, side
@@ -405,7 +407,7 @@ class Session:
         self.told: set[str] = set()
 
     def admits(self, instance: Instance, solver: str) -> bool:
-        """Whether a cell is to be measured; it may be there already, or be refused and noted as such."""
+        """Whether a cell is to be measured: not if it is there already, or is refused, which is recorded."""
         series = solver, instance.kind
         old = self.record.measured(instance.name, solver)
         if old:
@@ -417,7 +419,7 @@ class Session:
         return not refusal
 
     def here(self, instance: Instance, solver: str, solve: Any, check: Any, describe: Any = None) -> Timing:
-        """A cell measured in this process. A failure is a cell too: the others are still wanted."""
+        """Measures a cell in this process. A failure is recorded as a cell, and the other cells are still measured."""
         options = self.options
         try:
             return timed(
@@ -429,7 +431,7 @@ class Session:
             return Timing.none(instance.name, solver, {**instance.facts, "failed": f"{type(error).__name__}: {error}"})
 
     def beside(self, instance: Instance, peer: str, calls: Calls, check: Any) -> Timing:
-        """A cell measured in another process."""
+        """Measures a cell in another process."""
         options = self.options
         try:
             return timed_peer(instance.name, peer, calls, check, options.repeats, options.limit, instance.facts)
@@ -443,7 +445,7 @@ class Session:
         print(f"{timing.instance}, {timing.solver}: {seconds} {trouble(timing)}".rstrip(), flush=True)
 
     def tell(self, what: str, problem: str | None) -> bool:
-        """Says once why something is left out; whether it is."""
+        """Prints once why something is left out. Returns whether it is."""
         if problem and what not in self.told:
             self.told.add(what)
             print(f"{what}: left out: {problem}", flush=True)
@@ -476,7 +478,7 @@ LIMIT = within(float, SHORTEST_LIMIT, LONGEST_LIMIT)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of a `Session`, and of what is done with its record."""
+    """Adds the options of a `Session` and of its record."""
     add = parser.add_argument
     add("--device", choices=["cpu", "gpu"], default="cpu")
     add("--repeats", type=POSITIVE, default=3, help="timed calls of each cell, of which the median counts")
@@ -489,9 +491,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def parsed(parser: argparse.ArgumentParser, argv: Sequence[str] | None, fact: str | None = None) -> argparse.Namespace:
-    """The options, if they can work: the device is there, files can be read or written. Those of `load` too."""
+    """The options, if they can work: the device is there, files can be read or written, also the files of `load`."""
     options = parser.parse_args(argv)
-    # Not every benchmark has each of them.
+    # No benchmark has all of them.
     device, output, resume, read, plots = (
         getattr(options, name, None) for name in ("device", "output", "resume", "read", "plots")
     )
@@ -528,7 +530,7 @@ def check_plots(folder: Path) -> None:
 
 
 def make_folder(option: str, folder: Path) -> None:
-    """Makes a folder if it is missing, and tries a file in it."""
+    """Makes a folder if it is missing, and tries to write a file in it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()

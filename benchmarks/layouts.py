@@ -14,7 +14,7 @@ from gmatch import plot
 
 BATCH = "gmatch, one call"
 ONE_BY_ONE = "gmatch, one by one"
-# How many problems, of how many rows and columns.
+# Batches: the number of problems, and their rows.
 BATCHES = ((1024, 64), (1024, 128), (256, 256), (1024, 256), (256, 512))
 # Milliseconds of each form of Munkres' method.
 Steps = list[float | None]
@@ -38,18 +38,18 @@ STUDIES = {
     "reports": Study(published.REPORT_SIZES, tuple(published.REPORT), "float64"),
     "ladder": Study(tuple(published.LADDER), (1000,), "float64", ladder=True, peers=False),
 }
-# Tables 4 and 5: which problems by how many ranks, where no sizes are asked for.
+# Tables 4 and 5: the problems if no sizes are asked for.
 RANKS_STUDY = Study((), (10,), "int32")
 SCALING = {"date-nagi-4": published.WEAK, "date-nagi-5": published.STRONG}
-RANKS_METHODS = {"classical": slice(0, 3), "tree": slice(3, 5)}  # which of the printed figures are theirs
+RANKS_METHODS = {"classical": slice(0, 3), "tree": slice(3, 5)}  # columns of the printed figures
 BATCH_STUDY = Study((), (1,), "int32")
 SPREAD = "In square brackets the fastest and the slowest call, where they are more than a tenth apart."
 
 
 class Results:
-    """Timings by problem and solver; several instances of a problem are one, by the median.
+    """Timings by problem and solver. Several instances of a problem count as one, by their median.
 
-    With a type of numbers, that is looked at instead of the type of each study.
+    A given type of numbers replaces the type of each study.
     """
 
     def __init__(self, timings: list[Timing], machine: str, dtype: str | None = None) -> None:
@@ -66,7 +66,7 @@ class Results:
             self.cells.setdefault(problem, {}).setdefault(timing.solver, []).append(timing)
 
     def of(self, study: Study, factor: float, n: int, count: int = 0) -> dict[str, Timing]:
-        """By solver."""
+        """The timings of a problem, by solver."""
         cell = self.dtype(study), float(factor), n, count
         return {solver: combined(some) for solver, some in self.cells.get(cell, {}).items()}
 
@@ -81,7 +81,7 @@ class Results:
         return list(study.sizes) if set(measured) & set(study.sizes) else measured
 
     def solvers(self, study: Study) -> list[str]:
-        """Those of a study, in the order in which they were measured first."""
+        """The solvers of a study, in the order in which they were first measured."""
         found = [solver for factor in study.factors for n in self.sizes(study) for solver in self.of(study, factor, n)]
         return list(dict.fromkeys(found))
 
@@ -106,7 +106,7 @@ def seconds_of(timing: Timing | None) -> float | None:
 
 
 def cell(timing: Timing | None, unit: float, reference: float | None = None) -> str:
-    """The median, its spread where that is not small, and how many times faster than a printed figure it is."""
+    """The median, its spread if that is not small, and how many times faster it is than the printed figure."""
     if timing is None:
         return ""
     if timing.median is None:
@@ -118,7 +118,7 @@ def cell(timing: Timing | None, unit: float, reference: float | None = None) -> 
 
 
 def all_tables(results: Results, names: list[str]) -> str:
-    """The tables that have something in them, as Markdown."""
+    """The tables that are not empty, as Markdown."""
     heads = {
         "date-nagi-1": small, "date-nagi-2": assignments, "date-nagi-3": large, "reports": reports, "ladder": ladder,
         "batches": batches, "date-nagi-4": weak, "date-nagi-5": strong,
@@ -169,13 +169,13 @@ def assignments(results: Results) -> Iterator[str]:
         if found and n in published.ASSIGNMENTS:
             lines.append((str(n), "CU-TREE, paper", list(published.ASSIGNMENTS[n])))
         for solver, timing in found.items():
-            # Methods that keep no phases, one path after the other, have no line.
+            # Methods without phases, which find one path after the other, have no line.
             if timing.facts.get("found_in_five_phases"):
                 counts = [timing.facts["start_size"], *timing.facts["found_in_five_phases"]]
                 lines.append((str(n), solver, counts))
     if not lines:
         return
-    # A method with hundreds of phases would make the table as wide: the last column has the rest.
+    # The last column has all later phases: some methods have hundreds.
     shown = max(map(len, published.ASSIGNMENTS.values())) - 1
     header = ["n", "solver", "initial", *(f"[{5 * five + 1}-{5 * five + 5}]" for five in range(shown)), "later"]
     rows = []
@@ -235,7 +235,7 @@ def solver_of(method: str, ranks: int) -> str:
 
 
 def weak(results: Results) -> Iterator[str]:
-    """Date and Nagi, Table 4: the costs of a rank are as many for any number of ranks."""
+    """Date and Nagi, Table 4: each rank has equally many costs, for any number of ranks."""
     yield from scaling(results, "Date and Nagi, Table 4: weak scaling", published.WEAK, "t1 / tp", True)
 
 
@@ -247,7 +247,7 @@ def strong(results: Results) -> Iterator[str]:
 def scaling(
     results: Results, title: str, printed: dict[tuple[int, int], tuple[float, ...]], efficiency: str, is_weak: bool
 ) -> Iterator[str]:
-    """One table a method: the paper's split of time beside that of the root, and efficiencies."""
+    """One table a method: the paper's split of time beside the split of the root's time, and efficiencies."""
     for method, columns in RANKS_METHODS.items():
         measured = {
             (n, ranks): combined(some)
@@ -275,8 +275,8 @@ def scaling(
             yield titled(f"{title}, {method}", note, header, rows)
 
 
-# The steps of the paper, and of `stats["seconds"]` those that the root takes for passes over its rows, for searches of
-# paths, and for meetings.
+# The steps of the paper, for the seconds in `stats` that the root takes for passes over its rows, for searches of paths
+# and for meetings.
 HEADS = {"classical": ("matrix comp.", "AP search"), "tree": ("AP search",)}
 SPLIT = {
     "classical": (("start", "price"), ("search", "augment"), ("meet",)),
@@ -295,7 +295,7 @@ def printed_totals(printed: dict[tuple[int, int], tuple[float, ...]], columns: s
 
 
 def efficiency_of(totals: Totals, n: int, ranks: int, is_weak: bool) -> str:
-    """By the time of one rank, for the smallest problem or for the same one."""
+    """The efficiency by the time of one rank: on the smallest problem (weak scaling), or on the same one (strong)."""
     ones = {size: seconds for (size, count), seconds in totals.items() if count == 1}
     one, here = ones.get(min(ones, default=0) if is_weak else n), totals.get((n, ranks))
     return f"{one / here / (1 if is_weak else ranks):.2f}" if one and here else ""
@@ -377,7 +377,7 @@ def speedups(times: Steps) -> list[str]:
 
 
 def ratios(times: Steps) -> list[tuple[float | None, float | None]]:
-    """Of each form after the first: the speedup over the form before, and over the first."""
+    """For each form after the first: its speedup over the form before, and over the first."""
     pairs = zip(times, times[1:], strict=False)
     return [(old / new if old and new else None, times[0] / new if times[0] and new else None) for old, new in pairs]
 
@@ -410,7 +410,7 @@ def per_problem(timing: Timing | None, count: int) -> str:
 
 
 def save_plots(results: Results, names: list[str], folder: Path) -> list[Path]:
-    """Pictures of the tables that have something in them, as PNG and SVG."""
+    """Pictures of the tables that are not empty, as PNG and SVG."""
     draw: dict[str, Callable[[Results], Iterator[tuple[str, Any]]]] = {
         "date-nagi-1": small_figure, "date-nagi-3": steps_figures, "reports": report_figures, "ladder": ladder_figures,
     }  # fmt: skip
@@ -418,7 +418,7 @@ def save_plots(results: Results, names: list[str], folder: Path) -> list[Path]:
 
 
 def save_figures(figures: Iterable[tuple[str, Any]], folder: Path) -> list[Path]:
-    """Each as PNG and SVG, under its name."""
+    """Saves each figure as PNG and SVG, under its name."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for stem, figure in figures:
@@ -439,7 +439,7 @@ def series_of(results: Results, study: Study, factor: float) -> dict[str, dict[i
 
 
 def small_figure(results: Results) -> Iterator[tuple[str, Any]]:
-    """Date and Nagi, Fig. 2, with logarithms."""
+    """Date and Nagi, Fig. 2, with logarithmic axes."""
     series = series_of(results, STUDIES["date-nagi-1"], 1)
     if series:
         for column, program in enumerate(published.SMALL_PROGRAMS[2:], 3):
@@ -448,7 +448,7 @@ def small_figure(results: Results) -> Iterator[tuple[str, Any]]:
 
 
 def steps_figures(results: Results) -> Iterator[tuple[str, Any]]:
-    """Date and Nagi, Fig. 3: of each range the largest problem measured."""
+    """Date and Nagi, Fig. 3: the largest measured problem of each range."""
     study = STUDIES["date-nagi-3"]
     for factor in study.factors:
         measured = [n for n in results.sizes(study) if any(t.median for t in results.of(study, factor, n).values())]
@@ -466,7 +466,7 @@ def steps_figures(results: Results) -> Iterator[tuple[str, Any]]:
 
 
 def whole_of(timing: Timing) -> dict[str, float]:
-    """The steps of a call, and what it took besides: the check of the costs, launches, the way of the answer."""
+    """The steps of a call, and the rest of its time: the check of the costs, launches, the way of the answer."""
     steps = timing.facts["seconds"]
     return {**steps, "rest of the call": max(0.0, timing.median - sum(steps.values()))}
 

@@ -1,7 +1,7 @@
 """Several GPUs of one machine: are answers right, the tables of Date and Nagi, and matrices that no GPU holds.
 
-    python benchmarks/many_gpus.py --output many_gpus.json            # on all GPUs that there are, in nine minutes
-    python benchmarks/many_gpus.py --parts check core --most 2        # some of it, on two of them
+    python benchmarks/many_gpus.py --output many_gpus.json            # on all GPUs, in nine minutes
+    python benchmarks/many_gpus.py --parts check core --most 2        # two parts, on two GPUs
     python benchmarks/many_gpus.py --dry-run                          # small sizes by threads of the host, no GPU
 
 | part | what |
@@ -13,10 +13,10 @@
 | strong | Table 5: n = 10,000, 14,142 and 20,000 on 1, 2, 4, 8 GPUs, by ``classical`` |
 | tree | both tables by ``tree``, which takes longest |
 
-Costs are whole numbers from 0 to factor * n, made in blocks on their GPU, the same whatever the number of GPUs: 1000 n
-for ``core``, 10 n for the tables as in the paper. Each answer is proven on all GPUs before it is timed. ``alone`` is
-`gmatch.lap` of the whole on one GPU. The JSON file is written after each cell; with --budget nothing is begun that is
-not likely to end in time. Predictions are of RANKS.md, for H200.
+Costs are whole numbers from 0 to 1000 n for ``core``, and to 10 n for the tables, as in the paper. Blocks are made on
+their GPU, and the matrix does not depend on the number of GPUs. Each answer is proven on all GPUs before it is timed.
+``alone`` is `gmatch.lap` of the whole matrix on one GPU. The JSON file is written after each cell. With --budget, a
+measurement that is not likely to end in time is not begun. Predictions come from the model in this file.
 
 The exit status is 1 if an answer was wrong or nothing was measured.
 """
@@ -64,17 +64,17 @@ from gmatch.distributed.ranks import Ranks
 from gmatch.distributed.threads import run_threads
 
 PARTS = "check", "core", "mpi", "weak", "strong", "tree"
-# Entries of rows that are drawn together, from a seed of their own: as int64, and that three times, they take 1.6 GB.
+# Entries of rows that are drawn together, from a seed of their own. Three arrays of them as int64 take 1.6 GB.
 DRAWN = 1 << 26
 CORE = 1000.0
 PAPER = 10.0
 SIZES = {"core": [50_000, 100_000, 150_000, 250_000, 500_000], "weak": [10_000, 14_142, 20_000, 28_284],
          "strong": [10_000, 14_142, 20_000]}  # fmt: skip
 DRY_SIZES = {"core": [150, 200], "weak": [60, 85], "strong": [60, 85]}
-# Rows of the small problems. Some families take the papers' methods thousands of levels.
+# Rows of the small problems. The papers' methods need thousands of levels for some families.
 CHECKED = {"core": 200, "classical": 40, "tree": 40}
 DRY_CHECKED = dict.fromkeys(CHECKED, 24)
-# A GPU holds a block and what passes over it take beside: of its memory so much is for the block.
+# The share of a GPU's memory that is for its block. Passes over the block need the rest.
 FOR_THE_BLOCK = 0.85
 # Seconds of Date and Nagi 2016, Tables 4 and 5, overall: by n and GPUs, of the classical and the tree variant.
 PUBLISHED = {key: (row[2], row[4]) for key, row in (published.WEAK | published.STRONG).items()}
@@ -107,12 +107,12 @@ class Cell:
         return self.part, self.dtype, self.method, self.gpus
 
     def predicted(self) -> float | None:
-        """Seconds, as the model of RANKS.md says."""
+        """Seconds, as the model for H200 predicts."""
         model = {"core": _core_model, "classical": _classical_model, "tree": _tree_model}[self.method]
         return model(self.n, max(1, self.gpus)) / 1e3
 
 
-# The model: milliseconds, of counts and of what was measured on one H200.
+# The model: milliseconds, from counts and from measurements on one H200.
 READ, LAUNCH = 4.3e9, 0.019  # bytes a millisecond, milliseconds
 
 
@@ -174,7 +174,7 @@ class Machine:
             return int(self.xp.cuda.runtime.memGetInfo()[1])
 
     def free(self) -> None:
-        """What is not used any more goes back to the GPUs."""
+        """Gives unused memory back to the GPUs."""
         for device in range(0 if self.dry else self.count):
             with self.on(device):
                 self.xp.get_default_memory_pool().free_all_blocks()
@@ -197,11 +197,11 @@ class Machine:
         return gmatch.RowBlocks([self.block(cell, device, *cuts[device : device + 2]) for device in range(gpus)])
 
 
-# Are answers right?
+# Checks of answers.
 
 
 def check_verbs(machine: Machine) -> None:
-    """Arrays of any lengths from all GPUs to each, and numbers of all: by threads, each with its GPU."""
+    """Checks gathers of arrays of any lengths, and sums of numbers, between threads that each have a GPU."""
     count = max(2, machine.count)
     lengths = [1000 * (3 * rank % 4) for rank in range(count)]
     whole = np.concatenate([np.arange(length) + 10 * rank for rank, length in enumerate(lengths)])
@@ -248,7 +248,7 @@ def small_problems(n: int) -> dict[str, Any]:
 
 
 def check_small(machine: Machine, sizes: dict[str, int]) -> int:
-    """Every method on every family, on one GPU, on it twice, and on all: how many answers were proven."""
+    """Checks every method on every family: on one GPU, with two ranks on it, on all. Returns the number of proofs."""
     proven = 0
     for method, n in sizes.items():
         for name, cost in small_problems(n).items():
@@ -292,7 +292,7 @@ class Bench:
         try:
             check_verbs(self.machine)
             proven = check_small(self.machine, DRY_CHECKED if self.options.dry_run else CHECKED)
-        except Exception as error:  # it is told, and the rest is still wanted
+        except Exception as error:  # it is reported, and the other parts still run
             traceback.print_exc()
             notes = "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", [])])
             timing = Timing.none(name, "all", {"part": "check", "wrong": notes})
@@ -349,7 +349,7 @@ class Bench:
             )  # fmt: skip
         except (AssertionError, gmatch.CertificateError) as error:
             return Timing.none(cell.name, cell.solver, {**facts, "wrong": str(error)})
-        except Exception as error:  # what a GPU raises, and what was not thought of: the other cells are still wanted
+        except Exception as error:  # errors of a GPU, and unforeseen ones: the other cells are still measured
             traceback.print_exc()
             return Timing.none(cell.name, cell.solver, {**facts, "failed": f"{type(error).__name__}: {error}"})
 
@@ -470,7 +470,7 @@ def _cell(timing: Timing) -> str:
 
 
 def _efficiency(timing: Timing, timings: list[Timing]) -> str:
-    """By one rank: of the same problem, over the number of ranks."""
+    """The efficiency, by the time of one rank on the same problem over the number of ranks."""
     gpus, method = timing.facts["gpus"], timing.facts["method"]
     ones = [
         other for other in timings

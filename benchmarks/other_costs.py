@@ -1,6 +1,7 @@
-"""Costs that no paper's table has: what mends one family may break another, so that all are looked at together.
+"""Costs that no paper's table has. A change that helps one family may harm another, so all are measured together.
 
-Each takes a random generator of NumPy or CuPy and the number of rows, and makes its matrix where the generator lives.
+Each function takes a random generator of NumPy or CuPy and the number of rows. It makes its matrix where the generator
+lives.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-Random = Any  # of the legacy kind, which both libraries have
+Random = Any  # a RandomState, which both libraries have
 
 
 def column_prices(random: Random, n: int) -> Any:
@@ -32,7 +33,7 @@ def products(random: Random, n: int, rank: int) -> Any:
 
 
 def noisy_copies(random: Random, n: int, noise: float = 0.5) -> Any:
-    """Vectors of features and the same in another order, with noise: the least cost is the largest product."""
+    """Vectors of features, and noisy copies in another order; the cost is minus the product."""
     features = random.standard_normal((n, 32))
     return -features @ (features[random.permutation(n)] + noise * random.standard_normal((n, 32))).T
 
@@ -56,13 +57,13 @@ def points(random: Random, n: int, dimension: int) -> Any:
 
 
 def tracked_points(random: Random, n: int) -> Any:
-    """The same points, a little later, in another order."""
+    """Points that moved a little, in another order."""
     before = random.random_sample((n, 2))
     return distances(before, before[random.permutation(n)] + 0.005 * random.standard_normal((n, 2)))
 
 
 def shifted_points(random: Random, n: int) -> Any:
-    """Transport: all go the same way."""
+    """Transport: all points go in one direction."""
     return distances(random.random_sample((n, 2)), 0.5 + random.random_sample((n, 2)))
 
 
@@ -72,19 +73,19 @@ def gathered_points(random: Random, n: int) -> Any:
 
 
 def clustered_points(random: Random, n: int, width: float) -> Any:
-    """Of a few places, not as many of one side as of the other in each; at width 0 most rows are equal to others."""
+    """Points at a few places, each with more points of one side. At width 0 most rows equal other rows."""
     places = random.random_sample((20, 2))
     sides = (places[random.randint(0, 20, n)] + width * random.standard_normal((n, 2)) for _ in range(2))
     return distances(*sides)
 
 
 def numbers(random: Random, n: int, power: int) -> Any:
-    """Distances of numbers: everything is a tie for |x - y|, and a chain for squares."""
+    """Distances of numbers: |x - y| ties everywhere, and squares make chains."""
     return abs(random.random_sample((n, 1)) - random.random_sample(n)) ** power
 
 
 def band(random: Random, n: int) -> Any:
-    rows = random.permutation(n)  # the same matrix, in any order
+    rows = random.permutation(n)  # the order of the rows is random
     return ((rows[:, None] - random.permutation(n) + n // 3) ** 2).astype(np.int32)
 
 
@@ -103,7 +104,7 @@ def many_magnitudes(random: Random, n: int) -> Any:
 
 
 def barred(random: Random, n: int) -> Any:
-    """Two entries in a hundred are wanted, the others nearly forbidden."""
+    """Two entries in a hundred are cheap, all others nearly forbidden."""
     wanted = random.random_sample((n, n)) < 0.02
     cost = 1000 * random.random_sample((n, n))
     cost[~wanted] = 1e6
@@ -111,7 +112,7 @@ def barred(random: Random, n: int) -> Any:
 
 
 def gated(random: Random, n: int) -> Any:
-    """As trackers write it: what a gate leaves is cheap, all else costs a number that is large enough."""
+    """As trackers write a gate: pairs within the gate are cheap, all others cost a large number."""
     cost = random.randint(0, 100, (n, n))
     cost[random.random_sample((n, n)) > 0.05] = 1e6
     return cost.astype(np.int32)
@@ -132,7 +133,7 @@ def triangle(random: Random, n: int) -> Any:
 
 
 def overlaps(random: Random, n: int, matched: float) -> Any:
-    """1 - IoU, as trackers write it: nearly all pairs cost 1, some rows have a good pair, and all have fair ones."""
+    """1 - IoU, as trackers write it: nearly all pairs cost 1. Some rows have a good pair, and all have fair ones."""
     cost = np.ones((n, n))
     rows = np.arange(n)
     good = random.random_sample(n) < matched

@@ -17,15 +17,15 @@
 | ladder | Kawtikwar, Chang and Govind, Tables II and III: forms of Munkres' method | whole float64 in [0, 1000 n] |
 | batches | ours: many small problems in one call, and one by one | integers in [0, n] |
 
-Tables 4 and 5 are measured if they are asked for. They take --ranks: GPUs of this process, each with its rows, or
-threads on the CPU. Of --sizes the first is for the first of the ranks in Table 4, and so on.
+Tables 4 and 5 are measured only if they are asked for. They take --ranks: GPUs of this process, each with its rows, or
+threads on the CPU. Table 4 takes the first of --sizes for the first of --ranks, and so on.
 
-Costs are made on the device. The duals of each answer of ours prove it before it is timed, peers must find the proven
-cost. Times are of whole calls in Python, with the check of the costs; steps are as the method reports them.
+Costs are made on the device. Each answer of ours is proven by its duals before it is timed, and peers must find the
+proven cost. Times are of whole calls in Python, with the check of the costs; steps are as the method reports them.
 
 A method whose call took longer than --limit is not tried on larger problems. Peers on the CPU run in another process,
-which is ended when a call outlasts the limit; those on the GPU are treated as our methods are. With --budget nothing is
-begun that is not likely to end in time. The JSON file is written after each cell.
+which is ended when a call outlasts the limit. Peers on the GPU are treated as our methods are. With --budget, a
+measurement that is not likely to end in time is not begun. The JSON file is written after each cell.
 
 The exit status is 1 if an answer was wrong or nothing was measured, 2 for arguments that cannot work.
 """
@@ -96,7 +96,7 @@ class Instance:
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """What is the same for the smaller and larger problems of a series."""
+        """The facts that all problems of a series share."""
         return self.factor, self.dtype, self.seed, self.count > 0
 
     def costs(self, device: str) -> Any:
@@ -107,18 +107,18 @@ class Instance:
             costs.uniform(self.n, self.factor, first + number, dtype=self.dtype, device=device)
             for number in range(self.count)
         ]
-        # The function of whichever array it is given: NumPy's or CuPy's.
+        # The function of the library of the array: NumPy or CuPy.
         stack = np.stack if device == "cpu" else cuda.cupy().stack
         return stack(matrices)
 
 
 def methods(device: str) -> list[str]:
-    """Every method of gmatch for the device; those that start best, from regrets too; and what is chosen among them."""
+    """Every method of gmatch for the device, the best starters also with the start "regret", and `"auto"`."""
     names = [method.name for method in gmatch.ASSIGNMENT_METHODS if device == "cpu" or method.name != "jv"]
     if "regret" in STARTS:
         best = ["tree-many", *[name for name in names if name.startswith("munkres")][-1:]]
         names += [f"{name}+regret" for name in best]
-    return [*names, "auto"]  # last, for it compiles nothing then
+    return [*names, "auto"]  # last: it then finds all programs compiled
 
 
 def call_of(solver: str, matrix: Any) -> Any:
@@ -137,7 +137,7 @@ def warm_size(solver: str, n: int, device: str) -> int:
 
 @cache
 def unusable(solver: str, dtype: str, device: str, n: int) -> str | None:
-    """Why a solver cannot run here at all; else it is compiled now."""
+    """Why a solver cannot run here. None if it can; it is then compiled."""
     try:
         call_of(solver, costs.uniform(n, dtype=dtype, device=device))()
     except gmatch.GmatchError as error:
@@ -147,7 +147,7 @@ def unusable(solver: str, dtype: str, device: str, n: int) -> str | None:
 
 @cache
 def no_batches(device: str) -> str | None:
-    """Why `gmatch.lap` takes no batch of problems in one call there, if so."""
+    """Why `gmatch.lap` does not take a batch of problems in one call on the device; None if it does."""
     try:
         batch_costs(Instance(3, 1, "int32", count=2).costs(device))
     except gmatch.GmatchError as error:
@@ -187,7 +187,7 @@ class SharedInstance(Instance):
         return *super().kind, self.ranks, self.weak
 
     def blocks(self, device: str) -> gmatch.RowBlocks:
-        """Rows for each rank, made on its GPU; the same matrix whatever the number of ranks."""
+        """Rows for each rank, made on its GPU. The matrix does not depend on the number of ranks."""
         machine = many_gpus.Machine(device == "cpu", self.ranks)
         return machine.blocks(many_gpus.Cell("weak", self.n, self.dtype, "classical", self.ranks), self.ranks)
 
@@ -196,14 +196,14 @@ class AssignmentSession(Session):
     """One run of this program."""
 
     def measure(self, instance: Instance, solvers: list[str], others: list[str]) -> None:
-        """Times our solvers and others on an instance, as far as they are missing and allowed."""
+        """Times our solvers and others on an instance, unless a time is there already or is not allowed."""
         solvers = [solver for solver in solvers if self.admits(instance, solver)]
         others = [other for other in others if self.admits(instance, other)]
         if not solvers and not others:
             return
         matrix = instance.costs(self.options.device)
         for solver in solvers:
-            # Asked again, for time has passed.
+            # Asked again, since time has passed.
             if self.admits(instance, solver) and self._runs_here(instance, solver):
                 self.add(instance, self._ours(instance, solver, matrix))
         if others:
@@ -227,7 +227,7 @@ class AssignmentSession(Session):
         if not names:
             return
         batch = instance.costs(self.options.device)
-        # Every problem's optimum by its duals: what each solver must find for each.
+        # The proven optimum of every problem, which each solver must find.
         proven = [gmatch.lap(matrix, method="jv", certify=True).cost for matrix in on_host(batch)]
         check = partial(same_costs, proven)
         for name in names:
@@ -309,7 +309,7 @@ def instances(name: str, options: argparse.Namespace) -> Iterator[Instance]:
 
 
 def shared_instances(name: str, options: argparse.Namespace) -> Iterator[SharedInstance]:
-    """Of Table 4 or 5; small ones first."""
+    """The instances of Table 4 or 5; small ones first."""
     is_weak = name == "date-nagi-4"
     if options.sizes is None:
         pairs = [(n, ranks) for n, ranks in SCALING[name] if ranks in options.ranks]
@@ -323,7 +323,7 @@ def shared_instances(name: str, options: argparse.Namespace) -> Iterator[SharedI
 
 
 def default_ranks(device: str) -> list[int]:
-    """1, 2, 4, ... as far as there are GPUs; of a host the first two."""
+    """1, 2, 4, ... up to the number of GPUs; 1 and 2 on a host."""
     most = cuda.number_of_devices() if device == "gpu" else 2
     return [ranks for ranks in (1, 2, 4, 8, 16) if ranks <= most]
 

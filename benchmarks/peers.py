@@ -1,9 +1,10 @@
-"""Other solvers of assignment and of matching problems: those that are installed here, and commands of the user.
+"""Other solvers of assignment and of matching problems: the peers that are installed here, and commands of the user.
 
-Those on the CPU run in a `SideProcess`, so that they can be stopped; those on the GPU in this one, beside the costs.
+Peers on the CPU run in a `SideProcess`, so that they can be stopped. Peers on the GPU run in this process, beside the
+costs.
 
-A peer takes a matrix and returns a function that solves it and returns the cost, or the number of matched rows.
-Conversions to the type that it is fastest with are made before, and not timed.
+A peer takes a matrix, and returns a function that solves it and returns the cost, or the number of matched rows. The
+conversion to the type that the peer is fastest with is made before, and is not timed.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def names() -> list[str]:
 def calls(name: str, path: Path) -> Calls:
     """Calls of a peer on the costs in a file: a matrix, or a batch of them solved one by one.
 
-    A file and not a seed, for a seed makes other costs on another device.
+    It is a file, not a seed: a seed makes other costs on another device.
     """
     costs = np.load(path)
     if costs.ndim == 2:
@@ -103,7 +104,7 @@ MODULES = {
 
 
 def module_functions(**options: Any) -> dict[str, Callable[[np.ndarray], Any]]:
-    """laprust, lapcpp and fastlap, those that are installed; `options` go to each, as cost_limit does."""
+    """The functions of laprust, lapcpp and fastlap, if installed. `options`, such as cost_limit, go to each."""
     found = {}
     for module, (function, own) in MODULES.items():
         if find_spec(module):
@@ -119,18 +120,18 @@ def _lap(matrix: np.ndarray, name: str) -> Solve:
 
 
 def cost_of_lap(matrix: np.ndarray, rows: np.ndarray, answer: Any) -> float:
-    """lapx's functions return the cost, or the pairs, or both."""
+    """The cost from an answer of lapx: its functions return the cost, or the pairs, or both."""
     parts = answer if isinstance(answer, tuple) else (answer,)
     number = next((float(part) for part in parts if np.ndim(part) == 0), None)
     if number is not None:
         return number
-    if len(parts) == 2:  # rows and columns: of tall matrices, and with a limit, not all rows have a pair
+    if len(parts) == 2:  # rows and columns: in tall matrices, and with a limit, some rows have no pair
         rows = parts[0]
     return float(matrix[rows, parts[-1]].sum())
 
 
 def _ortools(matrix: np.ndarray) -> Solve:
-    """Its graph of all pairs is part of the work: it takes no matrix."""
+    """OR-Tools takes no matrix, so making its graph of all pairs is timed, too."""
     from ortools.graph.python.linear_sum_assignment import SimpleLinearSumAssignment
 
     if not (np.isfinite(matrix).all() and (np.trunc(matrix) == matrix).all()):
@@ -148,7 +149,7 @@ def _ortools(matrix: np.ndarray) -> Solve:
 
 
 def versions() -> dict[str, str]:
-    """Of the distributions that the peers come from."""
+    """The versions of the distributions that the peers come from."""
     found = {}
     for name in DISTRIBUTIONS:
         with suppress(metadata.PackageNotFoundError):
@@ -175,7 +176,7 @@ def prepared_on_gpu(costs: Any) -> Solve:
 
     def solve() -> float:
         with warnings.catch_warnings():
-            # That it was built without CUDA and goes to the CPU.
+            # It warns if it was built without CUDA and runs on the CPU.
             warnings.simplefilter("error")
             mates = batch_linear_assignment(floats)
         return float(given.gather(2, mates[:, :, None]).double().sum().item())
@@ -185,7 +186,7 @@ def prepared_on_gpu(costs: Any) -> Solve:
 
 # Matching.
 
-# To make the Python objects of more edges takes longer than the limit of any call, and gigabytes.
+# Edges that networkx gets at most: Python objects for more take longer than the limit of any call, and gigabytes.
 MOST_ENTRIES_FOR_NETWORKX = 1 << 22
 
 
@@ -239,7 +240,7 @@ def _edges(matrix: Any) -> np.ndarray:
 
 
 PFP = "pothen-fan"
-# All of them serial: the paper's speedups are over such.
+# All are serial: the paper's speedups are over serial algorithms.
 MATCHING_PEERS: dict[str, Callable[[Any], Solve]] = {
     PFP: _pothen_fan, "SciPy": _scipy_matching, "igraph": _igraph_matching, "networkx": _networkx_matching,
 }  # fmt: skip
@@ -252,12 +253,12 @@ def command_calls(command: str, path: Path, limit: float) -> Calls:
     """
     arguments = [argument.replace("{file}", str(path)) for argument in shlex.split(command)]
     while True:
-        # It reads the file in every run.
+        # PREPARATION seconds more, since it reads the file in every run.
         yield _size_and_seconds(_printed(arguments, PREPARATION + limit))
 
 
 def _printed(arguments: list[str], limit: float) -> str:
-    """What a command prints. At the limit it is ended, with all that it started."""
+    """The output of a command. It is ended at the limit, with all processes that it started."""
     try:
         process = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

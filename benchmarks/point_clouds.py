@@ -6,7 +6,7 @@
     python benchmarks/point_clouds.py results.json --plot times.png
 
 The least CPU seconds and the least wall time of all runs count, since machines are shared. The time of a peer includes
-the matrix that it needs. Each call has a process of its own. A peer is asked up to 10,000 points.
+the matrix that it needs. Each call has a process of its own. Peers run up to 10,000 points.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def uniform(rng: np.random.Generator, n: int, d: int) -> Any:
 
 
 def moved(rng: np.random.Generator, n: int, d: int) -> Any:
-    """Half a spacing of the points, and the order is lost."""
+    """Even points, and the same points moved by half their spacing, in another order."""
     x = rng.random((n, d))
     return x, rng.permutation(x + rng.normal(scale=0.5 * n ** (-1 / d), size=x.shape))
 
 
 def mixture(rng: np.random.Generator, n: int, d: int) -> Any:
-    """Of ten normal heaps each cloud, not the same ones."""
+    """Each cloud has ten normal heaps of its own."""
     clouds = []
     for _ in range(2):
         centres, widths = rng.random((10, d)), rng.uniform(0.02, 0.2, (10, 1))
@@ -52,7 +52,7 @@ def mixture(rng: np.random.Generator, n: int, d: int) -> Any:
 
 
 def clusters(rng: np.random.Generator, n: int, d: int) -> Any:
-    """The same narrow heaps, of which each cloud has other shares."""
+    """Both clouds lie in the same narrow heaps, with different shares of points."""
     centres = rng.random((20, d))
     shares = rng.dirichlet(np.ones(20), 2)
     return [centres[rng.choice(20, n, p=share)] + 0.01 * rng.normal(size=(n, d)) for share in shares]
@@ -65,7 +65,7 @@ def grid(rng: np.random.Generator, n: int, d: int) -> Any:
 
 
 def ring(rng: np.random.Generator, n: int, d: int) -> Any:
-    """A normal cloud to points of length 1."""
+    """A normal cloud, and points of length 1."""
     y = rng.normal(size=(n, d))
     return rng.normal(size=(n, d)), y / np.linalg.norm(y, axis=1, keepdims=True)
 
@@ -115,7 +115,7 @@ def run_here(
 
 
 def run_apart(arguments: list[Any]) -> dict[str, Any]:
-    """The same in another process, with one thread of BLAS."""
+    """Runs in another process, with one thread of BLAS."""
     command = [sys.executable, __file__, "--here", json.dumps(arguments)]
     limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     try:
@@ -149,7 +149,7 @@ def draw(record: dict[str, Any], path: Path) -> None:
 
 
 def commit() -> str:
-    """Of the working tree, with a + where it differs."""
+    """The commit of the working tree, with a + if the tree differs from it."""
     described = ["git", "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"]
     return subprocess.run(
         described, capture_output=True, text=True, cwd=Path(__file__).parent, check=True

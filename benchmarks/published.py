@@ -1,4 +1,4 @@
-"""What the papers print, typed in; None where they print nothing, or where our copy of them cannot be read."""
+"""The papers' figures, typed in. None where they print nothing, or where our copy cannot be read."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ STRONG: dict[tuple[int, int], tuple[float, ...]] = {
     (20_000, 16): (1.20, 8.48, 12.03, 26.89, 30.21),
 }
 
-# Table 3: factor of the range and n to objective and start's assignments, and of each program the seconds of its steps.
-# In our copy the last two lines are cut: of [0, 10 n] the objectives, the start of n = 15,000, all of n = 20,000.
+# Table 3: factor of the range and n to objective, the start's assignments, and the seconds of each program's steps. The
+# last two lines are cut in our copy: for [0, 10 n] the objectives, the start of n = 15,000, and all of n = 20,000 lack.
 LARGE_STEPS = ("matrix comp.", "forward pass", "dual update", "total")
 LARGE: dict[tuple[float, int], dict[str, tuple[float | None, ...]]] = {
     (0.1, 5000): {"": (1.0, 5000.0), "OMP-8": (None, None, None, 1.87), "CU-CLASS": (None, None, None, 0.44),

@@ -3,10 +3,10 @@
     python benchmarks/small.py                               # assignment, 10 x 10 to 50 x 50, and matching
     python benchmarks/small.py --sizes 10 20 --output FILE
 
-Hundreds of different problems of each size, for a processor learns to foresee the few that it meets again and again.
-Each solver has all of them in its turn, and the turns go round; shown is the mean call of each solver's median turn.
-Answers are compared with a proven one before anything is timed. Peers are called as they are, in this process: SciPy,
-and lapx or lap if they are installed; conversions that they would want are not timed.
+There are hundreds of different problems of each size: a processor learns to predict a few problems that it meets again
+and again. Each solver solves all problems in its turn, and the turns go round. The table shows the mean call of each
+solver's median turn. Answers are compared with a proven one before anything is timed. Peers are called as they are, in
+this process: SciPy, and lapx or lap if installed. Conversions that they need are not timed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 import gmatch
 
 Solve = Callable[[Any], Any]
-# How problems are made, of what size and how many; who solves them; what an answer is worth, and what it must be worth.
+# A function that makes problems of a size and a number; the solvers; the worth of an answer, and its proven worth.
 Kind = tuple[Callable[[int, int], list[Any]], dict[str, Solve], Callable[[Any, Any], float], Callable[[Any], float]]
 
 ASSIGNMENT: dict[str, Solve] = {
@@ -40,7 +40,7 @@ ASSIGNMENT: dict[str, Solve] = {
     "gmatch.compat": gmatch.compat.linear_sum_assignment,
     "SciPy": scipy.optimize.linear_sum_assignment,
 }
-# Of what may have fewer pairs than rows, with the pairs in hand.
+# With the pairs unpacked, for problems that may have fewer pairs than rows.
 PAIRS: dict[str, Solve] = {"rows, columns = lap(C)": lambda costs: tuple(gmatch.lap(costs))}
 LIMITED: dict[str, Solve] = {"lap(C, cost_limit=t)": lambda costs: tuple(gmatch.lap(costs, cost_limit=limit_of(costs)))}
 MATCHING: dict[str, Solve] = {
@@ -51,12 +51,12 @@ MATCHING: dict[str, Solve] = {
 
 
 def limit_of(costs: Any) -> float:
-    """Of uniform costs in [0, 1] two in each row are below it."""
+    """A limit: two of the uniform costs in [0, 1] of each row are below it."""
     return 2 / len(costs)
 
 
 def price_of(costs: Any, found: Any) -> float:
-    """What the pairs cost beside rows and columns that stay free, each at half the limit."""
+    """The cost of the pairs, plus half the limit for each free row and each free column."""
     rows, columns = found
     return float(costs[rows, columns].sum()) - limit_of(costs) * len(rows)
 
@@ -66,18 +66,18 @@ def with_limit(solve: Solve) -> Solve:
 
 
 def cost_of(costs: Any, found: Any) -> float:
-    """Of what a solver of assignment returns: our result, or pairs, or what lapx has instead."""
+    """The cost of a solver's answer: our result, or pairs, or what lapx returns."""
     answer = tuple(found) if isinstance(found, gmatch.Assignment) else found
     return peers.cost_of_lap(costs, np.arange(len(costs)), answer)
 
 
 def size_of(graph: Any, found: Any) -> int:
-    """Of what a solver of matching returns: the matching, its size, or SciPy's array."""
+    """The size of a solver's answer: the matching, its size, or SciPy's array."""
     return int((found >= 0).sum()) if isinstance(found, np.ndarray) else getattr(found, "size", found)
 
 
 def measure(name: str, problems: Sequence[Any], solvers: dict[str, Solve], turns: int, record: Record) -> None:
-    """Times of one call, as cells of the record."""
+    """Times one call of each solver, and adds the cells to the record."""
     seconds: dict[str, list[float]] = {solver: [] for solver in solvers}
     for _ in range(turns):
         for solver, solve in solvers.items():

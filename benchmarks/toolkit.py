@@ -3,10 +3,10 @@
     python benchmarks/toolkit.py                                   # all tables
     python benchmarks/toolkit.py --only update "k best" --output FILE
 
-Peers are called as they are: fastlap and POT where they are installed, SciPy, networkx; and what SciPy has is put
-together where no peer has a function of its own ("by SciPy"). Every answer must be worth as much as that of gmatch,
-which is proven first. Solvers take turns, so that what disturbs the machine disturbs all. All run on one thread, and
-what is shown is the time of the processor, which other processes on the machine change less than the time of a clock.
+Peers are called as they are: fastlap and POT if installed, SciPy, networkx. Where no peer has a function for a problem,
+one is written with SciPy ("by SciPy"). Every answer must be worth as much as the answer of gmatch, which is proven
+first. Solvers take turns, so that disturbances meet all of them. All run on one thread. The tables show processor
+time, which other processes on the machine change less than wall time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching, min_weight_full_bip
 import gmatch
 
 Solve = Callable[[], Any]
-# A name, what is solved by each solver and what its answer is worth, and what it must be worth.
+# A name; for each solver a call, and the worth of its answer; the proven worth.
 Case = tuple[str, dict[str, tuple[Solve, Callable[[Any], float]]], float]
 
 
@@ -56,7 +56,7 @@ def k_best(size: str) -> Iterator[Case]:
             solvers: dict[str, Any] = {
                 "gmatch": (lambda cost=cost, k=k: gmatch.k_best(cost, k), lambda found: found.costs.sum()),
             }
-            if find_spec("fastlap") and n * k <= 20_000:  # of the largest one it takes a minute
+            if find_spec("fastlap") and n * k <= 20_000:  # it takes a minute for the largest one
                 import fastlap
 
                 solvers["fastlap"] = (
@@ -70,7 +70,7 @@ def k_best(size: str) -> Iterator[Case]:
 
 
 def murty(cost: Any, k: int) -> list[float]:
-    """As one writes it with SciPy: every child is solved from nothing."""
+    """Murty's method, as one writes it with SciPy: every child is solved from nothing."""
     cost = cost.astype(float)
     n, count = len(cost), itertools.count()
 
@@ -173,7 +173,7 @@ def scaling(size: str) -> Iterator[Case]:
         matrix = scipy.sparse.random_array((n, n), density=8 / n, rng=random, format="csr")
         matrix = (matrix + scipy.sparse.diags_array(random.random(n) * 1e-3)).tocsr()
         logs = matrix.copy()
-        logs.data = 1 - np.log(matrix.data / matrix.data.max())  # as SciPy drops zeros
+        logs.data = 1 - np.log(matrix.data / matrix.data.max())  # above 0: SciPy drops zeros
 
         def by_scipy(logs: Any = logs) -> Any:
             return min_weight_full_bipartite_matching(logs)
@@ -235,7 +235,7 @@ def each_by_k_best(costs: Any, k: int, prior: Any) -> list[float]:
 def each_by_fastlap(costs: Any, k: int, prior: Any) -> list[float]:
     import fastlap
 
-    # inf makes it fail: a number that no best assignment uses forbids instead.
+    # It fails with inf. A number that no best assignment uses forbids instead.
     problems = (np.nan_to_num(with_misses(cost), posinf=1e3) for cost in costs)
     return [
         found[0] + own
@@ -289,7 +289,7 @@ def measure(case: Case, turns: int, seconds_at_most: float, record: Record) -> N
             check(worth(solve()))
         except AssertionError as error:
             facts[solver] = {"wrong": str(error)}
-        except Exception as error:  # of a peer
+        except Exception as error:  # whatever a peer raises
             facts[solver] = {"failed": f"{type(error).__name__}: {error}"}
     seconds: dict[str, list[float]] = {solver: [] for solver in solvers if solver not in facts}
     for _ in range(turns):
@@ -343,7 +343,7 @@ def main(command: Sequence[str] | None = None) -> None:
     for kind in options.only:
         for case in KINDS[kind](options.size):
             measure(case, options.turns, options.seconds, record)
-    print("\nMilliseconds of the processor, and how many times those of the first solver\n")
+    print("\nMilliseconds of the processor, and their multiple of the first solver's\n")
     for kind in options.only:
         timings = [timing for timing in record.timings if timing.instance.startswith(kind)]
         solvers = list(dict.fromkeys(timing.solver for timing in timings))

@@ -5,9 +5,9 @@
     python benchmarks/weigh.py --sources OTHER/gmatch/csrc --output OTHER.json    # of this catalogue
     python benchmarks/weigh.py --compare OLD.json NEW.json           # what became heavier
 
-nvcc compiles each entry point alone, as it is launched, fully optimized, and ptxas says what each function takes.
-Spills are counted for an entry point and the functions that it calls, in bytes, however often they run. Seconds are
-processor time, so that other work on the machine does not count.
+nvcc compiles each entry point alone, as it is launched, fully optimized. ptxas says what each function takes. Spills
+are the bytes of an entry point and of the functions that it calls, each counted once. Seconds are processor time, so
+that other work on the machine does not count.
 
 --compare lists the programs that changed. Its exit status is 1 if one gained stack or more than 16 bytes of spills, or
 is missing in NEW. Without it the exit status is 1 if a program does not compile, 2 for arguments that cannot work.
@@ -89,12 +89,12 @@ def weigh(program: Launched, sources: Path, architecture: str) -> Weighed:
         ) as process:
             assert process.stdout is not None
             output = process.stdout.read()
-            # Not of all children together: others are compiled at the same time.
+            # The usage of this child only: others are compiled at the same time.
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             raise gmatch.BackendUnavailable(f"nvcc cannot compile {program.name}: {output.strip()}")
-        # Other sources may have all entry points in one, or this one in another file.
+        # Other versions of the sources may have several entry points in this file, or this one in another file.
         found = {entry: weight for entry, weight in weights(output).items() if entry == program.entry}
         if not found:
             raise gmatch.DataError(f"expected {program.name} below {sources}, got no such entry point")
@@ -207,7 +207,7 @@ def gains(old: Weight, new: Weight) -> list[str]:
 
 
 def changes(old: dict[str, Weighed], new: dict[str, Weighed]) -> tuple[list[list[str]], list[str]]:
-    """Rows of a table of the entry points that changed, and what may not be."""
+    """Rows of a table of the entry points that changed, and the changes that are not allowed."""
     rows, problems = [], []
     for name in {**old, **new}:
         if name not in new:

@@ -4,11 +4,11 @@
     python benchmarks/worst.py --groups sentinels --sizes 10 100 1000 --dtypes float32
     python benchmarks/worst.py --output FILE
 
-Groups: a number that stands for "not" and has to be used, of three shares of rows that must; distances capped at some
-neighbours; tall matrices and other strides; rows that differ by little, maxima, a band in a sea; warm starts, where
-the peer is the other method. Answers are compared with a proven one before anything is timed; peers that take longer
-than the limit are not called with larger costs. A call is from the matrix to the pairs. The ratio is that of the best
-peer's median to ours, above 1 where we are faster: of the best one that is right, if any is.
+Groups: a number that stands for "not" and that some rows must use, for three shares of these rows; distances capped at
+some neighbours; tall matrices and other strides; rows that differ by little, maxima, a band in a sea; warm starts,
+where the peer is the other method. Answers are compared with a proven one before anything is timed. Peers that take
+longer than the limit are not called with larger costs. A call is from the matrix to the pairs. The ratio is the median
+of the best peer with right answers over ours: we are faster if it is above 1.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def levels(n: int, dtype: Any) -> Iterator[Case]:
 
 
 def warm(n: int, dtype: Any) -> Iterator[Case]:
-    """The duals of a problem, and costs that have changed a little."""
+    """Costs that changed a little, with the duals from before."""
     for family in ("points in 3 dimensions", "shifted points", "column prices", "cosines", "products of rank 4"):
         before = other_costs.FAMILIES[family](np.random.RandomState(n), n).astype(dtype)
         noise = np.random.RandomState(n + 1).random_sample(before.shape)
@@ -112,7 +112,7 @@ def of_peers(name: str, costs: Any) -> Case:
 
 
 def value_of(costs: Any, found: Any) -> tuple[int, float]:
-    """How many pairs stand for "not", and what the others cost: no sum of both tells answers apart."""
+    """How many pairs stand for "not", and what the others cost. Their sum would hide the others' cost."""
     parts = [part for part in found if np.ndim(part) == 1]  # lapx's functions return the cost, too
     every_row = np.arange(len(parts[0]))
     as_pairs = np.ndim(found[0]) == 1 or np.array_equal(parts[0], every_row)  # or mates of rows, then of columns
@@ -123,7 +123,7 @@ def value_of(costs: Any, found: Any) -> tuple[int, float]:
 
 
 def measure(case: Case, turns: int, limit: float, left_out: set[str]) -> list[Timing]:
-    """Medians of calls that go round among the solvers that are not much slower than the fastest."""
+    """Medians of calls, in turns of all solvers that are not much slower than the fastest."""
     proven = gmatch.lap(case.costs, certify=True)
     right = value_of(case.costs, tuple(proven))
     solvers = {OURS: case.ours, **{name: solve for name, solve in case.others.items() if name not in left_out}}

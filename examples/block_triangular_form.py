@@ -1,9 +1,9 @@
 """Block triangular forms of SuiteSparse matrices: their parts, and how little of a linear system is left to factorise.
 
-The Dulmage-Mendelsohn decomposition orders any matrix such that it is block upper triangular. If its rank can be full
-(all is the square part), a linear system is solved block by block, from the last to the first, and only the diagonal
-blocks are factorised: a matrix with many small blocks costs next to nothing. Otherwise the horizontal part says which
-unknowns have too few equations, and the vertical part which equations are too many.
+The Dulmage-Mendelsohn decomposition orders any matrix so that it is block upper triangular. If the rank can be full,
+the square part is the whole matrix. A linear system is then solved block by block, from the last to the first, and only
+the diagonal blocks are factorised: many small blocks cost little. Otherwise the horizontal part has the unknowns with
+too few equations, and the vertical part has too many equations.
 
     python examples/block_triangular_form.py                        # the matrices that come with gmatch
     python examples/block_triangular_form.py HB/west0156 Averous/epb0

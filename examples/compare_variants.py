@@ -1,8 +1,8 @@
-"""The eight variants of Deveci et al. (2013), and those with claims, on matrices and on their random permutations.
+"""The eight variants of Deveci et al. (2013), and the variants with claims, on matrices and their random permutations.
 
-A phase searches for augmenting paths, level by level. APFB searches until no tree can grow, so it needs few phases;
-APsB stops at the first level that finds a path, so it needs many short ones. Which one inspects fewer edges depends on
-the graph and on the order of its rows and columns: the table shows that, and --output draws figure 2 of the paper.
+A phase searches for augmenting paths, level by level. APFB searches until no tree can grow, so it needs few phases.
+APsB stops at the first level that finds a path, so it needs many short phases. The graph and the order of its rows and
+columns decide which one inspects fewer edges. The table shows that, and --output draws figure 2 of the paper.
 On a CPU the variants CT and MT run alike; they size the grid of a GPU.
 
     python examples/compare_variants.py --output variants.png

@@ -1,6 +1,6 @@
-"""Costs that nobody holds: a function, and a file that is read some rows at a time; both proven, in little memory.
+"""Costs that are never all in memory: a function, and a file that is read some rows at a time; both answers proven.
 
-A function gives the cost of pairs of records, such as how many words of two titles differ; the file is a matrix that is
+The function gives the cost of pairs of records: how many words of two titles differ. The file is a matrix that is
 written to a disk and mapped.
 
     python examples/costs_without_a_matrix.py 2000

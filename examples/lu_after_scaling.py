@@ -1,7 +1,8 @@
 """An LU decomposition that needs its large entries on the diagonal: SuperLU without pivoting, before and after.
 
-Parallel and GPU solvers pivot little or not at all: the order of the rows is chosen beforehand, so that the pattern of
-L and U is known. Then the diagonal must be good. `gmatch.scale` makes it so, as MC64 does for SuperLU_DIST and PARDISO.
+Parallel and GPU solvers pivot little or not at all. They choose the order of the rows beforehand, so that the pattern
+of L and U is known. So the diagonal must have large entries. `gmatch.scale` brings them there, as MC64 does for
+SuperLU_DIST and PARDISO.
 
     python examples/lu_after_scaling.py          # 2500 rows
     python examples/lu_after_scaling.py 10000

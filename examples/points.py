@@ -4,8 +4,8 @@
     python examples/points.py 5000 --dimension 3 --metric euclidean --noise 0.1
     python examples/points.py 300 --noise 0.6 --picture points.png   # draws both clouds and their pairs
 
-Each point is moved by some noise, in spacings of the points, and the order is lost. Where the noise is small, the
-cheapest assignment brings it back.
+Each point is moved by some noise, in spacings of the points, and the order is lost. If the noise is small, the cheapest
+assignment finds the order again.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
     python examples/set_prediction_loss.py                     # 300 steps, gmatch and then SciPy in its place
     python examples/set_prediction_loss.py --steps 50 --batch 4 --queries 30
 
-A model sees images with up to ten bright spots and predicts a set of points and whether each is a spot. Each step costs
-all pairs of predictions and spots, matches them, and pulls the matched predictions. Both matchers find the same pairs,
-so the losses are equal, step by step.
+A model sees images with up to ten bright spots. It predicts a set of points, and whether each is a spot. Each step
+computes the costs of all pairs of predictions and spots, matches them, and pulls the matched predictions towards their
+spots. Both matchers find the same pairs, so the losses are equal, step by step.
 
-Needs torch (`pip install torch`); says so and ends well where there is none.
+Needs torch (`pip install torch`). Without torch it says so, and ends with 0.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Model(nn.Module):
 
 def loss_of(points: Tensor, logits: Tensor, spots: list[Tensor], match: Callable[[list[Tensor]], Pairs]) -> Tensor:
     """The loss of the best way to pair predictions with spots."""
-    with torch.no_grad():  # which pairs are best has no gradient, what they cost has one
+    with torch.no_grad():  # the choice of pairs has no gradient; their costs have one
         costs = torch.cdist(points, torch.cat(spots)[None]) - logits.sigmoid()[:, :, None]
         pairs = match([block[k] for k, block in enumerate(costs.split([len(some) for some in spots], -1))])
     is_spot = torch.zeros_like(logits)

@@ -4,8 +4,8 @@
     mpiexec -n 4 python -m mpi4py examples/several_ranks.py --mpi       # four processes, on one machine or many
     python examples/several_ranks.py --device gpu                       # their rows go to the GPUs of their machine
 
-The cost of row i and column j depends on i, j and the seed alone, so any rank can make any row, and the answer is the
-same whatever the number of ranks.
+The cost of row i and column j depends on i, j and the seed alone. So any rank can make any row, and the answer does not
+depend on the number of ranks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def solve(
 def main() -> int:
     parser = argparse.ArgumentParser(description="Assigns a matrix whose rows lie on several ranks.")
     parser.add_argument("rows", type=int, nargs="?", default=2000)
-    parser.add_argument("--mpi", action="store_true", help="the ranks are those that mpiexec started")
+    parser.add_argument("--mpi", action="store_true", help="run as one of the ranks that mpiexec started")
     parser.add_argument("--device", choices=["cpu", "gpu"], help="where ranks work, each with its rows")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

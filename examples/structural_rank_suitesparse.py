@@ -1,8 +1,8 @@
 """Structural ranks of SuiteSparse matrices, proven, and compared with the ones that the collection publishes.
 
 The structural rank of a matrix is the size of a maximum matching of its rows and columns: the largest rank that any
-matrix with this pattern of entries can have. A cover, rows and columns that together hold every entry, proves it, if it
-has as many rows and columns as the matching has edges.
+matrix with this pattern of entries can have. A cover proves it: rows and columns that together hold every entry, and
+whose number is the number of matched edges.
 
     python examples/structural_rank_suitesparse.py                      # the matrices that come with gmatch
     python examples/structural_rank_suitesparse.py HB/west0067 Averous/epb0

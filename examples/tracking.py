@@ -3,12 +3,13 @@
     python examples/tracking.py                  # the two sequences that come with motmetrics
     python examples/tracking.py --gate 0.7 --seed 3
 
-Tracks move on as they moved before, and take the detections that overlap most with where they should be. The gate is
-the `cost_limit`: a pair that overlaps less than that is never made. gmatch.lap, gmatch.compat.lapjv in the convention
-of lap, and SciPy on the matrix that lap makes of a limit find the same tracks; so MOTA and IDF1 are equal.
+Tracks move on as they moved before, and take the detections that overlap most with their expected places. The gate is
+the `cost_limit`: a pair that costs more, which means that it overlaps less, is never made. Three ways find the same
+tracks, with equal MOTA and IDF1: gmatch.lap, gmatch.compat.lapjv, and SciPy on the square matrix that lap makes of a
+limit.
 
 The boxes are real detections. They come without scores, so some are made unsure at random. Needs motmetrics
-(`pip install motmetrics`), and says so where there is none.
+(`pip install motmetrics`). Without motmetrics it says so.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ def by_lap(cost: Any, gate: float) -> tuple[Any, Any, Any]:
 
 
 def by_lapjv(cost: Any, gate: float) -> tuple[Any, Any, Any]:
-    """The same, as ByteTrack's code calls lap."""
+    """As by_lap, by the call of lap in ByteTrack's code."""
     x, y = gmatch.compat.lapjv(cost, extend_cost=True, cost_limit=gate, return_cost=False)
     rows = np.flatnonzero(x >= 0)
     return np.stack([rows, x[rows]], axis=1), np.flatnonzero(x < 0), np.flatnonzero(y < 0)
 
 
 def by_scipy(cost: Any, gate: float) -> tuple[Any, Any, Any]:
-    """The same, on the matrix of lap, in which each row and column has a way out."""
+    """As by_lap, by SciPy on the matrix of lap, in which each row and column has a way out."""
     rows, columns = cost.shape
     square = np.full((rows + columns, rows + columns), gate / 2)
     square[:rows, :columns], square[rows:, columns:] = cost, 0
@@ -78,7 +79,7 @@ class Tracker:
         self.associate, self.gate, self.seconds, self.next_name = associate, gate, 0.0, 1
         self.names, self.lost = np.zeros(0, int), np.zeros(0, int)
         self.boxes, self.speeds = np.zeros((0, 4)), np.zeros((0, 4))
-        associate(np.zeros((1, 1)), gate)  # what is loaded at the first call is not timed
+        associate(np.zeros((1, 1)), gate)  # loads what the first call loads, before any time is taken
 
     def step(self, sure: Any, unsure: Any) -> list[tuple[int, Any]]:
         """The names and boxes of the tracks that have a detection in this frame."""
@@ -96,7 +97,7 @@ class Tracker:
         return [(int(self.names[k]), self.boxes[k]) for k in np.flatnonzero(self.lost == 0)]
 
     def _assign(self, tracks: Any, found: Any, gate: float) -> tuple[Any, Any]:
-        """Moves tracks to their detections; the tracks and the detections that are left."""
+        """Moves tracks to their detections. Returns the tracks and the detections without a partner."""
         cost = one_minus_overlap(self.boxes[tracks], found)
         started = perf_counter()
         pairs, free, new = self.associate(cost, gate)

@@ -21,12 +21,12 @@ __version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:
-    """A module when it is first used, or a public name; with the first of these all are imported."""
+    """A module when it is first used, or a public name. The first public name imports all of them."""
     if find_spec(f"{__name__}.{name}") is not None:
         return import_module(f"{__name__}.{name}")
     public = import_module(f"{__name__}.public")
     for each in vars(public).keys() & {"__all__", *public.__all__, *public.MOVED}:
-        globals().setdefault(each, getattr(public, each))  # what somebody has put in its place stays
+        globals().setdefault(each, getattr(public, each))  # a name that was replaced stays as it is
     if name not in globals():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return globals()[name]

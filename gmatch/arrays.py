@@ -81,7 +81,7 @@ def as_dense_array(given: Any, what: str = "cost") -> Any:
 
 
 def _words_of(error: Exception) -> str:
-    """What an error says. Its type goes in front, unless NumPy and PyTorch raise that type for arrays they refuse."""
+    """The message of an error, with its type in front, unless NumPy and PyTorch raise that type for refused arrays."""
     known = TypeError, ValueError, BufferError, RuntimeError, np.ma.MAError
     return str(error) if isinstance(error, known) and str(error) else f"{type(error).__name__}: {error}"
 
@@ -276,7 +276,7 @@ def as_matrix_of_scipy(matrix: Any) -> Any:
             raise InvalidInput(f"expected a matrix with rows and columns; got {len(made.shape)} dimensions")
         return made
     array = to_host(as_dense_array(matrix, "matrix"))
-    dtype = number_type(array.dtype.newbyteorder("="))  # SciPy has no others, and no floats with 16 bits
+    dtype = number_type(array.dtype.newbyteorder("="))  # SciPy has no other byte order, and no floats of 16 bits
     _refuse_no_matrix(array, dtype)
     return scipy.sparse.coo_array(array.astype(dtype, copy=False))
 
@@ -325,7 +325,7 @@ def magnitudes_of(numbers: Any) -> Any:
         return abs(numbers.astype(np.float64))
     sides = [abs(side.astype(np.float64)) for side in (numbers.real, numbers.imag)]
     _, exponent = np.frexp(np.maximum(*sides))
-    ours, others = (np.ldexp(side, -exponent) for side in sides)  # so that squares do not overflow
+    ours, others = (np.ldexp(side, -exponent) for side in sides)  # scaled, so that squares do not overflow
     with np.errstate(over="ignore"):
         return np.ldexp(np.sqrt(ours * ours + others * others), exponent)
 
@@ -366,7 +366,7 @@ def exact_sum(values: Any) -> int | float:
         return whole
     try:
         return math.fsum(numbers)
-    except OverflowError:  # even where others make up for it
+    except OverflowError:  # a partial sum overflows, even if the whole sum does not
         total = sum(map(Fraction, numbers))
         try:
             return float(total)

@@ -39,7 +39,7 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
     Returns
     -------
     row_ind, col_ind : int64 arrays, shape (min(rows, columns),)
-        The pairs, sorted by row. Where several assignments are best, it need not be the one that SciPy finds; that is
+        The pairs, sorted by row. If several assignments are best, it may be another one than SciPy's, which is
         ``gmatch.lap(cost_matrix, ties="scipy")``.
 
     Raises
@@ -50,12 +50,12 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
     TypeError
         For types that do not convert to float64 safely.
     InvalidInput
-        A ValueError, where SciPy answers: for floats so large that sums of them could overflow, as `DenseCosts` says.
+        A ValueError, where SciPy answers. It is raised if sums of large floats could overflow, as `DenseCosts` says.
 
     Notes
     -----
-    SciPy converts all costs to float64 and is wrong for differences that get lost beyond 2**53. Here integers are
-    exact, and become float64 only where their sums could overflow int64.
+    SciPy converts all costs to float64, which loses differences of integers beyond 2**53. Here integers are exact. They
+    become float64 only if their sums could overflow int64.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _solve(array: npt.NDArray[Any], maximize: bool) -> Any:
 
 
 def _numbers(cost_matrix: Any) -> npt.NDArray[Any]:
-    """An array of real numbers; what is no array is converted to float64 in any way NumPy knows."""
+    """An array of real numbers. Other objects are converted to float64 by NumPy."""
     if isinstance(cost_matrix, np.ndarray):
         if not np.can_cast(cost_matrix.dtype, FLOAT64, "safe"):
             raise TypeError(
@@ -118,7 +118,7 @@ def lapjv(
     cost : array, shape (rows, columns)
         Real numbers. +inf forbids a pair.
     extend_cost : bool
-        Whether a matrix that is not square is meant. Not needed with a finite `cost_limit`, as in lapx.
+        Whether the matrix may be rectangular. Not needed with a finite `cost_limit`, as in lapx.
     cost_limit : float
         Each free row and each free column costs half the limit. So pairs that cost more than the limit are never
         matched.
@@ -128,8 +128,8 @@ def lapjv(
     Returns
     -------
     opt : float
-        The sum of what the pairs cost: inf if forbidden pairs leave no way, and then x and y use some of these.
-        Not with ``return_cost=False``.
+        The sum of the costs of the pairs. It is inf if forbidden pairs leave no assignment; x and y then use some
+        forbidden pairs. Not with ``return_cost=False``.
     x : int32 array, shape (rows,)
         The column of each row, -1 if it is free.
     y : int32 array, shape (columns,)
@@ -140,14 +140,14 @@ def lapjv(
     ValueError
         ``"2-dimensional array expected"``, ``"Square cost array expected. ..."``.
     InvalidInput
-        A ValueError, where lap answers: for NaN and -inf among the costs, for a limit that is NaN or -inf, and for what
-        are no real numbers.
+        A ValueError, where lap answers: for NaN and -inf among the costs, for a limit that is NaN or -inf, and for
+        costs that are no real numbers.
 
     Notes
     -----
     It takes the time and memory of `gmatch.lap`. lap converts all costs to float64, and makes a matrix of
-    (rows + columns)**2 entries of a limit. Here integers are exact, and the matrix stays as it is. Where several
-    assignments are best, it need not be the one that lap finds.
+    (rows + columns)**2 entries for a limit. Here integers are exact, and no matrix is made. If several assignments are
+    best, this function may return another one than lap.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def lapjv(
 
 
 def _completed(x: Any, y: Any) -> tuple[Any, Any]:
-    """With pairs of free rows and free columns, in order, as many as there can be."""
+    """Mates that also pair free rows with free columns, in order, until no row or no column is free."""
     x, y = x.copy(), y.copy()
     pairs = list(zip((x < 0).nonzero()[0], (y < 0).nonzero()[0], strict=False))
     for row, column in pairs:
@@ -197,7 +197,7 @@ def min_weight_full_bipartite_matching(
     Returns
     -------
     row_ind, col_ind : arrays, shape (min(rows, columns),)
-        The pairs, sorted by row. Where several matchings are best, it need not be the one that SciPy finds.
+        The pairs, sorted by row. If several matchings are best, it may be another one than SciPy's.
 
     Raises
     ------
@@ -206,14 +206,14 @@ def min_weight_full_bipartite_matching(
     ValueError
         ``"no full matching exists"``
     InvalidInput
-        A ValueError, where SciPy answers: for floats so large that sums of them could overflow, as `SparseCosts` says.
+        A ValueError, where SciPy answers. It is raised if sums of large floats could overflow, as `SparseCosts` says.
 
     Notes
     -----
-    SciPy converts all weights to float64. Here integers are exact, and become float64 only where their sums could
-    overflow int64. Duplicate entries stand for their sum; SciPy takes duplicates in CSR and CSC as edges of their own,
-    and does not always take the best. NaN, and the infinity that would be the best of weights, are no edges here; what
-    SciPy makes of them depends on where they are.
+    SciPy converts all weights to float64. Here integers are exact. They become float64 only if their sums could
+    overflow int64. Duplicate entries stand for their sum. SciPy takes duplicates in CSR and CSC as edges of their own,
+    and does not always take the best. NaN, and the infinity that would be the best weight, are no edges here. SciPy's
+    answer for them depends on their places.
 
     Examples
     --------

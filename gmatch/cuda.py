@@ -21,7 +21,7 @@ def module() -> Any:
 
 
 def cupy() -> Any:
-    """CuPy, once it is known that there is a GPU; raises `BackendUnavailable` otherwise."""
+    """CuPy; raises `BackendUnavailable` unless there is a GPU."""
     require()
     return module()
 
@@ -38,7 +38,7 @@ def require() -> None:
 
 @cache
 def _require_device(cupy: Any) -> None:
-    """Once there is a GPU, it is not asked for again."""
+    """Looks for a GPU until one is found; then it does not look again."""
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
@@ -90,7 +90,7 @@ def csr_matrix(entries: Any, rows: Any, columns: Any, shape: tuple[int, int]) ->
 
 
 def entry_of_each_row(matrix: Any, columns: Any) -> Any:
-    """`matrix[arange(len(columns)), columns]`, in one launch; of a row with column -1 any entry."""
+    """`matrix[arange(len(columns)), columns]`, in one launch; any entry for a row with column -1."""
     with matrix.device:
         return _entry_of_row()(matrix, columns)
 

@@ -27,7 +27,7 @@ class InvalidInput(GmatchError, ValueError):
 
 
 def words_of(error: Exception) -> str:
-    """What an error of a file or of a library says, for people; where it says nothing, its name."""
+    """The message of an error of a file or of a library, for people; its name if it has no message."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error).partition("\n")[0] or type(error).__name__
@@ -42,7 +42,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def changed(what: str) -> InvalidInput:
-    """The error where an array is not what it was when it was checked."""
+    """The error for an array that has changed since it was checked."""
     return InvalidInput(f"{what} must not be changed by another thread while it is read; it was, so give a copy")
 
 
@@ -59,7 +59,7 @@ class DataError(GmatchError, OSError):
 
 
 class BackendUnavailable(GmatchError, RuntimeError):
-    """The device asked for cannot be used here: no CuPy, no GPU, or no threads to be had.
+    """The device asked for cannot be used here: no CuPy, no GPU, or the system starts no threads.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class CertificateError(GmatchError, RuntimeError):
 
 
 class RankLost(GmatchError, RuntimeError):
-    """Another rank died, or did not come while this one waited for it: end the job, and look at what that one says.
+    """Another rank died, or did not come while this rank waited: end the job, and look at the other rank's message.
 
     Examples
     --------

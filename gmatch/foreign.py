@@ -54,7 +54,7 @@ def gives_back(given: Any) -> bool:
 
 
 def unwrapped(given: Any) -> Any:
-    """The array in a DataArray of xarray, a tensor of torch without its gradient, and all else itself."""
+    """The array in a DataArray of xarray, or a tensor of torch without its gradient. Other values as they are."""
     library = library_of(given)
     if library == "xarray" and type(given).__name__ == "DataArray":
         return given.data
@@ -62,7 +62,7 @@ def unwrapped(given: Any) -> Any:
 
 
 def as_sparse(given: Any) -> Any:
-    """A sparse matrix of torch or of sparse as one of SciPy, or in CSR on a GPU; all else itself."""
+    """A sparse matrix of torch or of sparse as a matrix of SciPy, or in CSR on a GPU. Other values as they are."""
     if type(given) is np.ndarray or scipy.sparse.issparse(given):
         return given
     try:
@@ -135,7 +135,7 @@ def _of_sparse(matrix: Any) -> Any:
 
 
 def sum_of(values: Any, **axis: int) -> Any:
-    """The sum of a tensor of torch or an array of JAX, with its gradient: in 32 bits of narrower floats."""
+    """The sum of a tensor of torch or an array of JAX, with its gradient. Narrower floats are added in 32 bits."""
     if values.dtype.itemsize < 4 and (values.is_floating_point() if hasattr(values, "is_floating_point") else True):
         values = values.float() if hasattr(values, "float") else values.astype(np.float32)
     return values.sum(**axis)
@@ -177,7 +177,7 @@ def array_of_frame(frame: Any) -> Any:
 
 
 def _of_pandas(frame: Any) -> Any:
-    """In the NumPy type that holds all columns: NumPy itself makes objects of nullable types and of mixed ones."""
+    """The numbers in the NumPy type that holds all columns. NumPy makes objects of nullable and of mixed types."""
     types = [getattr(dtype, "numpy_dtype", dtype) for dtype in frame.dtypes]
     if not types or not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in types):
         return np.asarray(frame)
@@ -190,7 +190,7 @@ def _of_pandas(frame: Any) -> Any:
 
 
 def way_in(given: Any, what: str = "cost") -> str:
-    """The end of a message: what to do for somebody who gave no array of numbers; empty if nothing is known."""
+    """The end of a message for a value that is no array of numbers: what to do; empty if there is no advice."""
     library, name = library_of(given), type(given).__name__
     if library == "networkx":
         return (

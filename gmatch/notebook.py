@@ -10,7 +10,7 @@ LINES_SHOWN = 10
 
 
 def table(caption: str, names: tuple[str, ...], lines: Iterable[tuple[Any, ...]], length: int) -> str:
-    """A table of HTML with the first lines of `length` many; says how many more there are."""
+    """A table of HTML with the first of `length` lines. It says how many more there are."""
     shown = [line for line, _ in zip(lines, range(LINES_SHOWN), strict=False)]
     rows = [_row("th", names), *(_row("td", line) for line in shown)]
     if length > len(shown):

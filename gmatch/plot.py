@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Equal searches draw equal lines. The first is the thickest, so that those on top of it do not hide it.
+# Equal searches draw equal lines. The first is the thickest, so that later lines do not hide it.
 THICKEST, THINNEST = 4.5, 1.2
+# Sizes of markers, in points, in the same order.
 LARGEST, SMALLEST = 9.0, 4.0
 # Seven colours that people with any kind of colour vision tell apart (Okabe and Ito 2008), and black.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
 WIDTH, HEIGHT = 8.0, 4.5  # of a figure in inches, without its legend
 DASHES = ("-", "--", "-.", ":")
 MARKERS = "osD^v<>P*Xph"
-# Where the axis of the paper's performance profiles ends.
+# The end of the axis of the paper's performance profiles.
 MOST_TIMES = 10
 
 
@@ -196,7 +197,7 @@ def speedup_profiles(speedups: Mapping[str, Mapping[str, float]], title: str, ax
     logarithms = {name: sorted(map(math.log2, by_case.values())) for name, by_case in speedups.items()}
     least = min((some[0] for some in logarithms.values() if some), default=0.0)
     for number, (name, some) in enumerate(logarithms.items()):
-        # As fast as the slowest are all that were solved; faster than the fastest is none.
+        # All solved cases are at least as fast as the slowest; none is faster than the fastest.
         shares = [left / len(cases) for left in range(len(some), 0, -1)]
         places, heights = [least, *some, *some[-1:]], [*shares[:1], *shares, 0]
         axes.step(places, heights, where="pre", label=name, **_style(number, len(logarithms)) | {"marker": ""})
@@ -249,7 +250,7 @@ def matched_points(x: Any, y: Any, matched: Any, title: str, axes: Axes | None =
     Parameters
     ----------
     x, y : arrays, shapes (rows, 2) and (columns, 2)
-        The points that are the rows of the costs, and those that are their columns.
+        The points that are the rows of the costs, and the points that are their columns.
     matched : Assignment, Matching, or (rows, columns)
         The pairs.
     title : str
@@ -363,7 +364,7 @@ def block_triangular_form(matrix: Any, form: Decomposition, title: str, axes: Ax
         axes.scatter(x, y, s=size, color=colour, marker=marker, linewidths=0, label=label)
     for first, last, left, right in zip(row_blocks, row_blocks[1:], col_blocks, col_blocks[1:], strict=False):
         if last - first == right - left == 1:
-            continue  # one pair, which is drawn
+            continue  # one pair, which is drawn as an entry
         corners = np.array([left, right, right, left, left]) - 0.5, np.array([first, first, last, last, first]) - 0.5
         axes.plot(*corners, color=COLOURS[5], linewidth=0.8, label="_nolegend_")
     axes.plot([], [], color=COLOURS[5], label=f"{len(row_blocks) - 1:,} blocks")
@@ -386,7 +387,7 @@ def _finished(axes: Axes, legend: bool) -> Figure:
     figure = axes.get_figure(root=True)
     assert figure is not None  # axes are made by a figure
     if legend:
-        # Beside the axes, in room of its own: the figure becomes as much wider.
+        # The legend stands beside the axes: the figure becomes wider by its width.
         box = figure.legend(loc="outside right upper", handlelength=4)
         figure.draw_without_rendering()
         figure.set_figwidth(WIDTH + box.get_window_extent().width / figure.dpi)

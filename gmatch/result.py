@@ -24,7 +24,10 @@ new, set_attribute = object.__new__, object.__setattr__
 
 
 class _Later(_native.Later):
-    """A result whose fields can be made later, when asked for: small calls are many. `_later` is what of, or None."""
+    """A result whose fields can be made when they are asked for, which saves time in small calls.
+
+    `_later` is what they are made of, or None.
+    """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -35,7 +38,7 @@ class _Later(_native.Later):
         pairs: Callable[..., tuple[Any, Any]] | tuple[Any, Any] | None,
         arguments: tuple[Any, ...],
     ) -> Self:
-        """The result whose fields are make_field(name, *arguments), and whose pairs are those, or pairs(*arguments).
+        """The result whose fields are make_field(name, *arguments), and whose pairs are `pairs` or pairs(*arguments).
 
         Fields that have a default keep it, unless the maker of the result sets them.
         """
@@ -68,7 +71,7 @@ class _Pairs(_Later):
     col_nodes: tuple[Hashable, ...] | None
 
     def _made_pairs(self) -> tuple[Any, Any]:
-        """What is iterated over, unless `_later` has the pairs."""
+        """The rows and columns to iterate over, unless `_later` has them."""
         if self._later is not None:
             _, make_pairs, arguments = self._later
             pairs: tuple[Any, Any] = make_pairs(*arguments)
@@ -119,7 +122,7 @@ class _Pairs(_Later):
         return rows, columns
 
     def _values(self) -> dict[str, Any]:
-        """What there is to say of each pair, besides what its ends are: arrays by name."""
+        """The values of each pair beside its ends: arrays by name."""
         return {}
 
     def to_frame(self) -> Any:
@@ -147,7 +150,7 @@ class _Pairs(_Later):
 
 
 def _numbers(values: Any) -> Any:
-    """As an array of NumPy, of a type that it has of its own."""
+    """The values as an array of NumPy, of a type of NumPy itself."""
     array = to_host(as_dense_array(values, "values"))
     return array.astype(number_type(array.dtype), copy=False)
 
@@ -234,15 +237,14 @@ class Decomposition:
         block, the first; the vertical part is one, the last; either is left out if it is empty. All others are square
         and irreducible.
     coarse_cols : shape (5,), ``cc`` of dmperm
-        Where free columns begin, then the mates of horizontal, of square and of vertical rows; and where all columns
-        end.
+        Where free columns begin; where the mates of horizontal, square and vertical rows begin; where all columns end.
     coarse_rows : shape (5,), ``rr`` of dmperm
         Where horizontal, square, vertical and free rows begin; and where all rows end. ``coarse_rows[3]`` is the
         structural rank.
     matching : Matching
         The maximum matching from which the form follows. It is on the diagonals of A12, A23 and A34.
     stats : dict
-        ``method`` and ``backend`` of the matching, ``blocks`` for the device that all else ran on, ``seconds`` by step.
+        ``method`` and ``backend`` of the matching, ``blocks`` for the device of all other steps, ``seconds`` by step.
 
     Examples
     --------
@@ -345,11 +347,11 @@ class Tier:
 
 @dataclass(frozen=True, eq=False)
 class ExactDuals:
-    """Duals that one number cannot hold, since a big one would round a small one away.
+    """Duals that one number cannot hold, since its big part would round away its small part.
 
-    The dual of row i is ``sum(tier.value * tier.rows[i] for tier in tiers) + u[i]``, and so for columns. The entry of
-    each pair is a multiple of the first value and a rest, the rest a multiple of the second value and a rest, and so
-    on; see `gmatch.verify` for what follows.
+    The dual of row i is ``sum(tier.value * tier.rows[i] for tier in tiers) + u[i]``; likewise for columns. The entry of
+    each pair is a multiple of the first value and a rest. That rest is a multiple of the second value and a rest, and
+    so on. `gmatch.verify` says what follows from this.
 
     Attributes
     ----------
@@ -414,8 +416,8 @@ class Assignment(_Pairs):
     """A cheapest assignment, and its proof. Unpacks as ``row_ind, col_ind = assignment``, as SciPy's result does.
 
     All arrays live where the costs live: NumPy for NumPy, CuPy for CuPy and for other arrays on a GPU. For tensors of
-    torch they are tensors on the same device, indices with 64 bits and `pair_costs` of the type of the costs; for
-    arrays of JAX, arrays of JAX (but duals of 64 bits stay as they are if JAX has only 32). Unpacked again, an
+    torch they are tensors on the same device, with indices of 64 bits and `pair_costs` of the type of the costs. For
+    arrays of JAX they are arrays of JAX; but duals of 64 bits stay as they are if JAX has only 32. Unpacked again, an
     assignment gives arrays in the same memory.
 
     Attributes
@@ -438,7 +440,7 @@ class Assignment(_Pairs):
     cost_limit : int or float or None
         What was asked for.
     cover : (integer array, integer array) or None
-        For ``"partial"``: rows and columns, together as many as there are pairs. Every allowed pair lies in one of
+        For ``"partial"``: rows and columns, whose number is the number of pairs. Every allowed pair lies in one of
         them, so no matching is larger (König 1931).
     exact : ExactDuals or None
         The duals in parts, if one number cannot hold a dual because costs have several magnitudes: a big number stands
@@ -536,10 +538,10 @@ class Assignment(_Pairs):
         ----------
         cost : array or sparse matrix, shape (rows, columns)
             All costs as they are now, as for `gmatch.lap`: first the rows and columns that were kept, in the order that
-            they had, then those that came. Entries outside new rows and columns must be what they were: they are read
-            only as far as the search comes, and `certify` finds out if they are not.
+            they had, then new ones. All entries outside new and changed rows and columns must be as before. The search
+            reads only some of them; `certify` finds out if others have changed.
         rows, columns : sequence of int
-            The rows and columns of `cost` that have new costs. Those that came need not be named.
+            The rows and columns of `cost` that have new costs. New rows and columns need not be named.
         drop_rows, drop_columns : sequence of int
             The rows and columns of this assignment that are gone.
         forbid_nan : bool
@@ -562,7 +564,7 @@ class Assignment(_Pairs):
         Infeasible
             If forbidden pairs leave no assignment; with a Hall witness.
         CertificateError
-            If `certify` finds the result wrong: costs have changed that were not named.
+            If `certify` finds the result wrong: other costs have changed than the named ones.
 
         Notes
         -----
@@ -635,7 +637,7 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
     shapes : int64 array on the host, shape (problems, 2)
         Rows and columns of each problem.
     places : list of (rows, columns), or None
-        The rows and columns of each problem that count, where a mask left out others than the last ones.
+        The rows and columns of each problem that count, if a mask left out others than the last ones.
     covers : dict
         `Assignment.cover` of the problems that are ``"partial"``.
     exact : dict
@@ -758,7 +760,7 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         raise AttributeError(name)
 
     def _sides_of(self, number: int) -> tuple[Any, Any]:
-        """What picks the rows and the columns of a problem from all rows and columns."""
+        """Indices that pick the rows and the columns of a problem from all rows and columns."""
         if self.places is not None:
             return self.places[number]
         rows, columns = self.shapes[number].tolist()
@@ -778,7 +780,7 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
 
     @cached_property
     def _ends(self) -> list[int]:
-        """Where the pairs of each problem begin among all, and the last ones end."""
+        """Where the pairs of each problem begin among all pairs, and where the last ones end."""
         return [0, *accumulate(self._all_pairs[2])]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""`lap` and `max_matching` for small problems in memory, where the call would cost more than the solution."""
+"""`lap` and `max_matching` for small problems in memory, whose calls would take longer than their solution."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _solver(maximize: bool, reason: str, deterministic: bool) -> Solver:
     return Solver(solve, maximize, partial(_field_in_batch, reason=reason))
 
 
-# What the options of `lap` ask for, as bits of the number of its solver.
+# Options of `lap` as bits of the number of its solver.
 MAXIMIZE, DETERMINISTIC, METHOD_ASKED_FOR = 1, 2, 4
 
 Solvers = tuple[Solver, ...]
@@ -235,7 +235,8 @@ def _solver_for(options: dict[str, Any], solvers: Solvers) -> Solver | None:
     return None if bits is None or bits >= len(solvers) else solvers[bits]
 
 
-# Types of graphs that `matching_small` may take, and the most rows, columns and entries that a graph may have in all.
+# Types of graphs that `matching_small` takes, and the most rows, columns and entries of a graph, added up. A larger
+# graph takes the long way.
 SMALL_TYPES = frozenset((csr_array, csr_matrix, BipartiteGraph))
 SMALL_GRAPH = 1 << 16
 MATCHING_CELLS = Arrays("MatchingCells")
@@ -250,7 +251,7 @@ def matching_small(graph: Any, make_stats: Callable[..., Any]) -> Matching | Non
     shape, indptr, indices = graph.shape, graph.indptr, graph.indices
     if type(indptr) is not ndarray or type(indices) is not ndarray or type(shape) is not tuple or len(shape) != 2:
         return None
-    rows, columns = shape  # trusted no more than the arrays: a matrix can be changed
+    rows, columns = shape  # as little trusted as the arrays: a user can change it
     if type(rows) is not int or type(columns) is not int or rows < 0 or columns < 0:
         return None
     if rows + columns + indices.size > SMALL_GRAPH or indptr.size != rows + 1:
@@ -260,7 +261,7 @@ def matching_small(graph: Any, make_stats: Callable[..., Any]) -> Matching | Non
     cells = empty(size // 8 + 1, int64)
     try:
         found = match_small(indptr, indices, columns, cells)
-    except TypeError:  # of other types than int32
+    except TypeError:  # the arrays are not int32
         return None
     if found:
         matching = Matching.later(_field_of_matching, _pairs_of_matching, (cells, rows, columns, make_stats))

@@ -20,7 +20,7 @@ from .problems.points import warn_of_points
 from .result import Assignment, AssignmentBatch, Status
 from .types import NARROW_TYPES, WORKING_TYPES
 
-# What a small call leaves, for integer costs and for others; see csrc/bindings/serial.cpp.
+# The layout of the answer of a small call, for integer costs and for others; see csrc/bindings/serial.cpp.
 CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
 SMALL_COUNTERS = Layout("SmallCounters")
 WORD = 8  # bytes
@@ -180,7 +180,7 @@ def may_have_rounded(array: Any) -> bool:
     if array.dtype != np.float64:
         return False
     magnitudes = abs(array)
-    if magnitudes.max(initial=0) < EXACT_IN_FLOAT64:  # not so if there is NaN
+    if magnitudes.max(initial=0) < EXACT_IN_FLOAT64:  # false if there is NaN
         return False
     large = magnitudes >= EXACT_IN_FLOAT64
     return bool(large.any() and np.isfinite(array[large]).any())

@@ -1,7 +1,7 @@
-"""What comes in goes out: results as tensors of torch and arrays of JAX, for costs and graphs that are such.
+"""Results as tensors of torch or arrays of JAX, if the costs or the graph are such.
 
-The arrays of a result become tensors when they are asked for. What pairs cost is taken from the costs themselves where
-these need a gradient: then the cost of an assignment has one, too, which is 1 at its pairs and 0 elsewhere.
+The arrays of a result become tensors when they are asked for. If the costs need a gradient, the costs of pairs are
+taken from the costs themselves. Then the cost of an assignment has a gradient, too: 1 at its pairs and 0 elsewhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INT64 = np.dtype(np.int64)
 Result = Assignment | AssignmentBatch | Matching
 INDICES, OTHERS = frozenset(("row_match", "col_match")), frozenset(("u", "v", "reached_columns"))
 ARRAYS = INDICES | OTHERS | {"pair_costs"}
-# Fields that have a default, and are of no library.
+# Fields that have a default, and are no arrays of a library.
 PLAIN = "maximize", "cost_limit", "exact", "bound", "forbid_nan", "pair_price", "row_nodes", "col_nodes"
 PLAIN_OF_BATCH = "maximize", "cost_limit", "forbid_nan", "places"
 # Fields of each problem of a batch that are False by default.
@@ -34,18 +34,18 @@ NOTHING: dict[int, Any] = {}
 
 
 class Matrices(list[Any]):
-    """A sequence of matrices, not two clouds of points: a batch of two images with few targets looks like these."""
+    """A sequence of matrices that is known to be a batch. Two images with few targets may look like two clouds."""
 
 
 def comes_back(given: Any) -> bool:
-    """Whether the answer for costs or a graph is to have arrays of another library than NumPy and CuPy."""
+    """Whether the answer for costs or a graph has arrays of another library than NumPy and CuPy."""
     if isinstance(given, list | tuple):
         return len(given) > 0 and gives_back(given[0])
     return gives_back(given)
 
 
 def as_arrays(given: Any) -> Any:
-    """Costs or a graph as arrays of NumPy or CuPy, dense or sparse, in the same memory where that can be."""
+    """Costs or a graph as arrays of NumPy or CuPy, dense or sparse, in the same memory if possible."""
     if isinstance(given, list | tuple):
         _refuse_others(given)
         return Matrices(_shared(matrix, as_dense_array) for matrix in _of_32_bits(given))
@@ -68,7 +68,7 @@ def _refuse_others(matrices: Any) -> None:
 def _shared(tensor: Any, otherwise: Callable[[Any], Any]) -> Any:
     try:
         return (tensor.detach() if tensor.requires_grad else tensor).numpy()  # the way of most tensors
-    except (AttributeError, TypeError, RuntimeError):  # of JAX, on a GPU, sparse, or of a type that NumPy has not
+    except (AttributeError, TypeError, RuntimeError):  # JAX; or on a GPU, sparse, or of a type that NumPy lacks
         return otherwise(tensor)
 
 
@@ -86,7 +86,7 @@ def _dense_or_sparse(given: Any) -> Any:
 
 
 def in_its_library(given: Any, solve: Callable[..., Any], **options: Any) -> Any:
-    """What a solver finds for costs or a graph, in the library and on the device that these are of."""
+    """The answer of a solver for costs or a graph, in their library and on their device."""
     like = given[0] if isinstance(given, list | tuple) else given
     _refuse_capture(like)
     found = solve(as_arrays(given), **options)
@@ -105,7 +105,7 @@ def mates_of(cost: Any, solve: Callable[..., Any], **options: Any) -> tuple[Any,
 
 
 def _refuse_capture(tensor: Any) -> None:
-    """Raises `InvalidInput` while the work of a GPU is only recorded: what a search does depends on the costs."""
+    """Raises `InvalidInput` while the work of a GPU is only recorded: the work of a search depends on the costs."""
     if getattr(tensor, "is_cuda", False) and sys.modules["torch"].cuda.is_current_stream_capturing():
         raise InvalidInput(
             "a CUDA graph is being captured, and no assignment can be part of one: how a search goes on depends on the "
@@ -115,7 +115,7 @@ def _refuse_capture(tensor: Any) -> None:
 
 
 def with_arrays(result: Result) -> Result:
-    """A result of tensors as it is now, with arrays of NumPy or CuPy; any other itself."""
+    """A result of tensors with arrays of NumPy or CuPy instead. Any other result as it is."""
     if not gives_back(result.row_match):
         return result
     arrays = {name: as_dense_array(getattr(result, name), name) for name in ARRAYS if hasattr(result, name)}
@@ -139,21 +139,21 @@ class _Torch:
         self.from_numpy = self.torch.from_numpy
 
     def array(self, array: Any) -> Any:
-        """On the same device, mostly in the same memory."""
+        """A tensor on the same device, mostly in the same memory."""
         if isinstance(array, np.ndarray):
             return self.from_numpy(array)
-        if array.dtype == np.bool_:  # which not all versions exchange
+        if array.dtype == np.bool_:  # not all versions exchange bool
             return self.torch.from_dlpack(array.view(np.uint8)).bool()
         return self.torch.from_dlpack(array)
 
     def indices(self, array: Any) -> Any:
-        """With 64 bits, as torch wants them."""
-        if type(array) is np.ndarray:  # which is faster than torch
+        """Indices of 64 bits, as torch wants them."""
+        if type(array) is np.ndarray:  # NumPy is faster than torch here
             return self.from_numpy(array if array.dtype is INT64 else array.astype(INT64))
         return self.array(array).long()
 
     def split(self, tensor: Any, sizes: list[int]) -> Any:
-        """Its parts of these sizes, one after the other."""
+        """The parts of a tensor of these sizes, one after the other."""
         return tensor.split_with_sizes(sizes)
 
     def costs(self, array: Any) -> Any:
@@ -188,7 +188,7 @@ class _Torch:
         return self.torch.cat([pad(part, (0, width - part.shape[1])) for part in parts])
 
     def _of_rows(self, costs: Any, match: Any) -> Any:
-        """The entry of each row of each problem in the column of its mate, and 0 of free rows."""
+        """The entry of each row of each problem in the column of its mate; 0 for free rows."""
         if not costs.shape[2]:
             return costs.sum(dim=2)
         entries = costs.gather(2, match.clamp(min=0)[:, :, None])[:, :, 0]
@@ -202,13 +202,13 @@ class _JAX:
         self.jax, self.dtype, self.device = sys.modules["jax"], like.dtype, like.device
 
     def array(self, array: Any) -> Any:
-        """On the same device; duals of 64 bits stay as they are where JAX would round them to 32."""
+        """An array on the same device. Duals of 64 bits stay as they are if JAX would round them to 32."""
         if array.dtype.itemsize == 8 and not self.jax.config.jax_enable_x64:
             return array
         return self.jax.device_put(array, self.device)
 
     def indices(self, array: Any) -> Any:
-        """With 32 bits, unless JAX is set to 64."""
+        """Indices of 32 bits, or of 64 if JAX is set to 64."""
         wide = self.jax.config.jax_enable_x64
         return self.jax.device_put(array.astype(np.int64 if wide else np.int32), self.device)
 
@@ -229,7 +229,7 @@ _Library = _Torch | _JAX
 
 
 class _Result:
-    """What the fields and the pairs of a result are made of. Unpacked again, the pairs are in the same memory."""
+    """The source of the fields and the pairs of a result. Unpacked again, the pairs are in the same memory."""
 
     made: tuple[Any, Any] | None = None
 
@@ -257,7 +257,7 @@ class _Problems(_Result):
 
     def __init__(self, inner: AssignmentBatch, library: _Library, pair_costs: Any) -> None:
         super().__init__(inner, library)
-        given, later = vars(inner), inner._later  # what is in neither is made when it is asked for
+        given, later = vars(inner), inner._later  # a field in neither of them is made when it is asked for
         self.pair_costs, self.covers = pair_costs, given.get("covers", NOTHING)
         # The items of small problems of torch, whose pairs are tensors in the memory of the answer.
         self.small = None if later is None or not isinstance(library, _Torch) else later[2][0]

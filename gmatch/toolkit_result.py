@@ -17,7 +17,7 @@ from .result import Assignment, AssignmentCertificate, Certificate, Matching
 
 
 class _Matched:
-    """What follows from the column of each row."""
+    """Attributes that follow from the column of each row."""
 
     row_match: Any
 
@@ -52,16 +52,16 @@ class Bottleneck(_Matched):
     pair_costs : array, shape (size,)
         The entries of the matched pairs, in the order of `row_ind`.
     cover : (integer array, integer array)
-        Rows and columns, fewer than there are pairs, so that every pair cheaper than the threshold lies in one of them
-        (König 1931): no assignment does without a pair at the threshold or above.
+        Rows and columns, fewer than there are pairs. Every pair cheaper than the threshold lies in one of them (König
+        1931), so every assignment has a pair at the threshold or above.
     assignment : Assignment or None
         With ``then="sum"``: the cheapest assignment of the pairs not above the threshold, with its duals.
     maximize : bool
     forbid_nan : bool
         Whether some costs were NaN, which forbade their pairs.
     stats : dict
-        ``matchings``: how many thresholds were tried, of sparse costs. ``rises``: how often the threshold of dense
-        costs rose.
+        For sparse costs ``matchings``: how many thresholds were tried. For dense costs ``rises``: how often the
+        threshold rose.
 
     Examples
     --------
@@ -175,12 +175,12 @@ class KBest(Sequence[RankedAssignment]):
     costs : int64 or float64 array, shape (found,)
         What the pairs of each assignment cost.
     u, v : int64 or float64 arrays, shapes (found, fewer) and (found, more)
-        Duals of the minimisation form, of the side with fewer vertices (rows, if there are as many) and of the other
-        side. With a `cost_limit` v has one more for each vertex of the fewer: what it pays to stay free. Those of an
-        assignment prove it cheapest among the assignments that share its pairs with an earlier one up to where they
-        part, and have another pair there: see `gmatch.verify`.
+        Duals of the minimisation form. u are of the side with fewer vertices (rows, if both sides are equal), v of the
+        other side. With a `cost_limit` v has one more entry for each vertex of the smaller side: the dual of its way
+        out. An assignment parts from an earlier one at some row. Its duals prove it cheapest among all assignments that
+        share the pairs before that row, and have another pair in that row than the earlier one: see `gmatch.verify`.
     complete : bool
-        Whether more were asked for than there are: then there are no others.
+        Whether these are all assignments, because more were asked for.
     maximize : bool
     cost_limit : int or float or None
         What was asked for.
@@ -229,7 +229,7 @@ class KBestCertificate:
     Attributes
     ----------
     number : int
-        Of assignments, or hypotheses, all different.
+        The number of assignments or hypotheses, all different.
     complete : bool
         Whether there are no others.
     tolerance : int or float
@@ -287,19 +287,19 @@ class Hypotheses(Sequence[Hypothesis]):
     Attributes
     ----------
     parents : int64 array, shape (found,)
-        The parent of each.
+        The parent of each hypothesis.
     ranks : int64 array, shape (found,)
         Its place among the children of its parent.
     costs : int64 or float64 array, shape (found,)
-        What each costs: the prior of its parent, its pairs and its misses.
+        The cost of each: the prior of its parent, its pairs and its misses.
     lists : tuple of KBest, one for each parent
-        Its best children: assignments of a matrix with one more column for each row, which costs the miss of that row.
-        One more than are among `parents`, if there is one.
+        The best children of each parent: assignments of a matrix with one more column for each row, which costs the
+        miss of that row. A list has one child more than are in the result, if there is one.
     prior : tuple of numbers, one for each parent
     miss : tuple of arrays, one for each parent
         What was asked for.
     complete : bool
-        Whether more were asked for than there are: then there are no others.
+        Whether these are all hypotheses, because more were asked for.
     maximize, forbid_nan : bool
         What was asked for.
 
@@ -358,9 +358,9 @@ class Scaling:
     row_log, col_log : float64 arrays, shapes (rows,) and (columns,)
         The natural logarithms of the scalings: 0 unless the job is ``"product"``.
     proof : Matching, Assignment or Bottleneck
-        The answer to the problem that the job is: see `gmatch.scale`.
+        The answer to the problem of the job: see `gmatch.scale`.
     pivots : tuple of int64 arrays, or None
-        Of a symmetric scaling the numbers that go into each pivot, one or two; on the host.
+        For a symmetric scaling: the one or two numbers of each pivot; on the host.
 
     Examples
     --------
@@ -387,13 +387,13 @@ class Scaling:
 
     @cached_property
     def row_scale(self) -> Any:
-        """What rows are multiplied with, shape (rows,); infinite or 0 where float64 has no such number."""
+        """The factor of each row, shape (rows,); infinite or 0 if float64 has no such number."""
         with np.errstate(over="ignore"):
             return np.exp(self.row_log)
 
     @cached_property
     def col_scale(self) -> Any:
-        """What columns are multiplied with, shape (columns,)."""
+        """The factor of each column, shape (columns,)."""
         with np.errstate(over="ignore"):
             return np.exp(self.col_log)
 
@@ -449,7 +449,7 @@ class Scaling:
         device = device_of(numbers)
         with beside(numbers):
             row_log, col_log = map(mover_to(device), (self.row_log, self.col_log))
-            # In two steps, for float64 does not hold one over its least numbers.
+            # In two steps, since float64 does not hold one over its least numbers.
             factors = np.exp((row_log[rows] + col_log[columns]) / 2)
             if self.pivots is None:
                 places = np.empty_like(row_log, dtype=np.int64)
@@ -474,9 +474,9 @@ class ScalingCertificate:
     size : int
         How many entries are on the diagonal; there are no more.
     excess : float
-        By how much, as a logarithm, the largest scaled entry is above 1, and a scaled diagonal entry off 1, at most.
+        The largest logarithm of a scaled entry above 0, or of a scaled diagonal entry off 0.
     proof : Certificate, AssignmentCertificate or BottleneckCertificate
-        Of the problem that the job is.
+        The certificate of the problem of the job.
 
     Examples
     --------

@@ -32,7 +32,7 @@ METHODS = {
 
 
 def methods_that_read(dtype: Any, device: str) -> tuple[str, ...]:
-    """Those that dense costs of a type may be given to: the classical forms read none of 8 and 16 bits."""
+    """The methods that take dense costs of a type. The classical forms read no costs of 8 and 16 bits."""
     if np.dtype(dtype).itemsize > 2:
         return METHODS[device]
     return tuple(method for method in METHODS[device] if not method.startswith(("classical", "munkres")))
@@ -48,7 +48,7 @@ def on(array: np.ndarray, device: str) -> Any:
 
 @cache
 def partial_matchings(rows: int, columns: int) -> np.ndarray:
-    """All ways to give rows different columns, or none: number `columns`."""
+    """All ways to give each row a column of its own, or none, which is the number `columns`."""
     none = columns
     ways = [
         way
@@ -61,7 +61,7 @@ def partial_matchings(rows: int, columns: int) -> np.ndarray:
 def brute_force(cost: np.ndarray, maximize: bool = False, limit: float | None = None) -> tuple[int, float]:
     """The size and the cost of the cheapest of the largest matchings; with a limit, 0 and the least price.
 
-    A free vertex costs half the limit. Costs are small, so that all sums of them are exact.
+    A free vertex costs half the limit. Costs are small, so their sums are exact.
     """
     rows, columns = cost.shape
     sign = -1 if maximize else 1

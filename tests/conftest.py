@@ -35,7 +35,7 @@ def methods_on(device: str) -> list[Any]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """No test asks a GPU for what only a CPU does, but the one of the error."""
+    """Removes tests that ask a GPU for a method of the CPU. Only the test of the error remains."""
 
     def possible(item: pytest.Item) -> bool:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}

@@ -1,7 +1,7 @@
 """Arrays of NumPy that pass for arrays of CuPy, and are as strict: array code for GPUs runs without a GPU.
 
-Each lies on the GPU that was current where it was made. As in CuPy, an operation on arrays of GPUs takes no array of
-the host, nor one of another GPU; `get` makes one of the host.
+Each array lies on the GPU that was current when it was made. As in CuPy, an operation on arrays of a GPU refuses arrays
+of the host and of another GPU. `get` copies an array to the host.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _plain(thing):
 
 
 def fake(thing):
-    """The same as arrays of a GPU; numbers, too, as CuPy has them."""
+    """Arrays, and numbers, as arrays of a GPU: CuPy returns numbers as arrays."""
     if isinstance(thing, tuple | list):
         return type(thing)(fake(each) for each in thing)
     if isinstance(thing, np.ndarray | np.generic):
@@ -141,7 +141,7 @@ class _Event:
 
 
 class Module:
-    """What gmatch asks of the module cupy, with two GPUs."""
+    """The part of the module cupy that gmatch uses, with two GPUs."""
 
     def __init__(self):
         self.ndarray = ndarray

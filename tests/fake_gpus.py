@@ -70,7 +70,7 @@ class FakePasses:
         return closed_by_levels(self._expand, rows, u, forest)
 
     def _expand(self, rows, u, forest):
-        """See `expand_frontier` in csrc, of rows that may be none."""
+        """See `expand_frontier` in csrc. There may be no rows."""
         array, dual_type, maximize, limit, _ = self._given
         mate, v, slack, predecessor, covered = map(on_host, forest[:5])
         rows, reached = on_host(rows), np.zeros(len(array), np.uint8)
@@ -92,7 +92,7 @@ def on_host(thing):
 
 
 def pretend(setattr):
-    """Puts them in place; the fake module."""
+    """Puts the fake GPUs in place. Returns the fake module."""
     module = fake_cupy.Module()
     setattr(cuda, "module", lambda: module)
     setattr(cuda, "cupy", lambda: module)
@@ -149,7 +149,7 @@ def on_gpu(found):
 
 
 class FakeMatrix:
-    """What gmatch asks of a sparse matrix of CuPy."""
+    """The part of a sparse matrix of CuPy that gmatch uses."""
 
     def __init__(self, matrix):
         self._matrix, self.format, self.shape = matrix, matrix.format, matrix.shape
@@ -179,7 +179,7 @@ class FakeMatrix:
 
 
 def pretend_one(setattr):
-    """Puts a GPU in place for problems of one process; the fake module."""
+    """Puts one fake GPU in place, for problems of one process. Returns the fake module."""
     module = fake_cupy.Module()
     setattr(cuda, "module", lambda: module)
     setattr(cuda, "cupy", lambda: module)

@@ -37,7 +37,8 @@ Graph permuted_diagonal(Random& random, Vertex rows) {
   return graph;
 }
 
-// Row i has the first columns of a random order, up to i, in random order: neither search gets on, so many turns.
+// Row i has the first columns of a random order, up to i, in random order. Neither search makes progress, so there are many
+// turns.
 template <class Random>
 Graph permuted_staircase(Random& random, Vertex steps) {
   std::vector<Vertex> lengths(steps), order(steps);

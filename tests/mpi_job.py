@@ -40,7 +40,7 @@ def solve():
 
 
 def verbs():
-    """On a communicator of some ranks, too, which is freed and made again; and with rows on the last rank alone."""
+    """Also on a communicator of some ranks, which is freed and made again; and with all rows on the last rank."""
     for _ in range(3):
         few = WORLD.Split(WORLD.rank == 0)
         assert_proven(COST, gmatch.lap(own_rows(COST, few), comm=few))
@@ -63,7 +63,7 @@ def verbs():
 
 
 def works():
-    """The root works for longer than the others are patient with silence."""
+    """The root works for longer than the patience of the other ranks."""
     ranks = gmatch.Ranks(WORLD, patience=1.0)
     with ranks.at_work():
         if ranks.rank == 0:
@@ -72,7 +72,7 @@ def works():
 
 
 class Nccl:
-    """What gmatch asks of NCCL, between the memories of processes."""
+    """The part of NCCL that gmatch uses, between the memories of processes."""
 
     available, NCCL_UINT8, carried = True, 1, 0
 
@@ -99,7 +99,7 @@ class Nccl:
 
 
 def gpus():
-    """Blocks on GPUs: what lies there goes by NCCL where each rank has a GPU of its own, else by way of hosts."""
+    """Blocks on GPUs: arrays go by NCCL if each rank has a GPU of its own, otherwise by way of hosts."""
     from fake_gpus import pretend
 
     cupy = pretend(setattr)
@@ -132,7 +132,7 @@ def at_fault():
 
 
 def fault():
-    """Rank 1 misbehaves between two calls, or in the midst of one."""
+    """Rank 1 fails between two calls, or during one."""
     ranks = gmatch.Ranks(WORLD, patience=3.0)
     gmatch.lap(own_rows(COST), comm=ranks)
     match at_fault():

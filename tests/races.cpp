@@ -23,7 +23,8 @@
 #include "serial/sparse_shortest_path.hpp"
 #include "team/host_threads.hpp"
 
-// Counts its barriers, as the grid of a GPU: whoever goes on with a copy from before a barrier would wait for ever there.
+// Counts its barriers, as the grid of a GPU does. On a GPU a thread that goes on with a copy of a team from before a barrier
+// would wait for ever. Here it ends the program.
 struct CountingTeam : HostTeam {
   using HostTeam::HostTeam;
   void sync() { any(false); }
@@ -40,13 +41,13 @@ struct CountingTeam : HostTeam {
   int turn_ = 0;
 };
 
-// Keeps no lists, as the teams of a GPU.
+// A team that keeps no lists, as the teams of a GPU.
 struct PassingTeam : CountingTeam {
   using CountingTeam::CountingTeam;
   static constexpr bool PASSES = true;
 };
 
-// Deals work out one by one, each thread's in an order of its own, and gives the processor up wherever threads meet.
+// Deals work out one by one, to each thread in an order of its own, and yields wherever threads meet.
 struct ShakenTeam : HostTeam {
   using HostTeam::HostTeam;
   static constexpr int SMALL_STEP = 3;
@@ -271,7 +272,7 @@ static Count cost_by_shortest_paths(const Costs& costs) {
   return total(costs, row_match);
 }
 
-// From v = 0, or from duals that are of no use.
+// Starts from v = 0, or from random duals.
 template <class Edges>
 static Count cost_by_search(const Costs& costs, AssignmentStart start, bool many_paths, int threads,
                             bool has_duals = false) {
@@ -405,7 +406,7 @@ static void check_equal_rows(std::mt19937& random, Vertex rows, Vertex group) {
   check_core(costs, cost_by_shortest_paths(costs));
 }
 
-// The same entries, but for those that are left out.
+// The entries of a matrix, except the ones that are left out.
 struct SparseMatrix {
   Vertex rows, columns;
   std::vector<int> offsets{0}, indices;

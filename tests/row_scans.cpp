@@ -1,5 +1,5 @@
 // row_scans.cpp: passes over rows of costs, in registers of every width that this processor has, beside plain loops.
-// Rows end where their memory ends. And the solver that makes them, where costs are not what was said of them.
+// Rows end where their memory ends. Then the solver that makes these passes, with costs outside the range it was told.
 //
 //   g++ -std=c++17 -O1 -g -fsanitize=address -I gmatch/csrc tests/row_scans.cpp -o row_scans && ./row_scans
 #include <algorithm>
@@ -211,7 +211,7 @@ static void check_pricing(std::mt19937& random, Vertex num_columns, int bytes) {
   must(list == listed, "list_least");
 }
 
-// Whole numbers, and at times one that is not, or is none of 32 bits.
+// Whole numbers; at times one that is not whole, or does not fit 32 bits.
 template <class Entry>
 static void check_copy(std::mt19937& random, Vertex num_columns, int bytes) {
   std::unique_ptr<Entry[]> entries(new Entry[num_columns]);
@@ -231,7 +231,7 @@ static void check_copy(std::mt19937& random, Vertex num_columns, int bytes) {
   }
 }
 
-// A matrix whose rows are columns of memory, in squares of registers and what is left of them.
+// A matrix whose rows are columns of memory, in squares of registers and a rest.
 template <class Entry>
 static void check_transposed(std::mt19937& random, Vertex rows, Vertex columns) {
   const Count stride = rows + static_cast<Count>(random() % 3);
@@ -325,8 +325,8 @@ static int check(std::mt19937& random) {
   return rows;
 }
 
-// Costs far outside the range that was said, as another thread may leave them after it was looked at: what the solver writes
-// ends where its arrays end, and no two rows have one column.
+// Costs far outside the range that the solver was told, as another thread may leave them after the inspection. The solver must
+// write only within its arrays, and give no two rows one column.
 template <class Cost>
 static void check_changed_costs(std::mt19937& random, Vertex rows, Vertex columns) {
   using Dual = typename DenseCosts<Cost>::Dual;
@@ -371,7 +371,8 @@ int main() {
     check_transposed<Count>(random, rows, columns);
   }
   for (int times = 0; times < 20000; ++times) {
-    const Vertex rows = 1 + static_cast<Vertex>(random() % 12), columns = rows + static_cast<Vertex>(random() % 2 * (random() % 6));
+    const Vertex rows = 1 + static_cast<Vertex>(random() % 12);
+    const Vertex columns = rows + static_cast<Vertex>(random() % 2 * (random() % 6));
     check_changed_costs<std::int32_t>(random, rows, columns);
     check_changed_costs<Count>(random, rows, columns);
     check_changed_costs<float>(random, rows, columns);

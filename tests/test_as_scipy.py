@@ -59,7 +59,7 @@ def test_one_problem(kind: str, maximize: bool, few: int, device: str) -> None:
             found = gmatch.lap(cost, maximize=maximize, ties="scipy", method=method, device=device, certify=True)
             check(cost, found, maximize)
     if kind == "floats":
-        assert found.stats["by_scipy"] == (few > 0)  # the answer was the only one
+        assert found.stats["by_scipy"] == (few > 0)  # few = 0: the answer is the only optimum
     if kind == "equal":
         assert found.stats["by_scipy"]
 

@@ -99,7 +99,7 @@ def test_what_is_wrong_is_found(wrong: Assignment, message: str) -> None:
 
 
 def test_names_are_those_of_the_matrix_as_given() -> None:
-    """The same, transposed: the solvers and checks see the transpose of a tall matrix."""
+    """Errors name rows and columns of the matrix as given. Solvers and checks see the transpose of a tall matrix."""
     tall = assignment([1, 0, 2, -1], [1, 0, 2], [0, -2, 0, 0], [3, 2, 2], [2, 1, 2])
     assert gmatch.verify(COST.T, tall).cost == 5
     for fields, message in (
@@ -282,7 +282,7 @@ def test_what_is_proven_is_true(cost: np.ndarray, data: st.DataObject) -> None:
 
 
 def test_no_other_partial_matching_is_proven() -> None:
-    """Pairs of the largest matching turned around, or one dropped."""
+    """Two pairs exchange their columns, or one pair is dropped."""
     rng = np.random.default_rng(0)
     refused = 0
     for _ in range(200):
@@ -335,7 +335,7 @@ def test_what_is_no_result_is_refused(kind: Any) -> None:
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_limits_far_from_the_costs(kind: Any, maximize: bool) -> None:
-    """Their duals are as far from 0, on one side or the other."""
+    """The duals are as far from 0 as the limits, on one side or the other."""
     sign = -1 if maximize else 1
     for costs in ([[1, 2], [3, 1]], [[1, 2, 3], [3, 1, 2]], [[1, 2], [3, 1], [2, 2]], [[2**63 - 1000, 5]]):
         for dtype in (np.int32, np.int64):

@@ -20,7 +20,7 @@ from gmatch.methods import ForestKind
 
 
 class HostMemory:
-    """In the place of CuPy: its memory is the host's."""
+    """Stands for CuPy, with memory of the host."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def copy_rows(
@@ -162,7 +162,7 @@ def test_threads_are_for_the_cpu() -> None:
 
 @pytest.mark.parametrize("number", [0.0, 1.5, -2.25, 5e-324, -1e-310, 1.7e308, -1.7e308, 7, -(2**63), 2**63 - 1])
 def test_numbers_come_back_from_their_order(number: float) -> None:
-    """As csrc/costs/inspection.cuh gives them."""
+    """The order is that of csrc/costs/inspection.cuh."""
     if isinstance(number, int):
         assert gpu._from_order(number, True) == number
         return

@@ -16,7 +16,7 @@ BATCH_METHODS = {"cpu": ["auto", "jv", *SEARCHES], "gpu": ["auto", *SEARCHES]}
 
 
 def check_alone(matrices: list, batch: gmatch.AssignmentBatch, **options: object) -> None:
-    """Costs, sizes and status are equal to what each problem has by itself on the CPU."""
+    """Checks costs, sizes and status against each problem solved alone on the CPU."""
     assert len(batch) == len(matrices)
     for number, matrix in enumerate(matrices):
         alone = gmatch.lap(matrix, method="jv", **options)
@@ -234,7 +234,7 @@ def test_methods_of_batches_are_chosen_by_their_columns() -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
 def test_large_problems_are_solved_as_each_alone(dtype: str) -> None:
-    """By the core, and the small ones among them by shortest paths."""
+    """The core solves large problems of a batch, and shortest paths solve the small ones."""
     rng = np.random.default_rng(0)
     rows = FEW_ROWS_ON_CPU[np.float64 if dtype == "float64" else np.int64]
     sizes = (rows, 9), (rows + 10, rows + 10), (rows, rows + 30), (20, 30)
@@ -271,7 +271,7 @@ def test_core_refuses_costs_without_room_for_duals() -> None:
 @pytest.mark.parametrize("shape", [(4, 3, 5), (4, 5, 3), (1, 2, 2), (3, 0, 2), (0, 2, 3)])
 @pytest.mark.parametrize("order", ["C", "F", "backwards", "every other", "one for all"])
 def test_short_layout(shape: tuple[int, int, int], order: str) -> None:
-    """What a GPU is told of problems that are alike says of each what the long layout says."""
+    """The short layout, for problems of one shape, says the same of each problem as the long layout."""
     costs = np.zeros(shape)
     given = {
         "C": costs, "F": np.asfortranarray(costs), "backwards": costs[::-1, :, ::-1],

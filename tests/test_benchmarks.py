@@ -474,7 +474,7 @@ def test_a_command_stands_beside(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def problem_of(main: Any, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """The line that says why arguments are refused; nothing else happened."""
+    """The line that says why arguments are refused. Checks that nothing else happened."""
     with pytest.raises(SystemExit) as refusal:
         main(arguments)
     said = capsys.readouterr()
@@ -675,7 +675,7 @@ def test_profiles() -> None:
 
 
 def copy_of_sources(folder: Path) -> Path:
-    """With a header in a folder of a folder, too."""
+    """A copy that also has a header in a folder of a folder."""
     copy = folder / "csrc"
     shutil.copytree(CSRC, copy)
     (copy / "search" / "deep").mkdir(parents=True)
@@ -684,7 +684,7 @@ def copy_of_sources(folder: Path) -> Path:
 
 
 def test_each_file_below_csrc_is_in_the_hash(tmp_path: Path) -> None:
-    """By it `compare.py` tells builds apart."""
+    """`compare.py` tells builds apart by this hash."""
     copy = copy_of_sources(tmp_path)
     before = harness.hash_of_files(copy)
     files = [path for path in copy.rglob("*") if path.is_file()]
@@ -722,7 +722,7 @@ def test_the_hash_knows_names_from_contents_and_not_where_the_folder_is(tmp_path
 def test_first_calls_of_modes_side_by_side(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its worker needs a GPU, so that another one answers: in the first process of a cache it takes longer."""
+    """The worker needs a GPU, so another worker stands for it. It takes longer in the first process of a cache."""
     worker = tmp_path / "worker.py"
     worker.write_text(
         "import json, os, pathlib, sys\n"

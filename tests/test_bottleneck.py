@@ -1,4 +1,4 @@
-"""`bottleneck` against all assignments, its proof against what is no proof, and bad input."""
+"""`bottleneck` against all assignments, its proof against wrong answers, and bad input."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_against_all_assignments(dtype: str, maximize: bool) -> None:
 
 @pytest.mark.parametrize("shape", [(60, 60), (50, 80), (80, 50)])
 def test_larger_ones_against_scipy(shape: tuple[int, int]) -> None:
-    """The threshold allows an assignment, and what is below does not, by SciPy's matching."""
+    """The threshold allows an assignment, and cheaper pairs alone do not, by SciPy's matching."""
     rng = np.random.default_rng(1)
     kinds = rng.random(shape), rng.integers(0, 9, shape), rng.integers(0, 2, shape), rng.random(shape) ** 40
     staircase = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1]) - 7)
@@ -69,8 +69,8 @@ def test_larger_ones_against_scipy(shape: tuple[int, int]) -> None:
         for allowed, is_enough in ((cost <= found.threshold, True), (cost < found.threshold, False)):
             mates = sp.csgraph.maximum_bipartite_matching(sp.csr_array(allowed.astype(np.int8)))
             assert ((mates >= 0).sum() == min(shape)) == is_enough
-        dearest = gmatch.bottleneck(-cost, maximize=True, certify=True)
-        assert dearest.threshold == -found.threshold
+        largest = gmatch.bottleneck(-cost, maximize=True, certify=True)
+        assert largest.threshold == -found.threshold
 
 
 def test_thresholds_are_few() -> None:

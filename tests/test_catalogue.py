@@ -1,4 +1,4 @@
-"""The catalogue of programs: it is what the sources have, and all that compiles, emulates or launches them walks it."""
+"""The catalogue of programs: it agrees with the sources, and the compiler, the emulator and launches all walk it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PARAMETERS = r"\s*\(([^)]*)\)"
 
 
 def text_of(source: str) -> str:
-    """Without comments, and with a line of each macro in one."""
+    """The text of a source without comments, each macro in one line."""
     text = re.sub(r"//.*", "", (CSRC / source).read_text())
     return re.sub(r"\\\n", "", text)
 
@@ -113,7 +113,7 @@ def test_a_complete_text_has_each_file_once(program: Program) -> None:
 
 
 def test_a_complete_text_follows_what_it_includes_and_nothing_else(tmp_path: Path) -> None:
-    """By its hash machine code is found: a change of any file it is made of must be another text."""
+    """Machine code is found by the hash of the text, so a change of any included file must change the text."""
     copy = tmp_path / "csrc"
     shutil.copytree(CSRC, copy)
     variant = catalogue.ASSIGN_CORE.variants[0]
@@ -186,7 +186,7 @@ def test_only_what_is_listed_is_compiled(monkeypatch: pytest.MonkeyPatch) -> Non
             entry_point(catalogue.ASSIGN, "assign_grid", 0, **(words | others))
 
 
-# What a workspace is asked for, beside words.
+# The sizes that a workspace is asked for, beside words.
 SIZES = {
     "programs/match.cu": (ForestKind.CLAIMED, 1, 500, 600, 3000),
     "programs/assign_sparse.cu": (500, 600),
@@ -224,7 +224,7 @@ def test_all_workspaces_of_the_extension_are_listed() -> None:
 
 
 def lines_of(*arguments: str, folder: Path) -> list[list[str]]:
-    """What the catalogue prints alone: without gmatch, and without all that is installed."""
+    """The output of the catalogue alone: without gmatch and without installed packages."""
     command = [sys.executable, "-I", "-S", str(ROOT / "gmatch/backends/catalogue.py"), *arguments, str(folder)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return [line.split() for line in output.splitlines()]

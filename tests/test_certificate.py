@@ -86,7 +86,7 @@ def test_a_result_may_live_elsewhere(device: str) -> None:
 
 
 def test_smaller_matchings_are_never_proven() -> None:
-    """Drop one pair of a maximum matching, and mend the mates: no cover of that size exists."""
+    """One pair of a maximum matching is dropped, and the mates fit: no cover of that size exists."""
     rng = np.random.default_rng(0)
     for seed in range(50):
         graph = sp.random_array((9, 8), density=0.25, rng=seed, format="csr")

@@ -1,6 +1,6 @@
-"""Calls whose arrays are changed meanwhile: an error or a wrong answer may come of it, no crash and no endless loop.
+"""Calls whose arrays are changed meanwhile. An error or a wrong answer may follow, but no crash and no endless loop.
 
-What is changed lies in memory that a second process shares, which writes as it likes: nobody's lock holds it back.
+The arrays lie in memory that a second process shares. It writes at any time, since no lock holds it back.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import scipy.sparse as sp
 import gmatch
 from gmatch import lap, max_matching
 
-SECONDS_PER_CALL = 0.03  # for which it is repeated
+SECONDS_PER_CALL = 0.03  # a call is repeated for this time
 Calls = Iterator[tuple[str, Callable[[], Any]]]
 METHODS = (
     "jv", "core", gmatch.Tree(), gmatch.Tree(paths="nearest"), "classical", "munkres", gmatch.Munkres("baseline"),
@@ -40,7 +40,7 @@ class Shared:
         self.wrong: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(12)]
 
     def take(self, array: Any, *wrong: Any) -> Any:
-        """The array there; and what others write in its place: mostly some of its numbers in another order."""
+        """The array, in the shared memory. The other process mostly writes some of its numbers in another order."""
         array = np.ascontiguousarray(array)
         begin, self.used = self.used, self.used + array.nbytes + -array.nbytes % 64
         mine = self.memory[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -53,7 +53,7 @@ class Shared:
         return mine
 
     def numbers(self, array: Any) -> Any:
-        """Of rows, columns or offsets."""
+        """Takes an array of numbers of rows or columns, or of offsets."""
         return self.take(array, 2**30, -1, 2**31 - 1, 0)
 
     def costs(self, array: Any) -> Any:
@@ -64,7 +64,7 @@ class Shared:
 
     @contextmanager
     def written_to(self) -> Iterator[None]:
-        """By a process that ends with this one."""
+        """The other process writes meanwhile. It ends with this process."""
         caller, writer = os.getpid(), os.fork()
         if writer == 0:
             try:

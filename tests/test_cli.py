@@ -36,7 +36,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command here; its exit code, output and errors."""
+    """Runs a command in this process; returns its exit code, output and errors."""
 
     def run_here(*argv: object) -> tuple[int, str, str]:
         code = cli.main([str(argument) for argument in argv])
@@ -434,7 +434,7 @@ def test_an_array_of_objects_is_not_advertised(run: Run, tmp_path: Path) -> None
     assert code == 3 and "it holds no numbers, or is damaged" in errors and "pickle" not in errors
 
 
-# How it ends
+# How commands end
 
 BAD_ARGUMENTS = [
     ([], "the following arguments are required: COMMAND; see gmatch --help"),
@@ -585,7 +585,7 @@ def start(*argv: str, **options: Any) -> subprocess.Popen[str]:
 
 
 def test_piped_output_is_plain() -> None:
-    # rich takes this for a wish for colours also in a pipe; a pipe gets plain lines all the same.
+    # FORCE_COLOR makes rich write colours also to a pipe. A pipe must get plain lines nevertheless.
     process = start("match", "HB/west0067", env={"FORCE_COLOR": "1", "PYTHONHASHSEED": "0"})
     output, errors = process.communicate()
     assert (process.returncode, errors) == (0, "")
@@ -613,7 +613,7 @@ def test_help_for_nobody_ends_quietly(what: str) -> None:
 
 
 def redirected(streams: str, *argv: object) -> tuple[int, str, str]:
-    """Runs a command as a shell does; its exit code, output and errors."""
+    """Runs a command as a shell does; returns its exit code, output and errors."""
     command = [sys.executable, "-X", "dev", "-W", "error", "-m", "gmatch", *map(str, argv)]
     ended = subprocess.run(["sh", "-c", f'exec "$@" {streams}', "sh", *command], capture_output=True, text=True)
     return ended.returncode, ended.stdout, ended.stderr

@@ -1,4 +1,4 @@
-"""Two builds side by side: what is slower, wrong or dead is told, and builds are made once. No time is asserted."""
+"""Two builds side by side: slower, wrong and dead builds are reported; each is built once. No time is asserted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TINY = ["--size", "12", "--scale", "5", "--rounds", "2", "--pairs", "2"]
 
 
 def build_of_the_tests(folder: Path, change: str = "") -> Path:
-    """The installed gmatch as a build, and what is changed in it: text for the end of its first file."""
+    """The installed gmatch as a build. `change` is appended to its first file."""
     package = folder / "gmatch"
     package.mkdir(parents=True)
     for path in (*(ROOT / "gmatch").iterdir(), Path(_native.__file__)):
@@ -106,7 +106,7 @@ def test_a_slower_build_is_told(
     few_cells(monkeypatch)
     old = build_of_the_tests(tmp_path / "old")
     slow = build_of_the_tests(tmp_path / "slow", changed_lap("__import__('time').sleep(.03); return _lap(cost)"))
-    # What a proof takes is not timed.
+    # The time of a proof does not count.
     slow_init = slow / "gmatch" / "__init__.py"
     slow_init.write_text(slow_init.read_text().replace("return _lap(cost)", "return _lap(cost, **options)"))
     assert run(old, slow) == 1
@@ -125,7 +125,7 @@ def test_a_slower_build_is_told(
             + changed_lap("return _lap(cost, **options) if options else SimpleNamespace(cost=50.0)"),
             "NEW: AssertionError: lap: expected 3.0, got 50.0",
         ),
-        # The same for both, and another than the other build's.
+        # Equal answers within the build, but others than the other build's.
         (
             "from types import SimpleNamespace" + changed_lap("return SimpleNamespace(cost=50.0)"),
             "OLD finds 3.0, NEW 50.0",
@@ -144,7 +144,7 @@ def test_a_wrong_answer_is_refused_before_it_is_timed(
     assert run(old, new) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(maxsplit=3)[3] for line in lines if line.startswith("dense")] == [problem]
-    # What comes after it is measured.
+    # Later cells are still measured.
     assert any(line.startswith("small: graphs") and ".." in line for line in lines)
 
 
@@ -176,7 +176,7 @@ def test_speeds_and_their_spread() -> None:
     speed = compare.speed_of([even, halved])
     assert speed.median == speed.low == speed.high == pytest.approx(0.5**0.5)
     assert compare.speed_of([halved]).is_below(0.9) and not compare.speed_of([even]).is_below(0.9)
-    # One round of five that others disturbed does not make it slower, and the interval shows it.
+    # One disturbed round of five does not make the cell slower; the interval shows the disturbance.
     disturbed = Found("dense", "disturbed", [[(1.0, 1.0)] * 8] * 4 + [[(1.0, 9.0)] * 8])
     speed = compare.speed_of([disturbed])
     assert speed.median == 1 and not speed.is_below(0.9)

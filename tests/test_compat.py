@@ -31,7 +31,7 @@ except ImportError:
 
 @cache
 def as_table(values: Any) -> list[Any]:
-    """An iterator's values, as often as they are asked for: two of SciPy's tests share one."""
+    """The values of an iterator as a list: two of SciPy's tests share one iterator."""
     return list(values)
 
 
@@ -49,7 +49,7 @@ def scipys_cases(tests: Any, other_function: str = "") -> Iterator[Any]:
         yield from (pytest.param(test, row, id=f"{name}-{number}") for number, row in enumerate(table))
 
 
-# Once: some of SciPy's parameters are iterators.
+# Made once: some of SciPy's parameters are iterators.
 CASES = list(scipys_cases(scipys))
 MATCHING_CASES = list(scipys_cases(scipys_matching, "maximum_bipartite_matching"))
 
@@ -77,7 +77,7 @@ def test_all_of_scipys_tests_are_run() -> None:
 
 
 def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What comes back, or the error; but an assignment only as its type and cost, for there may be several."""
+    """The result, or the error. Of an assignment only its type and cost, since several may be optimal."""
     try:
         row_ind, col_ind = function(*arguments)
     except (TypeError, ValueError) as error:
@@ -177,7 +177,7 @@ def test_the_input_is_not_changed() -> None:
 
 
 def matching_outcome(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What comes back, warnings too, or the error; but a matching only as its types and weight."""
+    """The result and warnings, or the error. Of a matching only its types and weight."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

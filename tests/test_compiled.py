@@ -1,4 +1,4 @@
-"""Machine code of a GPU's programs: where it is looked for, in which order; code of another text is never taken."""
+"""Machine code of a GPU's programs: the places where it is sought, in order. Code of another text is never taken."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NVRTCError(RuntimeError):
 
 @dataclass
 class Compiler:
-    """In the place of CuPy's NVRTC: its code says what it was given."""
+    """Stands for CuPy's NVRTC. Its code names its input."""
 
     version: tuple[int, int] = (13, 0)
     known: tuple[int, ...] = (75, 80, 86, 89, 90, 100, 103, 120)
@@ -174,7 +174,7 @@ def test_a_cache_that_cannot_be_written_costs_time_alone(
 
 
 class Driver:
-    """In the place of CuPy's driver: of one function, that may use 48 KiB."""
+    """Stands for CuPy's driver, with one function that may use 48 KiB."""
 
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 

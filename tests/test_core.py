@@ -1,4 +1,4 @@
-"""The core on one core of the host: costs of which few entries matter, of which many do, and of which all do."""
+"""The core on one processor of the host: costs where few entries matter, where many do, and where all do."""
 
 import re
 
@@ -24,21 +24,21 @@ def same_few_columns(n: int = N) -> np.ndarray:
 
 
 def clustered_points(n: int = N) -> np.ndarray:
-    """Points of a few places, to be matched with points anywhere."""
+    """Points at a few places, matched with points anywhere."""
     rng = np.random.default_rng(3)
     near = rng.random((5, 2))[rng.integers(0, 5, n)] + 0.01 * rng.normal(size=(n, 2))
     return np.linalg.norm(near[:, None] - rng.random((n, 2)), axis=2)
 
 
 def noisy_copies(n: int = N) -> np.ndarray:
-    """Nearly every row and the column that is to be found find each other best."""
+    """Nearly every row and its column are each other's best."""
     rng = np.random.default_rng(4)
     features = rng.normal(size=(n, 16))
     return -features @ (features + 0.3 * rng.normal(size=(n, 16)))[rng.permutation(n)].T
 
 
 def machol_wien_beside_easy_rows(n: int = 1100, easy: int = 100) -> np.ndarray:
-    """Some rows are matched at once, and the searches of the others want to know all of them."""
+    """Some rows are matched at once. The searches of the other rows reach all of them."""
     cost = np.outer(np.arange(1, n + 1), np.arange(1, n + 1))
     cost[:easy, :easy] = np.random.default_rng(2).integers(0, 1000, (easy, easy))
     cost[:easy, easy:] = cost.max()
@@ -46,7 +46,7 @@ def machol_wien_beside_easy_rows(n: int = 1100, easy: int = 100) -> np.ndarray:
     return cost
 
 
-# What is known of a row is enough; more is learned of some; it is given up.
+# The core suffices; some rows are read again; the core is given up.
 FEW = {
     "uniform": families.uniform(N, 10),
     "uniform, float64": families.uniform_floats(N),
@@ -67,7 +67,7 @@ ALL = {
     "few values": families.few_values(N),
     "the same few columns": same_few_columns(),
     "the same few columns, wide": same_few_columns()[: N // 2],
-    "dear columns": RNG.random((N, N)) + 5 * RNG.random(N),
+    "expensive columns": RNG.random((N, N)) + 5 * RNG.random(N),
     "clustered": clustered_points(),
     "low rank, hardly any noise": families.low_rank(N, 1),
     "rows of many scales": RNG.random((N, N)) * np.exp(3 * RNG.normal(size=(N, 1))),
@@ -90,11 +90,13 @@ def test_it_is_exact(name: str) -> None:
         assert stats["gave_up"] == (name in ALL)
         assert name not in MORE or stats["repricings"] > 0
         if name in FEW:
-            # One pass over the matrix, and along few entries of rows.
+            # One pass over the matrix, and few entries of each row that is scanned.
             assert stats["edges_inspected"] < 1.8 * cost.size + 60 * stats["rows_scanned"]
 
 
-@pytest.mark.parametrize("name", ["dear columns", "low rank, hardly any noise", "rows of many scales", "noisy copies"])
+@pytest.mark.parametrize(
+    "name", ["expensive columns", "low rank, hardly any noise", "rows of many scales", "noisy copies"]
+)
 def test_a_sample_tells_where_a_core_is_not_worth_its_price(name: str) -> None:
     for maximize in (False, True):
         cost = -ALL[name] if maximize else ALL[name]
@@ -103,7 +105,7 @@ def test_a_sample_tells_where_a_core_is_not_worth_its_price(name: str) -> None:
 
 
 def test_a_core_is_given_up_at_its_start_where_it_pairs_too_few_rows() -> None:
-    """Of distances of numbers searches want to know most of the matrix: thousands of rows are priced again by then."""
+    """Distances of numbers: searches need most of the matrix, and thousands of rows would be priced again."""
     numbers = np.random.default_rng(0).random((2, 1500))
     stats = gmatch.lap(np.abs(np.subtract.outer(*numbers)), method="core", threads=1, certify=True).stats
     assert stats["gave_up"] and stats["start_size"] > 1000 and stats["repricings"] < 1500
@@ -126,7 +128,7 @@ def test_costs_that_lie_far_from_zero(offset: float, dtype: type) -> None:
 
 
 def test_a_sample_is_not_misled_by_ties() -> None:
-    """Rows and columns whose best entries are all zero do not want each other more than others of theirs."""
+    """All best entries are zero, so no row and column prefer each other."""
     for seed in range(3):
         cost = families.uniform(1600, 0.8, seed=seed)
         assert not gmatch.lap(cost, method="core", threads=1, certify=True).stats["gave_up"]
@@ -198,7 +200,7 @@ def test_auto_begins_in_the_matrix_where_searches_may_be_short() -> None:
 
 
 def test_a_few_big_numbers_do_not_make_an_auction_coarse() -> None:
-    """Rows and columns have offsets, as in lap's tests. The greatest entry does not tell how far a row is spread."""
+    """Rows and columns have offsets, as in lap's tests. The greatest entry does not tell the spread of a row."""
     rng = np.random.default_rng(1)
     cost = rng.integers(1, 101, (600, 600)) + rng.integers(0, 100, (600, 1)) + rng.integers(0, 100, 600)
     is_big = rng.random(cost.shape) < 0.004
@@ -244,7 +246,7 @@ SHARED = {
 
 @pytest.mark.parametrize("name", SHARED)
 def test_threads_share_the_pricing(name: str) -> None:
-    """Each prices some rows as one thread would: the answer is the same, unless too many of them tie."""
+    """Each thread prices some rows as one thread would. The answer is the same, unless too many rows tie."""
     cost = SHARED[name]
     for given, maximize in ((cost, False), (-cost, True), (np.asfortranarray(cost), False)):
         one = gmatch.lap(given, method="core", maximize=maximize, threads=1, certify=True)
@@ -263,7 +265,7 @@ def test_threads_share_the_pricing(name: str) -> None:
     -(10**9) + np.random.default_rng(7).integers(0, 64, (N, N)).astype(np.float32) * 64,
 ], ids=["int32", "int64", "float32"])  # fmt: skip
 def test_costs_that_rounding_makes_alike(cost: np.ndarray) -> None:
-    """Passes over the matrix hold entries against bounds in shorter numbers first; none may be passed over for that."""
+    """Passes compare entries with bounds in shorter numbers first. No entry may be missed because of their rounding."""
     assignment = gmatch.lap(cost, method=gmatch.Core(), threads=2, certify=True)
     row_ind, col_ind = linear_sum_assignment(cost - cost.min())
     assert assignment.cost == cost[row_ind, col_ind].sum(dtype=assignment.u.dtype)
@@ -284,16 +286,16 @@ TRACES = {
     "allowed above a diagonal": "sample price auction learn search learn search_matrix",
     "Machol-Wien": "sample search_matrix",
 }
-# What may follow what. A search of the core is repriced, unless the matrix is searched next.
+# The order of steps. Repricing follows a search of the core, unless the matrix is searched next.
 STEPS_OF_SERIAL_CORE = re.compile(
     "(search_matrix ?)?(sample ?)?(price ?)?(auction ?)?(learn ?)?(search ?)?(learn ?)?(search_matrix ?)?"
 )
-# Of the program that runs on a GPU and on several threads.
+# The steps of the program that runs on a GPU and on several threads.
 STEPS_OF_PROGRAM = re.compile("price ?(auction refine ?)?(search reprice ?)*((search )?bound search_matrix)?")
 
 
 def trace_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> list[str]:
-    """Of assign_by_core, which `lap` calls with one thread never."""
+    """The trace of assign_by_core, which `lap` never calls with one thread."""
     dual = np.float64 if cost.dtype.kind == "f" else np.int64
     (rows, columns), finite = cost.shape, cost[np.isfinite(cost)]
     row_match, col_match = np.full(rows, -1, np.int32), np.empty(columns, np.int32)
@@ -331,7 +333,7 @@ def test_traces_of_one_thread(name: str) -> None:
 
 @pytest.mark.parametrize("name", FEW | MORE | ALL)
 def test_traces_of_many_threads_and_of_the_gpu(name: str, device: str) -> None:
-    """Races decide how often there is something to reprice, but not what follows what."""
+    """Races decide how often repricing finds an entry, but not the order of steps."""
     cost = (FEW | MORE | ALL)[name]
     for threads in (2, 5) if device == "cpu" else (None,):
         stats = gmatch.lap(on(cost, device), method=gmatch.Core(), threads=threads, certify=True).stats
@@ -357,7 +359,7 @@ def test_traces_from_what_is_given() -> None:
 
 
 def test_a_trace_of_two_problems_has_both() -> None:
-    """The cheapest of the largest matchings is found in two parts, after the whole."""
+    """The cheapest of the largest matchings is found in two parts, after the whole problem."""
     cost = np.where(np.arange(N) < 200, np.random.default_rng(0).random((N, N)), np.inf)
     for threads in (1, 2):
         method = gmatch.Core()

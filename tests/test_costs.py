@@ -224,7 +224,7 @@ def test_maximize_is_one_truth(maximize: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [(1.0, 2.0, True, False, False, False), (1.0, 2.0, False, False, True, False)])
 def test_costs_that_another_thread_changes(wrong: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was seen by the check is not there any more when it is looked for."""
+    """An entry that the check saw has changed when the error looks for it."""
     monkeypatch.setattr("gmatch.backends.cpu.inspect_costs", lambda array: wrong)
     with pytest.raises(InvalidInput, match="^cost must not be changed by another thread while it is read; it was, "):
         DenseCosts(np.ones((2, 2)))
@@ -279,7 +279,7 @@ def test_nothing_but_forbidden_pairs(device: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_is_known_to_be_whole(dtype: str, device: str) -> None:
-    """Integers; and where a pass over floats costs nothing more, on a GPU, floats without fractions."""
+    """Integers are; so are floats without fractions on a GPU, where the pass over floats finds out at no cost."""
     for shape in ((3, 4), (300, 500)):
         numbers = np.arange(-5, math.prod(shape) - 5).reshape(shape)
         floats = numbers.astype(dtype)
@@ -316,7 +316,7 @@ class TestOverflow:
             f"2**63 - 1; got 32 * {most + 1} + {most + 1}; divide by a common factor, or, if the differences that "
             "float64 rounds away do not matter (beyond 2**53), use cost.astype(np.float64)"
         )
-        # A large magnitude with a small range does no harm, except for the number that has no opposite.
+        # A large magnitude with a small range is allowed, except for the number that has no opposite.
         assert DenseCosts(np.full((3, 3), 2**63 - 2)).lowest == 2**63 - 2
         for maximize in (False, True):
             costs = DenseCosts(np.full((3, 3), -(2**63)), maximize=maximize)
@@ -365,7 +365,7 @@ class TestOverflow:
         assert DenseCosts(cost, cost_limit=1000).highest == 1000
         with pytest.raises(InvalidInput, match="could overflow int64"):
             DenseCosts(np.zeros((1, 1), np.int32), cost_limit=-(2**63))
-        # But not what has no opposite.
+        # The number that has no opposite is refused.
         for make in (DenseCosts, lambda cost, **options: CostBatch(cost[None], **options)):
             with pytest.raises(InvalidInput, match=r"^cost must not hold -2\*\*63 when maximizing"):
                 make(np.array([[0, -(2**63)]]), maximize=True, cost_limit=0)

@@ -56,7 +56,7 @@ def without(columns_of: list[list[int]], row: int | None, column: int | None) ->
 
 
 def parts_by_definition(triple: Triple) -> Parts:
-    """Vertical are the rows that some maximum matching leaves free, and their columns; the other side likewise."""
+    """The vertical part is the rows that some maximum matching leaves free, with their columns; horizontal likewise."""
     (rows, columns), columns_of = triple[2], adjacency(triple)
     size = largest_matching(columns_of)
     vertical_rows = {row for row in range(rows) if largest_matching(without(columns_of, row, None)) == size}
@@ -138,7 +138,7 @@ def test_random_graphs(device: str) -> None:
 
 
 def test_square_graphs(device: str) -> None:
-    """With a matching hidden in them, so that the square part is all there is, in several blocks."""
+    """A matching is hidden in each graph, so the square part is the whole graph, in several blocks."""
     rng = np.random.default_rng(2)
     several = 0
     for _ in range(600 if device == "cpu" else 30):
@@ -205,7 +205,7 @@ def test_index_types(offset: str, column: str, device: str) -> None:
 
 
 def test_stored_zeros_and_duplicates_and_longer_arrays(device: str) -> None:
-    """300 times the same entry: more than a byte counts."""
+    """One entry 300 times: a byte does not count that far."""
     indptr, indices = np.array([0, 300, 301, 602]), np.repeat([1, 0, 1, 2, 99], [300, 1, 300, 1, 5])
     solve((indptr, indices, (3, 3)), device)
     zeros = sp.csr_array((np.zeros(2), [1, 0], [0, 1, 2]), shape=(2, 2))
@@ -280,7 +280,7 @@ def test_shared(device: str) -> None:
 
 
 def test_long_chains() -> None:
-    """As many blocks as rows, each after the one before: no recursion, and no step for each level."""
+    """Each row is a block, and the blocks are a chain: no recursion, and no step for each level."""
     size = 200_000
     chain = sp.diags_array([np.ones(size), np.ones(size - 1)], offsets=[0, 1], format="csr")
     for matrix in (chain, chain.T.tocsr(), chain[np.random.default_rng(0).permutation(size)]):
@@ -290,7 +290,7 @@ def test_long_chains() -> None:
 
 
 def test_components_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SciPy does not promise the order that is hoped for."""
+    """SciPy does not promise the order of components that gmatch relies on."""
     rng = np.random.default_rng(5)
     components_of = sp.csgraph.connected_components
 

@@ -24,7 +24,7 @@ SMALL = ("HB/west0156", "HB/gemat12", "Pajek/GD97_b", "JGD_Homology/n3c6-b1")
 
 
 def answer(graph: Any, **options: Any) -> tuple[Any, ...]:
-    """All that must be the same everywhere."""
+    """The values that must be equal everywhere."""
     matching = gmatch.max_matching(graph, certify=True, deterministic=True, **options)
     reached = host(matching.reached_columns)
     return (
@@ -87,7 +87,7 @@ def test_same_on_every_run_thread_count_and_device(start: str, device: str) -> N
 
 
 def test_long_paths_and_small_levels() -> None:
-    """Rank 0 does runs of small levels alone; here they shrink below what is small, and end after any number."""
+    """Rank 0 does runs of small levels alone. Levels here shrink until they are small; runs end after any number."""
     rng = np.random.default_rng(12)
     for lengths in ([3000], [1, 2, 3], np.arange(2, 150), np.repeat([3, 4, 50, 51, 300], 30)):
         rows = int(np.sum(lengths))

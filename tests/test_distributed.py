@@ -59,7 +59,7 @@ FAMILIES = list(families(4))
 
 
 def blocks_of(cost, size, rng=None):
-    """Consecutive rows; of even heights, or of any."""
+    """Blocks of consecutive rows, of even or random heights."""
     cuts = np.linspace(0, len(cost), size + 1).astype(int)[1:-1]
     if rng is not None:
         cuts = np.sort(rng.integers(0, len(cost) + 1, size - 1))
@@ -67,7 +67,7 @@ def blocks_of(cost, size, rng=None):
 
 
 def assert_proven(cost, result, **options):
-    """By the proof of the whole matrix in one process, and as cheap as what one process finds."""
+    """Checks the proof of the whole matrix in one process, and that one process finds the same cost."""
     certificate = gmatch.verify(cost, result)
     assert result.cost == pytest.approx(gmatch.lap(cost, **options).cost, rel=1e-12, abs=1e-12)
     return certificate
@@ -75,7 +75,7 @@ def assert_proven(cost, result, **options):
 
 @pytest.fixture
 def as_a_team(monkeypatch):
-    """One rank works as several do."""
+    """Makes one rank work as several ranks do."""
     monkeypatch.setattr(lap_on_ranks, "is_alone", lambda ranks: False)
 
 
@@ -306,7 +306,7 @@ def test_the_result_is_the_same_on_all_ranks():
 
 
 def leave_few_entries(monkeypatch, few):
-    """How many entries of a row are picked the first time."""
+    """Sets how many entries of a row are picked the first time."""
     monkeypatch.setattr(block_passes, "DEPTHS", ((32, few - 1, few), *block_passes.DEPTHS[1:]))
 
 
@@ -321,7 +321,7 @@ def test_what_the_core_does_not_end_is_left_to_the_classical_variant(monkeypatch
 
 
 def test_bounds_hold_for_what_was_not_picked(monkeypatch):
-    """With the least of a row alone nearly all is found by reading rows again, whose u has come to the bound."""
+    """Only the least entry of a row is picked. Nearly all pairs are found by reading rows whose u meets the bound."""
     leave_few_entries(monkeypatch, 1)
     monkeypatch.setattr(block_passes, "DEPTHS", (block_passes.DEPTHS[0], (32, 1, 3)))
     for family, cost in families(70).items():
@@ -385,7 +385,7 @@ def test_prices_of_pairs_that_are_forbidden():
 
 
 def test_a_rank_never_sees_rows_of_others():
-    """Of blocks that lie in memory of their own, no message is as large as a block."""
+    """Each block lies in its own memory, and no message is as large as a block."""
     cost = np.random.default_rng(3).random((600, 600))
     for method, share in (("core", 0.5), ("classical", 0.5)):
         result = gmatch.lap(blocks_of(cost, 2), method=method)
@@ -482,7 +482,7 @@ def test_a_sparse_block_and_a_block_on_a_gpu(other, words):
         ({"method": gmatch.Tree("many")}, "several ranks take the methods"),
         ({"device": "tpu"}, "device must be None, 'cpu' or 'gpu'"),
         ({"threads": 0}, "threads must be an integer"),
-        ({"cost_limit": "dear"}, "cost_limit must be a number"),
+        ({"cost_limit": "high"}, "cost_limit must be a number"),
         ({"cost_limit": np.nan}, "cost_limit must be finite"),
         ({"duals": (np.zeros(9), np.zeros(9))}, "duals must be real numbers"),
     ],
@@ -516,7 +516,7 @@ def test_a_range_without_room_for_a_core():
      ("classical", "entries_up_to"), ("tree", "least_of_rows"), ("tree", "close")],
 )  # fmt: skip
 def test_no_memory_on_one_rank(method, step, monkeypatch):
-    """Wherever in the passes it is missed."""
+    """Memory may be missing in any step of the passes."""
     whole = getattr(HostPasses, step)
     calls = [0]
 

@@ -104,8 +104,10 @@ def measurements() -> list[tuple[str, str]]:
 def test_a_command_of_a_benchmark_is_one(
     script: str, rest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a folder that has what the pages assume: papers.json from an earlier call, a program at PATH. A GPU is not
-    needed: nothing runs."""
+    """The arguments parse in a folder with papers.json of an earlier call and a program at PATH, as the pages assume.
+
+    Nothing runs, so no GPU is needed.
+    """
     shutil.copy(ROOT / "benchmarks" / "results" / "papers_h200.json", tmp_path / "papers.json")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cuda, "require", lambda: None)
@@ -181,7 +183,7 @@ SHAPES = [(rows, columns, seed) for rows in (1, 3, 4) for columns in (2, 3, 4) f
 
 
 def pairs_by_size(costs: np.ndarray) -> list[tuple[int, float]]:
-    """How many pairs, and what they cost: of every matching that there is."""
+    """The number of pairs and their cost, for every matching."""
     rows, columns = costs.shape
     return [
         (size, float(sum(costs[row, column] for row, column in zip(some, others, strict=True))))
@@ -204,7 +206,7 @@ def test_matlab_and_lapx(rows: int, columns: int, seed: int) -> None:
 
 
 def weighted_graph(rows: int, columns: int, seed: int) -> tuple[nx.Graph, list[int], list[str], Any]:
-    """A graph, its nodes by sides, and the matrix that the README says to make of them."""
+    """A graph, its nodes by sides, and the matrix that the page makes of them."""
     random = np.random.default_rng(seed)
     top, others = list(range(rows)), [f"column {column}" for column in range(columns)]
     graph = nx.Graph()

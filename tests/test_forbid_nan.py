@@ -1,4 +1,4 @@
-"""`forbid_nan`: costs with NaN have the answers of the same costs with the infinity that forbids."""
+"""`forbid_nan`: costs with NaN have the same answers as with inf in its place."""
 
 from __future__ import annotations
 

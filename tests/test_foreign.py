@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import gmatch
 
 COST = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
-# Pairs that are not stored are cheaper as zeros: SciPy's way and that of a dense matrix differ.
+# Pairs that are not stored would be cheapest as zeros, so a sparse and a dense reading of the matrix differ.
 STORED = sp.coo_array(([5, 2, 4, 9, 8], ([0, 1, 1, 2, 2], [0, 0, 1, 2, 0])), shape=(3, 4))
 
 
@@ -23,7 +23,7 @@ def advice_of(call: Any) -> str:
     return str(caught.value)
 
 
-# Sparse matrices. PyTorch warns of them by and by.
+# Sparse matrices, of which PyTorch sometimes warns.
 quiet = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
@@ -279,7 +279,7 @@ def test_dask() -> None:
     assert found.cost == 5 and gmatch.verify(array, found).cost == 5
 
 
-# What is no matrix.
+# Input that is no matrix.
 
 
 PAIRS = {"a": {"x": 2.0, "y": 0.0}, "b": {"x": 3.0}}

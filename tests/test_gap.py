@@ -103,7 +103,7 @@ def test_a_bound_is_a_number():
 
 
 def test_more_rows_than_columns(monkeypatch):
-    """Duals of columns are too large there, of which the windows are."""
+    """Windows are windows of columns there, and the duals of columns are too large."""
     monkeypatch.setattr(passes, "OF_A_STRATUM", 1)
     monkeypatch.setattr(passes, "STRATA", 4)
     rng = np.random.default_rng(4)
@@ -116,7 +116,7 @@ def test_more_rows_than_columns(monkeypatch):
 
 @pytest.mark.parametrize("columns", [2000, 2300])
 def test_the_auction_of_points_stops_inside(columns):
-    """No search in the core, of which each ends a round."""
+    """The core is not searched: each search would end a round."""
     costs = low(np.random.default_rng(5), 2000, columns)
     assignment = gmatch.lap(costs, gap=0.1, certify=True)
     assert assignment.status == "bounded" and assignment.stats["rounds"] == 0

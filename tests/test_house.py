@@ -36,8 +36,7 @@ FLOORS = (
     ("public",),
     ("", "cli", "plot", "__main__"),
 )
-# What is imported only where a call asks for several ranks, or has rows by windows. Such a module is the door to its
-# room.
+# Modules that are imported only by calls with several ranks, or with rows by windows. Each is the door to its room.
 DOORS = {
     ("assignment.lap", "distributed.lap"),
     ("assignment.lap", "distributed.windows"),
@@ -50,7 +49,7 @@ ROOMS_OF_CSRC = (
     ("team",), ("costs",), ("search",), ("cardinality",), ("assignment",), ("core",), ("serial",), ("points",),
     ("bindings", "programs"),
 )  # fmt: skip
-# Of any function that is not public. The arguments of public ones are options.
+# The most arguments of a function that is not public. The arguments of public functions are options.
 MOST_ARGUMENTS = 5
 FLOOR_OF_CSRC = {room: floor for floor, rooms in enumerate(ROOMS_OF_CSRC) for room in rooms}
 
@@ -68,7 +67,7 @@ def room_of(module: str) -> str:
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All but what only type checkers read."""
+    """The statements of a tree, without the blocks that only type checkers read."""
     for child in ast.iter_child_nodes(node):
         if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)):
             yield child
@@ -213,7 +212,7 @@ SHORT_WAY = {("small", "assignment.lap"), ("result", "small"), ("small", "cardin
 
 
 def passes_of(call: Callable[[], Any]) -> list[tuple[str, str]]:
-    """The calls during it whose caller and callee lie in different modules of gmatch: the two modules."""
+    """The calls whose caller and callee lie in different modules of gmatch; for each the two modules."""
     files, found = {str(path): module for module, path in MODULES.items()}, []
 
     def note(frame: Any, event: str, _: Any) -> None:

@@ -25,7 +25,7 @@ def all_costs(costs: list[np.ndarray], misses: list[np.ndarray], priors: list[fl
 
 
 def random_parents(rng: np.random.Generator, whole: bool, maximize: bool) -> tuple[list[Any], list[Any], list[Any]]:
-    """Costs with ties, misses and priors; of floats some are forbidden."""
+    """Costs with ties, misses and priors. Some floats are forbidden."""
     never = -np.inf if maximize else np.inf
     costs, misses, priors = [], [], []
     for _ in range(rng.integers(1, 5)):

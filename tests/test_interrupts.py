@@ -20,7 +20,7 @@ import gmatch
 from gmatch import lap, max_matching
 
 AFTER = 0.3  # seconds
-# Calls end 0.06 s after the interrupt where nobody else needs the cores. Without it each takes much longer than this.
+# Calls end 0.06 s after the interrupt on an idle machine. Without the interrupt each takes much longer than 5 s.
 MOST_SECONDS = 5
 Call = Callable[[], Any]
 
@@ -28,7 +28,7 @@ needs_timer = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs
 
 
 def products(size: int) -> Any:
-    """Costs i * j: a long search by all methods but those that begin with an auction."""
+    """Costs i * j: a long search for all methods that do not begin with an auction."""
     return np.multiply.outer(np.arange(1, size + 1), np.arange(1, size + 1))
 
 
@@ -49,7 +49,7 @@ def scattered_graph(size: int) -> Any:
 
 @contextmanager
 def interrupt() -> Iterator[None]:
-    """As Ctrl-C does it, after a while. The call in it must not end before, nor long after."""
+    """Interrupts the call inside as Ctrl-C does, after a while. The call must not end before, nor long after."""
 
     def interrupted(number: int, frame: Any) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The package of machine code: all that may be launched is in it, and gmatch finds it there. Nothing is compiled."""
+"""The package of machine code: it has every program that may be launched, and gmatch finds it. Nothing is compiled."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def cubin(architecture: int, version: int, content: bytes) -> bytes:
 
 
 class Compiler:
-    """In the place of NVRTC and ptxas: its code is the text that it was given."""
+    """Stands for NVRTC and ptxas. Its code is its input."""
 
     def ptx(self, text: str, architecture: int) -> bytes:
         return text.encode()

@@ -83,7 +83,7 @@ def test_against_scipy(dtype: str, device: str) -> None:
                 for turn in range(len(METHODS[device])):
                     options = turns(turn + 4 * case, device)
                     assert solve(cost, device, maximize=maximize, **options).cost == expected
-        # Forbidden pairs, with one assignment that is left.
+        # Forbidden pairs that leave one assignment.
         if np.dtype(dtype).kind == "f":
             cost[rng.random(cost.shape) < 0.8] = np.inf
             np.fill_diagonal(cost, 1)
@@ -131,7 +131,7 @@ def test_instances(name: str, device: str) -> None:
 
 @pytest.mark.parametrize("method", ["tree", "classical", "munkres"])
 def test_bids_leave_few_rows_to_the_search(method: str, device: str) -> None:
-    """Minima leave 21 or 22 rows of a hundred to it; and bids must not end where rows are displaced."""
+    """Minima leave 21 or 22 rows of 100 to the search. Bids must go on when rows are displaced."""
     n = 300
     for dtype in (np.int32, np.float64):
         cost = np.random.default_rng(3).integers(0, 1000 * n, (n, n)).astype(dtype)
@@ -683,7 +683,7 @@ BY_THE_SEARCH = {"cpu": {"method": "core", "threads": 2}, "gpu": {"method": "cor
 
 
 def in_a_run(cost: np.ndarray, device: str, holds: Callable[[dict[str, Any]], bool]) -> bool:
-    """Whether the stats of one of five runs are as they should be: races decide how much several threads work."""
+    """Whether the stats of at least one of five runs are right: races decide how much several threads work."""
     return any(holds(solve(cost, device, **BY_THE_SEARCH[device]).stats) for _ in range(5))
 
 
@@ -693,7 +693,7 @@ def distances_to_points_aside(n: int) -> np.ndarray:
 
 
 def distances_of_ten_places(n: int) -> np.ndarray:
-    """Not as many points of one side as of the other in each."""
+    """The sides have different numbers of points at each place."""
     rng = np.random.default_rng(0)
     places = rng.random((10, 2))
     from_here, to_there = places[rng.integers(0, 10, (2, n))]
@@ -711,9 +711,9 @@ def gated(n: int) -> np.ndarray:
     return np.where(rng.random((n, n)) > 0.08, 10**6, rng.integers(0, 100, (n, n)))
 
 
-# Where the cheapest entries of a row, by costs alone, say little of which ones an optimum has.
+# Costs where the cheapest entries of a row are rarely the entries of an optimum.
 MISLEADING = {
-    "few dear columns": np.random.default_rng(0).integers(0, 1000, (300, 300)) + 10**6 * (np.arange(300) >= 297),
+    "few expensive columns": np.random.default_rng(0).integers(0, 1000, (300, 300)) + 10**6 * (np.arange(300) >= 297),
     "Machol-Wien": ALIKE,
     "prices of columns": np.random.default_rng(0).random((300, 300)) + 5 * np.random.default_rng(1).random(300),
     "points aside": distances_to_points_aside(400),
@@ -728,7 +728,7 @@ MISLEADING = {
 
 @pytest.mark.parametrize("name", MISLEADING)
 def test_rows_read_what_the_core_left_out(name: str, device: str) -> None:
-    """So a core leads to the optimum in a few phases, and few readings of the matrix, whatever it began with."""
+    """So a core leads to the optimum in a few phases and few passes over the matrix, whatever its first entries are."""
 
     def is_short(stats: dict[str, Any]) -> bool:
         # 1 to 16 phases, and 3 to 13 passes over the matrix, are usual.
@@ -740,7 +740,7 @@ def test_rows_read_what_the_core_left_out(name: str, device: str) -> None:
 
 @pytest.mark.parametrize("method", ["tree", "classical", "munkres"])
 def test_every_row_finds_a_column_where_all_costs_are_equal(method: str, device: str) -> None:
-    """For a row takes one column at a time: those it gave back would be missing to rows that have passed them."""
+    """A row takes one column at a time. A column that it gave back would be missing to rows that have passed it."""
     stats = solve(np.ones((500, 500), np.int32), device, method=method, initial="reduce").stats
     assert stats["start_size"] == 500 and stats["phases"] == 1
 
@@ -754,13 +754,13 @@ def test_slacks_that_are_lost_in_the_radius(initial: str, device: str) -> None:
 
 
 def test_rows_that_want_different_columns_need_fewer_bids() -> None:
-    """19 a row; more where epsilon starts as large as it has to for points in the plane."""
+    """19 bids a row. There are more if epsilon starts as large as points in the plane need it."""
     cost = np.random.default_rng(0).random((1000, 1000))
     assert in_a_run(cost, "cpu", lambda stats: stats["bids"] < 21 * 1000)
 
 
 def test_no_reduction_is_transferred_where_columns_and_rows_want_each_other() -> None:
-    """A pass over the matrix leaves 17 rows free; another would only shorten their paths."""
+    """One pass over the matrix leaves 17 rows free. Another pass would only shorten their paths."""
     rng = np.random.default_rng(0)
     vectors = rng.random((300, 8))
     cost = np.linalg.norm(vectors[:, None] - rng.permutation(vectors) - 0.2 * rng.random((300, 8)), axis=2)
@@ -771,7 +771,7 @@ def test_no_reduction_is_transferred_where_columns_and_rows_want_each_other() ->
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_an_auction_for_rows_that_are_alike(dtype: str, order: Any, maximize: bool) -> None:
-    """Where shortest paths would scan each row 156 times."""
+    """Shortest paths would scan each row 156 times."""
     cost = np.array(-ALIKE if maximize else ALIKE, dtype, order=order)
     assignment = gmatch.lap(cost, method="jv", maximize=maximize, certify=True)
     assert abs(assignment.cost) == (np.arange(1, 301) * np.arange(300, 0, -1)).sum()
@@ -826,7 +826,7 @@ def test_an_auction_of_whole_costs_that_fit_into_fewer_bits(factor: int, dtype: 
 
 
 def test_an_auction_of_floats_of_many_magnitudes() -> None:
-    """No epsilon suits all rows; or one entry has many places, and duals are large."""
+    """No epsilon suits all rows; or one entry has many digits beside large duals."""
     exponents = np.random.default_rng(1).uniform(-100, 100, (200, 1))
     gmatch.lap(ALIKE[:200, :200] * 2.0 ** np.rint(exponents), method="jv", certify=True)
     large = ALIKE * 2.0**990
@@ -868,7 +868,7 @@ def test_the_classical_start_reads_no_more_than_it_must(device: str) -> None:
 
 @pytest.mark.parametrize("method", ["tree", "classical"])
 def test_no_phase_follows_once_all_rows_are_matched(method: str, device: str) -> None:
-    """The duals are the proof, not a search that finds nothing."""
+    """The duals are the proof. A last search that finds nothing is not needed."""
     cost = np.random.default_rng(0).random((60, 60))
     found = solve(cost, device, method=method, initial="reduce").stats["augmentations_per_phase"]
     assert len(found) > 1 and all(found)

@@ -22,7 +22,7 @@ INF = math.inf
 
 
 def extended(cost: Any, limit: float) -> Any:
-    """The square matrix that lap solves: with a limit each vertex may stay free for half of it, else for nothing."""
+    """The square matrix that lap solves. A free vertex costs half the limit; without a limit, nothing."""
     rows, columns = cost.shape
     if limit == INF:
         side = max(rows, columns)
@@ -58,7 +58,7 @@ def test_it_solves_the_extended_matrix(shape: tuple[int, int], limit: float) -> 
 
 
 def test_against_lapx() -> None:
-    """lap has the same name, and fails on some of these."""
+    """lapx is needed: the older package lap has the same module name, and fails on some of these."""
     try:
         version("lapx")
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""What Python knows of structs, enums and arrays of csrc is what their sources say."""
+"""Structs, enums and arrays of csrc: Python's view of them agrees with their sources."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from gmatch.methods import ForestKind
 
 ALL_SOURCES = "".join(path.read_text() for path in CSRC.rglob("*") if path.is_file())
 EVERY_STRUCT = pytest.mark.parametrize("name", _native.STRUCTS)
-# In the letters of Python's struct.
+# The types as letters of Python's module struct.
 CODES = {"Vertex": "i", "int": "i", "Count": "q", "bool": "?"}
 
 
 def body_of(struct: str) -> str:
-    """What stands between the braces of a struct, without comments."""
+    """The text between the braces of a struct, without comments."""
     (body,) = re.findall(rf"^struct {struct} {{\n(.*?)^}};", ALL_SOURCES, re.MULTILINE | re.DOTALL)
     return re.sub(r"//.*", "", body)
 
 
 def code_of(type_of_member: str, dual: str) -> str:
-    """Of a member that is no address and no struct."""
+    """The code of a member that is neither an address nor a struct."""
     if f"MIRRORED_ENUM({type_of_member}," in ALL_SOURCES:
         return "i"
     return dual if type_of_member == "Dual" else CODES[type_of_member]
@@ -94,7 +94,7 @@ def test_members_that_are_missing_or_unknown_are_refused(name: str) -> None:
 
 @EVERY_STRUCT
 def test_swapped_members_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mirror that is not as its struct lies."""
+    """A mirror must have the order of its struct."""
     fields = _native.STRUCTS[name]
     for k in range(len(fields) - 1):
         swapped = (*fields[:k], fields[k + 1], fields[k], *fields[k + 2 :])

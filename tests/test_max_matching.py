@@ -173,7 +173,7 @@ def test_shuffled_order_mends_drift() -> None:
 
 
 def test_rows_of_few_entries_choose_first(device: str) -> None:
-    """Where degrees are skewed, less than half is missing; `auto` sees it, and is not misled by some long rows."""
+    """Less than half as many rows stay free if degrees are skewed. `auto` sees that. Few long rows don't mislead it."""
     skewed = gmatch.datasets.kron(12)
     sizes = {start: solve(triple_of(skewed), device, initial=start, method="claims").stats for start in STARTS}
     missing = {start: solve(triple_of(skewed), device).size - stats["start_size"] for start, stats in sizes.items()}
@@ -195,7 +195,7 @@ def test_min_degree_is_the_first_fit_by_degree(device: str) -> None:
 
 
 def test_auto_on_the_cpu() -> None:
-    """One turn, breadth first, where that gets on; depth first helps where it does not."""
+    """Breadth first makes progress in one turn; where it does not, depth first helps."""
     mesh = gmatch.datasets.delaunay(1 << 13)
     drifting = mesh[np.random.default_rng(6).permutation(mesh.shape[0])]
     staircase = sp.csr_array(np.tril(np.ones((500, 500)))[::-1])
@@ -209,7 +209,7 @@ def test_auto_on_the_cpu() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_many_turns(threads: int) -> None:
-    """A permuted staircase is hard for both; with more threads they race for where one takes over from the other."""
+    """A permuted staircase is hard for both searches. With several threads, races decide where one takes over."""
     staircase = gmatch.datasets.permute(sp.csr_array(np.tril(np.ones((300, 300)))), seed=1)
     for start in STARTS:
         stats = gmatch.max_matching(staircase, method="mixed", initial=start, threads=threads, certify=True).stats
@@ -239,7 +239,7 @@ def test_depth_first_on_a_long_path(method: str) -> None:
 @pytest.mark.parametrize("search", ["apfb", "apsb"])
 @pytest.mark.parametrize("bfs", ["gpubfs", "gpubfs-wr"])
 def test_small_levels(search: str, bfs: str) -> None:
-    """Rank 0 does runs of small levels alone, and counts them all; here the lists shrink below what is small."""
+    """Rank 0 does runs of small levels alone, and counts them all. Here the lists shrink until they are small."""
     for lengths in ([4000], [1, 2, 3], np.arange(2, 200), np.repeat([3, 4, 50, 51, 300, 301], 30)):
         stats = [
             gmatch.max_matching(
@@ -256,7 +256,8 @@ def test_small_levels(search: str, bfs: str) -> None:
 
 
 def test_stragglers_are_left_to_the_next_phase() -> None:
-    """Trees that go on alone creep round those that have ended: waiting for them took 84 levels here, 60 of a phase."""
+    """A tree that goes on alone must go round the trees that have ended: waiting for it took 84 levels here, 60 in one
+    phase."""
     graph = gmatch.datasets.mesh_dual(1 << 16)
     stats = gmatch.max_matching(graph, method="claims", initial="cheap", threads=1, certify=True).stats
     assert stats["levels"] < 50
@@ -284,7 +285,7 @@ def test_a_phase_may_end_among_small_levels(method: str, leaves: int) -> None:
 @pytest.mark.parametrize("bfs", ["gpubfs", "gpubfs-wr"])
 @pytest.mark.parametrize("start", ["none", "auto"])
 def test_long_rows_among_short_ones(bfs: str, start: str, device: str) -> None:
-    """On a GPU a row of more than 256 entries is looked at in pieces, by many warps and in several steps."""
+    """On a GPU many warps read a row of more than 256 entries in pieces, in several steps."""
     rng = np.random.default_rng(7)
     lengths = np.concatenate([[255, 256, 257, 512, 513, 20_000, 20_000, 5_000], rng.integers(0, 3, 30_000)])
     rng.shuffle(lengths)

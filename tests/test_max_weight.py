@@ -169,7 +169,7 @@ def test_most_pairs_beside_networkx(seed: int) -> None:
 
 
 def heaviest_of_pairs(weights: np.ndarray, pairs: int) -> float:
-    """By all choices of rows and of columns for them."""
+    """The largest weight over all choices of rows, and of columns for them."""
     rows, columns = map(range, weights.shape)
     return max(
         (
@@ -182,7 +182,7 @@ def heaviest_of_pairs(weights: np.ndarray, pairs: int) -> float:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_so_many_pairs_against_all_matchings(seed: int) -> None:
+def test_exactly_k_pairs_against_all_matchings(seed: int) -> None:
     rng = np.random.default_rng(seed)
     weights = random_costs(rng, str(rng.choice(["int32", "int64", "float64", "int8"])), True, largest=4)
     places = (weights != -np.inf).nonzero()
@@ -202,7 +202,7 @@ def test_so_many_pairs_against_all_matchings(seed: int) -> None:
             assert (found.size, found.cost, found.status) == (pairs, expected, "pairs")
 
 
-def test_so_many_pairs_of_larger_graphs() -> None:
+def test_exactly_k_pairs_of_larger_graphs() -> None:
     """Weights are concave in the number of pairs; the greatest is the maximum weight, the last that of most pairs."""
     weights = np.random.default_rng(1).normal(size=(30, 40))
     found = [gmatch.max_weight_matching(weights, pairs=k, certify=True) for k in range(31)]

@@ -1,4 +1,4 @@
-"""What a method solves, and where: refused before any work, with names of methods that will do."""
+"""Which problems a method solves, and where. Others are refused before any work, with names of methods that fit."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def least(cost: np.ndarray, maximize: bool = False) -> float:
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: dtype.name)
 @pytest.mark.parametrize("method", METHODS, ids=str)
 @pytest.mark.parametrize("threads", [None, 3])
-def test_cheapest_and_dearest(dtype: np.dtype[Any], method: Any, threads: int | None) -> None:
+def test_minimized_and_maximized(dtype: np.dtype[Any], method: Any, threads: int | None) -> None:
     rng = np.random.default_rng(len(dtype.name))
     for case in range(24):
         rows, columns = rng.integers(1, 70, 2)
@@ -163,7 +163,7 @@ def test_types_of_another_byte_order_are_copied() -> None:
 
 
 def test_tensors_of_brain_floats(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As PyTorch has them: NumPy reads them as integers of 16 bits."""
+    """bfloat16 of PyTorch, which NumPy reads as integers of 16 bits."""
     bits = np.array([[1, 2], [3, 5]]).astype(BFLOAT16).view(np.int16)
 
     class Tensor:
@@ -184,7 +184,7 @@ def test_tensors_of_brain_floats(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tables_agree() -> None:
-    """Of Python, of the extension, and of the programs of a GPU."""
+    """The tables of Python, of the extension and of the GPU's programs."""
     for name, number in NARROW_TYPES.items():
         dtype = BFLOAT16 if name == "bfloat16" else np.dtype(name)
         assert is_narrow(dtype) and number_type(dtype) == number

@@ -206,7 +206,7 @@ def test_lap_of_a_directed_graph(seed: int) -> None:
 
 @pytest.mark.parametrize("size", [3, 70_000])
 def test_a_matching_of_a_graph_has_pairs_of_nodes(size: int) -> None:
-    """Of a small graph by the short way, and of a large one."""
+    """A small graph takes the short way, a large one the long way."""
     graph = nx.Graph((f"row {number}", f"column {number}") for number in range(size))
     made = gmatch.BipartiteGraph.from_networkx(graph, [f"row {number}" for number in reversed(range(size))])
     found = gmatch.max_matching(made, certify=size > 3)

@@ -62,7 +62,9 @@ MODULES = ("networkx.algorithms.bipartite.tests.test_matching", "networkx.algori
 
 @pytest.mark.parametrize("module", MODULES)
 def test_networkx_tests_pass(module: str, tmp_path: Path) -> None:
-    """And where they do not run, for networkx does not go on by itself, a function is called that gmatch has not."""
+    """The tests of networkx pass. Tests that do not run call a function that gmatch does not have: networkx does not
+    fall back in its own tests.
+    """
     output = run_tests_of_networkx(module, tmp_path)
     last = output.splitlines()[-1]
     assert re.search(r"\d+ passed", last) and not re.search(r"\bfailed|error", last), output
@@ -254,7 +256,7 @@ def test_a_converted_graph_may_be_given() -> None:
 
 
 def test_the_info_names_what_is_there() -> None:
-    """networkx takes any attribute with the name of one of its functions for an implementation of it."""
+    """networkx takes any attribute with the name of one of its functions for an implementation of the function."""
     known = nx.utils.backends._registered_algorithms.keys()
     assert {name for name in dir(networkx_backend) if name in known} == FUNCTIONS
     assert nx.utils.backends.backend_info["gmatch"]["functions"].keys() == FUNCTIONS

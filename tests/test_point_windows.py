@@ -18,7 +18,7 @@ from gmatch.proof import points as proof
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    """As large problems have them."""
+    """Makes the parts of small problems as many as of large ones."""
     monkeypatch.setattr(point_windows, "PRODUCT", 1000)
     monkeypatch.setattr(point_windows, "FEW", 2)
     monkeypatch.setitem(limits.ENTRIES_PER_BLOCK, "cpu", 500)
@@ -59,7 +59,7 @@ def test_assignments_are_the_cheapest(family, metric):
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("metric", METRICS[:5])
 def test_limits_that_no_pair_meets(metric):
-    """However far away they are."""
+    """The limits may be far from all costs."""
     for maximize in (False, True):
         costs = PointCosts(np.zeros((9, 10)), np.zeros((7, 10)), metric=metric, maximize=maximize)
         limited = PointCosts(costs.x, costs.y, metric=metric, maximize=maximize, cost_limit=1e9 if maximize else -1e9)
@@ -68,7 +68,7 @@ def test_limits_that_no_pair_meets(metric):
 
 
 def test_given_duals_beside_a_limit_that_no_pair_meets():
-    """They stay, up to a shift: what that rounds is part of the proof of points that stay free."""
+    """Duals stay as given, up to a shift. The rounding of the shift is part of the proof of free points."""
     for seed in range(60):
         random = np.random.default_rng(seed)
         n, d = random.integers(3, 30), random.integers(9, 20)

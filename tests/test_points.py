@@ -144,7 +144,7 @@ def test_clouds_may_differ_in_size(family):
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
-def test_the_dearest_assignments(family):
+def test_maximized_assignments(family):
     rng = np.random.default_rng(FAMILIES.index(family))
     for d in range(1, 9):
         metric = ("sqeuclidean", "dot", "cosine", "cityblock", "chebyshev")[(d + FAMILIES.index(family)) % 5]
@@ -164,7 +164,7 @@ def test_the_dearest_assignments(family):
 
 
 def test_cosine_distances_of_one_rounding():
-    """Points far from the origin, close by: what they cost is of the size of its roundings."""
+    """Near points far from the origin: their costs are as small as the roundings of the costs."""
     rng = np.random.default_rng(10)
     for maximize in (False, True):
         x, y = rng.random((2, 60, 2)) + 5e6
@@ -386,7 +386,7 @@ def near_and_some_far(rng, d):
 
 
 def large_limit(rng, d):
-    """A gate that no pair comes near, of points of which some stay free for good."""
+    """A gate that is far from the cost of each pair. The far points stay free."""
     case = near_and_one_far(rng, d)
     return case | dict(cost_limit=1e4)
 
@@ -408,7 +408,7 @@ def two_far_heaps_to_maximize(rng, d):
     "case", [near_and_one_far, near_and_some_far, large_limit, far_from_the_origin, two_far_heaps_to_maximize]
 )
 def test_small_mistakes_beside_large_numbers_are_refused(case, d):
-    """Any two small pairs in each other's place: what that costs is far below roundings of the large ones."""
+    """Two small pairs are exchanged. This costs far less than a rounding of the large numbers."""
     rng = np.random.default_rng(d)
     costs = PointCosts(**case(rng, d))
     good = gmatch.lap(costs)
@@ -438,7 +438,7 @@ def test_free_points_are_proven_one_by_one(monkeypatch):
     assert (good.row_match[50:] == -1).all() and gmatch.verify(costs, good).tolerance < 1e-11
     for side in "uv":
         lowered = getattr(good, side).copy()
-        lowered[60] -= 1e-5  # within what 30 numbers of the size of the limit are rounded by, if they are added up
+        lowered[60] -= 1e-5  # less than the roundings of 30 numbers of the size of the limit, added up
         with pytest.raises(CertificateError, match="stays free"):
             gmatch.verify(costs, dataclasses.replace(good, **{side: lowered}))
     # All duals of one side may go to the other.
@@ -446,7 +446,7 @@ def test_free_points_are_proven_one_by_one(monkeypatch):
 
 
 def test_costs_below_the_least_normal_number():
-    """They are rounded as that is, which is all that a dual which is too large by the least number can say."""
+    """They are rounded as the least normal number is. A dual may be too large by that."""
     rng = np.random.default_rng(14)
     costs = PointCosts(rng.normal(size=(30, 4)), rng.integers(-50, 50, (30, 4)) * 5e-324, metric="dot")
     good = gmatch.lap(costs, certify=True)
@@ -455,7 +455,7 @@ def test_costs_below_the_least_normal_number():
 
 @pytest.mark.parametrize("metric", ["dot", "cityblock", "chebyshev"])
 def test_points_over_many_decades_are_proven_pair_by_pair(metric):
-    """Searches go through the largest numbers, and what these round is more than most pairs cost."""
+    """Searches pass the largest numbers, whose roundings are more than most pairs cost."""
     rng = np.random.default_rng(0)
     for _ in range(60):
         x, y = (rng.normal(size=(n, 3)) * 10.0 ** rng.uniform(-9, 9, (n, 1)) for n in (40, 33))
@@ -464,7 +464,7 @@ def test_points_over_many_decades_are_proven_pair_by_pair(metric):
 
 
 def test_points_that_cost_just_the_limit():
-    """Whether they stay free or not, their duals are the limit and 0, whatever points far away cost."""
+    """Their duals are the limit and 0, whether they stay free or not, and whatever far points cost."""
     rng = np.random.default_rng(13)
     for limit in (0.9, 0.5):
         x = np.concatenate([rng.random((2, 2)) + 1e5, [[limit**0.5, 0.0]]])

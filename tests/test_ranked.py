@@ -1,4 +1,4 @@
-"""`k_best` and `ranked` against all assignments, their proof against what is no proof, and bad input."""
+"""`k_best` and `ranked` against all assignments, their proof against wrong answers, and bad input."""
 
 from __future__ import annotations
 
@@ -116,9 +116,9 @@ def test_larger_ones_are_proven(limit: float | None) -> None:
 
 
 def test_a_big_number_that_leaves_digits() -> None:
-    """`lap` splits such costs; the order holds within what `verify` says."""
+    """`lap` splits these costs into tiers. The order holds within the tolerance of `verify`."""
     small = np.random.default_rng(9).random((6, 6))
-    cost = np.where(np.arange(6) < 5, 1e6, small)  # all but one pair of each assignment are big
+    cost = np.where(np.arange(6) < 5, 1e6, small)  # each assignment has one small pair
     cost[:, :5] += small[:, :5]
     assert gmatch.lap(cost).exact is not None
     found = gmatch.k_best(cost, 720, certify=True)
@@ -172,7 +172,7 @@ def test_what_is_no_proof_is_refused(message: str) -> None:
 
 @pytest.mark.parametrize("shape", [(5, 5), (4, 6), (6, 4)])
 def test_no_list_with_a_hole_is_proven(shape: tuple[int, int]) -> None:
-    """Whatever one is missing, with duals that may be right: it is found."""
+    """Any assignment may be missing, and the duals may be right: `verify` finds out."""
     cost = np.random.default_rng(8).integers(0, 1000, shape)
     right = gmatch.k_best(cost, 40)
     for rank in range(39):

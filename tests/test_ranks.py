@@ -1,4 +1,4 @@
-"""What ranks say to each other: ranks as threads of this process; as processes of MPI see tests/test_ranks_mpi.py."""
+"""Messages between ranks that are threads of this process. tests/test_ranks_mpi.py has processes of MPI."""
 
 import subprocess
 import sys
@@ -53,7 +53,7 @@ def test_all_gather(size):
     def work(ranks):
         array = np.array([ranks.rank, -(2**62)])
         gathered = ranks.all_gather(array)
-        array[:] = 0  # what was said stays
+        array[:] = 0  # the message stays as it was sent
         return gathered
 
     for taken in on_threads(size, work):

@@ -1,4 +1,4 @@
-"""What results show of themselves: names, tables, and stats that can be stored as JSON."""
+"""How results show themselves: names, tables, and stats that can be stored as JSON."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_labels_of_several_levels() -> None:
 
 
 def test_labels_of_polars() -> None:
-    """Its rows have none."""
+    """The rows of a polars table have no labels."""
     pl = pytest.importorskip("polars")
     costs = pl.DataFrame({"cook": [4, 2], "paint": [1, 0], "sing": [4, 5]})
     found = gmatch.lap(costs, certify=True)

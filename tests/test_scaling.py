@@ -24,7 +24,7 @@ def random_matrix(rng: np.random.Generator, shape: tuple[int, int], density: flo
 
 
 def best_diagonals(dense: np.ndarray) -> tuple[int, float, float, float]:
-    """The most entries on the diagonal, and among these choices the best log of a product, sum and least entry."""
+    """The most diagonal entries; and among such choices the best logarithm of a product, sum and least entry."""
     magnitudes = abs(dense if dense.shape[0] <= dense.shape[1] else dense.T)
     rows, columns = magnitudes.shape
     found = []
@@ -105,7 +105,7 @@ def test_singular_matrices_keep_a_permutation() -> None:
 
 WRONG = {
     "at most 1": lambda r: {"row_log": r.row_log + 1e-6},
-    "those on the diagonal 1": lambda r: {"row_log": r.row_log - 1e-6},
+    "diagonal entries 1": lambda r: {"row_log": r.row_log - 1e-6},
     "finite float64": lambda r: {"row_log": r.row_log * np.nan},
     "pairs of the scaling": lambda r: {"row_match": r.row_match[[1, 0]], "col_match": r.col_match[[1, 0]]},
     "of the job": lambda r: {"job": "bottleneck"},

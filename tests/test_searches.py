@@ -1,4 +1,4 @@
-"""What each method does on one graph with one thread: a search that lost its point still gives right answers."""
+"""What each method does on one graph with one thread. A search that became pointless would still give right answers."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_forms_of_munkres_make_the_same_dual_steps(shape: tuple[int, int], expec
 
 
 def test_who_begins_in_turns() -> None:
-    """Depth first, alone or as a trial, where rows are long or the graph is small and the start left enough."""
+    """Depth first begins, alone or as a trial, if rows are long, or if the graph is small and many rows are free."""
     datasets = gmatch.datasets
     permute, delaunay, erdos_renyi, rgg = datasets.permute, datasets.delaunay, datasets.erdos_renyi, datasets.rgg
     alone = [permute(delaunay(1 << 15), seed=1), permute(rgg(1 << 16), seed=1), erdos_renyi(1 << 13, 40)]

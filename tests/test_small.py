@@ -59,7 +59,7 @@ def test_what_takes_the_long_way(cost: np.ndarray) -> None:
 @pytest.mark.parametrize("options", [{}, {"device": "cpu"}, {"threads": 1}, {"device": "cpu", "threads": 1}], ids=str)
 def test_what_takes_the_short_way(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (gmatch.assignment.plan, gmatch.cardinality.matching):
-        monkeypatch.delattr(module, "backend_for")  # which the long way needs
+        monkeypatch.delattr(module, "backend_for")  # the long way needs it
     assert gmatch.lap(np.eye(4), **options).cost == 0
     assert gmatch.max_matching(csr_array(np.eye(4)), **options).size == 4
 
@@ -131,13 +131,13 @@ def test_an_assignment_made_later_behaves() -> None:
         assert assignment.row_match.tolist() == expected and assignment.cost == assignment.pair_costs.sum()
     changed = cost.copy()
     assignment = gmatch.lap(changed)
-    changed[:] = 0  # what was found does not change with the costs
+    changed[:] = 0  # the result does not change with the costs
     assert assignment.row_match.tolist() == expected and gmatch.verify(cost, assignment)
     with pytest.raises(AttributeError, match="an Assignment has no 'mates'"):
         _ = assignment.mates
     row_ind, col_ind = assignment = gmatch.lap(cost)
     assert col_ind.tolist() == expected and row_ind.tolist() == list(range(5))
-    row_ind[:] = col_ind[:] = -1  # which the fields do not share
+    row_ind[:] = col_ind[:] = -1  # the fields do not share this memory
     assert assignment.row_match.tolist() == expected and gmatch.verify(cost, assignment)
 
 

@@ -1,4 +1,4 @@
-"""Batches of small problems take the short way; they are what a loop of calls finds."""
+"""Batches of small problems take the short way, and have the answers of a loop of calls."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_options_that_take_the_long_way() -> None:
 
 
 def test_lists_become_arrays_at_once() -> None:
-    """Before anything looks at each of their numbers by itself."""
+    """Lists become arrays before any Python code looks at each number."""
     for shape in ((SMALL_SIDE + 1, SMALL_SIDE + 1), (3, 4 * SMALL_SIDE), (2, 3), (2, 3, 4)):
         array = RNG.random(shape)
         found = unnested(array.tolist())
@@ -144,7 +144,7 @@ def test_processors_are_asked_for_where_there_is_work_for_two(monkeypatch: pytes
 
 
 def test_lists_are_read_as_numpy_reads_them() -> None:
-    """Where NumPy rounds none: floats of any size are what they were."""
+    """The values are equal where NumPy rounds none. Floats of any size stay as they are."""
     for lists in (
         [[1, 2], [3, 4]], [[1.5, 2], [3, 4]], [[1, 2], [3, 4.5]], [[1e300, -0.0]], [[2**53, 0.5]],
         [[-(2**63), 2**63 - 1]], [[[1, 2, 3]], [[4, 5, 6]]], [[[1.0], [2]], [[3], [4]]], [[float("inf"), float("nan")]],
@@ -160,7 +160,7 @@ def test_lists_are_read_as_numpy_reads_them() -> None:
 
 
 def may_have_rounded_or_cut(lists: Any) -> bool:
-    """Whether NumPy makes no array of numbers of it, or rounds one."""
+    """Whether NumPy makes no array of numbers of the lists, or rounds a number."""
     try:
         array = np.array(lists)
     except ValueError:

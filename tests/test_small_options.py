@@ -27,12 +27,12 @@ def long_way(cost: Any, **options: Any) -> Any:
 
 
 def short_way(cost: Any, **options: Any) -> Any:
-    """None for what takes the long way."""
+    """The answer of the short way; None if the call takes the long way."""
     return small_first(lambda *_, **__: None)(cost, **options)
 
 
 def both(cost: Any, **options: Any) -> tuple[Any, Any]:
-    """What both ways answer: results, or what they raise; and that these are alike."""
+    """The results or errors of both ways. Checks that they are alike."""
     answers = []
     for way in (gmatch.lap, long_way):
         try:
@@ -165,7 +165,7 @@ def test_a_limit_between_integers_takes_the_short_way(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_the_largest_floats_take_the_short_way(dtype: str, maximize: bool) -> None:
-    """As a number that stands for "not", and has to be used."""
+    """They stand for "not", and some have to be used."""
     rng = np.random.default_rng(8)
     for case in range(60):
         cost = rng.random(tuple(rng.integers(1, 9, 2))).astype(dtype)
@@ -187,7 +187,7 @@ def test_duals_that_exceed_costs_take_the_short_way_if_they_prove_them() -> None
 
 
 def test_rows_leave_for_others() -> None:
-    """The way out of a row that has a column may be the end of the shortest path."""
+    """A shortest path may end at the way out of a row that has a column."""
     cost = np.array([[4.0, 9.0], [1.0, 9.0]])
     for padded in (cost, np.pad(cost, ((0, 0), (0, 12)), constant_values=9.0)):
         result, _ = both(padded, cost_limit=6.0)

@@ -1,4 +1,4 @@
-"""Small sparse calls take a short way, larger ones of many entries are laid out as dense ones: neither may differ."""
+"""Small sparse calls take a short way, and larger ones of many entries become dense; the answers do not differ."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_arrays_changed_by_another_thread(kind: Any, shape: tuple[int, int]) -> 
     changer.start()
     try:
         for _ in range(60):
-            quick = short(matrix)  # right, or wrong, or none; but it ends, and pairs are in the matrix
+            quick = short(matrix)  # it may be right, wrong or None; but the call ends, and pairs are in the matrix
             if quick is not None:
                 row_ind, col_ind = quick
                 assert len(np.unique(row_ind)) == len(np.unique(col_ind)) == min(shape)
@@ -234,7 +234,7 @@ def test_integers_that_float64_does_not_hold_are_exact(size: int) -> None:
     cost, stored = problem(rng, (size, size), 0.5, "int64")
     matrix = sp.csr_array(sp.coo_array((cost[stored] % 1000, stored.nonzero()), shape=cost.shape))
     moved = matrix.copy()
-    moved.data = moved.data + 2**53 + 1  # of odd numbers from here on float64 has none
+    moved.data = moved.data + 2**53 + 1  # float64 has no odd numbers beyond 2**53
     apart = matrix.copy()
     apart.data = apart.data * 2**40 + apart.data % 2
     assert short(moved).cost == short(matrix).cost + size * (2**53 + 1)

@@ -28,7 +28,7 @@ DTYPES = ("int32", "int64", "float32", "float64", "bool", "int8", "int16", "uint
 
 
 def sparse(cost: np.ndarray, stored: np.ndarray, form: str = "csr") -> Any:
-    """The stored entries of a matrix, zeros too; lists and dictionaries of SciPy drop those."""
+    """The stored entries of a matrix, zeros too. SciPy's lists and dictionaries drop zeros."""
     matrix = sp.coo_array((cost[stored], stored.nonzero()), shape=cost.shape)
     if form in ("lil", "dok") and not cost[stored].all():
         form = "csr"
@@ -178,7 +178,7 @@ VALUES = {
 
 @pytest.mark.parametrize("dtype", VALUES)
 def test_small_auctions(dtype: str) -> None:
-    """As many rows as columns and few ties, so that bids come before the search; with and without a full matching."""
+    """Square problems with few ties, so that bids come before the search; with and without a full matching."""
     rng = np.random.default_rng(0)
     for case in range(1500):
         n = int(rng.integers(2, 16))
@@ -203,7 +203,7 @@ def test_an_auction_that_leaves_rows() -> None:
 
 
 def test_the_trees_start_from_an_auction(device: str) -> None:
-    """Where costs differ and all columns are to be matched; it leaves few rows, whatever its start would have left."""
+    """If costs differ and all columns are to be matched. The auction leaves few rows, whatever its start left."""
     n = 3000
     differing = planted(n, 8, lambda rng, rows, columns: rng.random(len(rows)))
     stats = solve(differing, device, method="tree").stats
@@ -234,7 +234,7 @@ def test_entries_of_pairs_are_found(device: str) -> None:
 
 @pytest.mark.parametrize("unit", [1, 0.25])
 def test_costs_of_few_places_tie_whatever_their_type(device: str, unit: float) -> None:
-    """Duals between the places would leave a phase to nearly every row that the auction leaves."""
+    """Costs are multiples of a unit. If duals were not, nearly every row after the auction would take a phase."""
     matrix = planted(20000, 10, lambda rng, rows, columns: unit * rng.integers(1, 6, len(rows)))
     assignment = solve(matrix, device, method="tree")
     assert not (host(assignment.v) / unit % 1).any()
@@ -343,7 +343,7 @@ class TestInput:
         matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(index)
         costs = SparseCosts(matrix)
         assert np.shares_memory(costs.data, matrix.data)
-        for name in ("indptr", "indices"):  # which no other thread may change while they are read
+        for name in ("indptr", "indices"):  # no other thread may change them while they are read
             assert not np.shares_memory(getattr(costs, name), getattr(matrix, name))
         assert (costs.shape, costs.entries, costs.dtype, costs.transposed) == ((2, 3), 4, dtype, False)
         costs = SparseCosts(matrix.T)
@@ -604,7 +604,7 @@ def test_large_costs_beside_one_of_many_places(device: str) -> None:
 
 
 def test_a_forbidden_entry_beside_duplicates() -> None:
-    """Duplicates are summed, and +inf is no sum with anything."""
+    """Finite duplicates are summed beside a forbidden entry."""
     entries = [1.0, 2.0, np.inf, 3.0, 4.0], [0, 0, 1, 0, 1], [0, 3, 5]
     assert gmatch.lap(sp.csr_array(entries, shape=(2, 2))).cost == 7
 

@@ -151,7 +151,7 @@ def test_what_verify_finds(change: dict[str, Any], message: str) -> None:
 
 
 def test_no_cover_proves_an_assignment_with_a_limit() -> None:
-    """-100 alone is cheaper than two pairs at -1, which is as many as there can be."""
+    """One pair at -100 is cheaper than two pairs at -1, the largest number of pairs."""
     cost = np.array([[-100, -1, 0], [-1, 0, 0], [0, 0, 0]])
     matrix = sp.csr_array(cost)
     assert gmatch.lap(matrix, cost_limit=0, certify=True).cost == -100
@@ -170,7 +170,7 @@ def test_verify_knows_the_limit_of_costs() -> None:
 
 
 def test_gated_tracks(device: str) -> None:
-    """Boxes of one frame and of the next, near ones only: what trackers ask."""
+    """Near boxes of one frame and of the next, as trackers match them."""
     rng = np.random.default_rng(2)
     before = rng.random((300, 2))
     after = np.concatenate([before[:250] + rng.normal(size=(250, 2)) * 0.002, rng.random((80, 2))])

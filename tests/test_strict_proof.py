@@ -25,7 +25,7 @@ def part_of(cost: Any, mates: Any, v: Any, limit: float | None, tiers: tuple[Tie
 
 
 def least_sum(cost: Any, limit: float | None) -> Fraction:
-    """Over all ways to give rows columns; no cost is above the limit."""
+    """The least sum over all ways to give rows columns. No cost is above the limit."""
     exact = [[Fraction(min(c, np.inf if limit is None else limit)) for c in row] for row in cost.tolist()]
     return min(
         sum(row[j] for row, j in zip(exact, to, strict=True)) for to in permutations(range(cost.shape[1]), len(cost))
@@ -34,7 +34,7 @@ def least_sum(cost: Any, limit: float | None) -> Fraction:
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_the_gap_is_exact(limited: bool) -> None:
-    """Of any pairs and any duals, good or bad: the sum of the pairs less the least sum, by all permutations."""
+    """For any pairs and any duals, the gap is the sum of the pairs less the least sum over all permutations."""
     rng = np.random.default_rng(3 + limited)
     positive = 0
     for case in range(300):
@@ -86,7 +86,7 @@ def test_assignments_are_as_cheap_as_their_sum_is_exact(method: str) -> None:
             gmatch.verify(stored, gmatch.lap(stored, method=method, **options), strict=True)
 
 
-def test_a_dearer_assignment_within_the_rounding_of_its_duals_is_refused() -> None:
+def test_a_costlier_assignment_within_the_rounding_of_its_duals_is_refused() -> None:
     """The plain proof takes it, since the duals are large. The strict proof tells how much more it costs."""
     cost = np.full((3, 3), 1e6)
     cost[:2, :2] = [[1.0, 1.0], [1.0, 1.0 + 2.0**-30]]

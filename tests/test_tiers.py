@@ -20,7 +20,7 @@ METHODS = ["auto", "jv", "core", "tree", "classical", "munkres"]
 
 
 def with_forbidden(rng: np.random.Generator, largest: int = 24) -> tuple[Any, Any]:
-    """Whole costs, and the pairs that a big number stands for: some rows and columns have no other."""
+    """Whole costs, and the pairs that get a big number instead. Some rows and columns have only such pairs."""
     rows, columns = rng.integers(1, largest, 2)
     if rng.random() < 0.5:
         columns = rows
@@ -37,14 +37,14 @@ def sparse_of(cost: Any) -> Any:
 
 
 def best_whole(whole: Any, forbidden: Any) -> tuple[int, int]:
-    """How many pairs must be forbidden ones, and what the others cost, in integers that do not overflow."""
+    """How many pairs must cost the big number, and the least sum of the others, in integers that do not overflow."""
     weights = np.where(forbidden, (len(whole) + 1) << 21, whole)
     pairs = linear_sum_assignment(weights)
     return int(forbidden[pairs].sum()), int(whole[pairs][~forbidden[pairs]].sum())
 
 
 def ways(cost: Any, maximize: bool, methods: list[str] = METHODS) -> dict[str, Any]:
-    """Assignments of the costs by all ways there are, each proven."""
+    """Assignments of the costs by all methods, as dense, sparse and batch problems, each proven."""
     options = [{"method": method} for method in methods] + [{"deterministic": True}, {"threads": 2, "method": "tree"}]
     found = {str(some): gmatch.lap(cost, maximize=maximize, certify=True, **some) for some in options}
     for method in ("jv", "tree"):
@@ -84,7 +84,7 @@ def test_few_pairs_cost_something_beside_nothing_and_the_big_number(big: float, 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_duals_that_lie_anywhere_between_two_multiples(dtype: type[np.floating[Any]]) -> None:
-    """As the auction of `core` leaves them."""
+    """The auction of `core` leaves such duals."""
     rng = np.random.default_rng(11)
     for _ in range(400):
         whole, forbidden = with_forbidden(rng, 13)
@@ -167,7 +167,7 @@ def test_two_big_numbers() -> None:
 
 
 def test_four_magnitudes_that_no_float_holds_together() -> None:
-    """Where the third decides, columns that the second demands must stay in use."""
+    """Columns that the second magnitude demands must stay in use when the third decides."""
     rng = np.random.default_rng(15)
     values, digits = np.array([1e300, 1e150, 1.0, 1e-150]), np.array([1 << 18, 1 << 12, 1 << 6, 1])
     for case in range(200):
@@ -179,7 +179,7 @@ def test_four_magnitudes_that_no_float_holds_together() -> None:
 
 
 def test_four_magnitudes_of_sparse_costs() -> None:
-    """What makes columns stay in use hides the rests, which are split again for that reason."""
+    """The reward that keeps columns in use hides the rests, so the rests are split again."""
     rng = np.random.default_rng(15)
     values, digits = np.array([1e300, 1e150, 1.0, 1e-150]), np.array([1 << 18, 1 << 12, 1 << 6, 1])
     for case in range(1200):
@@ -244,7 +244,7 @@ def test_one_pair_of_a_rest_beside_pairs_of_a_big_number(method: str) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"method": "tree"}, {"method": "core"}, {"deterministic": True}], ids=str)
 def test_duals_that_must_be_large_beside_small_costs(options: dict[str, Any]) -> None:
-    """Row 1 has no pair but the one that row 0 would get paid for, so that a dual is as large as that."""
+    """Row 1 has only the pair that row 0 would be paid for, so a dual is as large as that payment."""
     rng = np.random.default_rng(22)
     for _ in range(40):
         cost = rng.random((4, 4))
@@ -271,7 +271,7 @@ def test_larger_sparse_costs_of_many_magnitudes(n: int) -> None:
 
 @pytest.mark.parametrize("n", [3, 20, 60])
 def test_a_big_number_that_the_first_rows_lack(n: int) -> None:
-    """Beside costs of many magnitudes, and of none of those between."""
+    """The first rows have costs of many magnitudes, all far below the big number."""
     rng = np.random.default_rng(n)
     whole = 2 ** rng.integers(0, 20, (n, n + 1))
     forbidden = rng.random(whole.shape) < 0.5
@@ -304,7 +304,7 @@ def test_forbidden_pairs_beside_a_big_number() -> None:
 @pytest.mark.parametrize("options", [{}, {"method": "core"}, {"deterministic": True}], ids=str)
 @pytest.mark.parametrize("where", [0, 1, 2])
 def test_one_part_of_a_partial_assignment_has_the_big_number(where: int, options: dict[str, Any]) -> None:
-    """Rows 0 and 1 share a column, the others have five to themselves: each part is solved by itself."""
+    """Rows 0 and 1 share a column, and the others have five columns. Each part is solved by itself."""
     cost = np.full((5, 6), np.inf)
     cost[:2, 0] = 1.37, 2.91
     cost[2:, 1:] = np.random.default_rng(where).random((3, 5))

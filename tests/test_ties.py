@@ -28,7 +28,7 @@ def few_floats(rng: np.random.Generator, shape: Any) -> np.ndarray:
 
 
 def far_apart(rng: np.random.Generator, shape: Any) -> np.ndarray:
-    """What decides lies 500 decimal places below what costs most."""
+    """The costs that decide lie 500 decimal places below the largest costs."""
     return rng.integers(-2, 2, shape) * 1e-300 + rng.integers(0, 2, shape) * LARGE
 
 
@@ -41,14 +41,14 @@ def forbidding(rng: np.random.Generator, shape: Any) -> np.ndarray:
 
 
 def in_layers(rng: np.random.Generator, shape: Any) -> np.ndarray:
-    """Every row decides what the rows before it leave open, 45 bits below them; duals are rounded to far more."""
+    """Each row decides what the rows before it leave open, 45 bits below them. Duals have far larger roundings."""
     cost = rng.integers(0, 3, shape) * 2.0 ** -(45 * np.arange(shape[0])[:, None])
     cost[-1] += LARGE
     return cost
 
 
 def cheap_columns(rng: np.random.Generator, shape: Any) -> np.ndarray:
-    """Some columns are taken by whoever may, but never stay free."""
+    """Some columns are so cheap that they never stay free; any row may take them."""
     return rng.integers(0, 2, shape) * 0.5 - 3 * (np.arange(shape[1]) % 2)
 
 
@@ -261,7 +261,7 @@ def test_too_many_free_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("with_limit", [False, True])
 def test_the_short_way(monkeypatch: pytest.MonkeyPatch, with_limit: bool) -> None:
-    """The short way, and the long way that looks for others by alternating cycles, find the same."""
+    """The short way finds the assignment of the long way, which looks for others by alternating cycles."""
     monkeypatch.setattr(cpu, "is_only_optimum", lambda *_: False)
     rng, num_quick = np.random.default_rng(8), [0, 0]
     solvers = small.SMALL_SOLVERS[small.DETERMINISTIC :]

@@ -43,7 +43,7 @@ FORMS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("job", ["product", "sum", "bottleneck", "cardinality"])
 @pytest.mark.parametrize("form", FORMS)
 def test_scale(form: str, job: str, cupy: Any) -> None:
-    """As on the host, in arrays of CuPy; singular and complex matrices are among these."""
+    """The answer of the host, in arrays of CuPy. Some matrices are singular or complex."""
     for seed in range(6):
         rng = np.random.default_rng(seed)
         matrix = random_matrix(rng, ((7, 7), (5, 8), (8, 5))[seed % 3], 0.4)
@@ -83,7 +83,7 @@ def test_scale_symmetric(cupy: Any) -> None:
 
 
 def test_scale_odd_matrices(cupy: Any) -> None:
-    """None, all zeros, sums of duplicates, numbers that are not finite, and costs that are no entries."""
+    """No entries, all zeros, sums of duplicates, numbers that are not finite, and costs that are no entries."""
     for shape in ((0, 0), (0, 3), (3, 0), (2, 2)):
         assert gmatch.scale(cupy.asarray(np.zeros(shape)), certify=True).size == 0
     twice = sp.csr_matrix((np.array([1, 1j, 3, 2 + 1j]), np.array([0, 0, 1, 0]), np.array([0, 3, 4])), shape=(2, 2))
@@ -100,7 +100,7 @@ def test_scale_odd_matrices(cupy: Any) -> None:
 
 
 COST = np.array([[4, 1, 3, 9], [2, 0, 5, 9], [3, 2, 2, 9]])
-# With costs on a GPU each works on the host; asked for a GPU each refuses, and says what to do.
+# Each works on the host if its costs lie on a GPU. With device="gpu" each refuses, and says what to do.
 ON_HOST: dict[str, Callable[..., Any]] = {
     "gmatch.k_best": lambda cost, **options: gmatch.k_best(cost, 4, **options).costs.tolist(),
     "gmatch.ranked": lambda cost, **options: [one.cost for one in gmatch.ranked(cost, **options)],
@@ -134,7 +134,7 @@ def test_bottleneck_of_sparse_costs(dtype: str, maximize: bool, cupy: Any) -> No
         places = (rng.random(shape) < (0.3 if seed < 3 else 0.2)).nonzero()
         matrix = sp.coo_array((rng.integers(0, 50, len(places[0])).astype(dtype), places), shape=shape).tocsr()
         arrays = map(cupy.asarray, (matrix.indptr, matrix.indices, matrix.data))
-        there = CompressedRows(*arrays, shape)  # CuPy's own hold no integers
+        there = CompressedRows(*arrays, shape)  # sparse matrices of CuPy hold no integers
         options: dict[str, Any] = {"maximize": maximize, "then": (None, "sum")[seed % 2], "certify": True}
         try:
             expected = gmatch.bottleneck(matrix, **options)
@@ -179,7 +179,7 @@ def test_amounts_misses_and_numbers_on_a_gpu(cupy: Any) -> None:
 
 @pytest.mark.parametrize("form", ["coo", "csr", "csc"])
 def test_scale_many_duplicates(form: str, cupy: Any) -> None:
-    """In another order they have other sums; the sums of the proof stay the same."""
+    """Sums of duplicates depend on their order. The proof adds them in the order of the solver."""
     rng = np.random.default_rng(0)
     rows, columns = rng.integers(0, 5, 900), rng.integers(0, 40, 900)
     numbers = rng.normal(size=900) + 1j * rng.normal(size=900)

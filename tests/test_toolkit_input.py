@@ -1,4 +1,4 @@
-"""What every function of the toolkit makes of odd input: a right answer, or an error of gmatch."""
+"""Odd input for every function of the toolkit: each gives a right answer, or an error of gmatch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operator of PyTorch: what `torch.library.opcheck` asks of it, and in compiled functions."""
+"""The operator of PyTorch: the checks of `torch.library.opcheck`, and calls in compiled functions."""
 
 from __future__ import annotations
 

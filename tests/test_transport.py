@@ -1,4 +1,4 @@
-"""`transport` against linear programming, its proof against what is no proof, and bad input."""
+"""`transport` against linear programming, its proof against wrong answers, and bad input."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_against_linear_programming(dtype: str, maximize: bool) -> None:
 
 
 def check_witness(cost: np.ndarray, supply: Any, demand: Any, error: gmatch.Infeasible) -> None:
-    """All units of one side may only go with units of the other, which are fewer."""
+    """Checks that the witness's units of one side may only go with its units of the other side, which are fewer."""
     units, values = (supply, demand), np.isfinite(cost)
     sides = [error.rows, error.columns]
     if supply.sum() > demand.sum():

@@ -14,7 +14,7 @@ import gmatch
 
 
 def random_entries(rng: np.random.Generator, dtype: str, forbidding: float | None, size: Any) -> np.ndarray:
-    """Few values, so that there are ties; in place of some of them what forbids a pair."""
+    """Few values, so that there are ties. Some are replaced by the number that forbids a pair."""
     unsigned = np.dtype(dtype).kind in "bu"
     entries = rng.integers(0 if unsigned else -3, 2 if dtype == "bool" else 6, size).astype(dtype)
     if np.dtype(dtype).kind == "f":
@@ -25,7 +25,7 @@ def random_entries(rng: np.random.Generator, dtype: str, forbidding: float | Non
 
 
 def changed(rng: np.random.Generator, cost: np.ndarray, fresh: Any) -> tuple[np.ndarray, dict[str, Any]]:
-    """Some rows and columns dropped, added and replaced: the costs, and what `update` is told."""
+    """Drops, adds and replaces some rows and columns. Returns the costs, and the arguments of `update`."""
     numbers: dict[str, Any] = {}
     for axis, (drop, name) in enumerate((("drop_rows", "rows"), ("drop_columns", "columns"))):
         length = cost.shape[axis]
@@ -45,7 +45,7 @@ def changed(rng: np.random.Generator, cost: np.ndarray, fresh: Any) -> tuple[np.
 
 
 def price(assignment: gmatch.Assignment) -> float:
-    """What is best: with a limit each vertex of the smaller side that stays free counts it."""
+    """The cost of an assignment; with a limit, plus the limit for each free vertex of the smaller side."""
     fewer = min(len(assignment.row_match), len(assignment.col_match))
     return assignment.cost + (assignment.cost_limit or 0) * (fewer - assignment.size)
 
@@ -142,7 +142,7 @@ def test_larger_ones(shape: tuple[int, int], limit: float | None) -> None:
 
 
 def test_what_stays_is_not_read() -> None:
-    """Where columns may stay free, a path meets few rows."""
+    """A path meets few rows if columns may stay free."""
     rng = np.random.default_rng(3)
     cost = rng.random((200, 400))
     assignment = gmatch.lap(cost)
@@ -164,7 +164,7 @@ def test_errors_add_up_little() -> None:
 
 
 def test_what_is_solved_anew() -> None:
-    """Integers beyond what a path has room for, duals that hide costs, and a limit between integers."""
+    """Integers too large for a path, duals that hide costs, and a limit between integers."""
     large = np.array([[0, 2**56], [2**56, 5]])
     for cost, limit in ((large, None), (np.array([[1, 9], [9, 3]]), 2.5)):
         assignment = gmatch.lap(cost, cost_limit=limit)
@@ -258,7 +258,7 @@ def test_from_and_to_nothing() -> None:
 
 
 def test_a_result_whose_arrays_were_changed() -> None:
-    """Wrong pairs and duals may make a wrong answer, but none that is proven, and no other harm."""
+    """Wrong pairs and duals may lead to a wrong answer, but it is not proven, and nothing crashes."""
     rng = np.random.default_rng(6)
     for _ in range(200):
         cost = rng.random((6, 7))
@@ -275,7 +275,7 @@ def test_a_result_whose_arrays_were_changed() -> None:
 
 
 def test_costs_of_another_magnitude() -> None:
-    """Duals of larger costs, that were kept, prove nothing of smaller ones: then all is solved anew."""
+    """Kept duals of larger costs prove nothing about smaller costs, so all is solved anew."""
     one = gmatch.lap(np.array([[0.8], [0.5], [0.9]]))
     one = one.update(np.array([[1.0]]), rows=[0], drop_rows=[0, 2], certify=True)
     assert one.update(np.array([[0.0]]), rows=[0], certify=True).cost == 0

@@ -1,4 +1,4 @@
-"""The weights of programs: what ptxas says is read, all programs are weighed, and what became heavier is told."""
+"""The weights of programs: the output of ptxas is read, all programs are weighed, and heavier ones are named."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import gmatch
 from gmatch.backends.catalogue import CSRC, PROGRAMS
 
 ROOT = Path(__file__).parent.parent
-# Of csrc/programs/rows.cu and csrc/programs/assign_core.cu, by nvcc 13.0 for sm_90; names of functions are cut short.
+# Output for csrc/programs/rows.cu and csrc/programs/assign_core.cu, by nvcc 13.0 for sm_90. Names of functions are cut.
 ROWS = """\
 ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'find_entries_grid' for 'sm_90'
@@ -48,7 +48,7 @@ HEAVY = Weight(registers=128, stack=888, spill_stores=382, spill_loads=908, shar
 
 
 def elf(*sections: tuple[int, int]) -> bytes:
-    """A file of 64 bits with nothing but headers of sections, of which flags and sizes are given."""
+    """An ELF file of 64 bits that has only headers of sections, with these flags and sizes."""
     header = bytearray(64)
     struct.pack_into("<Q", header, 40, 64)
     struct.pack_into("<HH", header, 58, 64, len(sections))
@@ -73,7 +73,7 @@ def save(path: Path, programs: dict[str, Weighed], **about: str) -> Path:
 
 @pytest.fixture
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Weighs a program of sparse rows, refuses all others; a folder that has what it was called with."""
+    """A compiler that weighs a program of sparse rows and refuses all others. Returns the folder with its arguments."""
     folder = tmp_path / "bin"
     (tmp_path / "output").write_text(ROWS)
     (tmp_path / "cubin").write_bytes(elf((6, 0x1880), (3, 4000), (0x100006, 0x1A80)))
@@ -93,7 +93,7 @@ def test_what_ptxas_says_is_read() -> None:
         "find_entries_grid": LIGHT,
         "count_unsorted_grid": replace(LIGHT, registers=40, shared=256),
     }
-    # Of the functions that it calls, too.
+    # The weights include the functions that it calls.
     assert weigh.weights(CORE) == {"assign_core_grid": HEAVY}
 
 

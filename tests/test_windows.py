@@ -1,4 +1,4 @@
-"""Costs of which some rows are read at a time: of functions, of arrays elsewhere; against dense ones; their proof."""
+"""Costs that are read some rows at a time, from functions and from other arrays, against dense costs; their proof."""
 
 import dataclasses
 import subprocess
@@ -61,7 +61,7 @@ TYPES = ("float32", "float64", "int32", "int64", "uint8", "float16", ">f8")
 
 
 def total(assignment, matrix):
-    """What is minimised: with a limit, pairs that are not made cost that."""
+    """The minimised sum; with a limit, plus the limit for each pair that is not made."""
     sign = -1 if assignment.maximize else 1
     free = assignment.cost_limit or 0
     return sign * (assignment.cost + free * (min(matrix.shape) - assignment.size))
@@ -144,7 +144,7 @@ def test_prices_of_a_sample():
     rng = np.random.default_rng(11)
     different = rng.random((50, 2000)).astype(np.float32)
     assert not prices_of(different).any()
-    # All rows want the first columns, which the prices of these make up for.
+    # All rows want the first columns; the prices of these columns outweigh that.
     offsets = np.arange(200) / 20
     wanted = (rng.random((200, 200)) + offsets).astype(np.float32)
     wanted[3], wanted[4, :9] = np.inf, np.inf
@@ -154,7 +154,7 @@ def test_prices_of_a_sample():
 
 
 def test_prices_where_rows_may_stay_free():
-    """Rows want the first 50 columns alone, and each pays no more than the limit."""
+    """All rows want only the first 50 columns, and no row pays more than the limit."""
     rng = np.random.default_rng(11)
     costs = np.full((200, 200), np.inf, np.float32)
     costs[:, :50] = rng.random((200, 50)) + np.arange(50) / 20

@@ -1,9 +1,9 @@
-"""`lap(ties="scipy")`: of several cheapest assignments the one that SciPy's function finds.
+"""`lap(ties="scipy")`: the one of several cheapest assignments that SciPy's function finds.
 
-Where the cheapest assignment is the only one, by a margin that SciPy's rounding cannot cross, all solvers find it. So
-our answer is kept there. SciPy is called for the other problems, and for small ones. Its pairs become the pairs of the
-answer then, and the duals prove them within the rounding of floats, as they prove any cheapest assignment. Duals in
-parts are left out: they would prove more than SciPy keeps to.
+All solvers find the cheapest assignment if it is the only one, by a margin above SciPy's rounding. Then our answer is
+kept. SciPy is called for all other problems, and for small ones. Its pairs become the pairs of the answer. The duals
+prove them within the rounding of floats, as they prove any cheapest assignment. Duals in parts are left out: they would
+prove more than SciPy's rounding keeps.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ..result import Assignment, AssignmentBatch
 from .exact import EPSILON, Choice
 
 FLOAT64 = np.dtype(np.float64)
-# Entries of a problem. Up to here SciPy takes no longer than to find out whether it is needed.
+# Entries of a small problem: SciPy solves it in less time than it takes to find out whether SciPy is needed.
 FEW_ENTRIES = 1 << 16
 
 
 def with_scipys_pairs(problem: Any, result: Assignment | AssignmentBatch) -> Assignment | AssignmentBatch:
-    """An optimal result with the pairs that SciPy finds; ``stats["by_scipy"]`` says of which problems it was asked."""
+    """An optimal result with the pairs that SciPy finds. ``stats["by_scipy"]`` says which problems SciPy solved."""
     if isinstance(problem, CostBatch) and isinstance(result, AssignmentBatch):
         return _of_batch(problem, result)
     if not isinstance(problem, DenseCosts) or not isinstance(result, Assignment):
@@ -70,8 +70,8 @@ def _of_batch(batch: CostBatch, result: AssignmentBatch) -> AssignmentBatch:
 
 
 def _pairs_of_scipy(costs: DenseCosts) -> Any:
-    """Its pairs, as fields of an Assignment."""
-    from scipy.optimize import linear_sum_assignment  # which takes 0.2 s to load
+    """The pairs that SciPy finds, as fields of an Assignment."""
+    from scipy.optimize import linear_sum_assignment  # imported here: it takes 0.2 s
 
     matrix = to_host(costs.matrix).astype(FLOAT64)
     if costs.dual_type is np.int64 and max(-costs.lowest, costs.highest) > EXACT_IN_FLOAT64:
@@ -89,9 +89,9 @@ def _pairs_of_scipy(costs: DenseCosts) -> Any:
 def _is_the_only_one(costs: DenseCosts, result: Assignment) -> bool:
     """Whether no other assignment is as cheap, or so nearly that SciPy's rounding may prefer it.
 
-    Another one differs along cycles of pairs, and each of its pairs has at most the slack of its cycle. SciPy rounds a
-    dual in each of its searches by half a unit of the largest number, a path adds as many as there are pairs, and so do
-    our duals: pairs with more slack than that in all are out of the question.
+    Another assignment differs along cycles of pairs, and each of its pairs has at most the slack of its cycle. Each of
+    SciPy's searches rounds a dual by half a unit of the largest number, a path adds one such dual for each pair, and so
+    do our duals. Pairs with more slack than the sum of these roundings cannot be in SciPy's answer.
     """
     if not min(costs.shape):
         return True
@@ -105,7 +105,7 @@ def _is_the_only_one(costs: DenseCosts, result: Assignment) -> bool:
     scale = max(float(xp.abs(u).max()), float(xp.abs(v).max()), float(max(-costs.lowest, costs.highest)))
     reach = 8 * EPSILON * scale * (rows + columns) * rows
     if costs.dual_type is np.int64 and scale * (rows + columns) < EXACT_IN_FLOAT64:
-        reach = 0  # all is exact, in SciPy too
+        reach = 0  # all numbers are exact, in SciPy too
     near_rows, near_columns = [], []
     for block in costs.row_blocks():
         entries = costs.array[block].astype(costs.dual_type)

@@ -134,7 +134,7 @@ def _duals_hide_costs(batch: CostBatch, solution: AssignedBatch) -> Any:
 
 
 def _settle_ties(batch: CostBatch, solution: AssignedBatch) -> Any:
-    """Changes each complete assignment to the one that the rule names. How many rows had a choice, on the host."""
+    """Makes complete assignments the ones that the rule names. Returns how many rows had a choice, on the host."""
     had_choice = np.zeros(len(batch), np.int64)
     complete = solution.counters["size"] == batch.pairs
     for number in complete.nonzero()[0].tolist():

@@ -34,7 +34,7 @@ LAST_DIGITS = 4 * EPSILON
 
 @dataclass
 class Choice:
-    """Pairs, on the host, that hold all assignments there are to choose from; and the one chosen so far."""
+    """Pairs, on the host, that include all assignments to choose from; and the one chosen so far."""
 
     rows: Any
     columns: Any
@@ -44,7 +44,7 @@ class Choice:
     exact: bool  # whether all these assignments are cheapest ones
 
     def __post_init__(self) -> None:
-        """Copies of the numbers, of the type that the extension reads."""
+        """Copies the numbers, in the type that the extension reads."""
         self.rows, self.columns, self.row_match = (
             numbers.astype(np.int32) for numbers in (self.rows, self.columns, self.row_match)
         )
@@ -53,7 +53,7 @@ class Choice:
         self.rows, self.columns, self.costs = self.rows[which], self.columns[which], self.costs[which]
 
     def drop_what_is_sure(self) -> bool:
-        """Keeps the pairs on alternating cycles, and what their rows have now; whether there are any."""
+        """Keeps the pairs on alternating cycles, and the present pairs of their rows. Returns whether there are any."""
         is_kept = np.empty(len(self.rows), np.bool_)
         found: bool = _native.find_choices(self.rows, self.columns, self.may_leave, self.row_match, is_kept)
         self.keep(is_kept)
@@ -63,7 +63,7 @@ class Choice:
 def find_exact_optimum(costs: DenseCosts | SparseCosts, solution: Solution) -> None:
     """Makes a solution exactly the cheapest, and its duals the floats that are nearest to exact ones.
 
-    All entries are made integers of as many bits as their magnitudes lie apart: O(entries * bits) memory.
+    All entries become integers, whose bits span all magnitudes: O(entries * bits) memory.
     """
     blocks = [np.broadcast_arrays(*map(to_host, block)) for block in cost_blocks(costs)]
     values, rows, columns = (np.concatenate([some.ravel() for some in side]) for side in zip(*blocks, strict=True))
@@ -77,13 +77,13 @@ def find_exact_optimum(costs: DenseCosts | SparseCosts, solution: Solution) -> N
 
 
 def is_proven(costs: DenseCosts | SparseCosts, solution: Solution) -> bool:
-    """Whether v prove the pairs the cheapest up to the last digits of a sum of what they cost."""
+    """Whether v proves the pairs cheapest, up to the last digits of the sum of their costs."""
     of_sum = LAST_DIGITS * float(abs(costs_of_assignment(costs, solution.row_match)).sum())
     return _gap_of(costs, solution) <= of_sum
 
 
 def _gap_of(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
-    """How much more the pairs cost than v proves, with what its size rounds away. O(entries) work; u is not read."""
+    """How much more the pairs cost than v proves, plus the rounding by its size. O(entries) work; u is not read."""
     xp, v = namespace(solution.v), solution.v
     rests, lost = _difference(costs_of_assignment(costs, solution.row_match), v[solution.row_match])
     below = xp.zeros(len(rests))
@@ -102,8 +102,8 @@ def _gap_of(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
 
 
 def _difference(left: Any, right: Any) -> tuple[Any, Any]:
-    """left - right rounded, and what that is less than the exact difference (Knuth's TwoSum)."""
-    with np.errstate(invalid="ignore"):  # of forbidden pairs, which are infinite
+    """left - right rounded, and the exact difference less that (Knuth's TwoSum)."""
+    with np.errstate(invalid="ignore"):  # forbidden pairs are infinite
         rounded = left - right
         back = rounded - left
         return rounded, (left - (rounded - back)) - (right + back)
@@ -123,7 +123,7 @@ def tight_pairs(costs: DenseCosts | SparseCosts, solution: Solution, most_to_lis
     lost = lost_by_rounding(costs, solution)
     reach = 8 * lost
     pairs = _pairs_within(costs, u, v, reach, most_to_list)
-    # No pair of a cheapest assignment has more slack than this one has, and than its other pairs may lie below 0.
+    # A pair of a cheapest assignment has at most the slack of this assignment plus what all slacks may lie below 0.
     while pairs is not None and lost + pairs[3] > reach:
         if costs.dual_type is np.int64:  # these duals are exact
             raise changed("cost")
@@ -143,7 +143,7 @@ def tight_pairs(costs: DenseCosts | SparseCosts, solution: Solution, most_to_lis
 
 
 def may_stay_free(solution: Solution) -> Any:
-    """Which columns may, as far as it does not depend on v."""
+    """Which columns may stay free, by all facts except v."""
     may = namespace(solution.v).full(len(solution.v), len(solution.u) < len(solution.v), np.bool_)
     return may if solution.must_be_used is None else may & ~solution.must_be_used
 
@@ -155,7 +155,7 @@ def _free_columns(solution: Solution) -> Any:
 
 
 def lost_by_rounding(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
-    """What slacks of an assignment may sum up to, and slacks beside it be wrong by in all; 0 of integers."""
+    """A bound of the sum of the slacks of an assignment, plus the error of all other slacks; 0 for integers."""
     if costs.dual_type is np.int64:
         return 0
     row_match, u, v = solution.row_match, solution.u, solution.v
@@ -194,7 +194,7 @@ def _pairs_within(
 def _entries_within(
     costs: DenseCosts, u: Any, v: Any, reach: float, most_to_list: float
 ) -> tuple[Any, Any, Any, float] | None:
-    """The entries within reach in a matrix on the host. A pass finds them, and a few more because of its rounding."""
+    """The entries within reach in a matrix on the host, and a few more because a pass rounds."""
     height, width = costs.array.shape
     passes = passes_of(costs.array, costs.dual_type, costs.maximize, costs.limit, 1)
     places, found, none_covered = [np.empty(0, np.int64)], 0, np.zeros(width, np.uint8)
@@ -239,7 +239,7 @@ def costs_of_assignment(costs: DenseCosts | SparseCosts, row_match: Any) -> Any:
 
 
 def exact_differences(costs: Any, u: Any, v: Any) -> tuple[Any, Any]:
-    """costs - u - v, and what that lost by rounding or some of it: 0 only if it lost nothing (Knuth's TwoSum)."""
+    """costs - u - v, and its rounding error or a part of it: 0 only if there is none (Knuth's TwoSum)."""
     slack, lost = costs, 0
     for dual in (u, v):
         if costs.dtype.kind == "f":
@@ -257,7 +257,7 @@ def _proves_optimum(choice: Choice, slack: Any) -> bool:
 
 
 def free_columns_are_free(solution: Solution) -> bool:
-    """Whether v prove that no other columns are cheaper."""
+    """Whether v proves that no assignment of other columns is cheaper."""
     if len(solution.u) == len(solution.v):
         return True
     v = solution.v
@@ -279,22 +279,22 @@ class _ExactDuals(NamedTuple):
     exponent: int
 
     def floats(self, duals: Any) -> Any:
-        """The nearest ones."""
+        """The nearest floats."""
         unit = Fraction(2) ** self.exponent
         try:
             return np.array([float(dual * unit) for dual in duals.tolist()])
-        except OverflowError as error:  # sums of costs as they were inspected do not leave the range of floats
+        except OverflowError as error:  # the costs have changed: inspected costs have sums within the range of floats
             raise changed("cost") from error
 
 
 def _refine(choice: Choice, solution: Solution) -> _ExactDuals:
     """Makes the assignment the cheapest, and the costs of the pairs their exact slacks, by duals that prove it.
 
-    What is wrong with duals bounds what another assignment can save. No pair that costs more than they say by more than
-    that is of use, so that weights of some tens of bits, the highest ones that matter, tell the best assignment as far
-    as these bits go. Its duals in these are exact, and leave duals that are wrong by lower bits only. The next weights
-    are those: in as many turns as there are bits, by tens, between the largest cost and the least, and none for bits
-    that are all 0.
+    The violations of the duals bound what another assignment can save. A pair with more slack than this bound is of no
+    use. So weights of some tens of bits, the highest bits of the slacks that matter, find the best assignment as far as
+    these bits go. Its duals in these bits are exact. Added to the duals they leave violations in lower bits only, which
+    are the weights of the next turn. There is a turn for some tens of bits between the largest and the least cost, and
+    none for bits that are all 0.
     """
     (costs, u, v), exponent = _as_integers(choice.costs, to_host(solution.u), to_host(solution.v))
     problem = _Numbered(choice)
@@ -311,7 +311,7 @@ def _refine(choice: Choice, solution: Solution) -> _ExactDuals:
         choice.costs -= row_duals[choice.rows] + column_duals[choice.columns]
         leave_costs -= column_duals
         u += row_duals
-    if problem.uses_all_columns and choice.may_leave.any():  # of those that have pairs: v must not be above 0
+    if problem.uses_all_columns and choice.may_leave.any():  # v of columns that may leave must be at most 0
         most = max(0, (-leave_costs)[problem.columns].max())
         leave_costs[problem.columns] += most
         u[problem.rows] += most
@@ -319,7 +319,7 @@ def _refine(choice: Choice, solution: Solution) -> _ExactDuals:
 
 
 class _Numbered:
-    """The rows and the columns that pairs have, with numbers of their own."""
+    """The rows and the columns of the pairs, with new numbers."""
 
     def __init__(self, choice: Choice) -> None:
         self.rows, self.row_of = np.unique(choice.rows, return_inverse=True)
@@ -327,7 +327,7 @@ class _Numbered:
         self.shape = rows, columns = len(self.rows), len(self.columns)
         self.uses_all_columns = rows == columns
         self.may_leave = choice.may_leave[self.columns] & (not self.uses_all_columns)
-        # What rounding down may do to sums of weights; and bits of weights, so that no sum of them leaves 64.
+        # How much rounding down may change sums of weights; and the bits of weights, so that sums stay within 64 bits.
         self.rounding = 4 * (rows + columns + 1)
         taken = (SPREADS + 8 * rows).bit_length() + (0 if self.uses_all_columns else (rows + 1).bit_length() + 2)
         self.room = 62 - taken
@@ -346,7 +346,7 @@ class _Numbered:
         return int(abs(choice.costs[matched]).sum() + abs(leaving[is_free]).sum() + below)
 
     def improve(self, choice: Choice, leave_costs: Any, shift: int, most: int) -> tuple[Any, Any]:
-        """Makes the assignment the cheapest by the bits of slacks from `shift` on, as far as they are below `most`.
+        """Makes the assignment the cheapest by the bits of slacks from `shift` on, for slacks below `most`.
 
         Returns the duals of rows and of columns, by number: no slack is below their sum, and no leave cost is below
         the dual of its column.

@@ -60,7 +60,7 @@ _OfUnknownShape = np.ndarray[tuple[int, int, int, int], Any]
 
 
 class LapOptions(SolverOptions, total=False):
-    """All options of `lap`, for type checkers, but `sizes` and `mask`, which say that there are many problems."""
+    """All options of `lap` except `sizes` and `mask`, which only a batch has; for type checkers."""
 
     maximize: bool
     cost_limit: Any

@@ -119,7 +119,7 @@ def max_weight_matching(
 
 
 def _a_side_of(graph: networkx.Graph[Any]) -> Nodes:
-    """One side of a bipartition; any is as good as another."""
+    """One side of a bipartition. Any bipartition will do."""
     side, _ = a_side_of(graph)
     if side is None:
         raise InvalidInput(

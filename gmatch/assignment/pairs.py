@@ -91,7 +91,7 @@ def _result(costs: DenseCosts | SparseCosts, whole: Assignment, number: int) -> 
     All added columns have one dual, which is added to the duals of the rows. All added rows have one dual, which is
     added to the duals of the columns. The duals of free vertices become 0 by that, and no dual is above 0.
     """
-    if whole.exact is not None and costs.dual_type is np.int64:  # of floats duals are nearest ones
+    if whole.exact is not None and costs.dual_type is np.int64:  # floats keep the nearest duals
         raise InvalidInput(
             "sums of these costs could overflow int64; forbid pairs by leaving them out of a sparse matrix, instead of "
             "by a big number"
@@ -111,7 +111,7 @@ def _result(costs: DenseCosts | SparseCosts, whole: Assignment, number: int) -> 
 
 
 def _least(added: Any, otherwise: Any) -> Any:
-    """The least dual of the added vertices, or a number that serves as well if none were added."""
+    """The least dual of the added vertices; `otherwise` if none were added."""
     return added.min() if len(added) else otherwise.min() if len(otherwise) else otherwise.dtype.type(0)
 
 

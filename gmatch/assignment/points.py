@@ -17,7 +17,7 @@ from .plan import checked_dual, checked_matching
 from .request import Options
 
 REASON = "points of few coordinates are matched by trees, without the matrix"
-# Given duals are cut off at this number of spreads of the costs. Duals beyond it are of no use.
+# Given duals are cut off at 32 spreads of the costs. Larger duals are of no use.
 SPREADS = 32
 
 

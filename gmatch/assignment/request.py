@@ -1,4 +1,4 @@
-"""What a call of `lap` asks for: checked before any work."""
+"""The options of a call of `lap`, checked before any work."""
 
 from __future__ import annotations
 

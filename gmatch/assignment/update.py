@@ -1,9 +1,9 @@
 """`Assignment.update`: the cheapest assignment after rows and columns have changed, from the one before.
 
-Vertices that stay keep their pairs and their duals, which are feasible for all pairs of such. A column with new costs
-gets the largest dual that is. Then each row without a pair is one shortest path (`csrc/serial/changed_rows.hpp`). Where
-columns may stay free, a column that has lost its row must have a dual of 0 in the end. That is a shortest path, too, in
-the transposed matrix: each column may stay out there, at a price of 0.
+Vertices that stay keep their pairs and their duals, which are feasible for all pairs of two such vertices. A column
+with new costs gets its largest feasible dual. Then each row without a pair takes one shortest path
+(`csrc/serial/changed_rows.hpp`). If columns may stay free, a column that has lost its row must have a dual of 0 at the
+end. That takes a shortest path, too, in the transposed matrix: each column may stay out there, at a price of 0.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ ADDED = "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected", "se
 
 
 class _Side(NamedTuple):
-    """The vertices of one side, as they are numbered now: first those that were kept, in order."""
+    """The vertices of one side, by their present numbers: first the vertices that were kept, in order."""
 
     length: int
     kept: Any  # their former numbers
-    changed: Any  # now: those with new costs, increasing
-    stays: Any  # which have the costs that they had, as booleans
+    changed: Any  # present numbers of vertices with new costs, increasing
+    stays: Any  # booleans: whether a vertex has its former costs
 
     def now(self, former: Any, fill: int) -> Any:
-        """What there is for each vertex, of what there was; of those that have changed it means nothing."""
+        """The former values, for each vertex now; `fill` for new ones. Values of changed vertices mean nothing."""
         now = np.full(self.length, fill, former.dtype)
         now[: len(self.kept)] = former[self.kept]
         return now
 
 
 class _State(NamedTuple):
-    """A problem and what is known of its solution. With at most as many rows as columns."""
+    """A problem of at most as many rows as columns, and what is known of its solution."""
 
     matrix: Any
     maximize: bool
@@ -63,11 +63,11 @@ class _State(NamedTuple):
     col_match: Any
     u: Any
     v: Any
-    spare_rows: Any  # those that stay, and were free
+    spare_rows: Any  # rows that stay, and were free
     spare_columns: Any
 
     def turned(self) -> _State:
-        """With rows for columns."""
+        """The transposed problem."""
         return self._replace(
             matrix=self.matrix.T, rows=self.columns, columns=self.rows, row_match=self.col_match,
             col_match=self.row_match, u=self.v, v=self.u, spare_rows=self.spare_columns, spare_columns=self.spare_rows,
@@ -78,7 +78,7 @@ class _State(NamedTuple):
         return self.limit is not None or self.rows.length < self.columns.length
 
     def values(self, rows: Any, columns: Any, cut: bool = True) -> Any:
-        """What some pairs cost, in the minimisation form, mostly cut off at the limit."""
+        """What some pairs cost, in the minimisation form; cut off at the limit if `cut`."""
         limit = self.limit if cut else None
         return minimised(self.matrix[rows][:, columns], self.u.dtype.type, self.maximize, limit)
 
@@ -132,7 +132,7 @@ def _refuse_former(former: Assignment) -> None:
 
 
 def _checked(cost: Any, former: Assignment, options: dict[str, Any]) -> Any:
-    """An array, `DenseCosts` or `SparseCosts`, of the type and for what the former assignment was."""
+    """The costs as an array, `DenseCosts` or `SparseCosts`, with the type and the options of the former assignment."""
     if isinstance(cost, DenseCosts | SparseCosts):
         if (cost.maximize, cost.cost_limit) != (former.maximize, former.cost_limit):
             raise InvalidInput(
@@ -164,7 +164,7 @@ def _side_of(what: str, changed: Any, dropped: Any, former: int, now: int) -> _S
         kept = kept[is_kept]
     if now < len(kept):
         raise InvalidInput(
-            f"cost must have at least the {len(kept)} {what}s that are kept; it has {now}; name those that are gone in "
+            f"cost must have at least the {len(kept)} {what}s that are kept; it has {now}; name dropped {what}s in "
             f"drop_{what}s, by their numbers in the assignment"
         )
     stays = np.ones(now, np.bool_)
@@ -191,9 +191,9 @@ def _numbers(name: str, given: Any, length: int, of: str) -> Any:
 
 
 def _matches(former: Assignment, sides: tuple[_Side, _Side]) -> tuple[Any, Any]:
-    """The pairs of two vertices that stay."""
+    """The pairs whose two vertices stay."""
     rows, columns = sides
-    number_now = np.full(len(former.col_match) + 1, -1, np.int32)  # of -1, too
+    number_now = np.full(len(former.col_match) + 1, -1, np.int32)  # the last one is for -1
     stay = columns.stays[: len(columns.kept)].nonzero()[0]
     number_now[columns.kept[stay]] = stay
     row_match = number_now[rows.now(former.row_match, -1)]
@@ -201,13 +201,13 @@ def _matches(former: Assignment, sides: tuple[_Side, _Side]) -> tuple[Any, Any]:
     col_match = np.full(columns.length, -1, np.int32)
     matched = (row_match >= 0).nonzero()[0]
     col_match[row_match[matched]] = matched
-    # Arrays of a result can be changed: no column may have two rows.
+    # A user may have changed the arrays of the result: no column may have two rows.
     row_match[matched[col_match[row_match[matched]] != matched]] = -1
     return row_match, col_match
 
 
 def _of_sparse(costs: SparseCosts, former: Assignment, sides: tuple[_Side, _Side]) -> Assignment | None:
-    """As `_of_dense`, where all rows and all columns are matched."""
+    """As `_of_dense`, for sparse costs whose rows and columns are all matched."""
     if former.u.dtype != costs.dual_type or costs.shape[0] != costs.shape[1] or costs.cost_limit is not None:
         return None
     row_match, col_match = _matches(former, sides)
@@ -264,7 +264,7 @@ def _far(dtype: Any) -> int | float:
 
 
 def _of_dense(problem: Any, former: Assignment, sides: tuple[_Side, _Side], forbid_nan: bool) -> Assignment | None:
-    """None if this way does not do: forbidden pairs leave no assignment, or numbers are too large for it."""
+    """The updated assignment; None if forbidden pairs leave no assignment, or if numbers are too large for this way."""
     if isinstance(problem, DenseCosts):
         matrix, has_nan = problem.matrix, problem.forbid_nan
     else:
@@ -310,7 +310,7 @@ def _check_changed(matrix: Any, sides: tuple[_Side, _Side], maximize: bool) -> N
 
 
 def _priced(state: _State) -> _State:
-    """With feasible duals for all columns, and rows that stay; at most 0 where columns may stay free."""
+    """The state with feasible duals for all columns and rows that stay; v is at most 0 if columns may stay free."""
     u, v, limit = state.u, state.v, state.limit
     stay, columns_stay = state.rows.stays, state.columns.stays
     if state.columns_may_stay_free:
@@ -334,7 +334,7 @@ def _priced(state: _State) -> _State:
 
 
 def _fits(state: _State) -> bool:
-    """Whether numbers are small enough for sums of them, as far as is known."""
+    """Whether the known numbers are small enough for their sums."""
     every = slice(None)
     costs = state.values(state.rows.changed, every), state.values(every, state.columns.changed)
     if state.u.dtype.kind == "f":
@@ -360,7 +360,7 @@ def _matched(state: _State, before: float) -> dict[str, Any] | None:
     _free_pairs_above_limit(state)
     entries = _pair_entries(state)
     if len(entries) < state.rows.length and not _has_entry_above_limit(state):
-        return None  # a limit that no pair is above is none, and all pairs that can be are made
+        return None  # no pair is above the limit, and all possible pairs are made
     pair_costs = minimised(entries, state.u.dtype.type, state.maximize, None)
     return None if _may_hide(pair_costs, state.u, state.v, state.matrix, before) else counters
 
@@ -372,12 +372,12 @@ def _run(state: _State, rows: Any, way_out: int | float | None) -> dict[str, Any
         return dict(
             _native.match_changed(*bits_and_type(state.matrix), state.maximize, state.limit, way_out, numbers, *vectors)
         )
-    except OverflowError:  # an entry that no bound was known of
+    except OverflowError:  # an entry whose size was not known before
         return None
 
 
 def _free_pairs_above_limit(state: _State) -> None:
-    """Frees pairs above the limit, which cost as much as to stay free: the duals are the limit and 0."""
+    """Frees pairs above the limit. They cost as much as two free vertices: their duals are the limit and 0."""
     if state.limit is None:
         return
     rows = (state.row_match >= 0).nonzero()[0]
@@ -388,7 +388,7 @@ def _free_pairs_above_limit(state: _State) -> None:
 
 
 def _has_entry_above_limit(state: _State) -> bool:
-    """Whether a pair is above the limit: mostly the first row has one."""
+    """Whether a pair is above the limit. Mostly the first row has one."""
     for rows in (slice(1), *blocks_of(state.matrix.shape, "cpu")):
         if (state.values(rows, slice(None), False) > state.limit).any():
             return True
@@ -408,8 +408,8 @@ def _are_finite(*duals: Any) -> bool:
 def _may_hide(pair_costs: Any, u: Any, v: Any, entries: Any, before: float) -> bool:
     """Whether rounding of the duals may hide costs, by the costs that are known; or duals are not finite.
 
-    Duals that were kept may be larger than a sum of as many costs as there are now; duals of the solvers never are.
-    Or they are small now, but were so large before that their rounding is large.
+    Kept duals may be larger than the sum of the present costs; duals of the solvers never are. Or they are small now,
+    but were so large before that their rounding is large.
     """
     if u.dtype.kind == "i":
         return False

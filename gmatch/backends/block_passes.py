@@ -47,7 +47,7 @@ class HeldRows(NamedTuple):
     rows: Any
     u: Any
     v: Any
-    covered: Any  # uint8, of all columns: those that are left out
+    covered: Any  # uint8, for all columns: whether the column is left out
 
 
 class Depth(NamedTuple):
@@ -90,7 +90,7 @@ class BlockPasses(Protocol):
     def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any:
         """Places, row * columns + column, of the entries of rows with at most this much slack, up to rounding.
 
-        Or also with the least slack of their row. Those of covered columns are none.
+        With `least_too`, also the entries of the least slack of their row. Entries of covered columns are left out.
         """
 
     def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
@@ -102,8 +102,8 @@ class BlockPasses(Protocol):
     def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
         """Levels of a forest from the rows of a frontier on, until the columns of this block bring no more rows.
 
-        See `expand_frontier` in csrc. Of each row 0 or 1, as uint8 on the host: whether it has joined the forest; and
-        how many tight columns are free.
+        See `expand_frontier` in csrc. Returns for each row 0 or 1, as uint8 on the host, whether it has joined the
+        forest; and how many tight columns are free.
         """
 
 

@@ -3,11 +3,11 @@
     python gmatch/backends/catalogue.py FOLDER                  # write NAME.cu for each program to compile, complete
     python gmatch/backends/catalogue.py --each-once FOLDER      # fewer, which include their sources: for the emulator
 
-Prints a line for each: its name, and its source. Each word of the table is in one of the fewer, too. Runs by itself: it
-needs nothing but this file and csrc.
+Prints a line for each program: its name and its source. The fewer programs of --each-once also have every word of the
+table. The script runs by itself: it needs only this file and csrc.
 
-A program is a file of csrc with entry points. It is compiled for words of the table, as "int" for a type of costs. They
-fill the macros that the source asks for, which are the same everywhere:
+A program is a file of csrc with entry points. It is compiled for words of the table, such as "int" for a type of costs.
+The words fill the macros of the source, which have one meaning everywhere:
 
     COSTS        the struct that says how costs are given
     EDGES        the edges that a search goes along
@@ -16,8 +16,7 @@ fill the macros that the source asks for, which are the same everywhere:
     ROW_LANES    how many threads share a row
     BLOCK_LIMIT  how many threads a block has at most
 
-A GPU is given one entry point at a time, for what is not launched need not be compiled: see PROGRAM in
-csrc/team/team.cuh.
+Only the entry points that are launched are compiled, one at a time: see PROGRAM in csrc/team/team.cuh.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ INCLUDE = re.compile(r'#include [<"](\S+)[>"]')
 def amalgamated(source: str, csrc: Path) -> str:
     """A file of csrc with all files that it includes in their places, each once: a compiler need not find them.
 
-    Without comments and empty lines, so that machine code of it outlasts a change of these. Where an include depends on
-    a condition it is the host's, and stays as it is.
+    Comments and empty lines are left out, so that changes of these keep its machine code. An include that depends on a
+    condition is for the host, and stays as it is.
     """
     seen: set[str] = set()
 
@@ -86,7 +85,7 @@ INDICES: tuple[Words, ...] = (
     {"size": "-huge", "offset": "long long", "column": "long long"},
 )  # fmt: skip
 LANES: tuple[Words, ...] = ({"lanes": "8"}, {"lanes": "4"}, {"lanes": "32"})
-# Numbered as ForestKind. The paper's have a thread for each row, whatever LANES say.
+# Numbered as ForestKind. The paper's forests have a thread for each row, whatever LANES says.
 FORESTS: tuple[Words, ...] = (
     {"kind": "speculative", "forest": "SpeculativeForest<false>", "lanes": "1"},
     {"kind": "speculative-with-roots", "forest": "SpeculativeForest<true>", "lanes": "1"},
@@ -116,7 +115,7 @@ class Variant:
 
     @property
     def definitions(self) -> dict[str, str]:
-        """What each macro stands for."""
+        """The text of each macro."""
         return {macro: pattern.format(**self.words) for macro, pattern in self.program.macros.items()}
 
     @property
@@ -125,7 +124,7 @@ class Variant:
         return {entry: int(threads.format(**self.words)) for entry, threads in self.program.entries.items()}
 
     def text(self, *entries: str) -> str:
-        """What a compiler that finds csrc is given for some entry points, or for all."""
+        """The text for a compiler that finds csrc, with some entry points or with all."""
         return self._head(entries or self.program.entries) + f"#include <{self.program.source}>\n"
 
     def complete_text(self, *entries: str, csrc: Path = CSRC) -> str:
@@ -133,7 +132,7 @@ class Variant:
         return self._head(entries or self.program.entries) + amalgamated(self.program.source, csrc)
 
     def _head(self, entries: Container[str]) -> str:
-        """Definitions stand in the text, for nvcc would split an option at each comma."""
+        """The definitions. They stand in the text, since nvcc would split an option at each comma."""
         wanted = {f"ENTRY_{entry}": f"{int(entry in entries)}" for entry in self.program.entries}
         return "".join(f"#define {macro} {value}\n" for macro, value in (self.definitions | wanted).items())
 
@@ -149,18 +148,18 @@ class Program:
     entries : dict
         Its entry points, and the most threads of a block of each: a number or a word of the table.
     structs : tuple of str
-        What they take first, by value, or some only the first of it. Addresses and numbers follow.
+        The first arguments of the entry points, by value; some take only the first one. Addresses and numbers follow.
     macros : dict
-        What each stands for, by words of the table.
+        The text of each macro, by words of the table.
     title : str
         The name of a variant, by words of the table.
     rows : tuple
-        Of words. A variant has a row of each; a later one overrides words of an earlier one.
+        Tables of words. A variant has a row of each table. A later row overrides words of an earlier one.
     workspace : str or None
-        The function of the extension that says how many bytes it works in.
+        The function of the extension that returns the bytes of its workspace.
     narrow : tuple
-        Rows for narrow types of costs, as `rows`; none where it reads none. The emulator leaves them out, for it draws
-        costs of the types that they are read as.
+        Rows for narrow types of costs, as `rows`; empty if it reads none. The emulator leaves them out: it draws costs
+        of the types that narrow entries become.
     """
 
     source: str
@@ -174,12 +173,12 @@ class Program:
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
-        """All that may run."""
+        """All variants that may run."""
         return self._different(chain(product(*self.rows), product(*self.narrow)))
 
     @cached_property
     def compiled(self) -> tuple[Variant, ...]:
-        """One of each name, and one for a narrow type: if it compiles, others do."""
+        """One variant of each name, and one for a narrow type: if it compiles, other narrow types do."""
         names: dict[str, Variant] = {}
         for variant in (*self._different(product(*self.rows)), *self._different(product(*self.narrow))[:1]):
             names.setdefault(variant.name, variant)
@@ -187,12 +186,12 @@ class Program:
 
     @cached_property
     def each_once(self) -> tuple[Variant, ...]:
-        """As few as have every row of words."""
+        """As few variants as have every row of words."""
         most = max(map(len, self.rows))
         return self._different(tuple(rows[k % len(rows)] for rows in self.rows) for k in range(most))
 
     def variant(self, **words: str) -> Variant:
-        """The one with these words."""
+        """The variant with these words."""
         found = [variant for variant in self.variants if words.items() <= variant.words.items()]
         if len(found) != 1:
             raise LookupError(

@@ -27,13 +27,13 @@ cupy: Any = cuda.module()
 Origin = Literal["shipped", "kept", "compiled"]
 PACKAGE = "gmatch_bipartite_kernels"
 HURRY = ""
-"""How NVRTC compiles what is neither shipped nor kept; without haste, or by "--Ofast-compile=min" or mid.
+"""The option by which NVRTC compiles faster: "" for none, or "--Ofast-compile=min" or "--Ofast-compile=mid".
 
-The one place to choose it. On an H100 the first answer for float32 takes 20.3 s without haste, 8.2 with min, 6.2 with
-mid; but the code is kept, and each later call with n = 20,000 takes 18.5, 20.8, 68 ms: benchmarks/first_call.py.
+On an H100 the first answer for float32 takes 20.3 s without it, 8.2 s with min and 6.2 s with mid. But the code is
+kept, and each later call with n = 20,000 takes 18.5, 20.8 and 68 ms: benchmarks/first_call.py.
 """
 KNOWS_HURRY = (12, 9)  # the first NVRTC with this option
-# NVRTC takes a function without a mark for one of the host.
+# By default NVRTC takes a function without a mark for a function of the host.
 OF_NVRTC = ("--device-as-default-execution-space",)
 
 log = logging.getLogger("gmatch")
@@ -58,11 +58,11 @@ class Kernel:
         self.ptr: int = self._function.ptr
 
     def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Any, shared_mem: int = 0) -> None:
-        """All blocks must fit the device at once: they may meet."""
+        """Launches. All blocks must fit the device at once, since they may wait for each other."""
         self._function(grid, block, arguments, shared_mem, enable_cooperative_groups=True)
 
     def allow_near_memory(self, size: int) -> None:
-        """Lets a launch bring `size` bytes of a multiprocessor's own memory for each block."""
+        """Lets a launch have `size` bytes of a multiprocessor's own memory for each block."""
         driver = cupy.cuda.driver
         most = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         if size > driver.funcGetAttribute(most, self.ptr):
@@ -96,15 +96,15 @@ def code_of(variant: Variant, entry: str, text: str, capability: int) -> tuple[b
 
 
 def key_of(text: str, options: tuple[str, ...]) -> str:
-    """The name of machine code: of a text by options, one of them the architecture. No path of a machine is in it."""
+    """The name of machine code: a hash of its text and options, one of them the architecture. It has no paths."""
     return hashlib.sha256("\0".join((*options, text)).encode()).hexdigest()[:32]
 
 
-# What is shipped.
+# Shipped code.
 
 
 def shipped_options(architecture: int) -> tuple[str, ...]:
-    """What shipped code is compiled with."""
+    """The options that shipped code is compiled with."""
     return (*OPTIONS, *OF_NVRTC, f"-arch=sm_{architecture}")
 
 
@@ -126,13 +126,13 @@ def shipped_code(text: str, capability: int) -> bytes | None:
     fitting = [each for each in ARCHITECTURES if each // 10 == capability // 10 and each <= capability]
     if folder is None or not fitting:
         return None
-    import lzma  # which not every Python was built with: for the package alone
+    import lzma  # not every Python has it, and only the package needs it
 
     path = folder / shipped_name(text, max(fitting))
     return lzma.decompress(path.read_bytes()) if path.is_file() else None
 
 
-# What is kept.
+# Kept code.
 
 
 def kept_in() -> Path:
@@ -141,7 +141,8 @@ def kept_in() -> Path:
 
 
 def keep(place: Path, code: bytes) -> None:
-    """Whole or not at all: others may be reading. Where nothing can be written, the next process compiles."""
+    """Writes a file whole or not at all, since others may read it. If the folder cannot be written, the next process
+    compiles again."""
     own = place.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -151,17 +152,17 @@ def keep(place: Path, code: bytes) -> None:
         log.warning("cannot keep machine code in %s: %s; set CUPY_CACHE_DIR to a folder for it", place.parent, error)
 
 
-# What is compiled.
+# Compiled code.
 
 
 def nvrtc_version() -> str:
-    """As "13.0". CuPy loads NVRTC when it is first asked."""
+    """The version of NVRTC, such as "13.0". CuPy loads NVRTC at the first call."""
     major, minor = cupy.cuda.nvrtc.getVersion()
     return f"{major}.{minor}"
 
 
 def nvrtc_options(capability: int) -> tuple[tuple[str, ...], bool]:
-    """What NVRTC is told for a compute capability, and whether it makes PTX: for one that is newer than it knows."""
+    """The options of NVRTC for a compute capability, and whether it makes PTX, for one that it does not know."""
     known = cupy.cuda.nvrtc.getSupportedArchs()
     fitting = [each for each in known if each <= capability]
     if not fitting:
@@ -176,7 +177,7 @@ def nvrtc_options(capability: int) -> tuple[tuple[str, ...], bool]:
 
 
 def compile_text(name: str, text: str, options: tuple[str, ...], is_ptx: bool) -> bytes:
-    """Machine code by NVRTC, or PTX, which the driver compiles; seconds."""
+    """Machine code by NVRTC, or PTX, which the driver compiles. It takes seconds."""
     nvrtc = cupy.cuda.nvrtc
     program = nvrtc.createProgram(text, name, (), ())
     try:
@@ -193,7 +194,7 @@ def compile_text(name: str, text: str, options: tuple[str, ...], is_ptx: bool) -
 
 
 def about() -> list[str]:
-    """Where machine code comes from, first what is asked first; for people."""
+    """The sources of machine code, as text for people, in the order in which they are asked."""
     folder = shipped_in()
     shipped = "not installed" if folder is None else f"{len(list(folder.glob('*.xz')))} programs in {folder}"
     options, _ = nvrtc_options(int(cupy.cuda.Device().compute_capability))

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..problems.sparse import SparseCosts
 
 NAME: Device = "cpu"
+# More threads than this are refused.
 MAX_THREADS = 1024
 # With fewer entries a thread, the barrier of each level costs more than a small level
 # (benchmarks/log/cardinality_host.md).
@@ -134,7 +135,7 @@ def steps_by_name(trace: Any) -> list[str]:
 
 @cache
 def _name_of(dtype: np.dtype[Any]) -> str:
-    """NumPy makes it anew each time, which takes a microsecond."""
+    """The name of a type, kept since NumPy takes a microsecond to make it each time."""
     return dtype.name
 
 

@@ -47,6 +47,7 @@ NAME: Device = "gpu"
 # The paper's constant number of threads: 256 blocks of 256.
 CONSTANT_BLOCKS = 256
 PAPER_BLOCK_SIZE = 256
+# Threads of a block that is a team by itself, or does several levels by itself: the most that a GPU allows.
 BLOCK_SIZE = 1024
 # Words of 8 bytes that a grid's barrier counts in.
 ARRIVALS = 2
@@ -105,7 +106,7 @@ def c_type(array: Any) -> str:
 
 
 def resident_blocks(kernel: Kernel, block_size: int, device: Any, near_memory: int = 0) -> int:
-    """How many blocks the device holds at once: more would never reach a barrier of the grid."""
+    """How many blocks the device holds at once. Further blocks would never reach a barrier of the grid."""
     per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.ptr, block_size, near_memory)
     return int(per_processor) * int(device.attributes["MultiProcessorCount"])
 
@@ -122,7 +123,7 @@ def grid_of(method: ForestMethod, kernel: Kernel, rows: int, device: Any) -> tup
 
 
 def lanes_of(method: ForestMethod, graph: BipartiteGraph) -> int:
-    """Threads that share a row: one in the paper's kernels, else by the mean degree."""
+    """Threads that share a row: one in the paper's kernels, otherwise by the mean degree."""
     if hasattr(method, "threads"):
         return 1
     return lanes_for(graph.entries, graph.shape[0])
@@ -185,7 +186,7 @@ def _edges(indptr: Any, indices: Any, columns: int) -> Any:
 
 
 class Words:
-    """What a small program counts in: words of 8 bytes and the arrivals at the grid's barrier, all zero.
+    """The counters of a small program, words of 8 bytes, and the arrivals at the grid's barrier; all zero.
 
     Attributes
     ----------
@@ -206,12 +207,12 @@ class Words:
 
 
 class Launch:
-    """What a program counts in, notes its phases in and works in: one allocation; only the counters are cleared.
+    """The counters, the journal and the workspace of a program: one allocation, of which only the counters are cleared.
 
     Attributes
     ----------
     levels, augmentations, workspace, progress, report : int
-        Addresses of what tasks of csrc have under these names.
+        Addresses of the members that tasks of csrc have under these names.
     arrivals : uint64
         Address of the arrivals at the grid's barrier.
     """
@@ -234,7 +235,7 @@ class Launch:
         return self._copy(0)[0]
 
     def read(self) -> tuple[list[int], Any]:
-        """Waits for the program; its report, and the journal as far as there is one."""
+        """Waits for the program. Returns its report, and the phases of the journal."""
         report, journal = self._copy(min(FIRST_PHASES, self._phases))
         phases = min(report[PHASES], self._phases)
         return (report, journal) if phases <= journal.shape[1] else self._copy(phases)
@@ -273,7 +274,7 @@ def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
 
 
 def _pair_costs(array: Any, row_match: Any, device: int) -> Any:
-    """The entry of each row of a matrix in its column, of a row without one any entry; does not wait for them."""
+    """The entry of each row of a matrix in its column; any entry for a free row. Does not wait for the result."""
     rows = len(row_match)
     pair_costs = cupy.empty(rows, array.dtype)
     kernel = entry_point(INSPECT_COSTS, "find_pair_costs_grid", device, cost=c_type(array))
@@ -298,7 +299,7 @@ def strides_of(array: Any) -> tuple[int, int]:
 
 
 def _from_order(place: int, whole: bool) -> int | float:
-    """The number that `order_of` in csrc/costs/inspection.cuh puts in a place; infinity where no float was finite."""
+    """The number that `order_of` in csrc/costs/inspection.cuh puts in a place; infinity if no float was finite."""
     if whole:
         return place
     if place in (2**63 - 1, -(2**63)):
@@ -407,9 +408,10 @@ def _run_munkres(
             launch(step)
 
 
-# By the method's edges, where it is run by the search.
+# The edges of each method that the search runs.
 EDGES_OF: dict[type, dict[str, str]] = {Tree: {"edges": "TightEdges"}, Classical: {"edges": "ClassicalEdges"}}
-# By the method: its program, what it is compiled for beside the type of costs, the size of its report, and how it runs.
+# For each method: its program, the words that it is compiled for beside the type of costs, the size of its report, and
+# the function that runs it.
 DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., Kernel]]] = {
     **{kind: (ASSIGN, words, REPORT_SIZE, _run_search) for kind, words in EDGES_OF.items()},
     Core: (ASSIGN_CORE, {}, CORE_REPORT_SIZE, _run_core),
@@ -462,7 +464,7 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
 
 @lru_cache(maxsize=64)
 def _first_layout(device: int, *numbers: int) -> Any:
-    """A problem of `CostBatch.layout` on the GPU: a batch like an earlier one need not wait for it again."""
+    """A problem of `CostBatch.layout` on the GPU, cached: a batch like an earlier one need not wait for the copy."""
     row = cupy.array([numbers], np.int64)
     cupy.cuda.get_current_stream().synchronize()  # other streams may be next to read it
     return row
@@ -476,7 +478,7 @@ def _on_host(array: Any) -> Any:
 
 
 def _copy_of(address: int, size: int, dtype: Any) -> Any:
-    """What `size` bytes of the GPU's memory hold, in pinned memory; waits for the programs before."""
+    """A copy of `size` bytes of the GPU's memory in pinned memory. Waits for the programs before."""
     pinned = cupy.cuda.alloc_pinned_memory(max(1, size))
     stream, cuda = cupy.cuda.get_current_stream(), cupy.cuda.runtime
     if size > 0:
@@ -486,7 +488,7 @@ def _copy_of(address: int, size: int, dtype: Any) -> Any:
 
 
 class Vectors:
-    """Vectors, each given or new, of a length and a type; new ones in one allocation, for each may take 100 us.
+    """Vectors, each given or new, of a length and a type. New ones share one allocation, which may take 100 us.
 
     Attributes
     ----------
@@ -507,7 +509,7 @@ class Vectors:
         ]
 
     def arrays(self) -> list[Any]:
-        """Best made while a program runs that fills them, for that takes as long as to start one."""
+        """Arrays of the vectors. Best called while the program runs that fills them: it takes as long as a launch."""
         return [
             cupy.ndarray((length,), dtype, self._memory + begin) if given is None else given
             for (given, length, dtype), begin in zip(self._wanted, self._begins, strict=True)
@@ -515,7 +517,7 @@ class Vectors:
 
 
 def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
-    """Whether a row may have two entries in one column: whether one is not sorted."""
+    """Whether a row may have two entries in one column: whether a row is not sorted."""
     seen = Words(1)
     _run_over_rows("count_unsorted_grid", indptr, indices, columns, seen.begin, seen.arrivals)
     return seen.read() != [0]

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _native
 
-# Fixed, and for each pair, each row and each column.
+# A fixed number, and a number for each pair, each row and each column.
 Extent = tuple[int, int, int, int]
 
 
@@ -32,8 +32,8 @@ class Layout:
     dtype : numpy.dtype
         For an array of such structs.
     pack : callable
-        Makes a struct of its fields, each given by name: one argument of a program, for CuPy takes longer for each
-        member alone.
+        Makes a struct of its fields, each given by name. It is one argument of a program: CuPy takes longer if each
+        member is an argument.
     """
 
     def __init__(self, name: str) -> None:
@@ -45,7 +45,7 @@ class Layout:
         if offsets != begins:
             raise ImportError(f"{name}: expected fields at {begins}, got {fields}; build the extension anew")
         widest = max(codes, key=lambda code: calcsize(code[-1]))[-1]
-        struct = Struct("".join(codes) + f"0{widest}")  # which fills the last word
+        struct = Struct("".join(codes) + f"0{widest}")  # "0" fills up the last word
         self.size = struct.size
         self.dtype = np.dtype({"names": self.names, "formats": codes, "offsets": offsets, "itemsize": struct.size})
         self.pack = _packer(self.names, struct)
@@ -60,7 +60,7 @@ class Layout:
 
 
 def _packer(names: tuple[str, ...], struct: Struct) -> Callable[..., Any]:
-    """To sort keywords by their names would take a microsecond."""
+    """A function that packs fields by name. Sorting keywords by name in each call would take a microsecond."""
     parameters = ", ".join(names)
     packer: Callable[..., Any] = _written(
         f"lambda *, {parameters}: ndarray((), dtype, pack_in_order({parameters}))",
@@ -71,21 +71,21 @@ def _packer(names: tuple[str, ...], struct: Struct) -> Callable[..., Any]:
 
 
 class Arrays:
-    """Arrays one after another in one piece of memory, which csrc fills; as long as pairs, rows and columns say.
+    """Arrays one after another in one piece of memory, which csrc fills. Pairs, rows and columns give their lengths.
 
     Parameters
     ----------
     name : str
-        That of the struct in csrc that points to them.
+        The name of the struct in csrc that points to them.
 
     Attributes
     ----------
     size : tuple of int
-        In bytes: fixed ones, and those for each pair, each row and each column.
+        Bytes: a fixed number, and a number for each pair, each row and each column.
     begins : dict
         For each array, where it begins, in bytes: as `size`.
     views : dict
-        For each array a function of the memory, rows and columns that gives it, where it lies.
+        For each array a function of the memory, rows and columns that returns the array as a view.
     """
 
     def __init__(self, name: str) -> None:
@@ -106,7 +106,7 @@ def _viewer(code: str, begin: Extent, length: Extent) -> str:
 
 
 def _written(text: str, **scope: Any) -> Any:
-    """The value of a text, as dataclasses write theirs: what is known before a call costs it nothing."""
+    """The value of a text of Python, as dataclasses write their methods: facts known before a call cost it nothing."""
     return eval(text, scope | {"ndarray": np.ndarray})
 
 

@@ -26,8 +26,8 @@ STEPS = ("order", "extend", "core", "auction", "search", "price", "finish")
 def assign_points(costs: PointCosts, row_match: Any, v: Any, threads: int | None, gap: float) -> Assigned:
     """The cheapest assignment. Both clouds must have points.
 
-    `row_match` and `v` are what to start from, or None. The answer may cost more than the optimum by the share `gap`
-    of it; ``stopped`` says whether it may.
+    `row_match` and `v` are the start, or None. The answer may cost more than the optimum, by the share `gap` of it;
+    ``stopped`` says whether it may.
     """
     rows, columns = costs.shape
     assert 0 < rows <= columns, "the smaller cloud comes first, and empty ones have no duals"

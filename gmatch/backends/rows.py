@@ -12,7 +12,7 @@ STRATA, PANEL = _native.STRATA, _native.PANEL
 
 
 def best_of_strata(keys: Any, first: int, height: int, far: Any, most: int) -> tuple[Any, Any]:
-    """Rows and columns of the `most`, 1 or 2, least keys below far of each row in each stratum of the columns.
+    """Rows and columns of the least keys below `far` in each row and stratum of columns: `most` of them, 1 or 2.
 
     Strata are columns of one number modulo `STRATA`. Each row begins to look for them at another column, in order of
     its number among all `height` rows; the first row of `keys` is number `first`. So rows whose keys tie do not all

@@ -29,7 +29,7 @@ class Start(IntEnum):
     KARP_SIPSER = 4
     GIVEN = 5
     AUTO = 6
-    EARLIER = 7  # given, too: of an earlier graph, perhaps
+    EARLIER = 7  # given as a `Matching`: pairs that are no edges any more are dropped
 
     @property
     def label(self) -> str:
@@ -152,7 +152,7 @@ def max_matching(
     if deterministic:
         refuse_racing_start(start)
     if start is Start.KARP_SIPSER:
-        problem = problem.private()  # the program transposes it in two passes, which must see the same
+        problem = problem.private()  # the program transposes it in two passes, which must read equal arrays
     result = _solved(problem, Plan(backend, chosen, threads), start, given)
     if certify:
         verify(problem, result)
@@ -168,16 +168,16 @@ class Plan(NamedTuple):
 
 
 def largest_matching(problem: BipartiteGraph, threads: int | None) -> Matching:
-    """A largest matching, as `max_matching` finds it for a user who asks for no more."""
+    """A largest matching, as `max_matching` finds it without options."""
     plan = Plan(BACKENDS[problem.device], AUTO[problem.device], threads)
     return _solved(problem, plan, Start.AUTO, None)
 
 
 def _solved(problem: BipartiteGraph, plan: Plan, start: Start, given: Any) -> Matching:
-    """The result for the graph as it was given, where it lives."""
+    """The result for the graph as given, where the graph lives."""
     backend, method, threads = plan
     if start is Start.AUTO and isinstance(method, PothenFan | Mixed):
-        start = Start.CHEAP  # depth-first searches mend a first fit that drifted
+        start = Start.CHEAP  # depth-first searches mend a first fit with drift
     there = problem if problem.device == backend.NAME else problem.on(backend.NAME)
     row_match = None if given is None else mover_to(backend.NAME)(_as_int32(given))
     row_match, col_match, reached, counters = backend.match(there, method, start, row_match, threads)
@@ -238,7 +238,7 @@ def refuse_racing_start(start: Start) -> None:
 
 
 def _start_of(initial: Any, problem: BipartiteGraph) -> tuple[Start, Any]:
-    """The kind of start, and a given one; its pairs are not yet checked."""
+    """The kind of start, and the given pairs, which are not yet checked."""
     if not isinstance(initial, str):
         return Start.EARLIER if isinstance(initial, Matching) else Start.GIVEN, _given_matching(initial, problem)
     if initial in STARTS:
@@ -268,7 +268,7 @@ def _given_matching(initial: Any, problem: BipartiteGraph) -> Any:
 
 
 def _as_int32(given: Any) -> Any:
-    """A copy for the program. What int32 does not hold is no column either way."""
+    """A copy for the program. A number that int32 does not hold is no column anyway."""
     return given.clip(-2, MAX_VERTICES).astype(np.int32) if given.dtype.itemsize > 4 else given.astype(np.int32)
 
 

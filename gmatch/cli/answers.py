@@ -1,4 +1,4 @@
-"""What was found, as pairs with the names of a file, and what is printed of it."""
+"""The pairs of an answer, with the names that a file gives them; and how the answer is printed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Shown(NamedTuple):
 
 
 def print_answer(arguments: argparse.Namespace, facts: Facts, table: dict[str, str], shown: Shown) -> None:
-    """What was found, then its pairs. What the search did is shown where it is asked for; JSON has all facts."""
+    """Prints the answer, then its pairs. The facts of the search need --verbose; JSON has all facts."""
     if arguments.json:
         all_pairs = {"assignment": named(shown.pairs, shown.columns)} if shown.labelled or arguments.pairs else {}
         print_facts(facts | all_pairs, True, table)

@@ -87,7 +87,7 @@ def run_assign_on_ranks(arguments: argparse.Namespace) -> int:
         if ranks.rank == 0:
             tell(error)
     sys.stdout.flush()
-    ranks.agree(None)  # mpiexec ends all when the first one ends with an error, perhaps before it has printed
+    ranks.agree(None)  # mpiexec ends all ranks when one ends with an error: wait until the first rank has printed
     return code
 
 
@@ -114,7 +114,7 @@ def _solve_on_ranks(ranks: Ranks, arguments: argparse.Namespace) -> int:
 
 
 def _own_rows(ranks: Ranks, arguments: argparse.Namespace) -> Any:
-    """The rows of this rank, mapped, or made: no other rows are read."""
+    """The rows of this rank, mapped from the file or generated. No other rows are read."""
     name = arguments.costs
     if ranks.rank == 0:
         check_output(arguments.output)
@@ -152,7 +152,7 @@ def _assign(costs: DenseCosts | SparseCosts, arguments: argparse.Namespace) -> A
 
 
 def _some(numbers: Any) -> str:
-    """The first of some vertices, and how many they are; for a message."""
+    """The first of some vertices, and their number; for a message."""
     shown = ", ".join(map(str, numbers[:SHOWN].tolist())) or "none"
     return shown if len(numbers) <= SHOWN else f"{shown}, ... ({len(numbers)} of them)"
 

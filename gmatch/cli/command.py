@@ -58,7 +58,7 @@ class _Parser(argparse.ArgumentParser):
         raise InvalidInput(f"{message}{self._nearest(message)}; see {self.prog} --help")
 
     def _nearest(self, message: str) -> str:
-        """What may have been meant by a choice or an option that is not known."""
+        """A known choice or option that is spelled nearly as the unknown one."""
         if choice := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
             return did_you_mean(choice[1], re.findall(r"[\w-]+", choice[2]))
         if option := re.search(r"unrecognized arguments: (--[\w-]+)", message):
@@ -68,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
         return ""
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        sys.stdout.flush()  # the help, while `main` can still say what is wrong
+        sys.stdout.flush()  # the help is written here, where `main` still reports a failed write
         super().exit(status, message)
 
 

@@ -26,8 +26,10 @@ NOT_PROVEN, BAD_INPUT, BAD_DATA, NO_BACKEND, INTERRUPTED, READER_GONE = 1, 2, 3,
 
 
 def open_closed_streams() -> None:
-    """Who closed one wants nothing of it. But Python prints to stdout what has no stderr to go to, and the next file
-    that is opened would take the number of the stream."""
+    """Opens /dev/null in the place of closed streams.
+
+    Otherwise Python would print errors to stdout, and the next opened file would get the number of a closed stream.
+    """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -35,7 +37,7 @@ def open_closed_streams() -> None:
 
 
 def abandon(stream: IO[str]) -> None:
-    """The interpreter flushes it once more when it ends; that goes nowhere now."""
+    """Leads the stream to /dev/null: the interpreter flushes it once more when it ends."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -50,7 +52,7 @@ def fail(message: str, code: int) -> int:
     try:
         print(f"gmatch: error: {one_line(message)}", file=sys.stderr)
     except OSError:
-        abandon(sys.stderr)  # the code says it
+        abandon(sys.stderr)  # the exit code still says what is wrong
     return code
 
 

@@ -43,7 +43,7 @@ def run_info(arguments: argparse.Namespace) -> int:
 
 
 def _cache() -> str:
-    """Where downloads are kept, or why there are none."""
+    """The folder of downloads, or why there is none."""
     try:
         return str(cache_folder())
     except GmatchError as error:
@@ -51,7 +51,7 @@ def _cache() -> str:
 
 
 def _gpu_facts() -> Facts:
-    """The GPUs, or why there are none to use."""
+    """The GPUs, or why none can be used."""
     try:
         gpus, problem = cuda.devices(), None
     except BackendUnavailable as error:

@@ -25,7 +25,7 @@ from .terminal import waiting
 
 STORED_ENDINGS = (".mtx", ".mtx.gz", ".npz")
 DENSE_ENDINGS = (".npy", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
-# What NumPy, SciPy and zipfile raise on an npz file that is none, is cut short, or holds something else.
+# What NumPy, SciPy and zipfile raise on a file that is no npz, is cut short, or holds something else.
 DAMAGE = (
     OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, ArithmeticError, BadZipFile,
     zlib.error,
@@ -33,7 +33,8 @@ DAMAGE = (
 
 
 def is_file(name: str) -> bool:
-    """Whether a file is there to be read. What can be read but once is refused: readers go back to the start."""
+    """Whether the name is a file. Pipes and devices are refused: they can be read only once, and readers go back to the
+    start."""
     path = Path(name)
     if path.exists() and not path.is_file() and not path.is_dir():
         kind = "pipe" if path.is_fifo() else "device or socket"
@@ -42,7 +43,7 @@ def is_file(name: str) -> bool:
 
 
 def read_graph(name: str) -> tuple[BipartiteGraph, CostTable | None]:
-    """A graph, and the table that it was made of if it is a dense file, whose nonzero entries are the edges."""
+    """A graph. From a dense file: its nonzero entries are the edges, and the table of the file is returned, too."""
     path, _, array = _parts_of(name)
     if is_file(path):
         with waiting(f"reading {name}"):
@@ -74,7 +75,7 @@ def _of_table(table: CostTable) -> tuple[BipartiteGraph, CostTable]:
 
 
 def _read_npz(name: str) -> tuple[BipartiteGraph, CostTable | None]:
-    """A graph from the arrays of CSR, which need no data here, or from whatever else NumPy and SciPy save."""
+    """A graph from the arrays of CSR (`data` may be missing), or from another matrix that NumPy or SciPy saved."""
     try:
         with np.load(name) as arrays:
             if {"indptr", "indices", "shape"} <= set(arrays) and arrays.get("format", "csr") in ("csr", b"csr"):
@@ -106,14 +107,14 @@ def read_costs(arguments: argparse.Namespace) -> CostTable:
 
 
 def _parts_of(name: str) -> tuple[str, str, str]:
-    """The file and the array of ``FILE.npz:ARRAY``; a file that has all of that for its name wins."""
+    """The file and the array of ``FILE.npz:ARRAY``. If a file has the whole text as its name, it is that file."""
     file, colon, array = name.rpartition(":")
     named = colon and file.lower().endswith(".npz") and not Path(name).exists()
     return (file, colon, array) if named else (name, "", "")
 
 
 def _refuse_missing_file(name: str) -> None:
-    """Raises if a name that is no file looks like one, or is a folder, and no matrix of the collection has it."""
+    """Raises for a folder, and for a name that looks like a missing file, unless it is a matrix of the collection."""
     path = _parts_of(name)[0]
     is_folder = Path(path).is_dir()
     if path.lower().endswith((*STORED_ENDINGS, *DENSE_ENDINGS)) or is_folder and not NAME.fullmatch(path):
@@ -121,7 +122,7 @@ def _refuse_missing_file(name: str) -> None:
 
 
 def _near_file(name: str) -> str:
-    """The end of a message that names a file with nearly that name, in the folder where it was looked for."""
+    """The end of a message: a file of nearly that name in the same folder, if there is one."""
     folder = Path(name).parent
     if not folder.is_dir():
         return ""

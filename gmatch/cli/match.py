@@ -74,7 +74,7 @@ class Answer:
         return None if self.published is None else self.matching.size == self.published
 
     def facts(self) -> Facts:
-        """All that there is to say, flat, for programs."""
+        """All facts, flat, for programs."""
         rows, columns = self.graph.shape
         proof, stats = self.certificate, self.matching.stats
         return {
@@ -166,7 +166,7 @@ def summary_of(answers: Sequence[Answer]) -> dict[str, int]:
 
 
 def report_doubt(answers: Iterable[Answer]) -> int:
-    """The exit code; what is wrong goes to stderr."""
+    """Returns the exit code, and writes to stderr which answers are wrong."""
     code = 0
     for answer in answers:
         if answer.certificate is None:

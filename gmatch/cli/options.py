@@ -1,4 +1,4 @@
-"""What several commands can be asked."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ what has names in text: rows in its first column, columns in its first line (def
 
 
 def a_limit(text: str) -> int | float:
-    """Whole numbers as they are: a float does not hold all of those that int64 does."""
+    """A number. Whole numbers stay int: floats do not hold all integers of 64 bits."""
     with suppress(ValueError):
         return int(text)
     with suppress(ValueError):
@@ -42,7 +42,9 @@ def add_solver_options(
 ) -> None:
     command.add_argument("--method", default="auto", metavar="M", help=methods)
     command.add_argument("--device", choices=["cpu", "gpu"], default="cpu", help="where to run (default: cpu)")
-    command.add_argument("--threads", type=int, metavar="N", help="threads on the CPU (default: as many as pay)")
+    command.add_argument(
+        "--threads", type=int, metavar="N", help="threads on the CPU (default: by processors and work)"
+    )
 
 
 def add_printing(command: argparse.ArgumentParser, *, verbose: bool = True) -> None:
@@ -52,7 +54,7 @@ def add_printing(command: argparse.ArgumentParser, *, verbose: bool = True) -> N
 
 
 def add_costs(command: argparse.ArgumentParser, *, maximize: bool = True) -> None:
-    """The matrix of costs, and what it says."""
+    """Adds the matrix of costs, and how to read it."""
     command.add_argument("costs", metavar="COSTS", help=COSTS_HELP)
     if maximize:
         command.add_argument("--maximize", action="store_true", help="the most expensive instead of the cheapest")
@@ -63,7 +65,7 @@ def add_costs(command: argparse.ArgumentParser, *, maximize: bool = True) -> Non
 
 
 def check_solver_options(arguments: argparse.Namespace) -> None:
-    """Before any data is read, and perhaps downloaded."""
+    """Refuses wrong options before any data is read or downloaded."""
     method_of(arguments.method, "cpu", arguments.deterministic)
     if arguments.deterministic:
         refuse_racing_start(STARTS[arguments.initial])

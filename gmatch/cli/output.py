@@ -33,7 +33,7 @@ def add_output(command: argparse.ArgumentParser) -> None:
 
 
 def check_output(path: Path | None) -> None:
-    """Before any work, whose answer would be lost."""
+    """Refuses, before any work, a path that could not be written: the answer would be lost."""
     if path is None:
         return
     if path.suffix and path.suffix.lower() not in ENDINGS:
@@ -65,7 +65,8 @@ def _check_folder(folder: Path) -> None:
 def write_answer(
     path: Path | None, facts: Facts, pairs: Pairs, arrays: Mapping[str, Any], columns: Sequence[str] = COLUMNS
 ) -> None:
-    """In the form that the ending names; arrays if there is none. `columns` say what the parts of a pair are."""
+    """Writes the answer in the form that the ending names; arrays without an ending. `columns` name the parts of a
+    pair."""
     if path is None:
         return
     ending = path.suffix.lower()
@@ -84,12 +85,12 @@ def write_answer(
 
 
 def named(pairs: Pairs, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Pairs as JSON has them."""
+    """Pairs as objects of JSON."""
     return [dict(zip(columns, pair, strict=True)) for pair in pairs]
 
 
 def _as_text(pairs: Pairs, columns: Sequence[str], separator: str) -> str:
-    """A line for each pair, below one that names the columns."""
+    """A line of column names, then a line for each pair."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=separator, lineterminator="\n")
     writer.writerow(columns)
@@ -99,7 +100,7 @@ def _as_text(pairs: Pairs, columns: Sequence[str], separator: str) -> str:
 
 @contextmanager
 def _output(path: Path) -> Iterator[IO[bytes]]:
-    """All of a file or nothing: whoever waits for it never reads half of it. Pipes and devices are written to."""
+    """A regular file appears whole or not at all: no reader sees half of it. Pipes and devices are written directly."""
     if path.exists() and not path.is_file():
         archive = io.BytesIO()  # zipfile asks for positions, and /dev/null is always at 0
         yield archive

@@ -29,7 +29,7 @@ def print_facts(facts: Facts, as_json: bool, table: Mapping[str, str]) -> None:
 
 
 def print_pairs(pairs: Sequence[tuple[Any, ...]], columns: Sequence[str], *, every: bool, labelled: bool) -> None:
-    """On a terminal the first pairs, or all. Elsewhere all; but pairs of numbers only if all are asked for."""
+    """Prints the first pairs on a terminal, and all if `every`. Elsewhere all; pairs of numbers only if `every`."""
     if not _on_terminal():
         for pair in pairs if every or labelled else ():
             print("pair", *map(_plain, pair), sep="\t")
@@ -70,7 +70,7 @@ def print_demo(lines: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _short(value: Any) -> str:
-    """A value of a table that has to fit 80 columns."""
+    """A value, short enough for a table of 80 columns."""
     return f"{value:.4g}" if isinstance(value, float) else _plain(value)
 
 
@@ -84,7 +84,7 @@ def _plain(value: Any) -> str:
 
 
 def one_line(text: str) -> str:
-    """No tabs and line ends; what is no text (names of files may hold any bytes) is escaped."""
+    """The text without tabs and line ends. Bytes that are no text, as names of files may hold, are escaped."""
     return " ".join(text.split()).encode(errors="backslashreplace").decode()
 
 
@@ -106,13 +106,13 @@ def _on_terminal() -> bool:
 
 
 def waiting(what: str) -> Any:
-    """Something that turns while we work, where people look."""
+    """A spinner on a terminal while a command works."""
     return Console(stderr=True, quiet=not _on_terminal()).status(Text(what))
 
 
 def progress_bar() -> Progress:
-    """A bar that is gone in the end."""
+    """A progress bar that disappears at the end."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     hidden = not _on_terminal()
-    # A console that is quiet, too: before rich 15 a bar that is disabled ends with an empty line.
+    # The console must be quiet, too: before rich 15 a disabled bar ends with an empty line.
     return Progress(*columns, console=Console(stderr=True, quiet=hidden), transient=True, disable=hidden)

@@ -29,7 +29,7 @@ JOBS = ("product", "sum", "bottleneck", "cardinality")
 
 
 class _Answer(NamedTuple):
-    """What is told of an answer: facts, and pairs in columns; and the arrays that a file of these gets."""
+    """What is printed of an answer (facts, and pairs in columns), and what a file of arrays gets."""
 
     facts: Facts
     pairs: Pairs
@@ -136,7 +136,7 @@ def _added(commands: Any, name: str, what: str) -> argparse.ArgumentParser:
 
 
 def _solved(arguments: argparse.Namespace, solve: Callable[[Any], Any]) -> tuple[CostTable, Any, float, Any]:
-    """The table, the costs in it, the seconds that a solver took, and what it found."""
+    """The table, its costs, the seconds of the solver, and its result."""
     check_output(arguments.output)
     with waiting(f"reading {arguments.costs}"):
         table = read_costs(arguments)

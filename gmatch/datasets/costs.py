@@ -1,4 +1,4 @@
-"""Costs of assignment problems: seeded, and made where they are wanted, without a copy."""
+"""Costs of assignment problems: seeded, and made on the device where they are used, without a copy."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ __all__ = [
 ]
 
 
-# What is drawn in 8 bytes an entry, and kept in less, is drawn in parts: a GPU holds 100,000 x 100,000 int32.
+# Entries of a type below 8 bytes are drawn in parts of 8 GB: numbers are drawn in 8 bytes, and a GPU must hold
+# 100,000 x 100,000 int32 beside a part.
 ENTRIES_AT_ONCE = 1 << 30
-# Rows; so large an array NumPy can describe, but no machine can hold it.
+# Rows. NumPy can describe an array of this many rows and columns; no machine can hold it.
 LARGEST_SIZE = 1 << 29
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_FLOAT = sys.float_info.max
-# No random generator draws a normal number that is farther from 0.
+# No generator of random numbers draws a normal number farther from 0.
 LARGEST_NORMAL = 16
 
 
@@ -55,7 +56,7 @@ def uniform(n: int, factor: float = 1, seed: int = 0, *, dtype: Any = None, devi
     n : int
         Rows and columns, of this and of all matrices here.
     factor : float
-        The more different values there are, the harder the problem; ``factor * n`` must fit into int64.
+        More different values make a harder problem. ``factor * n`` must fit into int64.
     seed : int
         The same seed gives the same matrix on the same device.
     dtype : type of integers or floats, optional
@@ -70,8 +71,8 @@ def uniform(n: int, factor: float = 1, seed: int = 0, *, dtype: Any = None, devi
     Raises
     ------
     InvalidInput
-        A parameter is no number, negative or too large, or `dtype` cannot hold the values. So it is for all
-        matrices here, but that values of `constant` may be negative.
+        A parameter is no number, negative or too large, or `dtype` cannot hold the values. This holds for all
+        matrices here. Only the value of `constant` may be negative.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def blocks(n: int, block: int = 16, seed: int = 0, *, dtype: Any = np.float64, d
 
 
 def near_ties(n: int, spread: float = 1e-9, seed: int = 0, *, dtype: Any = np.float64, device: str = "cpu") -> Any:
-    """One of four values each, and even noise of a width that floats just hold: ties, almost.
+    """Each cost is one of four values plus even noise of a width that floats just hold: nearly ties.
 
     Examples
     --------
@@ -268,7 +269,7 @@ def _width(name: str, value: float) -> float:
     return float(number)
 
 
-# Name, and the parameter that may follow the size.
+# By name: the function, and the parameter that may follow the size.
 FAMILIES: dict[str, tuple[Callable[..., Any], str | None]] = {
     "uniform": (uniform, "factor"),
     "uniform_floats": (uniform_floats, None),
@@ -283,15 +284,15 @@ FAMILIES: dict[str, tuple[Callable[..., Any], str | None]] = {
 SEEDLESS = ("machol_wien", "constant")
 
 
-# Rows of a matrix that are drawn together where each process makes some: from a seed of their own.
+# Rows that are drawn together, from a seed of their own, where each process makes some rows of a matrix.
 ROWS_TOGETHER = 256
 
 
 def generate_rows(spec: str, part: int, parts: int) -> Any:
     """One of `parts` parts of consecutive rows of the costs that a text such as ``"uniform:4096:10"`` stands for.
 
-    The matrix is the same whatever the number of parts. It is not the matrix of `generate`, each row of which depends
-    on the rows before.
+    The matrix does not depend on the number of parts. It differs from the matrix of `generate`, in which each row
+    depends on the rows before.
 
     Raises
     ------
@@ -333,7 +334,7 @@ def generate(spec: str, device: str = "cpu") -> Any:
     (4, 4)
     """
     make, size, options = _parsed(spec)
-    backend_for(None, device)  # before the numbers are blamed for every error
+    backend_for(None, device)  # first: errors of the generator below are taken for wrong numbers
     try:
         return make(size, device=device, **options)
     except InvalidInput as error:
@@ -381,7 +382,7 @@ def _read_numpy(source: Path | io.BytesIO, array: str = "") -> Any:
 
 
 def _without_advice(words: str) -> str:
-    """What NumPy says of a file that is no array of numbers; it would go on to how to run what the file may hold."""
+    """NumPy's message without its advice, which is how to load a file that may run code."""
     return "it holds no numbers, or is damaged" if "pickle" in words else words
 
 
@@ -403,9 +404,9 @@ def _number(text: str, spec: str) -> float:
 def read(path: str | os.PathLike[str], *, labels: Labels = "auto", forbid_nan: bool = False) -> Any:
     """Read a matrix of costs: ``.npy``, ``.npz``, ``.mtx`` or ``.mtx.gz``; else text, such as ``.csv`` or ``.txt``.
 
-    Of a ``.npz`` file its only array, or the sparse matrix that `scipy.sparse.save_npz` wrote. Of text, plain or
-    gzipped, int64 if all numbers are whole, else float64; names of rows and columns are left out. Of a ``.mtx`` file in
-    coordinate format that does not store all pairs a sparse array is made: the others are forbidden.
+    A ``.npz`` file gives its only array, or the sparse matrix that `scipy.sparse.save_npz` wrote. Text, plain or
+    gzipped, gives int64 if all numbers are whole, else float64; names of rows and columns are left out. A ``.mtx`` file
+    in coordinate format gives a sparse array if it does not store all pairs: the missing pairs are forbidden.
 
     Parameters
     ----------
@@ -440,7 +441,7 @@ def read_labelled(
 ) -> Table:
     """As `read`, with the names of rows and columns that text may have; see `read_table`.
 
-    `content` is what the file holds, if it is not to be opened; `array` the one that is meant of several in a ``.npz``.
+    `content` is the content of the file, if it is not to be opened. `array` names one of several arrays in a ``.npz``.
     """
     name = str(path).lower()
     if content is None and name.endswith((".mtx", ".mtx.gz")):

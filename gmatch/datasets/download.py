@@ -1,4 +1,4 @@
-"""Downloads that go on where they broke off. Imported where something is downloaded: requests takes 100 ms."""
+"""Downloads that go on where they broke off. Only a download imports this module: requests takes 100 ms to import."""
 
 import os
 import time
@@ -14,17 +14,19 @@ from .files import sha256_of, unfinished, with_ending
 
 __all__ = ["download"]
 
+# A download is tried three times. An attempt fails if the server is silent for 30 s.
 ATTEMPTS = 3
 SECONDS_BETWEEN_ATTEMPTS = 1.0
 SECONDS_WITHOUT_AN_ANSWER = 30
-# What an unfinished piece held is lost when a transfer breaks off.
+# Bytes of a piece. A transfer that breaks off loses its unfinished piece.
 BYTES_AT_A_TIME = 1 << 16
 
 
 def download(url: str, target: Path, sha256: str | None) -> None:
     """Download `url`; `target` appears only when it is complete and has the checksum (if there is one).
 
-    Every call writes to a file of its own. What a broken download leaves is one file for all, taken by renaming it.
+    Every call writes to a file of its own. A broken download leaves one file for all calls; a call takes it by renaming
+    it.
     """
     left = with_ending(target, ".part")
     try:
@@ -54,7 +56,7 @@ def download(url: str, target: Path, sha256: str | None) -> None:
 
 
 def _words_of(error: OSError) -> str:
-    """What went wrong, without the objects that requests prints."""
+    """The message of an error, without the objects that requests prints."""
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"the answer {error.response.status_code} {error.response.reason}"
     if isinstance(error, requests.Timeout):
@@ -75,9 +77,9 @@ def _fetch(url: str, part: Path) -> None:
 
 
 def _fetch_rest(url: str, part: Path) -> None:
-    """Append to `part` what is missing, or begin again if the server has another file now or cannot send a part of it.
+    """Append to `part` the missing bytes. Begin again if the server has another file now, or cannot send a part of it.
 
-    A part has the date of the server's file, which stays with it when it is renamed; any other date does no harm.
+    A part has the date of the server's file, and keeps it when it is renamed. A wrong date only begins again.
     """
     start, date = _progress(part)
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-", "If-Range": date} if start else {})
@@ -94,13 +96,13 @@ def _fetch_rest(url: str, part: Path) -> None:
         try:
             _write(response, part, start, length)
         except BaseException:
-            # A server that cut the file out by its date need not repeat the date.
+            # A server that compared the date need not send it again.
             _set_date(part, response.headers.get("Last-Modified", date if start else ""))
             raise
 
 
 def _progress(part: Path) -> tuple[int, str]:
-    """How many bytes are there, and the date of the file that they are from."""
+    """How many bytes are there, and the date of the file on the server."""
     if not part.exists():
         return 0, ""
     status = part.stat()
@@ -108,7 +110,7 @@ def _progress(part: Path) -> tuple[int, str]:
 
 
 def _continues(response: requests.Response, start: int, date: str) -> bool:
-    """Whether the server sent what was asked for; not all heed If-Range."""
+    """Whether the server sent what was asked for. Some servers ignore If-Range."""
     begins_there = response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
     return begins_there and response.headers.get("Last-Modified", date) == date
 
@@ -122,7 +124,7 @@ def _write(response: requests.Response, part: Path, start: int, length: int) -> 
         for chunk in response.iter_content(BYTES_AT_A_TIME):
             file.write(chunk)
             bar.update(len(chunk))
-    # Old versions of urllib3 take a connection that was closed early for the end of the file.
+    # Old versions of urllib3 report the end of the file when a connection was closed early.
     if part.stat().st_size < length:
         raise requests.ConnectionError(f"the connection was closed after {part.stat().st_size} of {length} bytes")
 

@@ -1,6 +1,6 @@
 """Matrices in files: Matrix Market text, plain or gzipped, and the npz files of the bundled and cached matrices.
 
-A file may be cut short, damaged, or lie about its size; whatever is wrong with it, the answer is a DataError.
+A file may be cut short, damaged, or lie about its size. Whatever is wrong with it, DataError is raised.
 """
 
 import gzip
@@ -32,14 +32,15 @@ __all__ = [
 ]
 
 LARGEST_INDEX = np.iinfo(np.int32).max
-# Rows and columns cost memory even when they are empty. So many are cheap; more must be backed by the file's length.
+# Rows and columns cost memory even when they are empty. A text may declare up to 2^26
+# of them, or as many as it has bytes. More is refused.
 CHEAP_ROWS = 1 << 26
-# An entry takes at least "1 1\n".
+# An entry takes at least the four bytes "1 1\n".
 BYTES_PER_ENTRY = 4
-# Deflate cannot do better.
+# How many times as long as its bytes a text may be: deflate cannot compress better.
 LARGEST_COMPRESSION = 1032
 BYTES_AT_A_TIME = 1 << 20
-# Nobody writes to a file for so long without changing it.
+# An unfinished file that has not changed for a day was left by a killed process.
 SECONDS_UNTIL_ABANDONED = 24 * 60 * 60
 
 
@@ -101,7 +102,7 @@ def read_archive(path: Path, member: str) -> csr_array:
         if found is None or not found.isfile():
             raise ValueError(f"no regular file {member} in the archive")
         stream = archive.extractfile(found)
-        assert stream is not None  # only for what is no file
+        assert stream is not None  # None stands for members that are no files
         matrix = _parsed(stream, found.size)
         while unzipped.read(BYTES_AT_A_TIME):  # only at its end does gzip compare the checksum
             pass
@@ -142,7 +143,7 @@ def sha256_of(path: Path) -> str:
 
 @contextmanager
 def unfinished(path: Path) -> Iterator[Path]:
-    """A name beside `path` that nobody else has; what still has this name in the end, however it comes, is deleted."""
+    """A unique name beside `path`. A file that still has this name at the end is deleted, also after an error."""
     _delete_abandoned(path)
     part = path.with_name(f"{path.name}.{uuid4().hex}.part")
     try:
@@ -152,10 +153,10 @@ def unfinished(path: Path) -> Iterator[Path]:
 
 
 def _delete_abandoned(path: Path) -> None:
-    """Delete what processes left that were killed while they wrote `path`."""
+    """Delete the unfinished files of processes that were killed while they wrote `path`."""
     for part in path.parent.glob(f"{path.name}.*.part"):
         with suppress(OSError):  # another process may be faster
-            # The last change of any kind: of a download, st_mtime is set to the date of the server's file.
+            # st_ctime is the last change of any kind; the st_mtime of a download is the date of the server's file.
             if time.time() - part.stat().st_ctime > SECONDS_UNTIL_ABANDONED:
                 part.unlink()
 
@@ -181,7 +182,7 @@ def _parsed(stream: IO[bytes], length: int) -> csr_array:
     if min(rows, cols) < 0:
         raise ValueError(f"the declared size, {rows} x {cols}, is negative")
     if layout == "array" and rows * cols == 0:
-        # SciPy's reader divides by the rows.
+        # SciPy's reader divides by the number of rows.
         return csr_array(
             (np.empty(0, np.int8), np.empty(0, np.int32), np.zeros(rows + 1, np.int32)), shape=(rows, cols)
         )
@@ -196,8 +197,8 @@ def _parsed(stream: IO[bytes], length: int) -> csr_array:
 class _PlainText:
     """Keeps SciPy's reader from killing the process.
 
-    It aborts when it cannot seek at its end (so it gets nothing to seek in), and crashes when no line end follows a bad
-    value, or a zero byte does.
+    The reader aborts when it cannot seek at the end, so this stream has no `seek`. It crashes at a bad value that is
+    followed by a zero byte, or by no line end.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""The ladder: a graph that is harmless, unless a depth-first search forgets its dead ends."""
+"""The ladder: an easy graph, except for depth-first searches that forget their dead ends."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -34,12 +34,12 @@ def layered(k: int) -> csr_array:
     rows, row p with the columns p and p+1 of the path, whose last column is left to be matched. Two more rows enter:
     one has both columns of rung 0, the other the first column of the path.
 
-    A greedy start matches every row but these two with its first column. Then the row at the ladder has no augmenting
-    path, and a search that marks only the path it stands on, but not the columns that it left in vain, comes to rung l
-    on 2**(l+1) ways: 2**(k+1) - 2 visits in all, against 2 k with marks. Layering the graph first
-    (Hopcroft-Karp) does not save such a search, because the path's free column lies one layer deeper than the ladder's
-    last rung: the ladder belongs to the layers that are searched. SciPy's `maximum_bipartite_matching` is of this kind
-    (its issue 26147). Time O(k).
+    A greedy start matches every row except these two with its first column. Then the row at the ladder has no
+    augmenting path. A search that marks only its current path, and not its dead ends, reaches rung l on 2**(l+1) ways:
+    2**(k+1) - 2 visits in all. A search with marks makes 2 k visits. Layers of the graph (Hopcroft-Karp) do not help
+    the search without marks: the free column of the path lies one layer deeper than the last rung, so all of the ladder
+    is in the layers that are searched. SciPy's `maximum_bipartite_matching` searches without marks (its issue 26147).
+    Time O(k).
 
     Examples
     --------

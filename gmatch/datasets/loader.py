@@ -34,7 +34,8 @@ def load(name: str) -> csr_array:
     Returns
     -------
     csr_array, shape (rows, cols)
-        Indices sorted, no duplicates, explicit zeros kept. Bundled matrices and those without values are int8 ones.
+        Indices sorted, no duplicates, explicit zeros kept. The values of bundled matrices, and of matrices without
+        values, are int8 ones.
 
     Raises
     ------
@@ -45,13 +46,18 @@ def load(name: str) -> csr_array:
 
     Notes
     -----
-    Looked for in this order: among `gmatch.datasets.bundled`; in the cache folder, which is the environment variable
-    ``GMATCH_DATA_DIR`` or else the user's cache, as ``Group/Name`` with the ending ``.npz``, ``.mtx``, ``.mtx.gz`` or
-    ``.tar.gz`` (of several the newest; you may put files there by hand); at https://sparse.tamu.edu. A download that
-    broke off goes on where it stopped, also in a later call, if the server dates the file and still has the same one;
-    else it begins again. What was parsed once is kept as ``.npz``. A ``.npz`` or ``.tar.gz`` that turns out to be
-    damaged is renamed to end in ``.damaged``: the next call does without it. Threads and processes may load the same
-    matrix at the same time; each that finds nothing downloads it for itself.
+    A matrix is looked for in three places:
+
+    - among `gmatch.datasets.bundled`
+    - in the cache folder, as ``Group/Name`` with the ending ``.npz``, ``.mtx``, ``.mtx.gz`` or ``.tar.gz``. The newest
+      of several files is taken. The folder is the environment variable ``GMATCH_DATA_DIR``, by default the user's
+      cache. You may put files there by hand.
+    - at https://sparse.tamu.edu
+
+    A download that broke off goes on where it stopped, also in a later call, if the server dates the file and still has
+    that file. Otherwise it begins again. A parsed matrix is kept as ``.npz``. A damaged ``.npz`` or ``.tar.gz`` is
+    renamed to end in ``.damaged``, so the next call does not read it. Threads and processes may load one matrix at the
+    same time; each that finds no file downloads it for itself.
 
     T. A. Davis, Y. Hu, *The University of Florida Sparse Matrix Collection*, ACM TOMS 38(1), 2011.
 
@@ -84,7 +90,7 @@ def load(name: str) -> csr_array:
 
 @contextmanager
 def _nearest_name_told(name: str, entry: Entry | None) -> Iterator[None]:
-    """An error tells of the nearest name that the registry knows, if it does not know this one."""
+    """Adds the nearest known name to an error, if the registry does not know this name."""
     try:
         yield
     except DataError as error:
@@ -112,23 +118,23 @@ def _load_cached(path: Path, base: Path) -> csr_array:
         matrix = read_archive(path, f"{base.name}/{base.name}.mtx")
     else:
         matrix = read_matrix_market(path)
-    # Without this file, in a read-only cache, the next call only has to parse again.
+    # A read-only cache cannot keep the file; the next call then parses again.
     with suppress(OSError):
         write_npz(with_ending(base, ".npz"), matrix)
     return matrix
 
 
 def _is_damage(cause: BaseException | None) -> bool:
-    """Whether a file that cannot be read is to blame, and not the disk, rights or memory."""
+    """Whether the file is damaged; otherwise the disk, its rights or memory failed."""
     return isinstance(cause, gzip.BadGzipFile) or not isinstance(cause, OSError | MemoryError)
 
 
 def _set_aside(path: Path, error: DataError) -> None:
-    """Rename a damaged file, which may be the user's, so that it is damaged for one call only."""
+    """Rename a damaged file, so that later calls do not read it. It is not deleted: it may be the user's own."""
     aside = with_ending(path, ".damaged")
     try:
         path.replace(aside)
-    except OSError:  # a read-only cache: it is for the user to replace the file
+    except OSError:  # a read-only cache: the user must replace the file
         return
     cause = error.__cause__
     raise DataError(
@@ -141,7 +147,7 @@ def _newest_file(base: Path) -> Path | None:
     dates = {}
     for ending in ENDINGS:
         path = with_ending(base, ending)
-        with suppress(OSError):  # not there, or set aside in this moment
+        with suppress(OSError):  # not there, or another process has just renamed it
             if path.is_file():
                 dates[path] = path.stat().st_mtime_ns
     return max(dates, key=dates.__getitem__, default=None)

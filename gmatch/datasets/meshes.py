@@ -1,7 +1,7 @@
 """Graphs drawn in the unit square: triangulations, their duals, near neighbours, roads.
 
-Their natural order is spatial (neighbours have near numbers), and that is what makes them easy: a greedy start leaves
-few free rows. `gmatch.datasets.permute` takes the order away.
+Their natural order is spatial: neighbours have near numbers. A greedy start leaves few free rows in this order, so
+these graphs are easy. `gmatch.datasets.permute` destroys the order.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ __all__ = ["delaunay", "mesh_dual", "rgg", "road"]
 Points = NDArray[np.float64]
 
 MORTON_BITS = 31
-# A cell this close to the front, in multiples of its own width, is refined: neighbours differ by about one level.
+# A cell is refined if it is nearer to the front than 2.2 times its own width. Neighbours then differ by about a level.
 REFINEMENT_DISTANCE = 2.2
 
 
@@ -68,9 +68,8 @@ def rgg(n: int, seed: int = 0) -> csr_array:
     Returns
     -------
     csr_array of int8, shape (n, n)
-        Symmetric pattern, about 0.95 ln n entries per row, indices sorted. The points are numbered along y, first
-        those in the left half, then those in the right one, which gives the gaps between neighbours' numbers that
-        the collection's files have.
+        Symmetric pattern, about 0.95 ln n entries per row, indices sorted. The points of the left half are numbered
+        along y, then the points of the right half. So neighbours' numbers differ as in the collection's files.
 
     Raises
     ------
@@ -137,7 +136,7 @@ def mesh_dual(n: int, seed: int = 0) -> csr_array:
     mesh = scipy.spatial.Delaunay(points[_morton_order(points)])
     order = _morton_order(mesh.points[mesh.simplices].mean(axis=1))
     dual = _dual(mesh.neighbors)[order][:, order]
-    # What a search from one triangle reaches first stays connected without what it reaches last.
+    # The triangles that a search reaches first stay connected without the triangle that it reaches last.
     reached = scipy.sparse.csgraph.breadth_first_order(dual, 0, directed=False, return_predecessors=False)
     kept = np.sort(reached[:n])
     return _sorted(dual[kept][:, kept])
@@ -227,7 +226,7 @@ def _refined_points(count: int, random: np.random.Generator) -> Points:
     missing = count
     while len(cells) < missing:
         near = front.query(cells)[0] < REFINEMENT_DISTANCE * width
-        # All cells together must not exceed the count: each refined one makes four of one.
+        # A refined cell becomes four. All cells together must not exceed the count.
         near &= np.cumsum(near) <= -(-(missing - len(cells)) // 3)
         leaves.append(cells[~near])
         widths.append(np.full(len(leaves[-1]), width))
@@ -253,7 +252,7 @@ def _roads(junctions: Points, random: np.random.Generator) -> tuple[NDArray[np.i
     """Both ends of each road: a random spanning tree of the triangulated junctions, and half as many edges again."""
     weights = csr_array(triu(_triangulation(junctions)), dtype=np.float64)
     start, end = (ends.astype(np.int64) for ends in weights.nonzero())
-    weights.data += random.random(weights.nnz)  # on top of 1, since 0 would mean no edge
+    weights.data += random.random(weights.nnz)  # weights are 1 and above: 0 would mean no edge
     tree = scipy.sparse.csgraph.minimum_spanning_tree(weights)
     tree_start, tree_end = (ends.astype(np.int64) for ends in tree.nonzero())
     in_tree = np.isin(start * len(junctions) + end, tree_start * len(junctions) + tree_end)

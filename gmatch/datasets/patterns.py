@@ -28,19 +28,19 @@ __all__ = [
 ]
 
 LARGEST_SIZE = np.iinfo(np.int32).max
-# Python refuses to read and write integers of more digits, the number of which may be set down to 640.
+# Characters of a specification. Python refuses integers of many digits; users may set that limit as low as 640.
 LONGEST_SPEC = 500
 
 
 def permute(matrix: Any, seed: int = 0) -> csr_array:
     """Permute rows and columns, independently, at random: the "RCP" instances of Deveci et al.
 
-    A mesh in natural order is easy, since neighbours lie side by side; permuted, it is as hard as a random graph.
+    A mesh in natural order is easy, since neighbours lie side by side. A permuted mesh is as hard as a random graph.
 
     Parameters
     ----------
     matrix : scipy.sparse array or matrix, shape (rows, cols)
-        Not changed. Of a dense array the nonzero elements are the entries.
+        Not changed. The entries of a dense array are its nonzero elements.
     seed : int
         The same seed gives the same permutation.
 
@@ -67,7 +67,7 @@ def permute(matrix: Any, seed: int = 0) -> csr_array:
     """
     random = random_of(seed)
     if issparse(matrix):
-        BipartiteGraph(matrix)  # SciPy reads and writes where the indices say, without a look at them
+        BipartiteGraph(matrix)  # checks the indices: SciPy reads and writes where they say, unchecked
     try:
         rows, cols = matrix.shape
         natural = csr_array(matrix)
@@ -98,13 +98,13 @@ def checked_number(name: str, value: Any) -> float:
     with suppress(TypeError):
         return int(operator.index(value))
     try:
-        return math.ldexp(value, 0)  # as float(), but not of text
+        return math.ldexp(value, 0)  # as float(), which would also take text
     except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"expected {name} to be a number, got {shown(value)}") from None
 
 
 def checked_spec(spec: str) -> str:
-    """The text that specifies a matrix, short enough that every number in it can be read."""
+    """The text that specifies a matrix, if Python can read every number in it."""
     if not isinstance(spec, str):
         raise InvalidInput(f"expected a text of the form NAME:SIZE, got {shown(spec)}")
     if len(spec) > LONGEST_SPEC:
@@ -113,7 +113,7 @@ def checked_spec(spec: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as messages show it: not all of a long one, nor of an integer that Python refuses to write."""
+    """A value as messages show it. Long values are cut, and so are integers that Python refuses to write."""
     try:
         text = repr(value)
     except ValueError:

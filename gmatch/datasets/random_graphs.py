@@ -22,9 +22,9 @@ Edges = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 # Probabilities that an edge falls into the quadrants 00, 01, 10 of the adjacency matrix (11 has the rest): Graph500.
 INITIATOR = (0.57, 0.19, 0.19)
-# So many edges at a time that the arrays of one step stay in the cache.
+# Edges that are drawn together. The arrays of 2^18 edges stay in the cache of a processor.
 EDGES_AT_A_TIME = 1 << 18
-# More do not fit into any memory.
+# The edges that a graph may have: more do not fit into any memory.
 MOST_EDGES = 1 << 40
 
 
@@ -104,7 +104,7 @@ def rmat(n: int, entries: int | None = None, seed: int = 0) -> csr_array:
     if n == 0:
         return empty_pattern(0, 0)
     i, j = _recursive_edges((n - 1).bit_length(), drawn, random_of(seed))
-    # When n is no power of two, folding keeps all draws; it merges random pairs of vertices, since labels are permuted.
+    # If n is no power of two, `%` keeps all draws and merges random pairs of vertices, since labels are permuted.
     return pattern_of_keys((i % n).astype(np.int64) * n + j % n, n, n)
 
 
@@ -146,7 +146,7 @@ def erdos_renyi(n: int, degree: float = 4, seed: int = 0) -> csr_array:
         return empty_pattern(0, 0)
     if not 0 <= degree <= n:
         raise InvalidInput(f"expected degree between 0 and n = {n}, got {shown(degree)}")
-    # Given their number, independent entries are a uniformly random set of cells.
+    # Independent entries, once their number is known, are a uniformly random set of cells.
     entries = int(random.binomial(n * n, degree / n))
     return pattern_of_keys(random.choice(n * n, size=entries, replace=False, shuffle=False), n, n)
 

@@ -1,6 +1,6 @@
 """Costs in files of text, as spreadsheets and other tools write them.
 
-The separator, a line of names and a column of names are found by looks; what looks like two things is refused.
+The text itself shows its separator, and whether it has a line or a column of names. Ambiguous text is refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FRACTION = re.compile("[.eE]")
 MISSING = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "none"))
 SEPARATORS = "\t;,"
 EXACT_IN_FLOAT64 = 2**53
-# So many numbers that count 1, 2, 3, ... are no accident.
+# At least 3 numbers that count up by 1, beside names, look like numbers of rows or columns. They are refused.
 COUNTED = 3
 
 
@@ -53,9 +53,9 @@ def read_table(content: bytes, name: str, labels: Labels = "auto", forbid_nan: b
     """The costs in the bytes of a text file, plain or gzipped.
 
     Cells are separated by tabs, semicolons, commas or blanks: the first of these that is in every line, outside of
-    quotes. Where commas separate no cells they may be decimal commas. Or OR-Library's format: n, and n * n numbers,
-    with line ends anywhere. Lines that begin with ``#`` and a blank are comments. Separators that end every line are
-    left out, and so are lines of empty cells before and after the table.
+    quotes. If commas do not separate cells, they may be decimal commas. OR-Library's format is read, too: n, then n * n
+    numbers, with line ends anywhere. Lines that begin with ``#`` and a blank are comments. A separator at the end of
+    every line is left out, and so are lines of empty cells before and after the table.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def read_table(content: bytes, name: str, labels: Labels = "auto", forbid_nan: b
     name : str
         Of the file, for messages.
     labels : {"auto", "none", "rows", "columns", "both"}
-        What has names: rows in the first column, columns in the first line. By default what holds no numbers, and
-        numbers where a table has an empty first cell and numbers rows and columns from 0 or 1.
+        What has names: rows in the first column, columns in the first line. By default a line or column is names if it
+        holds no numbers. Numbers from 0 or 1 are names, too, if the first cell of the table is empty.
     forbid_nan : bool
         Whether cells may be empty, NaN, NA or null; they become NaN. Otherwise they are refused.
 
@@ -77,7 +77,7 @@ def read_table(content: bytes, name: str, labels: Labels = "auto", forbid_nan: b
     Raises
     ------
     DataError
-        If it is no such table; the message names line and column, counted from 1.
+        If the text is no such table; the message names line and column, counted from 1.
     """
     try:
         return _table_of(_text_of(content), labels, forbid_nan)
@@ -107,7 +107,7 @@ def _text_of(content: bytes) -> str:
 def _table_of(text: str, labels: Labels, forbid_nan: bool) -> Table:
     lines = ["" if not line.strip(" ") else line for line in re.split("\r\n?|\n", text)]
     del text
-    given = re.fullmatch(r"sep=(.)", lines[0].strip()) if lines else None  # as some spreadsheets have it
+    given = re.fullmatch(r"sep=(.)", lines[0].strip()) if lines else None  # some spreadsheets name the separator
     if given:
         lines[0] = ""
     separator = given[1] if given else _separator_of(lines)
@@ -123,7 +123,7 @@ def _table_of(text: str, labels: Labels, forbid_nan: bool) -> Table:
 
 
 def _separator_of(lines: Sequence[str]) -> str:
-    """The first that is in every line, outside of quotes, blanks last; else the first that is in any; else blanks."""
+    """The first separator that is in every line, outside of quotes; else the first in any line; else blanks."""
     bare = [re.sub(r'"[^"]*"', "", line) for line in lines if line.strip() and not _is_comment(line)]
     for enough, separators in ((all, SEPARATORS + " "), (any, SEPARATORS)):
         for separator in separators:
@@ -133,12 +133,12 @@ def _separator_of(lines: Sequence[str]) -> str:
 
 
 def _is_comment(line: str) -> bool:
-    """Whether it is none of the table; a name may begin with ``#``, too, and ``#N/A`` is a missing cost."""
+    """Whether a line is a comment. A name may also begin with ``#``, and ``#N/A`` is a missing cost."""
     return line == "#" or line.startswith("# ")
 
 
 def _or_library(lines: Sequence[str], labels: Labels) -> Any:
-    """The matrix after its size; None if the numbers are as many as no such matrix has, or are laid out as another."""
+    """The matrix after its size n; None if there are not n * n numbers, or if their lines look like another table."""
     counts = [len(numbers) for line in lines if (numbers := line.split())]
     first = next(line for line in lines if line.strip()).split()[0]
     if not WHOLE.fullmatch(first) or len(first) > 9 or (size := int(first)) < 2 or sum(counts) != 1 + size * size:
@@ -149,7 +149,7 @@ def _or_library(lines: Sequence[str], labels: Labels) -> Any:
             return None
         raise _Wrong(
             f"it may be {len(counts)} rows of {counts[0]} costs, or OR-Library's format for {size} rows and columns; "
-            f"use --labels none for the former; for the latter write {size} on a line of its own"
+            f"use --labels none for rows of costs; for OR-Library's format write {size} on a line of its own"
         )
     if labels == "none" and len(set(counts)) == 1:
         return None
@@ -158,12 +158,12 @@ def _or_library(lines: Sequence[str], labels: Labels) -> Any:
 
 
 def _plain_numbers(lines: Sequence[str], separator: str) -> Any:
-    """What NumPy reads of a matrix with nothing but numbers; None if there is anything else, or a doubt."""
+    """The matrix as NumPy reads it, if there are only numbers; None if there is anything else, or a doubt."""
     if separator != "," and any("," in line for line in lines):
         if any("." in line for line in lines):
             return None
         lines = [line.replace(",", ".") for line in lines]
-    # Not by trying: NumPy cuts off the fractions of what is to be whole.
+    # Decided by the text: NumPy cuts off fractions if it is told to read integers.
     dtype = np.float64 if any(map(FRACTION.search, lines)) else np.int64
     try:
         costs = np.loadtxt(lines, dtype, comments=None, delimiter=None if separator == " " else separator, ndmin=2)
@@ -222,13 +222,13 @@ def _what_is_named(records: list[_Record], width: int, separator: str, labels: L
         if numbered or "text" in others or _are_names(firsts[1:]):
             return True, True
     names_columns = _are_names(others)
-    if names_columns and len(first) == width - 1:  # as R writes it
+    if names_columns and len(first) == width - 1:  # R writes no name above the names of rows
         named = [record.cells[0] for record in records[1:]]
         return True, _are_names(firsts[1:]) or _counts(named)
     names_rows = width > 1 and _are_names(firsts[1:] if names_columns else firsts)
     if names_columns and not names_rows:
         if first[0] == "number":
-            return False, False  # one of them is wrong: which is said later
+            return False, False  # an error says later which of them is wrong
         if width > 1:
             _refuse_what_counts("column", "rows", [record.cells[0] for record in records[1:]])
     if names_rows and not names_columns:

@@ -58,7 +58,9 @@ def lap_on_ranks(cost: Any, comm: Any, devices: Any, **options: Any) -> Assignme
     if not is_blocks and devices is None:
         return _lap(comm if isinstance(comm, Ranks) else Ranks(comm), cost, options, None)
     if comm is not None:
-        raise InvalidInput("devices are those of one process; leave comm out, or give each rank its block on its GPU")
+        raise InvalidInput(
+            "devices are the GPUs of one process; with comm leave devices out, and give each rank its block on its GPU"
+        )
     if devices is not None and options["device"] not in (None, "gpu"):
         raise InvalidInput(f"devices are GPUs; got device={options['device']!r}; leave device out")
     numbers = checked_devices(cost, devices) if devices is not None else [None] * len(cost)
@@ -257,12 +259,12 @@ def result_of(ranks: Ranks, block: RowsOfCosts, found: Found) -> Assignment:
     ranks.broadcast(entries)
     status = Status.OPTIMAL if len(matched) == min(block.shape) else Status.LIMITED
     if block.limit is not None:
-        dear = minimised(entries, block.dual_type, block.maximize, None) > block.limit
-        if dear.any():
-            rows = (row_match >= 0).nonzero()[0][dear]
+        is_above = minimised(entries, block.dual_type, block.maximize, None) > block.limit
+        if is_above.any():
+            rows = (row_match >= 0).nonzero()[0][is_above]
             col_match[row_match[rows]] = -1
             row_match[rows] = -1
-            entries, status = entries[~dear], Status.LIMITED
+            entries, status = entries[~is_above], Status.LIMITED
     return Assignment(
         row_match, col_match, u, v, entries, status, block.maximize, block.cost_limit, forbid_nan=block.forbid_nan
     )

@@ -11,6 +11,7 @@ from typing import Any
 from .. import cuda
 from ..errors import RankLost
 
+# Seconds of a nap between two looks at whether the GPU is done.
 SHORTEST_NAP, LONGEST_NAP = 1e-5, 1e-3
 
 

@@ -21,6 +21,7 @@ Reduction = Literal["sum", "min", "max"]
 ROOT = 0
 # A list of at most this number of keys goes in a note: between processes a message of 120 bytes.
 FEW_KEYS = 12
+# Seconds of silence after which `RankLost` is raised, unless the caller sets another number.
 PATIENCE = 600.0
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _JV, _SPARSE_JV, _TREE, _CLASSICAL = JV(), SparseJV(), Tree(), Classical()
 _CORE, _SERIAL_CORE = Core(), SerialCore()
 
-# One block solves a problem of a batch; with more columns than these it saves to read short lists instead of rows.
+# One block solves a problem of a batch. With more than 128 columns, reading short lists instead of rows saves time.
 FEW_COLUMNS = 128
 
 
@@ -101,6 +101,7 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
 FEW_ROWS_ON_CPU: dict[type, int] = {np.float64: 1000, np.int64: 1500}
 
 
+# Below 2500 rows `jv` is faster than the core on integers that tie (benchmarks/log/ties_and_gates.md).
 FEW_ROWS_WITH_TIES_ON_CPU = 2500
 
 

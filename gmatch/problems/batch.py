@@ -38,18 +38,19 @@ class CostBatch:
     cost_limit : number, optional
         As for `DenseCosts`, for all problems.
     sizes : integer array, shape (problems, 2), optional
-        How many rows and columns of each matrix of an array count; what lies beyond is padding, and never read.
+        How many rows and columns of each matrix of an array count. All other entries are padding, and are never read.
     mask : bool array, shape (problems, rows, columns), optional
-        What counts where the padding may lie at any place: False for rows and columns that do not count.
+        Which entries count, if the padding may lie at any place. False for rows and columns that do not count.
     forbid_nan : bool
         Whether NaN forbids its pair; otherwise it is refused. Makes a copy if there is any.
 
     Attributes
     ----------
     array : array
-        As given, of three dimensions; or of one, the matrices of a sequence one after the other.
+        The array as given, of three dimensions; or one of one dimension, the matrices of a sequence one after the
+        other.
     shape : (int, int, int)
-        The problems, and the most rows and columns that one has.
+        The number of problems, and the most rows and columns of a problem.
     shapes : int64 array on the host, shape (problems, 2)
         Rows and columns of each problem.
     dtype, maximize, cost_limit, limit, lowest, highest, forbids, forbid_nan, device

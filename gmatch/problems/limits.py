@@ -16,7 +16,7 @@ from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64
 from ..types import number_type
 
-# What the programs take for a forbidden pair: no cost, limit or dual may reach it.
+# The integer that means a forbidden pair in the programs: no cost, limit or dual may reach it.
 INFINITE_INTEGER = 2**63 - 1
 
 
@@ -42,7 +42,7 @@ def dual_type_of(number: np.dtype[Any]) -> DualType:
 
 
 class Asked(NamedTuple):
-    """What is asked of costs, under the names of `lap`."""
+    """The options of costs, under the names of `lap`."""
 
     maximize: bool = False
     cost_limit: Any = None
@@ -50,7 +50,7 @@ class Asked(NamedTuple):
 
     @classmethod
     def checked(cls, maximize: Any, cost_limit: Any, forbid_nan: Any) -> Asked:
-        """What is asked, with options checked. The limit is checked later, together with the type of the costs."""
+        """The options, checked. The limit is checked later, together with the type of the costs."""
         return cls(truth_of("maximize", maximize), cost_limit, truth_of("forbid_nan", forbid_nan))
 
 
@@ -69,7 +69,7 @@ class Range(NamedTuple):
 
 
 class Ranged:
-    """Checked costs and their range, from which solvers tell what they need. `DenseCosts` explains the attributes."""
+    """Checked costs and their range. `DenseCosts` explains the attributes."""
 
     shape: tuple[int, int]
     transposed: bool
@@ -236,7 +236,7 @@ def type_with_limit(limit: int | float, array: Any, lowest: int | float, highest
     """The costs in a type that also holds the limit."""
     if array.dtype.kind == "i" and highest >= 2**63:
         raise InvalidInput(
-            "cost must not hold -2**63 when maximizing, for int64 does not hold what such a pair costs, 2**63; use "
+            "cost must not hold -2**63 when maximizing: int64 does not hold what such a pair costs, 2**63; use "
             "cost.astype(np.float64)"
         )
     if number_type(array.dtype).kind == "f" or isinstance(limit, int):

@@ -28,7 +28,7 @@ class Sides(NamedTuple):
     col_nodes: Nodes
     rows: Any
     columns: Any
-    weights: Any  # None where none were asked for
+    weights: Any  # None if no weights were asked for
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -82,10 +82,11 @@ class Network(NamedTuple):
         return cls(nodes, numbers, indptr, indices, weights)
 
     def bipartition(self) -> tuple[Any, bool]:
-        """Whether each node is on the first side, as a bool array, or None; and whether there is but one component.
+        """Whether each node is on the first side, as a bool array, or None; and whether there is only one component.
 
-        By the components of the bipartite double cover, which has each node twice, and an edge from either of them to
-        the other of each neighbour: a component with a cycle of odd length stays in one piece, any other falls in two.
+        This follows from the components of the bipartite double cover. It has two copies of each node. For each edge it
+        joins each copy of one node with the other copy of its neighbour. A component with an odd cycle stays one
+        component there; any other component becomes two.
         """
         length = len(self.nodes)
         ends = np.append(self.indptr, np.full(length, self.indptr[-1]))
@@ -98,7 +99,7 @@ class Network(NamedTuple):
         return None if bool((first == second).any()) else first < second, components == 1
 
     def sides(self, rows: Any) -> Sides:
-        """With nodes of these numbers as rows, and the others as columns, in the order of the graph.
+        """The sides, with the nodes of these numbers as rows and the others as columns, in the order of the graph.
 
         Raises
         ------
@@ -132,8 +133,8 @@ class Network(NamedTuple):
 def sides_of(graph: networkx.Graph[Any], top_nodes: Iterable[Hashable], weight: Hashable | None = None) -> Sides:
     """The top nodes of a networkx graph as rows and the others as columns; O(nodes + edges) time.
 
-    An edge weighs 1 where it has no weight; without `weight` there are none. Edges of directed graphs count without
-    their direction, and parallel ones are there several times.
+    An edge without data of this name weighs 1. Without `weight` there are no weights. Edges of directed graphs count
+    without their direction. Parallel edges are all listed.
 
     Raises
     ------
@@ -166,9 +167,9 @@ def sides_of(graph: networkx.Graph[Any], top_nodes: Iterable[Hashable], weight: 
 
 
 def a_side_of(graph: networkx.Graph[Any]) -> tuple[Nodes | None, bool]:
-    """The nodes of one side of a bipartition, or None of a graph that has none; and whether there is no other one.
+    """The nodes of one side of a bipartition, or None if there is no bipartition; and whether it is the only one.
 
-    There are others if the graph has several components.
+    A graph of several components has several bipartitions.
     """
     network = Network.of(graph.to_undirected(as_view=True) if graph.is_directed() else graph)
     is_first, is_connected = network.bipartition()
@@ -176,7 +177,7 @@ def a_side_of(graph: networkx.Graph[Any]) -> tuple[Nodes | None, bool]:
 
 
 def plain_adjacency(graph: Any) -> dict[Any, Any] | None:
-    """The dicts of the neighbours of each node; None of a graph with directions or parallel edges, and of a view."""
+    """The dicts of the neighbours of each node; None for a graph with directions or parallel edges, and for a view."""
     adjacency = getattr(graph, "_adj", None)
     if type(adjacency) is not dict or graph.is_directed() or graph.is_multigraph():
         return None
@@ -216,7 +217,7 @@ def _from_adjacency(
 
 
 def _neighbours(adjacency: dict[Any, Any], nodes: Nodes, numbers: dict[Any, int]) -> tuple[Any, Any, int]:
-    """Where the neighbours of each node begin, their numbers, and the place of the first without one, or -1."""
+    """Where the neighbours of each node begin, their numbers, and the place of the first without a number, or -1."""
     indptr = np.empty(len(nodes) + 1, np.int64)
     _native.count_neighbours(adjacency, nodes, indptr)
     found = np.empty(int(indptr[-1]), np.int32)

@@ -18,7 +18,7 @@ METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "d
 # Minkowski's distances that are another metric.
 NAMES_OF_P = {1.0: "cityblock", 2.0: "euclidean", math.inf: "chebyshev"}
 # The extension's names for the negatives of metrics that trees maximize.
-DEAREST_BY_TREES = {
+MAXIMIZED_BY_TREES = {
     "sqeuclidean": "minus sqeuclidean", "cityblock": "minus cityblock", "chebyshev": "minus chebyshev",
     "dot": "dot", "cosine": "dot less 1",
 }  # fmt: skip
@@ -181,7 +181,7 @@ class PointCosts(Ranged):
 
     def suit_trees(self) -> bool:
         """Whether the cheapest assignment is found without the matrix."""
-        metrics = DEAREST_BY_TREES if self.maximize else METRICS
+        metrics = MAXIMIZED_BY_TREES if self.maximize else METRICS
         if self.x.shape[1] > MOST_COORDINATES or self.metric not in metrics:
             return False
         if self.p is None:
@@ -198,7 +198,7 @@ class PointCosts(Ranged):
         """
         if not self.maximize:
             return self
-        x, metric = self.x, DEAREST_BY_TREES[self.metric]
+        x, metric = self.x, MAXIMIZED_BY_TREES[self.metric]
         other = object.__new__(PointCosts)
         x = -x if self.metric in ("dot", "cosine") else x
         vars(other).update(vars(self), x=x, metric=metric, maximize=False, cost_limit=None)

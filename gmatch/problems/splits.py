@@ -10,8 +10,8 @@ import numpy as np
 from ..arrays import namespace
 from .limits import INFINITE_INTEGER, SPREADS
 
-# How far a value must exceed the rests of a row: their differences, twice, and duals, which grow with the reward of
-# columns that must be used, up to four times the rests of a row.
+# How many times the rests of a row a value must be, at least. Twice the differences of rests and the duals of rests are
+# below that: duals grow with the reward of columns that must be used, up to four times the rests of a row.
 ROOM = 32
 
 

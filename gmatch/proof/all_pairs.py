@@ -2,8 +2,8 @@
 
 For a = |x| and b = |y|, |x - y|**2 = a**2 + b**2 - 2 x y, where the products of all pairs are one of two matrices.
 Whatever the order of its sums, that is off by less than (d + 16) 2**-53 (a + b)**2, which is at most (d + 16) 2**-52
-(a**2 + b**2). What a pair costs is found where it less that does not tell that the duals are feasible. The solver,
-which has bounds in float32, shares nothing of this.
+(a**2 + b**2). The product less this error bounds the cost from below. A pair is computed exactly if its bound does not
+show that the duals are feasible for it. The solver has bounds in float32, and shares no code with this.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 
 from ..problems.points import PointCosts
 
-# Entries of a product, entries that are looked at together, and coordinates of pairs that are.
+# Entries of a matrix product; entries that are checked together; coordinates of pairs that are computed together.
 PRODUCT, ENTRIES, COORDINATES = 1 << 22, 1 << 17, 1 << 20
 ROUNDING, OTHER_ROUNDINGS = 2.0**-53, 16
-# Points that tell where most lie, or twice as many.
+# The median of MIDDLE to 2 * MIDDLE points is the origin: bounds are tight for points near it.
 MIDDLE = 1000
 OF_PRODUCTS = "sqeuclidean", "euclidean", "dot", "cosine"
 
@@ -26,8 +26,9 @@ PairCosts = Callable[[Any, Any], Any]
 
 
 def least_of_all_pairs(costs: PointCosts, cost_of: PairCosts, u: Any, v: Any) -> Any:
-    """The least cost - v of each point x, in the minimisation form and up to the limit; or u, where that is known to be
-    above. `cost_of(rows, columns)` says what pairs cost.
+    """The least cost - v of each point x, in the minimisation form and up to the limit; or u, if the least is above u.
+
+    `cost_of(rows, columns)` computes costs of pairs.
     """
     least = u.copy()
     if not len(u):
@@ -54,7 +55,7 @@ def _minimised(costs: PointCosts, values: Any) -> Any:
 
 
 def _by_coordinates(costs: PointCosts) -> Iterator[tuple[int, Any]]:
-    """What all pairs cost, some rows at a time, by sums of distances."""
+    """The costs of all pairs, some rows at a time, summed over the coordinates."""
     coordinates = np.ascontiguousarray(costs.y.T)
     step = max(1, ENTRIES // max(costs.shape[1], 1))
     for first in range(0, costs.shape[0], step):
@@ -70,7 +71,7 @@ def _by_coordinates(costs: PointCosts) -> Iterator[tuple[int, Any]]:
 
 
 def _bounds(costs: PointCosts) -> Iterator[tuple[int, Any]]:
-    """What all pairs cost at least, in the minimisation form and up to the limit, some rows at a time."""
+    """Lower bounds of the costs of all pairs, in the minimisation form and up to the limit, some rows at a time."""
     x, y = costs.x, costs.y
     squares, sign = costs.metric in ("sqeuclidean", "euclidean"), -1.0 if costs.maximize else 1.0
     if squares:
@@ -90,7 +91,7 @@ def _bounds(costs: PointCosts) -> Iterator[tuple[int, Any]]:
             else:
                 values = (costs.metric == "cosine") - here
             if costs.metric == "euclidean":
-                # At least the root of what is less, at most the root of what is more; and a rounding of it.
+                # The root of the square less (when maximizing: plus) its error, and roundings of the root.
                 values = np.sqrt(np.maximum(values - sign * off, 0))
                 off = 4 * ROUNDING * values
             yield numbers.start, _cut(costs, sign * values - off)

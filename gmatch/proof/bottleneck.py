@@ -47,7 +47,7 @@ def verify_bottleneck(cost: Any, result: Bottleneck, strict: bool) -> Bottleneck
 
 
 def _checked_threshold(xp: Any, costs: DenseCosts | SparseCosts, row_match: Any, result: Bottleneck) -> Any:
-    """The threshold in the minimisation form, once the most expensive pair is known to cost that."""
+    """The threshold in the minimisation form. Raises unless the most expensive pair costs that."""
     entries = checked_entries(xp, costs, row_match, result)
     rows = (row_match >= 0).nonzero()[0]
     values = values_of(costs, entries)
@@ -62,7 +62,7 @@ def _checked_threshold(xp: Any, costs: DenseCosts | SparseCosts, row_match: Any,
 def _checked_cover(
     xp: Any, costs: DenseCosts | SparseCosts, threshold: Any, size: int, result: Bottleneck
 ) -> list[Any]:
-    """The cover, once all pairs below the threshold are known to lie in it."""
+    """The cover. Raises unless all pairs below the threshold lie in it."""
     sides = "row", "column"
     cover = [vector_of(xp, f"{side}s of the cover", part) for side, part in zip(sides, result.cover, strict=True)]
     if len(cover[0]) + len(cover[1]) >= size:
@@ -85,7 +85,7 @@ def _checked_cover(
 def _check_cheapest(
     costs: DenseCosts | SparseCosts, row_match: Any, threshold: Any, result: Bottleneck, strict: bool
 ) -> None:
-    """That the assignment is the bottleneck's, and the cheapest of the pairs up to the threshold."""
+    """Raises unless the assignment is the one of the bottleneck, and the cheapest of the pairs up to the threshold."""
     assignment, xp = result.assignment, namespace(row_match)
     assert assignment is not None
     (mates,) = arrays_of(xp, assignment, "row_match")

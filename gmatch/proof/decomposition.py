@@ -79,7 +79,8 @@ def _check_offsets(name: str, offsets: Any, end: int) -> None:
 
 
 def _check_parts(form: _Form, row_match: Any, size: int) -> None:
-    """That free rows and columns are where the coarse parts say, and all others on the diagonals with their mates."""
+    """Checks that free rows and columns lie where the coarse parts say, and all others on the diagonals with their
+    mates."""
     rows, columns = form.shape
     for name, parts, end in (("coarse_rows", form.coarse_rows, rows), ("coarse_cols", form.coarse_cols, columns)):
         _check_offsets(name, parts, end)
@@ -97,7 +98,7 @@ def _check_parts(form: _Form, row_match: Any, size: int) -> None:
 
 
 def _check_square_blocks(form: _Form) -> None:
-    """That the offsets of blocks are the offsets of the coarse parts, with square blocks between."""
+    """Checks that the offsets of blocks are the offsets of the coarse parts, with square blocks between."""
     (rows, columns), square = form.shape, form.square_blocks
     row_blocks, col_blocks = form.row_blocks, form.col_blocks
     _check_offsets("row_blocks", row_blocks, rows)

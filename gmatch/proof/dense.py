@@ -44,12 +44,12 @@ class _Part(NamedTuple):
     columns: Any
     u: Any  # duals of these rows
     v: Any
-    pair_costs: Any  # what each of these rows costs, in the minimisation form
+    pair_costs: Any  # of these rows, in the minimisation form
     swapped: bool  # rows are columns of the matrix as given
 
     @property
     def base(self) -> int | float:
-        """What integers are lowered by, so that their sums stay in range."""
+        """The number that is subtracted from integers, so that their sums stay in range."""
         return self.costs.lowest if self.costs.dual_type is np.int64 else 0
 
     def name(self, row: int, column: int) -> tuple[int, int]:
@@ -58,7 +58,7 @@ class _Part(NamedTuple):
         return (column, row) if self.swapped else (row, column)
 
     def name_of_column(self, column: int) -> int:
-        """Its number in the matrix as given, of a row if they are swapped."""
+        """The number of a column in the matrix as given; of a row if rows and columns are swapped."""
         return column if isinstance(self.columns, slice) else int(self.columns[column])
 
 
@@ -145,7 +145,7 @@ def _in_type_of(assignment: Assignment, array: Any) -> Any:
 
 
 def _check_pairs(xp: Any, costs: DenseCosts, row_match: Any, assignment: Assignment) -> None:
-    """That pairs may be made, cost what the assignment says, and are as many as its status says."""
+    """Checks that pairs are allowed, cost what the assignment says, and have the number that its status says."""
     rows = (row_match >= 0).nonzero()[0]
     entries = costs.matrix[rows, row_match[rows]]
     (claimed,) = arrays_of(xp, assignment, "pair_costs")
@@ -173,7 +173,7 @@ def _check_pairs(xp: Any, costs: DenseCosts, row_match: Any, assignment: Assignm
 def _checked_cover(xp: Any, costs: DenseCosts, assignment: Assignment) -> tuple[Any, Any] | None:
     """The cover in rows and columns of `costs.array`; all allowed pairs lie in it, and it is as large as the matching.
 
-    Then each pair has one vertex of it, and each vertex of it a pair.
+    Then each pair has one vertex of the cover, and each vertex of the cover has a pair.
     """
     if assignment.cover is None:
         return None

@@ -22,7 +22,7 @@ def refuse_overflow_of(costs: Ranged) -> None:
 
 
 def mates_among(mates: Any, columns: Any, length: int) -> Any:
-    """The places that the columns of mates have among some columns, of `length` in all; -1 for free rows."""
+    """The place of each mate among some columns, of `length` columns in all; -1 for free rows."""
     place = np.full_like(columns, -1, shape=length + 1)
     place[columns] = namespace(columns).arange(len(columns))
     return place[mates]
@@ -68,7 +68,7 @@ def status_of(assignment: Assignment, size: int, most: int) -> Status:
 
 
 def claimed_gap(assignment: Assignment) -> int | float:
-    """By how much a better assignment may be better, as this assignment claims."""
+    """How far the cost of the assignment may be from the optimum, as it claims."""
     bound: Any = assignment.bound
     if bound is None:
         return 0
@@ -79,7 +79,7 @@ def claimed_gap(assignment: Assignment) -> int | float:
 
 
 def certificate_of(assignment: Assignment, gap: int | float, tolerance: int | float) -> AssignmentCertificate:
-    """The certificate of an assignment that is within its bound, or of a cheapest one if it has no bound."""
+    """The certificate of an assignment that is proven within its bound; without a bound, cheapest."""
     tolerance += max(claimed_gap(assignment), 0)
     if not gap <= tolerance:
         raise CertificateError(
@@ -113,7 +113,7 @@ def checked_duals(xp: Any, assignment: Assignment, costs: Ranged) -> list[Any]:
 
 
 def cover_of(xp: Any, assignment: Assignment, shape: tuple[int, int]) -> tuple[tuple[Any, Any], list[Any]]:
-    """Rows and columns of the cover as numbers, and as booleans. Raises unless they are as many as there are pairs."""
+    """Rows and columns of the cover as numbers, and as booleans. Raises unless their number is the number of pairs."""
     given: Any = assignment.cover
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise CertificateError(f"the cover must be numbers of rows and numbers of columns; got {given!r}")

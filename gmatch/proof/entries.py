@@ -37,7 +37,7 @@ def values_of(costs: DenseCosts | SparseCosts, entries: Any) -> Any:
 
 
 def checked_entries(xp: Any, costs: DenseCosts | SparseCosts, row_match: Any, result: Any) -> Any:
-    """The entry of each row's pair, 0 for free rows, once they are known to be allowed and what the result says."""
+    """The entry of each row's pair, 0 for free rows. Raises unless pairs are allowed and cost what the result says."""
     entries, found = xp.zeros(costs.shape[0], costs.dtype), xp.zeros(costs.shape[0], np.bool_)
     for rows, columns, block in blocks_of_entries(costs):
         places = (row_match[rows] == columns).nonzero()

@@ -35,7 +35,7 @@ def verify_hypotheses(costs: Any, result: Hypotheses) -> KBestCertificate:
 
 
 def _with_misses(cost: Any, miss: Any, result: Hypotheses) -> SparseCosts:
-    """The costs with one more column for each row: where it stays free."""
+    """The costs with one more column for each row. The row stays free if it takes that column."""
     if not isinstance(cost, DenseCosts | SparseCosts):
         cost = costs_of(cost, result.maximize, None, result.forbid_nan)
     costs = cost.widened().on("cpu")
@@ -59,7 +59,7 @@ def _with_misses(cost: Any, miss: Any, result: Hypotheses) -> SparseCosts:
 
 
 def _check_order(result: Hypotheses, tolerance: int | float) -> None:
-    """That hypotheses differ, are in order, cost what they must, and leave out no better one."""
+    """Checks that hypotheses differ, are in order and cost what they must, and that no better one is left out."""
     sign = -1 if result.maximize else 1
     parents, ranks, claimed = (np.asarray(array).tolist() for array in (result.parents, result.ranks, result.costs))
     if not parents or not len(parents) == len(ranks) == len(claimed):
@@ -83,6 +83,6 @@ def _check_order(result: Hypotheses, tolerance: int | float) -> None:
     for parent, one in enumerate(result.lists):
         others = [price for rank, price in enumerate(prices[parent]) if (parent, rank) not in used]
         if not one.complete:
-            others.append(prices[parent][-1] + tolerance)  # those that are not listed
+            others.append(prices[parent][-1] + tolerance)  # children after the end of the list
         if others and (result.complete or min(others) < expected[-1]):
             raise CertificateError(f"a hypothesis of parent {parent} is left out that may be better than the last one")

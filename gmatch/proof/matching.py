@@ -65,7 +65,7 @@ def vector_of(xp: Any, name: str, array: Any) -> Any:
 
 
 def moved_here(xp: Any, array: Any) -> Any:
-    """The array where the problem lives, which may be elsewhere than the result."""
+    """The array, moved to where the problem lives."""
     return xp.asarray(to_host(array) if xp is np else array)
 
 

@@ -125,7 +125,7 @@ def _certificate(costs: PointCosts, assignment: Assignment, sums: _Sums, least: 
             f"{u[worst] - least[worst]}"
         )
     if claimed_gap(assignment) <= 0:
-        unproven = f"the assignment is not proven {'dearest' if costs.maximize else 'cheapest'}"
+        unproven = f"the assignment is not proven {'most expensive' if costs.maximize else 'cheapest'}"
         over = own[matched] - least[matched] - v[mates]
         if (over > of_pairs).any():
             worst = int((over - of_pairs).argmax())

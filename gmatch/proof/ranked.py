@@ -153,7 +153,7 @@ def _check_costs(result: KBest, pairs: _Pairs, places: Any, mates: Any, columns:
 
 
 def _checked_duals(result: KBest, costs: DenseCosts | SparseCosts, pairs: _Pairs) -> tuple[Any, Any, int | float]:
-    """The duals, small enough for their sums, and what their rounding may be."""
+    """The duals, which are small enough for their sums, and the tolerance for their rounding."""
     dual_type = pairs.values.dtype
     largest: list[Any] = [max(-costs.lowest, costs.highest, abs(costs.cost_limit or 0))]
     for name, length in zip("uv", pairs.shape, strict=True):
@@ -178,7 +178,7 @@ def _checked_duals(result: KBest, costs: DenseCosts | SparseCosts, pairs: _Pairs
 
 
 def _check_sets(listed: _Listed, rank: int, less: Any) -> None:
-    """That no assignment of the sets that are seen from this one costs less than `less` more."""
+    """Checks that each assignment of the sets that are seen from this one costs at least `less` more."""
     pairs, mates, u, v = listed.pairs, listed.mates, listed.u[rank], listed.v[rank]
     row_match, rows = mates[rank], pairs.shape[0]
     if not rows:
@@ -204,7 +204,7 @@ def _check_sets(listed: _Listed, rank: int, less: Any) -> None:
         slack = np.concatenate([slack, -v[row_match[gives]]])
     # Cycles stay within strong components.
     graph = scipy.sparse.coo_array((np.ones(len(to), np.int8), (row_of, to)), shape=(rows + 1, rows + 1))
-    from scipy.sparse.csgraph import connected_components  # only here: it loads much that nothing else needs
+    from scipy.sparse.csgraph import connected_components  # imported here: no other proof needs all that it loads
 
     _, component = connected_components(graph, connection="strong")
     inside = component[row_of] == component[to]
@@ -218,9 +218,9 @@ def _check_sets(listed: _Listed, rank: int, less: Any) -> None:
 
 
 def _check_slacks(listed: _Listed, rank: int, first: int, slack: Any) -> None:
-    """That the duals prove the assignment cheapest among those with its pairs in the rows before `first`.
+    """Checks that the duals prove the assignment cheapest among all that have its pairs in the rows before `first`.
 
-    `slack` is that of the pairs of the other rows.
+    `slack` has the slacks of the pairs of the other rows.
     """
     pairs, row_match, u, v = listed.pairs, listed.mates[rank], listed.u[rank], listed.v[rank]
     rows = np.arange(first, len(row_match))
@@ -232,7 +232,7 @@ def _check_slacks(listed: _Listed, rank: int, first: int, slack: Any) -> None:
         free[row_match] = False
         wrong = wrong or abs(v[free]).max(initial=0) > tolerance or v[row_match[rows]].max(initial=0) > tolerance
     if wrong:
-        raise CertificateError("the duals of an assignment do not prove it cheapest among those that share its pairs")
+        raise CertificateError("the duals of an assignment do not prove it cheapest among all that share its pairs")
 
 
 class _Cycles(NamedTuple):
@@ -244,7 +244,7 @@ class _Cycles(NamedTuple):
     slacks: Any
 
     def row_of_a_shorter(self, less: Any, listed: Any) -> int | None:
-        """A row with a cycle shorter than `less` through it and later rows, that begins with no listed column."""
+        """A row that has a cycle shorter than `less` through it and later rows, which begins with no listed column."""
         numbers, places = np.unique(np.concatenate([self.rows, self.to]), return_inverse=True)
         size = len(numbers)
         if not size:

@@ -17,12 +17,12 @@ from .bottleneck import verify_bottleneck
 from .matching import arrays_of, check_mates, verify_matching
 from .sparse import verify_sparse_assignment
 
-# What logarithms of scaled entries may be off, for each row and column and each unit of the largest logarithm: a few
-# roundings of each dual, as `gmatch.verify` allows assignments of floats.
+# The error that logarithms of scaled entries may have, for each row and column and each unit of the largest logarithm:
+# 64 roundings of each dual, as `gmatch.verify` allows for assignments of floats.
 ROUNDINGS = 64 * float(np.finfo(np.float64).eps)
 
-# How far, as a share, two libraries may have a logarithm of one number apart: CUDA's is exact to 1 unit of the last
-# digit, hosts' to 1 or 2.
+# The relative difference of two libraries' logarithms of one number: CUDA's is exact to 1 unit of the last digit,
+# hosts' to 1 or 2.
 LOGARITHM = 4 * float(np.finfo(np.float64).eps)
 
 _KINDS: dict[str, type[Matching] | type[Assignment] | type[Bottleneck]] = {
@@ -79,7 +79,7 @@ def _entries(matrix: Any) -> _Entries:
 
 
 def _check_job(entries: _Entries, row_match: Any, scaling: Scaling) -> Any:
-    """The certificate of the problem that the job is."""
+    """The certificate of the problem that the job solves."""
     values = _costs_of(entries.magnitudes) if scaling.job == "product" else entries.magnitudes
     problem = scipy.sparse.coo_array((values, (entries.rows, entries.columns)), shape=entries.shape).tocsr()
     proof = scaling.proof
@@ -97,7 +97,7 @@ def _check_job(entries: _Entries, row_match: Any, scaling: Scaling) -> Any:
 
 
 def _costs_of(magnitudes: Any) -> Any:
-    """The logarithms of how many times as large the largest one is."""
+    """The logarithms of the largest magnitude over each magnitude."""
     largest = magnitudes.max(initial=math.ulp(0.0))
     with np.errstate(over="ignore"):
         times = largest / magnitudes
@@ -108,7 +108,7 @@ def _costs_of(magnitudes: Any) -> Any:
 
 
 def _with_costs_of_here(proof: Assignment, pair_costs: Any) -> Assignment:
-    """The assignment with what its pairs cost on this device, if that differs by a rounding.
+    """The assignment with the costs of its pairs as computed on this device, if they differ by roundings.
 
     Logarithms of a GPU and of a host differ by a few roundings. Duals in parts hold for the device that made them only.
     """
@@ -128,13 +128,13 @@ def _check_scaled(entries: _Entries, row_match: Any, row_log: Any, col_log: Any)
     largest = max(float(abs(array).max(initial=1)) for array in (row_log, col_log, logs))
     if not excess <= ROUNDINGS * (len(row_log) + len(col_log)) * largest:
         raise CertificateError(
-            f"scaled entries must be at most 1, and those on the diagonal 1; a logarithm is off by {excess}"
+            f"scaled entries must be at most 1, and diagonal entries 1; a logarithm is off by {excess}"
         )
     return excess
 
 
 def _check_symmetric(scaling: Scaling, row_match: Any, row_log: Any, col_log: Any) -> None:
-    """That rows and columns are scaled alike, and pivots of one or two rows hold each row once."""
+    """Checks that rows and columns are scaled alike, and that pivots of one or two rows hold each row once."""
     pivots = scaling.pivots or ()
     if bool((row_log != col_log).any()):
         raise CertificateError("a symmetric scaling must scale rows and columns alike")

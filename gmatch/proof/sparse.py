@@ -48,7 +48,7 @@ class _Part(NamedTuple):
         return pair[::-1] if self.swapped else pair
 
     def name_of_column(self, column: int) -> int:
-        """Its number in the matrix as given, of a row if they are swapped."""
+        """The number of a column in the matrix as given; of a row if rows and columns are swapped."""
         return int(self.column_names[column])
 
 
@@ -91,7 +91,7 @@ def _plain_certificate(
     xp = namespace(costs.data)
     rows, columns, values = triples
     if costs.limit is not None:
-        # Beyond the limit duals may not go anyway, and differences of higher costs could overflow.
+        # Duals never exceed the limit. Higher costs could overflow in differences.
         values = xp.minimum(values, costs.limit)
     u, v = checked_duals(xp, assignment, costs)
     tolerance = tolerance_of(costs, u, v, both_costs[0])
@@ -111,7 +111,7 @@ def _plain_certificate(
 def _tiered_parts(costs: SparseCosts, exact: ExactDuals, cover: Any, matched: Any) -> list[TieredPart]:
     """The problem, or its two parts if there is a cover, in rows and columns as given.
 
-    `matched` are the mates of the rows, and what each costs; and of the columns.
+    `matched` are the mates of the rows and their costs, then the mates of the columns and their costs.
     """
     every = namespace(costs.data).arange
     rows, columns = (every(length) for length in costs.shape)
@@ -157,7 +157,7 @@ def _costs_of(cost: Any, assignment: Assignment) -> SparseCosts:
 def _checked_pairs(
     xp: Any, costs: SparseCosts, row_match: Any, triples: tuple[Any, Any, Any], assignment: Assignment
 ) -> Any:
-    """What each row costs, 0 for free ones, once pairs are known to be allowed and to cost what the assignment says."""
+    """What each row costs, 0 for free rows. Raises unless pairs are allowed and cost what the assignment says."""
     rows, columns, values = triples
     found = (row_match[rows] == columns).nonzero()[0]
     stored = row_match < 0
@@ -263,7 +263,7 @@ def _excess(xp: Any, part: _Part, u: Any, v: Any, base: int | float) -> Any:
     """By how much u of each row must fall, so that no stored pair costs less than its duals."""
     over = u[part.rows] - (part.values - base - v[part.columns])
     wrong = (over > 0).nonzero()[0]
-    # By rows, and in each row the largest last.
+    # Sorted by rows; the largest of each row is last.
     wrong = wrong[over[wrong].argsort()]
     wrong = wrong[part.rows[wrong].argsort(kind="stable")]
     rows = part.rows[wrong]

@@ -24,9 +24,10 @@ EPSILON = 2.0**-52
 LEAST_FLOAT = 2.0**-1074
 BITS = 1074  # every float is a whole multiple of 2**-BITS
 NO_ROW = -1
-# What a gap may be, in roundings of the sum of the pairs' costs: a sum in floats is no better.
+# The gap that is allowed, in roundings of the sum of the pairs' costs. A sum in floats has such an error anyway.
 STRICT = 4
-# Cycles looked for, for each column. Roundings leave few; pairs that are far from the cheapest are refused anyway.
+# Cycles that are sought, for each column. Roundings leave fewer. After more cycles the larger bound `low` is the gap:
+# an assignment so far from the cheapest is refused anyway.
 MOST_CYCLES = 16
 
 
@@ -70,7 +71,7 @@ class _ExactPart:
         self.xp, self.part, self.limit = xp, part, limit
         self.pair_costs = to_units(to_host(part.pair_costs))
         self.v = self._column_duals()
-        # Floats are looked at by this much smaller: duals are up to a cost for each row, and their sums stay in range.
+        # Floats are multiplied by this: duals are at most a cost for each row, so their sums stay in range.
         self.shrink = 2.0 ** -(4 + len(self.v).bit_length())
         self.small_v = np.array([self._small(dual) for dual in self.v])
         # The limit less the largest v: the largest u that a row may have.
@@ -89,7 +90,7 @@ class _ExactPart:
 
     def gap(self) -> int:
         least = self._least()
-        low = sum(self.pair_costs) - sum(least) - sum(self.v)  # by so much the bound of the duals is low
+        low = sum(self.pair_costs) - sum(least) - sum(self.v)  # how far the bound of the duals is below the cost
         return self._improvement(least, low) if low else 0
 
     def _least(self) -> list[int]:
@@ -125,7 +126,7 @@ class _ExactPart:
             yield from zip(found[0].tolist(), found[1].tolist(), to_units(found[2]), strict=True)
 
     def _improvement(self, least: list[int], low: int) -> int:
-        """How much a cheapest assignment costs less than the pairs; `low`, which is no less, where that takes long."""
+        """How much less a cheapest assignment costs than the pairs; or its upper bound `low`, if the search is long."""
         near: list[list[tuple[int, int]]] = [[] for _ in least]
         for row, column, cost in self._near(math.nextafter(self._small(low), math.inf)):
             if cost - self.v[column] - least[row] <= low:
@@ -156,7 +157,7 @@ class _ExactPart:
         return len(self.v), len(self.v) + 1
 
     def _graph(self, near: list[list[tuple[int, int]]], mates: list[tuple[int, int]], free: set[int]) -> _Graph:
-        """Of each column the ways that its row, or no row, may go."""
+        """The arcs of each column: where its row, or no row, may go."""
         at_limit, stays_free = self._waypoints
         graph: _Graph = [[] for _ in range(len(self.v) + 2)]
         for row, (mate, cost) in enumerate(mates):
@@ -180,7 +181,7 @@ class _ExactPart:
         mates: list[tuple[int, int]],
         free: set[int],
     ) -> None:
-        """Makes the pairs of a cycle instead of those that its rows have."""
+        """Gives the rows of a cycle their next columns along it."""
         at_limit, stays_free = self._waypoints
         after = {tail: arc for tail, arc in cycle}
         for tail, arc in cycle:

@@ -23,12 +23,12 @@ class TieredPart(NamedTuple):
 
 
 def gap_in_tiers(xp: Any, part: TieredPart, vertices: int) -> tuple[int | float, int | float]:
-    """What the pairs cost beyond the bound that the duals prove, and what that may be.
+    """What the pairs cost beyond the bound that the duals prove, and the tolerance for it.
 
-    Pairs are looked at tier by tier. A pair whose tier is above the sum of its duals' has at least one value of slack.
-    That is more than all that follows, as is checked, so only pairs of equal tiers are looked at further. In each tier
-    the pairs add up to the duals exactly, so no assignment has less of it. Where columns may stay free, a column whose
-    dual is below 0 in a tier is used by all assignments that have as little of it.
+    Pairs are checked tier by tier. A pair has at least one value of slack if its tier is above the tiers of its duals.
+    One value is more than all smaller tiers together, which is checked. So only pairs of equal tiers are checked in the
+    next tier. In each tier the pairs add up to the duals exactly, so no assignment has less of it. If columns may stay
+    free: all assignments that have as little of a tier use each column whose dual is below 0 in it.
     """
     tiers, u, v = part.exact.tiers, part.exact.u, part.exact.v
     must = _check_tiers(xp, part)
@@ -75,7 +75,7 @@ def ordinary_costs(xp: Any, part: TieredPart) -> Any:
 
 
 def _check_tiers(xp: Any, part: TieredPart) -> Any:
-    """That the pairs have the tiers of their duals in sum; which columns all must use that are as good."""
+    """Checks the tiers of pairs against their duals. Returns the columns that all equally good assignments use."""
     rests, must = part.pair_costs, xp.zeros(len(part.exact.v), np.bool_)
     for tier in part.exact.tiers:
         times, rests = _divided(xp, rests, tier.value)
@@ -91,7 +91,7 @@ def _check_tiers(xp: Any, part: TieredPart) -> Any:
 
 
 def _check_values(part: TieredPart, largest: list[float]) -> None:
-    """That no value is outweighed by what follows: rests along all pairs, and lower duals."""
+    """Checks that each value is more than all that follows: rests along all pairs, and lower duals."""
     lower = sum(float(abs(dual).max()) for dual in (part.exact.u, part.exact.v) if dual.size)
     for tier, rest in zip(reversed(part.exact.tiers), reversed(largest), strict=True):
         if not float(tier.value) > max(2 * (len(part.exact.u) + 1) * rest, 2 * (rest + lower)):
@@ -100,7 +100,7 @@ def _check_values(part: TieredPart, largest: list[float]) -> None:
 
 
 def refuse_overflow_of(rests: Any, u: Any, v: Any) -> None:
-    """Integers: their differences must stay in 64 bits, as the differences of a solver's duals do."""
+    """Differences of integers must stay in 64 bits, as the differences of a solver's duals do."""
     if u.dtype.kind == "i":
         magnitudes = (max(-int(some.min()), int(some.max())) for some in (rests, u, v) if some.size)
         if sum(magnitudes) >= 2**63 - 1:

@@ -51,7 +51,7 @@ def _amounts(given: Any) -> Any:
 def _total(values: Any, amounts: Any) -> int | float:
     if values.dtype.kind == "i":
         return exact_sum(values.astype(object) * amounts)
-    used = amounts != 0  # the least of a row without routes is infinite
+    used = amounts != 0  # a row without routes has an infinite minimum
     return exact_sum(values[used].astype(np.float64) * amounts[used])
 
 
@@ -76,7 +76,7 @@ def _check_amounts(routes: list[Any], sides: tuple[Any, Any], sums: tuple[int, .
 
 
 def _checked_costs(costs: DenseCosts | SparseCosts, routes: list[Any], result: Transport) -> Any:
-    """What a unit costs by each route, in the minimisation form, once routes are allowed and the sum is right."""
+    """What a unit costs by each route, in the minimisation form. Raises if a route is forbidden or the sum is wrong."""
     places = routes[0] * np.int64(costs.shape[1]) + routes[1]
     if bool((np.diff(places) <= 0).any()):
         raise CertificateError("routes must differ, in the order of rows, then of columns")

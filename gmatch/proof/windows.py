@@ -33,7 +33,7 @@ class _Sides(NamedTuple):
 
     u: Any
     v: Any
-    swapped: bool  # whether the first side are the columns
+    swapped: bool  # whether the first side is the columns
 
     def name_of_column(self, column: int) -> int:
         return column

@@ -20,11 +20,11 @@ from ..problems.sparse import SparseCosts, matrix_of, offsets
 from ..proof.verify import verify
 from ..toolkit_result import Bottleneck
 
-# Pairs that are looked at first, the cheapest ones, for each row and for each unit of the logarithm of their number:
-# random pairs have an assignment from 1 on (Erdős and Rényi 1964). Each time that there is none the pairs become more.
+# The search begins with the 3 n (ln n + 1) cheapest pairs for n rows: random pairs have an assignment from about n ln n
+# pairs on (Erdős, Rényi 1964). It takes 8 times as many pairs whenever they have no assignment.
 FIRST_PAIRS = 3
 MORE_PAIRS = 8
-# Pairs by which it is guessed what the cheapest ones cost.
+# Pairs of a sample. Its quantiles estimate how much the cheapest pairs cost.
 SAMPLE = 1 << 17
 
 
@@ -74,8 +74,8 @@ def bottleneck(
     threads : int, optional
         Host threads of the matchings of sparse costs, as for `gmatch.max_matching`, and of ``"sum"``.
     device : {None, "cpu", "gpu"}
-        Where sparse costs are solved. None: where they live. Dense costs are solved on the host, where those on a GPU
-        are moved, and refuse ``"gpu"``.
+        Where sparse costs are solved. None: where they live. Dense costs are solved on the host: costs on a GPU are
+        moved there, and ``"gpu"`` is refused.
     certify : bool
         Also run `gmatch.verify` on the result.
 
@@ -198,7 +198,7 @@ def _least_threshold(pairs: _Pairs, threads: int | None, stats: dict[str, int]) 
     """An assignment up to the least threshold that allows one."""
     least, cover = _bound_of_minima(pairs)
     values = np.unique(pairs.values[pairs.values >= least])
-    low, high = 0, len(values) - 1  # all below `low` lies in the cover; `high` allows an assignment
+    low, high = 0, len(values) - 1  # cheaper pairs than `low` lie in the cover; `high` allows an assignment
     initial: Any = "auto"
     row_match, place, step = None, 0, 1
     while row_match is None or low < high:
@@ -221,10 +221,10 @@ def _bound_of_minima(pairs: _Pairs) -> tuple[Any, tuple[Any, Any]]:
     for number, numbers in enumerate((pairs.rows, pairs.columns)[: 1 + (pairs.shape[0] == pairs.shape[1])]):
         minima = np.full_like(pairs.values, pairs.values.max().item(), shape=pairs.shape[number])
         lower_at(minima, numbers, pairs.values)
-        dearest = minima.argmax()
-        others = all_others(dearest.reshape(1), pairs.shape[number])
+        largest = minima.argmax()
+        others = all_others(largest.reshape(1), pairs.shape[number])
         none = others[:0]
-        bounds.append((minima[dearest].item(), (others, none) if number == 0 else (none, others)))
+        bounds.append((minima[largest].item(), (others, none) if number == 0 else (none, others)))
     return max(bounds, key=lambda bound: bound[0])
 
 
@@ -245,9 +245,9 @@ def _result(costs: DenseCosts | SparseCosts, row_match: Any, cover: Any, stats: 
     if costs.transposed:
         row_match, col_match, cover = col_match, row_match, cover[::-1]
     pair_costs = costs.of_pairs(row_match, True)
-    dearest = pair_costs.min() if costs.maximize else pair_costs.max()
+    threshold = pair_costs.min() if costs.maximize else pair_costs.max()
     return Bottleneck(
-        dearest.item(), row_match, col_match, pair_costs, cover, None, costs.maximize, costs.forbid_nan, stats
+        threshold.item(), row_match, col_match, pair_costs, cover, None, costs.maximize, costs.forbid_nan, stats
     )
 
 

@@ -1,4 +1,4 @@
-"""`best_hypotheses`: the best ways on from many hypotheses, of which each has its own costs of a pair and of a miss."""
+"""`best_hypotheses`: the best children of many hypotheses. Each parent has its own costs of a pair and of a miss."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .ranked import Listing, allowed_pairs, extend, number_of_assignments, probl
 
 
 class _Asked(NamedTuple):
-    """What is asked of all parents."""
+    """The question, for all parents."""
 
     number: int
     priors: list[int | float]
@@ -54,51 +54,52 @@ def best_hypotheses(
     """The k best hypotheses that follow from several parents, as a multiple-hypothesis tracker asks at each scan.
 
     A child of a parent pairs some of the parent's rows (tracks) with columns (measurements), and misses the others. It
-    costs the prior of its parent, its pairs, and what each row that it misses costs. Pairs may cost more than a miss.
-    For columns that cost something when they stay free, as false alarms and new tracks do, subtract that from all
-    entries of the column, and add the sum of it to the prior.
+    costs the prior of its parent, its pairs, and the miss of each row that it misses. Pairs may cost more than a miss.
+    Free columns may cost something, too, as false alarms and new tracks do. Then subtract this cost from all entries of
+    the column, and add the sum of these costs to the prior.
 
     Parameters
     ----------
     costs : sequence of matrices, or array of shape (parents, rows, columns)
         What pairs cost in each parent, dense or sparse as for `gmatch.k_best`: their shapes may differ.
     k : int
-        How many of all, 1 or more. Fewer are returned where there are fewer.
+        How many of all, 1 or more. If there are fewer than k, all are returned.
     miss : number, or sequence with a number or an array of shape (rows,) for each parent
-        What a row costs that stays free; inf (-inf when maximizing): it may not stay free.
+        What a free row costs. A row whose miss is inf (-inf when maximizing) must not stay free.
     prior : number, or sequence of numbers, one for each parent
         What the parent costs itself.
     maximize : bool
-        All are worths, and the greatest are wanted.
+        Costs, misses and priors are worths: the hypotheses of the largest sums.
     forbid_nan : bool
         NaN forbids its pair; otherwise it is refused.
     threads : int, optional
         How many threads rank parents side by side; by default as many as there are processors and work for them. The
         answer is the same for any number.
     device : {None, "cpu"}
-        The work is done on the host, where costs on a GPU are moved; ``"gpu"`` is refused.
+        The work is done on the host, and costs on a GPU are moved there; ``"gpu"`` is refused.
     certify : bool
         Also run `gmatch.verify` on the result.
 
     Returns
     -------
     Hypotheses
-        A sequence of `Hypothesis`, the best first; of equally good ones first that of the earlier parent.
+        A sequence of `Hypothesis`, the best first. Among equally good ones the child of the earlier parent is first.
 
     Raises
     ------
     InvalidInput
         If there is no parent, or costs, misses or priors are not valid; see `gmatch.k_best`.
     Infeasible
-        If a parent has no child, for some rows may not stay free; with a Hall witness.
+        If a parent has no child because some rows must not stay free; with a Hall witness.
     CertificateError
         If `certify` finds the result wrong: a defect of gmatch.
 
     Notes
     -----
-    Each parent is a problem with one more column for each row, that costs its miss; see `gmatch.k_best` for how such a
-    problem is ranked. All parents list two children. Then those go on, half of them at a time and each twice as far as
-    it came, whose last child is better than the k-th best that is known. Integers are exact.
+    Each parent is a problem with one more column for each row, which costs the miss of the row. It is ranked as
+    `gmatch.k_best` ranks. Each parent lists two children first. A parent goes on if its last child is better than the
+    k-th best known child: the better half of these parents at a time, each to twice as many children. Integers are
+    exact.
 
     References
     ----------
@@ -180,7 +181,7 @@ def _miss_of_rows(given: Any, rows: int, parent: int, maximize: bool) -> Any:
 
 
 def _with_misses(costs: DenseCosts | SparseCosts, miss: Any, parent: int) -> SparseCosts:
-    """With one more column for each row, for it alone, that costs its miss."""
+    """The costs with one more column for each row, which only this row may take, at the cost of its miss."""
     rows, columns, entries = allowed_pairs(costs, False)
     may_miss = np.isfinite(miss).nonzero()[0]
     more = miss[may_miss]
@@ -204,7 +205,7 @@ def _listing(problem: SparseCosts, parent: int) -> Listing:
 
 
 def _ranked_together(listings: list[Listing], asked: _Asked, threads: int | None) -> list[KBest]:
-    """The best of each parent, as far as the best of all may be among them, and one more."""
+    """The best children of each parent: all that may be among the best of all, and one more."""
     number, sign = asked.number, asked.sign
     lists: list[Any] = [None] * len(listings)
     prices: list[list[Any]] = [[] for _ in listings]
@@ -221,7 +222,7 @@ def _ranked_together(listings: list[Listing], asked: _Asked, threads: int | None
             for parent, one in enumerate(listings)
             if not one.are_all and one.found < number and (bound is None or prices[parent][-1] < bound)
         ]
-        # The better half of them: it will make the bound less.
+        # Only the better half goes on: its children lower the bound for the other half.
         todo = sorted(todo, key=lambda parent: (prices[parent][-1], parent))[: -(-len(todo) // 2)]
         gaps = [None if bound is None else bound - prices[parent][0] for parent in todo]
         for parent in todo:

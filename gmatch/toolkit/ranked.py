@@ -33,11 +33,13 @@ if TYPE_CHECKING:
     _Costs = DenseCosts | SparseCosts
     _Matrix = _Costs | np.ndarray[tuple[int, int], Any] | Sequence[Sequence[float]]
 
-# Assignments that are written at once. Their tables are made before it is known whether there are as many.
+# Assignments of a table. A table is made before gmatch knows whether there are that many assignments.
 AT_ONCE = 1024
-# Fewer mates to find do not pay for a thread, which takes 0.1 ms to start: each takes 0.2 to 0.6 microseconds.
+# Mates to find for each thread: a mate takes 0.2 to 0.6 microseconds, and a thread 0.1 ms to start. Less work than that
+# runs on fewer threads.
 MATES_PER_THREAD = 1 << 12
-# Beside duals that are this many times as large, float64 holds half of a cost's digits.
+# How many times as large as an ordinary cost the duals may be. Beside larger duals float64 holds less than half of the
+# digits of the cost, and the costs are refused.
 MOST_MAGNITUDES = 2.0**26
 
 
@@ -136,13 +138,13 @@ def k_best(
         How many threads solve several problems side by side; by default as many as there are processors and work for
         them. One thread solves a problem, so the answer is the same for any number.
     device : {None, "cpu"}
-        The work is done on the host, where costs on a GPU are moved; ``"gpu"`` is refused.
+        The work is done on the host, and costs on a GPU are moved there; ``"gpu"`` is refused.
 
     Returns
     -------
     KBest
-        A sequence of `RankedAssignment`; ``row_ind, col_ind = k_best(cost, k)[3]`` works. Of many problems a list of
-        these. For the best of all of many problems together see `gmatch.best_hypotheses`.
+        A sequence of `RankedAssignment`; ``row_ind, col_ind = k_best(cost, k)[3]`` works. Many problems give a list of
+        `KBest`. For the k best of many problems taken together see `gmatch.best_hypotheses`.
 
     Raises
     ------
@@ -164,8 +166,8 @@ def k_best(
     and O(k * (rows + columns)) memory.
 
     Equally cheap assignments come in the order in which they are found. This order depends on the costs alone, and the
-    first k are equal for every greater k. Integers are exact. Floats are ordered up to a rounding that `verify` states,
-    of the largest cost or limit that an assignment pays.
+    first k are equal for every greater k. Integers are exact. Floats are ordered up to a rounding of the largest cost
+    or limit that an assignment pays; `verify` states it.
 
     References
     ----------
@@ -207,7 +209,7 @@ def extend(listings: list[Listing], numbers: list[int], gaps: list[Any], threads
             some = [given for given in waiting if (given[0].problem.u.dtype == np.int64) == whole]
             if some:
                 _extend_once(some, threads, np.int64 if whole else np.float64)
-        # A table that was filled may not have been long enough.
+        # A full table may have been too short.
         waiting = [
             (one, number, gap)
             for one, number, gap in waiting
@@ -233,7 +235,7 @@ def _extend_once(waiting: list[tuple[Listing, int, Any]], threads: int | None, d
 
 
 def _team_size(threads: int | None, mates: list[Any]) -> int:
-    """As many as asked for, or as there is work for."""
+    """`threads`, or by default the threads that there is work for."""
     if threads is not None:
         return thread_count(threads, 0)
     work: int = sum(table.size for table in mates)
@@ -365,7 +367,7 @@ def _with_ways_out(costs: DenseCosts | SparseCosts, turned: bool) -> SparseCosts
 def _refuse_large(costs: DenseCosts | SparseCosts, values: Any, best: Assignment, is_limited: bool) -> None:
     """Raises if differences of the costs of two assignments overflow, or if big numbers round half of a cost away.
 
-    Not if it is the limit that is big: nothing but what it weighs beside a cost is lost.
+    A big limit is allowed: it rounds only its own share of a sum.
     """
     pairs, spread, largest = min(costs.shape), costs.highest - costs.lowest, max(-costs.lowest, costs.highest)
     if costs.dual_type is np.int64:

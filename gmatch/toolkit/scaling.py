@@ -46,8 +46,8 @@ def scale(
         Real or complex, of SciPy, CuPy or any library that `gmatch.lap` knows. Its magnitudes count, and entries that
         are 0 do not. Duplicates stand for their sum. Never changed.
     job : {"product", "sum", "bottleneck", "cardinality"}
-        What is made largest on the diagonal: the product of magnitudes, with scalings (job 5 of MC64), their sum (4),
-        the least of them (2 and 3), or how many there are (1).
+        What is made largest: the product of the magnitudes on the diagonal, with scalings (job 5 of MC64), their sum
+        (job 4), the least of them (jobs 2 and 3), or their number (job 1).
     symmetric : bool
         With ``"product"``: rows and columns are scaled alike, which keeps a symmetric or Hermitian matrix one, and the
         permutation is split into pivots of one or two rows (Duff and Pralet 2005). The magnitudes must be symmetric.
@@ -65,12 +65,12 @@ def scale(
     Raises
     ------
     InvalidInput
-        If it is no such matrix, or has entries that are not finite; or if an option is not valid.
+        If `matrix` is no such matrix or has entries that are not finite, or if an option is not valid.
     BackendUnavailable
         If the device asked for cannot be used here.
     Infeasible
-        For ``"bottleneck"`` if the matrix is structurally singular; with a Hall witness. All other jobs make as many
-        diagonal entries as can be then, the best ones.
+        For ``"bottleneck"`` if the matrix is structurally singular; with a Hall witness. All other jobs then make the
+        most diagonal entries that are possible, and the best ones.
     CertificateError
         If `certify` finds the result wrong: a defect of gmatch.
 
@@ -104,7 +104,7 @@ def scale(
     symmetric = truth_of("symmetric", symmetric)
     if symmetric and job != "product":
         raise InvalidInput(f"symmetric=True is for job='product'; got {job!r}")
-    backend_for(None, device)  # refused before any work
+    backend_for(None, device)  # refuses an unusable device before any work
     with damage_refused(matrix):
         stored = _stored(matrix)
     with beside(stored.data):
@@ -207,8 +207,8 @@ def _by_product(magnitudes: CompressedRows, symmetric: bool, device: str | None)
 def _logarithmic_costs(magnitudes: CompressedRows, largest: float) -> CompressedRows:
     """What entries cost so that the cheapest assignment has the largest product: the largest costs 0.
 
-    The logarithm of a quotient keeps the digits by which near magnitudes differ. The difference of two does not, and is
-    for quotients that float64 does not hold.
+    The logarithm of a quotient keeps the digits by which near magnitudes differ. The difference of two logarithms loses
+    them, so it is taken only for quotients that float64 does not hold.
     """
     with np.errstate(over="ignore"):
         quotients = largest / magnitudes.data
@@ -244,7 +244,10 @@ def _diagonal(magnitudes: CompressedRows) -> Any:
 
 
 def _pivots(diagonal: Any, row_match: Any) -> tuple[Any, ...]:
-    """The cycles of the permutation in pairs; of an odd cycle the row of largest diagonal is alone. Free rows, too."""
+    """The cycles of the permutation, split into pairs.
+
+    The row of the largest diagonal entry is alone in an odd cycle. A free row is alone, too.
+    """
     seen = np.zeros(len(row_match), np.bool_)
     has_predecessor = np.zeros(len(row_match), np.bool_)
     has_predecessor[row_match[row_match >= 0]] = True

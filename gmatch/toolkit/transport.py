@@ -1,4 +1,4 @@
-"""`transport`: whole supplies to whole demands, as an assignment of as many rows and columns as there are units."""
+"""`transport`: whole supplies to whole demands, as an assignment with a row or a column for each unit."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def transport(
     threads : int, optional
         Host threads, as for `gmatch.lap`.
     device : {None, "cpu"}
-        The work is done on the host, where costs on a GPU are moved; ``"gpu"`` is refused.
+        The work is done on the host, and costs on a GPU are moved there; ``"gpu"`` is refused.
     certify : bool
         Also run `gmatch.verify` on the result.
 
@@ -63,8 +63,8 @@ def transport(
     Raises
     ------
     InvalidInput
-        If the costs, the supplies or the demands are not valid; or if there are too many units for this way: the costs
-        of each unit of supply for each unit of demand must be at most 2**27 entries.
+        If the costs, the supplies or the demands are not valid; or if there are too many units: supply times demand
+        must be at most 2**27, the entries of a matrix with a row and a column for each unit.
     Infeasible
         If forbidden routes leave no way; with a witness in rows and columns. The witness's vertices of the side with
         the smaller sum may only go with the witness's vertices of the other side, whose sum is too small.
@@ -98,7 +98,7 @@ def transport(
         units = lap(_repeated(costs, sides, rows, columns), maximize=costs.maximize, threads=threads)
     except Infeasible as error:
         raise _infeasible(error, rows, columns) from None
-    if units.exact is not None and costs.dual_type is np.int64:  # of floats duals are nearest ones
+    if units.exact is not None and costs.dual_type is np.int64:  # duals of floats in one number are rounded
         raise InvalidInput(
             "sums of these costs could overflow int64; forbid routes by leaving them out of a sparse matrix, instead "
             "of by a big number"

@@ -5,9 +5,9 @@
     python packaging/kernels/build.py FOLDER --only 'rows-8:*' 'core-*'        # a sample
 
 Writes one wheel for all platforms to FOLDER. Each entry point of each program of gmatch/backends/catalogue.py is
-compiled for each architecture by NVRTC and ptxas of CUDA 12.9: all drivers since 525 load that, those of CUDA 13 too. A
-file is named by a hash of source, options and architecture (gmatch/backends/compiled.py). So a wheel that was built of
-other sources than those of the gmatch beside it is of no use, but does no harm.
+compiled for each architecture by NVRTC and ptxas of CUDA 12.9. All drivers since 525 load it, also drivers of CUDA 13.
+A file is named by a hash of source, options and architecture (gmatch/backends/compiled.py). So a wheel of other sources
+than the gmatch beside it is of no use, but does no harm.
 
 Not published yet. Once it is, the extra "gpu" of pyproject.toml asks for the version built of the same sources.
 """

@@ -114,7 +114,7 @@ def test_damaged_files(tmp_path, content, ending):
 
 
 def test_a_bad_value_without_a_line_end(tmp_path):
-    """SciPy's reader alone crashes on it; with a line end behind it, it takes what it understands."""
+    """SciPy's reader alone crashes on it. With a line end after the value it reads what it understands."""
     path = tmp_path / "a.mtx"
     path.write_bytes(HEADER + b"1 1 1\n1 1 4e")
     assert read_matrix_market(path).toarray().tolist() == [[4]]
@@ -142,7 +142,7 @@ def test_gzip_that_is_cut_or_is_none(tmp_path):
 @settings(deadline=None, max_examples=150)
 @given(cut=st.integers(0, len(GENERAL)), place=st.integers(0, len(GENERAL) - 1), byte=st.integers(0, 255))
 def test_no_damage_escapes(tmp_path_factory, cut, place, byte):
-    """Whatever a damaged file is taken for, it is a matrix or a DataError."""
+    """A damaged file gives a matrix or a DataError, and no other error."""
     path = tmp_path_factory.mktemp("damaged") / "a.mtx"
     path.write_bytes((GENERAL[:place] + bytes([byte]) + GENERAL[place + 1 :])[: max(cut, place)])
     try:

@@ -68,7 +68,7 @@ def test_meshes_and_roads_are_connected(name, n):
 def test_a_triangle_has_three_neighbours(n):
     dual = mesh_dual(n)
     assert degrees(dual).max(initial=0) <= 3
-    # Only the hull, and what is next to a dropped triangle, lacks some.
+    # Only triangles at the hull, or next to a dropped triangle, have fewer than three neighbours.
     assert (3 * n - dual.nnz) <= 8
 
 
@@ -87,7 +87,7 @@ def test_entries_per_row():
 
 
 def test_natural_order_is_spatial():
-    """Most neighbours have near numbers; after `permute` they are a third of all numbers away on average."""
+    """Most neighbours have near numbers. After `permute` they differ by a third of all numbers on average."""
     for generator in SYMMETRIC.values():
         natural = coo_array(generator(4000))
         permuted = coo_array(permute(natural))
@@ -123,7 +123,7 @@ def test_rmat_entries():
 
 
 class NaiveSearch:
-    """Kuhn's method as it should not be written: it remembers the path it stands on, but not its dead ends."""
+    """Kuhn's method as it should not be written: it marks its current path, but not its dead ends."""
 
     def __init__(self, matrix):
         self.columns_of = np.split(matrix.indices, matrix.indptr[1:-1])
@@ -160,7 +160,7 @@ def test_the_ladder_has_a_matching_of_known_size(k):
     matrix = layered(k)
     assert_is_pattern(matrix, (3 * k + 2, 3 * k + 1))
     assert matrix.nnz == max(8 * k - 1, 1)
-    if k <= 8:  # SciPy's search is one of those that take exponential time
+    if k <= 8:  # SciPy's search takes exponential time, too
         assert np.count_nonzero(maximum_bipartite_matching(matrix) >= 0) == 3 * k + 1
 
 

@@ -56,7 +56,7 @@ class Server(ThreadingHTTPServer):
         self.knows_ranges = self.heeds_dates = True
         self.ranges = []  # the Range header of each request, None without one
         self.content_range = None  # to be sent instead of the right one
-        self.halfway = None  # where answers wait for one another
+        self.halfway = None  # a barrier, at which answers wait for each other
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -251,7 +251,7 @@ def test_damaged_files_that_only_a_user_can_have_placed(folder, ending, content)
     ids=range(7),
 )
 def test_damaged_files_in_the_cache_are_loaded_again(server, folder, ending, content):
-    for _ in range(2):  # what was set aside does not add up
+    for _ in range(2):  # damaged files that were renamed do not pile up
         path = place(folder, ending, content)
         with pytest.raises(DataError, match=r"expected a matrix in .*small.*renamed to .*damaged; call again to load"):
             load("Test/small")

@@ -19,7 +19,7 @@ from gmatch.datasets.tables import Table, read_table
 WORDS = ("ann", "Bob O'Brien", "Müller", "x, y", 'the "old" one', "r 1", "a;b", "N7", "é", "last\tone")
 
 
-# What a name must not hold outside of quotes, since it could separate cells.
+# Characters that a name must not hold outside of quotes, since they could separate cells.
 UNTOLD = {",": ";\t", ";": "\t", "\t": "", " ": " ,;\t"}
 
 
@@ -241,7 +241,7 @@ def test_what_frames_write(tmp_path: Path) -> None:
 
 
 def test_plain_and_careful_reading_agree() -> None:
-    """NumPy reads what has nothing but numbers, the csv module all else."""
+    """NumPy reads text of numbers only; the csv module reads all other text."""
     rng = np.random.default_rng(7)
     for separator in ",;\t ":
         costs = np.round(rng.normal(0, 1e3, (40, 30)), 4)

@@ -3,7 +3,7 @@
 
 using Cost = COSTS::Cost;
 
-// Where all costs are equal, every row finds a column at once.
+// If all costs are equal, every row finds a column at once.
 static bool starts_short(const Call<Cost>& call) {
   const auto range = range_of(call.matrix);
   const bool from_nothing = !call.has_duals && call.start != AssignmentStart::none && call.start != AssignmentStart::given;

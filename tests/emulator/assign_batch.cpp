@@ -62,7 +62,7 @@ static std::vector<T> part(const std::vector<T>& all, Count begin, Count length)
   return {all.begin() + begin, all.begin() + begin + length};
 }
 
-// Of problem p, turned as its matrix.
+// The answer of problem p, turned as its matrix.
 static Answer<DualOfCost> answer_of(const Problems& problems, const Answers& answers, int p) {
   const auto& matrix = problems.matrices[p];
   const bool is_turned = problems.layout[p].transposed;

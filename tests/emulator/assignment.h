@@ -1,4 +1,4 @@
-// assignment.h: what all programs of linear assignment are called with, drawn at random.
+// assignment.h: the arguments of all programs of linear assignment, drawn at random.
 #pragma once
 #include "matrices.h"
 
@@ -55,7 +55,7 @@ void draw_pairs(Random& random, const Matrix<Cost>& matrix, std::vector<Vertex>&
   }
 }
 
-// Between 0 and minus the spread, all of them or near one end.
+// Duals between 0 and minus the spread: anywhere, or near one end.
 template <class Dual>
 void draw_duals(Random& random, Dual spread, std::vector<Dual>& v) {
   const bool at_ends = random() % 4 == 0;
@@ -66,7 +66,7 @@ void draw_duals(Random& random, Dual spread, std::vector<Dual>& v) {
   }
 }
 
-// `searches` is how many a program may run: so long is its journal.
+// `searches` is how many searches a program may run, which is the length of its journal.
 template <class Cost>
 Call<Cost> draw_call(Random& random, Matrix<Cost> matrix, int starts, bool one_block = false, int searches = 1) {
   Call<Cost> call{};

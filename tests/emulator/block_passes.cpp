@@ -91,7 +91,7 @@ static std::string judge_list(const Given& given, Random& random) {
   return std::includes(expected.begin(), expected.end(), listed.begin(), listed.end()) ? "" : "another key";
 }
 
-// The `most` least of each stratum, up to a bound of the row: sizes, and values of the columns, for ties may go either way.
+// The `most` least of each stratum, up to a bound of the row: sizes, and values of the columns, since ties may go either way.
 template <class Value, class Bound>
 std::string judge_strata(const Given& given, const std::vector<Vertex>& sizes, const std::vector<Vertex>& columns, Vertex most,
                          Value value, Bound is_wanted) {

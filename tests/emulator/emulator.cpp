@@ -14,7 +14,7 @@
 
 Index threadIdx, blockIdx, blockDim, gridDim;
 
-// Saves what a function must leave as it was, and goes on with the other stack.
+// Saves the registers that a function must not change, and goes on with the other stack.
 extern "C" void switch_stacks(void** save_here, void* other);
 asm(R"(
 .text
@@ -45,8 +45,8 @@ alignas(16) char near_memory[MOST_BLOCKS][NEAR_BYTES];
 namespace {
 
 constexpr std::size_t STACK_BYTES = 256 << 10;
-constexpr long long MOST_SWITCHES = 2'000'000'000;  // of a launch; the longest that was seen to end took half as many
-constexpr int STAY_BEHIND = 4096;  // for so many switches at a time one warp hardly runs
+constexpr long long MOST_SWITCHES = 2'000'000'000;  // of a launch; the longest launch that ended took half as many
+constexpr int STAY_BEHIND = 4096;  // switches during which one warp hardly runs
 
 enum class Waiting { no, in_warp, in_block, on_grid, ended };
 constexpr const char* WAITING_NAMES[] = {"can run", "wait in their warp", "wait in their block", "wait for the grid",
@@ -64,7 +64,7 @@ struct Fiber {
   unsigned arrivals_seen;
 };
 
-// Of lanes that are at one shuffle or ballot.
+// An operation of lanes that are at one shuffle or ballot.
 enum class Operation { shuffle, ballot };
 struct Meeting {
   Operation operation;
@@ -72,7 +72,7 @@ struct Meeting {
   std::uint64_t brought[WARP];
   int from[WARP];
 };
-// Of lanes that happen to be at one line.
+// The lanes that happen to be at one line.
 struct Gathering {
   const void* line;
   unsigned lanes;
@@ -382,7 +382,7 @@ long long atomicMax(long long* cell, long long value) {
   return change_at_once(cell, [&](long long old) { return std::max(old, value); });
 }
 
-// A thread that asks again before anybody arrived would read the same: it sleeps until somebody does.
+// A thread that asks again before another arrives would read the same value: it sleeps until one arrives.
 unsigned load_acquire(const unsigned* cell) {
   if (fibers[running].arrivals_seen == arrivals) sleep(Waiting::on_grid);
   else maybe_switch();

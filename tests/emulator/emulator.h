@@ -36,7 +36,7 @@ struct Launch {
 void launch(const Launch& launch, const std::function<void()>& program);
 [[noreturn]] void fail(const std::string& reason);
 
-// What the functions of CUDA below are made of.
+// The functions of CUDA below are made of these.
 std::uint64_t shuffle(unsigned mask, std::uint64_t value, int from);
 bool meet_in_block(bool is_vote, bool yes);
 extern char near_memory[MOST_BLOCKS][NEAR_BYTES];
@@ -97,7 +97,8 @@ auto atomicMin_block(Arguments... arguments) { return atomicMin(arguments...); }
 template <class... Arguments>
 auto atomicMax_block(Arguments... arguments) { return atomicMax(arguments...); }
 
-// What team/team.cuh leaves to the GPU's compiler, or to us. Every line that calls append is a line of its own, as by nvcc.
+// Definitions that team/team.cuh leaves to the GPU's compiler, or to the emulator. Every line that calls append is a line of
+// its own, as by nvcc.
 #define EMULATED_GPU
 #define DEVICE inline __attribute__((always_inline))
 #define NOT_UNROLLED

@@ -11,7 +11,7 @@
 
 using Random = std::mt19937_64;
 
-// What an array of a program holds.
+// The type that an array of a program holds.
 template <class Pointer>
 using Pointee = std::remove_const_t<std::remove_pointer_t<Pointer>>;
 
@@ -30,7 +30,7 @@ inline std::string name_of(const emulator::Launch& launch) {
   return std::to_string(launch.blocks) + " x " + std::to_string(launch.threads) + " threads";
 }
 
-// Memory full of noise, for nothing may depend on what it held; and a fence behind it.
+// Memory full of noise, since no answer may depend on its former content; and a fence behind it.
 class Noise {
  public:
   Noise(Random& random, std::size_t bytes) : bytes_(bytes), memory_(new char[bytes + FENCE]) {

@@ -3,7 +3,7 @@
 
 using Cost = CostOf<COSTS>::type;
 
-// What a plain loop sees.
+// The inspection by a plain loop.
 static CostInspection seen_in(const Matrix<Cost>& matrix) {
   using Dual = DualOf<Cost>::type;
   CostInspection seen{std::numeric_limits<Count>::max(), std::numeric_limits<Count>::max(), 0, 0, 0, 0};
@@ -18,7 +18,7 @@ static CostInspection seen_in(const Matrix<Cost>& matrix) {
       if (!std::isfinite(entry)) return;
       seen.fractions += std::fmod(entry, 1) != 0;
     }
-    // Of zeros with either sign the negative one is the lower.
+    // Minus zero is below plus zero.
     const auto is_below = [](Dual a, Dual b) {
       return a < b || (a == b && std::signbit(static_cast<double>(a)) > std::signbit(static_cast<double>(b)));
     };

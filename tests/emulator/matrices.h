@@ -1,5 +1,5 @@
-// matrices.h: random matrices of costs of every kind that has hurt, and the judge of an answer, which shares no code
-// with the programs.
+// matrices.h: random matrices of costs, of every kind that has made trouble; and the judge of an answer, which shares no
+// code with the programs.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -85,7 +85,7 @@ inline int draw_entry(Random& random, int kind, int) {
     default: return static_cast<int>(random() % 1000) * (random() % 20 == 0 ? 1000 : 1);
   }
 }
-// Up to where Python refuses: it does so for large spreads and many rows.
+// Entries up to the size that Python refuses, which depends on the spread and the rows.
 inline long long draw_entry(Random& random, int kind, long long) {
   const auto below = [&](long long end) { return static_cast<long long>(random() % end); };
   switch (kind) {
@@ -145,7 +145,7 @@ void draw_layout(Random& random, Matrix<Cost>& matrix) {
   matrix.entries.assign(2 * rows * columns, Cost{});
 }
 
-// What makes many ties, or rows that agree on the columns they want.
+// Matrices with many ties, or with rows that want the same columns.
 template <class Cost>
 void draw_structure(Random& random, int kind, int structure, Matrix<Cost>& matrix) {
   const bool is_small = kind == 1 || kind == 3 || kind == 7;
@@ -160,7 +160,7 @@ void draw_structure(Random& random, int kind, int structure, Matrix<Cost>& matri
       case 3: if (3 * column >= matrix.rows) entry = draw_entry(random, (kind + 1) % KINDS, Cost{}); break;
       case 4: if (random() % 4 != 0) entry = usual[row]; break;
       case 5: if (is_small) entry = static_cast<Cost>(std::hypot(row * 37 % 101, column * 53 % 103)); break;
-      // Of so many columns some are among the best of no row, as rows are equal in groups.
+      // Rows are equal in groups of 24, so some columns are among the best of no row.
       case 6: entry = matrix.entry(row - row % 24, column); break;
       case 7: if (is_small) entry = static_cast<Cost>(std::pow(unit(random), 10) * 1e6); break;
       // Most rows and columns find each other best.
@@ -172,7 +172,7 @@ void draw_structure(Random& random, int kind, int structure, Matrix<Cost>& matri
   });
 }
 
-// Infinities. All but the third leave the diagonal.
+// Infinities. All kinds except the third leave the diagonal allowed.
 template <class Cost>
 void forbid_some(Random& random, int choice, Matrix<Cost>& matrix) {
   const Cost forbidden = static_cast<Cost>(matrix.maximize ? -INFINITY : INFINITY);
@@ -222,7 +222,7 @@ Matrix<Cost> draw_any_matrix(Random& random, int largest) {
   return matrix;
 }
 
-// What gmatch/problems/dense.py and gmatch/problems/sparse.py say of a matrix.
+// The checks of gmatch/problems/dense.py and gmatch/problems/sparse.py.
 
 template <class Cost>
 struct Range {

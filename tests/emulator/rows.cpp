@@ -13,7 +13,7 @@ struct Rows {
   EDGES edges() const { return {rows(), columns, offsets.data(), indices.data()}; }
 };
 
-// Of any lengths, most of them sorted; an unsorted one may have a column twice.
+// Draws rows of any lengths, most of them sorted. An unsorted row may have a column twice.
 static Rows draw_rows(Random& random) {
   constexpr int MOST_ROWS = 60, MOST_COLUMNS = 90;
   Rows drawn{static_cast<Vertex>(1 + random() % MOST_COLUMNS)};
@@ -30,7 +30,7 @@ static Rows draw_rows(Random& random) {
   return drawn;
 }
 
-// Of rows that may be spoilt: entries that name no column, and a row that ends before it begins.
+// Inspects rows that may be spoilt: by entries that name no column, and by a row that ends before it begins.
 static std::string inspect(Random& random, Rows rows) {
   Count bad_columns = 0, falling_offsets = 0;
   for (auto& column : rows.indices) {
@@ -61,7 +61,7 @@ static std::string count(Random& random, const Rows& rows) {
   return found == unsorted ? "" : std::to_string(found) + " unsorted entries, not " + std::to_string(unsorted);
 }
 
-// Of entries with one column in one row any will do.
+// If a row has several entries in a column, any of them is right.
 static std::string find(Random& random, const Rows& rows) {
   std::vector<Vertex> wanted(rows.rows());
   for (Vertex& column : wanted) column = random() % 4 == 0 ? NONE : static_cast<Vertex>(random() % rows.columns);

@@ -10,7 +10,7 @@
 // Numbered as in gmatch/assignment/lap.py.
 MIRRORED_ENUM(AssignmentStart, none, reduce, given, regret, bids);
 
-// Everything a call of assign works on, but the costs.
+// Everything that a call of assign works on, except the costs.
 template <class Dual>
 struct AssignmentTask {
   Matching matching;   // row_match is also in, if start is given
@@ -91,7 +91,7 @@ DEVICE void reduce_rows_together(const Team& team, const TightEdges<Stored>& edg
   });
 }
 
-// The largest u for the v there are: no slack is negative, and every row has a tight edge.
+// The largest u for the current v: no slack is negative, and every row has a tight edge.
 template <class Team, class Edges>
 DEVICE void reduce_rows(const Team& team, const Edges& edges) {
   reduce_each_row(team, edges);
@@ -99,13 +99,13 @@ DEVICE void reduce_rows(const Team& team, const Edges& edges) {
 template <class Team, class Stored>
 DEVICE void reduce_rows(const Team& team, const TightEdges<Stored>& edges) {
   if constexpr (Team::STREAMS) {
-    // If each row has a lane group, that is faster than four rows for a fourth of the groups.
+    // If each row has a lane group, row by row is faster than four rows together on a fourth of the groups.
     if (edges.costs.num_rows > team.size() / team.lanes()) return reduce_rows_together(team, edges);
   }
   reduce_each_row(team, edges);
 }
 
-// The largest v for the u there are; for square problems, where every column will be matched.
+// The largest v for the current u; for square problems, where every column will be matched.
 template <class Team, class Stored>
 DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Stored>& edges) {
   forest.plant(steps, edges);  // nothing is matched yet: every row is a root, at distance zero
@@ -119,7 +119,7 @@ DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>& forest
   steps.end();
 }
 
-// Every row that is asked for, and has none, takes a tight column that nobody has.
+// Every wanted row without a column takes a tight column that no row has.
 template <class Team, class Stored, class IsWanted>
 DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const TightEdges<Stored>& edges,
                               IsWanted is_wanted) {
@@ -129,7 +129,7 @@ DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const 
     const Vertex row = static_cast<Vertex>(i);
     if (!is_wanted(row)) return;
     const auto u_of_row = edges.u[row];
-    // Rows begin in different places, for where many tie all would want the same columns.
+    // Rows begin in different places: if many edges tie, all rows would otherwise want the same columns.
     Vertex chunk = row % chunks;
     for (Vertex k = 0; k < chunks; ++k, chunk = chunk + 1 < chunks ? chunk + 1 : 0) {
       const Vertex first = chunk * width + team.lane();
@@ -145,8 +145,8 @@ DEVICE void match_tight_pairs(const Team& team, const Matching& matching, const 
   });
 }
 
-// Vogel's rule: of the rows that want a column, it goes to the one that would lose most by its second best. As tried by
-// Kawtikwar, Cravens, Yang, "Improvements to Hungarian Solver", Improvement Attempt 1.
+// Vogel's rule: a column goes to the row that would lose most by its second best column. As tried by Kawtikwar, Cravens,
+// Yang, "Improvements to Hungarian Solver", Improvement Attempt 1.
 template <class Stored>
 class RegretStart {
  public:
@@ -183,7 +183,7 @@ class RegretStart {
  private:
   static constexpr Count NO_BID = 0x7fffffffffffffff;
 
-  // Least for the largest regret; then for the first row.
+  // The least key wins: the largest regret, then the first row.
   template <class Team>
   DEVICE void find_key(const Team& team, Vertex row) const {
     Dual least = edges_.costs.infinite(), second = least;
@@ -201,7 +201,7 @@ class RegretStart {
     keys_[row] = (0x7fffffff - regret) * (Count{1} << 32) + row;
   }
 
-  // The first free tight column at or after a place of its own, so that rows alike do not all want the same one.
+  // The first free tight column at or after the row's own place, so that equal rows do not all want one column.
   template <class Team>
   DEVICE void bid(const Steps<Team>& steps, Vertex row) const {
     const Team& team = steps.team;
@@ -240,12 +240,12 @@ class RegretStart {
 
   const Matching& matching_;
   const TightEdges<Stored>& edges_;
-  Count* bids_;     // [num_columns] the least key of those that want a column
+  Count* bids_;     // [num_columns] the least key of the rows that want a column
   Count* keys_;     // [num_rows]
   Vertex* wanted_;  // [num_rows]
 };
 
-// By Vogel's rule, where the program has it, or the first that there is; then by bids, if asked for.
+// Matches by Vogel's rule, if the program has it, or by the first tight column; then by bids, if they are asked for.
 template <bool HAS_REGRET, class Team, class Stored, class Dual>
 DEVICE void match_tight_pairs(Steps<Team>& steps, const TightEdges<Stored>& edges, const AssignmentTask<Dual>& task,
                               Workspace workspace) {
@@ -264,7 +264,7 @@ DEVICE void match_tight_pairs(Steps<Team>& steps, const TightEdges<Stored>& edge
   bids.run(steps);
 }
 
-// Of a matching that is given, only tight pairs may stay.
+// Drops the pairs of a given matching that are not tight.
 template <class Team, class Edges>
 DEVICE void keep_tight_pairs(const Team& team, const Matching& matching, const Edges& edges) {
   team.each(matching.num_rows, [&](Count i) {
@@ -273,7 +273,8 @@ DEVICE void keep_tight_pairs(const Team& team, const Matching& matching, const E
   });
 }
 
-// A column that stays free must have v = 0, the most there is. Raises those without a mate; whether there were any.
+// A column that stays free must have v = 0, the largest possible v. Raises v of free columns, or of all columns. Returns
+// whether any v was below 0.
 template <class Team, class Edges>
 DEVICE bool raise_free_columns(Steps<Team>& steps, const Matching& matching, const Edges& edges, bool all) {
   steps.team.each(matching.num_columns, [&](Count column) {
@@ -285,7 +286,7 @@ DEVICE bool raise_free_columns(Steps<Team>& steps, const Matching& matching, con
   return steps.todo() > 0;
 }
 
-// Matches along tight edges, for the duals v that there are.
+// Matches along tight edges, for the current duals v.
 template <bool HAS_REGRET, class Team, class Edges, class Dual>
 DEVICE void match_tightly(Steps<Team>& steps, const ClaimedForest<true>& forest, Edges& edges,
                           const AssignmentTask<Dual>& task, Workspace workspace) {
@@ -311,11 +312,12 @@ DEVICE void match_tightly(Steps<Team>& steps, const ClaimedForest<true>& forest,
 template <bool HAS_REGRET, class Team, class Edges, class Dual>
 DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& forest, Edges& edges,
                                  const AssignmentTask<Dual>& task, Workspace workspace) {
+  // Given duals of a rectangular problem: v of free columns rises to 0 up to 8 times. Then v of all columns does.
   constexpr int MAX_ROUNDS = 8;
   const Matching& matching = task.matching;
   if (!task.has_duals) steps.team.each(matching.num_columns, [&](Count column) { task.v[column] = 0; });
   steps.team.sync();
-  // One call, for a compiler puts a copy of it wherever it is called.
+  // There is one call in the text: a compiler puts a copy of the function wherever it is called.
   for (int round = 0;; ++round) {
     match_tightly<HAS_REGRET>(steps, forest, edges, task, workspace);
     if (!task.has_duals || matching.num_rows == matching.num_columns) return;
@@ -323,14 +325,14 @@ DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& 
   }
 }
 
-// The start of the classical variant: the lists come first, and tell the rest without another pass over the matrix. Only
-// the columns without a tight edge, if there are any, are read again: all others have the largest v there is, zero.
+// The start of the classical variant. The lists are made first, and the rest follows from them without another pass over the
+// matrix. Only columns without a tight edge are read again. All other columns have the largest possible v, zero.
 template <class Stored>
 class ListedStart {
  public:
   using Dual = typename DenseCosts<Stored>::Dual;
 
-  // Of `tight` no more is used than the costs and the duals. What the search needs later is memory until then.
+  // Only the costs and the duals of `tight` are used. Memory that the search needs later is free until then.
   DEVICE ListedStart(const ClaimedForest<true>& forest, const TightEdges<Stored>& tight, ClassicalEdges<Stored>& edges)
       : matching_(forest.matching), tight_(tight), edges_(edges), is_tight_(forest.predecessor), loose_(edges.lists.stale) {}
 
@@ -387,7 +389,7 @@ class ListedStart {
   const TightEdges<Stored>& tight_;
   ClassicalEdges<Stored>& edges_;
   Vertex* is_tight_;  // [num_columns] whether the column has a tight edge: 0 or 1
-  Vertex* loose_;     // [num_columns] those that had none; of square problems
+  Vertex* loose_;     // [num_columns] the columns without a tight edge; square problems only
 };
 
 template <class Edges, class Dual>
@@ -407,8 +409,8 @@ DEVICE Edges edges_of(const Costs& costs, const AssignmentTask<Dual>& task) {
   return edges;
 }
 
-// The start for the edges of the search, which it leaves as the first phase wants them. `workspace` begins where their own
-// memory does.
+// The start, which leaves the edges of the search as the first phase needs them. `workspace` begins where the memory of the
+// edges begins.
 template <bool HAS_REGRET, class Team, class Stored, class Dual>
 DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, TightEdges<Stored>& edges,
                         const AssignmentTask<Dual>& task, Workspace workspace) {
@@ -426,14 +428,14 @@ DEVICE void start_edges(Steps<Team>& steps, const ClaimedForest<true>& forest, C
   }
   Workspace of_edges = workspace;
   start_edges<HAS_REGRET>(steps, forest, tight, task, workspace);
-  steps.team.sync();  // what it worked in becomes the memory of the edges
+  steps.team.sync();  // the memory of the start becomes the memory of the edges
   edges.carve(of_edges, 0);
   edges.begin(steps.team);
   steps.team.sync();
 }
 
-// Runs the start. Apart, and with copies of its own, so that a GPU's registers are shared out for the search alone; so it
-// gives the team back.
+// Runs the start, in a function of its own with its own copies, so that a GPU's registers are shared out for the search
+// alone. So it returns the team.
 template <class Edges, bool HAS_REGRET = true, class Team, class Stored, class Dual>
 DEVICE_APART Team start_assignment(Team team, DenseCosts<Stored> costs, AssignmentTask<Dual> task) {
   Steps<Team> steps(team, *task.progress);
@@ -455,7 +457,7 @@ DEVICE_APART Team start_assignment(Team team, DenseCosts<Stored> costs, Assignme
   return team;
 }
 
-// For run_phases. Where every row is matched, the duals are the proof: another search would have nothing to look for.
+// For run_phases. If every row is matched, the duals are the proof, and no further search is needed.
 template <class Dual>
 struct AllMatched {
   const AssignmentTask<Dual>& task;
@@ -465,8 +467,8 @@ struct AllMatched {
   }
 };
 
-// Date and Nagi's variants: the classical one with ClassicalEdges, that of alternating trees with TightEdges. HAS_REGRET:
-// whether the task may ask for the start by regret, which is long to compile.
+// Date and Nagi's variants: the classical one with ClassicalEdges, the alternating trees with TightEdges. HAS_REGRET: whether
+// the task may ask for the start by regret, which takes long to compile.
 template <class Edges, bool HAS_REGRET = true, class Team, class Stored>
 DEVICE void assign(Team& team, const DenseCosts<Stored>& costs,
                    const AssignmentTask<typename DenseCosts<Stored>::Dual>& task) {

@@ -32,7 +32,7 @@ DEVICE bool is_tight(const SparseTightEdges<Costs>& edges, Vertex row, Vertex co
   return false;
 }
 
-// The largest v for the u there are; for square problems, where every column will be matched.
+// The largest v for the current u; for square problems, where every column will be matched.
 template <class Team, class Costs>
 DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>&, const SparseTightEdges<Costs>& edges) {
   Team& team = steps.team;
@@ -52,7 +52,7 @@ DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>&, const
   team.sync();
 }
 
-// Every row takes a tight column that nobody has. There is no start by regret.
+// Every row takes a tight column that no row has. There is no start by regret.
 template <bool HAS_REGRET, class Team, class Costs, class Dual>
 DEVICE void match_tight_pairs(Steps<Team>& steps, const SparseTightEdges<Costs>& edges, const AssignmentTask<Dual>& task,
                               Workspace) {
@@ -83,7 +83,7 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   edges.begin(team);
 
   run_assignment_start<false>(steps, forest, edges, task, workspace);
-  // What a free row left out may be better than all that it has.
+  // An entry that a free row left out may be better than all its entries.
   if constexpr (Costs::LEAVES_OUT) {
     team.each(matching.num_rows, [&](Count row) {
       if (matching.row_match[row] == NONE && costs.rest[row] < task.u[row]) task.u[row] = costs.rest[row];
@@ -107,7 +107,7 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   }
 }
 
-// Where all columns are to be matched and costs differ: an auction, whose pairs and v the search starts from.
+// An auction, if all columns are to be matched and costs differ. The search starts from its pairs and its v.
 template <class Team, class Costs, class Dual>
 DEVICE_APART Team start_from_auction(Team team, Costs costs, AssignmentTask<Dual> task, Dual spread, bool* was_held) {
   Count now = team.nanoseconds();
@@ -130,7 +130,7 @@ DEVICE_APART Team start_from_auction(Team team, Costs costs, AssignmentTask<Dual
   return team;
 }
 
-// The whole of it; `spread` is how far v may lie apart at the start.
+// The whole program. `spread` is how far v may lie apart at the start.
 template <class Team, class Costs>
 DEVICE void assign_stored(Team& team, const Costs& costs, AssignmentTask<typename Costs::Dual> task,
                           typename Costs::Dual spread) {

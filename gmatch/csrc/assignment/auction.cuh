@@ -1,35 +1,35 @@
 // auction.cuh: an auction of columns among the rows of a problem, dense or sparse, without a barrier.
 //
-// A row bids for the column that is best for it, as much as it is better than its second best, and a little more,
-// epsilon; the row that it outbids bids next. A column's price and its owner are one word, so that one atomic minimum
-// places a bid and says who was displaced; the lane group that displaced a row carries it on. Prices are what v falls by.
+// A row bids for its best column. It bids by how much that column is better than its second best, and epsilon more. The row
+// that it outbids bids next. The price and the owner of a column are one word, so that one atomic minimum places a bid and
+// says which row was displaced. The lane group that displaced a row goes on for it. A price is what v has fallen by.
 //
-// The invariant: a row that owns a column finds nothing better by more than epsilon. It holds whatever the races, because
-// a price only falls, and falling makes a column worse for all others. So epsilon may start large, for speed, and shrink.
-// The last one is so small that the pairs are nearly always the best ones; refine_prices makes them tight then.
-// Rows whose chain goes on for too long are left to the search.
+// The invariant: a row that owns a column finds no column better by more than epsilon. It holds whatever the races, because
+// v only falls, and a fall makes a column worse for all other rows. So epsilon may start large, for speed, and shrink. The
+// last epsilon is so small that the pairs are nearly always the best ones; refine_prices then makes them tight. Rows whose
+// chain gets too long are left to the search.
 //
 // Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of Operations
 // Research 14 (1988).
 #pragma once
 #include "costs/spreads.cuh"
 
-// Bids of a chain in few entries of each row: a small problem is solved while a long chain goes on.
+// Bids of a chain if rows have few entries: 32 below 4096 rows, since a small problem is solved before a long chain ends.
 DEVICE Vertex bids_of_chain(Vertex num_rows) { return num_rows < 4096 ? 32 : 64; }
 
-// As many rows as columns, unless epsilon is zero.
+// The problem is square, unless epsilon is zero.
 template <class Costs>
 struct Auction {
   using Dual = typename Costs::Dual;
 
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
-  static constexpr int CALM_FIRST = -3;  // where rows want different columns
+  static constexpr int CALM_FIRST = -3;  // the first epsilon if rows want different columns
   // A round is calm if it leaves at most 1 row in 128. Chains get 4 times as long if it leaves more than 1 in 512.
   static constexpr Vertex FEW = 512, CALM = 128, GROWTH = 4;
   static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // a row of 4096 columns takes as long to read as a bid
   static constexpr Count SLACK = 4;            // epsilons that an offer may be worse than one left out
-  static constexpr int FINER = 5;              // bits by which units of a price are finer than the last epsilon
+  static constexpr int FINER = 5;              // a unit of a price is the last epsilon over 2 ** FINER
 
   Costs costs;
   const Spreads<Dual>* spreads;
@@ -43,8 +43,8 @@ struct Auction {
   Count* num_bids;   // [1]
   Count* num_cut_off;  // [1] chains
   Count* num_read;   // [1] rows that read the matrix again
-  Count* rest;       // [num_rows] of costs that leave pairs out: no offer of these is better
-  Count* discount;   // [1] by how much the highest price lies below zero
+  Count* rest;       // [num_rows] of costs that leave pairs out: no left-out pair offers more
+  Count* discount;   // [1] how far the highest price lies below zero
   int owner_bits;
   int cost_bits;     // bits by which costs are made longer, so that epsilon can be less than one
   int price_bits;    // bits by which units are longer than costs
@@ -61,21 +61,21 @@ struct Auction {
     discount = workspace.take<Count>(1);
   }
 
-  // Whether there is anything to be cautious about, and all columns are to be matched; and sums stay within their range.
+  // Whether bids need an epsilon: entries differ, the problem is square, and all sums stay in range.
   DEVICE bool has_epsilon() const {
     return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && last < first &&
            -last <= spreads->bits_of_a_dual() && room_above(Dual{}) >= -1;
   }
 
-  // From all prices at zero: leaves v, and the rows of pairs that are tight within epsilon. Where columns may stay free
-  // only one round is held, with epsilon = 0, so that those that nobody bid for keep v = 0.
+  // Starts from all prices at zero. Leaves v, and pairs that are tight within epsilon. If columns may stay free, only one round
+  // is held, with epsilon = 0, so that columns without a bid keep v = 0.
   //
-  // `longer`: for costs of which nothing is known yet. Where rows want different columns, a first round with a smaller
-  // epsilon cuts off next to no chain, and spares the ones before it. Else near rows want the same columns, as points in the
-  // plane do. Then chains grow GROWTH times as long after each round that cuts off chains for more than a few rows, until they
-  // are `longer` times as long. A round with the largest epsilon that lets chains grow is held again. The last rounds have short
-  // chains again: prices have come nearly as far as they go. Prices only fall in all rounds, so the bounds of what rows left out
-  // still hold. On an H200 growth by 4 took a tenth less time than one by 16 at once, n = 20,000.
+  // `longer` is for costs of which nothing is known yet. If rows want different columns, a first round with a smaller epsilon
+  // cuts off nearly no chain, and saves the rounds before it. Otherwise near rows want the same columns, as points in the plane
+  // do. Then chains become GROWTH times as long after each round that cuts off chains for more than 1 row in FEW, until they are
+  // `longer` times as long. A round with the largest epsilon that lets chains grow is held again. The last rounds have short
+  // chains again, since prices then hardly change. Prices only fall in all rounds, so the bounds of what rows left out still
+  // hold. On an H200 growth by 4 took a tenth less time than growth by 16 at once, n = 20,000.
   template <class Team>
   DEVICE void run(Team& team, Vertex longer = 1) {
     choose_units();
@@ -101,7 +101,7 @@ struct Auction {
   static constexpr Vertex STOP = LAST_VERTEX;
 
   DEVICE int typical_exponent() const { return spreads->typical_exponent(); }
-  // So many spreads of a row, as a power of two; in units.
+  // 2 ** bits spreads of a row, in units.
   DEVICE Count epsilon_of(int bits) const {
     return static_cast<Count>(ldexp(1.0, typical_exponent() + bits + cost_bits - price_bits));
   }
@@ -121,14 +121,14 @@ struct Auction {
   // Integer costs are made longer if no sum can overflow. They are made shorter if an offer would leave 64 bits; see
   // offer_of. Floats are left as they are. A price of integers is whole.
   DEVICE int room_above(long long) const {
-    // Entries that a core gains later lie within two spreads of those it has.
+    // Entries that a core gains later lie within two spreads of its present entries.
     return 58 - ilogb(1 + static_cast<double>(spreads->largest) + 2 * static_cast<double>(spread));
   }
   DEVICE int room_above(double) const { return 0; }
   static DEVICE int least_price_bits(long long, int bits) { return bits > 0 ? bits : 0; }
   static DEVICE int least_price_bits(double, int bits) { return bits < -1000 ? -1000 : bits; }
 
-  // A word holds how far a price lies above the lowest there is, and the owner.
+  // A word holds how far a price lies above the lowest possible price, and the owner.
   DEVICE Count no_owner() const { return (Count{1} << owner_bits) - 1; }
   DEVICE Count lowest_price() const { return 1 - (Count{1} << bits_of_prices(Dual{})); }
   DEVICE int bits_of_prices(double) const { return 62 - owner_bits; }
@@ -138,7 +138,7 @@ struct Auction {
   DEVICE Count price_of(Count word) const { return height_of(word) + lowest_price(); }
   DEVICE Count owner_of(Count word) const { return word & no_owner(); }
 
-  // Rounded, where units are longer than one; and what a price is worth.
+  // A cost in units, rounded down if a unit is more than one; and the worth of a price.
   DEVICE Count in_units(long long cost) const { return cost * (1LL << cost_bits) >> price_bits; }
   DEVICE Count in_units(double cost) const {
     constexpr double MOST = 0x1p60;
@@ -148,11 +148,11 @@ struct Auction {
   DEVICE Dual value_of(Count price) const { return value(price, Dual{}); }
   DEVICE long long value(Count price, long long) const { return price * (1LL << price_bits) / (1LL << cost_bits); }
   DEVICE double value(Count price, double) const { return static_cast<double>(price) * unit; }
-  // What units are worth at least, whatever was rounded: of a cost less a price as it is read off.
+  // The least worth of units, whatever was rounded: of a cost less a price.
   DEVICE long long value_below(Count units, long long) const { return units * (1LL << price_bits) >> cost_bits; }
   DEVICE double value_below(Count units, double) const { return static_cast<double>(units - 1) * unit; }
 
-  // What the rows of a core leave out, at prices of zero.
+  // The best pair that each row of a core leaves out, at prices of zero.
   template <class Team>
   DEVICE void begin_rest(Team& team) const {
     if constexpr (Costs::LEAVES_OUT) {
@@ -164,7 +164,7 @@ struct Auction {
     }
   }
 
-  // All prices are zero, and nobody owns a column.
+  // All prices are zero, and no column has an owner.
   template <class Team>
   DEVICE void begin_prices(Team& team) const {
     team.each(costs.num_columns, [&](Count column) { words[column] = word(0, no_owner()); });
@@ -178,7 +178,7 @@ struct Auction {
     team = hold_round_apart(team, *this, epsilon, most);
     return *num_cut_off - cut_off_before;
   }
-  // One copy for all rounds: a compiler would else make one of each.
+  // One copy for all rounds: a compiler would otherwise make a copy for each.
   template <class Team>
   static DEVICE_APART Team hold_round_apart(Team team, Auction auction, Count epsilon, Vertex most) {
     auction.let_all_bid(team, epsilon, most);
@@ -207,7 +207,7 @@ struct Auction {
     team.sync();
   }
 
-  // A bid reads a whole row: a long one by all lanes there are, for the fewer bid at once, the fewer bid in vain.
+  // A bid reads a whole row. All threads of a block read a long row: the fewer rows bid at once, the fewer bid in vain.
   template <class Team>
   DEVICE auto groups_for_a_row(const Team& team) const {
     if constexpr (decltype(row_of(costs, 0))::IS_LONG) return team.in_blocks();
@@ -219,14 +219,14 @@ struct Auction {
     return team.min_group(team.lane() == 0 ? team.fetch_add(next_row, 1) : LAST_VERTEX);
   }
 
-  // What a column offers a row: its cost less its price, from the lowest price on, in units; twice that, and one more if the
-  // column has an owner, so that of equal offers a free column is the best one.
+  // The offer of a column to a row: twice the cost less the price (counted from the lowest price), in units, and one more if
+  // the column has an owner. So a free column is the best of equal offers.
   static constexpr Count NO_OFFER = 0x7fffffffffffffff;
   DEVICE Count offer_of(Dual cost, Count word) const {
     return is_forbidden(cost) ? NO_OFFER : 2 * (in_units(cost) - height_of(word)) + (owner_of(word) != no_owner());
   }
 
-  // What a lane finds best, with the column and its word, and second best.
+  // The best offer that a lane finds, with the column and its word, and the second best offer.
   struct Best {
     Count offer = NO_OFFER, second = NO_OFFER, word = 0;
     Vertex column = NONE;
@@ -240,9 +240,9 @@ struct Auction {
     }
   };
 
-  // `row` bids, then the row that it displaces, and so on; false if it is to read the matrix before it bids, which the first one
-  // may have done. Counts the bids. Long rows are seldom too late, and count only what they win: of short ones a chain that is
-  // always too late would hold up its round.
+  // `row` bids, then the row that it displaces, and so on. Returns false if a row must read the matrix before it bids; the first
+  // row may have read it. Counts bids. A long row is seldom too late, and only its successful bids count. A short row's vain bids
+  // count, too: a chain that is always too late would hold up its round.
   template <class Team>
   DEVICE bool follow_chain(const Team& team, Vertex& row, Vertex& bids, Count epsilon, Vertex most, bool may_read) const {
     constexpr bool COUNTS_ALL = !decltype(row_of(costs, row))::IS_LONG;
@@ -256,7 +256,7 @@ struct Auction {
         may_read = true;
       }
       if (offer == NO_OFFER) return true;
-      // Of equal offers each time another one.
+      // Equal offers are chosen in turns.
       const unsigned lanes = team.lanes(), turn = static_cast<unsigned>(team.lane() + row + bids) % lanes;
       const int place = static_cast<int>(best.offer == offer ? turn : lanes);
       const bool wins = place == team.min_group(place);
@@ -273,7 +273,7 @@ struct Auction {
   static DEVICE_APART void read_again_apart(Team team, Auction auction, Vertex row, unsigned turn) {
     auction.read_again(team, row, turn);
   }
-  // What a row knows is worse than what it left out: it reads the matrix at the prices of now.
+  // The entries of a row are worse than a pair that it left out: the row reads the matrix at the present prices.
   template <class Team>
   DEVICE void read_again(const Team& team, Vertex row, unsigned turn) const {
     if constexpr (Costs::LEAVES_OUT) {
@@ -303,7 +303,7 @@ struct Auction {
                                : auction.template roughly_worth<Rough>((offer >> 1) - auction.lowest_price() + 1);
     }
   };
-  // What units are worth, rounded up.
+  // The worth of units, rounded up.
   template <class Rough>
   DEVICE Rough roughly_worth(Count units) const {
     return roughly_above<Rough>(static_cast<double>(units) * worth_of_unit);  // a float may not hold a unit
@@ -339,28 +339,28 @@ struct Auction {
     return best;
   }
 
-  // The row to bid next: the one that was displaced, or again this one, where another group was faster.
+  // Places a bid. Returns the row to bid next: the displaced row, or this row again if another group was faster; or STOP.
   template <class Team>
   DEVICE Vertex bid(const Team& team, Vertex row, const Best& best, Count second, Count epsilon) const {
-    // A row with one column need not be able to pay anything for it; what it can is not known here.
+    // How much a row with one column can pay for it is not known here, perhaps nothing.
     const Count more = second == NO_OFFER ? epsilon : (second >> 1) - (best.offer >> 1) + epsilon;
     const Count height = height_of(best.word) - more;
     if (height < 0) return STOP;
     const Count desired = height << owner_bits | row;
-    if (desired >= best.word) return STOP;  // a bid of nothing, against an owner who would win it
+    if (desired >= best.word) return STOP;  // a bid of zero, which the present owner would win
     const Count found = team.lower(&words[best.column], desired);
     if (desired >= found) return row;
     return owner_of(found) == no_owner() ? STOP : static_cast<Vertex>(owner_of(found));
   }
 
-  // One copy, as of a round.
+  // One copy, as for rounds.
   template <class Team>
   static DEVICE_APART Team read_off_apart(Team team, Auction auction) {
     auction.read_off(team);
     return team;
   }
-  // Leaves the pairs, and v. A square problem does not change when all v do; so that they stay small, the highest is made
-  // zero, or a little less, so that prices can be refined.
+  // Leaves the pairs, and v. A square problem does not change if all v change alike. The highest v becomes zero, so that v stays
+  // small; or a little less, so that prices can be refined.
   template <class Team>
   DEVICE void read_off(Team& team) const {
     if (team.rank() == 0) *discount = 0x7fffffffffffffff;
@@ -396,14 +396,15 @@ struct Auction {
   }
 };
 
-// Makes pairs tight that are nearly so: v of a pair rises until its row finds nothing better, so others may have to rise,
-// too. Where the pairs are the best ones, that comes to an end, with all of them tight; else some would rise for ever.
-// Only the row of a pair changes its v; what others see of it may be old, and they look again. Returns whether that ended.
+// Makes nearly tight pairs tight: v of a pair rises until its row finds nothing better, so the v of others may have to rise,
+// too. If the pairs are the best ones, this ends with all pairs tight. Otherwise some v would rise for ever. Only the row of a
+// pair changes its v. Other rows may read an old value, and look again. Returns whether it ended.
 //
 // Goldberg, Kennedy, "An efficient cost scaling algorithm for the assignment problem", Mathematical Programming 71 (1995),
 // price refinement.
 template <class Team, class Costs, class Dual>
 DEVICE bool refine_prices(Team& team, const Costs& costs, const Matching& matching, Dual* v) {
+  // A round is 3 passes over all rows and a barrier. After 12 rounds the prices are left as they are, not all pairs tight.
   constexpr int MOST_ROUNDS = 12, PASSES = 3;
   NOT_UNROLLED
   for (int round = 0; round < MOST_ROUNDS; ++round) {
@@ -420,7 +421,7 @@ DEVICE bool refine_prices(Team& team, const Costs& costs, const Matching& matchi
   return false;
 }
 
-// What a row finds best, and what it pays for its own column, at v.
+// The best cost - v of a row, and the cost - v of its own column.
 template <class Dual>
 struct OwnAndBest {
   Dual own, best;

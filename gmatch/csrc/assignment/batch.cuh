@@ -2,7 +2,7 @@
 #pragma once
 #include "assignment/assign.cuh"
 
-// One problem of a batch: where its matrix lies, turned so that it has no more rows than columns.
+// One problem of a batch: the place of its matrix, turned so that it has no more rows than columns.
 struct BatchProblem {
   Count offset, row_stride, column_stride;  // in entries
   Count num_rows, num_columns;
@@ -11,14 +11,14 @@ struct BatchProblem {
   FIELDS(BatchProblem, offset, row_stride, column_stride, num_rows, num_columns, transposed)
 };
 
-// Independent problems. What belongs to problem p starts at p * most_rows, for columns at p * most_columns; where it has
-// fewer, NONE and zero follow.
+// Independent problems. The rows of problem p start at p * most_rows, its columns at p * most_columns. If it has fewer, NONE
+// and zero follow.
 template <class Cost>
 struct Batch {
   using Dual = typename DenseCosts<Cost>::Dual;
 
-  const BatchProblem* problems;  // of each; or, if step is not 0, of the first of problems that are alike
-  Count step;                    // entries from one of these to the next
+  const BatchProblem* problems;  // each problem; if step is not 0, the first of problems that are alike
+  Count step;                    // entries from one of them to the next
   int num_problems;
   Vertex most_rows, most_columns;  // as given, before a problem is turned
   const Cost* entries;
@@ -48,7 +48,7 @@ struct Batch {
     return {static_cast<Vertex>(problem.num_rows), static_cast<Vertex>(problem.num_columns), entries + problem.offset,
             problem.row_stride, problem.column_stride, maximize, limit};
   }
-  // Where the rows and the columns of a problem have something, whichever way it was turned.
+  // The places of the rows and of the columns of a problem in an array, whichever way it was turned.
   template <class T>
   DEVICE T* of_rows(int p, T* rows, T* columns) const {
     return is_turned(p) ? columns + p * static_cast<Count>(most_columns)
@@ -75,7 +75,7 @@ DEVICE AssignmentTask<typename DenseCosts<Cost>::Dual> carve_task(Workspace& wor
   return task;
 }
 
-// The entries of the pairs, in the order of the rows as given; zero for the others.
+// The entries of the pairs, in the order of the rows as given; zero for free rows.
 template <class Team, class Cost>
 DEVICE void note_pair_costs(Team& team, const Batch<Cost>& batch, int p, const DenseCosts<Cost>& costs,
                             const Matching& matching) {
@@ -90,7 +90,7 @@ DEVICE void note_pair_costs(Team& team, const Batch<Cost>& batch, int p, const D
   });
 }
 
-// What a task found for the `count` vertices of one side; the room beyond them is filled with nothing.
+// Writes the mates and duals of the `count` vertices of one side, and NONE and zero beyond them.
 template <class Team, class Dual>
 DEVICE void note_side(const Team& team, Vertex count, Vertex room, const Vertex* found_mates, const Dual* found_duals,
                       Vertex* mates, Dual* duals) {
@@ -127,7 +127,7 @@ DEVICE void assign_problem(Team& team, const Batch<Cost>& batch, int p, char* me
   team.sync();
 }
 
-// For the largest problem of a batch.
+// The bytes of a team's memory, for the largest problem of a batch.
 template <class Edges, class Cost>
 DEVICE Count batch_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
   Workspace workspace(nullptr);

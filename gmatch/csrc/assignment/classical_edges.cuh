@@ -3,10 +3,10 @@
 // Date, Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel Computing 57 (2016), the
 // classical variant: the least uncovered slack of every row (Algorithm 7), the dual step (Algorithm 8), compression.
 //
-// The paper adds and subtracts half the least slack on the two sides of the cover. Here the side of the forest gets all
-// of it: the two differ by a constant that moves from all u to all v, and integers stay integers. As in tight_edges.cuh the
-// duals stand still during a phase: a row that entered the forest at radius d has used up radius - d of its slacks. Each
-// row remembers its least slack, so that a dual step reads only the rows in which an edge becomes tight.
+// The paper adds and subtracts half the least slack on the two sides of the cover. Here the side of the forest gets all of
+// it. The two ways differ by a constant that moves from all u to all v, and integers stay integers. As in tight_edges.cuh,
+// duals do not change during a phase: a row that entered the forest at radius d has used up radius - d of its slacks. Each row
+// remembers its least slack, so that a dual step reads only rows in which an edge becomes tight.
 #pragma once
 #include "assignment/tight_lists.cuh"
 #include "costs/dense.cuh"
@@ -20,7 +20,7 @@ struct ClassicalEdges {
   Dual* v;              // [num_columns]
   TightLists lists;
   Dual* entered;        // [num_rows] the radius at which a row entered the forest
-  Dual* least;          // [num_rows] no slack of the row that is not listed is less, to columns outside the forest
+  Dual* least;          // [num_rows] a bound below the slacks of the row that are not listed, to columns outside the forest
   Dual* next_radius;    // [1]
   Dual radius;          // this thread's copies; all agree
   Count dual_steps, rows_scanned;
@@ -52,7 +52,7 @@ struct ClassicalEdges {
     if (team.rank() == 0) *lists.num_stale = 0;
   }
 
-  // Some columns whose v has risen since the lists were made have tight edges now.
+  // Lists the new tight edges of columns whose v has risen since the lists were made.
   template <class Team>
   DEVICE void list_columns(const Team& team, const Vertex* columns, Vertex count) const {
     lists.each_part_of_columns(team, columns, count, [&](Vertex column, Vertex first, Vertex end) {
@@ -69,7 +69,7 @@ struct ClassicalEdges {
   DEVICE bool has_edges(Vertex) const { return true; }
   static constexpr DEVICE bool keeps_trees() { return false; }
 
-  // Compresses the rows whose duals the last phase changed; the slacks of the others have not become less.
+  // Compresses the rows whose duals the last phase changed. The slacks of the other rows have not become less.
   template <class Team>
   DEVICE void begin_phase(const Steps<Team>& steps) {
     radius = 0;
@@ -84,7 +84,8 @@ struct ClassicalEdges {
     return lists.expand(
         steps, forest, level, [&](Vertex row) { entered[row] = radius; },
         [&](const auto& team, Vertex row, Vertex column) {
-          return Seen{team.read_once(costs.place(row, column)), team.read(&u[row]), team.read(&v[column]), team.read(&entered[row])};
+          return Seen{team.read_once(costs.place(row, column)), team.read(&u[row]), team.read(&v[column]),
+                      team.read(&entered[row])};
         },
         [&](Vertex row, Vertex, bool is_new, const Seen& seen) {
           const Dual slack_now = slack(costs.of_entry(value_of(seen.entry)), seen.u_of_row, seen.v_of_column);
@@ -149,13 +150,13 @@ struct ClassicalEdges {
   }
 
  private:
-  // What says whether an edge is tight.
+  // The values that tell whether an edge is tight.
   struct Seen {
     Stored entry;
     Dual u_of_row, v_of_column, entered;
   };
 
-  // What a pass over a row or a column reads of an edge.
+  // The values that a pass over a row or a column reads of an edge.
   struct EntryAndDual {
     Stored entry;
     Dual dual;
@@ -174,17 +175,17 @@ struct ClassicalEdges {
     return least[row] == costs.infinite() ? least[row] : entered[row] + least[row];
   }
 
-  // Lists the tight edges of the stale rows to the columns that are wanted, and notes the least slack of the others.
-  // on_tight(row, column, place) for each, and its place in the list. All columns are wanted of a row that entered at this
-  // very radius. Of integers there is none, but floats round: its slack may be lost in the radius. If the phase ends now, its
-  // u does not change, and the next phase goes by its list.
+  // Lists the tight edges of the stale rows to wanted columns, and notes the least slack of the other edges. Calls
+  // on_tight(row, column, place) for each tight edge, with its place in the list. All columns are wanted for a row that
+  // entered at this very radius. Integers have no such row. A float's slack may be lost in the radius by rounding. If the phase
+  // ends now, the u of this row does not change, and the next phase uses its list.
   template <class Team, class Entered, class IsWanted, class OnTight>
   DEVICE void compress(const Team& team, Entered entered_at, IsWanted is_wanted, OnTight on_tight) {
     const Vertex count = team.read(lists.num_stale);
     lists.each_part(team, count, [&](Vertex i, Vertex first, Vertex end) {
       const Vertex row = lists.stale[i];
       const Dual offset = entered_at(row);
-      const bool is_full = team.read(&lists.sizes[row]) > TightLists::CAPACITY;  // one more says nothing new
+      const bool is_full = team.read(&lists.sizes[row]) > TightLists::CAPACITY;  // a further edge changes nothing
       Dual smallest = costs.infinite();
       lists.each_column(
           team, first, end, [&](Vertex column) { return with_dual(team, row, column, &v[column]); },

@@ -11,8 +11,8 @@
 //   cooperative   one launch; a search goes on after a dual step where it stood (Optimization 2)
 //   registers     a slack is read once, and only if the step changes it (Optimization 3)
 //
-// The search is run_phases along the zeros, in every form. A covered row or column of theirs is, here, a row outside the
-// forest, a column in it.
+// The search is run_phases along the zeros, in every form. A covered row of the papers is a row outside the forest here, a
+// covered column is a column in it.
 #pragma once
 #include "assignment/assign.cuh"
 
@@ -59,7 +59,7 @@ struct SlackEdges {
     });
   }
 
-  // In one launch the lists of the rows that the last phase changed are made anew; else a launch has done so.
+  // Makes anew the lists of the rows that the last phase changed. With several launches a launch of its own has done so.
   template <class Team>
   DEVICE void begin_phase(const Steps<Team>& steps) {
     is_changed = false;
@@ -139,7 +139,7 @@ struct SlackEdges {
     team.min_all(least, smallest);
   }
 
-  // Then then(row, column) for every entry, which reads its slack again.
+  // Then calls then(row, column) for every entry, which reads its slack again.
   template <class Team, class Then>
   DEVICE void shift_slacks(const Team& team, const ClaimedForest<true>& forest, Slack theta, Then then) const {
     lists.each_part(team, costs.num_rows, [&](Vertex row, Vertex first, Vertex end) {
@@ -191,7 +191,7 @@ struct SlackEdges {
       list_zeros(team, row, first, end);
     });
   }
-  // All zeros: the sum of the rows' counters.
+  // The number of all zeros: the sum of the rows' counters.
   template <class Team>
   DEVICE void sum_zeros(const Team& team) const {
     Vertex zeros = 0;
@@ -238,7 +238,7 @@ struct Munkres {
     edges.carve(workspace, 0);
   }
 
-  // The start, and the slacks that it leaves.
+  // The start, and the slacks after it.
   template <class Team>
   DEVICE void start(Team& team) {
     team = start_assignment<TightEdges<Cost>>(team, costs, task);
@@ -293,7 +293,7 @@ struct Munkres {
   }
 };
 
-// All of it on one team. On a GPU the forms before the cooperative one have a launch for each line of the loop.
+// The whole method on one team. On a GPU the forms before the cooperative one have a launch for each line of the loop.
 template <class Team, class Cost, class Slack>
 DEVICE void run_munkres(Team& team, Munkres<Cost, Slack>& munkres) {
   auto& edges = munkres.edges;

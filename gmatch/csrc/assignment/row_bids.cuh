@@ -1,8 +1,8 @@
-// row_bids.cuh: after the minima of rows and columns, the rows that found no column bid for one.
+// row_bids.cuh: bids of the rows that found no column by the minima of rows and columns.
 //
-// A row takes the column that is best for it from whoever has it, and its v falls by as much as the column is better than
-// the row's second best: the new pair is tight, and no slack becomes negative. The row that was displaced bids next. So the
-// search begins with a quarter of the free rows. Of two rows that bid for a column in a round one is told to bid again.
+// A row takes its best column from the row that has it. v of the column falls by how much it is better than the bidder's
+// second best: the new pair is tight, and no slack becomes negative. The displaced row bids next. The search then begins with
+// a quarter of the free rows. If two rows bid for a column in a round, one of them bids again.
 //
 // Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing 38
 // (1987), augmenting row reduction: an auction with epsilon zero, here for all free rows at once.
@@ -23,12 +23,12 @@ class RowBids {
     more_ = workspace.take<Dual>(matching_.num_rows);
   }
 
-  // Rows that are left free have the largest u there is.
+  // Rows that stay free have the largest possible u.
   template <class Team>
   DEVICE void run(Steps<Team>& steps) const {
     Team& team = steps.team;
     team.each(matching_.num_columns, [&](Count column) { sold_in_[column] = 0; });
-    // After others have bid, fewer rows are tied.
+    // A later turn has fewer ties, since other rows have bid.
     for (int turn = 0; turn < TURNS; ++turn) hold_rounds(steps, turn * MOST_ROUNDS);
     team.each_group(matching_.num_rows, [&](Count i) {
       const Vertex row = static_cast<Vertex>(i);
@@ -40,17 +40,17 @@ class RowBids {
   }
 
  private:
-  static constexpr int TURNS = 2;
+  static constexpr int TURNS = 2;  // rows that are free after them are left to the search
   static constexpr Vertex MOST_ROUNDS = 16;  // of a turn
 
-  // What a lane finds best; of equal ones a column that nobody has.
+  // The best column that a lane finds; among equal ones a free column.
   struct Offer {
     Dual least, second;
     Vertex column;
     bool is_free;
   };
 
-  // All free rows bid, then the displaced rows, until there are none or the rounds are over.
+  // All free rows bid, then the displaced rows, until no row is left or the rounds are over.
   template <class Team>
   DEVICE void hold_rounds(Steps<Team>& steps, Vertex rounds_before) const {
     Team& team = steps.team;
@@ -75,14 +75,14 @@ class RowBids {
     bidders_[1 - steps.parity()][steps.append()] = row;
   }
 
-  // A bid waits for its row to be read: where there are few, by all lanes there are.
+  // A bid waits for its row to be read. On a grid, which has few bids, all threads of a block read a row.
   template <class Team>
   DEVICE auto groups_for_a_row(const Team& team) const {
     if constexpr (Team::IS_GRID) return team.in_blocks();
     else return team;
   }
 
-  // Of an entry of a row.
+  // The values of an entry of a row.
   struct Seen {
     Stored entry;
     Dual v;
@@ -108,7 +108,7 @@ class RowBids {
   }
   DEVICE bool is_free(Vertex column) const { return matching_.col_match[column] == NONE; }
 
-  // Bidder i of a round. The v that bids are made by stand still until all have bid; a column is sold once.
+  // Bidder i of a round. v does not change until all rows have bid, and a column is sold once.
   template <class Group, class Team>
   DEVICE void bid(const Group& group, const Steps<Team>& steps, Count i, Vertex row, Vertex round) const {
     const Offer offer = find_offer(group, row);
@@ -117,10 +117,10 @@ class RowBids {
     const int winner = group.min_group(place);
     Dual second = group.min_group(place == winner ? offer.second : offer.least);
     if (place != winner) return;
-    // A row with one column need not be able to pay anything for it; what it can is not known here.
+    // How much a row with one column can pay for it is not known here, perhaps nothing.
     if (second == edges_.costs.infinite()) second = least;
     bought_[i] = NONE;
-    // Against an owner who offers as much nothing is won: that is left to the search.
+    // An owner who offers as much keeps the column. The search decides such a tie.
     if (least == edges_.costs.infinite() || (second == least && !offer.is_free)) return;
     const Vertex last_round = group.read(&sold_in_[offer.column]);
     if (last_round == round || !group.claim(&sold_in_[offer.column], last_round, round)) return enlist(steps, row);
@@ -144,7 +144,7 @@ class RowBids {
   const Matching& matching_;
   const TightEdges<Stored>& edges_;
   Vertex* bidders_[2];  // [num_rows] each: of this round and of the next
-  Vertex* sold_in_;     // [num_columns] the last round in which the column was
+  Vertex* sold_in_;     // [num_columns] the last round in which the column was sold
   Vertex* bought_;      // [num_rows] the column that a bidder of this round won, or NONE
-  Dual* more_;          // [num_rows] and by how much its v falls
+  Dual* more_;          // [num_rows] by how much v of that column falls
 };

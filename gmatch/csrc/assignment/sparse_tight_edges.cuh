@@ -1,24 +1,24 @@
 // sparse_tight_edges.cuh: the tight edges of a sparse matrix of costs, and the duals that make them so.
 //
-// As in tight_edges.cuh the duals stand still during a phase, and every column knows its distance from the roots, over
-// slacks. But a sparse row reaches a few columns only, and a dual step for every distinct distance would be a barrier for
+// As in tight_edges.cuh the duals do not change during a phase, and every column knows its distance from the roots, over
+// slacks. But a sparse row reaches only few columns, and a dual step for every distinct distance would be a barrier for
 // every few entries. So distances are found first, then used:
 //
-//   widen   finds all distances up to a radius within which free columns lie; rows whose distance fell lower the columns
-//           of their entries, in rounds, near ones before far ones
+//   widen   finds all distances up to a radius within which free columns lie. Rows whose distance fell lower the columns of
+//           their entries, in rounds, near rows before far ones
 //   expand  grows the trees, breadth first, along the edges that give a column its distance
 //
-// What makes the races harmless: distances only fall, and the least wins, whoever comes last. They stand still before the
-// first column joins a tree, so its predecessor is not chosen by a race for distances, but by the forest's claim, among
-// rows that give the column its distance, bit for bit. Some row in a tree does: follow a final distance back to where it
-// came from, and it came from one that is smaller, or final before it; so back to a root.
+// Why races do no harm: distances only fall, and the least wins, in any order. They are final before the first column joins a
+// tree. So no race for distances chooses the predecessor of a column. The forest's claim does, among the rows that give the
+// column its distance, bit for bit. Some row in a tree does so: a final distance came from a distance that is smaller, or that
+// was final before it, and so on back to a root.
 //
-// A tree that found no path stays for the next phase: its edges are tight by then, and all that is in it is at distance
-// zero. So neither distances nor trees begin anew where a phase finds few paths of many.
+// A tree that found no path stays for the next phase: its edges are tight by then, and all its vertices are at distance zero.
+// So distances and trees do not begin anew if a phase finds few of many paths.
 //
 // Every cut of the distances is a dual step that keeps slacks from being negative: u + (radius - distance), v - (radius -
-// distance). In a square problem the radius takes in half as many free columns as there are roots; where columns may stay
-// free, their v must stay, and the radius is the distance of the nearest.
+// distance). In a square problem the radius takes in half as many free columns as there are roots. If columns may stay free,
+// their v must stay, and the radius is the distance of the nearest free column.
 //
 // Meyer, Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of Algorithms 49 (2003); with the
 // width of a step fitted to the rounds that it takes.
@@ -30,26 +30,29 @@ template <class Costs>
 struct SparseTightEdges {
   using Dual = typename Costs::Dual;
   using Offset = typename Costs::Offset;
-  // A step of more rounds is made narrower, for rows are scanned again and again in it, and one whose rounds have a row
-  // for most lane groups, for some have two then. One of fewer rounds is made wider, and one whose rounds leave nearly
-  // all lane groups without a row: a barrier costs them more than another scan.
+  // A step of more than MOST_ROUNDS rounds is made narrower, since rows are scanned again and again in it. So is a step whose
+  // rounds have a row for more than 1 lane group in BUSY, since some groups have two rows then. A step of fewer than
+  // FEWEST_ROUNDS rounds is made wider, and so is one whose rounds have a row for fewer than 1 lane group in IDLE: a barrier
+  // costs more than another scan.
   static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 6, IDLE = 16, BUSY = 4;
-  // Of a team that passes: rows of a step for each lane group, below which it is made wider, and above which narrower.
+  // Rows for each lane group in a step of a team that passes over all columns. With fewer the step is made wider, with more
+  // narrower.
   static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
-  // How often rows that leave pairs out read the matrix for the sake of a radius, before it is made as small as they need it.
+  // How often rows that leave pairs out may read the matrix for one radius. After that the radius ends at the nearest pair that
+  // is left out, if a free column lies nearer.
   static constexpr int MOST_READS = 4;
-  // A pass without a row costs a tenth of a barrier.
+  // Passes of a round. A pass without a row costs a tenth of a barrier.
   static constexpr int PASSES_OF_A_ROUND = 64;
 
-  // What all columns together say; three take turns, as the counters of Progress do.
+  // Sums and minima over all columns. Three of them take turns, as the counters of Progress do.
   struct Census {
-    Dual least_far, farthest;          // distances: the least beyond the reach of this step, the largest of all
+    Dual least_far, farthest;          // distances: the least beyond the reach of this step, and the largest
     Dual nearest_free, farthest_free;  // of free columns within it
     Dual nearest_left;                 // of pairs that the costs leave out
-    Count num_free;                    // how many these are
+    Count num_free;                    // of free columns within reach
     Count rows_scanned, roots;         // since the census before
   };
-  // A row that lowers columns, and the distance of its own.
+  // A row that lowers columns, and the distance of its own column.
   struct alignas(8) NearRow {
     Dual distance;
     Vertex row, unused;
@@ -60,28 +63,28 @@ struct SparseTightEdges {
   Dual* u;           // [num_rows]
   Dual* v;           // [num_columns]
   Dual* distance;    // [num_columns] from the nearest root, as far as known; final within the radius
-  Dual* scanned;     // [num_columns] the distance from which its mate last lowered columns; of teams that keep a list
-                     //               only where that was in a tree that was kept
+  Dual* scanned;     // [num_columns] the distance from which its mate last lowered columns; for teams that keep a
+                     //               list only if the mate was in a tree that was kept
   // Only for costs that leave pairs out, whose rows may read the matrix:
   Dual* whole_from;  // [num_rows] the distance from which all pairs of a row lowered columns, or infinity
-  Vertex* readers;   // [num_rows] those that read now
+  Vertex* readers;   // [num_rows] the rows that read now
   Vertex* num_readers;  // [1]
-  Vertex* fell_in;   // [num_columns] the last time that a row which read lowered it
+  Vertex* fell_in;   // [num_columns] the last number of `reads` in which a reader lowered it
   Vertex* via;       // [num_columns] a row that read, and gave the column its distance; or NONE
   Vertex* num_children; // [num_rows] columns that have their distance via the row
   Vertex* past_children;  // [num_rows] where they end in `children`
   Vertex* children;  // [num_columns]
-  Vertex* num_placed;  // [1] in it
-  Vertex* near_rows; // [2][num_rows] others: whose distance fell within the reach, of this round, and of the next
-  Vertex* listed;    // [num_columns] others: minus the number of the round that its mate was last listed for
+  Vertex* num_placed;  // [1] entries of `children`
+  Vertex* near_rows; // [2][num_rows] other teams: rows whose distance fell within the reach, in this round and the next
+  Vertex* listed;    // [num_columns] other teams: minus the number of the round that its mate was last listed for
   Census* censuses;  // [3]
   Dual* nearest_end; // [1]           the least distance of a free column so far
   Dual radius;       // this thread's copies; all agree
   Dual reach;        // distances up to here are lowered further
   Dual step;
   Vertex round, turn;
-  Vertex reads;                      // times that rows read the matrix in this phase
-  Dual farthest_read;                // beyond it they lowered no columns in this phase
+  Vertex reads;                      // how often rows read the matrix in this phase
+  Dual farthest_read;                // readers lowered no columns beyond it in this phase
   bool has_trees;                    // of an earlier phase
   Count num_roots, dual_steps, rounds;
   Count rows_scanned, entries_read;  // by this thread
@@ -108,7 +111,7 @@ struct SparseTightEdges {
     nearest_end = workspace.take<Dual>(1);
   }
 
-  // Once, before the first phase.
+  // Called once, before the first phase.
   template <class Team>
   DEVICE void begin(const Team& team) {
     step = 0;
@@ -144,8 +147,8 @@ struct SparseTightEdges {
     if (steps.team.rank() == 0) *nearest_end = costs.infinite();
   }
 
-  // Grows the trees along the edges that give a column its distance. The first rows come here first to say where they are:
-  // roots, and rows of trees that were kept.
+  // Grows the trees along the edges that give a column its distance. In the first call of a phase the first rows lower
+  // columns: roots, and rows of trees that were kept.
   template <class Team>
   DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex& level, bool) {
     if (radius == UNKNOWN) {
@@ -189,9 +192,9 @@ struct SparseTightEdges {
     return inspected;
   }
 
-  // Finds the distances up to a radius with free columns, and plants the trees again. False: this phase is over, or no
-  // free column can be reached. Once it has done so the trees find one; unless costs have changed, or are not as they were
-  // inspected: then distances need not follow from each other, and what is a bound here else cannot be passed.
+  // Finds the distances up to a radius with free columns, and plants the trees again. Returns false if this phase is over, or
+  // no free column can be reached. After that the trees find a free column, unless costs changed or are not as they were
+  // inspected. Then distances need not follow from each other, and only the bounds of the loops end the search.
   template <class Team>
   DEVICE bool widen(Steps<Team>& steps, const ClaimedForest<true>& forest) {
     if (steps.found() > 0 || steps.roots() == 0) return false;
@@ -225,7 +228,7 @@ struct SparseTightEdges {
     return true;
   }
 
-  // Shifts the duals by what the radius exceeds the distances: no slack becomes negative, the paths become tight.
+  // Shifts the duals by radius - distance: no slack becomes negative, and the paths become tight.
   template <class Team>
   DEVICE void end_phase(Steps<Team>& steps, const ClaimedForest<true>& forest) {
     steps.team.each(costs.num_rows, [&](Count row) {
@@ -246,7 +249,7 @@ struct SparseTightEdges {
     return slack > 0 ? slack : 0;
   }
 
-  // Some allowed pairs of a row, so that what is read for them is under way at once. Past the end: NONE.
+  // Some allowed pairs of a row, so that all loads for them are under way at once. NONE past the end.
   template <class Team>
   struct Few {
     static constexpr int SIZE = Team::AT_ONCE > 1 ? StoredRow<Costs>::AT_ONCE : 1;
@@ -256,9 +259,9 @@ struct SparseTightEdges {
     DEVICE Dual slack(int k) const { return SparseTightEdges::slack(cost[k], u_of_row, v_of_column[k]); }
   };
 
-  // use(few) for the allowed pairs of a row, shared out over the lanes of a group, until it returns false; look(k, column)
-  // before it, for what else is to be read for them: by Team::read, so that all of it is under way at once, see StoredRow.
-  // Where there is no pair, that of the first column is read, and means nothing. Returns how many entries this lane looked at.
+  // Calls use(few) for the allowed pairs of a row, shared out over the lanes of a group, until it returns false. Before that
+  // it calls look(k, column), which reads further cells by Team::read, so that all loads are under way at once: see StoredRow.
+  // A place without a pair reads the cells of the first column, which mean nothing. Returns the entries that this lane read.
   template <class Team, class Look, class Use>
   DEVICE Count each_few(const Team& team, Vertex row, Look look, Use use) const {
     constexpr int SIZE = Few<Team>::SIZE;
@@ -306,11 +309,11 @@ struct SparseTightEdges {
  private:
   static constexpr Dual UNKNOWN = -1;  // below every distance
 
-  // Whether a round asks all columns, or keeps a list of those that fell.
+  // Whether a round passes over all columns, instead of keeping a list of the columns that fell.
   template <class Team>
   static constexpr DEVICE bool in_passes() { return Team::PASSES && Costs::FEW_COLUMNS; }
 
-  // How far the nearest pair is that the costs leave out of a row.
+  // The distance of the nearest pair that the costs leave out of a row.
   template <class Team>
   DEVICE Dual distance_left(const Team& team, const ClaimedForest<true>& forest, Vertex row) const {
     const Dual from = distance_of(team, forest, row), rest = costs.rest[row];
@@ -318,17 +321,17 @@ struct SparseTightEdges {
     return rest > u[row] ? from + (rest - u[row]) : from;
   }
 
-  // Rows that leave pairs out which are nearer than that read the matrix, and lower all columns up to there. Then each
-  // column that fell says which of them gave it its distance, for none of the rows need have it in its list. The row that
-  // is nearest by what it left out has its final distance. Another reader may lower the distance of any other, and that row then
-  // reads again. So these rows lead back to roots, as rows do that have the column in their lists.
+  // Rows read the matrix if they left out a pair nearer than the radius, and lower all columns up to the radius. Each column
+  // that fell then finds the reader that gave it its distance, since no row may have the column in its list. The reader whose
+  // left-out pair is nearest has its final distance. A reader may lower the distance of another reader, which then reads again.
+  // So readers lead back to roots, as rows do that have the column in their lists.
   template <class Team>
   DEVICE void read_rows(Steps<Team>& steps, const ClaimedForest<true>& forest, Dual radius_wanted) {
     if constexpr (Costs::LEAVES_OUT) {
       Team& team = steps.team;
       const Vertex now = ++reads;
       farthest_read = radius_wanted;
-      // All go by distances of before: of two rows that are as near neither has its column from the other.
+      // All readers use the distances before this step: of two equally near rows, neither has its column from the other.
       team.each(costs.num_rows, [&](Count i) {
         const Vertex row = static_cast<Vertex>(i);
         if (distance_left(team, forest, row) >= radius_wanted) return;
@@ -340,7 +343,7 @@ struct SparseTightEdges {
       team.each_group(num_now, [&](Count i) { read_row(steps, forest, readers[i], now); });
       team.sync();
       if (team.rank() == 0) *num_readers = 0;
-      // The row that lowered a column last says so, unless others were there at the same time.
+      // `via` is the row that lowered a column last, unless several rows lowered it at the same time.
       team.template each_chosen<Vertex>(
           costs.num_columns,
           [&](Count column, Vertex& fallen) {
@@ -370,7 +373,7 @@ struct SparseTightEdges {
         [&](Vertex column, Dual cost) { return distance_by(cost, v[column]) == team.read(&distance[column]); });
     entries_read += costs.num_columns / team.lanes();
   }
-  // The cost - v of a pair of a row that is as far as any of use.
+  // The largest cost - v of a pair of a row that is of use.
   DEVICE Dual reduced_up_to(Dual from, Dual u_of_row) const {
     return farthest_read == costs.infinite() ? farthest_read : u_of_row + (farthest_read - from);
   }
@@ -388,7 +391,7 @@ struct SparseTightEdges {
     DEVICE Rough roughly_reduced(Dual worth) const { return roughly_above<Rough>(worth); }
   };
 
-  // Finds a row that read and gave the column its distance: the lowest of the first lanes that know one; NONE if none did.
+  // Finds a reader that gave the column its distance: the lowest row of the lanes that first find one; NONE if there is none.
   template <class Team>
   DEVICE void find_reader(const Team& team, Vertex column, Vertex num_now) const {
     Vertex found = LAST_VERTEX;
@@ -399,7 +402,7 @@ struct SparseTightEdges {
     if (team.lane() == 0) via[column] = found == LAST_VERTEX ? NONE : found;
   }
 
-  // Whether a column has its distance from the row, which read.
+  // Whether a column has its distance from this reader.
   DEVICE bool is_via(Vertex column, Vertex row) const {
     return whole_from[row] + slack(costs.dense.at(row, column), u[row], v[column]) == distance[column];
   }
@@ -413,7 +416,7 @@ struct SparseTightEdges {
       team.each(costs.num_columns, [&](Count i) {
         const Vertex column = static_cast<Vertex>(i), row = via[column];
         if (row == NONE) return;
-        // Others may have given it a lesser one since.
+        // Other rows may have lowered it since.
         if (distance[column] <= radius && is_via(column, row)) team.fetch_add(&num_children[row], 1);
         else via[column] = NONE;
       });
@@ -429,7 +432,7 @@ struct SparseTightEdges {
     }
   }
 
-  // A row that is at distance zero, and the column by which it is.
+  // A row at distance zero, and the column by which it is.
   template <class Team>
   DEVICE void begin_from(const Team& team, Vertex column) {
     roots_seen += column == NONE;
@@ -438,7 +441,7 @@ struct SparseTightEdges {
     team.lower(&distance[column], Dual{0});
   }
 
-  // Threads of a team may have lowered it in this round.
+  // Other threads may have lowered it in this round.
   template <class Team>
   DEVICE Dual distance_of(const Team& team, const ClaimedForest<true>& forest, Vertex row) const {
     const Vertex column = forest.matching.row_match[row];
@@ -471,8 +474,8 @@ struct SparseTightEdges {
     return rounds_here;
   }
 
-  // One round of a team that passes over all columns: what falls in a pass is seen by the next, without a barrier.
-  // Returns whether anything fell that this thread saw.
+  // One round of a team that passes over all columns: the next pass sees what fell in this one, without a barrier. Returns
+  // whether this thread saw a distance fall.
   template <class Team>
   DEVICE bool lower_near_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest) {
     Team& team = steps.team;
@@ -491,7 +494,7 @@ struct SparseTightEdges {
     return fell;
   }
 
-  // What is listed at first: all that the step has come to reach.
+  // Lists the first rows: all that the step has come to reach.
   template <class Team>
   DEVICE void list_near(Steps<Team>& steps, const ClaimedForest<true>& forest, Dual before) const {
     steps.team.each(costs.num_columns, [&](Count i) {
@@ -530,7 +533,7 @@ struct SparseTightEdges {
     };
     entries_read += each_few(team, near.row, look, [&](const Few<Team>& few) {
       if constexpr (in_passes<Team>()) {
-        // What is within reach is lowered before it is known whether it falls: others wait for it.
+        // Distances within reach are lowered at once, before this thread knows whether they fall: other rows wait for them.
         for (int k = 0; k < SIZE; ++k) {
           if (few.column[k] == NONE) continue;
           const Dual here = near.distance + few.slack(k);
@@ -614,7 +617,7 @@ struct SparseTightEdges {
         if (left < here.nearest_left) here.nearest_left = left;
       });
     }
-    // Cleared before anyone comes to it, after everyone has left it.
+    // Cleared after all threads have left it, and before any thread comes to it.
     if (team.rank() == 0) clear(censuses[(turn + 1) % 3]);
     Census& all = censuses[turn % 3];
     team.min_all(&all.least_far, here.least_far);

@@ -5,12 +5,12 @@
 //
 // Date, Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel Computing 57 (2016),
 // the alternating tree variant: a slack and a predecessor for each column (Algorithm 4), dual step of O(n) (Algorithm 9).
-// The duals stand still during a phase; instead, every column knows its distance from the roots, and the radius grows to
-// the next distance: a dual step is one pass over the columns. The duals follow at the end of the phase.
+// The duals do not change during a phase. Every column knows its distance from the roots instead, and the radius grows to the
+// next distance: a dual step is one pass over the columns. The duals follow at the end of the phase.
 //
-// No race decides anything but ties: a column's distance is lowered by one thread, or by the parts of a step that are
-// brought together behind a barrier. A column joins the forest when its distance lies within the radius, and the column
-// with the smallest distance does, bit for bit: so every dual step makes progress, for floats as for integers.
+// Races decide only ties: one thread lowers the distance of a column, or the parts of a step do, which are combined behind a
+// barrier. A column joins the forest when its distance lies within the radius. The column with the smallest distance does, bit
+// for bit. So every dual step makes progress, for floats as for integers.
 #pragma once
 #include "costs/dense.cuh"
 #include "search/claimed_forest.cuh"
@@ -18,7 +18,7 @@
 template <class Stored>
 struct TightEdges {
   using Dual = typename DenseCosts<Stored>::Dual;
-  static constexpr Vertex ROWS_PER_PART = 4;  // of a frontier: fewer do not pay for another thread and a barrier
+  static constexpr Vertex ROWS_PER_PART = 4;  // rows of a frontier at least, to be worth another thread and a barrier
 
   DenseCosts<Stored> costs;
   bool many_paths;        // a phase goes on until half of its trees have a path; square problems only
@@ -67,7 +67,7 @@ struct TightEdges {
     return inspected;
   }
 
-  // The dual step: the radius grows to the next distance. False: this phase is over, or nothing more can be reached.
+  // The dual step: the radius grows to the next distance. Returns false if this phase is over, or no column can be reached.
   template <class Team>
   DEVICE bool widen(Steps<Team>& steps, const ClaimedForest<true>& forest) {
     const Vertex found = steps.found();
@@ -85,7 +85,7 @@ struct TightEdges {
     return true;
   }
 
-  // Shifts the duals by what the radius exceeds the distances: no slack becomes negative, the paths become tight.
+  // Shifts the duals by radius - distance: no slack becomes negative, and the paths become tight.
   template <class Team>
   DEVICE void end_phase(Steps<Team>& steps, const ClaimedForest<true>& forest) {
     if (radius == 0) return;  // no dual changes
@@ -107,8 +107,8 @@ struct TightEdges {
   }
 
   // distance[j] = min(distance[j], radius + slack of (i, j)) for all rows i of a list, and nearest[j] with it, for the
-  // columns outside the forest; then then(j, distance[j], &nearest[j]), or another place that holds the same, by the thread
-  // that knows. Returns the entries that this thread read.
+  // columns outside the forest. The thread that finds them then calls then(j, distance[j], &nearest[j]), or with a place that
+  // holds equal values. Returns the entries that this thread read.
   template <class Team, class Then>
   DEVICE Count lower_distances(Team& team, const Sprout* rows, Vertex count, Then then) {
     const Vertex parts = parts_for(team, count);
@@ -196,8 +196,8 @@ struct TightEdges {
     return static_cast<Count>(in_tile) * ((count - part + parts - 1) / parts);
   }
 
-  // The same for one column, some entries together. Of a team that streams most are too large by far, and are not looked
-  // at exactly.
+  // The best of these rows for one column, some entries together. A team that streams first compares rounded entries: most
+  // are far too large, and are not computed exactly.
   template <class Team>
   DEVICE Count scan_column(const Team&, const Sprout* rows, Vertex count, Vertex part, Vertex parts, Vertex column,
                            Dual& best, Vertex& from) const {
@@ -207,15 +207,15 @@ struct TightEdges {
     best = distance[column];
     const Dual v_of_column = v[column];
     const Rough limit = static_cast<Rough>(costs.limit);
-    // Somewhat more than what cost - u must be less than.
+    // A bound for cost - u, rounded up.
     const auto bound_now = [&] {
       return roughly_above<Rough>(best) + roughly_above<Rough>(-radius) + roughly_above<Rough>(v_of_column);
     };
     Rough bound = bound_now();
-    // What a batch of entries is read by is under way while the batch before it is looked at.
+    // The rows of the next batch of entries are read while this batch is compared.
     Vertex row[Team::AT_ONCE];
     const auto find_rows = [&](Vertex i) {
-      // Past the end of the list a row is looked at again, and is no nearer than it was.
+      // Past the end of the list a row is compared again, which changes nothing.
       for (int q = 0; q < Team::AT_ONCE; ++q) row[q] = rows[i + q * parts < count ? i + q * parts : i].row;
     };
     const Vertex step = parts * Team::AT_ONCE;

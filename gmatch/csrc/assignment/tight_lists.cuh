@@ -5,8 +5,8 @@
 #pragma once
 #include "search/near_levels.cuh"
 
-// Whether the row got one of the columns that its lanes hold, or NONE. One lane claims at a time: a column that is given
-// back may have been passed by rows that are left without one.
+// Whether the row got one of the columns that its lanes hold (each a column or NONE). One lane claims at a time: if a row gave
+// a column back, rows that passed it before could be left without one.
 template <int N, class Team>
 DEVICE bool take_column(const Team& team, const Matching& matching, Vertex row, Vertex (&columns)[N]) {
   const Vertex lanes = team.lanes(), turn = (team.lane() + row) % lanes;
@@ -50,7 +50,7 @@ struct TightLists {
   // Whether the list of a row holds all that was added.
   DEVICE bool is_whole(Vertex row) const { return sizes[row] <= CAPACITY; }
 
-  // Before the first phase: all lists are to be made.
+  // Called before the first phase: all lists are to be made.
   template <class Team>
   DEVICE void mark_all_stale(const Team& team) const {
     team.each(num_rows, [&](Count row) {
@@ -95,7 +95,7 @@ struct TightLists {
     });
   }
 
-  // Every row takes a column of its list that nobody has.
+  // Every row takes a column of its list that no row has.
   template <class Team>
   DEVICE void match_pairs(const Team& team, const Matching& matching) const {
     team.each_group(num_rows, [&](Count i) {
@@ -125,8 +125,8 @@ struct TightLists {
     }
   }
 
-  // Lets the rows of the frontier reach the columns of their lists that is_tight(row, column, is_new, look(team, row, column))
-  // still says are tight. enter(row) for those that are in the forest for the first time.
+  // Lets the rows of the frontier reach the columns of their lists that are still tight:
+  // is_tight(row, column, is_new, look(team, row, column)). Calls enter(row) for rows that are new in the forest.
   template <class Team, class Enter, class Look, class IsTight>
   DEVICE Count expand(const Steps<Team>& steps, const ClaimedForest<true>& forest, Vertex& level, Enter enter, Look look,
                       IsTight is_tight) const {
@@ -159,7 +159,8 @@ struct TightLists {
       const Vertex column = !is_listed ? i : i == lane ? first_listed : listed[i];
       ++inspected;
       const Vertex by = team.read(&forest.predecessor[column]);
-      // A list is read in one go. Of a whole row most columns have been reached, and their entries would be read for nothing.
+      // A list is read at once. If the row is read in the matrix, most of its columns have been reached, and reading their
+      // entries would be in vain.
       if (by != NONE && !(Team::IS_FAR && is_listed)) continue;
       const auto seen = look(team, row, column);
       if (by != NONE || !is_tight(row, column, is_new, seen)) continue;

@@ -8,7 +8,7 @@
 
 namespace {
 
-// The arrays come from the former assignment, with places for the rows and columns of now. The numbers in them are trusted.
+// The arrays come from the former assignment, with places for the present rows and columns. Their numbers are trusted.
 template <class Dual>
 nb::dict match_changed(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, nb::handle way_out,
                        Array<const Vertex> rows, Array<Vertex> row_match, Array<Vertex> col_match, Array<Dual> u,
@@ -27,7 +27,7 @@ nb::dict match_changed(AnyMatrix costs, const std::string& stored, bool maximize
   return to_dict(size, static_cast<Count>(row_match.shape(0)) - number, counted, lap(clock, now));
 }
 
-// The same of sparse costs, all of whose rows are matched in the end.
+// As for dense costs, for sparse costs whose rows are all matched in the end.
 template <class Offset, class Column, class Cost>
 nb::dict match_changed_sparse(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
                               bool maximize, Array<const Vertex> rows, Array<Vertex> row_match, Array<Vertex> col_match,

@@ -1,5 +1,5 @@
-// later.cpp: the type of results that have their pairs and make their fields later, for Python. What it is made of lies in a
-// place of its own, so that a small call makes no dictionary and its pairs are unpacked without Python.
+// later.cpp: the type of results that have their pairs and make their fields later, for Python. Its members lie in the object
+// itself, so that a small call makes no dictionary, and its pairs are unpacked without Python code.
 #include "bindings/later.hpp"
 
 namespace {

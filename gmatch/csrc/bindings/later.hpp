@@ -2,8 +2,8 @@
 #pragma once
 #include "bindings/module.hpp"
 
-// What Python has as the tuple `_later`, without its tuples: (make_field, pairs, (first, second)), or with no second
-// (make_field, pairs, first). Nothing is made later if there is no make_field.
+// The members of Python's tuple `_later`: (make_field, pairs, (first, second)), or without a second (make_field, pairs, first).
+// Without make_field no field is made later.
 struct Later {
   PyObject_HEAD
   PyObject *make_field, *pairs, *first, *second;

@@ -1,4 +1,4 @@
-// magnitudes.cpp: whether duals hide what pairs cost, for Python.
+// magnitudes.cpp: whether duals hide the costs of pairs, for Python.
 #include "bindings/module.hpp"
 #include "costs/magnitudes.hpp"
 
@@ -22,7 +22,8 @@ bool duals_hide_costs_of_pairs(Array<const double> pair_costs, Array<const doubl
                                double highest) {
   const auto rows = static_cast<Vertex>(pair_costs.shape(0));
   const double largest =
-      std::max(largest_magnitude(u.data(), static_cast<Vertex>(u.shape(0))), largest_magnitude(v.data(), static_cast<Vertex>(v.shape(0))));
+      std::max(largest_magnitude(u.data(), static_cast<Vertex>(u.shape(0))),
+               largest_magnitude(v.data(), static_cast<Vertex>(v.shape(0))));
   return duals_hide_costs(rows, largest, lowest, highest,
                           [&](Vertex row) { return pair_costs.data()[row]; });
 }

@@ -77,7 +77,7 @@ nb::tuple match_mixed(Array<const Offset> offsets, Array<const Column> columns, 
                   [&](HostTeam& team) { match_in_turns(team, call.edges, call.task, proven); });
 }
 
-// What match_small leaves in one piece of memory, which Python takes apart when it is asked for.
+// The answer of match_small, in one piece of memory. Python takes it apart when a field is asked for.
 struct MatchingCells {
   Count* report;  // a Report
   Vertex *row_match, *col_match, *levels, *augmentations;
@@ -97,8 +97,8 @@ struct MatchingCells {
   MatchingCells(Count* cells, Vertex rows, Vertex columns) { mirror::lay_out(*this, cells, rows, columns); }
 };
 
-// A small graph by `Mixed`, from the first fit, on this thread: inspects it, and leaves all that it found in MatchingCells.
-// Returns false if that is no graph. Other Python threads wait: none may change the arrays after they have been inspected.
+// Matches a small graph by `Mixed`, from the first fit, on this thread. Inspects it, and leaves the answer in MatchingCells.
+// Returns false if it is no graph. Other Python threads wait, so that none changes the arrays after the inspection.
 bool match_small(Array<const std::int32_t> given_offsets, Array<const std::int32_t> columns, int num_columns,
                  Array<Count> cells) {
   const Vertex num_rows = static_cast<Vertex>(given_offsets.shape(0)) - 1;

@@ -14,7 +14,7 @@
 
 namespace mirror {
 
-// The dictionary of that name, new at first.
+// The dictionary of this name; the first call makes it.
 inline nanobind::dict table(nanobind::module_& m, const char* name) {
   if (!nanobind::hasattr(m, name)) m.attr(name) = nanobind::dict();
   return nanobind::cast<nanobind::dict>(m.attr(name));

@@ -12,7 +12,7 @@
 
 namespace {
 
-// What Python lays out for programs, or reads of what they found; those with duals, for each type of dual.
+// The structs that Python writes for programs or reads after them; structs with duals for each type of dual.
 void define_mirror(nb::module_& m) {
   mirror::add_struct<CsrEdges<int, int>, CsrEdges<Count, Count>>(m, "CsrEdges");
   mirror::add_struct<SparseCosts<int, int, int>, SparseCosts<double, Count, Count>>(m, "SparseCosts");
@@ -39,7 +39,7 @@ void define_mirror(nb::module_& m) {
   mirror::add_enum<CoreStep>(m, "CoreStep");
 }
 
-// gmatch's own error, which the system's has caused.
+// Raises gmatch's own error, with the system's error as its cause.
 void raise_too_few_threads(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);

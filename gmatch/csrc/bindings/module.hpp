@@ -42,8 +42,8 @@ void define_points(nb::module_& m);           // dense assignment of points, wit
 template <class T>
 using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Others may run Python while this exists. If this is the main thread, it lets Python handle signals from time to time; what a
-// handler raises, as KeyboardInterrupt, ends the call.
+// Other threads may run Python while this object exists. The main thread lets Python handle signals from time to time. An
+// exception of a handler, such as KeyboardInterrupt, ends the call.
 class OthersMayRun {
  public:
   OthersMayRun() : watched_({nullptr, handle_signals}) {}
@@ -77,7 +77,7 @@ struct FreeMemory {
   void operator()(char* memory) const { std::free(memory); }
 };
 
-// Memory in large pages, where the system has some: a search that goes all over it would look up a page each time.
+// Memory in large pages, if the system has some: a search that reads all over it would look up a page each time.
 inline std::unique_ptr<char, FreeMemory> in_large_pages(std::size_t bytes) {
 #ifdef MADV_HUGEPAGE
   constexpr std::size_t LARGE_PAGE = 1 << 21;
@@ -85,7 +85,7 @@ inline std::unique_ptr<char, FreeMemory> in_large_pages(std::size_t bytes) {
     const std::size_t whole = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
     std::unique_ptr<char, FreeMemory> memory(static_cast<char*>(std::aligned_alloc(LARGE_PAGE, whole)));
     if (memory == nullptr) throw std::bad_alloc();
-    madvise(memory.get(), whole, MADV_HUGEPAGE);  // a hint: without it nothing but time is lost
+    madvise(memory.get(), whole, MADV_HUGEPAGE);  // a hint, which only saves time
     return memory;
   }
 #endif

@@ -17,7 +17,7 @@ namespace {
 template <class T>
 using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The value of a key, or none. What is compared may be any Python code, so it is kept alive by whoever calls.
+// The value of a key, or none. Comparing keys may run any Python code, so the caller keeps the objects alive.
 nb::handle item_of(nb::handle dict, nb::handle key) {
   PyObject* item = PyDict_GetItemWithError(dict.ptr(), key.ptr());
   if (item == nullptr && PyErr_Occurred()) throw nb::python_error();
@@ -47,7 +47,7 @@ void each_neighbour(nb::handle adjacency, const nb::tuple& nodes, const Visit& v
   }
 }
 
-// Where the neighbours of each node begin, and the last ones end.
+// Writes where the neighbours of each node begin, and where the last ones end.
 void count_neighbours(nb::dict adjacency, const nb::tuple& nodes, Array<std::int64_t> offsets) {
   if (offsets.shape(0) != nodes.size() + 1) throw nb::value_error("expected an offset for each node and one more");
   std::int64_t total = 0;
@@ -65,8 +65,8 @@ inline void fetch([[maybe_unused]] const void* address) {
 #endif
 }
 
-// Numbers of nodes that are all integers and not far apart, in a table, or all strings. To look one up runs no Python
-// code, so what is borrowed stays alive meanwhile.
+// Numbers of nodes that are all integers and not far apart (in a table), or all strings. A look-up runs no Python code, so
+// borrowed objects stay alive meanwhile.
 class NumbersOfPlainNodes {
  public:
   explicit NumbersOfPlainNodes(const nb::dict& numbers) : numbers_(numbers) {
@@ -96,7 +96,7 @@ class NumbersOfPlainNodes {
 
   bool are_plain() const { return are_plain_; }
 
-  // Of a node of any type; NOT_PLAIN of one that is not of the type of the others.
+  // The number of a node; NOT_PLAIN if it is not of the type of the others.
   std::int32_t operator[](PyObject* node) const {
     if (table_.empty()) {
       if (!PyUnicode_CheckExact(node)) return NOT_PLAIN;
@@ -120,7 +120,7 @@ class NumbersOfPlainNodes {
   std::vector<std::int32_t> table_;
 };
 
-// Finds numbers of neighbours: what it is given to write to is checked by it, for it may change while Python code runs.
+// Finds numbers of neighbours. It checks the array that it writes to, since the array may change while Python code runs.
 class Numbering {
  public:
   explicit Numbering(const Array<std::int32_t>& found) : found_(found.data()), length_(found.shape(0)) {}
@@ -145,7 +145,7 @@ class Numbering {
 // Whether all neighbours are plain; `stray` is the place of the first one without a number, or -1.
 bool number_plain_neighbours(nb::handle adjacency, const nb::tuple& nodes, const NumbersOfPlainNodes& numbers,
                              const Array<std::int32_t>& found, std::int64_t* stray) {
-  // Neighbours lie anywhere in memory: 64 are on their way from it at a time.
+  // Neighbours lie anywhere in memory: 64 of them are loaded at a time.
   constexpr std::size_t AHEAD = 64;
   Numbering numbering(found);
   PyObject* ring[AHEAD];
@@ -184,8 +184,8 @@ std::int64_t number_neighbours(nb::dict adjacency, const nb::tuple& nodes, nb::d
 
 constexpr int OTHER_NUMBERS = 0, INTEGERS = 1, FLOATS = 2;
 
-// The weights of the edges to all neighbours, 1 where there is none. They are integers, or floats and integers that
-// these hold, or other numbers, of which nothing is written that counts.
+// The weights of the edges to all neighbours, 1 for edges without one. They are integers, or floats and integers that floats
+// hold. For other weights the arrays mean nothing.
 int weigh_neighbours(nb::dict adjacency, const nb::tuple& nodes, nb::handle weight, Array<std::int64_t> integers,
                      Array<double> floats) {
   constexpr std::int64_t EXACT_IN_A_FLOAT = std::int64_t{1} << 53;

@@ -30,12 +30,12 @@ std::unique_ptr<points::Space> space_of(const std::string& metric, double p, std
   if (metric == "minus chebyshev") return space_of(points::MinusChebyshev{}, dimension);
   if (metric == "dot") return space_of(points::Dot{0}, dimension);
   if (metric == "cosine") return space_of(points::Dot{1}, dimension);
-  // Of -x it is x y - 1, what "cosine" costs with its sign changed.
+  // With -x for x it is x y - 1: the cost of "cosine" with its sign changed.
   if (metric == "dot less 1") return space_of(points::Dot{-1}, dimension);
   throw nb::value_error(("unknown metric " + metric).c_str());
 }
 
-// What powers may be off here or in NumPy. A pair that costs the limit up to that may stay free instead.
+// The error of powers here or in NumPy, as a share. A pair that costs the limit up to this error may stay free instead.
 constexpr double ROUNDING_OF_POWERS = 0x1p-48;
 
 // Without a limit the cost of an x that stays free is infinite. Empty arrays are no start. `p` is of Minkowski's distances.

@@ -10,18 +10,18 @@ namespace {
 template <class T>
 using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// The next assignments of a problem: what they are written to, one a row of each table, and how many there are then.
+// The next assignments of a problem: the tables that they are written to, a row each, and their number so far.
 template <class Dual>
 struct Wanted {
   RankedAssignments<Dual>* ranking;
   Table<Vertex> row_match;
   Table<Dual> u, v;
-  Dual gap;  // with the first one that costs so much more than the best of all it is enough
+  Dual gap;  // the search ends with the first assignment that costs at least this much more than the best of all
   Count found = 0;
-  bool are_all = false;  // that there are
+  bool are_all = false;  // whether there are no more
 
-  // As many as the tables have rows or as there are. u and v are what the duals of the best assignment of all have changed by,
-  // so that free columns keep theirs.
+  // Finds assignments until the tables are full or there are no more. u and v are the changes of the duals of the best assignment
+  // of all, so that free columns keep their duals.
   void find() {
     const auto number = static_cast<Count>(row_match.shape(0));
     const auto rows = static_cast<Vertex>(u.shape(1)), columns = static_cast<Vertex>(v.shape(1));

@@ -1,4 +1,4 @@
-// rows.cpp: passes over rows of costs or points of which some are known at a time, for Python.
+// rows.cpp: passes over rows of costs or points that are known some at a time, for Python.
 #include <nanobind/stl/string.h>
 
 #include "bindings/module.hpp"

@@ -1,4 +1,4 @@
-// search.cpp: dense assignment by the search on host threads, for Python; and the room its programs want of a GPU.
+// search.cpp: dense assignment by the search on host threads, for Python; and the memory that its programs need on a GPU.
 #include <nanobind/stl/string.h>
 
 #include "assignment/batch.cuh"

@@ -79,9 +79,9 @@ nb::dict assign_jv(AnyMatrix costs, const std::string& stored, bool maximize, nb
   return to_dict(size, 0, counted, lap(clock, now));
 }
 
-// The core on one core of the host; where it gives up, the whole matrix, from the duals there are. Before it, if it may, the
-// whole matrix is tried where searches may be few and short: from given duals, for costs have often changed little since, and
-// where columns may stay free, for then most rows have their best one. Returns how many rows are matched.
+// Solves by the core on one processor; if the core gives up, in the whole matrix, from the present duals. The whole matrix is
+// tried first, if that is allowed, where searches may be few and short: from given duals, since costs have often changed
+// little, and if columns may stay free, since most rows then have their best column. Returns how many rows are matched.
 template <class Stored>
 Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
                                const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options, bool may_begin_in_matrix,
@@ -107,7 +107,7 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
   const bool has_core = has_duals || costs.num_rows < costs.num_columns ||
                         !mostly_costs(costs, costs.num_rows, options.greatest_cost);
   if (!has_core) counted.trace.add(CoreStep::sample);
-  // Columns that nobody takes must have v = 0 in the end: the core begins with that, unless all are taken.
+  // Free columns must have v = 0 at the end. The core begins with v = 0, unless all columns are taken.
   const bool goes_on = has_duals && costs.num_rows == costs.num_columns;
   const Vertex size = has_core ? solve_by_core(costs, goes_on, threads, result, counted) : NONE;
   if (size != NONE) return size;
@@ -201,7 +201,7 @@ nb::object bytes_of(const std::vector<Count>& words) {
   return nb::steal(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(Count)));
 }
 
-// None without any.
+// None if there are no words.
 nb::object duals_in_tiers(const std::vector<Count>& words) { return words.empty() ? nb::none() : bytes_of(words); }
 
 // The outcome, the words of the duals in tiers, and what was counted.
@@ -247,12 +247,12 @@ bool is_only_optimum_of(AnyMatrix costs, const std::string& stored, bool maximiz
   });
 }
 
-// Rows or columns of a small problem, whichever are fewer, at most; and of one that other Python threads wait for.
+// The most vertices on the shorter side of a small problem; and of one during which other Python threads wait.
 constexpr Vertex SMALL_SIDE = 512, VERY_SMALL_SIDE = 64;
-// The same of a sparse one.
+// The most vertices on the shorter side of a small sparse problem.
 constexpr Vertex SMALL_SPARSE_SIDE = 999;
 
-// The range of the finite entries of a matrix, and what else it holds.
+// The range of the finite entries of a matrix, and which other entries it has.
 template <class Cost>
 struct CostRange {
   Cost lowest, highest;
@@ -273,14 +273,14 @@ CostRange<Cost> empty_range() {
 
 // Passes over costs that lie side by side, which add them to a range; see run_in_lanes.
 
-// Of floats, if all are finite. Nothing times infinity is not a number.
+// For floats, if all are finite: 0 times infinity is not a number.
 template <class Cost>
 struct AddFinite {
   template <int BYTES>
   static ALWAYS_INLINE bool run(CostRange<Cost>* range, const Cost* row, Count columns) {
     constexpr int LANES = BYTES / sizeof(Cost);
     if (columns < LANES) return LANES == 1 || run<sizeof(Cost)>(range, row, columns);
-    // Four at a time, for each waits for what it was before.
+    // Four at a time, since each sum waits for its last addition.
     Seen<LANES> a(*range), b = a, c = a, d = a;
     Count j = 0;
     for (; j + 4 * LANES <= columns; j += 4 * LANES) {
@@ -326,7 +326,7 @@ struct AddFinite {
   };
 };
 
-// Of any floats, in lanes.
+// For any floats, in lanes.
 template <class Cost>
 struct AddFloats {
   template <int>
@@ -414,7 +414,7 @@ void add_rows(CostRange<Cost>& range, const Cost* entries, Count rows, Count col
   for (Count row = 0; row < rows; ++row) add_row(range, entries + row * row_stride, columns, column_stride);
 }
 
-// What a small call counts, and of what costs.
+// The counters of a small call, and the shape and type of its costs.
 struct SmallCounters {
   Count augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size;
   Count rows, columns, type_of_costs;  // of the costs; a letter
@@ -442,12 +442,12 @@ struct SmallLimit {
   Count whole;
   bool is_whole;
 
-  // That of the minimisation form, for duals of either type.
+  // The limit of the minimisation form, for duals of either type.
   Count of(Count, bool maximize) const { return maximize ? -whole : whole; }
   double of(double, bool maximize) const { return maximize ? -number : number; }
 };
 
-// What a small call is asked for.
+// The options of a small call.
 struct SmallCall {
   bool maximize, may_be_equal;
   const SmallLimit* limit = nullptr;
@@ -455,8 +455,8 @@ struct SmallCall {
   bool overflows = false;      // whether sums of costs may overflow
 };
 
-// Costs that need no second look: those that count are far from every overflow, which float costs are in the doubles of
-// their duals.
+// Costs up to this magnitude need no second look: their sums are far from every overflow. Sums of floats are in the doubles of
+// the duals.
 template <class Cost>
 constexpr double FAR_FROM_OVERFLOW = std::numeric_limits<Cost>::is_integer ? 0x1p56
                                      : std::is_same_v<Cost, float>         ? std::numeric_limits<float>::max()
@@ -485,7 +485,7 @@ SmallRange<Dual> minimised(const CostRange<Cost>& range, const SmallCall& call) 
   if (call.limit == nullptr) return costs;
   const Dual limit = call.limit->of(Dual{}, call.maximize);
   const bool forbids = range.plus_inf || range.minus_inf;
-  if (!forbids && limit >= costs.highest) return costs;  // no cost is above
+  if (!forbids && limit >= costs.highest) return costs;  // no cost is above the limit
   costs.limit = limit;
   costs.lowest = std::min(costs.lowest, limit);
   costs.highest = forbids ? limit : std::min(costs.highest, limit);
@@ -502,8 +502,8 @@ bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& 
   });
 }
 
-// What a small call leaves in one piece of memory, so that it costs no more than it must. Python takes it apart when it
-// is asked for. Pairs are in the order of the rows; their columns come again at the very end, as numbers of 32 bits.
+// The answer of a small call, in one piece of memory, which is the cheapest to make. Python takes it apart when a field is asked
+// for. Pairs are in the order of the rows. Their columns come again at the very end, as numbers of 32 bits.
 template <class Dual>
 struct SmallCells {
   Count* counters;  // SmallCounters
@@ -525,12 +525,12 @@ struct SmallCells {
     visit("pair_columns_32", &SmallCells::pair_columns_32, pairs);
   }
 
-  // How many pairs there are: fewer than there is room for, where a limit left some out.
+  // The number of pairs: fewer than there is room for, if a limit left some out.
   Count& size() const { return reinterpret_cast<SmallCounters*>(counters)->size; }
 
   SmallCells(Count* cells, Vertex rows, Vertex columns) { mirror::lay_out(*this, cells, rows, columns); }
 
-  // What a solver writes, for which columns are rows if the problem is transposed.
+  // The arrays that a solver writes. Its rows are the columns if the problem is transposed.
   ShortestPathResult<Dual> result(bool transposed) const {
     if (transposed) return {v, u, col_match, row_match};
     return {u, v, row_match, col_match};
@@ -573,7 +573,8 @@ struct SmallCells {
 };
 
 template <class Cost, class NameOf, class Dual = typename DenseCosts<Cost>::Dual>
-bool settle_ties_of(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, const NameOf& name_of, Count& with_choice) {
+bool settle_ties_of(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, const NameOf& name_of,
+                    Count& with_choice) {
   if (costs.maximize) return settle_ties(StoredRows<Cost, Dual, true>{costs}, result, {}, name_of, with_choice);
   return settle_ties(StoredRows<Cost, Dual, false>{costs}, result, {}, name_of, with_choice);
 }
@@ -599,7 +600,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     return transposed ? Count{column} * columns + row : Count{row} * columns + column;
   };
   Count with_choice = 0;
-  // Costs of which the largest is far above all others have a smaller one in its place; see LoweredCosts.
+  // If the largest cost is far above all others, a smaller number takes its place; see LoweredCosts.
   const auto solve = [&](const DenseCosts<Cost>& costs) {
     const ShortestPathOptions<Dual> options{of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry};
     LoweredCosts lowered;
@@ -624,7 +625,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
         if (call.overflows && !is_lowered) return false;
       }
       if (!is_lowered) {
-        words.clear();  // of a solution of lowered costs that is none of these
+        words.clear();  // the solution of the lowered costs is none of these costs
         with_choice = 0;
         if (solve_by_shortest_paths(costs, options, result, counted) < fewer) return false;
         if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
@@ -649,7 +650,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   return true;
 }
 
-// The same of integers with a limit that has a fraction: by floats, unless no cost is above the limit.
+// Fills the cells for integers with a limit that has a fraction: by floats, unless no cost is above the limit.
 template <class Cost>
 bool solve_with_fraction(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, SmallCall call, Count* cells,
                          std::vector<Count>& words) {
@@ -674,7 +675,7 @@ bool solve_with_fraction(const SmallMatrix<Cost>& given, const CostRange<Cost>& 
   return solve_plain(SmallMatrix<double>{entries.data(), {rows, columns}, {columns, 1}}, same, call, false, cells, words);
 }
 
-// The same of any costs; false also for those that need a second look, and for equal ones, unless they may be that.
+// Fills the cells for any costs. False also for costs that need a second look, and for equal costs, unless these are allowed.
 template <class Cost>
 bool solve_small(const SmallMatrix<Cost>& given, SmallCall call, Count* cells, std::vector<Count>& words) {
   CostRange<Cost> range = empty_range<Cost>();
@@ -688,13 +689,13 @@ bool solve_small(const SmallMatrix<Cost>& given, SmallCall call, Count* cells, s
   return is_plain(range, call) && solve_plain(given, range, call, false, cells, words);
 }
 
-// What an array of NumPy says of its memory: read once, for another thread may change its shape.
+// The memory of an array of NumPy: read once, since another thread may change its shape.
 class ArrayMemory {
  public:
   explicit ArrayMemory(nb::handle object) {
     if (Py_TYPE(object.ptr()) != numpy::Table::get().array_type()) return;
     const auto& array = *reinterpret_cast<const numpy::Array*>(object.ptr());
-    // Of another order of bytes than this machine has, it is none of those that are solved here.
+    // An array of another byte order than this machine's is not solved here.
     entry_size_ = array.type->byte_order == '=' ? size_of(array.type->letter) : 0;
     if (entry_size_ == 0 || array.num_dimensions < 1 || array.num_dimensions > MOST_DIMENSIONS) return;
     data_ = array.data;
@@ -704,14 +705,14 @@ class ArrayMemory {
     Py_ssize_t in_one_piece = entry_size_;
     for (int k = num_dimensions_ - 1; k >= 0; --k) {
       length_[k] = array.shape[k];
-      stride_[k] = length_[k] > 1 ? array.strides[k] : in_one_piece;  // of one entry it can be anything
+      stride_[k] = length_[k] > 1 ? array.strides[k] : in_one_piece;  // a stride of one entry can be anything
       in_one_piece *= length_[k];
       of_whole |= static_cast<std::uintptr_t>(stride_[k]);
     }
     lies_on_entries_ = of_whole % static_cast<std::uintptr_t>(entry_size_) == 0;
   }
 
-  // 0 of what is no array of a type that is solved here.
+  // 0 if it is no array of a type that is solved here.
   int num_dimensions() const { return num_dimensions_; }
   bool lies_on_entries() const { return lies_on_entries_; }
   bool is_small_matrix() const {
@@ -730,21 +731,21 @@ class ArrayMemory {
   Py_ssize_t length(int dimension) const { return length_[dimension]; }
   template <class Cost>
   SmallMatrix<Cost> matrix() const { return matrix_from(data<Cost>(), 0); }
-  // One of those that an array of three dimensions has.
+  // A matrix of an array of three dimensions.
   template <class Cost>
   SmallMatrix<Cost> matrix(Py_ssize_t number) const { return matrix_from(data<Cost>() + number * stride(), 1); }
 
  private:
   static constexpr int MOST_DIMENSIONS = 3;
 
-  // Of the dimension of its rows, and the next one.
+  // The matrix of the dimension of its rows, and the next one.
   template <class Cost>
   SmallMatrix<Cost> matrix_from(const Cost* entries, int rows) const {
     return {entries,
             {static_cast<Vertex>(length_[rows]), static_cast<Vertex>(length_[rows + 1])},
             {stride(rows), stride(rows + 1)}};
   }
-  // Of the types that are solved here; 0 of others.
+  // The size of a type that is solved here; 0 for others.
   static Py_ssize_t size_of(char letter) {
     switch (letter) {
       case 'd': return sizeof(double);
@@ -780,7 +781,7 @@ nb::tuple pairs_in(nb::handle base, Count* cells, Vertex rows, Vertex columns, I
                         numpy.view(base, found.*columns_of_pairs, found.size()));
 }
 
-// Matrices cut out of wider ones have short lines far apart: then a copy, in which the longer lines lie in one piece.
+// A matrix cut out of a wider one has short lines far apart. It is copied so that the longer lines lie in one piece.
 template <class Cost>
 SmallMatrix<Cost> with_long_lines(const SmallMatrix<Cost>& given, std::vector<Cost>& memory) {
   const auto [rows, columns] = given.shape;
@@ -809,7 +810,7 @@ nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call, std::
   return solved ? cells : nb::none();
 }
 
-// The cells of a matrix of costs. None: costs that are large, of another type, equal, though they may not be, or
+// The cells of a matrix of costs. None if the costs are large, of another type, or equal (unless that is allowed), or if they
 // need another way, or have no assignment.
 nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, std::vector<Count>& words) {
   if (!memory.is_small_matrix()) return nb::none();
@@ -830,7 +831,7 @@ nb::object pairs_small(nb::handle costs, bool maximize) {
                   &SmallCells<Count>::pair_columns);
 }
 
-// In the counters, which cells begin with.
+// Writes to the counters, which cells begin with.
 void note_costs(Count* cells, Vertex rows, Vertex columns, char type_of_costs) {
   auto& counters = *reinterpret_cast<SmallCounters*>(cells);
   counters.rows = rows;
@@ -911,7 +912,8 @@ PyObject* call_small_solver(PyObject* parts, PyObject* const* arguments, Py_ssiz
 
 template <class Solver>
 nb::object small_solver_of(const nb::tuple& parts) {
-  static PyMethodDef method = {"lap_small", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_small_solver<Solver>)),
+  static PyMethodDef method = {"lap_small",
+                               reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_small_solver<Solver>)),
                                METH_FASTCALL, "The assignment of costs, after a limit if there is one; or None."};
   const bool is_later = PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(parts[0].ptr()), later_type()) != 0;
   if (!is_later) throw nb::type_error("results must be of a type of Later");
@@ -1053,21 +1055,21 @@ class BatchMemory {
   std::deque<ArrayMemory> memories_;
 };
 
-// Where the cells of a problem of a batch begin, in words; and its rows, columns and pairs.
+// A problem of a batch: the word where its cells begin, and its rows, columns and pairs.
 struct CellsOfProblem {
   Count begin, rows, columns, pairs;
 
   SmallCells<Count> cells(Count* first) const {
     return {first + begin, static_cast<Vertex>(rows), static_cast<Vertex>(columns)};
   }
-  // Once it is solved: the cells tell what costs they are of.
+  // Called when it is solved: the cells note their costs.
   void note(Count* first, char type_of_costs) {
     note_costs(first + begin, static_cast<Vertex>(rows), static_cast<Vertex>(columns), type_of_costs);
     pairs = cells(first).size();
   }
 };
 
-// Solves small problems that one thread takes one after the other.
+// Solves small problems one after the other, on one thread.
 template <class Cost>
 class SmallInTurn {
  public:
@@ -1096,10 +1098,10 @@ class SmallInTurn {
   std::vector<Count> words_;
 };
 
-// Entries that are worth a thread: fewer are solved before it has started (2 cores of an EPYC).
+// Entries for each thread. Fewer are solved before a thread has started (2 processors of an EPYC).
 constexpr Count ENTRIES_OF_A_THREAD = 1 << 16;
 
-// As many threads as there is work for. `most` is a number, or what tells it: to ask takes longer than a few problems.
+// The number of threads that there is work for. `most` is a number, or a function that takes longer than a few problems.
 template <class Cost>
 int threads_for(const std::vector<SmallMatrix<Cost>>& matrices, nb::handle most) {
   Count entries = 0;
@@ -1115,7 +1117,7 @@ template <class Cost>
 bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call, char type,
                        std::vector<CellsOfProblem>& problems, Count* cells, int threads) {
   const Count count = static_cast<Count>(matrices.size());
-  constexpr Count TURNS_OF_A_THREAD = 8;
+  constexpr Count TURNS_OF_A_THREAD = 8;  // a thread takes an eighth of its share at a time, since problems differ
   const Count at_a_time = 1 + count / (TURNS_OF_A_THREAD * threads);
   std::atomic<Count> next{0};
   std::atomic<bool> has_solved{true};
@@ -1210,7 +1212,7 @@ nb::object result_of_small_batch(nb::handle kind, nb::handle make_field, nb::han
   return ResultsOfBatch{kind, make_field, cells, asked}.of(line);
 }
 
-// Of all problems, in their order.
+// The results of all problems, in their order.
 nb::list results_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, const nb::dict& asked,
                                 const nb::list& table) {
   const ResultsOfBatch results{kind, make_field, cells, asked};
@@ -1222,14 +1224,14 @@ nb::list results_of_small_batch(nb::handle kind, nb::handle make_field, nb::hand
 // How a sparse matrix is stored.
 MIRRORED_ENUM(Storage, rows, columns, coordinates);
 
-// A small sparse problem, and what is asked for.
+// A small sparse problem, and its options.
 struct SmallSparseCall {
   Vertex rows, columns;
   bool lines_are_columns, maximize;
   const SmallLimit* limit;  // or nullptr
 };
 
-// What solved it: nothing, the sparse method, or the dense one.
+// The method that solved it: none, the sparse method, or the dense one.
 enum class SmallSolution { NONE_FOUND, SPARSE, LAID_OUT };
 
 // Whether integers of this range, and sums along a path of all pairs, stay below a bound.
@@ -1239,7 +1241,8 @@ bool sums_stay_below(double bound, const CostRange<Cost>& range, Vertex pairs) {
   return (32 + 8.0 * pairs) * (highest - lowest) + std::max(-lowest, highest) < bound;
 }
 
-// Each solver fills the cells; false for what needs the long way, which says what is wrong with it, if anything is.
+// Each solver fills the cells. It returns false for problems that need the long way, which says what is wrong with them, if
+// anything is.
 template <class Cost>
 class SmallSparseSolver {
  public:
@@ -1292,13 +1295,13 @@ class SmallSparseSolver {
     const bool forbids = call_.limit != nullptr;  // then there may be pairs that are not stored
     const CostRange<Entry> same{static_cast<Entry>(range.lowest), static_cast<Entry>(range.highest), false, forbids, false};
     if (!solve_plain(matrix, same, {call_.maximize, true, call_.limit}, IS_INTEGER, cells_, words_)) return false;
-    if (call_.limit != nullptr && !words_.empty()) return false;  // its result has no such duals
+    if (call_.limit != nullptr && !words_.empty()) return false;  // a result with a limit has no duals in tiers
     if constexpr (!std::is_same_v<Dual, typename DenseCosts<Entry>::Dual>) make_integers();
     if (IS_INTEGER && call_.rows == call_.columns) lower_column_duals();
     return true;
   }
 
-  // What was found in doubles.
+  // Makes integers of an answer in doubles.
   void make_integers() const {
     const SmallCells<double> found(cells_, call_.rows, call_.columns);
     const auto make = [](double* number, const double* end) {
@@ -1307,13 +1310,13 @@ class SmallSparseSolver {
         std::memcpy(number, &whole, sizeof whole);
       }
     };
-    make(found.pair_costs, found.pair_costs + found.size());  // nothing was written to the places of pairs that are left out
+    make(found.pair_costs, found.pair_costs + found.size());  // the places of pairs that are left out are not written
     make(found.u, found.u + call_.rows);
     make(found.v, found.v + call_.columns);
     reinterpret_cast<SmallCounters*>(cells_)->whole_duals = true;
   }
 
-  // So that v are at most 0, as serial/sparse_shortest_path.hpp leaves them.
+  // Lowers v to at most 0, as serial/sparse_shortest_path.hpp leaves them.
   void lower_column_duals() const {
     const SmallCells<Dual> found(cells_, call_.rows, call_.columns);
     const Dual most = *std::max_element(found.v, found.v + call_.columns);
@@ -1359,7 +1362,8 @@ class SmallSparseSolver {
     SparseShortestPathSolver<Costs> solver(costs, counted);
     if (solver.solve(false, result.row_match, result.col_match, result.u, result.v) < fewer_) return false;
     if constexpr (!IS_INTEGER) {
-      const double lowest = call_.maximize ? -range.highest : range.lowest, highest = call_.maximize ? -range.lowest : range.highest;
+      const double lowest = call_.maximize ? -range.highest : range.lowest;
+      const double highest = call_.maximize ? -range.lowest : range.highest;
       const double largest =
           std::max(largest_magnitude(result.u, lines.num_lines), largest_magnitude(result.v, lines.num_places));
       const auto cost_of = [&](Vertex row) { return lines.entry(row, result.row_match[row]); };
@@ -1449,7 +1453,7 @@ bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
   return std::min(*rows, *columns) <= SMALL_SPARSE_SIDE;
 }
 
-// Of a sparse matrix of SciPy; the fields are made otherwise if it was laid out.
+// Solves a sparse matrix of SciPy. The fields are made in another way if it was laid out.
 struct SmallSparseSolving {
   nb::handle kind, make_field, make_field_of_laid_out;
   int storage;
@@ -1498,7 +1502,8 @@ struct SmallSparseSolving {
   }
 };
 
-nb::object small_sparse_solver(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, int storage, bool maximize) {
+nb::object small_sparse_solver(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, int storage,
+                               bool maximize) {
   return small_solver_of<SmallSparseSolving>(nb::make_tuple(kind, make_field, make_field_of_laid_out, storage, maximize));
 }
 
@@ -1645,7 +1650,8 @@ template <class Cost>
 void define_batch_for(nb::module_& m) {
   m.def("assign_batch", &assign_batch<Cost>, "problems"_a.noconvert(), "entries"_a.noconvert(), "maximize"_a,
         "limit"_a.none(), "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(),
-        "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "method"_a, "start"_a, "many_paths"_a, "core_rows"_a, "threads"_a);
+        "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "method"_a, "start"_a, "many_paths"_a,
+        "core_rows"_a, "threads"_a);
 }
 
 template <class Dual>

@@ -75,7 +75,8 @@ template <class Offset, class Column, class Cost>
 StoredMatrix<Cost, Column, Offset> stored_matrix(const Array<const Offset>& offsets, const Array<const Column>& columns,
                                                  const Array<const Cost>& costs, int num_columns) {
   const Count length = std::min(columns.shape(0), costs.shape(0));
-  return {static_cast<Vertex>(offsets.shape(0)) - 1, num_columns, offsets.data(), nullptr, columns.data(), 1, costs.data(), length};
+  return {static_cast<Vertex>(offsets.shape(0)) - 1, num_columns, offsets.data(), nullptr, columns.data(), 1,
+          costs.data(), length};
 }
 
 // Whether the entries lie in memory as the entries of a dense matrix do.

@@ -4,8 +4,8 @@
 
 namespace {
 
-NamedOptimum named_optimum(const Array<const Vertex>& rows, const Array<const Vertex>& columns, const Array<const bool>& may_leave,
-                           const Array<Vertex>& row_match, int mark_bits) {
+NamedOptimum named_optimum(const Array<const Vertex>& rows, const Array<const Vertex>& columns,
+                           const Array<const bool>& may_leave, const Array<Vertex>& row_match, int mark_bits) {
   const auto size = static_cast<Count>(rows.shape(0));
   const auto num_rows = static_cast<Vertex>(row_match.shape(0)), num_columns = static_cast<Vertex>(may_leave.shape(0));
   PairList pairs;
@@ -23,8 +23,9 @@ bool find_choices(Array<const Vertex> rows, Array<const Vertex> columns, Array<c
 }
 
 // Columns beyond those with names are none of the matrix.
-Vertex decide_by_marks(Array<const Vertex> rows, Array<const Vertex> columns, Array<const bool> may_leave, Array<Vertex> row_match,
-                       Array<const Count> row_names, Array<const Count> column_names, int first_turn, int mark_bits) {
+Vertex decide_by_marks(Array<const Vertex> rows, Array<const Vertex> columns, Array<const bool> may_leave,
+                       Array<Vertex> row_match, Array<const Count> row_names, Array<const Count> column_names,
+                       int first_turn, int mark_bits) {
   const OthersMayRun others_may_run;
   const auto named_columns = static_cast<Vertex>(column_names.shape(0));
   const auto name_of = [&](Vertex row, Vertex column) -> Count {

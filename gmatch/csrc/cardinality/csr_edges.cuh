@@ -3,7 +3,7 @@
 #include "search/near_levels.cuh"
 
 // Offsets may be 64-bit; a column number always fits a Vertex, whatever type it is stored in. On a host the offsets are our
-// own, and columns may change while they are read: see vertex_at. So who needs a column twice keeps it.
+// own, but columns may change while they are read: see vertex_at. So code that needs a column twice keeps a copy.
 template <class Offset, class Column>
 struct CsrEdges {
   Vertex num_rows;
@@ -20,18 +20,18 @@ struct CsrEdges {
   static constexpr DEVICE bool keeps_trees() { return false; }
   DEVICE Count num_edges() const { return offsets[num_rows]; }
 
-  // Where the columns of a row stand in `columns`.
+  // The places of the columns of a row in `columns`.
   struct Range {
     Offset begin, end;
   };
   DEVICE Range columns_of(Vertex row) const { return {begin(row), end(row)}; }
 
-  // A longer row is looked at in pieces, by several warps.
+  // Several warps read a longer row, in pieces of this size.
   static constexpr int EDGES_OF_PIECE = SHORT_LISTS ? 4 : 256;
   static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 256;  // rows of a frontier that keep a part of a team busy
 
-  // A frontier for whose rows a thread of a host looks ahead, and how many edges of each: all that is under way at once
-  // must fit what a core can wait for. A smaller frontier stands in its cache, and so does what is known of fewer columns.
+  // A thread of a host looks ahead if the frontier has at least WIDE rows and the graph MANY_COLUMNS columns.
+  // Less stands in the cache. It looks at FORESEEN edges of each row: a processor waits for a limited number of loads.
   static constexpr Vertex WIDE = SHORT_LISTS ? 1 : 1024, MANY_COLUMNS = SHORT_LISTS ? 1 : 1 << 17;
   static constexpr int FORESEEN = 8;
 
@@ -43,7 +43,7 @@ struct CsrEdges {
   template <class Team, class Forest>
   DEVICE void end_phase(const Steps<Team>&, const Forest&) const {}
 
-  // A level costs a barrier, which is more than a level of few rows is worth: rank 0 does those alone.
+  // A level costs a barrier. Rank 0 does levels of few rows alone, since they are shorter than a barrier.
   template <class Team, class Forest>
   DEVICE Count expand(const Steps<Team>& steps, const Forest& forest, Vertex& level, bool shortest_only) const {
     if constexpr (Forest::LISTS_FRONTIER && Team::SMALL_STEP > 0) {
@@ -63,9 +63,8 @@ struct CsrEdges {
     return expand_level(steps, forest, level);
   }
 
-  // Levels one after the other, without barriers. For the others they are one step of the team: so they are an odd
-  // number, and the last one leaves its list where the next step of the team looks for it, unless it is the last of
-  // this phase.
+  // Levels one after the other, without barriers. The other threads count them as one step. So their number is odd: the
+  // last level then leaves its list where the next step of the team looks for it. The number may be even if the phase ends.
   template <class Team, class Forest>
   DEVICE Count expand_small_levels(const Steps<Team>& steps, const Forest& forest, Vertex& level,
                                    bool shortest_only) const {
@@ -83,14 +82,14 @@ struct CsrEdges {
       if (is_over || (odd && small.todo() > Team::SMALL_STEP)) break;
     }
     steps.progress.num_ends = progress.num_ends;
-    // The others do not know how wide the frontier was meanwhile, so they are not left to say whether it is over.
+    // The other threads do not know how wide the frontier was meanwhile, so rank 0 decides whether the phase is over.
     steps.progress.todo[steps.next()] = is_over ? 0 : small.todo();
     steps.progress.found[steps.next()] = small.found() - steps.found();
     return inspected;
   }
 
-  // What is to be known of a row, before it is known whether its tree grows: so that all loads are under way at once. By
-  // Team::read, for a compiler would move others behind the question.
+  // A row and its mate, read before it is known whether the tree grows, so that all loads are under way at once. They are
+  // read by Team::read: a compiler would move plain loads behind the question.
   struct RowAndMate {
     Range range;
     Vertex mate;
@@ -132,7 +131,7 @@ struct CsrEdges {
           return Reached{team.read(&columns[row.begin + item]), forest.end_of_tree(team, row.root)};
         },
         [&](const Row& row, const Reached& reached) {
-          if (reached.path_end != NONE) return;  // a tree may end while the edges of a row are looked at
+          if (reached.path_end != NONE) return;  // a tree may end while the edges of a row are read
           ++inspected;
           near_forest.visit(near_steps, row.anchor, row.root, static_cast<Vertex>(reached.column), 0);
         });
@@ -161,8 +160,8 @@ struct CsrEdges {
     return inspected;
   }
 
-  // Asks for what a row of the frontier will need, some turns before it has its own: each time for what can be found by
-  // what was asked for the last time. Nobody waits for it.
+  // Prefetches the cells that a row of the frontier will need, some turns before its own turn. Each turn prefetches the
+  // cells whose addresses the turn before brought. No thread waits for them.
   template <class Team, class Forest>
   DEVICE void foresee(const Team& team, const Forest& forest, Vertex row, int turns) const {
     if (turns == 3) {

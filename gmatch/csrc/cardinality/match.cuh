@@ -10,7 +10,7 @@
 MIRRORED_ENUM(ForestKind, speculative, speculative_with_roots, claimed, claimed_with_roots, ordered);
 MIRRORED_ENUM(Start, none, cheap, shuffled, min_degree, karp_sipser, given, automatic, earlier);
 
-// Everything a call of match_cardinality works on, but the graph.
+// Everything that a call of match_cardinality works on, except the graph.
 struct Task {
   Matching matching;
   unsigned char* reached;  // [num_columns] out: 1 for the columns of the last forest
@@ -24,7 +24,7 @@ struct Task {
   FIELDS(Task, matching, reached, journal, workspace, progress, report, start, shortest_only)
 };
 
-// What a forest has to know before it is carved.
+// Sets the options of a forest, before it is carved.
 //   SpeculativeForest::from_noted_ends is the paper's APsB-GPUBFS-WR.
 //   A row of d edges makes at most d / EDGES_OF_PIECE pieces beside the first.
 template <class Edges, bool WITH_ROOTS>
@@ -46,8 +46,8 @@ using ShuffledFit = CheapMatching<Edges, ShuffledOrder>;
 template <class Edges>
 using MinDegreeFit = CheapMatching<Edges, MinDegreeOrder>;
 
-// Whether a fourth of the entries stand in rows of more than eight times the mean, as in the graphs of a power law. Few very
-// long rows are not many: none counts for more than 64 times the mean.
+// Whether more than a fourth of the entries stand in rows of more than 8 times the mean length, as in graphs of a power law.
+// A row counts for at most 64 times the mean, so few very long rows do not suffice.
 template <class Team, class Edges>
 DEVICE bool is_skewed(Team& team, const Edges& edges, Count* entries_of_long_rows) {
   const Count rows = edges.num_rows, entries = edges.num_edges(), most = 64 * entries / (rows > 0 ? rows : 1);
@@ -68,8 +68,8 @@ DEVICE void run_fit(Steps<Team>& steps, const Edges& edges, const Matching& matc
   fit.run(steps);
 }
 
-// The better of two first fits, for the search. Sizes alone mislead: a fit in stored order that is not clearly larger
-// than the shuffled one has drifted, and leaves long ways between free rows and free columns.
+// The first fit, in stored or in shuffled order, that the search needs less time for. Sizes alone mislead: a fit in stored
+// order that is not clearly larger than the shuffled one has drifted, and has long ways from free rows to free columns.
 template <class Team, class Edges>
 DEVICE Start run_better_fit(Steps<Team>& steps, const Edges& edges, const Matching& matching, Workspace workspace) {
   Team& team = steps.team;
@@ -128,7 +128,7 @@ DEVICE Start run_start(Steps<Team>& steps, const Edges& edges, const Task& task)
   return start;
 }
 
-// The start, and what it found. Returns whether to go on: a matching that is given for this very graph must be one of it.
+// The start, and its report. Returns whether to go on: not if a matching that was given for this graph is none of it.
 template <class Team, class Edges>
 DEVICE bool begin_matching(Steps<Team>& steps, const Edges& edges, const Task& task) {
   Team& team = steps.team;

@@ -1,18 +1,18 @@
 // mixed.hpp: breadth-first and depth-first searches in turns, on the host.
 //
-// On some graphs the one needs hundreds of phases and the other a few. Breadth first is at a loss where many free rows
-// lie near the same free columns and far from the others, as after a first fit that drifted, or on a dense staircase:
-// all trees find the same end, and one has it. Depth first is at a loss on random graphs: its paths are long, and leave
-// the other searches of the phase little to visit. Which it will be, nobody knows before. So each has its turn as long
-// as it gets on. A phase disappoints if it finds more than half as many paths as one before it in the turn: there will
-// be many more such phases. The second disappointment ends the turn. So a turn has at most log2(rows) + 3 phases, and
-// neither kind of search keeps the other waiting for long.
+// On some graphs one kind of search needs hundreds of phases and the other a few. Breadth first is slow if many free rows
+// lie near the same free columns and far from all others, as after a first fit that drifted, or on a dense staircase: all
+// trees find one end, and one tree gets it. Depth first is slow on random graphs: its paths are long, and leave the other
+// searches of the phase little to visit. The graph does not tell in advance which of the two it is. So each kind has its
+// turn as long as it makes progress. A phase disappoints if it finds more than half as many paths as an earlier phase of
+// the turn: many more such phases would follow. The second disappointment ends the turn. So a turn has at most
+// log2(rows) + 3 phases, and neither kind of search keeps the other waiting for long.
 //
-// Breadth first has the first turn, but where the start left more than a few hundredths of the pairs to be found. On small
-// graphs with some hundredths left, as on a permuted mesh, depth first takes half the time; where rows have many entries
-// it mostly finds a free column at the first look, and takes a third. On others it is tried for as long as one to three
-// passes over the graph take: it may be all that is needed, as on web graphs, or get lost, as on random ones. Where the
-// start left less, as on a mesh in natural order, what is missing lies near.
+// Breadth first has the first turn, unless the start left more than a few hundredths of the pairs to be found. Depth first
+// takes half the time on small graphs with some hundredths left, such as a permuted mesh. It takes a third of the time if
+// rows have many entries: it mostly finds a free column at the first look. It is tried on other graphs for as long as one
+// to three passes over the graph take: it may finish, as on web graphs, or get lost, as on random ones. If the start left
+// less, as on a mesh in natural order, the missing pairs lie near.
 #pragma once
 #include <algorithm>
 
@@ -21,12 +21,12 @@
 #include "search/phases.cuh"
 
 struct Patience {
-  static constexpr int DISAPPOINTMENTS = 2;  // random graphs have one by chance when few paths are left
+  static constexpr int DISAPPOINTMENTS = 2;  // random graphs have one by chance when few free rows remain
 
   Vertex fewest = LAST_VERTEX;  // paths that a phase of this turn found
   int disappointments = 0;
 
-  // Whether it is lost by a phase that found `found` paths.
+  // Whether a phase that found `found` paths ends the turn.
   bool operator()(Vertex found) {
     if (found > fewest / 2) ++disappointments;
     if (found < fewest) fewest = found;
@@ -44,7 +44,8 @@ Count entries_depth_first(const Edges& edges, const Task& task) {
   if (percent_missing < (has_long_rows ? 1 : 3)) return 0;
   const bool is_small = entries <= 1 << 17;
   if (percent_missing >= 15) {
-    // Where rows are short, large web graphs miss more than that; random graphs and roads, on which it gets lost, do not.
+    // Large web graphs with short rows miss more than 30 percent. Random graphs and roads, on which depth first gets lost,
+    // miss less.
     const Count most = has_long_rows || percent_missing >= 30 ? 1 << 22 : 1 << 20;
     return is_small ? 2 * entries : entries <= most ? entries + entries / 4 : 0;
   }
@@ -54,7 +55,7 @@ Count entries_depth_first(const Edges& edges, const Task& task) {
   return entries <= 1 << 21 ? 2 * entries : entries;
 }
 
-// Depth first searches rank 0 alone; `proven`, which the team shares, says whether it was the last.
+// Rank 0 alone searches depth first. `proven`, which the team shares, says whether that was the last search.
 template <class Offset, class Column>
 void match_in_turns(HostTeam& team, CsrEdges<Offset, Column> edges, const Task& task, bool& proven) {
   Steps<HostTeam> steps(team, *task.progress);

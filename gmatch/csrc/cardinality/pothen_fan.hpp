@@ -7,8 +7,8 @@
 //              row goes on where its last look ended: every edge is looked at once, over the whole run
 //   fairness   the columns of a row are scanned forwards and backwards in alternate phases, so that a search that was
 //              led astray by the first columns is led elsewhere in the next phase
-//   dead trees a search that failed, and saw no column that an earlier search of the same phase had visited, leaves a
-//              tree from whose rows every edge leads to a column of the tree or of a tree that died before
+//   dead trees a tree dies if its search failed and saw no column that an earlier search of the phase had visited. Every
+//              edge of its rows leads to a column of the tree, or of a tree that died before
 //
 // The invariant: edges of dead rows (the rows of dead trees) lead to dead columns only, and dead columns are matched, to
 // dead rows. So an alternating path that enters them never leaves them and never ends at a free column: no search has
@@ -26,7 +26,7 @@
 #include "team/interrupt.hpp"
 #include "team/memory.cuh"
 
-// Of entries that depth first may inspect.
+// A number of entries that depth first may inspect: no limit.
 constexpr Count NO_BUDGET = 0x7fffffffffffffff;
 
 template <class Offset, class Column>
@@ -54,9 +54,9 @@ class PothenFan {
     search_ = 0;
   }
 
-  // Searches until a phase finds no path, or stop(paths) ends it after a phase that found some, or more than `budget`
-  // entries have been inspected: that cuts a phase short. Returns whether the matching is proven. Between two runs
-  // others may match more rows and columns.
+  // Searches until a phase finds no path, or stop(paths) ends the run after a phase that found some, or more than `budget`
+  // entries were inspected, which cuts a phase short. Returns whether the matching is proven. Other searches may match more
+  // rows and columns between two runs.
   template <class Stop = NeverStop>
   bool run(const Task& task, Stop stop = {}, Count budget = NO_BUDGET) {
     Report& report = *task.report;
@@ -84,8 +84,8 @@ class PothenFan {
   bool reached(Vertex column) const { return visit_[column] == DEAD; }
 
  private:
-  static constexpr Count OF_ROW = 16;  // spent to enter it, beside its entries
-  // What visit_ holds of a column: the number of the search that visited it last, or one of these.
+  static constexpr Count OF_ROW = 16;  // entries that entering a row counts for, beside its own
+  // visit_ of a column is the number of the search that visited it last, or one of these.
   static constexpr Vertex NEVER = 0, DEAD = LAST_VERTEX;
 
   // A row on the path from the root, and how far its columns are scanned. `column` leads to the next row.
@@ -133,7 +133,7 @@ class PothenFan {
         if (--path_size_ == 0) return false;
       }
       row = matching_.col_match[path_[path_size_ - 1].column];
-      if (row == NONE) return flip_path(), true;  // the columns have changed since the row looked at them: see vertex_at
+      if (row == NONE) return flip_path(), true;  // columns changed after the row looked at them: see vertex_at
     }
   }
 
@@ -162,8 +162,8 @@ class PothenFan {
     return NONE;
   }
 
-  // To the next column of the row that this phase has not visited; false if there is none. It is matched, since the row
-  // has looked at all its columns.
+  // Goes to the next column of the row that this phase has not visited; false if there is none. That column is matched,
+  // since the row has looked at all its columns.
   bool advance(Place& place) {
     while (place.next != place.end) {
       const Vertex column = edges_.column(place.next);
@@ -193,7 +193,7 @@ class PothenFan {
     for (Vertex i = 0; i < tree_size_; ++i) visit_[tree_[i]] = DEAD;
   }
 
-  // So that searches can be counted from one again.
+  // Makes room for the numbers of searches to begin at one again.
   void forget_visits() {
     for (Vertex column = 0; column < matching_.num_columns; ++column) {
       if (visit_[column] != DEAD) visit_[column] = NEVER;

@@ -1,8 +1,8 @@
-// sparse_rows.cuh: what compressed sparse rows hold, and what is asked of them beside a search.
+// sparse_rows.cuh: the check of compressed sparse rows, their order, and the positions of pairs in them.
 #pragma once
 #include "cardinality/csr_edges.cuh"
 
-// What a graph looks like before it is trusted.
+// The faults of a graph, which is not trusted yet.
 struct Inspection {
   Count falling_offsets;  // rows that end before they begin
   Count first_offset;
@@ -33,7 +33,7 @@ DEVICE void inspect_graph(Team& team, const Edges& edges, Count num_entries, Ins
   team.add_all(&inspection.bad_columns, bad);
 }
 
-// Entries that do not lie to the right of the one before in their row. Where there are none, there are no duplicates.
+// Counts the entries that do not lie to the right of the entry before in their row. At 0 there are no duplicates.
 template <class Team, class Edges>
 DEVICE void count_unsorted(Team& team, const Edges& edges, Count* num_unsorted) {
   Count unsorted = 0;
@@ -47,7 +47,7 @@ DEVICE void count_unsorted(Team& team, const Edges& edges, Count* num_unsorted) 
   team.add_all(num_unsorted, unsorted);
 }
 
-// The position of the entry of each pair, NONE for pairs that are not stored and rows without one. Columns of a row differ.
+// The position of the entry of each pair; NONE if the pair is not stored, or the row is free. Columns of a row differ.
 template <class Team, class Edges>
 DEVICE void find_entries(Team& team, const Edges& edges, const Vertex* row_match, Count* positions) {
   team.each_group(edges.num_rows, [&](Count i) {

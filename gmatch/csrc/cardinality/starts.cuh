@@ -1,8 +1,8 @@
 // starts.cuh: matchings to start from.
 //
-//   cheap         the sequential first fit, found by threads in any order: deferred acceptance; in the order in which
-//                 rows and columns are stored, or shuffled, or rows of the fewest entries first
-//   karp_sipser   vertices with one free neighbour are matched first, and what follows from them at once
+//   cheap         the sequential first fit, found by threads in any order (deferred acceptance). The rows and columns are
+//                 in stored order, or shuffled, or rows of the fewest entries come first
+//   karp_sipser   vertices with one free neighbour are matched first, and at once the pairs that follow from them
 #pragma once
 #include "cardinality/csr_edges.cuh"
 #include "team/memory.cuh"
@@ -33,8 +33,8 @@ DEVICE void mirror_rows(Team& team, const Matching& matching) {
   });
 }
 
-// As mirror_rows, for a matching that was made by others, of another graph perhaps: pairs that are no edges of this one are
-// dropped, and of rows that have one column all but one. `dropped` is shared by the team.
+// As mirror_rows, for a given matching, perhaps of another graph. Drops pairs that are no edges of this graph. If several
+// rows have one column, one of them keeps it. `dropped` is shared by the team.
 template <class Team, class Edges>
 DEVICE void keep_edges(Team& team, const Matching& matching, const Edges& edges, Count* dropped) {
   team.each(matching.num_columns, [&](Count column) { matching.col_match[column] = NONE; });
@@ -45,7 +45,7 @@ DEVICE void keep_edges(Team& team, const Matching& matching, const Edges& edges,
     if (mate == NONE) return;
     int missing = 1;
     edges.scan(team, edges.columns_of(row), [&](Vertex column) { return (missing = column == mate ? 0 : missing) != 0; });
-    missing = team.min_group(missing);  // by now all lanes have read what one of them may change
+    missing = team.min_group(missing);  // after this all lanes have read the cells that one of them may change
     if (team.lane() != 0 || (missing == 0 && team.claim(&matching.col_match[mate], NONE, row))) return;
     matching.row_match[row] = NONE;
     ++dropped_here;
@@ -53,15 +53,15 @@ DEVICE void keep_edges(Team& team, const Matching& matching, const Edges& edges,
   team.add_all(dropped, dropped_here);
 }
 
-// The order in which rows choose, by their classes and then their turns, and the column a row looks at first.
+// The order in which rows choose (by their classes, then their turns), and the column that a row looks at first.
 //
-// In stored order the first fit is hard to beat where rows and columns are numbered alike along a mesh. Where only one
-// of the two follows the mesh, it drifts: every row takes a column on the same side, free rows pile up far from free
-// columns, and the search needs ten times the phases. Shuffled on both sides it cannot drift, whatever the numbering.
+// In stored order the first fit is hard to beat if rows and columns are numbered alike along a mesh. It drifts if only one
+// side follows the mesh: every row takes a column on one side, free rows pile up far from free columns, and the search
+// needs ten times the phases. With both sides shuffled it cannot drift, whatever the numbering.
 constexpr int LAST_CLASS = 15;
 struct StoredOrder {
   static constexpr bool IS_STORED = true;
-  // A thread has rows that follow one another, so that few of their proposals are in each other's way.
+  // The rows of a thread follow one another, so that few of their proposals meet at a column.
   template <class Team, class Body>
   static DEVICE void each_row(const Team& team, Count num_rows, Body body) { team.each_in_turn(num_rows, body); }
   static DEVICE int class_of(Count) { return 0; }
@@ -89,11 +89,11 @@ struct ShuffledOrder {
   }
   static DEVICE Vertex halves_folded(Vertex number) { return number ^ number >> 16; }
 };
-// Rows of few entries choose before rows of many, which find something else: where degrees are skewed, a fourth of the
-// pairs are missing that the first fit misses in another order. The static mindegree of Langguth, Manne, Sanders, "Heuristic
-// initialization for bipartite matching problems", ACM JEA 15 (2010), except that a row takes its columns as they come.
+// Rows of few entries choose before rows of many, which find other columns. If degrees are skewed, this order misses a fourth
+// as many pairs as other orders. It is the static mindegree of Langguth, Manne, Sanders, "Heuristic initialization for
+// bipartite matching problems", ACM JEA 15 (2010), except that a row takes its columns in stored order.
 struct MinDegreeOrder : ShuffledOrder {
-  // By the binary places of the degree.
+  // The number of bits of the degree.
   static DEVICE int class_of(Count degree) {
     int places = 0;
     for (; degree > 0 && places < LAST_CLASS; degree >>= 1) ++places;
@@ -106,8 +106,8 @@ struct MinDegreeOrder : ShuffledOrder {
 // the same matching whatever the order of the proposals (Gale, Shapley 1962), and in order of turns it is the first
 // fit: so the result does not depend on the races.
 //
-// A proposal is one word, the class and the turn of the row above the number of columns that it has tried: who displaces a
-// row goes on for it with what the word says, so nothing else has to be seen in order.
+// A proposal is one word: the class and the turn of the row, then the number of columns that it has tried. A thread that
+// displaces a row goes on for it from this word alone, so no other cell has to be read in order.
 template <class Edges, class Order>
 struct CheapMatching {
   Matching matching;
@@ -120,7 +120,7 @@ struct CheapMatching {
   DEVICE void run(Steps<Team>& steps) const {
     Team& team = steps.team;
     if constexpr (Order::IS_STORED && Team::SMALL_STEP > 0) {
-      // What few threads propose together takes longer than what one of them does without proposals.
+      // One thread without proposals is faster than few threads with proposals.
       if (team.size() <= FEW_THREADS) {
         if (team.rank() == 0) fit_one_by_one(team.team_of_one());
         return team.sync();
@@ -143,7 +143,7 @@ struct CheapMatching {
   }
 
  private:
-  static constexpr int FEW_THREADS = 4;
+  static constexpr int FEW_THREADS = 4;  // up to 4 threads, one thread fits rows one by one, without proposals
   static constexpr int TURN_BITS = 31, TRIES_BITS = 28;
   // A row that has tried this many columns stays free, and the search will match it.
   static constexpr Count MOST_TRIES = (Count{1} << TRIES_BITS) - 1;
@@ -156,11 +156,11 @@ struct CheapMatching {
     const Count row_class = Order::class_of(range.end - range.begin);
     return (row_class << TURN_BITS | Order::turn_of(row)) << TRIES_BITS;
   }
-  static DEVICE Count place_of(Count proposal) { return proposal >> TRIES_BITS; }  // among those who choose
+  static DEVICE Count place_of(Count proposal) { return proposal >> TRIES_BITS; }  // of its row in the order of rows
   static DEVICE Vertex turn_of(Count proposal) { return static_cast<Vertex>(place_of(proposal) & LAST_VERTEX); }
   static DEVICE Count tries_of(Count proposal) { return proposal & MOST_TRIES; }
 
-  // One thread that takes the rows in their turns displaces none.
+  // One thread that takes the rows in their turns displaces no row.
   template <class Team>
   DEVICE void fit_one_by_one(const Team& team) const {
     clear_matching(team, matching);
@@ -191,8 +191,8 @@ struct CheapMatching {
     while (turn_of(last) != LAST_VERTEX) last = propose(team, last);
   }
 
-  // Goes on for a row from its last proposal, with looks at several columns that are under way at once. Returns the
-  // last proposal of the row that is without a column now, NOBODY's if none is.
+  // Goes on for a row from its last proposal, and reads several columns at once. Returns the last proposal of the row that
+  // is without a column then, or NOBODY's.
   template <class Team>
   DEVICE Count propose(const Team& team, Count last) const {
     const Vertex turn = turn_of(last);
@@ -226,13 +226,13 @@ struct CheapMatching {
 // it: that is never wrong. When there is none, rows pick a free column, a few at a time, because every pick makes new
 // vertices with one neighbour, and matching them first is what makes the start good.
 //
-// On a host all columns are our own: the transpose is made in two passes, which must see the same.
+// On a host all columns are our own copy: the transpose is made in two passes, which must read equal columns.
 //
-// An edge is matched by claiming its row, then its column; who fails at the column lets the row go. So every claim holds
-// one row and one column, whatever the races; they only decide which vertices are still seen as free.
+// An edge is matched by claiming its row, then its column. A thread that fails at the column lets the row go. So every
+// claim holds one row and one column, whatever the races. Races only decide which vertices are still seen as free.
 template <class Edges>
 struct KarpSipser {
-  static constexpr Vertex PENDING = -2;  // row_match of a row that somebody tries to match
+  static constexpr Vertex PENDING = -2;  // row_match of a row that a thread tries to match
   static constexpr Count BATCHES = 64;   // picking in fewer, larger batches costs thousands of edges on random graphs
 
   Matching matching;
@@ -290,7 +290,7 @@ struct KarpSipser {
       edges.scan(team, edges.columns_of(row), [&](Vertex column) { return team.fetch_add(&col_size[column], 1), true; });
     });
     steps.end();
-    // The columns' lists may stand in any order, so a place for each is one addition.
+    // The lists of columns may stand in any order, so one addition gives each list its place.
     team.each(matching.num_columns, [&](Count column) {
       col_begin[column] = team.fetch_add(col_rows_used, static_cast<Count>(col_size[column]));
       col_degree[column] = 0;
@@ -315,15 +315,15 @@ struct KarpSipser {
     });
   }
 
-  // Matches the queued vertices, and those that their matches bring down to one neighbour, until there are none.
-  // `queued` counts what was taken from the queue before this step; all threads count alike.
+  // Matches the queued vertices, and the vertices that these matches leave with one neighbour, until there are none.
+  // `queued` counts the vertices that were taken from the queue before this step; all threads count alike.
   template <class Team>
   DEVICE void drain(Steps<Team>& steps, Count& queued) const {
     while (const Vertex todo = steps.todo()) {
       const Vertex* singles = queue + queued;
       queued += todo;
       steps.team.each(todo, [&](Count i) {
-        // A chain is followed at once; only where it branches, the rest waits for the next step.
+        // A chain is followed at once. If it branches, the other branches wait for the next step.
         Vertex single = singles[i];
         while (single != LAST_VERTEX) single = match_single(steps, single, queued);
       });
@@ -377,7 +377,7 @@ struct KarpSipser {
     return matched;
   }
 
-  // Both ends of a new match are gone for their neighbours; follow(vertex) for those that have one left.
+  // Both ends of a new pair are no longer free neighbours. Calls follow(vertex) for neighbours that have one left.
   template <class Team, class Follow>
   DEVICE void update_degrees(const Team& team, Vertex row, Vertex column, Follow follow) const {
     for (Vertex i = 0; i < col_size[column]; ++i) {

@@ -1,14 +1,14 @@
 // block_passes.cuh: passes of one of several ranks over the part of a matrix that it holds.
 //
 // A block may have more rows than columns, and either side may be split among the ranks: `u` and `v` belong to its rows
-// and columns, which are numbered from 0. A pass finds the same of a row with any team.
+// and columns, which are numbered from 0. A pass gives equal results for a row with any team.
 #pragma once
 #include "costs/inspection.cuh"
 #include "costs/pass.cuh"
 
 using Flag = unsigned char;  // 0 or 1
 
-// Some rows of a block, and what their entries are held against.
+// Some rows of a block, and the duals that their entries are compared with.
 template <class Dual_>
 struct BlockPass {
   using Dual = Dual_;
@@ -24,8 +24,8 @@ struct BlockPass {
   DEVICE bool is_covered(Vertex column) const { return covered != nullptr && covered[column] != 0; }
 };
 
-// Of listed rows the least cost - v of columns that are not covered, and the first such column; infinite, and any column,
-// if there is none.
+// For each listed row: the least cost - v over columns that are not covered, and the first such column. Infinite, with any
+// column, if there is none.
 template <class Team, class Stored>
 DEVICE void find_least_of_rows(Team& team, const DenseCosts<Stored>& costs,
                                const BlockPass<typename DenseCosts<Stored>::Dual>& pass,
@@ -75,6 +75,7 @@ template <class Team, class Use>
 DEVICE Vertex each_tile_of_block(const Team& team, Vertex num_columns, Count count, Count most, Use use) {
   const Count width = static_cast<Count>(Team::TILE) * team.lanes(), tiles = (num_columns + width - 1) / width;
   const Count groups = team.size() / team.lanes();
+  // Each lane group gets about 4 tiles, so that groups end together. A share has at least 4 rows.
   constexpr Count TASKS_OF_A_GROUP = 4, FEWEST_ROWS = 4;
   Count shares = tiles == 0 ? 1 : TASKS_OF_A_GROUP * groups / tiles;
   if (team.alone()) shares = 1;
@@ -89,7 +90,7 @@ DEVICE Vertex each_tile_of_block(const Team& team, Vertex num_columns, Count cou
   return static_cast<Vertex>(shares);
 }
 
-// Of all columns the least cost - u. `places` is to work in.
+// For each column: the least cost - u. `places` is memory to work in.
 template <class Team, class Stored>
 DEVICE void find_least_of_columns(Team& team, const DenseCosts<Stored>& costs,
                                   const typename DenseCosts<Stored>::Dual* u,
@@ -174,13 +175,13 @@ DEVICE void list_entries_up_to(Team& team, const DenseCosts<Stored>& costs,
   team.sync();
 }
 
-// How many entries of a stratum of a row are picked for a core. With two in each of 32 strata the 16 best entries of a row are
-// usually among them, but not more: 220 entries of uniform costs were overpriced then, n = 50,000, and 4 to 5 rounds took 206 to
-// 276 ms on an H200. With four no entry was overpriced, and one round took 60 to 67 ms.
+// Entries that are picked for a core in each stratum of a row. Two in each of 32 strata usually have the 16 best entries of the
+// row, but not more: then 220 entries of uniform costs were overpriced for n = 50,000, and 4 to 5 rounds took 206 to 276 ms on
+// an H200. With four no entry was overpriced, and one round took 60 to 67 ms.
 constexpr Vertex PICKED_ON_GPU = 4;
 
-// Picks of each row the PICKED_ON_GPU least cost - v in each stratum, without forbidden pairs. Writes their columns, at most
-// PICKED_ON_GPU * STRATA, and their number.
+// Picks the PICKED_ON_GPU least cost - v of each stratum of each row, without forbidden pairs. Writes their columns, at most
+// PICKED_ON_GPU * STRATA a row, and their number.
 template <class Team, class Stored>
 DEVICE void price_rows(Team& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* v,
                        Vertex* sizes, Vertex* columns) {
@@ -227,8 +228,8 @@ DEVICE void price_rows(Team& team, const DenseCosts<Stored>& costs, const typena
   team.sync();
 }
 
-// In each row and stratum the entry that costs less than u + v by most, if any does by more than rounding: their columns, and
-// how many they are of each row.
+// Picks in each row and stratum the entry whose cost is farthest below u + v, if that is more than rounding. Writes their
+// columns, and their number in each row.
 template <class Team, class Stored>
 DEVICE void find_overpriced(Team& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* u,
                             const typename DenseCosts<Stored>::Dual* v, Vertex* sizes, Vertex* columns) {
@@ -280,7 +281,7 @@ struct ForestColumns {
   Flag* covered;  // [columns] tight, matched, in the forest
   Flag* reached;  // [num_rows] the rows that join the forest
   Count* ends;             // [1] how many tight columns are free
-  Dual* least;             // [shares][columns] to work in, as the next
+  Dual* least;             // [shares][columns] memory to work in, as the next
   Vertex* at_least;
   Count shares;            // into how many shares the frontier is split
 
@@ -317,8 +318,8 @@ DEVICE void join_forest(Team& team, Count columns, Count shares, const ForestCol
   team.sync();
 }
 
-// A level: the rows of the frontier, with their u, lower slacks and become predecessors (Date and Nagi 2016, Algorithm 4);
-// then tight matched columns join the forest. Without a frontier the latter alone.
+// A level: the rows of the frontier, with their u, lower slacks and become predecessors (Date and Nagi 2016, Algorithm 4).
+// Then tight matched columns join the forest. Without a frontier only the second step is done.
 template <class Team, class Stored>
 DEVICE void expand_frontier(Team& team, const DenseCosts<Stored>& costs,
                             const BlockPass<typename DenseCosts<Stored>::Dual>& frontier,

@@ -37,8 +37,8 @@ struct Core {
   Vertex* sizes;    // [num_rows]
   Vertex* columns;  // [num_rows][ROOM]
   Cost* entries;    // [num_rows][ROOM] the numbers of the matrix
-  Dual* rest;       // [num_rows] the least cost - v of a pair that is not in it, or less while v only falls. Where v rises, as
-                    // when prices are refined, repricing finds what it hides
+  Dual* rest;       // [num_rows] the least cost - v of a pair that is not in the core, or less. It stays a bound while v only
+                    // falls. If v rises, as when prices are refined, repricing finds the pairs that it then misses
   Totals* totals;   // [1]
 
   DEVICE void carve(Workspace& workspace) {
@@ -90,7 +90,7 @@ struct Core {
     team.sync();
   }
 
-  // The best two of a stratum, by cost - v or what else says what they are worth, and what the third is worth.
+  // The best two of a stratum, by cost - v or another worth, and the worth of the third.
   template <class Worth>
   struct BestOfStratum {
     Worth least, second, third;
@@ -106,7 +106,7 @@ struct Core {
     }
   };
 
-  // What a lane finds of a row: the best of each of its strata.
+  // The best entries of a row that a lane finds, for each of its strata.
   template <class Worth, class Team>
   struct BestOfRow {
     BestOfStratum<Worth> of[STRATA / Team::LANES];
@@ -122,7 +122,7 @@ struct Core {
         if (of_stratum.at_second != NONE) use(of_stratum.second, of_stratum.at_second);
       }
     }
-    // From where on all lanes of the group leave out some.
+    // The least worth of an entry that a lane of the group leaves out.
     DEVICE Worth left_out(const Team& team) const {
       Worth least = of[0].third;
       for (const auto& of_stratum : of) least = of_stratum.third < least ? of_stratum.third : least;
@@ -134,10 +134,10 @@ struct Core {
   //   see(column)             what is read for each of them
   //   worth(cost, seen)       what a pair is worth, less being better; nothing() is worst
   //   roughly_v(seen)         v of a column, rounded up
-  //   roughly_reduced(worth)  the cost - v of what is worth that, rounded up
-  //   near                    all pairs worth that, or better, are to be visited
+  //   roughly_reduced(worth)  the cost - v of a pair of this worth, rounded up
+  //   near                    all pairs of this worth, or better, are to be visited
   //
-  // A row reads the matrix in the auction, and forgets what it had. Returns from where on it leaves out some.
+  // A row reads the matrix in the auction, and drops its former entries. Returns the least worth that it leaves out.
   template <class Judge, class Team>
   DEVICE auto read_in_auction(const Team& team, Vertex row, unsigned turn, const Judge& judge) const {
     const auto best = best_of_row(team, row, turn, judge, judge.nothing(), [](Vertex, Dual, const auto&) {});
@@ -150,8 +150,8 @@ struct Core {
     return left_out;
   }
 
-  // A row reads the matrix in the search: visit(column, cost, v) for all pairs that are worth judge.near or less, and
-  // perhaps for others. The best of all join it. Of what it has it keeps its pair, and what keep(column, cost) chooses.
+  // A row reads the matrix in the search: visit(column, cost, v) for all pairs worth judge.near or less, and perhaps for others.
+  // The best pairs join the row. It keeps its own pair, and the entries that keep(column, cost) chooses.
   template <class Judge, class Team, class Visit, class Keep>
   DEVICE void read_in_search(const Team& team, Vertex row, Vertex mate, const Judge& judge, Visit visit, Keep keep) const {
     const Dual known = worst_known(team, row, judge);
@@ -159,7 +159,7 @@ struct Core {
     const Vertex kept = keep_some(team, row, [&](Vertex column, Dual cost) { return column == mate || keep(column, cost); });
     const Dual next_best = best.left_out(team);
     Dual left_out = next_best < known ? next_best : known;
-    // First what is better than all that is left out; then the rest, while there is room.
+    // First the pairs that are better than all left-out pairs; then other pairs, while there is room.
     for (int turn = 0; turn < 2; ++turn) {
       best.each([&](Dual reduced, Vertex column) {
         if ((reduced < next_best) != (turn == 0) || contains(team, row, kept, column)) return;
@@ -175,8 +175,8 @@ struct Core {
     team.sync_group();
   }
 
-  // Holds the pairs of all rows against the whole matrix, at v, and leaves in u what makes them tight. In every stratum of a row
-  // the entry that is better by more than roundings joins the core. See Totals for what was found.
+  // Checks the pairs of all rows against the whole matrix, at v, and leaves in u the values that make them tight. The best entry
+  // of each stratum joins the core, if it is better than the pair by more than roundings. Totals counts what was found.
   template <class Team>
   DEVICE void reprice(Team& team, const Matching& matching, Dual* u, const Dual* v) const {
     if (team.rank() == 0) totals->found = 0;
@@ -210,8 +210,8 @@ struct Core {
   }
 
  private:
-  // The largest cost - v that a row has. The list has at least as many pairs that are as good, so only pairs that are no worse
-  // are of use. The auction does not use this bound: prices will fall far.
+  // The largest cost - v of a row's entries. Only pairs that are no worse are of use, since a full list of such pairs exists. The
+  // auction does not use this bound, since its prices will fall far.
   template <class Team, class Judge>
   DEVICE Dual worst_known(const Team& team, Vertex row, const Judge& judge) const {
     Dual minus_worst = infinite();
@@ -221,17 +221,17 @@ struct Core {
       minus_worst = -reduced < minus_worst ? -reduced : minus_worst;
     }
     minus_worst = team.min_group(minus_worst);
-    return minus_worst == infinite() ? infinite() : -minus_worst;  // a row that has nothing knows nothing
+    return minus_worst == infinite() ? infinite() : -minus_worst;  // a row without entries has no bound
   }
 
-  // A row reads the matrix: the best of it up to `known`, and visit(column, cost, seen) for these and all up to judge.near.
-  // Ties are met from a block of columns on that differs from row to row and with `turn`. Each entry is held, rounded, against
-  // a bound first, as in RowPass.
+  // A row reads the matrix. Finds its best entries up to `known`, and calls visit(column, cost, seen) for them and for all up to
+  // judge.near. The first block of columns, which decides ties, differs from row to row and with `turn`. Each entry is first
+  // compared with a bound, rounded, as in RowPass.
   template <class Team, class Judge, class Worth, class Visit>
   DEVICE BestOfRow<Worth, Team> best_of_row(const Team& team, Vertex row, unsigned turn, const Judge& judge, Worth known,
                                             Visit visit) const {
     constexpr Vertex MINE = STRATA / Team::LANES;
-    // What is under way at once stays in registers.
+    // Entries that are read together stay in registers.
     constexpr Vertex BYTES = 192, BLOCKS = Team::AT_ONCE > 1 ? BYTES / (sizeof(Stored) + sizeof(judge.see(0))) : 1;
     const Vertex blocks = (num_columns + STRATA - 1) / STRATA;
     const Vertex turned = static_cast<Vertex>((static_cast<unsigned>(row) * 2654435761u + turn) % static_cast<unsigned>(blocks));
@@ -270,14 +270,14 @@ struct Core {
     return best;
   }
 
-  // Of each stratum of a lane the entry of the least cost - v.
+  // The entry of the least cost - v, for each stratum of a lane.
   template <class Team>
   struct LeastOfStrata {
     Dual least[STRATA / Team::LANES];
     Vertex column[STRATA / Team::LANES];
   };
 
-  // use(row, bound(row), least) for all rows: of each stratum the least below the bound.
+  // Calls use(row, bound(row), least) for all rows: `least` has the least entry of each stratum below the bound.
   template <class Team, class Bound, class Use>
   DEVICE void each_least(Team& team, const Dual* v, Bound bound_of, Use use) const {
     const RowPass<Stored> pass{dense};
@@ -303,7 +303,8 @@ struct Core {
     });
   }
 
-  // What is better than its pair joins a row; where there may be no room for all, it forgets what it has but its pair.
+  // Entries that are better than its pair join a row. If there may be no room for all, the row drops all entries except its
+  // pair.
   template <class Team, class IsBetter>
   DEVICE void join(const Team& team, Vertex row, Vertex mate, const LeastOfStrata<Team>& of, IsBetter is_better) const {
     const Vertex size = team.read(&sizes[row]);
@@ -339,14 +340,14 @@ struct Core {
     if (team.lane() == 0 && least != infinite()) spreads.add_spread(spread_of(-minus_worst - least, nearest));
   }
 
-  // How far apart the entries of a row lie that matter, from how far the worst one is from the best, and the nearest second one
-  // of a stratum. Of even costs the worst is twenty times as far; one that is much farther is as good as forbidden.
+  // How far apart the relevant entries of a row lie: from the distances of its worst entry, and of the nearest second entry of a
+  // stratum, to the best. Among even costs the worst is 20 times as far. An entry much farther is as good as forbidden.
   static DEVICE Dual spread_of(Dual worst, Dual near) {
     constexpr Dual FAR = 1 << 9;
     return near > 0 && near < worst / FAR ? near * FAR : worst;
   }
 
-  // A row forgets all else. Returns how many it has then.
+  // A row drops all other entries. Returns how many it keeps.
   template <class Team, class Chosen>
   DEVICE Vertex keep_some(const Team& team, Vertex row, Chosen chosen) const {
     constexpr Vertex MINE = (ROOM + Team::LANES - 1) / Team::LANES;
@@ -380,7 +381,7 @@ struct Core {
   template <class Team>
   DEVICE bool is_full(const Team& team, Vertex row) const { return team.read(&sizes[row]) >= ROOM; }
 
-  // There may be no room: then the size of the row is to be cut off.
+  // Adds an entry, perhaps beyond the room: the size of the row must then be cut off.
   template <class Team>
   DEVICE bool add_if_room(const Team& team, Vertex row, Vertex column) const {
     const Vertex place = is_full(team, row) ? ROOM : team.fetch_add(&sizes[row], 1);
@@ -390,7 +391,7 @@ struct Core {
     return true;
   }
 
-  // There is room.
+  // Adds an entry to a row that has room.
   template <class Team>
   DEVICE void add(const Team& team, Vertex row, Vertex column) const {
     // Lanes that are here together may add to different rows, unless the compiler unrolls the loop of the caller.

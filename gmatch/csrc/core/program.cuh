@@ -2,14 +2,15 @@
 // other entries against the duals.
 //
 //   1 price    one pass over the matrix picks a sparse core, the best of every row
-//   2 auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; prices are refined then.
-//              A row that comes to bid more than for what the core left out of it reads its row of the matrix again
-//   3 search   matches the other rows of the core, exactly. A row that it reaches reads its row of the matrix again before
-//              paths are longer than one by what the core left out of it
-//   4 reprice  one pass over the matrix finds what the duals overprice; it joins the core, whose rows are searched again
-//   5 dense    where no core can do it, the search is held in the whole matrix
+//   2 auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; then prices are refined.
+//              A row reads the matrix again before its bid is worse than a pair that the core left out
+//   3 search   matches the other rows of the core, exactly. A row reads the matrix again before paths become longer than a
+//              path by a pair that the core left out
+//   4 reprice  one pass over the matrix finds the entries that the duals overprice. They join the core, whose rows are
+//              searched again
+//   5 dense    if no core suffices, the whole matrix is searched
 //
-// Whatever the first steps leave, the answer is exact: it is the search's, with duals that hold for all of the matrix.
+// The answer is exact, whatever the first steps leave: the search finds it, with duals that hold for the whole matrix.
 #pragma once
 #include "assignment/assign_sparse.cuh"
 #include "core/core.cuh"
@@ -17,8 +18,8 @@
 
 // After this number of passes over the matrix a search in the matrix itself costs less.
 constexpr int MOST_REPRICINGS = 16;
-// Epsilons of an auction in the core. With a last one of 2^-15 spreads 100 pairs of 20,000 are not the best ones, and the
-// search mends them; two rounds more cost less.
+// Epsilons of an auction in the core. With a last epsilon of 2^-15 spreads, 100 pairs of 20,000 are not the best ones, and the
+// search mends them. Two more rounds cost less.
 constexpr int FIRST_EPSILON = 1, LAST_EPSILON = -19;
 // How many times as long chains may become in a core, see Auction::run. With 4 the costs (i + 1) (j + 1) leave a tenth of the
 // rows to the search.
@@ -45,7 +46,7 @@ DEVICE Auction<Core<Stored>> auction_of(const Core<Stored>& core, const Assignme
           task.matching, task.v,                spread};
 }
 
-// Apart, and gives the team back, as the steps do: together the compiler makes each slower by far.
+// A function of its own, which returns the team, as the steps are: in one function the compiler makes each step far slower.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team build_core(Team team, Core<Stored> core, const Dual* v) {
   core.build(team, v);
@@ -94,7 +95,7 @@ DEVICE_APART Team search_core(Team team, Core<Stored> core, AssignmentTask<Dual>
   return team;
 }
 
-// Step 4: whether the core, with what joined it, has more to say.
+// Step 4: adds overpriced entries to the core.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team reprice_core(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
   Count now = team.nanoseconds();
@@ -107,7 +108,7 @@ DEVICE_APART Team reprice_core(Team team, Core<Stored> core, AssignmentTask<Dual
   return team;
 }
 
-// Before step 5: along the few entries of a core, duals may have gone farther apart than any in the matrix need to.
+// Before step 5: duals may have gone farther apart along the few entries of a core than the whole matrix needs.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team bound_duals(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread) {
   team.each(core.num_columns, [&](Count column) {
@@ -152,7 +153,7 @@ class AssignmentByCore {
     if (search_and_reprice(team)) return;
     team.sync();
     note(team, task_, CoreStep::bound);
-    // What is free after an auction may lie above zero.
+    // v of columns that are free after an auction may lie above zero.
     const bool is_square = core_.num_rows == core_.num_columns;
     team = bound_duals(team, core_, from_duals_, is_square ? 2 * spread_ : spread_);
     team = search_matrix(team, core_, from_duals_);

@@ -25,7 +25,7 @@ struct DualOf<double> {
   using type = double;
 };
 
-// What numbers are held against bounds in, before they are looked at exactly: as short as the numbers are.
+// The type in which numbers are compared with bounds, before they are computed exactly: as short as the stored numbers.
 template <class Cost>
 struct RoughOf;
 template <>
@@ -44,7 +44,7 @@ template <>
 struct RoughOf<double> {
   using type = double;
 };
-// Somewhat more than x, by far more than what a few roundings make of it.
+// Somewhat more than x: by far more than a few roundings can change it.
 template <class Rough, class Dual>
 DEVICE Rough roughly_above(Dual x) {
   constexpr Rough MARGIN = sizeof(Rough) == 4 ? Rough{1} / (1 << 18) : Rough{1} / (1LL << 46);
@@ -59,7 +59,7 @@ DEVICE double beyond_all(double) { return 1e308 * 10; }
 DEVICE bool is_forbidden(long long) { return false; }
 DEVICE bool is_forbidden(double cost) { return cost == beyond_all(cost); }
 
-// Whether a slack that should be zero is, up to what a few roundings make of it.
+// Whether a slack that should be zero is zero, up to a few roundings.
 DEVICE bool is_rounding(long long slack, long long, long long) { return slack == 0; }
 DEVICE bool is_rounding(double slack, double u_of_row, double v_of_column) {
   constexpr double ROUNDINGS = 1.0 / (1LL << 48);
@@ -67,8 +67,8 @@ DEVICE bool is_rounding(double slack, double u_of_row, double v_of_column) {
   return (slack < 0 ? -slack : slack) <= ROUNDINGS * (u + v);
 }
 
-// Costs that are whole, or of few binary places, have optimal duals of as many places. If duals are such, many entries tie.
-// So duals that are only near to an optimum are rounded, if costs have at most 30 places.
+// Costs that are whole, or have few binary places, have optimal duals of as many places. Many entries tie with these duals.
+// So duals that are only near an optimum are rounded to these places, if costs have at most 30 of them.
 constexpr int MOST_PLACES = 30;
 DEVICE int binary_places(int) { return 0; }
 DEVICE int binary_places(long long) { return 0; }
@@ -86,7 +86,7 @@ DEVICE int binary_places(double number) {
 }
 DEVICE long long rounded_down(long long dual, int) { return dual; }
 DEVICE double rounded_down(double dual, int places) {
-  constexpr double WHOLE = 1LL << 52;  // from here on all doubles are
+  constexpr double WHOLE = 1LL << 52;  // all doubles from here on are whole
   if (places > MOST_PLACES || !(-WHOLE < dual && dual < WHOLE)) return dual;
   return ldexp(floor(ldexp(dual, places)), -places);
 }
@@ -119,7 +119,7 @@ struct DenseCosts {
     return cost < limit ? cost : limit;
   }
   using Rough = typename RoughOf<Cost>::type;
-  // The same, rounded.
+  // What a pair with this entry costs, rounded.
   DEVICE Rough roughly_of_entry(Cost entry, Rough rough_limit) const {
     const Rough cost = maximize ? -static_cast<Rough>(entry) : static_cast<Rough>(entry);
     return cost < rough_limit ? cost : rough_limit;

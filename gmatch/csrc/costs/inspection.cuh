@@ -1,11 +1,11 @@
-// inspection.cuh: what a matrix of costs holds, before it is trusted; in one pass, on a GPU.
+// inspection.cuh: the check of a matrix of costs, which is not trusted yet; in one pass, on a GPU.
 #pragma once
 #include "costs/dense.cuh"
 
-// Of all entries, as Python reads it.
+// The facts of all entries, as Python reads them.
 struct CostInspection {
   Count lowest, minus_highest;  // of the finite ones, as order_of says; of the highest the bitwise complement
-  Count nans, plus_infs, minus_infs, fractions;  // whether there are any: not 0; finite ones that are not whole
+  Count nans, plus_infs, minus_infs, fractions;  // not 0 if there are any; fractions: finite numbers that are not whole
 
   FIELDS(CostInspection, lowest, minus_highest, nans, plus_infs, minus_infs, fractions)
 };
@@ -69,7 +69,7 @@ DEVICE void inspect_costs(Team& team, const Entries<Stored>& entries, CostInspec
       Stored entry[AT_ONCE];
       for (int k = 0; k < AT_ONCE; ++k) {
         const Count at = first + static_cast<Count>(team.size()) * k;
-        entry[k] = team.read_once(entries.first + (at < end ? at : first));  // to see one again changes nothing
+        entry[k] = team.read_once(entries.first + (at < end ? at : first));  // reading an entry again changes nothing
       }
       for (int k = 0; k < AT_ONCE; ++k) seen.add(static_cast<Dual>(value_of(entry[k])));
     }

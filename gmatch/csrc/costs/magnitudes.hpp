@@ -1,7 +1,7 @@
 // magnitudes.hpp: whether duals are so large that their rounding hides what pairs cost.
 //
-// A dual is rounded to a unit in its own last place. Where a big number stands for "not" and some rows must use it,
-// duals become as large as it, and a slack of ordinary costs is lost in their rounding. See serial/tiers.hpp.
+// A dual is rounded to a unit in its own last place. If a big number stands for "not" and some rows must use it, duals
+// become as large as that number, and a slack of ordinary costs is lost in their rounding. See serial/tiers.hpp.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ double largest_magnitude(const Dual* numbers, Vertex length) {
   return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
 }
 
-// Whether duals may hide what a pair costs, by costs that are not below `lowest`, and perhaps all above it.
+// Whether duals may hide the cost of a pair, judged by costs that are at least `lowest`.
 template <class CostOf>
 bool duals_may_hide_costs(Vertex rows, double largest_dual, double lowest, const CostOf& cost_of) {
   const double hidden = largest_dual / (HIDES * (rows + 1.0));

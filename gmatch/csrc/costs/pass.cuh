@@ -1,7 +1,7 @@
 // pass.cuh: passes over whole rows of a matrix of costs that look for the entries of the least cost - v.
 //
-// Nearly all entries are far from what is looked for. So each is held, rounded, against a bound first, in as few
-// instructions as can be; what may lie below it is looked at exactly. A pass then takes little longer than the memory.
+// Nearly all entries are far above the least. So each entry is first compared with a bound, rounded, in few instructions.
+// Only an entry that may lie below the bound is computed exactly. A pass then takes little longer than reading the memory.
 #pragma once
 #include "costs/dense.cuh"
 
@@ -21,9 +21,8 @@ struct RowPass {
                           [&](Count i) { use(static_cast<Vertex>(i) * Team::ROWS_AT_ONCE); });
   }
 
-  // visit(r, s, column, cost - v) for the rows first_row + r and the columns of the strata of this lane, numbered s, where
-  // cost - v may be less than bound[r][s], which visit may lower. Round the columns from a block that differs from row to
-  // row.
+  // visit(r, s, column, cost - v) for the rows first_row + r and the columns of this lane's strata, numbered s, if cost - v may
+  // be less than bound[r][s]. visit may lower the bound. Columns come round from a block that differs from row to row.
   template <class Team, class Bounds, class Visit>
   DEVICE void each_below(const Team& team, Vertex first_row, const Dual* v, const Bounds& bound, Visit visit) const {
     const Vertex blocks = costs.num_columns / STRATA;
@@ -38,7 +37,7 @@ struct RowPass {
   }
 
  private:
-  // Of the blocks of columns from `block` to `end`, some together.
+  // The pass over the blocks of columns from `block` to `end`, some together.
   template <bool CONTIGUOUS, class Team, class Bounds, class Visit>
   DEVICE void each_in_blocks(const Team& team, Vertex first_row, Vertex block, Vertex end, const Dual* v,
                              const Bounds& bound, Visit visit) const {
@@ -68,7 +67,7 @@ struct RowPass {
                             const Dual* v, const Bounds& bound, Visit visit) const {
     constexpr Vertex MINE = STRATA / Team::LANES, ROWS = Team::ROWS_AT_ONCE;
     const Rough limit = static_cast<Rough>(costs.limit);
-    // All is under way before any of it is looked at.
+    // All loads are under way before the first entry is compared.
     Stored entry[BLOCKS][ROWS][MINE];
     Dual v_of[BLOCKS][MINE];
     for (Vertex k = 0; k < BLOCKS; ++k) {
@@ -105,7 +104,7 @@ struct RowPass {
       }
     }
   }
-  // Past the last row the first one is read again.
+  // The first row stands for rows past the last one.
   DEVICE Vertex safe_row(Vertex first_row, Vertex r) const {
     return first_row + r < costs.num_rows ? first_row + r : first_row;
   }

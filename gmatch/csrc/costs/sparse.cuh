@@ -32,6 +32,6 @@ struct SparseCosts {
   template <class Team>
   DEVICE Vertex size(const Team&, Vertex row) const { return room(row); }
   DEVICE Dual of_entry(Cost entry) const { return maximize ? -static_cast<Dual>(entry) : static_cast<Dual>(entry); }
-  // Plus infinity for a pair that is stored, but forbidden.
+  // The cost of a stored pair; plus infinity if it is forbidden.
   DEVICE Dual at(Count edge) const { return of_entry(entries[edge]); }
 };

@@ -4,10 +4,10 @@
 
 // The entries of a row, numbered from 0: of costs that store them one after the other, or of a dense matrix.
 //
-// To look at a short row is to wait for memory, so all loads should be under way before what one of them brings is used.
-// But a GPU's compiler keeps loads behind a branch, and puts each right before its use. So all lanes read, in places that are
-// safe, before they ask for the size; past the end an entry means nothing. And they do so by Team::read, which keeps its
-// order: the functions that take a team.
+// Most of the time for a short row is waiting for memory, so all loads should be under way before the first is used. But a
+// GPU's compiler keeps loads behind a branch, and puts each right before its use. So all lanes read, at safe places, before
+// they ask for the size; an entry past the end means nothing. They read by Team::read, which keeps the order of reads, so
+// these functions take a team.
 template <class Costs>
 struct StoredRow {
   static constexpr Vertex AT_ONCE = 2;  // entries that a lane reads together
@@ -62,11 +62,11 @@ DEVICE DenseRow<Stored> row_of(const DenseCosts<Stored>& costs, Vertex row) {
   return {costs, row, costs.num_columns};
 }
 
-// What rows say together of how far their entries lie apart.
+// How far the entries of rows lie apart: sums over all rows.
 template <class Dual>
 struct Spreads {
   Count num_rows;      // whose entries differ
-  Count exponents;     // of these rows: the sum of the binary exponents by how much
+  Count exponents;     // of these rows: the sum of the binary exponents of their spreads
   Dual largest;        // magnitude of an entry of any row
   Count minus_places;  // the most binary places of an entry, negative: see rounded_down
 
@@ -81,12 +81,12 @@ struct Spreads {
   static DEVICE int bits_apart(long long) { return 0; }  // sums of integers are exact
 };
 
-// What one thread adds to them.
+// The sums of one thread.
 template <class Dual>
 struct SpreadsOfSome : Spreads<Dual> {
   DEVICE SpreadsOfSome() : Spreads<Dual>{0, 0, 0, 0} {}
 
-  // Of a row, by how much its entries differ.
+  // Adds the spread of a row: by how much its entries differ.
   DEVICE void add_spread(Dual spread) {
     if (!(spread > 0)) return;
     ++this->num_rows;
@@ -109,7 +109,7 @@ struct SpreadsOfSome : Spreads<Dual> {
   }
 };
 
-// Of all rows, in one pass over the costs. Forbidden pairs do not count.
+// The spreads of all rows, in one pass over the costs. Forbidden pairs do not count.
 template <class Team, class Costs>
 DEVICE void measure_spreads(Team& team, const Costs& costs, Spreads<typename Costs::Dual>* all) {
   using Dual = typename Costs::Dual;

@@ -1,7 +1,7 @@
-// stored.cuh: what the entries of a matrix are stored as, and the number that each of them is.
+// stored.cuh: the types in which the entries of a matrix are stored, and the number that each entry is.
 //
-// Narrow types are read as they lie: no wider copy of a matrix is made. Each entry becomes a number of a type that searches
-// know where it is read. WIDE_TYPES and NARROW_TYPES are the table: a new type is a row of it, a ValueOf and a value_of.
+// Narrow types are read as they lie: no wider copy of a matrix is made. An entry becomes a number, of a type that searches
+// know, when it is read. WIDE_TYPES and NARROW_TYPES are the table: a new type is a row of it, a ValueOf and a value_of.
 #pragma once
 #include "team/team.cuh"
 
@@ -77,6 +77,6 @@ DEVICE float value_of(Float16 entry) {
   return entry.bits & 0x8000u ? -number : number;
 }
 
-// As team/team.cuh has it of a number.
+// Like `streamed` of a number in team/team.cuh.
 DEVICE Float16 streamed(const Float16* cell) { return {streamed(&cell->bits)}; }
 DEVICE BFloat16 streamed(const BFloat16* cell) { return {streamed(&cell->bits)}; }

@@ -1,12 +1,12 @@
 // kept_auction.hpp: an auction on a core from given duals, epsilon by epsilon. Rows that are content keep their columns.
 //
-// As serial_auction.hpp, but a phase begins with what the one before left: only rows that could have another column for less
-// by more than epsilon bid. Duals that come from a coarser problem are nearly right, so most are content.
+// As serial/auction.hpp, but a phase begins with the pairs of the phase before. Only a row bids that could have another column
+// for less, by more than epsilon. Duals of a coarser problem are nearly right, so most rows are content.
 //
-// Columns that follow one another lie together, and are dealt into blocks, which bid side by side in rounds. In its block a row
-// sees what columns cost now, elsewhere what they cost when the round began: less, if anything. So it bids no more than it
-// may, and a row that wants a column elsewhere goes there for the next round. Blocks do not depend on the threads, nor does
-// what is found. Few rows that are left bid one after the other, anywhere.
+// Consecutive columns lie close together. They are dealt into blocks, which bid side by side in rounds. A row sees the present
+// prices of columns in its block, and prices from the beginning of the round elsewhere. Prices only rise, so it bids no more
+// than it may. A row that wants a column elsewhere goes there for the next round. Neither the blocks nor the result depend on
+// the number of threads. The last few rows bid one after the other, for any column.
 //
 // Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of Operations
 // Research 14 (1988).
@@ -41,8 +41,8 @@ class KeptAuction {
     }
   }
 
-  // A phase. It ends early where few rows fight for long: what they lack only a search from afar can give. `patient`: not as
-  // soon as they are few, for each of them costs that search more than bids.
+  // A phase. It ends early if few rows bid for long: only a search from afar finds the columns that they lack. With `patient` it
+  // does not end as soon as they are few, since each of them costs that search more than its bids.
   void hold(double epsilon, bool patient) {
     Count bids_left = Count{BIDS_PER_ROW} * costs_.num_rows;
     run_on_host(threads_, [&](const HostTeam& team) { hold_in_blocks(team, epsilon, bids_left); });
@@ -72,14 +72,14 @@ class KeptAuction {
   Vertex mate(Vertex row) const { return mate_[row]; }
 
  private:
-  static constexpr int BIDS_PER_ROW = 60;
-  static constexpr int FEW = 10000;   // one row in 10,000
+  static constexpr int BIDS_PER_ROW = 60;  // bids of a phase, for each row; then the phase ends
+  static constexpr int FEW = 10000;   // free rows are few at 1 in 10,000
   static constexpr int PATIENCE = 2;  // bids for each row of the problem, once few are free
-  static constexpr std::size_t AHEAD = 8;
-  static constexpr int ENTRIES_OF_A_BID = 64;
+  static constexpr std::size_t AHEAD = 8;     // rows by which a bid looks ahead in memory
+  static constexpr int ENTRIES_OF_A_BID = 64;  // entries that a bid counts for, see Poll
 
-  static constexpr Vertex COLUMNS_OF_BLOCK = 8192;
-  static constexpr int ALONE = 4;            // so few rows of a block, in the mean, do not pay for a round
+  static constexpr Vertex COLUMNS_OF_BLOCK = 8192;  // at least; see benchmarks/log/points.md
+  static constexpr int ALONE = 4;            // rows of a block, on average, below which a round is not worthwhile
   static constexpr int BIDS_OF_A_ROUND = 2;  // most bids of a block, for each of its columns
 
   // Some columns, and the free rows that want one of them.
@@ -88,7 +88,7 @@ class KeptAuction {
     unsigned size;
     std::vector<Vertex> rows, lowered;             // lowered: columns, in this round
     std::vector<std::pair<Vertex, Vertex>> leave;  // where rows go: blocks, and these rows
-    Count bids = 0, bids_so_far = 0;               // the latter as of the round before, as num_waiting is
+    Count bids = 0, bids_so_far = 0;               // bids_so_far: at the round before, as num_waiting
     std::size_t num_waiting = 0;
 
     bool has(Vertex column) const { return static_cast<unsigned>(column - first) < size; }
@@ -125,7 +125,7 @@ class KeptAuction {
     }
   }
 
-  // Rows that are not content, of those that are numbered as the columns of a block, go where their best column is.
+  // Rows that have the numbers of a block's columns, and are not content, go to the block of their best column.
   void release(Block& block, double epsilon) {
     block.rows.clear();
     block.leave.clear();
@@ -171,7 +171,7 @@ class KeptAuction {
     sort_by_block(block);
   }
 
-  // Of a block, when all have bid.
+  // Ends a round of a block, after all rows have bid.
   void gather(Block& block) {
     for (const Vertex column : block.lowered) seen_[column] = v_[column];
     const auto number = static_cast<Vertex>(&block - blocks_.data());
@@ -183,7 +183,7 @@ class KeptAuction {
     block.bids_so_far = block.bids;
   }
 
-  // Each of some rows bids once, if it may; those that are turned out instead of them are left.
+  // Each of some rows bids once, if it may. The rows that they displace take their places in the list.
   template <class Look, class MayBid>
   void sweep(std::vector<Vertex>& rows, double epsilon, const Look& look, const MayBid& may_bid) {
     std::size_t kept = 0;
@@ -211,7 +211,7 @@ class KeptAuction {
     return found;
   }
 
-  // Returns the row that is turned out, or NONE.
+  // Returns the row that is displaced, or NONE.
   Vertex bid(Vertex row, const LeastTwo& found, double epsilon) {
     v_[found.best] -= epsilon + (found.second < FAR ? found.second - found.least : 0);
     mate_[row] = found.best;

@@ -2,14 +2,14 @@
 //
 //   coarsen   the centroids of four consecutive points are the points of the next coarser level, down to a small problem
 //   extend    v of a point is the least cost - u of the coarse points: a query of a tree
-//   core      of each row its best few columns by cost - v, of each column its best few rows; the pairs that the coarse
-//             matching makes, so that all can be matched; of the coarse core's pairs some that lie far apart
+//   core      for each row its best few columns by cost - v, for each column its best few rows; the pairs of the coarse
+//             matching, so that all can be matched; and some pairs of the coarse core that lie far apart
 //   auction   on the core, from these duals, epsilon from the gap that they leave
 //   search    shortest paths on the core, in blocks (block_search.hpp), then in all of it (sparse_shortest_path.hpp): exact for
 //             the core
 //   price     each row asks its tree for columns with cost - v below its u; these join the core, until few rows find any
-//   finish    the search once more, over rows that are known in part and asked again when it comes as far (LazyRows): exact
-//             for all pairs. Where that takes long, for ties, more rounds come first
+//   finish    the search once more, over partly known rows that ask their trees again when the search needs more (LazyRows):
+//             exact for all pairs. If ties make that long, more rounds come first
 //
 // The solvers know nothing of points.
 //
@@ -65,8 +65,8 @@ class Stopwatch {
   Count now_ = clock_.nanoseconds();
 };
 
-// Of each four points of one side two gradients of their duals, as their mates `others` tell them: where points that lie side
-// by side have mates far apart, the duals bend.
+// Two gradients of the duals for each four points of one side, as their mates `others` tell them. If near points have mates far
+// apart, the duals bend between them.
 inline std::vector<double> slopes_of(const Space& space, const double* points, Vertex num_points, const double* others,
                                      const std::vector<Vertex>& mates, int threads) {
   const std::size_t dimension = space.dimension();
@@ -97,7 +97,7 @@ class Level {
 
   const Solution& solution() const { return solution_; }
 
-  // The coarsest level. Of each point of the smaller side as many nearest as that side has suffice.
+  // The coarsest level. Each point of the smaller side needs only its nearest points, as many as that side has.
   void solve_alone() {
     Stopwatch watch;
     std::fill(v_.begin(), v_.begin() + clouds_.num_y, 0.0);
@@ -202,6 +202,7 @@ class Level {
   }
 
  private:
+  // The first pairs of the core: for each row, and for each column.
   static constexpr int BEST_COLUMNS = 8, BEST_ROWS = 4;
   // How many far pairs of a coarse row are kept for each doubling of the distance.
   static constexpr int FAR_PAIRS = 3;
@@ -445,7 +446,7 @@ class Level {
       kept.push_back(j);
     }
   }
-  static constexpr int OCTAVES = 32;
+  static constexpr int OCTAVES = 32;  // doublings of the distance that are told apart, below 1 and above
 
   double apart(Vertex a, Vertex b) const {
     double square = 0;
@@ -574,7 +575,7 @@ class Level {
     return of_rows + sum_in_shares(costs.num_rows, [&](Vertex column) { return is_matched[column] ? 0 : v_[column]; });
   }
 
-  // Of term(0) to term(size - 1), added up in an order that does not depend on the threads.
+  // The sum of term(0) to term(size - 1), in an order that does not depend on the threads.
   template <class Term>
   double sum_in_shares(Vertex size, const Term& term) const {
     constexpr Vertex TOGETHER = 1024;
@@ -625,7 +626,7 @@ class Level {
     if (size < clouds_.num_rows()) throw std::logic_error("the core of the points has no assignment");
   }
 
-  // Returns how many rows found columns, and leaves by how much their u was too large, in the mean.
+  // Returns how many rows found columns. Leaves in `gap` by how much their u was too large, on average.
   Vertex price(double& gap) {
     Stopwatch watch;
     nearest_->set_all(v_.data());

@@ -47,7 +47,7 @@ struct Products {
   static double end(double sum) { return BASE - sum; }
 };
 
-// What pairs cost; x and y lie row by row. Several pairs at a time: each sum waits for its last term.
+// What pairs cost; x and y lie row by row. Several pairs are summed at a time, since each sum waits for its last term.
 template <class Terms>
 void costs_of_pairs(const double* x, const double* y, std::size_t dimension, const long long* rows, const long long* columns,
                     std::size_t num_pairs, double* costs) {
@@ -91,9 +91,9 @@ struct CostsOfPanel {
   }
 };
 
-// The two least keys below `far` of each of STRATA strata of the columns of a row, which are the columns of number j mod
-// STRATA, in the order of what each stratum has first and second, NONE where there are fewer. Columns are met from number
-// `begin` on, so that rows whose keys tie do not all have equal ones.
+// The two least keys below `far` of a row in each of STRATA strata; stratum j has the columns of number j modulo STRATA. The
+// least of all strata come first, then the second ones; NONE if there are fewer. Columns are met from number `begin` on, so
+// that rows whose keys tie do not all have equal columns.
 constexpr int STRATA = 32;
 template <class Key>
 struct BestOfStrata {

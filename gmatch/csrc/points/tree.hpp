@@ -6,8 +6,8 @@
 //   node    the box of its points and two planes: a slope g and `most`, the largest v - g (y - centre) of its points. No point
 //           of the box has less cost - v than the metric's at_least() - most, by either plane. Where points side by side have
 //           mates far apart, the duals bend; two planes follow both sides of a bend, also beside it
-//   query   branch and bound, the most promising child first; of ties each query meets others first, so that many rows
-//           with the same costs do not all choose the same columns
+//   query   branch and bound, the most promising child first. Queries meet ties in different orders, so that many rows
+//           with equal costs do not all choose the same columns
 //
 #pragma once
 #include <algorithm>

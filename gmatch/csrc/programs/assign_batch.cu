@@ -1,7 +1,7 @@
 // assign_batch.cu: many assignment problems on a GPU. COSTS are a Batch, EDGES the edges of the variant.
 #include "assignment/batch.cuh"
 
-// One block a problem; a block that is done takes the next one.
+// A block solves one problem at a time, and then takes the next one.
 PROGRAM(assign_batch, 512)
 (COSTS batch, char* workspace, Count workspace_size, Count near_size, int* next) {
   BlockTeam<32> team(nullptr);

@@ -1,4 +1,4 @@
-// inspect_costs.cu: what costs hold, and what the pairs of an assignment cost, found out by a GPU. COSTS are Entries.
+// inspect_costs.cu: the check of costs, and the costs of the pairs of an assignment, on a GPU. COSTS are Entries.
 #include "costs/pair_costs.cuh"
 
 PROGRAM(inspect_costs_grid, 1024)(COSTS entries, CostInspection* inspection, unsigned* arrivals) {

@@ -1,5 +1,5 @@
-// rows.cu: what compressed sparse rows hold, and what is asked of them on a GPU beside a search. EDGES are their entries,
-// ROW_LANES is how many threads share a row.
+// rows.cu: the check of compressed sparse rows, their order, and the positions of pairs in them, on a GPU. EDGES are their
+// entries, ROW_LANES is how many threads share a row.
 #include "cardinality/sparse_rows.cuh"
 
 PROGRAM(inspect_grid, 1024)(EDGES edges, Count num_entries, Inspection* inspection, unsigned* arrivals) {

@@ -193,9 +193,9 @@ struct ClaimedForest : Trees {
     }
   }
 
-  // Half of the trees have a path end, and the frontier has come down to a sixteenth of its widest. The other trees then creep
-  // for hundreds of levels round the trees that have ended, to free columns that the next phase finds near by. If most rows
-  // stay free, trees end because nothing is in reach, and are not stopped.
+  // The forest is spent if half of the trees have a path end, and the frontier is at most a sixteenth of its widest. The other
+  // trees would go for hundreds of levels round the trees that have ended, to free columns that the next phase finds near by.
+  // If most rows stay free, trees end because no column is in reach, and are not stopped.
   template <class Team>
   DEVICE bool is_spent(const Steps<Team>& steps) const {
     if (!leaves_stragglers || steps.found() == 0) return false;
@@ -203,7 +203,7 @@ struct ClaimedForest : Trees {
            steps.todo() <= steps.widest() / 16;
   }
 
-  // Where a tree has stopped growing, NONE if it goes on.
+  // The end at which a tree has stopped growing; NONE if it goes on.
   template <class Team>
   DEVICE Vertex end_of_tree(const Team& team, Vertex root) const {
     if constexpr (WITH_ROOTS) return team.read(&path_end[root]);
@@ -212,8 +212,8 @@ struct ClaimedForest : Trees {
   template <class Team>
   DEVICE bool grows(const Team& team, Vertex root) const { return end_of_tree(team, root) == NONE; }
 
-  // The mark that a row leaves at the columns that it claims: its mate, by which it joined the tree, or that it is the root.
-  // So the way back takes one load a column, not two that wait for each other.
+  // The mark that a row leaves at the columns that it claims: the mate by which it joined the tree; or, if the row is the root,
+  // the root itself. So the way back takes one load a column, not two that wait for each other.
   DEVICE Vertex anchor(Vertex row) const { return anchor(row, matching.row_match[row]); }
   DEVICE Vertex anchor(Vertex row, Vertex mate) const { return mate == NONE ? BELOW_NONE - row : mate; }
 

@@ -9,7 +9,7 @@ struct NearWork {
   static constexpr Vertex ROOM = SHORT_LISTS ? 6 : ROWS, ROOM_FOR_ENDS = SHORT_LISTS ? 3 : ENDS;
   // The most levels that a part does, if less than a full share of rows keeps it busy.
   static constexpr int LEVELS_AHEAD = SHORT_LISTS ? 5 : 24;
-  // When half of the parts have no rows, a part that has more rows than this shares them out again.
+  // If half of the parts have no rows, a part with more rows than this shares them out again.
   static constexpr Vertex ROWS_TO_SHARE = SHORT_LISTS ? 1 : 64;
 
   Progress progress;
@@ -36,7 +36,7 @@ DEVICE Count expand_ahead(const Steps<Team>& steps, const Forest& forest, Vertex
   Steps<decltype(part)> near_steps(part, near.progress);
   const auto near_forest = forest.part(steps, {near.sprouts, Work::ROOM}, near.ends, Work::ROOM_FOR_ENDS);
 
-  // Shares are dealt out in turn, since neighbours in the list are alike, above all the pieces of a row.
+  // Shares are dealt out in turn, since neighbours in the list are alike, most of all the pieces of a row.
   const Vertex todo = steps.todo(), parts = steps.team.parts(), mine = steps.team.part_number();
   const Sprout* sprouts = forest.frontier_rows(steps) + mine;
   Vertex count = mine < todo ? (todo - 1 - mine) / parts + 1 : 0, stride = parts;

@@ -29,7 +29,7 @@ struct Journal {
 // (APFB), or when the forest is spent: when it has found paths, and what goes on growing is not worth waiting for. The
 // search that finds no path was never cut short, and its forest is the proof.
 //
-// A phase is widened at most once for each column that joins and, before one joins, once for each row. If the input changes
+// A phase is widened at most once for each column that joins and, before a column joins, once for each row. If the input changes
 // meanwhile, a phase could be widened for ever: more widenings than that end the search.
 //
 // stop(path_ends) is asked after a phase that found path ends: whether no rows are free, or whether another search takes over

@@ -55,7 +55,7 @@ struct SpeculativeForest {
     });
   }
 
-  // What a row leaves at the columns that it visits: see ClaimedForest::anchor.
+  // The mark that a row leaves at the columns that it visits: see ClaimedForest::anchor.
   DEVICE Vertex anchor(Vertex row, Vertex) const { return row; }
 
   // Whether a phase ends before no tree can grow.

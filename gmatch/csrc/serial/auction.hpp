@@ -1,14 +1,14 @@
 // auction.hpp: an auction of columns among rows, on one core of the host. It leaves duals of the columns for a search
 // to start from, and who has which.
 //
-// In a round each free row bids for the column that is best for it: v of the column falls by as much as it is better than
-// the row's second best, and by epsilon. Who had the column is free in the next round. So a row that has a column finds
-// nothing better by more than epsilon. All rows bid anew for each epsilon, from large to small: large ones find roughly
-// what v must be in few rounds.
+// In a round each free row bids for its best column: v of the column falls by how much it is better than the row's second
+// best, and by epsilon. The row that had the column is free in the next round. So a row that has a column finds no column
+// better by more than epsilon. All rows bid anew for each epsilon, from large to small: a large epsilon finds roughly the
+// right v in few rounds.
 //
-// Nothing is lost by what it leaves undone, for a search from any v is exact. So v are doubles whatever the costs are; the
-// last rows of each epsilon, which would turn each other out for long, may be left; and where bids are not enough for that
-// (not all rows can be matched, or no epsilon suits costs of many magnitudes) it ends.
+// A search from any v is exact, so the auction may stop early. So v are doubles for all costs. The last rows of each epsilon,
+// which would displace each other for long, may be left. The auction ends if its bids are used up: if not all rows can be
+// matched, or no epsilon suits costs of many magnitudes.
 //
 // Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of Operations
 // Research 14 (1988).
@@ -22,13 +22,13 @@
 #include "team/interrupt.hpp"
 #include "team/team.cuh"
 
-// What a row finds best: the two least of cost - v, and the column of the least, or NONE if it is not to bid.
+// The best offer of a row: the two least of cost - v, and the column of the least, or NONE if the row does not bid.
 struct Offer {
   double least, second;
   Vertex column;
 };
 
-// Of Rows it asks for find_offer(row, v), and for prefetch(row) some rows before. As many rows as columns.
+// Rows has find_offer(row, v), and prefetch(row), which is called some rows before. There are as many rows as columns.
 template <class Rows>
 class SerialAuction {
  public:
@@ -38,7 +38,7 @@ class SerialAuction {
   SerialAuction(Rows& rows, Vertex num_rows, std::vector<double>& v, Vertex left)
       : rows_(rows), num_rows_(num_rows), left_(num_rows / left), v_(v), owner_(num_rows, NONE) {}
 
-  // All rows bid anew. False if that needs more bids for each row.
+  // All rows bid anew. Returns false if that needs more bids for each row.
   bool hold_rounds(double epsilon, Count bids_per_row) {
     std::fill(owner_.begin(), owner_.end(), NONE);
     bidders_.resize(num_rows_);
@@ -61,10 +61,10 @@ class SerialAuction {
   Count num_bids() const { return num_bids_; }
 
  private:
-  // So many rows before it bids, a row is fetched from memory.
+  // A row is fetched from memory this number of rows before it bids.
   static constexpr std::size_t AHEAD = 8;
 
-  // Returns the row that is turned out, or NONE.
+  // Returns the row that is displaced, or NONE.
   Vertex bid(Vertex row, double epsilon) {
     const Offer offer = rows_.find_offer(row, v_);
     if (offer.column == NONE) return NONE;

@@ -11,7 +11,7 @@
 
 namespace block_scans {
 
-constexpr Vertex MOST_TOGETHER = 32;
+constexpr Vertex MOST_TOGETHER = 32;  // columns that FindUpTo may return as one hit
 
 // Passes over one row of entries, each for registers of any width.
 template <class Entry, class Dual>
@@ -282,7 +282,7 @@ void list_entries_up_to(HostTeam& team, const DenseCosts<Stored>& costs,
   team.sync();
 }
 
-// A thread has some columns of all rows of the frontier, and lowers their slacks at once. Those of covered columns are 0.
+// A thread has some columns of all rows of the frontier, and lowers their slacks at once. Slacks of covered columns are 0.
 template <class Stored>
 void expand_frontier(HostTeam& team, const DenseCosts<Stored>& costs,
                      const BlockPass<typename DenseCosts<Stored>::Dual>& frontier,

@@ -2,10 +2,10 @@
 //
 // The threshold begins at the highest of the least costs of all rows, and of all columns where all are matched: no assignment
 // does with less. Rows are matched one after the other, by augmenting paths of pairs up to the threshold, breadth first. The
-// tree of a row without such a path reaches some rows and one column less; all pairs up to the threshold that these rows have
-// are with these columns. So every assignment has one of their other pairs, and the threshold rises to the cheapest of them.
-// The other rows and the columns of the tree cover all pairs below: a proof (König 1931). The threshold never falls, and
-// what is matched stays so.
+// tree of a row without such a path reaches some rows and one column less. All pairs of these rows up to the threshold are with
+// these columns. So every assignment has another pair of these rows, and the threshold rises to the cheapest of them. The
+// columns of the tree and the rows outside it cover all cheaper pairs, which is a proof (König 1931). The threshold never
+// falls, and matched rows stay matched.
 //
 // U. Derigs, U. Zimmermann, "An augmenting path method for solving linear bottleneck assignment problems", Computing 19
 // (1978).
@@ -22,7 +22,7 @@ class BottleneckSearch {
  public:
   using Dual = typename DenseCosts<Cost>::Dual;
 
-  // row_match and col_match are written; of the cover, which vertices are in it.
+  // Writes row_match and col_match, and for each vertex whether it is in the cover.
   BottleneckSearch(const DenseCosts<Cost>& costs, Vertex* row_match, Vertex* col_match, bool* cover_rows, bool* cover_columns)
       : costs_(costs),
         row_match_(row_match),
@@ -34,7 +34,7 @@ class BottleneckSearch {
         predecessor_(costs.num_columns),
         is_reached_(costs.num_columns) {}
 
-  // Returns how many rows are matched: fewer than there are if that cannot be, and then the rest means nothing.
+  // Returns how many rows are matched. If not all rows are, there is no assignment, and the other results mean nothing.
   Vertex solve() {
     std::fill_n(row_match_, costs_.num_rows, NONE);
     std::fill_n(col_match_, costs_.num_columns, NONE);
@@ -130,7 +130,7 @@ class BottleneckSearch {
     return false;
   }
 
-  // To the cheapest pair of the tree with a column that it does not reach; false if there is none.
+  // Raises the threshold to the cheapest pair of the tree with a column that it does not reach; false if there is none.
   bool raise() {
     Dual least = costs_.infinite();
     for (Vertex j = 0; j < costs_.num_columns; ++j) {
@@ -150,7 +150,7 @@ class BottleneckSearch {
   Vertex* const col_match_;
   bool* const cover_rows_;
   bool* const cover_columns_;
-  std::vector<Vertex> order_;        // [num_rows] in which they are matched: rows of expensive pairs first, which have less choice
+  std::vector<Vertex> order_;        // [num_rows] of matching: rows of expensive pairs first, which have less choice
   std::vector<Dual> least_;          // [num_columns] the least cost with a row of the tree; below all once it is reached
   std::vector<Vertex> predecessor_;  // [num_columns] that row
   std::vector<char> is_reached_;     // [num_columns]

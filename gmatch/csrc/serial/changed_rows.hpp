@@ -1,4 +1,4 @@
-// changed_rows.hpp: dense assignment from a former one, by the work of what has changed since.
+// changed_rows.hpp: dense assignment from a former one, by work for the changes only.
 //
 // Rows and columns that stay keep their pairs and their duals, which prove them. Each row that is new, has new costs, or has
 // lost its column is one shortest path of serial/shortest_path.hpp. So only the rows that a path meets are read,
@@ -9,7 +9,7 @@
 
 #include "serial/shortest_path.hpp"
 
-// Rows whose entries, as far as they are read, leave room for all that a search makes of them: see Distance.
+// Rows whose entries, if they are read, leave room for the sums of a search: see Distance.
 class BoundedRows : public CopiedRows<Count> {
  public:
   // Beside duals of at most four times as much.
@@ -37,7 +37,7 @@ class BoundedRows : public CopiedRows<Count> {
 template <class Dual>
 using ChangedRows = std::conditional_t<std::numeric_limits<Dual>::is_integer, BoundedRows, CopiedRows<double>>;
 
-// Matches these rows, by paths that also may end where a row stays out at that price; returns how many rows are matched then.
+// Matches these rows. A path may also end at a row that stays out at that price. Returns how many rows are matched then.
 template <class Stored, class Dual = typename DenseCosts<Stored>::Dual>
 Vertex match_changed_rows(const DenseCosts<Stored>& costs, Dual way_out, const Vertex* rows, Vertex number,
                           const ShortestPathResult<Dual>& result, ShortestPathCounters& counters) {

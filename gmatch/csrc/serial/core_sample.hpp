@@ -1,8 +1,8 @@
-// core_sample.hpp: some rows and columns of a square matrix, which tell whether a core of it is worth its price. It is not:
+// core_sample.hpp: some rows and columns of a square matrix, which tell whether a core of it is worth building. It is not:
 //
-//   where rows want the same columns: they have too few of them in their cores (or, of a few values, the same first one)
-//   where most columns and rows want each other: a column reduction of the matrix matches nearly all of them
-//   where rows differ much in scale: no epsilon of an auction suits them all
+//   if rows want the same columns: their entries in the core have too few columns (or, of few values, one first column)
+//   if most columns and rows want each other: a column reduction of the matrix matches nearly all of them
+//   if rows differ much in scale: no epsilon of an auction suits them all
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -27,9 +27,10 @@ class CoreSample {
   using Scan = typename Rows::Scan;
   using Work = typename Rows::Work;
 
+  // Rows and columns of the sample. A smaller matrix than 256 x 256 is not sampled.
   static constexpr Vertex ROWS = 64, COLUMNS = 64, SMALLEST = 4 * ROWS;
-  // Even costs: 60 to 64 different columns, and half of the columns, with a deviation of four. Vectors of 8 normal numbers and
-  // their products, which a core solves in a twentieth of the time: 44 different ones.
+  // Even costs want 60 to 64 different columns, and half of the columns are mutual, with a deviation of four. Products of vectors
+  // of 8 normal numbers, which a core solves in a twentieth of the time, want 44 different columns.
   static constexpr Vertex FEWEST_WANTED = 36, MOST_MUTUAL = 44;
   static constexpr double MOST_BITS = 2.5;  // on average, between the scale of a row and the scale of all rows
 
@@ -58,8 +59,9 @@ class CoreSample {
     return deviation > MOST_BITS * static_cast<double>(scales_.size());
   }
 
-  // Of columns that lie side by side, so that a row is one read of memory: those that are best for the row that is best
-  // for them, and no other as good: where a row may have several columns, another one is often left with none.
+  // The number of sampled columns that are the only best column of the row that is best for them. The columns lie side by side,
+  // so that a row is one read of memory. A row with several equally good columns does not count: another row is often left
+  // without a column then.
   Vertex num_mutual() {
     const Vertex first = (size_ - COLUMNS) / 2;
     Work least[COLUMNS];

@@ -3,7 +3,7 @@
 //
 //   price    one pass over the matrix picks a sparse core, the least of every row, and a bound on all others
 //   search   the sparse method solves the core (serial/sparse_shortest_path.hpp)
-//   learn    where a search comes as far as the bound of a row, that row is priced again, deeper, by the v of now
+//   learn    if a search comes as far as the bound of a row, the row is priced again, deeper, by the current v
 //
 // The invariant: v only falls, so that no entry outside the core ever has less cost - v than the bound of its row. The
 // search asks for more before it passes a bound. So it needs no pass over the matrix in the end: what it finds is optimal
@@ -40,8 +40,8 @@ class PricedRows {
     pile_.costs.reserve(pile_.columns.capacity());
   }
 
-  // All rows, by the v that are set; the threads share them out. Gives up where most rows have more ties than there is
-  // room for: then all searches are short, and a part of the ties makes them longer.
+  // Prices all rows by the v that are set; the threads share them out. Gives up if most rows have more ties than there is room
+  // for: all searches are then short in the matrix, and a part of the ties makes them longer.
   void price() {
     trace_.add(CoreStep::price);
     const HostTeam clock(0, 1, nullptr);
@@ -55,7 +55,7 @@ class PricedRows {
     price_ns_ += lap(clock, now);
   }
 
-  // Prices a row again, by the v of now; deeper, if it was tried or if that does not raise its bound.
+  // Prices a row again, by the current v; deeper, if that was done before or does not raise its bound.
   void learn(Vertex row) {
     if (!trace_.ends_with(CoreStep::learn)) trace_.add(CoreStep::learn);
     ++times_learned_;
@@ -71,9 +71,9 @@ class PricedRows {
     count_scans(pile_);
   }
 
-  // Where many rows want the same columns, most searches will want to know most of the matrix, one after the other. If all
-  // columns are to be matched, a dense search, or an auction of it all, is faster then. Points in the plane start with 0.84 of
-  // the pairs and more, numbers and points of clusters, which come to know too much, with less.
+  // If many rows want the same columns, most searches need most of the matrix, one after the other. If all columns are to be
+  // matched, a dense search or an auction in the matrix is then faster. Points in the plane start with at least 0.84 of the
+  // pairs; numbers and points of clusters, whose rows would be read too often, with less.
   void note_start(Count start_size) {
     Count enough = FEW_MATCHED + num_rows / 16;
     if (num_rows == num_columns) enough = std::max<Count>(enough, num_rows / 16 * 13);
@@ -95,20 +95,20 @@ class PricedRows {
   Count end(Vertex row) const { return about_[row].end; }
   Vertex column(Count edge) const { return pile_.columns[edge]; }
   Dual at(Count edge) const { return pile_.costs[edge]; }
-  // Of cost - v of all that is not known of the row.
+  // A lower bound of cost - v for all entries of the row that are not known.
   Dual bound(Vertex row) const { return about_[row].bound; }
 
  private:
   static constexpr Vertex SAMPLE = 64;     // rows that tell how many ties there are
-  static constexpr Vertex FEW_MATCHED = 8;
-  static constexpr int TIMES = 6;          // that a row is priced before it is priced deeper
+  static constexpr Vertex FEW_MATCHED = 8;  // pairs of the start beside 1 row in 16; with fewer the core gives up
+  static constexpr int TIMES = 6;          // how often a row is priced before it is priced deeper
   // Rows of each depth; a deeper one is known whole.
   static constexpr int WHOLE = 5;
   static constexpr Vertex MINIMA = PickDepth::FEWEST_MINIMA, MOST_MINIMA = PickDepth::MOST_MINIMA;
   static constexpr PickDepth DEPTHS[WHOLE] = {
       {MINIMA, 15, 48}, {MINIMA, 25, 128}, {MINIMA, 31, 512}, {MOST_MINIMA, 200, 1024}, {MOST_MINIMA, 250, 2048}};
 
-  // Where the entries of a row are, how many there is room for, and what is not among them.
+  // The place of the entries of a row, the room for them, and the bound on all other entries.
   struct About {
     Count begin, end, room;
     Dual bound;
@@ -116,11 +116,11 @@ class PricedRows {
     bool overflows;
   };
 
-  // What a thread has picked, and what it needs for that.
+  // The entries that a thread has picked, and its tools.
   struct Pile {
     RowPicks<Rows, Dual> picks;
     std::vector<Vertex> columns;  // [most_entries() at most, and one row more] the entries
-    std::vector<Dual> costs;      // the same
+    std::vector<Dual> costs;      // of these entries
     Count scans = 0;
     Poll poll;
     bool gives_up = false;
@@ -141,7 +141,8 @@ class PricedRows {
     }
   }
 
-  // Each thread has a pile of its own, with room for all it may pick; then they are put together in the order of rows.
+  // Each thread has a pile of its own, with room for all entries that it may pick. The piles are then joined in the order of
+  // rows.
   void price_by_threads() {
     const auto first_row = [&](int share) { return static_cast<Vertex>(Count{num_rows} * share / threads_); };
     std::vector<Pile> piles(threads_, Pile(pile_.picks.rows()));
@@ -172,8 +173,8 @@ class PricedRows {
     pile.scans = 0;
   }
 
-  // An entry of a core takes as long as ten of a row that is read as a whole, so a search there is no slower then. Points in
-  // the plane come to two thirds of this.
+  // An entry of a core takes as long as ten entries of a row that is read as a whole. So up to this number a search in the core
+  // is no slower than in the matrix. Points in the plane need two thirds of it.
   Count most_entries() const { return static_cast<Count>(num_rows) * (num_columns / 10 + 100); }
 
   template <bool PRICED>
@@ -188,7 +189,7 @@ class PricedRows {
     store(pile, row, found.size, depth == nullptr ? num_columns : std::min(depth->room, num_columns));
   }
 
-  // In the place the row has, if there is room. The first time it gets no more than it needs.
+  // Stores the entries at the row's place, if there is room. The first time a row gets no more room than it needs.
   void store(Pile& pile, Vertex row, Vertex size, Vertex room) {
     About& about = about_[row];
     if (size > about.room) {
@@ -215,15 +216,15 @@ class PricedRows {
 };
 
 struct CoreCounters {
-  ShortestPathCounters dense;         // passes over rows of the matrix; and where the core gave up, all of the rest
+  ShortestPathCounters dense;         // passes over rows of the matrix; if the core gave up, all further work
   SparseShortestPathCounters sparse;  // along the core
   Count times_learned;                // rows that were priced again
   Count price_ns;                     // of pricing all rows
   CoreTrace trace;                    // "learn" stands for all rows that are priced again one after the other
 };
 
-// Matches all rows at the least cost, by the core. Returns how many are matched: fewer than there are if that cannot be,
-// and NONE if the core gave up; then v are good duals to start from, if any pair was made. The threads share the pass over
+// Matches all rows at the least cost, by the core. Returns how many rows are matched, which is all if there is an assignment;
+// NONE if the core gave up. v are then good duals to start from, if any pair was made. The threads share the pass over
 // the matrix; one searches.
 template <class Stored>
 Vertex solve_by_core(const DenseCosts<Stored>& costs, bool has_duals, int threads,

@@ -1,7 +1,7 @@
-// dense_auction.hpp: the auction of serial_auction.hpp for a whole matrix: where it begins, and by which epsilons it goes.
+// dense_auction.hpp: the auction of serial/auction.hpp for a whole matrix: its first prices and its epsilons.
 //
-// It pays where rows are alike, as for costs (i + 1) (j + 1): there the searches for single rows, one after the other, look
-// at nearly all of the matrix, each for itself, and an auction does with some fifty passes over it.
+// It is worthwhile where rows are alike, as for costs (i + 1) (j + 1). There a search for a single row reads nearly all of the
+// matrix, and an auction reads the matrix some fifty times in all.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -13,17 +13,17 @@
 #include "serial/auction.hpp"
 #include "serial/rows.hpp"
 
-// Scan: how a row is scanned for doubles, a RowScan. As many rows as columns.
+// Scan: how a row is scanned for doubles, a RowScan. The matrix has `size` rows and as many columns.
 template <class Rows, class Scan, class Counters>
 class DenseAuction {
  public:
   DenseAuction(Rows& rows, Vertex size, Counters& counters)
       : rows_(rows), size_(size), counters_(counters), v_(size, 0), auction_(*this, size, v_, LEFT) {}
 
-  // False if rows do not differ, or no epsilon suits them all; then there are no duals.
+  // Returns false, without duals, if all entries of each row are equal, or if no epsilon suits all rows.
   bool hold() {
     measure();
-    // Duals of few places gain nothing from a smaller one, and where many tie, bids are no more than that.
+    // An epsilon below this gains nothing for duals of few places. If many entries tie, bids are as small as epsilon.
     const double of_places = places_ > MOST_PLACES ? 0 : std::ldexp(0.2, -places_);
     if (rows_with_spread_ == 0) return false;
     const int typical = static_cast<int>(exponents_ / rows_with_spread_);
@@ -38,12 +38,12 @@ class DenseAuction {
     return true;
   }
 
-  // The highest is zero, and none lies farther below it than any needs to in an optimum without forbidden pairs.
+  // The highest v is zero. No v lies farther below it than an optimum without forbidden pairs needs.
   double v(Vertex column) const {
     return rounded_down(std::max(v_[column] - highest_, lowest_cost_ - highest_cost_), places_);
   }
 
-  // As SerialAuction asks for it.
+  // SerialAuction asks for a row's offer by this function.
   Offer find_offer(Vertex row, const std::vector<double>& v) {
     const auto found = Scan::find_least_two(scan(row), v.data(), size_);
     return {found.least, found.second, found.least < FAR ? found.column : NONE};
@@ -52,7 +52,7 @@ class DenseAuction {
 
  private:
   static constexpr double FAR = std::numeric_limits<double>::infinity();
-  // Epsilon, in spreads of a row: powers of two, from 2 ** FIRST to 2 ** LAST.
+  // Epsilon in units of the typical spread of a row: powers of two, from 2 ** FIRST to 2 ** LAST.
   static constexpr int FIRST = 0, LAST = -21, STEP = 3;
   static constexpr int PRECISION = 44;   // bits by which costs may exceed epsilon, of the 52 of a double
   static constexpr int MOST_BITS = 22;   // by which the spread of a row may exceed the typical one

@@ -1,14 +1,14 @@
 // dual_repair.hpp: duals that prove given pairs to be the cheapest, from duals that nearly do, on one core.
 //
-// A row that could do better with another column than with its own contradicts the v of that column: this is lowered as far as
-// the row demands, and then the row of that column has to look again: Bellman and Ford's labels. The row that waits for the
-// shortest time is the next, since what follows from one v is settled before others ask: in the order of a queue up to twice as
-// many rows look again. Where the pairs are the cheapest and duals lack but some rounding, that takes one or two passes over
-// the matrix, where shortest paths would take a search for each row that is contradicted. Where other pairs are cheaper it
-// would go on for ever; so it ends after some scans.
+// A row contradicts the v of a column if that column is better for it than its own. The v is lowered as far as the row demands,
+// and then the row of that column looks again: Bellman and Ford's labels. The row that has waited for the shortest time is
+// next, so that all that follows from one v is settled before other rows look. In the order of a queue up to twice as many
+// rows look again. If the pairs are the cheapest and the duals are off by roundings only, this takes one or two passes over
+// the matrix; shortest paths would take a search for each contradicted row. If other pairs are cheaper it would go on for
+// ever, so it ends after some scans.
 //
-// Columns that may stay free have no v above the v of free columns, which is one number, and zero in the end: where it must be
-// lowered, all v are raised alike when it is done.
+// Columns that may stay free have no v above the v of free columns. That is one number, which is zero in the end: if it must be
+// lowered, all v are raised alike afterwards.
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -35,7 +35,7 @@ class DualRepair {
 
   const double* v() const { return v_.data(); }
 
-  // All rows are looked at once, in their order, with their entries and the least of entry - v.
+  // Called once for each row, in their order, with its entries and the least of entry - v.
   void look_at(Vertex row, const double* entries, double least) {
     rows_looked_at_ = row + 1;
     if (least < u_of(row, entries) - tolerance_) look_at(row, entries);
@@ -58,10 +58,11 @@ class DualRepair {
  private:
   using Scan = typename Rows::Scan;
   using Word = typename Scan::Word;
+  // After 4 scans a row the repair gives up. It takes 1.1 to 2.8 where it succeeds (benchmarks/log/sentinels.md).
   static constexpr Count SCANS_PER_ROW = 4;
 
   double u_of(Vertex row, const double* entries) const { return entries[row_match_[row]] - v_[row_match_[row]]; }
-  // Most often no row is contradicted: there is memory for those that are from the first of them on.
+  // Memory for contradicted rows is made at the first of them: most often there is none.
   void look_at(Vertex row, const double* entries) {
     if (waits_.empty()) {
       waits_.resize(num_rows_);
@@ -73,7 +74,7 @@ class DualRepair {
     for (Vertex first = 0; first < num_columns_; first += Scan::WORD) {
       for (Word below = below_[first / Scan::WORD]; below != 0; below &= below - 1) {
         const Vertex j = first + first_bit(below);
-        if (entries[j] - u < v_[j] - tolerance_) lower(j, entries[j] - u);  // what was lowered before may have lowered it
+        if (entries[j] - u < v_[j] - tolerance_) lower(j, entries[j] - u);  // an earlier row may have lowered it already
       }
     }
   }

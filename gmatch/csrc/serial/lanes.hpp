@@ -1,14 +1,14 @@
 // lanes.hpp: numbers side by side in a register of the host's processor, and passes over a row compiled for each width that
 // processors have.
 //
-// Compilers make vectors of plain loops, but not of what searches ask: where the least of a row is, and which columns are hits.
+// Compilers make vectors of plain loops, but not of the questions of a search: where the least of a row is, which columns hit.
 #pragma once
 #include <type_traits>
 #include <utility>
 
 #include "team/team.cuh"
 
-// What is written for all widths is part of the function that is compiled for one.
+// Code for all widths is inlined into the function that is compiled for one width.
 #define ALWAYS_INLINE __attribute__((always_inline)) inline
 #pragma GCC diagnostic ignored "-Wpsabi"  // no lanes are passed: all is inlined
 
@@ -49,7 +49,7 @@ ALWAYS_INLINE Lanes<T, COUNT> load_as(const From* from) {
   if constexpr (std::is_same_v<T, From>) return load<T, COUNT>(from);
   else return as_numbers<T, COUNT>(load<From, COUNT>(from));
 }
-// Of a constant. Other numbers are written beside lanes as they are, or added to Lanes{}: GCC fills these lane by lane here.
+// Lanes of a constant. Other numbers are written beside lanes as they are, or added to Lanes{}: GCC fills them lane by lane.
 template <class T, int COUNT>
 ALWAYS_INLINE Lanes<T, COUNT> all(T number) {
   return Lanes<T, COUNT>{} + number;
@@ -72,7 +72,7 @@ ALWAYS_INLINE Vector greater(const Vector& a, const Vector& b) {
   return a < b ? b : a;
 }
 
-// Each lane has what the lane had whose number differs in the bit HALF.
+// Exchanges the lanes whose numbers differ in the bit HALF.
 template <int HALF, class Vector, int... LANE>
 ALWAYS_INLINE Vector swapped(const Vector& lanes, std::integer_sequence<int, LANE...>) {
 #if defined(__clang__) || __GNUC__ >= 12

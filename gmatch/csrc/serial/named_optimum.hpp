@@ -1,10 +1,10 @@
 // named_optimum.hpp: of several cheapest assignments the one that a rule names, on one core; see gmatch/assignment/ties.py.
 //
-// Given are pairs along which all assignments are cheapest ones, as those that exact duals make tight are. Others than the one
-// there is differ from it along cycles: rows are vertices, with an edge from each to the mates of its columns, and all that is
-// free is one vertex more. So pairs count that lie on cycles (strong components: Tarjan 1972), and what their rows have now.
-// Each of these has a mark; the assignment of least marks is the one, and among several another mark of each pair decides,
-// and so on.
+// Input are an assignment and pairs along which all assignments are cheapest, such as the pairs that exact duals make tight.
+// Other assignments differ from it along cycles: rows are vertices, with an edge from each to the mates of its columns, and
+// all free rows and columns are one more vertex. So only pairs on cycles matter (strong components: Tarjan 1972), and the
+// present pairs of their rows. Each of these pairs has a mark. The assignment of least marks is the one; if there are several,
+// another mark of each pair decides, and so on.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -32,9 +32,10 @@ struct TightPairs {
   std::vector<bool> may_leave;  // [num_columns]
 };
 
-// False if the duals do not prove that, or are not exact: what a difference loses by rounding is found by Knuth's TwoSum.
+// False if the duals do not prove that, or are not exact. Knuth's TwoSum finds what a difference loses by rounding.
 template <class Rows, class Dual>
-bool list_tight_pairs(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used, TightPairs& found) {
+bool list_tight_pairs(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used,
+                      TightPairs& found) {
   const Vertex num_rows = rows.num_rows(), num_columns = rows.num_columns();
   const bool may_stay_free = num_rows < num_columns;
   found.may_leave.assign(num_columns, false);
@@ -64,7 +65,7 @@ bool list_tight_pairs(Rows rows, const ShortestPathResult<Dual>& result, const s
       if (!(cost < beyond_all(Dual{}))) continue;
       Dual lost = 0;
       const Dual slack = minus(minus(cost, result.u[row], lost), result.v[j], lost);
-      // With a slack that is far larger than all that is lost it is above 0 in any case.
+      // A slack that is far larger than all lost parts is above 0 in any case.
       if (slack < 0 || (lost != 0 && slack <= 4 * lost)) return false;
       if (slack != 0) continue;
       found.pairs.add(row, j);
@@ -79,7 +80,7 @@ class NamedOptimum {
  public:
   static constexpr int MARK_BITS = 20;
 
-  // `row_match` is the assignment there is, along some of the pairs; it becomes the one that is named.
+  // `row_match` is an assignment along some of the pairs; it becomes the named one.
   NamedOptimum(Vertex num_rows, Vertex num_columns, PairList pairs, std::vector<bool> may_leave, Vertex* row_match,
                int mark_bits = MARK_BITS)
       : num_rows_(num_rows),
@@ -90,8 +91,8 @@ class NamedOptimum {
         row_match_(row_match),
         mates_(num_columns) {}
 
-  // Keeps the pairs on cycles, and what their rows have now. Writes for each pair that there was whether it is kept, where
-  // there is room for that. Returns how many rows have a choice.
+  // Keeps the pairs on cycles, and the present pairs of their rows. Writes for each former pair whether it is kept, if is_kept is
+  // given. Returns how many rows have a choice.
   Vertex drop_what_is_sure(bool* is_kept = nullptr) {
     find_components();
     std::vector<bool> has_choice(num_rows_);
@@ -108,8 +109,8 @@ class NamedOptimum {
     return static_cast<Vertex>(std::count(has_choice.begin(), has_choice.end(), true));
   }
 
-  // How many rows had a choice; NONE if they are too many for sums of marks. name_of(row, column) is a number that marks are
-  // made of, or below 0 of a pair that has none.
+  // Returns how many rows had a choice; NONE if they are too many for sums of marks. name_of(row, column) is the number that the
+  // mark of a pair is made of; below 0 if the pair has no mark.
   template <class NameOf>
   Vertex decide(const NameOf& name_of, int first_turn) {
     Vertex with_choice = 0;
@@ -144,7 +145,7 @@ class NamedOptimum {
     number_components();
   }
 
-  // Tarjan's, with a path in place of recursion.
+  // Tarjan's method, with a path in the place of recursion.
   void number_components() {
     const Vertex size = num_rows_ + 1;
     component_.assign(size, NONE);
@@ -195,9 +196,9 @@ class NamedOptimum {
     return static_cast<Count>((mixed ^ mixed >> 31) >> (64 - mark_bits_));
   }
 
-  // Solves the remaining problem with marks for costs, and keeps the pairs that an assignment of least marks may use. Where
-  // columns may stay free, columns that may not are worth more than all marks. False if there is no assignment along the
-  // pairs, as where costs have changed since these were listed.
+  // Solves the remaining problem with marks for costs, and keeps the pairs that an assignment of least marks may use. If some
+  // columns may stay free, the other columns are worth more than all marks. False if there is no assignment along the pairs,
+  // which may happen if costs changed after the pairs were listed.
   template <class NameOf>
   bool take_least_marks(const NameOf& name_of, int turn) {
     std::vector<Vertex> row_ids, column_ids, short_row(num_rows_, NONE), short_column(num_columns_, NONE);
@@ -255,7 +256,7 @@ class NamedOptimum {
   PairList pairs_;
   std::vector<bool> may_leave_;  // [num_columns]
   Vertex* const row_match_;      // [num_rows]
-  std::vector<Vertex> mates_;    // [num_columns] num_rows of free ones
+  std::vector<Vertex> mates_;    // [num_columns] the row; num_rows for free columns
   std::vector<Count> begins_;    // [num_rows + 2] of the edges of each vertex
   std::vector<Vertex> ends_, component_;
 };

@@ -1,11 +1,11 @@
 // only_optimum.hpp: whether no other assignment is as cheap as a cheapest one, on one core.
 //
-// Others differ from it along alternating cycles of pairs that optimal duals make tight. So rows are vertices, with an edge
-// from each to the mates of the columns that are tight for it; where these form no cycle, there is no other. Rows and columns
-// that stay free are one vertex: they may change places with all that may stay free.
+// Other cheapest assignments differ from it along alternating cycles of pairs that optimal duals make tight. So rows are
+// vertices, with an edge from each to the mates of its tight columns. If these edges form no cycle, no other assignment is as
+// cheap. Free rows and columns are one vertex: they may change places with all that may stay free.
 //
-// Duals of floats are rounded. The sum of what the pairs and the free ones have of slack, and of how far all others lie below
-// 0, is more than any pair of another cheapest assignment has of slack; so tight is what lies within that.
+// Duals of floats are rounded. Add up the slacks of the pairs and of the free vertices, and how far all other slacks lie below
+// 0. Each pair of another cheapest assignment has less slack than this sum, so pairs within it count as tight.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@
 template <class Rows, class Dual>
 class OnlyOptimum {
  public:
-  // Pairs that cost more than the limit, if there is one, count as none. Columns that must be used are those named, if any are.
+  // Pairs that cost more than the limit count as free. `must_be_used` names the columns that must be used; it may be empty.
   OnlyOptimum(Rows rows, Dual limit, const ShortestPathResult<Dual>& result, std::vector<bool> must_be_used = {})
       : num_rows_(rows.num_rows()),
         num_columns_(rows.num_columns()),
@@ -35,7 +35,7 @@ class OnlyOptimum {
         is_out_(num_rows_, true),
         begins_(1, 0) {}
 
-  // False also where rounding does not let it be told.
+  // False also if rounding hides the answer.
   bool is_only() {
     find_mates();
     find_reach();
@@ -50,7 +50,7 @@ class OnlyOptimum {
 
  private:
   static constexpr bool IS_INTEGER = std::numeric_limits<Dual>::is_integer;
-  static constexpr Vertex EDGES_PER_ROW = 64;  // how many there is room for
+  static constexpr Vertex EDGES_PER_ROW = 64;  // room for edges, on average
   using Scan = PricingScan<typename Rows::Entry, Dual, Rows::Scan::IS_NEGATED, true>;
 
   Dual cost(Vertex row, Vertex column) const { return static_cast<Dual>(rows_.at(row, column)); }
@@ -65,7 +65,7 @@ class OnlyOptimum {
     }
   }
 
-  // What slacks of the assignment sum up to, and slacks beside it may be wrong by in all. Of integers nothing.
+  // The sum of the slacks of the assignment, and the error that other slacks may have in all. Both are 0 for integers.
   void find_reach() {
     if constexpr (!IS_INTEGER) {
       constexpr double EPSILON = std::numeric_limits<double>::epsilon(), MORE = 1.001;
@@ -93,8 +93,8 @@ class OnlyOptimum {
     return largest;
   }
 
-  // False if there are more than without a cycle there can be, or than there is room for, or if a row that is out could have
-  // a free column.
+  // False if there are more edges than a graph without a cycle has, or than there is room for, or if a row that is out could
+  // have a free column.
   bool add_edges(Vertex row) {
     const Vertex free = num_rows_;
     const Dual u = result_.u[row];
@@ -125,7 +125,7 @@ class OnlyOptimum {
     begins_.push_back(ends_.size());
   }
 
-  // Vertices without an edge to them are taken away, until none is left (Kahn 1962).
+  // Takes away vertices that no edge leads to, until there is none (Kahn 1962).
   bool has_no_cycle() const {
     std::vector<Count> edges_to(Count{num_rows_} + 1);
     for (const Vertex end : ends_) ++edges_to[end];
@@ -155,7 +155,7 @@ class OnlyOptimum {
   Poll poll_;
 };
 
-// Of costs whose rows lie side by side.
+// For costs whose rows lie side by side.
 template <class Cost, class Dual = typename DenseCosts<Cost>::Dual>
 bool is_only_optimum(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result,
                      const std::vector<bool>& must_be_used = {}) {

@@ -1,22 +1,22 @@
 // ranked_assignments.hpp: the cheapest assignments in order, on one core of the host.
 //
 // Murty's partition. A node is a set of assignments: the pairs of the rows before `row` are given, and some pairs of `row`
-// are forbidden. The cheapest assignment of a node splits what else the node has into one child for each row from `row` on:
-// its pairs before that row are given, its pair of that row is forbidden. The open children wait in a queue; the cheapest of
-// them is the next assignment.
+// are forbidden. Its cheapest assignment splits the others into children, one for each row from `row` on: the pairs before
+// that row are given, and the pair of that row is forbidden. The open children wait in a queue. The cheapest child has the
+// next assignment.
 //
-// The best of a child differs from its parent's by one alternating cycle through the child's row: the pair of that row is
-// broken, and the shortest augmenting path (Dijkstra) leads from the row to the column that it left. With the duals of the
-// parent no pair that the child may use has less than no slack. The path is found in three steps, each of which fewer
-// children come to: a child waits with the least slack of its row for a bound; when that is the least in the queue, with the
-// length of its path; and when that is the least, the path is found once more, and flipped.
+// The best assignment of a child differs from its parent's by one alternating cycle through the child's row: the pair of that
+// row is broken, and the shortest augmenting path (Dijkstra) leads from the row to the column that it left. With the duals of
+// the parent no pair that the child may use has a negative slack. The path is found in three steps, and fewer children come to
+// each. First a child waits with a bound, the least slack of its row. If that is the least in the queue, the child waits with
+// the length of its path. If that is the least, the path is found once more, and flipped.
 //
-// Where columns may stay free, one more row has all that do: the vacancy. It gives up a free column, and takes one that
+// If columns may stay free, one more row, the vacancy, has all free columns. It gives up a free column, and takes a column that
 // becomes free, for minus its dual. So cycles go through it, and no assignment is counted twice.
 //
-// All is told by slacks: costs less the duals of the best assignment of all, which are at least 0. Duals of columns are held
-// as what they have fallen since, and they only fall. So the entries of a row in order of those slacks are read until the
-// path is as long as one that is known, and no farther. They are put in order as far as they are read.
+// The input are slacks: costs less the duals of the best assignment of all, which are at least 0. Duals of columns are stored
+// as what they have fallen since, and they only fall. So the entries of a row are read in order of these slacks, until the
+// path is as long as a known one. They are put in order only as far as they are read.
 //
 // K. G. Murty, "An algorithm for ranking all the assignments in order of increasing cost", Operations Research 16 (1968).
 // M. L. Miller, H. S. Stone, I. J. Cox, "Optimizing Murty's ranked assignment method", IEEE Transactions on Aerospace and
@@ -111,7 +111,7 @@ class RankedAssignments {
   static constexpr Count NO_NODE = -1;
   // How many times as far as the next child a search goes, so that few children are searched often.
   static constexpr int AHEAD = 2;
-  // Entries of a row that are put in order at first; then as many again as there are.
+  // Entries of a row that are put in order at first. Each time more are needed, the ordered part is doubled.
   static constexpr std::size_t FIRST_ENTRIES = 8;
 
   struct Entry {
@@ -126,7 +126,7 @@ class RankedAssignments {
     std::vector<Entry> entries;
     std::size_t ordered = 0;
   };
-  // Of children that cost the same the one that was found first comes first.
+  // Among children of equal cost the first one found comes first.
   struct Child {
     Dual gap;       // of its cheapest assignment, or a bound
     Dual length;    // of its path: what the gap is more than the gap of its parent, without rounding
@@ -193,8 +193,8 @@ class RankedAssignments {
     }
   }
 
-  // Finds out what the cheapest assignment of a child costs, if not much more than its bound or the next in the queue; else
-  // a better bound. Puts it back, if it has an assignment.
+  // Finds the cost of a child's cheapest assignment, if it is not much more than its bound or the next in the queue; otherwise a
+  // better bound. Puts the child back, if it has an assignment.
   void measure(const Child& child) {
     const Node& node = enter(child.parent);
     const Dual next = open_.empty() ? 0 : open_.front().gap - node.gap;
@@ -218,7 +218,7 @@ class RankedAssignments {
     return (mate == NONE || mate >= root_) && !(row == root_ && is_forbidden_[column]);
   }
 
-  // Of the pairs that the root may use; FAR if there are none.
+  // The least slack of the pairs that the root may use; FAR if there are none.
   Dual least_slack(const Node& node) {
     Row& row = rows_[root_];
     const Dual u = node.u(root_);
@@ -229,7 +229,7 @@ class RankedAssignments {
       if (!(entry.slack - u < least)) break;  // v is at most 0
       if (may_take(root_, entry.column)) least = std::min(least, entry.slack - u - node.v[entry.column]);
     }
-    return std::max(least, Dual{0});  // of floats it may be below by a rounding
+    return std::max(least, Dual{0});  // a float may be below 0 by a rounding
   }
 
   // The length of the shortest path from `root` to the column that it leaves; FAR if none is shorter than `most`: then all
@@ -348,7 +348,7 @@ class RankedAssignments {
   std::vector<Child> open_;         // a heap
   Count children_ = 0;              // that were ever open
 
-  // A search, with one more column for the vacancy. Of the node that was entered last.
+  // A search in the node that was entered last, with one more column for the vacancy.
   Count entered_ = NO_NODE;
   std::vector<Vertex> col_match_;
   std::vector<Dual> distance_;      // FAR, except of touched ones
@@ -359,7 +359,7 @@ class RankedAssignments {
   std::vector<Candidate> settled_;  // nearer than the target, in order
   Vertex root_ = 0;
   Vertex free_column_ = NONE;       // by which the vacancy is reached
-  Dual most_distance_{};            // paths must be shorter
-  Dual beyond_{};                   // the least distance that was not
+  Dual most_distance_{};            // paths must be shorter than this
+  Dual beyond_{};                   // the least distance of a path that was not
   Poll poll_;
 };

@@ -1,8 +1,8 @@
 // row_scan.hpp: passes over one row of dense costs, on one core of the host: where the serial methods spend their time.
 //
-// A row has as many columns as a register has lanes, or more. What is left of it after whole registers is read with the last
-// register of the row, of which the columns that were there already do not count; not by passes that write, or read what one
-// has just written: see `each`.
+// A row has at least as many columns as a register has lanes. The columns after the last whole register are read as the last
+// register of the row, whose other columns do not count again. Passes that write, or that read what a pass has just written,
+// read them otherwise: see `each`.
 #pragma once
 #include <cstddef>
 #include <limits>
@@ -36,8 +36,8 @@ template <class Entry, class Work, bool NEGATED>
 struct RowScan {
   static constexpr bool IS_NEGATED = NEGATED;
   static constexpr Work FAR = Distance<Work>::FAR;
-  static constexpr Vertex BLOCK = 128;
-  // Of every row, at least; and of a word, at most.
+  static constexpr Vertex BLOCK = 128;  // columns for which `relax` notes the least distance
+  // The fewest columns of a row, and the most of a word.
   static constexpr Vertex FEWEST_COLUMNS = SHORTEST_ROW / sizeof(Work), WORD = 8 * sizeof(Work);
   using Index = IndexLike<Work>;  // of rows, beside numbers for columns
   using Word = WordLike<Work>;    // a bit for each of WORD columns that follow one another
@@ -55,7 +55,7 @@ struct RowScan {
   // Lowers v to the costs - u of two rows, `row` and the next one, and notes which of them is less: the first, if both are.
   static void lower_columns(const Entry* entries, const Entry* next_entries, Work u, Work next_u, Vertex row,
                             Vertex num_columns, Work* v, Index* least_row) {
-    // Nothing is put together at the end: the widest registers pay from a fourth of the length on.
+    // No values of lanes are combined at the end, so the widest registers pay from a fourth of the length on.
     run_in_lanes<LowerColumns>(sizeof(Work) * 4 * num_columns, entries, next_entries, u, next_u, row, num_columns, v,
                                least_row);
   }
@@ -320,7 +320,7 @@ struct WholeScan {
   };
 
  private:
-  // Returns 0 for those that are whole.
+  // Returns 0 for lanes that are whole.
   template <int LANES>
   static ALWAYS_INLINE Lanes<IndexLike<Entry>, LANES> copy_lanes(const Entry* entries, int* to) {
     const Lanes<Entry, LANES> entry = load<Entry, LANES>(entries);

@@ -14,11 +14,11 @@
 #include "costs/dense.cuh"
 #include "serial/row_scan.hpp"
 
-// What a row typically costs: the middle one of a few entries that are finite, for the greatest may stand for "not". Infinite
-// if there are none. `Scan` is a RowScan.
+// A typical cost of a row: the median of a few finite entries, since the greatest may stand for "not". Infinite if there are
+// none. `Scan` is a RowScan.
 template <class Scan, class Entry>
 double typical_cost(const Entry* entries, Vertex num_columns) {
-  constexpr Vertex ENTRIES = 32;
+  constexpr Vertex ENTRIES = 32;  // at equal distances
   constexpr double INFINITE = std::numeric_limits<double>::infinity();
   double some[ENTRIES];
   Vertex finite = 0;
@@ -87,7 +87,7 @@ class CopiedRows {
  private:
   template <class Stored>
   static void copy(const void* given, Vertex row, Work* to) {
-    // All that the loop asks for is of its own: what it writes might be anywhere.
+    // A copy for the loop alone: a compiler must assume that the loop writes anywhere.
     const DenseCosts<Stored> costs = *static_cast<const DenseCosts<Stored>*>(given);
     const Stored* from = costs.place(row, 0);
     const auto copy_by = [&, columns = costs.num_columns](Count stride, auto cost_of) {
@@ -117,8 +117,8 @@ class CopiedRows {
   std::vector<Work> copies_;
 };
 
-// Rows of fewer columns than scans take at once: copied once. What follows the end is no column: its v is MASKED, and no
-// cost is less in its place than the least of the row.
+// Rows of fewer columns than scans take at once: copied once. The places after the end are no columns: their v are MASKED, and
+// their costs are at least the least of the row.
 template <class Cost, class Work_>
 class PaddedRows {
  public:

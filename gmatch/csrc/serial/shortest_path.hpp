@@ -7,13 +7,13 @@
 //   augmenting row reduction  free rows bid for their best column, and turn out the row that has it
 //   augmentation              a shortest augmenting path (Dijkstra) for every row that is still free
 //
-// Unlike in the paper, columns are reduced by what costs are above the least of their row. Where most pairs cost the same,
-// as for 1 - IoU, v of all columns that nobody wants are equal then, and none is higher: the nearest free column of a row is
-// one of these, and searches end as soon as they come to any. By the costs themselves v of free columns lie anywhere, and
-// searches look at nearly all of the matrix. Where that leaves many rows free, columns are reduced as in the paper.
+// Unlike in the paper, columns are reduced by costs less the least cost of their row. If most pairs cost the same, as for
+// 1 - IoU, the v of all unwanted columns are then equal and the highest. The nearest free column of a row is one of them, and
+// searches end as soon as they reach any. If columns were reduced by the costs themselves, v of free columns would differ, and
+// searches would read nearly all of the matrix. If this leaves many rows free, columns are reduced as in the paper.
 //
-// Where augmentation turns out to take long, all begins anew, with v from an auction (serial/dense_auction.hpp). On a start
-// from duals it gives up then, if it may: another method can go on from the v that it has come to.
+// If augmentation turns out to take long, all begins anew, with v from an auction (serial/dense_auction.hpp). A start from
+// duals then gives up, if it may: another method can go on from the v that it has reached.
 //
 // The invariant of all four, with u[i] = the least cost - v of row i: no pair costs less than u + v, and matched pairs
 // cost u + v. So u is not stored, it is read off the matched pairs at the end. After the column reduction, or the
@@ -25,10 +25,9 @@
 // 38 (1987). Rectangular problems as in Crouse, "On implementing 2D rectangular assignment algorithms", IEEE
 // Transactions on Aerospace and Electronic Systems 52 (2016): all columns start at v = 0, without column reduction.
 //
-// Where most pairs of a square matrix have the greatest cost of all, as distances that are cut off have, that is a limit,
-// too: by which nothing is cut off, so that the answer is the same. It is used where the reduction of columns has left many
-// rows free: then some of these rows will need a pair of that cost, and searches for it are short only where v of all free
-// columns are equal.
+// If most pairs of a square matrix have the greatest cost, as distances that are cut off have, this cost serves as a limit. It
+// cuts nothing off, so the answer is the same. It is used if the reduction of columns has left many rows free: some of these
+// rows will need a pair of that cost, and searches for it are short only if v of all free columns are equal.
 //
 // With a limit on the costs each row has a way out, at the limit, for itself alone: a path may end there, and all columns may
 // stay free. So entries above the limit need not be cut off, and never count. In the end the rows that are out take columns
@@ -36,8 +35,8 @@
 //
 // A row whose tree reaches no free column can never be matched (Berge), whatever happens elsewhere. So the method stops.
 //
-// Costs may change while they are read, where another thread writes to the caller's array. Then the answer is wrong, but no
-// address is, and all loops end: what a search has decided of a row or a column it does not decide anew.
+// Costs may change while they are read, if another thread writes to the caller's array. Then the answer may be wrong, but no
+// address is, and all loops end: a search decides about each row and each column once.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -63,19 +62,19 @@ struct ShortestPathCounters {
 
 template <class Dual>
 struct ShortestPathOptions {
-  // No pair costs less; none that is not forbidden costs more. Of integers Distance says what is allowed; sums are the
-  // caller's to check.
+  // No pair costs less than the least. No allowed pair costs more than the greatest. Distance says which integers are allowed;
+  // the caller checks sums.
   Dual least_cost;
   Dual greatest_cost;
-  bool start_from_duals;  // from the v that is passed in, any finite numbers, instead of the column reduction; and from such pairs
-                          // that are passed in as these make best
+  bool start_from_duals;  // from the v that are passed in, any finite numbers, instead of the column reduction; and from the
+                          // pairs that are passed in, if v makes them best
   // No entry that is not forbidden would cost more without the limit, which bounds the costs.
   Dual greatest_entry = std::numeric_limits<Dual>::max();
   // With start_from_duals: the only rows to match. All others stay as they are passed in, matched by duals that prove it, or
   // out; and a path may end at any free column. See serial/changed_rows.hpp.
   const Vertex* rows_to_match = nullptr;
   Vertex num_rows_to_match = 0;
-  // From duals: returns NONE where searches turn out to take long; the v of then are duals to start from.
+  // With start_from_duals: returns NONE if searches turn out to take long. v are then duals to start from.
   bool may_give_up = false;
 };
 
@@ -89,10 +88,10 @@ struct ShortestPathResult {
   Vertex* col_match;   // [num_columns] the mate or NONE
 };
 
-// Whether most pairs of a square matrix cost that, by a sample of them.
+// Whether most pairs of a square matrix have this cost, by a sample.
 template <class Costs, class Cost>
 bool mostly_costs(const Costs& costs, Vertex size, Cost cost) {
-  constexpr int PAIRS = 64;
+  constexpr int PAIRS = 64;  // of the sample; at least three in four must have the cost
   constexpr unsigned SCATTER = 2654435761u;
   int others = 0;
   for (int k = 0; k < PAIRS && others <= PAIRS / 4; ++k) {
@@ -160,7 +159,7 @@ class ShortestPathSolver {
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
   // The end of a path that is no column.
   static constexpr Vertex WAY_OUT = NONE - 1;
-  // Passes over the matrix that searches have done, or may still do, where it gives up: a core takes the time of two to ten.
+  // It gives up if searches have done, or may still do, this number of passes over the matrix: a core takes the time of 2 to 10.
   static constexpr Count MANY_PASSES = 3;
   // A start from duals gives them up after this many rounds.
   static constexpr int MAX_ROUNDS = 8;
@@ -168,8 +167,8 @@ class ShortestPathSolver {
   static constexpr Vertex FEW_ROWS = 64;
   // A start leaves many rows free if it leaves one row in three: rows want the same few columns then.
   static constexpr std::size_t MANY_FREE = 3;
-  // The same where most pairs have the greatest cost: points with five to sixty others within reach 0.09 to 0.42, five to
-  // twenty cheap pairs anywhere in a row 0.02 to 0.07.
+  // If most pairs have the greatest cost, 1 free row in 10 is many. Points with 5 to 60 others within reach leave 0.09 to 0.42 of
+  // the rows free, 5 to 20 cheap pairs anywhere in a row 0.02 to 0.07.
   static constexpr std::size_t MANY_FREE_OF_TIES = 10;
   // With at most one free row in five no reduction is transferred.
   static constexpr std::size_t ROWS_TO_TRANSFER = 5;
@@ -215,7 +214,7 @@ class ShortestPathSolver {
     return static_cast<Vertex>(num_rows_ - std::count(row_match_, row_match_ + num_rows_, NONE));
   }
 
-  // Matches the rows that are to be, from the pairs and the v that are passed in. Rows that are out stay out.
+  // Matches rows_to_match, from the pairs and the v that are passed in. Rows that are out stay out.
   Vertex go_on() {
     std::copy_n(result_.v, num_columns_, v_);
     free_all_columns();
@@ -292,7 +291,7 @@ class ShortestPathSolver {
     for (Vertex row = 0; row < num_rows_; ++row) free_rows_.push(row);
   }
 
-  // Every row takes its best column, if that is free: of several the one that is wanted[row].
+  // Every row takes its best column, if that is free; among several best ones it takes wanted[row].
   void take_best_columns(const Vertex* wanted = nullptr) {
     clear_matching();
     for (Vertex row = 0; row < num_rows_; ++row) {
@@ -311,8 +310,8 @@ class ShortestPathSolver {
     }
   }
 
-  // Where columns may stay free, those that nobody took must have v = 0; raised to it they may be better than what rows
-  // took, so that the rows choose again.
+  // If columns may stay free, free columns must have v = 0. Raised to 0 they may be better than the columns that rows took, so
+  // the rows choose again.
   void start_from_duals() {
     for (Vertex j = 0; j < num_columns_; ++j) {
       v_[j] = static_cast<Work>(columns_may_stay_free_ ? std::min(result_.v[j], Dual{0}) : result_.v[j]);
@@ -345,7 +344,7 @@ class ShortestPathSolver {
     return least < FAR ? least : 0;
   }
 
-  // Of costs, or of what is above the least of each row. Counts for each row how many columns have their minimum in it.
+  // Takes minima of the costs, or of costs less the least of each row. Counts for each row the columns with their minimum in it.
   void reduce_columns(bool by_rows) {
     clear_matching();
     std::fill_n(v_, num_columns_, FAR);
@@ -369,8 +368,8 @@ class ShortestPathSolver {
     }
   }
 
-  // A row with the minima of many columns could do without its own; then there is nothing to transfer. Where few rows are
-  // free, the bids and paths that it shortens are fewer than its scans.
+  // A row with the minima of several columns has no reduction to transfer. If few rows are free, the transfer takes more scans
+  // than the bids and paths that it saves.
   void transfer_reduction() {
     for (Vertex row = 0; row < num_rows_; ++row) {
       if (shares_[row] == 0) free_rows_.push(row);
@@ -405,8 +404,8 @@ class ShortestPathSolver {
     const bool has_many = is_many(rows);
     return take_long(rows, scans, has_many ? 1 : 8, has_many ? 10 : 100);
   }
-  // Whether searches have taken long, and might do so again, each a pass over the matrix at most; or will take long by what
-  // searches before have scanned.
+  // Whether searches have taken long, and may do so again (at most one pass over the matrix each); or will take long, judged by
+  // the scans of earlier searches.
   bool is_better_for_others(std::size_t rows, Count scans) const {
     if (static_cast<Count>(free_rows_.size) < MANY_PASSES) return false;
     return scans >= MANY_PASSES * num_rows_ || take_long(rows, scans, 1, MANY_PASSES);
@@ -417,7 +416,8 @@ class ShortestPathSolver {
     return scans >= enough * num_rows_ && scans * left >= much * num_rows_ * done;
   }
 
-  // Once, and where all columns are to be matched; with room for duals that lie as far apart as the costs.
+  // An auction is held once, only if all columns are to be matched, and if there is room for duals that lie as far apart as the
+  // costs.
   bool may_hold_auction() const {
     if (auction_was_held_ || columns_may_stay_free_ || options_.start_from_duals || num_rows_ < FEW_ROWS) return false;
     if constexpr (std::numeric_limits<Work>::is_integer) {
@@ -435,9 +435,9 @@ class ShortestPathSolver {
     take_best_columns();
   }
 
-  // A row bids as much as its best column is better than its second best, and the row that it turns out bids next. Without a
-  // difference it turns a row out only if all its best columns are taken, and that row stays free: else the two could go on for
-  // ever.
+  // A row bids as much as its best column is better than its second best, and the row that it displaces bids next. Without a
+  // difference it displaces a row only if all its best columns are taken, and that row stays free: otherwise the two could go on
+  // for ever.
   void reduce_augmenting_rows() {
     const std::size_t end = free_rows_.size;
     std::size_t next = 0, kept = 0;  // free_rows_ has the rows that wait at [0, kept), those to do at [next, end)
@@ -522,7 +522,7 @@ class ShortestPathSolver {
                        block_least_);
   }
 
-  // Moves all columns up to level_ into the tree, or returns the first free one. Those that are MASKED are in the tree: costs
+  // Moves all columns up to level_ into the tree, or returns the first free one. MASKED columns are in the tree already; costs
   // that have changed may make them seem near.
   Vertex collect_nearest() {
     for (Vertex begin = 0; begin < num_columns_; begin += Scan::BLOCK) {
@@ -612,7 +612,7 @@ class ShortestPathSolver {
   bool auction_was_held_ = false;
 };
 
-// Whether costs of so few bits as Work has, and all that follows from them, are numbers of that type: see Distance.
+// Whether the costs and all values derived from them fit into Work: see Distance.
 template <class Work, class Dual>
 bool is_enough(const ShortestPathOptions<Dual>& options) {
   using Limits = Distance<Work>;
@@ -657,10 +657,10 @@ struct TransposeTile {
   }
 };
 
-// Copies all entries to rows that lie one after another, by tiles: the entries of a column may be those that lie side by side.
+// Copies all entries to rows that lie one after another, by tiles, since the entries of a column may lie side by side.
 template <class Stored>
 void copy_rows(const DenseCosts<Stored>& costs, Stored* to, int threads) {
-  constexpr Vertex TILE = 64;
+  constexpr Vertex TILE = 64;  // rows and columns
   const Count columns = costs.num_columns;
   const auto copy_tile = [&](Vertex first_row, Vertex end_row, Vertex first, Vertex end) {
     if constexpr (!IS_NARROW<Stored>) {
@@ -698,7 +698,7 @@ auto with_rows_side_by_side(const DenseCosts<Stored>& costs, int threads, const 
   return function(side_by_side);
 }
 
-// Copies all entries, row by row; or returns false where one is no whole number of few bits. Entries of a row lie side by side.
+// Copies all entries, row by row. Returns false if one is no whole number of few bits. Entries of a row lie side by side.
 template <class Cost>
 bool copy_whole(const DenseCosts<Cost>& costs, int* to) {
   for (Vertex row = 0; row < costs.num_rows; ++row, to += costs.num_columns) {
@@ -707,7 +707,7 @@ bool copy_whole(const DenseCosts<Cost>& costs, int* to) {
   return true;
 }
 
-// Whether it is worth to look at all entries. Most costs that are not all whole begin with one that is not.
+// Whether it is worth looking at all entries. Most costs that are not all whole begin with an entry that is not.
 template <class Cost>
 bool begins_whole(const DenseCosts<Cost>& costs) {
   return costs.num_rows > 0 && costs.entry(0, 0) == std::floor(costs.entry(0, 0));
@@ -719,7 +719,7 @@ Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
                                const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
                                ShortestPathCounters& counters);
 
-// As solve_by_shortest_paths, by `copies` of all entries.
+// As solve_by_shortest_paths, with `copies` of all entries.
 template <class Cost, class Dual>
 Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const ShortestPathOptions<Dual>& options,
                     const ShortestPathResult<Dual>& result, ShortestPathCounters& counters) {
@@ -741,7 +741,7 @@ Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const Shor
   }
 }
 
-// Matches all rows at the least cost, and returns how many rows are matched: fewer than there are if that cannot be.
+// Matches all rows at the least cost. Returns how many rows are matched; not all, if there is no assignment.
 // Adds to the counters. Allocates up to 41 bytes a column and 36 bytes a row, up to 16 MB for a copy of whole numbers, and a
 // copy of all entries where the entries of a row lie apart.
 template <class Stored>
@@ -758,7 +758,7 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
     });
   }
   const bool has_limit = costs.limit < costs.infinite();
-  // Of the entries, which are read as they are: a limit is no bound of theirs.
+  // Options for the entries as they are stored, which a limit does not bound.
   ShortestPathOptions<Dual> stored = options;
   if (has_limit) stored.greatest_cost = std::max(options.greatest_cost, options.greatest_entry);
   if constexpr (!std::is_same_v<Cost, int> && !IS_NARROW<Stored>) {
@@ -775,7 +775,7 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
   const auto solve = [&](auto rows) {
     return ShortestPathSolver<decltype(rows), Dual>(std::move(rows), costs.limit, options, result, counters).solve();
   };
-  // In as many bits as costs have, where that is enough: twice as many fit into a vector.
+  // Solves in the bits of the costs if these are enough: of shorter numbers twice as many fit into a vector.
   const auto solve_in = [&](auto zero) {
     using Work = decltype(zero);
     if constexpr (!IS_NARROW<Stored>) {

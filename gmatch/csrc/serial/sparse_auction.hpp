@@ -1,6 +1,6 @@
-// sparse_auction.hpp: the auction of serial_auction.hpp for a sparse problem: where it begins, and by which epsilons it goes.
+// sparse_auction.hpp: the auction of serial/auction.hpp for a sparse problem: its first prices and its epsilons.
 //
-// With many ties it is not held: bids are epsilon there, and searches short.
+// It is not held if there are many ties: bids would be epsilon, and searches are short.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,8 @@ class SparseAuction {
   SparseAuction(const Costs& costs, Counters& counters)
       : costs_(costs), counters_(counters), v_(costs.num_columns, FAR) {}
 
-  // False if that does not pay; then there are no duals. Costs that know a part hold as long as no v rises from 0.
+  // Returns false, and sets no duals, if the auction is not worthwhile. For partly known costs the result is valid as long as no
+  // v rises above 0.
   bool hold() {
     if constexpr (KnowsAll<Costs>::value) reduce_columns();
     else start_from_zero();
@@ -75,8 +76,8 @@ class SparseAuction {
     (void)row;
   }
 
-  // In an optimum they need not lie farther apart than that, and sums with farther ones could overflow. None rises above where
-  // it began: near the least cost, or at 0, wherever costs are.
+  // An optimum does not need duals farther apart, and sums with farther ones could overflow. No dual rises above its first value:
+  // near the least cost, or 0.
   std::vector<Dual> duals() const {
     const double began = KnowsAll<Costs>::value ? lowest_ : 0, least = began - (highest_ - lowest_) * costs_.num_rows;
     std::vector<Dual> v(v_.size());
@@ -88,8 +89,8 @@ class SparseAuction {
 
  private:
   static constexpr double FAR = std::numeric_limits<double>::infinity();
-  // The part of the rows that must have no tie for their best column. Of continuous costs three quarters have none once
-  // columns are reduced, for then each column has an entry without slack.
+  // The share of rows that must have no tie for their best column. Three quarters of the rows of continuous costs have none after
+  // columns are reduced: each column then has an entry without slack.
   static constexpr double SPREAD = 0.4;
   // Epsilon, in spreads of a row: powers of two, from 2 ** FIRST to 2 ** LAST.
   static constexpr int FIRST = 1, LAST = -14, STEP = 3;

@@ -14,9 +14,9 @@
 // A search costs what it touches, whatever the size of the problem: distances are undone column by column. Columns at the
 // distance of the search wait in a queue, farther ones in a heap, and those beyond the free columns already known nowhere.
 //
-// Of a row the costs may know only a part (serial/core_search.hpp). Of the others they know a bound: none has less cost - v
-// as long as no v rises. A search learns more of a row when it comes as far as that. So it finds what it would find if it
-// knew all.
+// The costs may know only some entries of a row (serial/core_search.hpp), and a lower bound of cost - v for all others, which
+// holds as long as no v rises. A search that comes as far as the bound reads more of the row. So it finds what it would find
+// if it knew all entries.
 //
 // Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing
 // 38 (1987). Tight paths: Pothen, Fan, "Computing the block triangular form of a sparse matrix", ACM Transactions on
@@ -88,13 +88,13 @@ class SparseShortestPathSolver {
 
  private:
   static constexpr Count NO_EDGE = -1;
-  static constexpr int SWEEPS = 2;
+  static constexpr int SWEEPS = 2;  // of the augmenting row reduction, as in the paper
   // Bids of a sweep, for each row: floats can bid for ever, by less and less.
   static constexpr Count BIDS_PER_ROW = 4;
-  // So few free rows are matched one by one: then a search ends at its path.
+  // At most this number of free rows are matched one by one, since a search for one row ends at its path.
   static constexpr std::size_t FEW = 4;
 
-  // All that a scan asks of a column lies together.
+  // All that a scan reads of a column lies together.
   struct Column {
     Dual v;
     Dual distance;       // in a search: from its root; else FAR
@@ -102,7 +102,7 @@ class SparseShortestPathSolver {
     Vertex mate;
     Vertex predecessor;  // in a search: the row it is reached from
   };
-  // Of a row: its mate, or NONE, and what they cost.
+  // The mate of a row, or NONE, and the cost of the pair.
   struct Pair {
     Dual cost;
     Vertex column;
@@ -341,8 +341,8 @@ class SparseShortestPathSolver {
     return NO_EDGE;
   }
 
-  // Many paths a phase, each at its own distance. Not where columns may stay free, for v of those that the search passes
-  // by falls. False if not all rows can be matched.
+  // Many paths a phase, each at its own distance. Not used if columns may stay free: v of free columns that the search passes by
+  // would fall. False if not all rows can be matched.
   bool match_many_at_once() {
     if (columns_may_stay_free_) return true;
     root_.resize(costs_.num_columns);
@@ -533,7 +533,7 @@ class SparseShortestPathSolver {
     }
   }
 
-  // Where all vertices are matched, any amount may go from all v to all u. For integers it does, so that v are at most 0
+  // If all vertices are matched, a constant may move from all v to all u. For integers it does, so that v are at most 0
   // and u where the costs are: then slacks of costs of any magnitude can be checked without overflow.
   void write(Vertex* row_match, Vertex* col_match, Dual* u, Dual* v) {
     Dual most = 0;
@@ -563,7 +563,7 @@ class SparseShortestPathSolver {
   std::vector<Vertex> touched_;       // columns that the search has reached
   std::vector<Vertex> settled_;       // columns that the search has scanned the mates of
   std::vector<Vertex> at_level_;      // columns at the distance of the search
-  std::size_t next_at_level_ = 0;     // those before it are done
+  std::size_t next_at_level_ = 0;     // the columns before it are done
   std::vector<Vertex> stack_;         // rows of a tight path
   std::vector<Candidate> heap_;       // columns farther away; some twice
   std::vector<Dual> least_;           // [num_rows] u of the rows of tight paths

@@ -172,10 +172,12 @@ struct OwnLines {
   }
 };
 
-// Whether a sparse problem is solved faster as a dense one, in little memory beside its own. A dense search looks at many pairs
-// at once, so that it pays to look at some that are not stored: of a small square problem at all of them. Where columns may
-// stay free, a sparse search looks at little.
+// Whether a sparse problem is solved faster as a dense one, in little more memory. A dense search reads many pairs at once, so
+// it may also read some that are not stored; in a small square problem, all of them. If columns may stay free, a sparse search
+// reads few pairs.
 inline bool is_best_laid_out(Count rows, Count columns, Count entries) {
+  // Pairs of a problem that is always laid out. Above that it is laid out if it has a stored entry for every 24 pairs, or for
+  // every 4 pairs of a problem of more than 2^25, whose matrix is larger than caches.
   constexpr Count FEW_PAIRS = 1 << 11, FEW_PAIRS_OF_SQUARE = 1 << 17, MANY_PAIRS = 1 << 25;
   constexpr Count FOR_EACH = 24, FOR_EACH_OF_MANY = 4;
   const Count pairs = rows * columns;

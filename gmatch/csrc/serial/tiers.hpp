@@ -1,20 +1,20 @@
 // tiers.hpp: costs of several magnitudes, such as a big number that stands for "not" among ordinary costs, on one core.
 //
-// Where a few rows must use the big number, duals are as large as it, and rounding hides the ordinary costs in them. So each
-// cost is split into a whole multiple of the big number, its tier, and an exact rest, as gmatch/assignment/tiers.py says:
+// If a few rows must use the big number, duals are as large as it, and rounding hides the ordinary costs in them. So each cost
+// is split into a whole multiple of the big number, its tier, and an exact rest, as gmatch/assignment/tiers.py says:
 //
 //   cost = value * tier + rest,    with value > 32 * (rows + 1) * |rest| for all pairs
 //
-// Optimal duals of the tiers need no search: they are read off the duals of the costs that are known. Numbers that add up
-// to nearly whole ones still do if all are rounded at the same place, u down and v up: with x = u / value and y = -v / value
+// Optimal duals of the tiers need no search: they are read off the known duals of the costs. Numbers that add up to nearly
+// whole numbers still do if all are rounded at one place, u down and v up: with x = u / value and y = -v / value
 //
 //   u + v <= cost   says that   x <= tier + y + rest / value,   so that   floor(x + shift) <= tier + floor(y + shift)
 //
-// and both are equal for a pair, as long as x and y, whose fractions differ by less than 1 / (32 * (rows + 1)) there, lie on
-// one side of the place. There are no more fractions than rows, and 0, so one of the gaps between them is wide enough. A pass
-// over the matrix proves the duals that come of it, and tells which pairs remain: pairs whose tier is the tier of their
-// duals. Among these the shortest paths find the least rest; rests may be split again. They are never written, but made anew
-// for each scan of a row, in the cache.
+// and both are equal for a pair, if x and y lie on one side of the place; their fractions differ by less than
+// 1 / (32 * (rows + 1)) for a pair. There are at most as many fractions as rows, and 0, so one of the gaps between them is wide
+// enough for the place. A pass over the matrix proves the resulting duals, and tells which pairs remain: pairs whose tier is the
+// tier of their duals. Among these, shortest paths find the least rest. Rests may be split again. Rests are not stored, but made
+// anew for each scan of a row, in the cache.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -29,8 +29,7 @@
 #include "serial/rows.hpp"
 #include "serial/shortest_path.hpp"
 
-// A big number, and optimal duals in multiples of it. With as many columns as rows may leave free, those below 0 are of columns
-// that must be used.
+// A big number, and optimal duals in multiples of it. If columns may stay free, a column with a dual below 0 must be used.
 struct Tier {
   double value;
   std::vector<double> rows, columns;  // whole numbers; columns for as many as scans read
@@ -39,7 +38,7 @@ struct Tier {
 // Passes over a row of costs that take them apart.
 class TierScan {
  public:
-  // Nearest multiples are no larger, so that products with either part of a value are exact.
+  // The largest multiple, so that products with either part of a value are exact.
   static constexpr double MOST_TIERS = 1 << 20;
 
   // One tier of one row.
@@ -68,13 +67,13 @@ class TierScan {
     return cost;
   }
 
-  // Of finite costs: how far their tiers are above those of duals, at least; and the range of their rests.
+  // Over finite costs: the least difference of a cost's tier and the tier of its duals; and the range of the rests.
   struct Seen {
     double least_above = FAR, least = 0, most = 0;
 
     double largest() const { return std::max(-least, most); }
   };
-  // The same lane by lane: to put lanes together for each row would take as long as short rows do.
+  // Seen, lane by lane: combining the lanes for each row would take as long as the pass over a short row.
   struct SeenInLanes {
     static constexpr int LANES = 8;  // of the widest registers
     double least_above[LANES], least[LANES], most[LANES];
@@ -103,14 +102,13 @@ class TierScan {
     return run_in_lanes<LargestRest>(sizeof(double) * WIDE_FROM * width, costs, tier, width);
   }
 
-  // The rest of a cost beside the largest magnitude that there is. It is exact: both lie within a factor of two, or it is the
-  // cost.
+  // The rest of a cost beside the largest magnitude. It is exact: both lie within a factor of two, or the rest is the cost.
   static double rest_beside_largest(double cost, double largest) {
     return cost > largest / 2 ? cost - largest : cost < -largest / 2 ? cost + largest : cost;
   }
 
-  // Which exponents numbers have, by how much they are less than `top`, a bit each; the last bit stands for all that are
-  // lower, and for what is zero or infinite.
+  // Which exponents numbers have: a bit for each difference to `top`. The last bit stands for all lower exponents, and for zero
+  // and infinite numbers.
   using Exponents = unsigned long long;
   static Exponents find_exponents(const double* costs, Count top, Vertex width) {
     return run_in_lanes<FindExponents>(sizeof(double) * WIDE_FROM * width, costs, top, width);
@@ -131,13 +129,12 @@ class TierScan {
 
   static double nearest_whole(double number) { return (number + ROUNDS) - ROUNDS; }
 
-  // Writes numbers / unit + shift, rounded down; with sign -1 the same of -numbers, with the other sign.
+  // Writes numbers / unit + shift, rounded down; with sign -1 it writes -(-numbers / unit + shift), rounded down inside.
   static void round_down(const double* numbers, Vertex length, double unit, double shift, double sign, double* rounded) {
     run_in_lanes<RoundDown>(SHORTEST_ROW, numbers, length, unit, shift, sign, rounded);
   }
 
-  // Writes the costs with `unit` in the place of `value`, the largest magnitude that there is, and returns the largest rest of
-  // finite costs.
+  // Writes the costs with `unit` in the place of `value`, the largest magnitude. Returns the largest rest of finite costs.
   template <class Entry, bool NEGATED>
   static double lower(const Entry* costs, double value, double unit, Vertex width, double* lowered) {
     using Pass = Lower<Entry, NEGATED>;
@@ -157,7 +154,7 @@ class TierScan {
     return cost < FAR ? rest_of<1>(cost, times, tier) + times * value : FAR;
   }
 
-  // Whether all costs times a power of two are whole; what is FAR is.
+  // Whether all costs times a power of two are whole; FAR counts as whole.
   static bool are_whole(const double* costs, double factor, Vertex width) {
     return run_in_lanes<AreWhole>(sizeof(double) * width, costs, factor, width);
   }
@@ -174,7 +171,7 @@ class TierScan {
     return value;
   }
 
-  // Of passes that put little together at the end the widest registers pay from a fourth of the length on.
+  // In passes that combine few values of lanes at the end, the widest registers pay from a fourth of the length on.
   static constexpr int WIDE_FROM = 4;
   static constexpr Count SIGN = std::numeric_limits<Count>::min(), MANTISSA_BITS = 52, LAST_EXPONENT = 63;
   // From WHOLE on all numbers are whole; beside ROUNDS there are no fractions.
@@ -201,7 +198,7 @@ class TierScan {
                                                     const OfRow& tier) {
     return (cost - times * tier.high) - times * tier.low;
   }
-  // Of what is FAR the rest is no number, which `lesser` and `greater` pass over.
+  // The rest of FAR is not a number, which `lesser` and `greater` ignore.
   template <int LANES>
   static ALWAYS_INLINE Parts<LANES> taken_apart(const Lanes<double, LANES>& cost, const OfRow& tier, Vertex column) {
     const Lanes<double, LANES> times = times_of<LANES>(cost, tier);
@@ -262,7 +259,7 @@ class TierScan {
     }
   };
 
-  // The same as rest_beside_largest, in lanes: what is infinite stays so.
+  // rest_beside_largest, in lanes: infinite costs stay infinite.
   template <class Entry, bool NEGATED>
   struct Lower {
     template <int BYTES>
@@ -354,7 +351,7 @@ class TierScan {
   };
 };
 
-// The rests of the pairs that are left, as the serial solvers scan rows.
+// The rests of the remaining pairs, as the serial solvers scan rows.
 class RestRows {
  public:
   using Entry = double;
@@ -422,10 +419,10 @@ class ReplacedRows {
   std::vector<double> replaced_;
 };
 
-// Costs of which the largest magnitude, as a number that stands for "not" has it, is made smaller: to a power of two that no
-// sum of rests outweighs. An assignment that is cheapest then is cheapest by the costs, too. That is for a magnitude beside
-// which duals would hold nothing of the rests, or sums would overflow: others are solved as they are, for a copy takes as long
-// as it saves.
+// Costs whose largest magnitude (a number that stands for "not") is lowered to a power of two that no sum of rests outweighs.
+// A cheapest assignment of the lowered costs is a cheapest one of the costs, too. Costs are lowered if duals of the largest
+// magnitude would hold nothing of the rests, or if sums would overflow. Other costs are solved as they are, since a copy takes
+// as long as it saves.
 class LoweredCosts {
  public:
   static constexpr double ROOM = 32;  // see gmatch/problems/splits.py
@@ -433,8 +430,8 @@ class LoweredCosts {
     return std::ldexp(1, std::ilogb(ROOM * (rows + 1.0) * largest_rest) + 1);
   }
 
-  // False where a dual of the largest magnitude holds something of the rests: the first entries tell, most often the very
-  // first. Finite costs of the minimisation form lie from `lowest` to `highest`; there is no limit.
+  // False if a dual of the largest magnitude holds something of the rests. The first entries tell, most often the very first.
+  // Finite costs of the minimisation form lie from `lowest` to `highest`; there is no limit.
   template <class Cost>
   bool lower(const DenseCosts<Cost>& costs, double lowest, double highest) {
     rows_ = costs.num_rows;
@@ -450,7 +447,7 @@ class LoweredCosts {
       if (holds(largest)) return false;
     }
     entries_.reset(new double[Count{rows_} * columns_]);
-    // With room for rests a little larger than those of the first row.
+    // Leaves room for rests a little larger than the rests of the first row.
     for (unit_ = 2 * least_unit(rows_, largest);; unit_ = least_unit(rows_, largest)) {
       largest = costs.maximize ? write<Cost, true>(costs) : write<Cost, false>(costs);
       if (holds(largest) || largest == 0) return false;
@@ -490,7 +487,7 @@ class LoweredCosts {
   std::unique_ptr<double[]> entries_;
 };
 
-// Whether a solution stands as it is, was found anew in tiers, or has to be found in another way.
+// Whether a solution stands as it is, was found anew in tiers, or must be found in another way.
 MIRRORED_ENUM(TierOutcome, stands, solved, open);
 
 // Costs whose duals hide some of them, with a solution in which all rows have a pair.
@@ -511,7 +508,7 @@ class TierSolver {
     find_largest_dual();
   }
 
-  // In the end u and v of the solution are the duals of the last rests.
+  // At the end u and v of the solution are the duals of the last rests.
   TierOutcome solve() {
     while (!is_exact()) {
       const Added added = add_tier();
@@ -523,8 +520,8 @@ class TierSolver {
     return tiers_.empty() ? TierOutcome::stands : TierOutcome::solved;
   }
 
-  // The same of the solution of `lowered`, which is these costs with a smaller number in the place of the largest; if it is
-  // open, it is no solution of these.
+  // As solve, from the solution of `lowered`: these costs with a smaller number in the place of the largest. If the outcome is
+  // open, that solution is none of these costs.
   TierOutcome solve_lowered(const LoweredCosts& lowered) {
     Tier tier{lowered.value(), std::vector<double>(num_rows_), std::vector<double>(rows_.width())};
     find_duals(tier, lowered.unit());
@@ -547,7 +544,7 @@ class TierSolver {
   // Three differences of numbers of a scale, each rounded by half a unit of twice the scale; a strict proof allows four.
   static constexpr double CONTRADICTS = 3 * EPSILON;
 
-  // Of the solution that there is.
+  // The largest dual of the present solution.
   void find_largest_dual() {
     largest_dual_ = std::max(largest_magnitude(result_.u, num_rows_), largest_magnitude(result_.v, num_columns_));
   }
@@ -558,7 +555,7 @@ class TierSolver {
     for (Vertex row = 0; row < num_rows_; ++row) pair_rests_[row] = rows_.at(row, result_.row_match[row]);
   }
 
-  // Most often no pair is hidden, and nobody asks for the range of rests, which takes a pass.
+  // Whether duals hide a cost. Most often they do not, and the range of rests, which takes a pass, is not needed.
   bool hides() {
     const double largest = largest_dual_;
     const auto rest_of = [&](Vertex row) { return pair_rests_[row]; };
@@ -579,14 +576,14 @@ class TierSolver {
     has_range_ = true;
   }
 
-  // What duals lose by rounding is then more than a sum of the costs of all pairs loses: see gmatch/assignment/tiers.py.
+  // Whether the duals lose more by rounding than the sum of the costs of all pairs: see gmatch/assignment/tiers.py.
   bool duals_exceed_costs() const {
     double sum = 0;
     for (const double rest : pair_rests_) sum += std::abs(rest);
     return largest_dual_ > sum;
   }
 
-  // Whether all costs are multiples of a number that the rounding of the duals does not reach: then none is lost.
+  // Whether all costs are multiples of a number above the rounding of the duals: then no digit is lost.
   bool is_exact() {
     const double lost = ROUNDINGS * EPSILON * (Count{num_rows_} + num_columns_) * largest_dual_;
     const double factor = lost > 0 ? std::exp2(-1 - std::ilogb(lost)) : FAR;
@@ -606,8 +603,8 @@ class TierSolver {
     for (Vertex row = 0; row < num_rows_; ++row) {
       const double* rests = scan(row);
       const Exact of_pair = difference(pair_rests_[row], v[result_.row_match[row]]);
-      if (!(std::abs(of_pair.rounded) < FAR)) return false;  // others change the costs
-      double most = 0;  // of the pair itself
+      if (!(std::abs(of_pair.rounded) < FAR)) return false;  // another thread has changed the costs
+      double most = 0;  // the slack of the pair itself
       for (Vertex j = 0; j < num_columns_; ++j) {
         if (!(rests[j] < FAR)) continue;
         const Exact reduced = difference(rests[j], v[j]);
@@ -622,7 +619,7 @@ class TierSolver {
     }
     return gap <= LAST_DIGITS * sum;
   }
-  // A difference, and how much less it is than the exact one (Knuth's TwoSum).
+  // A rounded difference, and the exact one less it (Knuth's TwoSum).
   struct Exact {
     double rounded, lost;
   };
@@ -639,7 +636,7 @@ class TierSolver {
            std::all_of(tier.columns.begin(), tier.columns.end(), is_zero);
   }
 
-  // Most often all that is large is the same number, or nearly so.
+  // Adds a tier. Most often all large costs are one number, or nearly so.
   Added add_tier() {
     const Added added = try_value(std::max(-lowest_, highest_));
     if (added != Added::NO_VALUE) return added;
@@ -650,13 +647,13 @@ class TierSolver {
     return Added::NO_VALUE;
   }
 
-  // Of the magnitudes above each gap that may leave room the least, from the top, of those that are not too small beside the
-  // largest.
+  // For each gap between magnitudes that may leave room: the least magnitude above it, the largest first. Magnitudes that are too
+  // small beside the largest are left out.
   std::vector<double> values_above_gaps() {
     constexpr TierScan::Exponents LARGE = 2 * static_cast<TierScan::Exponents>(TierScan::MOST_TIERS) - 1;
     const Count top = TierScan::exponent_of(std::max(-lowest_, highest_));
     const auto gap = static_cast<int>(std::log2(ROOM * (num_rows_ + 1.0)) - 1);
-    TierScan::Exponents seen = 0, above = LARGE;  // a gap, as far as is known
+    TierScan::Exponents seen = 0, above = LARGE;  // a gap so far
     for (Vertex row = 0; row < num_rows_ && above != 0; ++row) {
       seen |= TierScan::find_exponents(scan(row), top, rows_.width());
       for (int k = 1; k <= gap; ++k) above &= ~(seen >> k);
@@ -675,12 +672,12 @@ class TierSolver {
 
   bool leaves_room(double value, double largest_rest) const { return value > ROOM * (num_rows_ + 1.0) * largest_rest; }
 
-  // Adds a tier of that value, if it leaves room for all rests and there are optimal duals in it; with a solution of the rests.
+  // Adds a tier of this value and solves the rests, if the value leaves room for all rests and has optimal duals.
   Added try_value(double value) {
     const bool may_be = value > 0 && 1 / value < FAR && std::max(-lowest_, highest_) / value <= TierScan::MOST_TIERS;
     if (!may_be) return Added::NO_VALUE;
-    // Most values that leave no room do not leave it in the first row. Duals that are rounded by more than rests differ tell
-    // nothing of rests: where the rests of the first row are that small, all rests may be.
+    // Most values that leave no room leave none in the first row. Duals whose rounding is more than the differences of rests tell
+    // nothing about rests. If the rests of the first row are that small, all rests may be.
     const double rounding = EPSILON * largest_dual_;
     double largest = 0;
     for (Vertex row = 0; row < num_rows_ && (row == 0 || rounding > largest); ++row) {
@@ -698,7 +695,7 @@ class TierSolver {
     return added;
   }
 
-  // Adds a tier by duals of costs in which `unit` stands for the value.
+  // Adds a tier, from duals of costs in which `unit` stands for the value.
   Added try_duals(Tier& tier, double unit, TierScan::Seen& seen) {
     find_duals(tier, unit);
     return add_by_duals(tier, unit, seen);
@@ -750,7 +747,7 @@ class TierSolver {
     return true;
   }
 
-  // Of columns that tiers say must be used the solver knows nothing: it may have left one free.
+  // The solver does not know which columns the tiers say must be used, and may have left one free.
   bool uses_what_must_be() const {
     const std::vector<bool> must = must_be_used();
     for (Vertex j = 0; j < num_columns_; ++j) {
@@ -759,9 +756,9 @@ class TierSolver {
     return true;
   }
 
-  // Of the duals of rests: what the tier leaves of those there are. Columns whose duals are lower in a tier must be used.
+  // The duals of rests: the present duals less the tier. Columns whose duals are below 0 in a tier must be used.
   DualRepair<RestRows> repair_of(const Tier& tier, double unit) {
-    // What lies within the rounding of 0 is 0 most often: the v of columns that stay free, and of columns that are as good.
+    // A v within the rounding of 0 is most often 0: the v of free columns, and of columns that are as good.
     const double rounding = ROUNDINGS * EPSILON * largest_dual_;
     std::vector<double> v(rows_.width());
     for (Vertex j = 0; j < num_columns_; ++j) {
@@ -823,7 +820,7 @@ class TierSolver {
     for (Vertex row = 0; row < num_rows_; ++row) {
       const double times = result_.u[row] / unit, over = times - TierScan::nearest_whole(times);
       const double fraction = over < 0 ? over + 1 : over;
-      if (!(fraction >= 0)) continue;  // what costs that have changed leave may be no number
+      if (!(fraction >= 0)) continue;  // changed costs may have left NaN
       const Vertex share = std::min(static_cast<Vertex>(fraction * shares), num_rows_);
       least[share] = std::min(least[share], fraction);
       most[share] = std::max(most[share], fraction);

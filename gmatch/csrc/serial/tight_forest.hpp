@@ -86,6 +86,6 @@ class TightForest {
   std::vector<std::vector<Vertex>> edges_;  // [num_rows] columns
   std::vector<Vertex> mate_, row_of_;       // the matching, by rows and by columns
   std::vector<unsigned char> in_forest_;    // [num_rows]
-  std::vector<unsigned char> covered_;      // [num_columns] those in the forest
-  std::vector<Vertex> frontier_;            // rows that have joined the forest, of which edges have not been followed
+  std::vector<unsigned char> covered_;      // [num_columns] whether the column is in the forest
+  std::vector<Vertex> frontier_;            // rows of the forest whose edges have not been followed yet
 };

@@ -32,7 +32,7 @@ class TiledRows {
     }
     return copies_.data() + row % TILE * Count{num_columns_};
   }
-  // Of a row of the tile.
+  // The entry of a row of the tile.
   Work at(Vertex row, Vertex column) const { return copies_[row % TILE * Count{num_columns_} + column]; }
 
  private:

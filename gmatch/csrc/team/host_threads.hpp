@@ -14,7 +14,7 @@
 #include "team/interrupt.hpp"
 #include "team/team.cuh"
 
-// The system starts no more threads.
+// Thrown if the system starts no more threads.
 struct TooFewThreads : std::runtime_error {
   TooFewThreads(int wanted, int started, const std::error_code& why)
       : std::runtime_error("expected to start " + std::to_string(wanted) + " threads, but the system started only " +
@@ -23,8 +23,8 @@ struct TooFewThreads : std::runtime_error {
   const std::error_code code;
 };
 
-// The threads of a team beside the one that was called. None begins before all have started, so that none waits at a barrier
-// for one that never comes. What one of them throws stops all.
+// The threads of a team beside the thread that was called. No thread begins before all have started, so that none waits at a
+// barrier for a thread that never comes. An exception of one thread stops all.
 class Crew {
  public:
   Crew() = default;
@@ -52,7 +52,7 @@ class Crew {
     begin(true);
   }
 
-  // Runs the part of this thread, waits for the others, and throws what one of them has thrown.
+  // Runs the part of this thread, waits for the other threads, and throws the exception that one of them has thrown.
   template <class Run>
   void join_in(const Run& run) {
     watch(
@@ -72,7 +72,7 @@ class Crew {
     try {
       const Watched watched({&stopped_, ask});
       run();
-    } catch (const Stopped&) {  // another thread has failed, and says why
+    } catch (const Stopped&) {  // another thread has failed, and its exception says why
     } catch (...) {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (!error_) error_ = std::current_exception();
@@ -99,7 +99,7 @@ class Crew {
     }
     changed_.notify_all();
   }
-  // Looks around meanwhile: they may take long.
+  // Asks meanwhile whether the call goes on: the other threads may take long.
   void wait_for_others() {
     constexpr std::chrono::milliseconds A_WHILE(20);
     std::unique_lock<std::mutex> lock(mutex_);
@@ -120,7 +120,7 @@ class Crew {
   std::vector<std::thread> threads_;
 };
 
-// Runs program(team) on a team of `size` threads, this one among them. What one of them throws ends all, and is thrown here.
+// Runs program(team) on a team of `size` threads, with this one. An exception of one thread ends all, and is thrown here.
 template <class Team = HostTeam, class Program>
 void run_on_host(int size, const Program& program) {
   if (size == 1) {

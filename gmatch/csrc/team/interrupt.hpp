@@ -1,8 +1,8 @@
 // interrupt.hpp: how a thread learns that its call is to end: the user interrupts it, or another thread of its team failed.
 //
-// A solver spends on a Poll what it does, in entries of costs or of a graph. After some of them its thread looks whether its
-// team has stopped; and the thread that was called asks, from time to time, whether the call goes on. Either answer ends the
-// thread by an exception. A thread that nobody watches goes on: in tests, and in calls too short to be interrupted.
+// A solver counts its work on a Poll, in entries of costs or of a graph. After some entries its thread checks whether its team
+// has stopped. The thread that was called also asks, every 50 ms, whether the call goes on. Either answer may end the thread
+// by an exception. A thread that is not watched goes on: in tests, and in calls too short to be interrupted.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -13,14 +13,14 @@
 struct Stopped {};
 
 struct Watch {
-  const std::atomic<bool>* stopped = nullptr;  // whether the team of this thread has
-  bool (*ask)() = nullptr;                     // of the thread that was called: throws what is to end the call; or returns
-                                               // whether to ask again
+  const std::atomic<bool>* stopped = nullptr;  // whether the team of this thread has stopped
+  bool (*ask)() = nullptr;                     // of the thread that was called: throws to end the call; or returns whether
+                                               // to ask again
   long long next = 0;                          // milliseconds, when to ask; 0: not known yet
 };
 inline thread_local Watch watch_of_thread;
 
-// This thread is watched while this exists.
+// The thread that makes this object is watched while the object exists.
 class Watched {
  public:
   explicit Watched(const Watch& watch) : before_(std::exchange(watch_of_thread, watch)) {}
@@ -31,7 +31,7 @@ class Watched {
   const Watch before_;
 };
 
-// Reading the coarse clock of Linux, which goes by 1 to 10 ms, costs a fifth of reading another.
+// The coarse clock of Linux goes by 1 to 10 ms. Reading it costs a fifth of reading another clock.
 inline long long coarse_milliseconds() {
 #ifdef CLOCK_MONOTONIC_COARSE
   timespec now;
@@ -43,7 +43,7 @@ inline long long coarse_milliseconds() {
 #endif
 }
 
-// To ask, the thread may have to wait for the interpreter, for 5 ms if others keep it busy.
+// Milliseconds between two questions. A question may wait 5 ms for the interpreter, if other threads keep it busy.
 constexpr long long MILLISECONDS_TO_ASK = 50;
 
 // Who is asked may begin another call in this thread.
@@ -64,7 +64,7 @@ __attribute__((noinline, cold)) inline void look_around() {
   watch.next = now + MILLISECONDS_TO_ASK;
 }
 
-// What a thread spends until it looks around: an entry takes from a tenth of a nanosecond to some ten.
+// Counts the entries that a thread reads until it checks. An entry takes from 0.1 to some 10 ns.
 class Poll {
  public:
   void spend(long long entries) {
@@ -76,6 +76,6 @@ class Poll {
   }
 
  private:
-  static constexpr long long ENTRIES = 1 << 18;
+  static constexpr long long ENTRIES = 1 << 18;  // 26 us to some ms
   long long left_ = ENTRIES;
 };

@@ -44,7 +44,7 @@ struct HasFields : std::false_type {};
 template <class T>
 struct HasFields<T, std::void_t<decltype(T::fields())>> : std::true_type {};
 
-// Of a member; of one that is a struct, its own fields.
+// The fields of a member. A member that is a struct gives its own fields.
 template <class T>
 constexpr auto fields_of([[maybe_unused]] const char* name, std::size_t offset) {
   if constexpr (HasFields<T>::value) {
@@ -95,7 +95,7 @@ constexpr bool are_alike() {
 
 }  // namespace mirror
 
-// The names bind as many members as there are: a list that lacks one does not compile.
+// The names are bound to all members, so a list that lacks one does not compile.
 #define FIELDS(Struct, ...)                                                            \
   static constexpr auto fields() {                                                     \
     using Self = Struct;                                                               \

@@ -27,7 +27,7 @@ struct Report {
   Count dropped;          // pairs of a given matching that could not be kept
   Count start_size;       // edges matched by it
   Count size;             // edges matched at the end
-  Count phases;           // searches; the last one finds no path, but where duals prove that all rows are matched
+  Count phases;           // searches. The last one finds no path, unless all rows are matched and duals are the proof
   Count depth_first;      // how many of the phases searched depth first
   Count levels;           // steps of all searches; of a phase that searched depth first, rows on its longest path
   Count edges_inspected;  // entries read by all searches
@@ -36,7 +36,7 @@ struct Report {
   Count bids;             // of an auction on the core
   Count rows_read;        // again in the matrix, by bidders of an auction on the core
   Count repricings;       // passes over a matrix that held the duals of its core against it
-  Count dense_searches;   // 1 if the core did not do, or was not needed, and the search was held in the matrix
+  Count dense_searches;   // 1 if the matrix itself was searched, because the core did not suffice or was not needed
   Count start_ns, search_ns, augment_ns, price_ns;
 
   FIELDS(Report, start, dropped, start_size, size, phases, depth_first, levels, edges_inspected, dual_steps,
@@ -49,8 +49,8 @@ struct alignas(8) Sprout {
   Vertex root;
 };
 
-// Sprouts that a thread keeps back from a list until it has some, or the step ends: a place of its own for each would
-// be an addition to a counter that all threads write, which on a host takes longer than all the rest.
+// A thread collects sprouts before it takes places in the shared list, and hands over the rest when the step ends. A place
+// for each sprout would be an addition to a counter that all threads write; on a host it takes longer than all other work.
 template <int ROOM>
 struct KeptBack {
   Sprout* list = nullptr;
@@ -68,7 +68,7 @@ class Steps {
 
   DEVICE void begin_phase() { found_ = roots_ = widest_ = 0; }
 
-  // Goes on with the step that another one is at.
+  // Goes on at the step of another copy.
   DEVICE void begin_as(const Steps& other) {
     parity_ = other.parity_;
     todo_ = other.todo_;
@@ -92,8 +92,8 @@ class Steps {
     if (widest_ < todo_) widest_ = todo_;
   }
 
-  // How much this step has to do; how many path ends the steps of this phase have found: of disjoint trees not fewer than
-  // paths, of speculative ones not 0 if any.
+  // How much this step has to do; how many path ends the steps of this phase have found. Disjoint trees have at least as many
+  // ends as paths. Speculative trees: not 0 if there is a path.
   DEVICE Vertex todo() const { return todo_; }
   DEVICE Vertex found() const { return found_; }
   // The to-do list of the first step of this phase, and the longest.

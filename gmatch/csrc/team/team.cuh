@@ -9,7 +9,7 @@
 //
 // What a team offers:
 //   rank, size                 this thread's number, and how many threads there are
-//   alone, team_of_one         whether it is the only one, and the team that it is by itself; the latter on the host
+//   alone, team_of_one         whether the team has one thread; a team of this thread alone (host only)
 //   LANES                      the size of its lane groups
 //   lane, lanes                this thread's number in its lane group (a part of a warp; on the host one thread)
 //   sync                       everything written before it is seen by every thread after it
@@ -77,8 +77,8 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 
 #define DEVICE __device__ __forceinline__
 #define DEVICE_APART __device__ __noinline__
-// An entry point. Before its source, each has a macro ENTRY_name that is 1 or 0: whether it is wanted. One that is not is a
-// template that nobody asks for, and costs no time.
+// An entry point. A macro ENTRY_name before the source says whether it is wanted, 1 or 0. An entry point that is not wanted
+// is a template that is never used, and costs no time.
 #define PROGRAM(name, block_limit) PROGRAM_IF(ENTRY_##name, name, block_limit)
 #define PROGRAM_IF(is_wanted, name, block_limit) PROGRAM_IF_IS(is_wanted, name, block_limit)
 #define PROGRAM_IF_IS(is_wanted, name, block_limit) PROGRAM_IF_##is_wanted(name, block_limit)
@@ -96,14 +96,14 @@ DEVICE unsigned load_acquire(const unsigned* cell) {
 DEVICE void add_release(unsigned* cell, unsigned addend) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(cell), "r"(addend) : "memory");
 }
-// Spares what reads or changes a cell the question which kind of memory it lies in.
+// Tells the compiler that a cell lies in global memory, so that no instruction asks in which kind it lies.
 DEVICE void assume_global(const void* cell) { __builtin_assume(__isGlobal(cell)); }
 DEVICE long long global_timer() {
   long long now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
 }
-// Memory that a launch brings for each block.
+// The memory that a launch has for each block.
 DEVICE char* block_memory() {
   extern __shared__ long long near_memory[];
   return reinterpret_cast<char*>(near_memory);
@@ -111,7 +111,7 @@ DEVICE char* block_memory() {
 
 #endif
 
-// What is read once, past the caches. Types of costs/stored.cuh have their own.
+// Reads a cell that is read only once, past the caches. Types of costs/stored.cuh have overloads of their own.
 template <class T>
 DEVICE T streamed(const T* cell) { return __ldcs(cell); }
 
@@ -119,7 +119,7 @@ DEVICE T streamed(const T* cell) { return __ldcs(cell); }
 template <class Number>
 DEVICE Vertex vertex_at(const Number* cell, Vertex) { return static_cast<Vertex>(*cell); }
 
-// block_of_grid: alone at its barrier, not at its cells.
+// block_of_grid: a block that has a barrier of its own, but shares cells with other blocks.
 enum class Scope { block, block_of_grid, grid };
 constexpr int WHOLE_BLOCK = 0;  // LANES of lane groups that are a block each
 
@@ -148,8 +148,8 @@ class [[nodiscard]] DeviceTeam {
 
   DEVICE int num_waiting() const { return on_grid() ? static_cast<int>(read(&arrivals_[turn_]) % YES) : 0; }
 
-  // The blocks count in one word: those that came, and above them those that bring a yes. Three words take turns: while
-  // one is counted in, the one before it is cleared, for everybody has left it. Whose turn it is outlasts the launch.
+  // Blocks are counted in one word: in its lower bits all that came, above them all that say yes. Three words take turns.
+  // While one is counted in, the word before it is cleared, since every block has left it. The turn outlasts the launch.
   DEVICE bool any(bool yes) {
     yes = __syncthreads_or(yes);
     if (!on_grid()) return yes;
@@ -186,7 +186,7 @@ class [[nodiscard]] DeviceTeam {
     const int in_block = threadIdx.x / lanes(), groups = size() / lanes();
     for (Count i = in_block * parts() + part_number(); i < n; i += groups) body(i);
   }
-  // Neighbours go to one group, which asks all of them in one read of memory.
+  // Neighbours go to one group, which reads all of them at once.
   template <class Note, class Choose, class Body>
   DEVICE void each_chosen(Count n, Choose choose, Body body) const {
     const Count groups = size() / LANES, share = (n + groups - 1) / groups;
@@ -205,8 +205,8 @@ class [[nodiscard]] DeviceTeam {
   }
   template <class Body>
   DEVICE void each_tile(Count n, Body body) const { each_group(n, body); }
-  // A lane for each i says how many items it has; then the lanes go through the items of all of them. What the next item
-  // needs is fetched before this one is used.
+  // A lane for each i says how many items i has. Then the lanes go through the items of all i. The next item is fetched before
+  // this one is used.
   template <class Note, class Open, class Fetch, class Use>
   DEVICE void each_item(int n, Open open, Fetch fetch, Use use) const {
     constexpr unsigned ALL = 0xffffffffu;
@@ -364,7 +364,7 @@ class [[nodiscard]] DeviceTeam {
     return value;
   }
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  // One instruction for all lanes, of half a word: the upper halves decide, then the lower ones of those that are level.
+  // One instruction compares half a word of all lanes. The upper halves decide; the lower halves decide among equal ones.
   static DEVICE int min_of_warp(int value) { return __reduce_min_sync(0xffffffffu, value); }
   static DEVICE long long min_of_warp(long long value) {
     const int upper = static_cast<int>(value >> 32), least = min_of_warp(upper);
@@ -377,8 +377,8 @@ class [[nodiscard]] DeviceTeam {
     return __longlong_as_double(turned(min_of_warp(turned(__double_as_longlong(value)))));
   }
 #endif
-  // Each cell of a grid lies in the memory of all blocks. Of a block's own, which its near memory may hold, nothing is known
-  // but where the blocks of a grid share them.
+  // Each cell of a grid lies in the memory of all blocks. A cell of a block may lie in its near memory, unless the blocks of a
+  // grid share the cell.
   template <class T>
   static DEVICE T* of_grid(T* cell) {
     if (on_grid()) assume_global(cell);
@@ -386,7 +386,7 @@ class [[nodiscard]] DeviceTeam {
   }
   static constexpr DEVICE bool on_grid() { return SCOPE == Scope::grid; }
   static constexpr DEVICE bool shares_cells() { return SCOPE != Scope::block; }
-  // The values of a warp put together. On a grid the values of a block, so that one thread of it goes to memory: see speaks.
+  // The values of a warp put together; on a grid the values of a block, so that one thread of it goes to memory: see speaks.
   template <class T, class Join>
   DEVICE T of_block(T value, Join join) const {
     for (int offset = 16; offset > 0; offset /= 2) value = join(value, __shfl_xor_sync(0xffffffffu, value, offset));
@@ -449,24 +449,24 @@ inline T streamed(const T* cell) {
   return *cell;
 }
 
-// Read once, though the compiler might read it again: another thread may change an array of the caller's meanwhile.
+// Reads a cell exactly once. A compiler might read it twice, and another thread may change the caller's array meanwhile.
 template <class T>
 inline T read_once(const T* cell) {
   return *static_cast<const volatile T*>(cell);
 }
 
-// The number of a vertex in an array of the caller's, below `size`. It was checked, but may have changed: then it is any other
-// vertex, so that answers are wrong, but no address is.
+// The number of a vertex in an array of the caller's, below `size`. It was checked, but may have changed since. Then it stands
+// for any other vertex: the answer may be wrong, but no address is.
 template <class Number>
 inline Vertex vertex_at(const Number* cell, Vertex size) {
   auto number = static_cast<std::make_unsigned_t<Number>>(*cell);
   asm("" : "+r"(number));
-  if (__builtin_expect(number >= static_cast<unsigned>(size), false)) return 0;  // a branch: nobody waits for it
+  if (__builtin_expect(number >= static_cast<unsigned>(size), false)) return 0;  // a branch, which is predicted
   return static_cast<Vertex>(number);
 }
 
-// Spins a moment, then yields: on shared cores a barrier that only spins takes seconds. A thread that yields looks around: what
-// it waits for may never come.
+// Spins a moment, then yields: a barrier that only spins takes seconds on shared processors. A thread that yields also checks
+// whether the team has stopped, since the others may never come.
 class Barrier {
  public:
   explicit Barrier(int size) : size_(size) {}
@@ -490,7 +490,7 @@ class Barrier {
   }
 
  private:
-  static constexpr int SPINS = 1000;
+  static constexpr int SPINS = 1000;  // looks at the counter before the thread yields
   const int size_;
   std::atomic<int> arrived_{0};
   std::atomic<unsigned> generation_{0};
@@ -499,8 +499,8 @@ class Barrier {
 
 // A team of one pays for no atomic: the branch on alone() is free, a locked instruction is not.
 //
-// Its threads can be stopped wherever they share out work, at barriers, and after a row, where a group puts together what its
-// lanes have found.
+// Its threads can be stopped when they share out work, at barriers, and after each row, when a group combines the values of
+// its lanes.
 class [[nodiscard]] HostTeam {
  public:
   HostTeam(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
@@ -641,8 +641,8 @@ class [[nodiscard]] HostTeam {
       }
       return;
     }
-    poll_.spend(SPENT);  // a thread with nothing to do looks around, too
-    const Count chunk = n < 32 * CHUNK * size_ ? CHUNK : 8 * CHUNK;  // what a thread looks ahead to is mostly its own
+    poll_.spend(SPENT);  // a thread with nothing to do checks, too
+    const Count chunk = n < 32 * CHUNK * size_ ? CHUNK : 8 * CHUNK;  // a thread looks ahead mostly within its own chunk
     for (Count begin = rank_ * chunk; begin < n; begin += size_ * chunk) {
       const Count end = begin + chunk < n ? begin + chunk : n;
       for (Count i = begin; i < end; ++i) body(i);
