@@ -19,60 +19,41 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _native
-from ..arrays import namespace, to_host
+from ..arrays import namespace
 from ..backends import cpu
-from ..backends.protocol import Start
 from ..errors import InvalidInput, changed
-from ..methods import Core
 from ..problems.dense import DenseCosts
-from ..problems.limits import LARGE_ON_GPU
 from ..problems.sparse import SparseCosts
 from ..problems.splits import ROOM, Split, fit, never_used, split_values
 from ..result import ExactDuals, Tier
 from .exact import costs_of_assignment, find_exact_optimum, is_proven
 from .plan import Costs, Plan
-from .programs import Solution, add_counters, run
+from .programs import Solution, add_counters, duals_hide_costs, run
 
 # The reward for a column that must be used: 8 times the largest rest at first, and 16 times more each time that such a
 # column stays free.
 REWARD, MORE_REWARD = 8, 16
 
 
-def solve_in_one_or_tiers(costs: Costs, plan: Plan, start: Start) -> tuple[Costs, Solution, Solution]:
-    """The cheapest assignment, by one program if that finds it exactly. Rows stay free if forbidden pairs leave none.
+# A problem with the cheapest assignments of the costs, its solution, and the same pairs as a solution of the costs.
+Solved = tuple[Costs, Solution, Solution]
 
-    Returns a problem with the same cheapest assignments, the solution of that problem, and the same pairs as a solution
-    of the costs.
+
+def solve_by_tiers(costs: Costs, plan: Plan) -> Solved | None:
+    """The cheapest assignment of costs that one program may not take; None if it has to.
+
+    If forbidden pairs leave no assignment, rows stay free.
     """
-    fits = not isinstance(plan.method, Core) or not isinstance(costs, DenseCosts) or costs.fits_core
-    if costs.overflows or not fits:
-        split = _split_of(costs)
-        if split is not None:
-            return _solve_by_tiers(costs, split, plan)
-        if costs.overflows:  # costs that overflow and do not split were refused before
-            raise changed("cost")
-    solution = run(costs, plan, start)
-    if solution.size == min(costs.shape) and _duals_hide_costs(costs, solution):
-        return _mended(costs, solution, plan)
-    return costs, solution, solution
+    split = _split_of(costs)
+    if split is not None:
+        return _solve_by_tiers(costs, split, plan)
+    if costs.overflows:  # costs that overflow and do not split were refused before
+        raise changed("cost")
+    return None
 
 
-def _duals_hide_costs(costs: Costs, solution: Solution) -> bool:
-    """Whether duals are so large that rounding hides what pairs cost; see csrc/costs/magnitudes.hpp."""
-    row_match, u, v = solution.row_match, solution.u, solution.v
-    if costs.dual_type is np.int64:
-        return False
-    if costs.device == "cpu" and isinstance(costs, DenseCosts) and not costs.is_narrow:
-        return _native.duals_hide_costs(costs.array, row_match, u, v, costs.lowest, costs.highest)
-    if costs.device == "gpu" and max(-costs.lowest, costs.highest) < LARGE_ON_GPU:
-        return False
-    pair_costs = to_host(costs.of_each_row(row_match).astype(np.float64))
-    return _native.duals_hide_costs_of_pairs(pair_costs, to_host(u), to_host(v), costs.lowest, costs.highest)
-
-
-def _mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution]:
-    """The cheapest assignment, if duals of a solution hide what pairs cost; returns what `_solve_by_tiers` returns."""
+def mended(costs: Costs, solution: Solution, plan: Plan) -> Solved:
+    """The cheapest assignment, if duals of a solution hide what pairs cost."""
     if costs.device == "cpu" and isinstance(costs, DenseCosts):
         found = _mended_on_host(costs, solution, plan)
         if found is not None:
@@ -88,8 +69,8 @@ def _mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Soluti
     return costs, solution, solution
 
 
-def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution] | None:
-    """What `_mended` returns, for dense costs on the host, from the duals of the solution; None if these do not do."""
+def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> Solved | None:
+    """What `mended` returns, for dense costs on the host, from the duals of the solution; None if these do not do."""
     copies = {name: vector.copy() for name, vector in solution.vectors._asdict().items()}
     found = replace(solution, entries=None, **copies)
     rests = np.empty(costs.array.shape) if plan.deterministic else None
@@ -134,7 +115,7 @@ class _Left(NamedTuple):
     must: Any  # of each column
 
 
-def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solution, Solution]:
+def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> Solved:
     """The cheapest assignment by the least tier, then the least rest, which may be split again.
 
     Returns the problem of the last rest, its solution, and the same pairs as a solution of the costs. The cheapest
@@ -173,7 +154,9 @@ def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solu
                 problem = costs.with_entries(rests, allowed, math.inf)
                 of_problem.v = found.v + xp.where(must, reward, 0)
                 of_problem.u = costs_of_assignment(problem, found.row_match) - of_problem.v[found.row_match]
-            is_hidden = _duals_hide_costs(problem, found) and not _is_exact(problem.minimised(), costs.shape, found)
+            is_hidden = duals_hide_costs(problem, found, problem.of_each_row(found.row_match)) and not _is_exact(
+                problem.minimised(), costs.shape, found
+            )
             next_split = split_values(rests, allowed, rows) if is_hidden else None
         else:
             next_split = split_values(rests, allowed, rows)

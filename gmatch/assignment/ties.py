@@ -67,10 +67,10 @@ class Names:
         rows, columns = np.arange(shape[0], dtype=np.int64) * shape[1], np.arange(shape[1], dtype=np.int64)
         return cls(columns, rows) if transposed else cls(rows, columns)
 
-    def part(self, rows: Any, columns: Any) -> Names:
-        """For some rows and columns of that matrix, the fewer of which become rows."""
+    def part(self, rows: Any, columns: Any, turned: bool) -> Names:
+        """For some rows and columns of that matrix, which become each other if `turned`."""
         sides = self.rows[to_host(rows)], self.columns[to_host(columns)]
-        return Names(*(sides if len(rows) <= len(columns) else sides[::-1]))
+        return Names(*(sides[::-1] if turned else sides))
 
     def marks(self, rows: Any, columns: Any, turn: int) -> Any:
         """Marks of pairs, of MARK_BITS bits, by SplitMix64 (Steele, Lea, Flood 2014)."""

@@ -28,7 +28,7 @@ from ..methods import (
 )
 from ..result import ExactDuals, Tier
 from .layouts import REPORT, numbers_of, words_of
-from .protocol import Assigned, AssignedBatch, Matched, Start, Vectors
+from .protocol import Assigned, AssignedBatch, Cover, Matched, Start, Vectors
 
 if TYPE_CHECKING:
     from ..methods import AssignmentMethod, Method
@@ -331,6 +331,49 @@ def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, th
     """As `assign`, for sparse costs."""
     thread_count(threads, 0)
     return SPARSE_PROGRAMS[type(method)](costs, method, start, threads)
+
+
+def cover(costs: DenseCosts, threads: int | None) -> Cover:
+    """A smallest vertex cover of the allowed pairs of floats."""
+    return Cover(*_native.cover_of_dense(*_arguments(costs)[:-1], partial(thread_count, threads)))
+
+
+def cover_of_sparse(costs: SparseCosts, threads: int | None) -> Cover:
+    """A smallest vertex cover of the allowed pairs."""
+    arrays = costs.indptr, costs.indices, costs.data, costs.maximize
+    return Cover(*_native.cover_of_sparse(*arrays, max(costs.shape), partial(thread_count, threads)))
+
+
+Bounds = tuple[int | float, int | float]
+
+
+def parts(costs: DenseCosts, threads: int | None) -> tuple[Cover, list[tuple[Any, Bounds]]]:
+    """The cover, and copies of the parts into which it divides the costs, with the range of their costs.
+
+    Of the first part the rows are the rows of the cover, of the second one the columns of the cover.
+    """
+    found = cover(costs, threads)
+    made = []
+    for array, rows, columns in (
+        (costs.array, found.rows, found.other_columns), (costs.array.T, found.columns, found.other_rows)
+    ):  # fmt: skip
+        part = np.empty((len(rows), len(columns)), array.dtype)
+        bounds = _native.copy_part(*bits_and_type(array), costs.maximize, rows, columns, bits_and_type(part)[0])
+        made.append((part, bounds))
+    return found, made
+
+
+def parts_of_sparse(costs: SparseCosts, threads: int | None) -> tuple[Cover, list[tuple[Any, Bounds]]]:
+    """As `parts`: each part is (indptr, indices, data), and its shape."""
+    found, arrays = cover_of_sparse(costs, threads), (costs.indptr, costs.indices, costs.data, costs.maximize)
+    made = []
+    for rows, columns, turned in (
+        (found.rows, found.other_columns, False), (found.other_rows, found.columns, True)
+    ):  # fmt: skip
+        part, lowest, highest = _native.part_of_sparse(*arrays, max(costs.shape), rows, columns, turned)
+        shape = (len(columns), len(rows)) if turned else (len(rows), len(columns))
+        made.append(((part, shape), (lowest, highest)))
+    return found, made
 
 
 def _assign_where_faster(costs: SparseCosts, method: SparseJV, start: Start, threads: int | None) -> Assigned:

@@ -289,11 +289,17 @@ class SparseCosts(Ranged):
         shape = len(rows), len(columns)
         if shape[0] > shape[1]:
             triple, shape = (triple[1], triple[0], triple[2]), shape[::-1]
-        part = self._with(_from_triples(triple, shape[0]), False, shape, self.device)
-        finite = part.minimised()
+        arrays = _from_triples(triple, shape[0])
+        finite = minimised(arrays[2], self.dual_type, self.maximize, None)
         finite = finite[abs(finite) != math.inf]
-        lowest, highest = (finite.min().item(), finite.max().item()) if finite.size else (0, 0)
-        vars(part).update(lowest=lowest, highest=highest)
+        bounds = (finite.min().item(), finite.max().item()) if finite.size else (0, 0)
+        return self.of_part((arrays, shape), bounds)
+
+    def of_part(self, matrix: tuple[_Arrays, tuple[int, int]], bounds: tuple[int | float, int | float]) -> SparseCosts:
+        """As of `DenseCosts`, in compressed rows of their own."""
+        arrays, shape = matrix
+        part = self._with(arrays, False, shape, self.device)
+        vars(part).update(lowest=bounds[0], highest=bounds[1], row_nodes=None, col_nodes=None)
         part._refuse_overflow()
         return part
 

@@ -69,6 +69,7 @@ NB_MODULE(_native, m) {
   define_search(m);
   define_shortest_paths(m);
   define_sparse_assignment(m);
+  define_parts(m);
   define_points(m);
   define_block_passes(m);
 }

@@ -37,6 +37,7 @@ void define_shortest_paths(nb::module_& m);   // dense assignment by serial shor
 void define_sparse_assignment(nb::module_& m);
 void define_ties(nb::module_& m);             // which of several cheapest assignments is the one
 void define_block_passes(nb::module_& m);     // of several ranks
+void define_parts(nb::module_& m);            // of costs without an assignment
 void define_points(nb::module_& m);           // dense assignment of points, without the matrix
 
 template <class T>
