@@ -13,6 +13,7 @@ from .. import _native
 from ..arrays import Device
 from ..errors import InvalidInput
 from ..methods import (
+    FEW_ROWS_ON_CPU,
     JV,
     LAID_OUT,
     Classical,
@@ -24,10 +25,9 @@ from ..methods import (
     SparseJV,
     Tree,
     assignment_method_of,
-    fewest_rows_of_core,
 )
 from ..result import ExactDuals, Tier
-from .layouts import REPORT, numbers_of, words_of
+from .layouts import BATCH_PROBLEM, REPORT, numbers_of
 from .protocol import Assigned, AssignedBatch, Cover, Matched, Start, Vectors
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def match(graph: BipartiteGraph, method: Method, start: int, row_match: Any, thr
 
 def counters_by_name(report: Any, journal: Any, team: str, threads: int) -> dict[str, Any]:
     """What a program counted, in all and in each phase, and where it ran."""
-    counters = REPORT.named(report)
+    counters: dict[str, Any] = dict(zip(REPORT.names, report, strict=True))
     counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()
     return counters | {"team": team, "threads": threads}
 
@@ -293,15 +293,16 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
         if threads is not None
         else min(available_threads(), entries // BATCH_ENTRIES_PER_THREAD)
     )
-    team_size = max(1, min(wanted, len(batch)))
     problems, rows, columns = batch.shape
+    team_size = max(1, min(wanted, problems))
     row_match, col_match = np.full((problems, rows), -1, np.int32), np.full((problems, columns), -1, np.int32)
     u, v = np.zeros((problems, rows), batch.dual_type), np.zeros((problems, columns), batch.dual_type)
     pair_costs = np.zeros((problems, rows), batch.array.dtype)
+    layout = batch.layout().view(np.int64).reshape(problems, BATCH_PROBLEM.size // 8)  # words
     reports = _native.assign_batch(
-        words_of(batch.layout()), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
+        layout, batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
         col_match, u, v, pair_costs, BATCH_PROGRAMS[type(method)], start, method.many_paths,
-        fewest_rows_of_core(batch.dual_type), team_size,
+        FEW_ROWS_ON_CPU[batch.dual_type], team_size,
     )  # fmt: skip
     counters = counters_of(reports) | {"team": "host", "threads": team_size}
     return AssignedBatch(row_match, col_match, u, v, pair_costs, counters)
@@ -309,7 +310,7 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
 
 def counters_of(reports: Any) -> dict[str, Any]:
     """The counters of a batch by name, each an array with one number for each problem."""
-    counters = REPORT.named(np.array(reports, np.int64).reshape(-1, len(REPORT.names)).T)
+    counters = dict(zip(REPORT.names, np.array(reports, np.int64).reshape(-1, len(REPORT.names)).T, strict=True))
     del counters["start"], counters["dropped"]
     return counters
 
