@@ -167,6 +167,14 @@ def as_graph(graph: Any) -> BipartiteGraph:
     return graph if isinstance(graph, BipartiteGraph) else BipartiteGraph(graph)
 
 
+def private_graph(graph: Any) -> BipartiteGraph:
+    """As `as_graph`, with indices that no other thread can change. On a GPU as they lie."""
+    if isinstance(graph, BipartiteGraph):
+        return graph.private()
+    indptr, indices, shape, device = _csr_arrays(graph)
+    return BipartiteGraph((indptr, indices.copy() if device == "cpu" else indices, shape))
+
+
 def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int], Device]:
     """Offsets, indices, shape and device, of types the programs know; their contents are not trusted yet."""
     if isinstance(graph, tuple):

@@ -23,6 +23,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 // The parts. Each is compiled by itself, which takes a while, so side by side.
+void define_blocks(nb::module_& m);           // the Dulmage-Mendelsohn decomposition
 void define_bottleneck(nb::module_& m);       // dense bottleneck assignment
 void define_changed_assignment(nb::module_& m);  // assignment from a former one
 void define_later(nb::module_& m);            // the type of results that make their fields later
