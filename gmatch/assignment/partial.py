@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,8 +103,8 @@ def joined(costs: Costs, solution: Solution, parts: list[Part], found: list[Solu
         of_near[near], of_far[far] = one.u, one.v
         if entries is not None:
             entries[rows] = one.entries
-    return replace(
-        solution, counters=add_counters(solution.counters, *(one.counters for one in found)), status=Status.PARTIAL,
+    return solution._replace(
+        counters=add_counters(solution.counters, *(one.counters for one in found)), status=Status.PARTIAL,
         entries=None if entries is None else entries[row_match >= 0], exact=_exact_duals(costs, solution, parts, found),
     )  # fmt: skip
 

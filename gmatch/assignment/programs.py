@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +21,7 @@ from ..small import small_first
 from .plan import FROM_MINIMA, Costs, Plan, kind_of_start
 
 
-@dataclass
-class Solution:
+class Solution(NamedTuple):
     """A solution of costs as the programs read them: with at most as many rows as columns."""
 
     size: int  # how many pairs there are
@@ -44,8 +42,8 @@ class Solution:
 
     def turned(self) -> Solution:
         """The solution of the transposed problem: rows and columns change places."""
-        return replace(
-            self, row_match=self.col_match, col_match=self.row_match, u=self.v, v=self.u, entries=None,
+        return self._replace(
+            row_match=self.col_match, col_match=self.row_match, u=self.v, v=self.u, entries=None,
             exact=self.exact and self.exact.turned(), cover=self.cover and self.cover[::-1],
         )  # fmt: skip
 
@@ -54,7 +52,7 @@ class Solution:
         vectors = {name: mover(getattr(self, name)) for name in ("row_match", "col_match", "u", "v")}
         exact = self.exact and self.exact.moved(mover)
         cover = self.cover and (mover(self.cover[0]), mover(self.cover[1]))
-        return replace(self, **vectors, entries=None, exact=exact, cover=cover)
+        return self._replace(**vectors, entries=None, exact=exact, cover=cover)
 
 
 def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
@@ -75,7 +73,7 @@ def run_once(costs: Costs, plan: Plan, start: Start) -> tuple[Solution, bool]:
         return solution, False
     if solution.entries is None and isinstance(costs, SparseCosts):
         arrays = costs.indptr, costs.indices, max(costs.shape)
-        solution.entries = costs.data[plan.backend.find_entries(*arrays, solution.row_match)]
+        solution = solution._replace(entries=costs.data[plan.backend.find_entries(*arrays, solution.row_match)])
     return solution, duals_hide_costs(costs, solution, solution.entries)
 
 

@@ -52,11 +52,10 @@ def _solution(costs: Costs, plan: Plan) -> Solution:
         if not plan.partial:
             raise infeasible(costs, cover_of_allowed_pairs(there, plan.threads))
         cover, parts = parts_of(there, plan.threads, names)
-        solution.cover = cover.rows, cover.columns
         found = [_optimum(part.costs, plan, FROM_MINIMA, part.names) for part in parts]
-        return joined(there, solution, parts, found)
+        return joined(there, solution._replace(cover=(cover.rows, cover.columns)), parts, found)
     if isinstance(there, DenseCosts) and there.limit is not None and free_pairs_above_limit(there, solution):
-        solution.status, solution.entries = Status.LIMITED, None
+        return solution._replace(status=Status.LIMITED, entries=None)
     return solution
 
 
@@ -73,7 +72,7 @@ def _optimum(costs: Costs, plan: Plan, start: Start, names: Names | None) -> Sol
         complete = solution.size == len(solution.row_match)
         solution.counters["rows_with_choice"] = settle_ties(problem, of_problem, names) if complete else 0
         solution.counters["ties_ns"] = perf_counter_ns() - now
-        solution.entries = None  # the pairs may be others now
+        solution = solution._replace(entries=None)  # the pairs may be others now
     return solution
 
 

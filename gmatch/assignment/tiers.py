@@ -14,13 +14,13 @@ the same parts, so that rounding loses none of them, and they prove the whole an
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import namespace
 from ..backends import cpu
+from ..backends.protocol import Vectors
 from ..errors import InvalidInput, changed
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
@@ -65,25 +65,25 @@ def mended(costs: Costs, solution: Solution, plan: Plan) -> Solved:
         return _solve_by_tiers(costs, split, plan)
     if not is_proven(costs, solution):
         find_exact_optimum(costs, solution)
-        solution.entries = None  # the pairs may be others now
+        solution = solution._replace(entries=None)  # the pairs may be others now
     return costs, solution, solution
 
 
 def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> Solved | None:
     """What `mended` returns, for dense costs on the host, from the duals of the solution; None if these do not do."""
-    copies = {name: vector.copy() for name, vector in solution.vectors._asdict().items()}
-    found = replace(solution, entries=None, **copies)
+    copies = Vectors._make(vector.copy() for vector in solution.vectors)
     rests = np.empty(costs.array.shape) if plan.deterministic else None
-    outcome, found.exact, counters = cpu.assign_in_tiers(costs, found.vectors, rests)
+    outcome, exact, counters = cpu.assign_in_tiers(costs, copies, rests)
     if outcome == "stands":
         return costs, solution, solution
     if outcome == "open":
         return None
-    found.counters = add_counters(solution.counters, counters)
-    if rests is None or found.exact is None:
+    counters = add_counters(solution.counters, counters)
+    found = solution._replace(**copies._asdict(), entries=None, exact=exact, counters=counters)
+    if rests is None or exact is None:
         return costs, found, found
-    must_be_used = np.any([tier.columns < 0 for tier in found.exact.tiers], axis=0)
-    of_rests = replace(found, u=found.exact.u, v=found.exact.v, exact=None, must_be_used=must_be_used)
+    must_be_used = np.any([tier.columns < 0 for tier in exact.tiers], axis=0)
+    of_rests = found._replace(u=exact.u, v=exact.v, exact=None, must_be_used=must_be_used)
     return DenseCosts(rests), of_rests, found
 
 
@@ -149,11 +149,12 @@ def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> Solved:
             least = 1 if costs.dual_type is np.int64 else value / (ROOM * (rows + 1))
             problem, found, reward = _least(left, rests, most or least, plan)
             counters = _both(counters, found)
-            of_problem = replace(found, must_be_used=must)
+            of_problem = found._replace(must_be_used=must)
             if reward and costs.dual_type is np.float64:  # a reward hides rests as a big number does
                 problem = costs.with_entries(rests, allowed, math.inf)
-                of_problem.v = found.v + xp.where(must, reward, 0)
-                of_problem.u = costs_of_assignment(problem, found.row_match) - of_problem.v[found.row_match]
+                v = found.v + xp.where(must, reward, 0)
+                u = costs_of_assignment(problem, found.row_match) - v[found.row_match]
+                of_problem = of_problem._replace(u=u, v=v)
             is_hidden = duals_hide_costs(problem, found, problem.of_each_row(found.row_match)) and not _is_exact(
                 problem.minimised(), costs.shape, found
             )
@@ -190,7 +191,7 @@ def _least(left: _Left, entries: Any, most: int | float, plan: Plan) -> tuple[Co
         problem = costs.with_entries(less, allowed, never)
         solution = run(problem, plan)
         if whole:
-            _drop(problem, solution, never)
+            solution = _without(never, problem, solution)
         free = must & (solution.col_match < 0)
         if solution.size < rows or not bool(free.any()):
             return problem, solution, reward
@@ -198,16 +199,16 @@ def _least(left: _Left, entries: Any, most: int | float, plan: Plan) -> tuple[Co
         reward = reward if whole else 2.0 ** math.ceil(math.log2(reward))
 
 
-def _drop(problem: Costs, solution: Solution, never: int | float) -> None:
-    """Frees pairs that stand for "not": forbidden pairs leave no assignment."""
+def _without(never: int | float, problem: Costs, solution: Solution) -> Solution:
+    """The solution without pairs that stand for "not", freed in place: forbidden pairs leave no assignment."""
     if isinstance(problem, SparseCosts):
-        return
+        return solution
     row_match = solution.row_match
     rows = (row_match >= 0).nonzero()[0]
     wrong = rows[problem.array[rows, row_match[rows]] == never]
     solution.col_match[row_match[wrong]] = -1
     row_match[wrong] = -1
-    solution.size -= len(wrong)
+    return solution._replace(size=solution.size - len(wrong))
 
 
 def _both(counters: dict[str, Any], found: Solution) -> dict[str, Any]:

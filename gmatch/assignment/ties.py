@@ -16,7 +16,7 @@ If columns may stay free, two of them may change places along a path. That path 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +96,7 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
     choice, first_turn = tight_pairs(costs, solution, _most_to_list(costs)), 0
     if choice is None and isinstance(costs, DenseCosts) and (marked := _marked(costs, solution, names)):
         found, first_turn = cheapest(marked), 1
-        of_marks = replace(solution, must_be_used=None, **of_vectors(found))
+        of_marks = solution._replace(must_be_used=None, **of_vectors(found))
         choice = tight_pairs(marked, of_marks, math.inf)
     choice = choice or tight_pairs(costs, solution, math.inf)
     assert choice is not None, "without a bound all are listed"
