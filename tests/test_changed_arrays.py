@@ -145,6 +145,12 @@ def sparse_costs(shared: Shared) -> Calls:
             yield f"{name}, settled", partial(lap, matrix, deterministic=True, certify=True)
             yield f"{name}, largest", partial(lap, matrix, infeasible="partial")
             yield f"{name}, heaviest", partial(gmatch.max_weight_matching, matrix)
+    for shape in ((60, 60), (2000, 3000)):
+        few = sp.random_array(shape, density=1.5 / shape[0], format="csr", rng=shared.rng)
+        few.data = shared.costs(few.data)
+        frozen = gmatch.SparseCosts(few)
+        for method in ("auto", "jv", "tree"):
+            yield f"{shape}, few, {method}", partial(lap, frozen, method=method, infeasible="partial")
 
 
 def dense_costs(shared: Shared) -> Calls:
@@ -163,6 +169,12 @@ def dense_costs(shared: Shared) -> Calls:
         yield f"{name}, limit", partial(lap, costs, cost_limit=100, certify=True)
         yield f"{name}, settled", partial(lap, costs, deterministic=True, certify=True)
         yield f"{name}, by columns", partial(lap, costs.T, method="core")
+    for shape, dtype in itertools.product(((40, 40), (150, 400), (301, 200)), (np.float32, np.float64)):
+        allowed = shared.rng.random(shape) < 1.5 / min(shape)
+        costs = shared.costs(np.where(allowed, shared.rng.random(shape), np.inf).astype(dtype))
+        for cost in (costs, gmatch.DenseCosts(costs), np.asfortranarray(costs)):
+            yield f"{shape} of {dtype.__name__}, largest", partial(lap, cost, infeasible="partial")
+            yield f"{shape} of {dtype.__name__}, why none", partial(lap, cost, device="cpu")
     alike = shared.costs(np.multiply.outer(np.arange(1.0, 200), np.arange(1.0, 200)))
     for method in ("jv", "core", gmatch.Core()):
         yield f"alike, {method}", partial(lap, alike, method=method, threads=2)

@@ -197,14 +197,21 @@ RANDOM = np.random.default_rng(0)
 DENSE = RANDOM.random((1000, 1000))
 SPARSE = scipy.sparse.random_array((60, 60), density=0.3, rng=RANDOM, format="csr")
 FEW_PAIRS = np.where(RANDOM.random((40, 40)) < 0.97, np.inf, RANDOM.random((40, 40)))
+CHECKED = gmatch.DenseCosts(DENSE)
+TIES = (10 * DENSE).astype(np.int64)
+FEW_STORED = scipy.sparse.random_array((60, 60), density=0.02, rng=RANDOM, format="csr")
 GRAPH = scipy.sparse.random_array((70_000, 70_000), density=4e-5, rng=RANDOM, format="csr")
 MOST_PASSES = {
-    "dense": (lambda: gmatch.lap(DENSE), 13),
-    "dense, by name": (lambda: gmatch.lap(DENSE[:40, :40], method="tree"), 17),
-    "partial": (lambda: gmatch.lap(FEW_PAIRS, infeasible="partial"), 41),
-    "sparse": (lambda: gmatch.lap(SPARSE, method="tree", infeasible="partial"), 46),
-    "batch": (lambda: gmatch.lap(RANDOM.random((20, 15, 15)), method="tree"), 37),
-    "graph": (lambda: gmatch.max_matching(GRAPH), 11),
+    "dense": (lambda: gmatch.lap(DENSE), 12),
+    "dense, by name": (lambda: gmatch.lap(DENSE[:40, :40], method="tree"), 13),
+    "dense, checked before": (lambda: gmatch.lap(CHECKED), 10),
+    "partial": (lambda: gmatch.lap(FEW_PAIRS, infeasible="partial"), 21),
+    "sparse": (lambda: gmatch.lap(SPARSE, method="tree", infeasible="partial"), 15),
+    "sparse, partial": (lambda: gmatch.lap(FEW_STORED, infeasible="partial", method="jv"), 27),
+    "batch": (lambda: gmatch.lap(RANDOM.random((20, 15, 15)), method="tree"), 14),
+    "ties": (lambda: gmatch.lap(TIES, deterministic=True), 36),
+    "graph": (lambda: gmatch.max_matching(GRAPH), 7),
+    "blocks": (lambda: gmatch.dulmage_mendelsohn(SPARSE), 16),
     "short way": (lambda: gmatch.lap(DENSE[:40, :40]), 0),
 }
 # The short way stands in front of `lap`, and makes fields of results when somebody asks for them.

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _native
 from ..arrays import mover_to, namespace, to_host
-from ..backends import backend_for
+from ..backends import BACKENDS, backend_for
 from ..backends.protocol import AssignedBatch, Start
 from ..errors import Infeasible, InvalidInput
 from ..methods import batch_method_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def solve_batch_as_asked(batch: CostBatch, options: Options) -> AssignmentBatch:
     """The results that options of `lap` ask for."""
-    backend = backend_for(None, batch.device if options.device is None else options.device)
+    backend = BACKENDS[batch.device] if options.device is None else backend_for(None, options.device)
     method, reason = batch_method_of(options.method, backend.NAME, max(batch.shape[1:]), batch.largest)
     start = _start_of_batch(options.initial, options.duals, method)
     return solve_batch(
@@ -51,7 +51,7 @@ def solve_batch(batch: CostBatch, plan: Plan) -> AssignmentBatch:
 
     So are problems whose costs are lost in the rounding of their duals.
     """
-    there = batch.on(plan.backend.NAME)
+    there = batch if batch.device == plan.backend.NAME else batch.on(plan.backend.NAME)
     solution: AssignedBatch
     if batch.overflows:
         solution = _unsolved(there)
@@ -61,7 +61,7 @@ def solve_batch(batch: CostBatch, plan: Plan) -> AssignmentBatch:
     alone = (counters["size"] < batch.pairs) | _duals_hide_costs(batch, solution)
     if plan.deterministic and not batch.overflows:
         counters["rows_with_choice"] = _settle_ties(there, solution)
-    limited = _free_pairs_above_limit(there, solution) if batch.limit is not None else np.zeros(len(batch), np.bool_)
+    limited = _free_pairs_above_limit(there, solution) if batch.limit is not None else np.zeros_like(alone)
     if there is not batch:
         solution = AssignedBatch._make([*map(mover_to(batch.device), solution[:5]), counters])
     apart = {int(number): _solve_alone(batch, int(number), plan) for number in alone.nonzero()[0]}
@@ -124,10 +124,11 @@ def _unsolved(batch: CostBatch) -> AssignedBatch:
 
 def _duals_hide_costs(batch: CostBatch, solution: AssignedBatch) -> Any:
     """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/costs/magnitudes.hpp."""
-    hide = np.zeros(len(batch), np.bool_)
+    hide = np.zeros(batch.shape[0], np.bool_)
     is_small = batch.device == "gpu" and max(-batch.lowest, batch.highest) < LARGE_ON_GPU
     if batch.dual_type is np.float64 and not is_small:
-        row_match, _, u, v, pair_costs = map(to_host, solution[:5])
+        arrays = solution[:5] if type(solution.u) is np.ndarray else map(to_host, solution[:5])
+        row_match, _, u, v, pair_costs = arrays
         pair_costs = pair_costs.astype(np.float64, copy=False)
         _native.duals_hide_costs_of_batch(row_match, u, v, pair_costs, batch.lowest, batch.highest, hide)
     return hide

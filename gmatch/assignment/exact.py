@@ -131,8 +131,8 @@ def tight_pairs(costs: DenseCosts | SparseCosts, solution: Solution, most_to_lis
         pairs = _pairs_within(costs, u, v, reach, most_to_list)
     if pairs is None:
         return None
-    rows, columns, values = map(to_host, pairs[:3])
-    row_match, u, v, free = map(to_host, (solution.row_match, u, v, may_stay_free(solution)))
+    found = *pairs[:3], solution.row_match, u, v, may_stay_free(solution)
+    rows, columns, values, row_match, u, v, free = found if costs.device == "cpu" else map(to_host, found)
     choice = Choice(rows, columns, values, row_match, free & (-v <= reach), False)
     slack, rounding = exact_differences(values, u[choice.rows], v[choice.columns])
     if not rounding.any() and _proves_optimum(choice, slack) and free_columns_are_free(solution):

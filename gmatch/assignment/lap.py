@@ -6,17 +6,19 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Unpack, overload
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ..backends.protocol import AssignmentStart
 from ..errors import InvalidInput
 from ..foreign import library_of
 from ..methods.method import is_auto
 from ..problems.batch import CostBatch, is_batch
-from ..problems.costs import costs_of, costs_of_graph
+from ..problems.costs import costs_of_graph, costs_of_matrix
 from ..problems.dense import DenseCosts
 from ..problems.limits import Asked
 from ..problems.points import PointCosts, points_of, warn_of_points
 from ..problems.row_blocks import RowBlocks
+from ..problems.sparse import SparseCosts
 from ..problems.windows import WindowCosts, as_windows, windows_of
 from ..proof.verify import verify
 from ..result import Assignment, AssignmentBatch
@@ -307,9 +309,12 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
     is_padded = options.sizes is not None or options.mask is not None
     if type(cost) is np.ndarray:  # of no other library, and no file that is mapped
         if cost.ndim == 3 or is_padded:
-            return _of_batch(cost, options)
+            return _of_batch(cost, asked, options)
         _refuse_options_of_graphs(cost, options)
         return DenseCosts.as_asked(cost, asked)
+    if (issparse(cost) or isinstance(cost, Costs)) and not is_padded:
+        _refuse_options_of_graphs(cost, options)
+        return SparseCosts.as_asked(cost, asked) if issparse(cost) else costs_of_matrix(cost, asked)
     if isinstance(cost, PointCosts):
         return _of_points(cost, options)
     windows = as_windows(cost, *asked)
@@ -317,11 +322,11 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
         return _of_windows(windows, options, isinstance(cost, WindowCosts))
     warn_of_points(cost)
     if is_batch(cost) or is_padded:
-        return _of_batch(cost, options)
+        return _of_batch(cost, asked, options)
     if library_of(cost) == "networkx":
         return costs_of_graph(cost, options.top_nodes, options.weight, **asked._asdict())
     _refuse_options_of_graphs(cost, options)
-    return costs_of(cost, *asked)
+    return costs_of_matrix(cost, asked)
 
 
 def _refuse_options_of_graphs(cost: Any, options: Options) -> None:
@@ -349,15 +354,12 @@ def _of_windows(windows: WindowCosts, options: Options, given_so: bool) -> Windo
     )  # fmt: skip
 
 
-def _of_batch(cost: Any, options: Options) -> CostBatch:
+def _of_batch(cost: Any, asked: Asked, options: Options) -> CostBatch:
     _refuse_options_of_graphs(cost, options)
     if options.gap is not None:
         raise InvalidInput("the problems of a batch are solved to the optimum; leave gap out")
     if not isinstance(cost, CostBatch):
-        return CostBatch(
-            cost, maximize=options.maximize, cost_limit=options.cost_limit, sizes=options.sizes, mask=options.mask,
-            forbid_nan=options.forbid_nan,
-        )  # fmt: skip
+        return CostBatch.as_asked(cost, asked, options.sizes, options.mask)
     of_its_own = options.cost_limit, options.sizes, options.mask
     if options.maximize and not cost.maximize or any(option is not None for option in of_its_own):
         raise InvalidInput("a CostBatch has its own maximize, cost_limit, sizes and mask; give them to CostBatch")

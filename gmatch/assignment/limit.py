@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..backends.protocol import Start
@@ -40,8 +38,8 @@ def without_ways_out(costs: SparseCosts, found: Solution) -> Solution:
     num_out = int(out.sum())
     status = Status.LIMITED if num_out else Status.OPTIMAL
     # Exact duals are left out: their proof needs the duals of the ways out, which the result does not have.
-    return replace(
-        found, size=found.size - num_out, col_match=found.col_match[:columns], u=found.u.clip(None, costs.limit),
+    return found._replace(
+        size=found.size - num_out, col_match=found.col_match[:columns], u=found.u.clip(None, costs.limit),
         v=found.v[:columns], entries=None if num_out else found.entries, exact=None, status=status,
     )  # fmt: skip
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import mover_to
+from .. import _native
+from ..arrays import mover_to, to_host
 from ..backends import BACKENDS
 from ..backends.protocol import Start, Vectors
 from ..methods import Core, Tree, assignment_method_of
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
+from ..problems.limits import LARGE_ON_GPU
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, ExactDuals, Status
 from ..small import small_first
 from .plan import FROM_MINIMA, Costs, Plan, kind_of_start
 
 
-@dataclass
-class Solution:
+class Solution(NamedTuple):
     """A solution of costs as the programs read them: with at most as many rows as columns."""
 
     size: int  # how many pairs there are
@@ -42,8 +42,8 @@ class Solution:
 
     def turned(self) -> Solution:
         """The solution of the transposed problem: rows and columns change places."""
-        return replace(
-            self, row_match=self.col_match, col_match=self.row_match, u=self.v, v=self.u, entries=None,
+        return self._replace(
+            row_match=self.col_match, col_match=self.row_match, u=self.v, v=self.u, entries=None,
             exact=self.exact and self.exact.turned(), cover=self.cover and self.cover[::-1],
         )  # fmt: skip
 
@@ -52,7 +52,7 @@ class Solution:
         vectors = {name: mover(getattr(self, name)) for name in ("row_match", "col_match", "u", "v")}
         exact = self.exact and self.exact.moved(mover)
         cover = self.cover and (mover(self.cover[0]), mover(self.cover[1]))
-        return replace(self, **vectors, entries=None, exact=exact, cover=cover)
+        return self._replace(**vectors, entries=None, exact=exact, cover=cover)
 
 
 def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
@@ -64,6 +64,30 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
         method = method if not isinstance(method, Core) or costs.fits_core else Tree()
         found = plan.backend.assign(costs, method, start, plan.threads)
     return Solution(found.counters.pop("size"), *found, found.counters.pop("entries", None))
+
+
+def run_once(costs: Costs, plan: Plan, start: Start) -> tuple[Solution, bool]:
+    """The solution of `run`, with the entries of its pairs, and whether its duals hide what they cost."""
+    solution = run(costs, plan, start)
+    if solution.size < min(costs.shape):
+        return solution, False
+    if solution.entries is None and isinstance(costs, SparseCosts):
+        arrays = costs.indptr, costs.indices, max(costs.shape)
+        solution = solution._replace(entries=costs.data[plan.backend.find_entries(*arrays, solution.row_match)])
+    return solution, duals_hide_costs(costs, solution, solution.entries)
+
+
+def duals_hide_costs(costs: Costs, solution: Solution, entries: Any) -> bool:
+    """Whether duals are so large that rounding hides what pairs cost; see csrc/costs/magnitudes.hpp."""
+    u, v = solution.u, solution.v
+    if costs.dual_type is np.int64:
+        return False
+    if costs.device == "gpu":
+        if max(-costs.lowest, costs.highest) < LARGE_ON_GPU:
+            return False
+        u, v, entries = map(to_host, (u, v, entries))
+    pair_costs = entries.astype(np.float64, copy=False)
+    return _native.duals_hide_costs_of_pairs(pair_costs, u, v, costs.lowest, costs.highest)
 
 
 @small_first

@@ -10,14 +10,15 @@ from time import perf_counter_ns
 
 from ..arrays import mover_to
 from ..backends.protocol import Start
+from ..methods import Core
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, Assignment, Status
 from .limit import free_pairs_above_limit, with_ways_out, without_ways_out
 from .partial import cover_of_allowed_pairs, infeasible, joined, parts_of
 from .plan import FROM_MINIMA, Costs, Plan
-from .programs import Solution, nothing
-from .tiers import solve_in_one_or_tiers
+from .programs import Solution, nothing, run_once
+from .tiers import mended, solve_by_tiers
 from .ties import Names, settle_ties
 
 
@@ -48,26 +49,30 @@ def _solution(costs: Costs, plan: Plan) -> Solution:
         return without_ways_out(there, _optimum(problem, plan, start, names))
     solution = _optimum(there, plan, start, names)
     if solution.size < min(costs.shape):
-        solution.cover = cover_of_allowed_pairs(there, plan.threads)
         if not plan.partial:
-            raise infeasible(costs, solution.cover)
-        parts = parts_of(there, solution.cover, names)
+            raise infeasible(costs, cover_of_allowed_pairs(there, plan.threads))
+        cover, parts = parts_of(there, plan.threads, names)
         found = [_optimum(part.costs, plan, FROM_MINIMA, part.names) for part in parts]
-        return joined(there, solution, parts, found)
+        return joined(there, solution._replace(cover=(cover.rows, cover.columns)), parts, found)
     if isinstance(there, DenseCosts) and there.limit is not None and free_pairs_above_limit(there, solution):
-        solution.status, solution.entries = Status.LIMITED, None
+        return solution._replace(status=Status.LIMITED, entries=None)
     return solution
 
 
 def _optimum(costs: Costs, plan: Plan, start: Start, names: Names | None) -> Solution:
     """A cheapest assignment; with names, the one of the rule for ties. Rows stay free if forbidden pairs leave none."""
-    problem, of_problem, solution = solve_in_one_or_tiers(costs, plan, start)
+    fits = not isinstance(plan.method, Core) or costs.fits_core
+    solved = None if fits and not costs.overflows else solve_by_tiers(costs, plan)
+    if solved is None:
+        solution, hides_costs = run_once(costs, plan, start)
+        solved = mended(costs, solution, plan) if hides_costs else (costs, solution, solution)
+    problem, of_problem, solution = solved
     if names is not None:
         now = perf_counter_ns()
         complete = solution.size == len(solution.row_match)
         solution.counters["rows_with_choice"] = settle_ties(problem, of_problem, names) if complete else 0
         solution.counters["ties_ns"] = perf_counter_ns() - now
-        solution.entries = None  # the pairs may be others now
+        solution = solution._replace(entries=None)  # the pairs may be others now
     return solution
 
 

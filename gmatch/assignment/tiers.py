@@ -14,65 +14,46 @@ the same parts, so that rounding loses none of them, and they prove the whole an
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _native
-from ..arrays import namespace, to_host
+from ..arrays import namespace
 from ..backends import cpu
-from ..backends.protocol import Start
+from ..backends.protocol import Vectors
 from ..errors import InvalidInput, changed
-from ..methods import Core
 from ..problems.dense import DenseCosts
-from ..problems.limits import LARGE_ON_GPU
 from ..problems.sparse import SparseCosts
 from ..problems.splits import ROOM, Split, fit, never_used, split_values
 from ..result import ExactDuals, Tier
 from .exact import costs_of_assignment, find_exact_optimum, is_proven
 from .plan import Costs, Plan
-from .programs import Solution, add_counters, run
+from .programs import Solution, add_counters, duals_hide_costs, run
 
 # The reward for a column that must be used: 8 times the largest rest at first, and 16 times more each time that such a
 # column stays free.
 REWARD, MORE_REWARD = 8, 16
 
 
-def solve_in_one_or_tiers(costs: Costs, plan: Plan, start: Start) -> tuple[Costs, Solution, Solution]:
-    """The cheapest assignment, by one program if that finds it exactly. Rows stay free if forbidden pairs leave none.
+# A problem with the cheapest assignments of the costs, its solution, and the same pairs as a solution of the costs.
+Solved = tuple[Costs, Solution, Solution]
 
-    Returns a problem with the same cheapest assignments, the solution of that problem, and the same pairs as a solution
-    of the costs.
+
+def solve_by_tiers(costs: Costs, plan: Plan) -> Solved | None:
+    """The cheapest assignment of costs that one program may not take; None if it has to.
+
+    If forbidden pairs leave no assignment, rows stay free.
     """
-    fits = not isinstance(plan.method, Core) or not isinstance(costs, DenseCosts) or costs.fits_core
-    if costs.overflows or not fits:
-        split = _split_of(costs)
-        if split is not None:
-            return _solve_by_tiers(costs, split, plan)
-        if costs.overflows:  # costs that overflow and do not split were refused before
-            raise changed("cost")
-    solution = run(costs, plan, start)
-    if solution.size == min(costs.shape) and _duals_hide_costs(costs, solution):
-        return _mended(costs, solution, plan)
-    return costs, solution, solution
+    split = _split_of(costs)
+    if split is not None:
+        return _solve_by_tiers(costs, split, plan)
+    if costs.overflows:  # costs that overflow and do not split were refused before
+        raise changed("cost")
+    return None
 
 
-def _duals_hide_costs(costs: Costs, solution: Solution) -> bool:
-    """Whether duals are so large that rounding hides what pairs cost; see csrc/costs/magnitudes.hpp."""
-    row_match, u, v = solution.row_match, solution.u, solution.v
-    if costs.dual_type is np.int64:
-        return False
-    if costs.device == "cpu" and isinstance(costs, DenseCosts) and not costs.is_narrow:
-        return _native.duals_hide_costs(costs.array, row_match, u, v, costs.lowest, costs.highest)
-    if costs.device == "gpu" and max(-costs.lowest, costs.highest) < LARGE_ON_GPU:
-        return False
-    pair_costs = to_host(costs.of_each_row(row_match).astype(np.float64))
-    return _native.duals_hide_costs_of_pairs(pair_costs, to_host(u), to_host(v), costs.lowest, costs.highest)
-
-
-def _mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution]:
-    """The cheapest assignment, if duals of a solution hide what pairs cost; returns what `_solve_by_tiers` returns."""
+def mended(costs: Costs, solution: Solution, plan: Plan) -> Solved:
+    """The cheapest assignment, if duals of a solution hide what pairs cost."""
     if costs.device == "cpu" and isinstance(costs, DenseCosts):
         found = _mended_on_host(costs, solution, plan)
         if found is not None:
@@ -84,25 +65,25 @@ def _mended(costs: Costs, solution: Solution, plan: Plan) -> tuple[Costs, Soluti
         return _solve_by_tiers(costs, split, plan)
     if not is_proven(costs, solution):
         find_exact_optimum(costs, solution)
-        solution.entries = None  # the pairs may be others now
+        solution = solution._replace(entries=None)  # the pairs may be others now
     return costs, solution, solution
 
 
-def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[Costs, Solution, Solution] | None:
-    """What `_mended` returns, for dense costs on the host, from the duals of the solution; None if these do not do."""
-    copies = {name: vector.copy() for name, vector in solution.vectors._asdict().items()}
-    found = replace(solution, entries=None, **copies)
+def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> Solved | None:
+    """What `mended` returns, for dense costs on the host, from the duals of the solution; None if these do not do."""
+    copies = Vectors._make(vector.copy() for vector in solution.vectors)
     rests = np.empty(costs.array.shape) if plan.deterministic else None
-    outcome, found.exact, counters = cpu.assign_in_tiers(costs, found.vectors, rests)
+    outcome, exact, counters = cpu.assign_in_tiers(costs, copies, rests)
     if outcome == "stands":
         return costs, solution, solution
     if outcome == "open":
         return None
-    found.counters = add_counters(solution.counters, counters)
-    if rests is None or found.exact is None:
+    counters = add_counters(solution.counters, counters)
+    found = solution._replace(**copies._asdict(), entries=None, exact=exact, counters=counters)
+    if rests is None or exact is None:
         return costs, found, found
-    must_be_used = np.any([tier.columns < 0 for tier in found.exact.tiers], axis=0)
-    of_rests = replace(found, u=found.exact.u, v=found.exact.v, exact=None, must_be_used=must_be_used)
+    must_be_used = np.any([tier.columns < 0 for tier in exact.tiers], axis=0)
+    of_rests = found._replace(u=exact.u, v=exact.v, exact=None, must_be_used=must_be_used)
     return DenseCosts(rests), of_rests, found
 
 
@@ -134,7 +115,7 @@ class _Left(NamedTuple):
     must: Any  # of each column
 
 
-def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solution, Solution]:
+def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> Solved:
     """The cheapest assignment by the least tier, then the least rest, which may be split again.
 
     Returns the problem of the last rest, its solution, and the same pairs as a solution of the costs. The cheapest
@@ -168,12 +149,15 @@ def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> tuple[Costs, Solu
             least = 1 if costs.dual_type is np.int64 else value / (ROOM * (rows + 1))
             problem, found, reward = _least(left, rests, most or least, plan)
             counters = _both(counters, found)
-            of_problem = replace(found, must_be_used=must)
+            of_problem = found._replace(must_be_used=must)
             if reward and costs.dual_type is np.float64:  # a reward hides rests as a big number does
                 problem = costs.with_entries(rests, allowed, math.inf)
-                of_problem.v = found.v + xp.where(must, reward, 0)
-                of_problem.u = costs_of_assignment(problem, found.row_match) - of_problem.v[found.row_match]
-            is_hidden = _duals_hide_costs(problem, found) and not _is_exact(problem.minimised(), costs.shape, found)
+                v = found.v + xp.where(must, reward, 0)
+                u = costs_of_assignment(problem, found.row_match) - v[found.row_match]
+                of_problem = of_problem._replace(u=u, v=v)
+            is_hidden = duals_hide_costs(problem, found, problem.of_each_row(found.row_match)) and not _is_exact(
+                problem.minimised(), costs.shape, found
+            )
             next_split = split_values(rests, allowed, rows) if is_hidden else None
         else:
             next_split = split_values(rests, allowed, rows)
@@ -208,7 +192,7 @@ def _least(left: _Left, entries: Any, most: int | float, plan: Plan) -> tuple[Co
         problem = costs.with_entries(less, allowed, never)
         solution = run(problem, plan)
         if whole:
-            _drop(problem, solution, never)
+            solution = _without(never, problem, solution)
         free = must & (solution.col_match < 0)
         if solution.size < rows or not bool(free.any()):
             return problem, solution, reward
@@ -216,16 +200,16 @@ def _least(left: _Left, entries: Any, most: int | float, plan: Plan) -> tuple[Co
         reward = reward if whole else 2.0 ** math.ceil(math.log2(reward))
 
 
-def _drop(problem: Costs, solution: Solution, never: int | float) -> None:
-    """Frees pairs that stand for "not": forbidden pairs leave no assignment."""
+def _without(never: int | float, problem: Costs, solution: Solution) -> Solution:
+    """The solution without pairs that stand for "not", freed in place: forbidden pairs leave no assignment."""
     if isinstance(problem, SparseCosts):
-        return
+        return solution
     row_match = solution.row_match
     rows = (row_match >= 0).nonzero()[0]
     wrong = rows[problem.array[rows, row_match[rows]] == never]
     solution.col_match[row_match[wrong]] = -1
     row_match[wrong] = -1
-    solution.size -= len(wrong)
+    return solution._replace(size=solution.size - len(wrong))
 
 
 def _both(counters: dict[str, Any], found: Solution) -> dict[str, Any]:

@@ -16,7 +16,7 @@ If columns may stay free, two of them may change places along a path. That path 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,10 +67,10 @@ class Names:
         rows, columns = np.arange(shape[0], dtype=np.int64) * shape[1], np.arange(shape[1], dtype=np.int64)
         return cls(columns, rows) if transposed else cls(rows, columns)
 
-    def part(self, rows: Any, columns: Any) -> Names:
-        """For some rows and columns of that matrix, the fewer of which become rows."""
+    def part(self, rows: Any, columns: Any, turned: bool) -> Names:
+        """For some rows and columns of that matrix, which become each other if `turned`."""
         sides = self.rows[to_host(rows)], self.columns[to_host(columns)]
-        return Names(*(sides if len(rows) <= len(columns) else sides[::-1]))
+        return Names(*(sides[::-1] if turned else sides))
 
     def marks(self, rows: Any, columns: Any, turn: int) -> Any:
         """Marks of pairs, of MARK_BITS bits, by SplitMix64 (Steele, Lea, Flood 2014)."""
@@ -96,7 +96,7 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
     choice, first_turn = tight_pairs(costs, solution, _most_to_list(costs)), 0
     if choice is None and isinstance(costs, DenseCosts) and (marked := _marked(costs, solution, names)):
         found, first_turn = cheapest(marked), 1
-        of_marks = replace(solution, must_be_used=None, **of_vectors(found))
+        of_marks = solution._replace(must_be_used=None, **of_vectors(found))
         choice = tight_pairs(marked, of_marks, math.inf)
     choice = choice or tight_pairs(costs, solution, math.inf)
     assert choice is not None, "without a bound all are listed"

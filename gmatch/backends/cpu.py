@@ -13,6 +13,7 @@ from .. import _native
 from ..arrays import Device
 from ..errors import InvalidInput
 from ..methods import (
+    FEW_ROWS_ON_CPU,
     JV,
     LAID_OUT,
     Classical,
@@ -24,11 +25,10 @@ from ..methods import (
     SparseJV,
     Tree,
     assignment_method_of,
-    fewest_rows_of_core,
 )
 from ..result import ExactDuals, Tier
-from .layouts import REPORT, numbers_of, words_of
-from .protocol import Assigned, AssignedBatch, Matched, Start, Vectors
+from .layouts import BATCH_PROBLEM, REPORT, numbers_of
+from .protocol import Assigned, AssignedBatch, Cover, Matched, Start, Vectors
 
 if TYPE_CHECKING:
     from ..methods import AssignmentMethod, Method
@@ -115,7 +115,7 @@ def match(graph: BipartiteGraph, method: Method, start: int, row_match: Any, thr
 
 def counters_by_name(report: Any, journal: Any, team: str, threads: int) -> dict[str, Any]:
     """What a program counted, in all and in each phase, and where it ran."""
-    counters = REPORT.named(report)
+    counters: dict[str, Any] = dict(zip(REPORT.names, report, strict=True))
     counters["levels_per_phase"], counters["augmentations_per_phase"] = journal[:, : counters["phases"]].tolist()
     return counters | {"team": team, "threads": threads}
 
@@ -294,15 +294,16 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
         if threads is not None
         else min(available_threads(), entries // BATCH_ENTRIES_PER_THREAD)
     )
-    team_size = max(1, min(wanted, len(batch)))
     problems, rows, columns = batch.shape
+    team_size = max(1, min(wanted, problems))
     row_match, col_match = np.full((problems, rows), -1, np.int32), np.full((problems, columns), -1, np.int32)
     u, v = np.zeros((problems, rows), batch.dual_type), np.zeros((problems, columns), batch.dual_type)
     pair_costs = np.zeros((problems, rows), batch.array.dtype)
+    layout = batch.layout().view(np.int64).reshape(problems, BATCH_PROBLEM.size // 8)  # words
     reports = _native.assign_batch(
-        words_of(batch.layout()), batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
+        layout, batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
         col_match, u, v, pair_costs, BATCH_PROGRAMS[type(method)], start, method.many_paths,
-        fewest_rows_of_core(batch.dual_type), team_size,
+        FEW_ROWS_ON_CPU[batch.dual_type], team_size,
     )  # fmt: skip
     counters = counters_of(reports) | {"team": "host", "threads": team_size}
     return AssignedBatch(row_match, col_match, u, v, pair_costs, counters)
@@ -310,7 +311,7 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
 
 def counters_of(reports: Any) -> dict[str, Any]:
     """The counters of a batch by name, each an array with one number for each problem."""
-    counters = REPORT.named(np.array(reports, np.int64).reshape(-1, len(REPORT.names)).T)
+    counters = dict(zip(REPORT.names, np.array(reports, np.int64).reshape(-1, len(REPORT.names)).T, strict=True))
     del counters["start"], counters["dropped"]
     return counters
 
@@ -332,6 +333,49 @@ def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, th
     """As `assign`, for sparse costs."""
     thread_count(threads, 0)
     return SPARSE_PROGRAMS[type(method)](costs, method, start, threads)
+
+
+def cover(costs: DenseCosts, threads: int | None) -> Cover:
+    """A smallest vertex cover of the allowed pairs of floats."""
+    return Cover(*_native.cover_of_dense(*_arguments(costs)[:-1], partial(thread_count, threads)))
+
+
+def cover_of_sparse(costs: SparseCosts, threads: int | None) -> Cover:
+    """A smallest vertex cover of the allowed pairs."""
+    arrays = costs.indptr, costs.indices, costs.data, costs.maximize
+    return Cover(*_native.cover_of_sparse(*arrays, max(costs.shape), partial(thread_count, threads)))
+
+
+Bounds = tuple[int | float, int | float]
+
+
+def parts(costs: DenseCosts, threads: int | None) -> tuple[Cover, list[tuple[Any, Bounds]]]:
+    """The cover, and copies of the parts into which it divides the costs, with the range of their costs.
+
+    Of the first part the rows are the rows of the cover, of the second one the columns of the cover.
+    """
+    found = cover(costs, threads)
+    made = []
+    for array, rows, columns in (
+        (costs.array, found.rows, found.other_columns), (costs.array.T, found.columns, found.other_rows)
+    ):  # fmt: skip
+        part = np.empty((len(rows), len(columns)), array.dtype)
+        bounds = _native.copy_part(*bits_and_type(array), costs.maximize, rows, columns, bits_and_type(part)[0])
+        made.append((part, bounds))
+    return found, made
+
+
+def parts_of_sparse(costs: SparseCosts, threads: int | None) -> tuple[Cover, list[tuple[Any, Bounds]]]:
+    """As `parts`: each part is (indptr, indices, data), and its shape."""
+    found, arrays = cover_of_sparse(costs, threads), (costs.indptr, costs.indices, costs.data, costs.maximize)
+    made = []
+    for rows, columns, turned in (
+        (found.rows, found.other_columns, False), (found.other_rows, found.columns, True)
+    ):  # fmt: skip
+        part, lowest, highest = _native.part_of_sparse(*arrays, max(costs.shape), rows, columns, turned)
+        shape = (len(columns), len(rows)) if turned else (len(rows), len(columns))
+        made.append(((part, shape), (lowest, highest)))
+    return found, made
 
 
 def _assign_where_faster(costs: SparseCosts, method: SparseJV, start: Start, threads: int | None) -> Assigned:

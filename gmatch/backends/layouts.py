@@ -54,10 +54,6 @@ class Layout:
         """A function that takes these fields out of the words of a struct of words of 8 bytes."""
         return itemgetter(*map(self.names.index, names))
 
-    def named(self, words: Any) -> dict[str, Any]:
-        """The fields of a struct of words of 8 bytes."""
-        return dict(zip(self.names, words, strict=True))
-
 
 def _packer(names: tuple[str, ...], struct: Struct) -> Callable[..., Any]:
     """A function that packs fields by name. Sorting keywords by name in each call would take a microsecond."""

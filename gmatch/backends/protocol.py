@@ -83,6 +83,18 @@ class Matched(NamedTuple):
     counters: dict[str, Any]
 
 
+class Cover(NamedTuple):
+    """A smallest vertex cover of the allowed pairs (König 1931), for costs as programs read them: numbers, increasing.
+
+    The others are the rows and columns that are not in it.
+    """
+
+    rows: Any
+    columns: Any
+    other_rows: Any
+    other_columns: Any
+
+
 class Backend(Protocol):
     """The programs of one kind of device: the module `cpu` or `gpu`. It trusts arrays; `problems` has checked them.
 

@@ -1,8 +1,6 @@
 """`dulmage_mendelsohn` and `block_triangular_form`: what maximum matchings say about the blocks of a matrix.
 
-The coarse parts are the two alternating forests of a maximum matching: one grows from the free rows, the other from the
-free columns, and what neither reaches is square (Dulmage and Mendelsohn 1958). The fine blocks are the strongly
-connected components of the square part, whose vertices are the matched pairs (Pothen and Fan 1990).
+csrc/cardinality/blocks.hpp finds them.
 """
 
 from __future__ import annotations
@@ -11,20 +9,16 @@ import time
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse
-from scipy.sparse import csr_array
 
-from ..arrays import mover_to, row_of_each_entry, to_host
+from .. import _native
+from ..arrays import mover_to, to_host
 from ..backends import cpu
 from ..errors import Infeasible, InvalidInput
 from ..methods import Method
-from ..problems.graph import BipartiteGraph, as_graph
+from ..problems.graph import BipartiteGraph, as_graph, private_graph
 from ..proof.verify import verify
-from ..result import Decomposition
+from ..result import Decomposition, Matching
 from .matching import max_matching
-
-Array = npt.NDArray[Any]
 
 
 def dulmage_mendelsohn(
@@ -80,10 +74,8 @@ def dulmage_mendelsohn(
     their mates beside them. In the vertical part free rows come last. Like dmperm, this leaves the horizontal and the
     vertical part whole; Pothen and Fan split them into connected components.
 
-    The matching, and one more search from the free columns on the transposed graph, run on `device`. The transpose, the
-    components and all other steps run on the host, in O(rows + columns + entries) time and memory. A graph on a GPU is
-    copied to the host once, and its transpose is copied back if there are free columns. ``stats["blocks"]`` says
-    ``"cpu"``.
+    The matching runs on `device`. All other steps run on one core of the host, in O(rows + columns + entries) time and
+    memory. A graph on a GPU is copied to the host once. ``stats["blocks"]`` says ``"cpu"``.
 
     References
     ----------
@@ -102,36 +94,37 @@ def dulmage_mendelsohn(
     [[0, 1, 1], [0, 0, 1], [0, 0, 1]]
     """
     began = time.perf_counter()
-    problem = as_graph(graph).private()
+    problem = private_graph(graph)
     matching = max_matching(
         problem, method=method, initial=initial, device=device, threads=threads, deterministic=deterministic
     )
     matched = time.perf_counter()
-    on_host = problem.on("cpu")
-    row_match, col_match = to_host(matching.row_match), to_host(matching.col_match)
-    vertical_columns = to_host(matching.reached_columns)
-    options = {
-        "method": method,
-        "device": matching.stats["backend"],
-        "threads": threads,
-        "deterministic": deterministic,
-    }
-    horizontal_rows = _rows_reached_from_free_columns(on_host, matching.size, col_match, options)
-    parted = time.perf_counter()
-    arrays = _permutations(on_host, row_match, col_match, horizontal_rows, vertical_columns)
-    ended = time.perf_counter()
+    arrays, coarse_ns = _parts_and_blocks(problem, matching)
+    seconds = {"matching": matched - began, "coarse": coarse_ns / 1e9}
+    ran = matching.stats
     stats = {
-        "method": matching.stats["method"],
-        "backend": matching.stats["backend"],
+        "method": ran["method"],
+        "backend": ran["backend"],
         "blocks": cpu.NAME,
-        "seconds": {"matching": matched - began, "coarse": parted - matched, "fine": ended - parted},
+        "seconds": seconds | {"fine": time.perf_counter() - matched - coarse_ns / 1e9},
     }
-    back = mover_to(problem.device)
-    p, q, r, s, cc, rr = map(back, arrays)
+    p, q, r, s, cc, rr = arrays
     result = Decomposition(p, q, r, s, cc, rr, matching, stats)
     if certify:
         verify(problem, result)
     return result
+
+
+def _parts_and_blocks(problem: BipartiteGraph, matching: Matching) -> tuple[list[Any], int]:
+    """The arrays of a `Decomposition`, in their order, where the graph lives; and the nanoseconds of coarse parts."""
+    found = matching.row_match, matching.col_match, matching.reached_columns
+    if problem.device == "cpu":
+        arrays, coarse_ns = _native.decompose(problem.indptr, problem.indices, *found[:2], found[2].view(np.uint8))
+        return list(arrays), coarse_ns
+    row_match, col_match, reached = map(to_host, found)
+    there = problem.on("cpu")
+    arrays, coarse_ns = _native.decompose(there.indptr, there.indices, row_match, col_match, reached.view(np.uint8))
+    return list(map(mover_to(problem.device), arrays)), coarse_ns
 
 
 def block_triangular_form(graph: Any, **options: Any) -> Decomposition:
@@ -199,102 +192,3 @@ def block_triangular_form(graph: Any, **options: Any) -> Decomposition:
             witness_columns,
         )
     return result
-
-
-def _rows_reached_from_free_columns(
-    graph: BipartiteGraph, size: int, col_match: Array, options: dict[str, Any]
-) -> Array:
-    """A mask of the rows that alternating paths from free columns reach; the matching is maximum, so one phase."""
-    rows, columns = graph.shape
-    if size == columns:
-        return np.zeros(rows, np.bool_)
-    matching = max_matching(_transposed(graph), initial=col_match, **options)
-    reached: Array = to_host(matching.reached_columns)
-    return reached
-
-
-def _transposed(graph: BipartiteGraph) -> BipartiteGraph:
-    values = np.empty(graph.entries, np.bool_)
-    by_rows = csr_array((values, graph.indices[: graph.entries], graph.indptr), shape=graph.shape)
-    by_columns = by_rows.tocsc()
-    return BipartiteGraph((by_columns.indptr, by_columns.indices, graph.shape[::-1]))
-
-
-def _permutations(
-    graph: BipartiteGraph, row_match: Array, col_match: Array, horizontal_rows: Array, vertical_columns: Array
-) -> tuple[Array, ...]:
-    """p, q, r, s, cc and rr: the arrays of a `Decomposition`, in their order."""
-    vertical_rows = np.zeros(len(row_match), np.bool_)
-    vertical_rows[col_match[vertical_columns]] = True
-    square_rows = (row_match >= 0) & ~horizontal_rows & ~vertical_rows
-    square, square_blocks = _fine_blocks(graph, square_rows.nonzero()[0], row_match, col_match)
-    row_parts = [horizontal_rows.nonzero()[0], square, vertical_rows.nonzero()[0], (row_match < 0).nonzero()[0]]
-    col_parts = [(col_match < 0).nonzero()[0], *(row_match[rows] for rows in row_parts[:3])]
-    coarse_rows, coarse_cols = _offsets(row_parts), _offsets(col_parts)
-    # As in dmperm, the horizontal part is one block, and the vertical part with the free rows another.
-    row_blocks = np.concatenate([[0], coarse_rows[1] + square_blocks, coarse_rows[4:]])
-    col_blocks = np.concatenate([[0], coarse_cols[2] + square_blocks, coarse_cols[4:]])
-    filled = np.append(True, (np.diff(row_blocks) > 0) | (np.diff(col_blocks) > 0))
-    orders = np.concatenate(row_parts), np.concatenate(col_parts)
-    arrays = *orders, row_blocks[filled], col_blocks[filled], coarse_cols, coarse_rows
-    return tuple(array.astype(np.int32) for array in arrays)
-
-
-def _offsets(parts: list[Array]) -> Array:
-    """Where each part begins, and the last one ends."""
-    return np.cumsum([0, *map(len, parts)])
-
-
-def _fine_blocks(graph: BipartiteGraph, rows: Array, row_match: Array, col_match: Array) -> tuple[Array, Array]:
-    """The rows of the square part ordered by blocks, and the offsets of the blocks.
-
-    A pair has an edge to another if its row has an entry in the other's column. Blocks are the strongly connected
-    components, and an edge never leads back to an earlier block.
-    """
-    pair_of_row = np.full(graph.shape[0], -1, np.int32)
-    pair_of_row[rows] = np.arange(len(rows), dtype=np.int32)
-    pair_of_column = np.full(graph.shape[1], -1, np.int32)
-    pair_of_column[row_match[rows]] = np.arange(len(rows), dtype=np.int32)
-    tails = pair_of_row[row_of_each_entry(graph.indptr, graph.entries)]
-    heads = pair_of_column[graph.indices[: graph.entries]]
-    within = (tails >= 0) & (heads >= 0)
-    tails, heads = tails[within], heads[within]
-    # The entries come row by row, so the tails are sorted.
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=len(rows)))])
-    pairs = csr_array((np.ones(len(heads)), heads, indptr), shape=(len(rows), len(rows)))
-    # SciPy's search for components does not end if an entry is there twice. `heads`, which it may share, is of use yet.
-    pairs = pairs.copy()
-    pairs.sum_duplicates()
-    count, component = scipy.sparse.csgraph.connected_components(pairs, connection="strong")
-    block = _topological_order(count, component[tails], component[heads])[component]
-    # A row of this matrix is a pair, its one entry the pair's block; a column is a block, and its pairs are in order.
-    members = csr_array((np.ones(len(rows)), block, np.arange(len(rows) + 1)), shape=(len(rows), count)).tocsc()
-    return rows[members.indices], members.indptr
-
-
-def _topological_order(count: int, tails: Array, heads: Array) -> Array:
-    """A number for each component, such that edges between them lead from smaller to larger ones.
-
-    SciPy (Pearce 2005) numbers a component when the search leaves it, after all components that it leads to. So the
-    reverse of SciPy's order will do. SciPy does not promise that, so it is checked.
-    """
-    if (tails >= heads).all():
-        return np.arange(count - 1, -1, -1, dtype=np.int32)
-    return _sorted_components(count, tails, heads)
-
-
-def _sorted_components(count: int, tails: Array, heads: Array) -> Array:
-    """What `_topological_order` returns, for components in any order (Kahn 1962)."""
-    between = tails != heads
-    edges = csr_array((np.ones(between.sum()), (tails[between], heads[between])), shape=(count, count))
-    offsets, successors = edges.indptr.tolist(), edges.indices.tolist()
-    waiting = np.bincount(edges.indices, minlength=count).tolist()
-    order = [component for component in range(count) if not waiting[component]]
-    for component in order:
-        for successor in successors[offsets[component] : offsets[component + 1]]:
-            waiting[successor] -= 1
-            if not waiting[successor]:
-                order.append(successor)
-    number = np.empty(count, np.int32)
-    number[order] = np.arange(count, dtype=np.int32)
-    return number

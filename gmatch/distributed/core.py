@@ -355,7 +355,7 @@ class _Core:
     def witness(self) -> Any:
         """0 or 1 of each row and column: rows that the core may only match with columns, which are fewer."""
         assert self._costs is not None, "it was solved"
-        cover_rows, cover_columns = map(to_host, cover_of_allowed_pairs(self._costs, self._plan.threads))
+        cover_rows, cover_columns = map(to_host, cover_of_allowed_pairs(self._costs, self._plan.threads)[:2])
         in_witness = np.zeros(sum(self.shape), np.uint8)
         in_witness[: self.shape[0]] = 1
         in_witness[cover_rows] = 0

@@ -32,18 +32,18 @@ from .cardinality import (
 from .choice import (
     FEW_COLUMNS,
     FEW_ROWS,
+    FEW_ROWS_ON_CPU,
     FEW_ROWS_REASON,
     LAID_OUT,
     ONE_CORE_REASON,
     assignment_method_of,
     batch_method_of,
     bids_pay,
-    fewest_rows_of_core,
 )
 
 __all__ = [
-    "APFB", "ASSIGNMENT_METHODS", "AUTO", "FEW_COLUMNS", "FEW_ROWS", "FEW_ROWS_REASON", "JV", "LAID_OUT", "METHODS",
-    "ONE_CORE_REASON", "APsB", "AssignmentMethod", "Claims", "Classical", "Core", "ForestKind", "ForestMethod",
-    "Method", "Mixed", "Munkres", "Ordered", "PothenFan", "SerialCore", "SparseJV", "Tree", "assignment_method_of",
-    "batch_method_of", "bids_pay", "fewest_rows_of_core", "method_of",
+    "APFB", "ASSIGNMENT_METHODS", "AUTO", "FEW_COLUMNS", "FEW_ROWS", "FEW_ROWS_ON_CPU", "FEW_ROWS_REASON", "JV",
+    "LAID_OUT", "METHODS", "ONE_CORE_REASON", "APsB", "AssignmentMethod", "Claims", "Classical", "Core", "ForestKind",
+    "ForestMethod", "Method", "Mixed", "Munkres", "Ordered", "PothenFan", "SerialCore", "SparseJV", "Tree",
+    "assignment_method_of", "batch_method_of", "bids_pay", "method_of",
 ]  # fmt: skip

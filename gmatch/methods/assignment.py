@@ -18,7 +18,7 @@ Paths = Literal["many", "nearest"]
 class AssignmentMethod(AnyMethod):
     """A method of assignment. Backends have a program for each."""
 
-    @property
+    @cached_property
     def many_paths(self) -> bool:
         """Whether a phase looks for as many paths as it finds, not for the nearest one only."""
         return False
@@ -55,7 +55,7 @@ class Tree(AssignmentMethod):
 
     paths: Paths = "many"
 
-    @property
+    @cached_property
     def many_paths(self) -> bool:
         return self.paths == "many"
 

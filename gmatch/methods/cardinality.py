@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Literal, get_args
 
 from ..errors import InvalidInput, did_you_mean
-from .method import AnyMethod, is_auto, refuse_what_it_does_not_solve
+from .method import AnyMethod, does_not_solve, is_auto
 
 Bfs = Literal["gpubfs", "gpubfs-wr"]
 Threads = Literal["ct", "mt"]
@@ -256,13 +256,10 @@ def method_of(method: str | Method, device: str, deterministic: bool = False) ->
     """
     if deterministic:
         return _ordered_method_of(method, device)
-    if isinstance(method, Method):
-        refuse_what_it_does_not_solve(method, device, "graph", _BY_NAME)
-        return method
     name = method.lower() if isinstance(method, str) else ""
     if name == "auto":
         return AUTO[device]
-    found = _BY_NAME.get(name)
+    found = method if isinstance(method, Method) else _BY_NAME.get(name)
     if found is None:
         names = "auto", *_BY_NAME
         raise InvalidInput(
@@ -270,7 +267,8 @@ def method_of(method: str | Method, device: str, deterministic: bool = False) ->
             "objects gmatch.APFB(...), gmatch.APsB(...), gmatch.Claims(...), gmatch.Ordered(...), gmatch.PothenFan(), "
             f"gmatch.Mixed(){did_you_mean(method, names)}"
         )
-    refuse_what_it_does_not_solve(found, device, "graph", _BY_NAME)
+    if "graph" not in found.solves.get(device, ()):
+        raise does_not_solve(found, device, "graph", _BY_NAME)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from .assignment import (
     SparseJV,
     Tree,
 )
-from .method import as_called, is_auto, refuse_what_it_does_not_solve
+from .method import as_called, does_not_solve
 
 if TYPE_CHECKING:
     from ..problems.dense import DenseCosts
@@ -37,8 +38,12 @@ def batch_method_of(
     method: str | AssignmentMethod, device: str, most_columns: int, largest: Callable[[], DenseCosts] | None = None
 ) -> tuple[AssignmentMethod, str]:
     """As `assignment_method_of`, for a batch of at most `most_columns` columns each. `largest()` is one of them."""
-    if not is_auto(method):
-        return assignment_method_of(method, device, kind="batch")
+    return _method_of(method, device, "batch", partial(_auto_of_batch, device, most_columns, largest))
+
+
+def _auto_of_batch(
+    device: str, most_columns: int, largest: Callable[[], DenseCosts] | None
+) -> tuple[AssignmentMethod, str]:
     if device == "gpu" and most_columns <= FEW_COLUMNS:
         return _TREE, "a batch of small problems"
     if device == "gpu":
@@ -97,7 +102,7 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
 
 
 # Below 1000 rows (integers: 1500), one processor reads a whole row faster than it picks entries from it. It compares
-# twice as many integers of 32 bits at a time; and if integers tie, searches are short.
+# twice as many integers of 32 bits at a time; and if integers tie, searches are short. By the type of the duals.
 FEW_ROWS_ON_CPU: dict[type, int] = {np.float64: 1000, np.int64: 1500}
 
 
@@ -114,15 +119,10 @@ ONE_CORE_REASON = "on one core shortest augmenting paths do least work"
 LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
 
 
-def fewest_rows_of_core(dual_type: type) -> int:
-    """The rows from which `"auto"` takes the core on the host, for costs whose duals have a type."""
-    return FEW_ROWS_ON_CPU[dual_type]
-
-
 def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return _SPARSE_JV, ONE_CORE_REASON
-    if min(costs.shape) < fewest_rows_of_core(costs.dual_type):
+    if min(costs.shape) < FEW_ROWS_ON_CPU[costs.dual_type]:
         return _JV, FEW_ROWS_REASON
     if values_per_row(costs) <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
         return _JV, "ties: whole costs of few values for each row"
@@ -132,25 +132,28 @@ def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
 
 
 def assignment_method_of(
-    method: str | AssignmentMethod, device: str, costs: DenseCosts | None = None, kind: str | None = None
+    method: str | AssignmentMethod, device: str, costs: DenseCosts | None = None
 ) -> tuple[AssignmentMethod, str]:
     """The method that a string or a method object stands for, and why: asked for, or chosen by ``"auto"``.
 
-    None stands for sparse costs, unless `kind` names others. benchmarks/log/choice.md has the costs on which the choice
-    was measured.
+    None stands for sparse costs. benchmarks/log/choice.md has the costs on which the choice was measured.
     """
-    kind = kind or ("sparse" if costs is None else "narrow" if costs.is_narrow else "dense")
-    if isinstance(method, AssignmentMethod):
-        refuse_what_it_does_not_solve(method, device, kind, ASSIGNMENT_BY_NAME)
-        return method, "asked for"
+    kind = "sparse" if costs is None else "narrow" if costs.is_narrow else "dense"
+    return _method_of(method, device, kind, partial(_cpu_method_of if device == "cpu" else _gpu_method_of, costs))
+
+
+def _method_of(
+    method: str | AssignmentMethod, device: str, kind: str, by_auto: Callable[[], tuple[AssignmentMethod, str]]
+) -> tuple[AssignmentMethod, str]:
     name = method.lower() if isinstance(method, str) else ""
     if name == "auto":
-        return _cpu_method_of(costs) if device == "cpu" else _gpu_method_of(costs)
-    found = ASSIGNMENT_BY_NAME.get(name)
+        return by_auto()
+    found = method if isinstance(method, AssignmentMethod) else ASSIGNMENT_BY_NAME.get(name)
     if found is None:
         raise InvalidInput(
             f"unknown method {method!r}; expected one of 'auto', {', '.join(map(repr, ASSIGNMENT_BY_NAME))}, or one "
             f"of the objects {', '.join(map(as_called, KINDS_OF_METHODS))}{did_you_mean(method, ASSIGNMENT_BY_NAME)}"
         )
-    refuse_what_it_does_not_solve(found, device, kind, ASSIGNMENT_BY_NAME)
+    if kind not in found.solves.get(device, ()):
+        raise does_not_solve(found, device, kind, ASSIGNMENT_BY_NAME)
     return found, "asked for"

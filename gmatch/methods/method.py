@@ -60,11 +60,9 @@ def is_auto(method: Any) -> bool:
     return isinstance(method, str) and method.lower() == "auto"
 
 
-def refuse_what_it_does_not_solve(method: AnyMethod, device: str, kind: str, others: Mapping[str, AnyMethod]) -> None:
-    """Raises `InvalidInput` if the method does not solve a kind of problem on the device. Names methods that do."""
-    if kind in method.solves.get(device, ()):
-        return
+def does_not_solve(method: AnyMethod, device: str, kind: str, others: Mapping[str, AnyMethod]) -> InvalidInput:
+    """The error where a method does not solve a kind of problem on the device. It names methods that do."""
     able = [name for name, other in others.items() if "-" not in name and kind in other.solves.get(device, ())]
     elsewhere = [f"device={place!r}" for place, kinds in method.solves.items() if place != device and kind in kinds]
     advice = " or ".join([", ".join(map(repr, ("auto", *able))), *elsewhere, *WAYS_OUT.get(kind, ())])
-    raise InvalidInput(f"method {method.name!r} solves no {KINDS[kind]} on {DEVICES[device]}; use {advice}")
+    return InvalidInput(f"method {method.name!r} solves no {KINDS[kind]} on {DEVICES[device]}; use {advice}")

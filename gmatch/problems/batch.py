@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, mover_to, namespace, readable, to_host, truth_of
+from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, mover_to, namespace, readable, to_host
 from ..backends.layouts import BATCH_PROBLEM
 from ..errors import InvalidInput
 from ..types import WORKING_TYPES, may_round
 from .dense import DenseCosts
 from .limits import (
+    Asked,
     Range,
     dual_type_of,
     limit_of,
@@ -53,6 +54,8 @@ class CostBatch:
         The number of problems, and the most rows and columns of a problem.
     shapes : int64 array on the host, shape (problems, 2)
         Rows and columns of each problem.
+    pairs : int64 array on the host, shape (problems,)
+        How many pairs each problem can have.
     dtype, maximize, cost_limit, limit, lowest, highest, forbids, forbid_nan, device
         As for `DenseCosts`, over all problems.
 
@@ -80,10 +83,21 @@ class CostBatch:
         mask: Any = None,
         forbid_nan: bool = False,
     ) -> None:
+        self._make(cost, Asked.checked(maximize, cost_limit, forbid_nan), sizes, mask)
+
+    @classmethod
+    def as_asked(cls, cost: Any, asked: Asked, sizes: Any, mask: Any) -> CostBatch:
+        """The batch, by options that were checked."""
+        made = object.__new__(cls)
+        made._make(cost, asked, sizes, mask)
+        return made
+
+    def _make(self, cost: Any, asked: Asked, sizes: Any, mask: Any) -> None:
+        maximize, cost_limit, forbid_nan = asked
         self.array: Any
         self.shapes: Any
         self.shape: tuple[int, int, int] = (0, 0, 0)
-        self.maximize = truth_of("maximize", maximize)
+        self.maximize = maximize
         self.places: list[tuple[Any, Any]] | None = None
         if isinstance(cost, list | tuple) and not _is_nested_list(cost):
             if sizes is not None or mask is not None:
@@ -91,21 +105,24 @@ class CostBatch:
             self._pack([_matrix_of(matrix, number) for number, matrix in enumerate(cost)])
         else:
             self._take(cost, sizes, mask)
+        self.pairs = np.minimum(self.shapes[:, 0], self.shapes[:, 1])
         self.forbid_nan = False
-        if truth_of("forbid_nan", forbid_nan):
+        if forbid_nan:
             self.array, self.forbid_nan = without_nan(self.array, self.maximize)
         self.dtype = self.array.dtype
-        self.device: Device = device_of(self.array)
+        self.device: Device = "cpu" if type(self.array) is np.ndarray else device_of(self.array)
         self._given = self.array
         found = self._range()
-        self.cost_limit = None if cost_limit is None else number_of(cost_limit, self.dtype, self.maximize)
-        self.limit = limit_of(self.cost_limit, self.maximize, found.highest, found.forbids)
+        self.cost_limit = self.limit = None
+        if cost_limit is not None:
+            self.cost_limit = number_of(cost_limit, self.dtype, self.maximize)
+            self.limit = limit_of(self.cost_limit, self.maximize, found.highest, found.forbids)
         if self.limit is not None:
             self.array = type_with_limit(self.limit, self.array, found.lowest, found.highest)
             found = found.cut_off(self.limit)
         self.lowest, self.highest, self.forbids, _ = found
         self.dual_type = dual_type_of(self.array.dtype)
-        self.overflows = not sums_fit(self.lowest, self.highest, self.array.dtype, self.most_pairs)
+        self.overflows = not sums_fit(self.lowest, self.highest, self.array.dtype, int(self.pairs.max(initial=0)))
         if self.overflows:
             self._refuse_overflow()
 
@@ -115,7 +132,7 @@ class CostBatch:
             for number in range(len(self)):
                 self.costs_of(number)
         except InvalidInput:
-            refuse_overflow(self.lowest, self.highest, self.array.dtype, self.most_pairs)
+            refuse_overflow(self.lowest, self.highest, self.array.dtype, int(self.pairs.max()))
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -123,16 +140,6 @@ class CostBatch:
     def __repr__(self) -> str:
         problems, rows, columns = self.shape
         return f"<CostBatch of {problems} problems of up to {rows} rows and {columns} columns, {self.dtype}>"
-
-    @property
-    def pairs(self) -> Any:
-        """How many pairs each problem can have: an array on the host."""
-        return np.minimum(self.shapes[:, 0], self.shapes[:, 1])
-
-    @property
-    def most_pairs(self) -> int:
-        """The largest of `pairs`."""
-        return int(self.pairs.max(initial=0))
 
     def problem(self, number: int) -> Any:
         """The matrix of a problem: a view."""
@@ -213,7 +220,7 @@ class CostBatch:
 
     def _take(self, cost: Any, sizes: Any, mask: Any) -> None:
         """Uses one array where it lies."""
-        array = as_dense_array(cost)
+        array = cost if type(cost) is np.ndarray else as_dense_array(cost)
         if array.ndim != 3:
             raise InvalidInput(f"expected costs of shape (problems, rows, columns); got {array.ndim} dimensions")
         if max(array.shape) > MAX_VERTICES:
@@ -270,11 +277,11 @@ class CostBatch:
         array = self.array
         if array.ndim == 3:
             _, rows, columns = self.shape
-            xp = namespace(array)
             if (self.shapes == (rows, columns)).all():
                 array = array[tuple(slice(None if stride else 1) for stride in array.strides)]  # repeated entries once
                 array = array.transpose(sorted(range(3), key=lambda axis: -abs(array.strides[axis])))
             else:
+                xp = namespace(array)
                 heights, widths = (xp.asarray(size)[:, None] for size in self.shapes.T)
                 inside = (xp.arange(rows) < heights)[:, :, None] & (xp.arange(columns) < widths)[:, None, :]
                 array = array[inside]

@@ -10,21 +10,10 @@ import numpy as np
 from ..errors import InvalidInput
 from ..foreign import as_sparse, library_of
 from .dense import DenseCosts
+from .limits import Asked
 from .networks import Nodes, a_side_of
 from .points import PointCosts
 from .sparse import SparseCosts, is_sparse
-
-
-def as_costs(cost: Any, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> DenseCosts:
-    """The costs themselves, or what `DenseCosts` makes of them."""
-    if not isinstance(cost, DenseCosts):
-        return DenseCosts(cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
-    if maximize and not cost.maximize or cost_limit is not None:
-        raise InvalidInput(
-            "a DenseCosts has its own maximize and cost_limit; give them to DenseCosts(cost, maximize=..., "
-            "cost_limit=...) instead"
-        )
-    return cost
 
 
 def costs_of(
@@ -34,24 +23,26 @@ def costs_of(
 
     Points become the matrix of their costs.
     """
+    asked = Asked.checked(maximize, cost_limit, forbid_nan)
     if type(cost) is np.ndarray:
-        return DenseCosts(cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
+        return DenseCosts.as_asked(cost, asked)
     if library_of(cost) == "networkx":
-        asked = {"maximize": maximize, "cost_limit": cost_limit, "forbid_nan": forbid_nan}
-        return costs_of_graph(cost, None, "weight", **asked)
-    if isinstance(cost, PointCosts):
-        cost = cost.as_dense()
-    if not isinstance(cost, SparseCosts):
-        matrix = as_sparse(cost)
-        if is_sparse(matrix):
-            return SparseCosts(matrix, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
-        return as_costs(cost, maximize, cost_limit, forbid_nan)
-    if maximize and not cost.maximize or cost_limit is not None:
-        raise InvalidInput(
-            "a SparseCosts has its own maximize and cost_limit; give them to SparseCosts(cost, maximize=..., "
-            "cost_limit=...) instead"
-        )
-    return cost
+        return costs_of_graph(cost, None, "weight", **asked._asdict())
+    return costs_of_matrix(cost.as_dense() if isinstance(cost, PointCosts) else cost, asked)
+
+
+def costs_of_matrix(cost: Any, asked: Asked) -> DenseCosts | SparseCosts:
+    """As `costs_of`, of what is no graph and no points, by options that were checked."""
+    if isinstance(cost, DenseCosts | SparseCosts):
+        if asked.maximize and not cost.maximize or asked.cost_limit is not None:
+            name = type(cost).__name__
+            raise InvalidInput(
+                f"a {name} has its own maximize and cost_limit; give them to {name}(cost, maximize=..., "
+                "cost_limit=...) instead"
+            )
+        return cost
+    matrix = as_sparse(cost)
+    return SparseCosts.as_asked(matrix, asked) if is_sparse(matrix) else DenseCosts.as_asked(cost, asked)
 
 
 def costs_of_graph(

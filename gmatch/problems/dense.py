@@ -192,10 +192,15 @@ class DenseCosts(Ranged):
         array = self.array[rows][:, columns]
         array = (array if len(rows) <= len(columns) else array.T).copy(order="C")
         found = range_of(array, self.device, self.maximize)
-        overflows = self.overflows and not sums_fit(found.lowest, found.highest, self.dtype, min(array.shape))
+        return self.of_part(array, (found.lowest, found.highest))
+
+    def of_part(self, array: Any, bounds: tuple[int | float, int | float]) -> DenseCosts:
+        """Some of these costs, which have no limit, in an array of their own, and the range of the finite ones."""
+        lowest, highest = bounds
+        overflows = self.overflows and not sums_fit(lowest, highest, self.dtype, min(array.shape))
         part = self._with(
             array, self.device, transposed=False, shape=array.shape, overflows=overflows, row_nodes=None,
-            col_nodes=None, **found._asdict(),
+            col_nodes=None, lowest=lowest, highest=highest,
         )  # fmt: skip
         if overflows:
             part._refuse_overflow()

@@ -14,6 +14,7 @@ from ..arrays import MAX_VERTICES, Device, device_of, mover_to, own
 from ..backends import BACKENDS
 from ..errors import GmatchError, InvalidInput, changed
 from ..foreign import as_sparse, is_frame, library_of
+from ..types import WIDER_TYPE, WORKING_TYPES
 from .networks import Sides, sides_of
 
 if TYPE_CHECKING:
@@ -166,6 +167,14 @@ def as_graph(graph: Any) -> BipartiteGraph:
     return graph if isinstance(graph, BipartiteGraph) else BipartiteGraph(graph)
 
 
+def private_graph(graph: Any) -> BipartiteGraph:
+    """As `as_graph`, with indices that no other thread can change. On a GPU as they lie."""
+    if isinstance(graph, BipartiteGraph):
+        return graph.private()
+    indptr, indices, shape, device = _csr_arrays(graph)
+    return BipartiteGraph((indptr, indices.copy() if device == "cpu" else indices, shape))
+
+
 def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int], Device]:
     """Offsets, indices, shape and device, of types the programs know; their contents are not trusted yet."""
     if isinstance(graph, tuple):
@@ -182,9 +191,11 @@ def _csr_arrays(graph: Any) -> tuple[Any, Any, tuple[int, int], Device]:
             matrix = to_csr(matrix)
             indptr, indices, shape = matrix.indptr, matrix.indices, matrix.shape
     rows, columns = _shape(shape)
-    indptr, indices = own(_index_array(indptr, "indptr")), _index_array(indices, "indices")
-    device = device_of(indices)
-    if device_of(indptr) != device:
+    indptr, indices = _index_array(indptr, "indptr"), _index_array(indices, "indices")
+    device: Device = "cpu" if type(indices) is np.ndarray else device_of(indices)
+    if device == "cpu":
+        indptr = indptr.copy()  # no other thread can change it
+    if type(indptr) is not type(indices) and device_of(indptr) != device:
         raise InvalidInput("indptr and indices must live on one device; one is a CuPy array, the other is not")
     if len(indptr) != rows + 1:
         raise InvalidInput(f"indptr must have rows + 1 = {rows + 1} offsets for shape {(rows, columns)}; "
@@ -263,6 +274,37 @@ def damage_refused(matrix: Any) -> Iterator[None]:
             f"expected a sparse matrix; got {type(matrix).__name__}, which is no matrix or a damaged one: "
             f"{type(error).__name__}: {error}"
         ) from error
+
+
+def read_sparse(matrix: Any) -> tuple[BipartiteGraph, Any, bool]:
+    """A sparse matrix, checked: the graph of its entries, their values, and whether its columns are the graph's rows.
+
+    No other thread can change the indices of the graph.
+    """
+    with damage_refused(matrix):
+        by_columns = matrix.format == "csc"
+        if isinstance(getattr(matrix, "data", None), np.ma.MaskedArray):
+            raise InvalidInput("data must not be masked; leave out the pairs that are not allowed")
+        compressed = matrix if by_columns else to_csr(matrix, _type_of_sums(matrix))
+        indices = compressed.indices
+        if compressed is matrix and isinstance(indices, np.ndarray):
+            indices = indices.copy()
+        graph = BipartiteGraph((compressed.indptr, indices, compressed.shape[::-1] if by_columns else compressed.shape))
+        data = compressed.data
+        is_there = type(data) is type(graph.indices) or device_of(data) == graph.device
+        if data.ndim != 1 or len(data) < graph.entries or not is_there:
+            raise InvalidInput(
+                f"data must have an entry for each of {graph.entries} indices, where they live; got shape {data.shape}"
+            )
+        return graph, data[: graph.entries], by_columns
+
+
+def _type_of_sums(matrix: Any) -> Any:
+    """A type for sums of duplicates, which SciPy and CuPy make when they convert; None if the entries' type will do."""
+    dtype = getattr(matrix, "dtype", None)
+    if dtype in WORKING_TYPES or not isinstance(dtype, np.dtype):
+        return None
+    return WIDER_TYPE.get((dtype.kind, dtype.itemsize))
 
 
 def to_csr(matrix: Any, dtype: Any = None) -> Any:

@@ -10,16 +10,17 @@ import numpy as np
 import scipy.sparse
 
 from .. import _native
-from ..arrays import MAX_VERTICES, Device, device_of, mover_to, own, row_of_each_entry, to_host, truth_of, widened
+from ..arrays import MAX_VERTICES, Device, device_of, mover_to, row_of_each_entry, to_host, widened
 from ..backends import BACKENDS
 from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64, CompressedRows, as_sparse, way_in
-from ..types import WIDER_TYPE, WORKING_TYPES
+from ..types import WORKING_TYPES
 from .dense import DenseCosts
-from .graph import BipartiteGraph, damage_refused, to_csr
+from .graph import read_sparse
 from .limits import (
     SPREADS,
     WAY_OUT_OF_NAN,
+    Asked,
     DualType,
     Ranged,
     dual_type_of,
@@ -130,18 +131,28 @@ class SparseCosts(Ranged):
     device: Device
 
     def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> None:
-        given, cost = cost, as_sparse(cost)
-        if not is_sparse(cost):
+        matrix = as_sparse(cost)
+        if not is_sparse(matrix):
             raise InvalidInput(
-                f"expected a sparse matrix of costs; got {type(given).__name__}"
-                f"{way_in(given) or '; use gmatch.DenseCosts'}"
+                f"expected a sparse matrix of costs; got {type(cost).__name__}"
+                f"{way_in(cost) or '; use gmatch.DenseCosts'}"
             )
-        maximize, has_nan = truth_of("maximize", maximize), False
-        with damage_refused(cost):
-            arrays, by_columns = _compressed(cost)
+        self._take(matrix, Asked.checked(maximize, cost_limit, forbid_nan))
+
+    @classmethod
+    def as_asked(cls, matrix: Any, asked: Asked) -> SparseCosts:
+        """The costs of a matrix of SciPy or CuPy, by options that were checked."""
+        made = object.__new__(cls)
+        made._take(matrix, asked)
+        return made
+
+    def _take(self, matrix: Any, asked: Asked) -> None:
+        maximize, cost_limit, forbid_nan = asked
+        graph, data, by_columns = read_sparse(matrix)
+        device, has_nan = graph.device, False
+        arrays = _without_duplicates((graph.indptr, graph.indices[: graph.entries], data, graph.shape), device)
         shape = arrays[3][::-1] if by_columns else arrays[3]
-        device = device_of(arrays[1])
-        if truth_of("forbid_nan", forbid_nan):
+        if forbid_nan:
             data, has_nan = without_nan(arrays[2], maximize)
             arrays = *arrays[:2], data, arrays[3]
         lowest, highest = _range(arrays, by_columns, device, maximize)
@@ -289,11 +300,17 @@ class SparseCosts(Ranged):
         shape = len(rows), len(columns)
         if shape[0] > shape[1]:
             triple, shape = (triple[1], triple[0], triple[2]), shape[::-1]
-        part = self._with(_from_triples(triple, shape[0]), False, shape, self.device)
-        finite = part.minimised()
+        arrays = _from_triples(triple, shape[0])
+        finite = minimised(arrays[2], self.dual_type, self.maximize, None)
         finite = finite[abs(finite) != math.inf]
-        lowest, highest = (finite.min().item(), finite.max().item()) if finite.size else (0, 0)
-        vars(part).update(lowest=lowest, highest=highest)
+        bounds = (finite.min().item(), finite.max().item()) if finite.size else (0, 0)
+        return self.of_part((arrays, shape), bounds)
+
+    def of_part(self, matrix: tuple[_Arrays, tuple[int, int]], bounds: tuple[int | float, int | float]) -> SparseCosts:
+        """As of `DenseCosts`, in compressed rows of their own."""
+        arrays, shape = matrix
+        part = self._with(arrays, False, shape, self.device)
+        vars(part).update(lowest=bounds[0], highest=bounds[1], row_nodes=None, col_nodes=None)
         part._refuse_overflow()
         return part
 
@@ -431,36 +448,15 @@ def is_sparse(cost: Any) -> bool:
     return hasattr(type(cost), "nnz") and hasattr(cost, "format") and hasattr(cost, "shape")
 
 
-def _compressed(cost: Any) -> tuple[_Matrix, bool]:
-    """Checked (indptr, indices, data, shape) without duplicates; of the transposed matrix if it comes in CSC."""
-    by_columns = cost.format == "csc"
-    if isinstance(getattr(cost, "data", None), np.ma.MaskedArray):
-        raise InvalidInput("data must not be masked; leave out the pairs that are not allowed")
-    matrix = cost if by_columns else to_csr(cost, _type_of_sums(cost))
-    shape = matrix.shape[::-1] if by_columns else matrix.shape
-    graph = BipartiteGraph((matrix.indptr, own(matrix.indices) if matrix is cost else matrix.indices, shape))
-    data = matrix.data
-    if data.ndim != 1 or len(data) < graph.entries or device_of(data) != graph.device:
-        raise InvalidInput(
-            f"data must have an entry for each of {graph.entries} indices, where they live; got shape {data.shape}"
-        )
-    data = data[: graph.entries]
+def _without_duplicates(arrays: _Matrix, device: Device) -> _Matrix:
+    """The matrix with one entry for each stored pair, in a type of the programs."""
+    data = arrays[2]
     if data.dtype not in WORKING_TYPES:
         data = widened(data)
     if not data.flags.c_contiguous or not getattr(data.flags, "aligned", True):
         data = data.copy()
-    arrays = graph.indptr, graph.indices[: graph.entries], data, graph.shape
-    if BACKENDS[graph.device].has_duplicates(arrays[0], arrays[1], graph.shape[1]):
-        arrays = _summed(arrays)
-    return arrays, by_columns
-
-
-def _type_of_sums(cost: Any) -> Any:
-    """A type for sums of duplicates, which SciPy and CuPy make when they convert; None if the entries' type will do."""
-    dtype = getattr(cost, "dtype", None)
-    if dtype in WORKING_TYPES or not isinstance(dtype, np.dtype):
-        return None
-    return WIDER_TYPE.get((dtype.kind, dtype.itemsize))
+    arrays = *arrays[:2], data, arrays[3]
+    return _summed(arrays) if BACKENDS[device].has_duplicates(arrays[0], arrays[1], arrays[3][1]) else arrays
 
 
 def _summed(arrays: _Matrix) -> _Matrix:

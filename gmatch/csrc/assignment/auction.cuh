@@ -439,14 +439,6 @@ DEVICE OwnAndBest<Dual> own_and_best(const Team& team, const Costs& costs, Verte
   return {team.min_group(own), team.min_group(least)};
 }
 
-// Whether a row has no pair, or finds something better than it.
-template <class Team, class Costs, class Dual>
-DEVICE bool is_loose(const Team& team, const Costs& costs, Vertex row, Vertex column, const Dual* v) {
-  if (column == NONE) return true;
-  const auto found = own_and_best(team, costs, row, column, v);
-  return !is_rounding(found.own - found.best, found.best, v[column]);
-}
-
 // Returns whether it rose.
 template <class Team, class Costs, class Dual>
 DEVICE bool refine_price(const Team& team, const Costs& costs, Vertex row, Vertex column, Dual* v) {

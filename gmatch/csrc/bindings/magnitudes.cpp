@@ -7,17 +7,6 @@ namespace {
 template <class T>
 using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// The matrix is as it was solved: every row has its pair.
-template <class Cost>
-bool duals_hide_costs_of_matrix(nb::ndarray<const Cost, nb::ndim<2>, nb::device::cpu> costs, Array<const Vertex> row_match,
-                                Array<const double> u, Array<const double> v, double lowest, double highest) {
-  const auto rows = static_cast<Vertex>(costs.shape(0)), columns = static_cast<Vertex>(costs.shape(1));
-  const double largest = std::max(largest_magnitude(u.data(), rows), largest_magnitude(v.data(), columns));
-  return duals_hide_costs(rows, largest, lowest, highest, [&](Vertex row) {
-    return costs.data()[row * costs.stride(0) + row_match.data()[row] * costs.stride(1)];
-  });
-}
-
 bool duals_hide_costs_of_pairs(Array<const double> pair_costs, Array<const double> u, Array<const double> v, double lowest,
                                double highest) {
   const auto rows = static_cast<Vertex>(pair_costs.shape(0));
@@ -47,10 +36,6 @@ void duals_hide_costs_of_batch(Matrix<const Vertex> row_match, Matrix<const doub
 }  // namespace
 
 void define_magnitudes(nb::module_& m) {
-  m.def("duals_hide_costs", &duals_hide_costs_of_matrix<float>, "costs"_a.noconvert(), "row_match"_a.noconvert(),
-        "u"_a.noconvert(), "v"_a.noconvert(), "lowest"_a, "highest"_a);
-  m.def("duals_hide_costs", &duals_hide_costs_of_matrix<double>, "costs"_a.noconvert(), "row_match"_a.noconvert(),
-        "u"_a.noconvert(), "v"_a.noconvert(), "lowest"_a, "highest"_a);
   m.def("duals_hide_costs_of_batch", &duals_hide_costs_of_batch, "row_match"_a.noconvert(), "u"_a.noconvert(),
         "v"_a.noconvert(), "pair_costs"_a.noconvert(), "lowest"_a, "highest"_a, "hide"_a.noconvert());
   m.def("duals_hide_costs_of_pairs", &duals_hide_costs_of_pairs, "pair_costs"_a.noconvert(), "u"_a.noconvert(),

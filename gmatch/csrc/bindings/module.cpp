@@ -56,6 +56,7 @@ void raise_too_few_threads(const std::exception_ptr& thrown, void*) {
 NB_MODULE(_native, m) {
   define_mirror(m);
   nb::register_exception_translator(raise_too_few_threads);
+  define_blocks(m);
   define_bottleneck(m);
   define_changed_assignment(m);
   define_later(m);
@@ -69,6 +70,7 @@ NB_MODULE(_native, m) {
   define_search(m);
   define_shortest_paths(m);
   define_sparse_assignment(m);
+  define_parts(m);
   define_points(m);
   define_block_passes(m);
 }

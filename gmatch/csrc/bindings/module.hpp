@@ -23,6 +23,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 // The parts. Each is compiled by itself, which takes a while, so side by side.
+void define_blocks(nb::module_& m);           // the Dulmage-Mendelsohn decomposition
 void define_bottleneck(nb::module_& m);       // dense bottleneck assignment
 void define_changed_assignment(nb::module_& m);  // assignment from a former one
 void define_later(nb::module_& m);            // the type of results that make their fields later
@@ -37,6 +38,7 @@ void define_shortest_paths(nb::module_& m);   // dense assignment by serial shor
 void define_sparse_assignment(nb::module_& m);
 void define_ties(nb::module_& m);             // which of several cheapest assignments is the one
 void define_block_passes(nb::module_& m);     // of several ranks
+void define_parts(nb::module_& m);            // of costs without an assignment
 void define_points(nb::module_& m);           // dense assignment of points, without the matrix
 
 template <class T>

@@ -72,11 +72,14 @@ class Table {
     if (functions_ == nullptr) throw nb::python_error();
   }
 
-  // By which NumPy knows types: double, int, long, long long.
+  // By which NumPy knows types: float, double, int, long, long long.
   template <class T>
   static constexpr int number_of() {
-    static_assert(std::is_same_v<T, double> || std::is_same_v<T, int> || std::is_same_v<T, long long>);
-    return std::is_same_v<T, double> ? 12 : std::is_same_v<T, int> ? 5 : sizeof(long) == sizeof(long long) ? 7 : 9;
+    if (std::is_same_v<T, float>) return 11;
+    if (std::is_same_v<T, double>) return 12;
+    if (std::is_same_v<T, int>) return 5;
+    static_assert(std::is_floating_point_v<T> || std::is_same_v<T, int> || std::is_same_v<T, long long>);
+    return sizeof(long) == sizeof(long long) ? 7 : 9;
   }
 
   void** functions_;
