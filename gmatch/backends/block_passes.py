@@ -57,11 +57,13 @@ class Depth(NamedTuple):
     """How many times the picked entries were not enough before."""
     share: float
     """Which share of each row of the problem the block has."""
+    below: int | float | None = None
+    """Entries with at least this cost - v are not wanted: a row stays free for it. A GPU may pick them."""
 
-    def pick(self) -> tuple[int, int, int]:
-        """As `PickDepth` in csrc/serial/row_picks.hpp."""
+    def pick(self) -> tuple[int, int, int, int | float | None]:
+        """As `PickDepth` in csrc/serial/row_picks.hpp, and `below`."""
         minima, chosen, room = DEPTHS[min(self.times, len(DEPTHS) - 1)]
-        return minima, round(chosen * self.share), math.ceil(room * self.share)
+        return minima, round(chosen * self.share), math.ceil(room * self.share), self.below
 
 
 class Picks(NamedTuple):

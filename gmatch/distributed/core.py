@@ -378,7 +378,7 @@ def price(part: MatrixPart, v: Any) -> Places:
     """The best entries of each row by cost - v."""
     own_v = v[part.columns]
     # Duals that are not 0 are rough, and need more entries: they are of a sample, or of costs that have changed since.
-    picks = part.for_core.price(part.all_rows(), part.here(own_v), Depth(int(v.any()), part.share))
+    picks = part.for_core.price(part.all_rows(), part.here(own_v), Depth(int(v.any()), part.share, part.limit))
     part.margins.begin(picks.bounds, own_v)
     return part.places(picks.places)
 
@@ -390,7 +390,7 @@ def overpriced(part: MatrixPart, u: Any, v: Any) -> tuple[int, Places]:
     """
     own_u = u[part.rows]
     rows = part.margins.rows_to_read(own_u, v[part.columns])
-    picks = part.for_core.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), Depth(1, part.share))
+    picks = part.for_core.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), Depth(1, part.share, part.limit))
     if picks.bounds is not None:
         part.margins.note(rows, picks.bounds.astype(np.float64) - own_u[rows])
     return picks.overpriced, part.places(picks.places)
@@ -405,7 +405,7 @@ def outside(part: MatrixPart, in_witness: Any, columns_of_witness: Any, found: F
     # With this dual no column of the witness is among the best of a row.
     hidden = -np.inf if part.dual_type is np.float64 else found.v.min() - (part.block.highest - part.block.lowest) - 1
     v = part.xp.where(inside, hidden, part.here(found.v[part.columns]))
-    depth = Depth(found.counts["widenings"], part.share)
+    depth = Depth(found.counts["widenings"], part.share, part.limit)
     places = part.for_core.price(own.nonzero()[0].astype(np.int32), v, depth).places
     rows, columns = divmod(places, max(part.costs.shape[1], 1))
     places = places[own[rows] & ~inside[columns]]

@@ -69,10 +69,11 @@ nb::object as_array(std::vector<T>&& numbers) {
 // See PickedPlaces; an empty u is none.
 template <class Dual>
 nb::tuple pick(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> rows, Array<Dual> u,
-               Array<Dual> v, std::tuple<Vertex, Vertex, Vertex> depth, Array<Dual> bounds, int threads) {
-  const auto [minima, chosen, room] = depth;
+               Array<Dual> v, std::tuple<Vertex, Vertex, Vertex, nb::handle> depth, Array<Dual> bounds, int threads) {
+  const auto [minima, chosen, room, below] = depth;
+  const Dual most = below.is_none() ? beyond_all(Dual{}) : nb::cast<Dual>(below);
   const BlockPicks<Dual> asked{rows.data(), static_cast<Vertex>(rows.size()), u.size() == 0 ? nullptr : u.data(),
-                               v.data(), {minima, chosen, room}, bounds.data()};
+                               v.data(), {minima, chosen, room}, most, bounds.data()};
   PickedPlaces found = with_stored<Dual>(stored, [&](auto entry) {
     const auto block = dense_costs<decltype(entry)>(costs, maximize, limit);
     const OthersMayRun others_may_run;

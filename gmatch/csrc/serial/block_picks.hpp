@@ -19,6 +19,7 @@ struct BlockPicks {
   const Dual* u;       // [rows of the block] all entries that cost less than u + v are picked, as far as there is room; or null
   const Dual* v;       // [columns of the block]
   PickDepth depth;
+  Dual limit;          // no entry is picked that has as much cost - v
   Dual* bounds;        // [num_listed] what no other entry of the row has less than, of cost - v
 };
 
@@ -38,13 +39,14 @@ void pick_share(const Rows& rows, const BlockPicks<Dual>& asked, bool is_priced,
   const Count num_columns = picks.rows().num_columns();
   for (Vertex i = begin; i < end; ++i) {
     const Vertex row = asked.rows[i];
-    const auto picked = is_priced || asked.u != nullptr
-                            ? picks.template pick<true>(row, asked.v, &asked.depth,
-                                                        asked.u == nullptr ? std::numeric_limits<Dual>::lowest() : asked.u[row])
-                            : picks.template pick<false>(row, asked.v, &asked.depth);
+    typename RowPicks<Rows, Dual>::Wanted wanted;
+    if (asked.u != nullptr) wanted.enough = asked.u[row];
+    wanted.limit = asked.limit;
+    const auto picked = is_priced || asked.u != nullptr ? picks.template pick<true>(row, asked.v, &asked.depth, wanted)
+                                                        : picks.template pick<false>(row, asked.v, &asked.depth, wanted);
     asked.bounds[i] = picked.bound;
-    Vertex* const columns = picks.columns();
-    std::sort(columns, columns + picked.size);
+    picks.sort(picked.size);
+    const Vertex* const columns = picks.columns();
     for (Vertex k = 0; k < picked.size; ++k) {
       const Dual cost = picks.rows().at(row, columns[k]);
       if (!(cost < beyond_all(Dual{}))) continue;
