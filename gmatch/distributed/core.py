@@ -48,10 +48,10 @@ MOST_SAMPLED = 1 << 24
 # Measured at n = 2000. Products of random numbers leave 1 row in 10 free, points in the plane 1 in 1,000. With a limit,
 # products overprice 1 entry in 3, other families at most 1 in 300.
 PART_MISLED = 32
-# How deep rows are picked by duals of 0, by others, and after duals that have misled, as `Depth.times`. Duals that are not 0
-# are rough, and need more entries: they are of a sample, or of costs that have changed since. Where such duals have misled,
-# 26 entries a row leave 1 to 2 rows in 100 free, and the rounds that mend it list half of the matrix. 390 leave none
-# (products of random numbers, n = 2000).
+# How deep rows are picked, as `Depth.times`: by duals of 0, by other duals, and after duals that have misled. Duals that
+# are not 0 are rough, and need more entries: they are of a sample, or of costs that have changed since. After duals have
+# misled, 26 entries a row leave 1 row in 100 free, and the rounds after that list half of the matrix. About 390 entries
+# a row leave none free. Measured with products of random numbers, n = 2000.
 DEPTHS = 0, 1, 3
 # After this number of rounds `classical` goes on. No family of the tests takes half as many.
 MOST_ROUNDS = 100
@@ -385,7 +385,7 @@ def price(part: MatrixPart, v: Any, times: int) -> Places:
     own_v = v[part.columns]
     picks = part.for_core.price(part.all_rows(), part.here(own_v), Depth(times, part.share, part.limit))
     part.margins.begin(picks.bounds, own_v)
-    return part.places(picks.places)
+    return part.places(picks)
 
 
 def overpriced(part: MatrixPart, u: Any, v: Any) -> tuple[int, Places]:
@@ -395,10 +395,11 @@ def overpriced(part: MatrixPart, u: Any, v: Any) -> tuple[int, Places]:
     """
     own_u = u[part.rows]
     rows = part.margins.rows_to_read(own_u, v[part.columns])
-    picks = part.for_core.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), Depth(1, part.share, part.limit))
+    depth = Depth(1, part.share, part.limit)
+    picks = part.for_core.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), depth)
     if picks.bounds is not None:
         part.margins.note(rows, picks.bounds.astype(np.float64) - own_u[rows])
-    return picks.overpriced, part.places(picks.places)
+    return picks.overpriced, part.places(picks)
 
 
 def outside(part: MatrixPart, in_witness: Any, columns_of_witness: Any, found: Found) -> tuple[int, Places]:
@@ -411,10 +412,10 @@ def outside(part: MatrixPart, in_witness: Any, columns_of_witness: Any, found: F
     hidden = -np.inf if part.dual_type is np.float64 else found.v.min() - (part.block.highest - part.block.lowest) - 1
     v = part.xp.where(inside, hidden, part.here(found.v[part.columns]))
     depth = Depth(found.counts["widenings"], part.share, part.limit)
-    places = part.for_core.price(own.nonzero()[0].astype(np.int32), v, depth).places
-    rows, columns = divmod(places, max(part.costs.shape[1], 1))
-    places = places[own[rows] & ~inside[columns]]
-    return len(places) or _allowed_outside(part, own.nonzero()[0], inside), part.places(places)
+    picks = part.for_core.price(own.nonzero()[0].astype(np.int32), v, depth)
+    rows, columns = divmod(picks.places, max(part.costs.shape[1], 1))
+    picks = picks.some(own[rows] & ~inside[columns])
+    return len(picks.places) or _allowed_outside(part, own.nonzero()[0], inside), part.places(picks)
 
 
 def _allowed_outside(part: MatrixPart, rows: Any, inside: Any) -> int:

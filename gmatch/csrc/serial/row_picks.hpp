@@ -11,6 +11,14 @@
 // A bit for each of some columns, from the lowest bit on.
 using Marks = unsigned long long;
 
+// How many bits are set. Processors that gmatch is compiled for need not have an instruction for it, and a call takes longer.
+inline Vertex number_of(Marks marks) {
+  marks -= marks >> 1 & 0x5555555555555555u;
+  marks = (marks & 0x3333333333333333u) + (marks >> 2 & 0x3333333333333333u);
+  marks = (marks + (marks >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+  return static_cast<Vertex>(marks * 0x0101010101010101u >> 56);
+}
+
 // Passes over a row that pick its least entries: all that are not above the so manieth of a few minima, each of every
 // MINIMA-th column, some more than the minima to it.
 template <class Entry, class Work, bool NEGATED, bool PRICED>
@@ -227,7 +235,7 @@ class RowPicks {
       const Count half = wanted / 2;
       Count listed = 0, next = 0, passed = 0;  // the place of the next one that is listed, among all
       each(marks, [&](Vertex word, Marks here) {
-        const Count end = passed + __builtin_popcountll(here);
+        const Count end = passed + number_of(here);
         while (listed < wanted && next < end) {
           for (; passed < next; ++passed) here &= here - 1;
           list[listed++] = word * WORD + first_bit(here);
@@ -254,7 +262,7 @@ class RowPicks {
 
   static Vertex count(const std::vector<Marks>& marks, Vertex words) {
     Vertex number = 0;
-    for (Vertex word = 0; word < words; ++word) number += __builtin_popcountll(marks[word]);
+    for (Vertex word = 0; word < words; ++word) number += number_of(marks[word]);
     return number;
   }
 
