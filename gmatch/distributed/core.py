@@ -48,8 +48,8 @@ MOST_SAMPLED = 1 << 24
 # Measured at n = 2000. Products of random numbers leave 1 row in 10 free, points in the plane 1 in 1,000. With a limit,
 # products overprice 1 entry in 3, other families at most 1 in 300.
 PART_MISLED = 32
-# How deep rows are picked, as `Depth.times`: by duals of 0, by other duals, and after duals that have misled. Duals that
-# are not 0 are rough, and need more entries: they are of a sample, or of costs that have changed since. After duals have
+# How deep rows are picked, as `Depth.times`: by duals of 0, by other duals, and after duals that have misled. Duals
+# other than 0 are rough, and need more entries: they are of a sample, or of costs that have changed. After duals have
 # misled, 26 entries a row leave 1 row in 100 free, and the rounds after that list half of the matrix. About 390 entries
 # a row leave none free. Measured with products of random numbers, n = 2000.
 DEPTHS = 0, 1, 3
@@ -301,15 +301,18 @@ class _Core:
             keys, first = xp.unique(keys, return_index=True)
             values = values[first]
         if len(self._keys):
-            places = xp.searchsorted(self._keys, keys)
-            is_new = self._keys[xp.minimum(places, len(self._keys) - 1)] != keys
-            keys, values = keys[is_new], values[is_new]
-            places = places[is_new] + xp.arange(len(keys))
-            stay = xp.ones(len(self._keys) + len(keys), np.bool_)
-            stay[places] = False
-            keys, values = (
-                _merged(xp, stay, places, old, new) for old, new in ((self._keys, keys), (self._values, values))
+            # The fewer keys are searched among the more.
+            (more, values_of_more), (fewer, values_of_fewer) = sorted(
+                ((self._keys, self._values), (keys, values)), key=lambda entries: -len(entries[0])
             )
+            places = xp.searchsorted(more, fewer)
+            is_new = more[xp.minimum(places, len(more) - 1)] != fewer
+            fewer, values_of_fewer = fewer[is_new], values_of_fewer[is_new]
+            places = places[is_new] + xp.arange(len(fewer))
+            stay = xp.ones(len(more) + len(fewer), np.bool_)
+            stay[places] = False
+            keys = _merged(xp, stay, places, more, fewer)
+            values = _merged(xp, stay, places, values_of_more, values_of_fewer)
         grows = len(keys) > len(self._keys)
         self._keys, self._values = keys, values
         return grows
