@@ -37,8 +37,11 @@ namespace block_picks {
 template <class Rows, class Dual>
 void pick_share(const Rows& rows, const BlockPicks<Dual>& asked, bool is_priced, Vertex begin, Vertex end, HostTeam& team,
                 PickedPlaces<Dual>& found) {
-  RowPicks<Rows, Dual> picks(rows);
+  RowPicks<Rows, Dual> picks(rows, false);
   const Count num_columns = picks.rows().num_columns();
+  const Count most = (end - begin) * std::min<Count>(asked.depth.room, num_columns);
+  found.places.reserve(most);
+  found.costs.reserve(most);
   for (Vertex i = begin; i < end; ++i) {
     const Vertex row = asked.rows[i];
     typename RowPicks<Rows, Dual>::Wanted wanted;
@@ -47,7 +50,6 @@ void pick_share(const Rows& rows, const BlockPicks<Dual>& asked, bool is_priced,
     const auto picked = is_priced || asked.u != nullptr ? picks.template pick<true>(row, asked.v, &asked.depth, wanted)
                                                         : picks.template pick<false>(row, asked.v, &asked.depth, wanted);
     asked.bounds[i] = picked.bound;
-    picks.sort(picked.size);
     const Vertex* const columns = picks.columns();
     for (Vertex k = 0; k < picked.size; ++k) {
       const Dual cost = picks.rows().at(row, columns[k]);

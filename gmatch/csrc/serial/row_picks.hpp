@@ -12,7 +12,7 @@
 using Marks = unsigned long long;
 
 // How many bits are set. Processors that gmatch is compiled for need not have an instruction for it, and a call takes longer.
-inline Vertex number_of(Marks marks) {
+inline Vertex ones_of(Marks marks) {
   marks -= marks >> 1 & 0x5555555555555555u;
   marks = (marks & 0x3333333333333333u) + (marks >> 2 & 0x3333333333333333u);
   marks = (marks + (marks >> 4)) & 0x0f0f0f0f0f0f0f0fu;
@@ -136,8 +136,13 @@ class RowPicks {
     Dual limit = infinite();
   };
 
-  explicit RowPicks(const Rows& rows)
-      : rows_(rows), columns_(rows.num_columns() + 1), marks_(rows.num_columns() / 32 + 1), below_(marks_.size()) {}
+  // Lists columns in turn, from another one on in each row, or in order.
+  explicit RowPicks(const Rows& rows, bool in_turn = true)
+      : rows_(rows),
+        in_turn_(in_turn),
+        columns_(rows.num_columns() + 1),
+        marks_(rows.num_columns() / 32 + 1),
+        below_(marks_.size()) {}
 
   const Rows& rows() const { return rows_; }
   // Those of the last row.
@@ -156,7 +161,7 @@ class RowPicks {
     const Entry* entries = rows_.entries(row);
     const Vertex num_columns = rows_.num_columns();
     Work most = depth == nullptr ? WorkScan::FAR : find_most<Work, PRICED>(entries, duals, *depth);
-    bool is_of_an_entry = depth != nullptr, is_below = false;
+    bool is_of_an_entry = most < WorkScan::FAR, is_below = false;
     if constexpr (PRICED) {
       is_of_an_entry &= !(most < wanted.enough);
       most = std::max(most, wanted.enough);
@@ -174,24 +179,37 @@ class RowPicks {
     else WorkScan::template mark<true>(entries, duals, num_columns, most, marks_.data());
     const Vertex words = (num_columns + WorkScan::WORD - 1) / WorkScan::WORD, size = count(marks_, words);
     const Vertex room = depth == nullptr ? num_columns : std::min(depth->room, num_columns);
-    const Turn<WorkScan::WORD> turn{first_column(row, num_columns), words};
+    const Turn<WorkScan::WORD> turn{first_column(row, num_columns), words}, in_order{0, words};
     if (size <= room) {
-      turn.list_by_words(marks_, columns());
+      (in_turn_ ? turn : in_order).list_by_words(marks_, columns());
       return {size, bound, false};
     }
     if (!is_of_an_entry) {
-      turn.list_by_words(marks_, columns());
+      in_order.list_by_words(marks_, columns());
       most = WorkScan::greatest(entries, duals, columns(), size);
     }
     WorkScan::template mark<false>(entries, duals, num_columns, most, below_.data());
-    for (Vertex word = 0; word < words; ++word) {
+    bound = std::min(static_cast<Dual>(most), infinite());
+    keep_some(turn, size, room);
+    if (num_below_ > room) bound = keep_least(entries, v, room);
+    if (!in_turn_) sort(room);
+    return {room, bound, true};
+  }
+
+ private:
+  using Entry = typename Rows::Entry;
+  template <class Work, bool PRICED>
+  using Scan = PricingScan<Entry, Work, Rows::Scan::IS_NEGATED, PRICED>;
+
+  // Of the marked columns lists those below the others, and as many of the others as there is room for.
+  template <class Turn>
+  void keep_some(const Turn& turn, Vertex size, Vertex room) {
+    for (Vertex word = 0; word < turn.words; ++word) {
       below_[word] &= marks_[word];
       marks_[word] ^= below_[word];
     }
-    const Vertex num_below = turn.list(below_, columns());
-    if (num_below > room) return {room, keep_least(entries, v, num_below, room), true};
-    turn.list_some(marks_, size - num_below, room - num_below, columns() + num_below);
-    return {room, std::min(static_cast<Dual>(most), infinite()), true};
+    num_below_ = turn.list(below_, columns());
+    if (num_below_ <= room) turn.list_some(marks_, size - num_below_, room - num_below_, columns() + num_below_);
   }
 
   // Puts the first columns of the list in order.
@@ -202,11 +220,6 @@ class RowPicks {
     for (Vertex i = 0; i < size; ++i) marks_[columns_[i] / WORD] |= Marks{1} << columns_[i] % WORD;
     Turn<WORD>{0, words}.list_by_words(marks_, columns());
   }
-
- private:
-  using Entry = typename Rows::Entry;
-  template <class Work, bool PRICED>
-  using Scan = PricingScan<Entry, Work, Rows::Scan::IS_NEGATED, PRICED>;
 
   // A column of a row, and its cost - v: read once, for it may change, and what is compared must not.
   struct Picked {
@@ -235,7 +248,7 @@ class RowPicks {
       const Count half = wanted / 2;
       Count listed = 0, next = 0, passed = 0;  // the place of the next one that is listed, among all
       each(marks, [&](Vertex word, Marks here) {
-        const Count end = passed + number_of(here);
+        const Count end = passed + ones_of(here);
         while (listed < wanted && next < end) {
           for (; passed < next; ++passed) here &= here - 1;
           list[listed++] = word * WORD + first_bit(here);
@@ -262,7 +275,7 @@ class RowPicks {
 
   static Vertex count(const std::vector<Marks>& marks, Vertex words) {
     Vertex number = 0;
-    for (Vertex word = 0; word < words; ++word) number += number_of(marks[word]);
+    for (Vertex word = 0; word < words; ++word) number += ones_of(marks[word]);
     return number;
   }
 
@@ -282,9 +295,9 @@ class RowPicks {
 
   // Moves the least of the listed columns to the front, as many as there is room for. Returns what the others have at least: not
   // less than any in front, so that the least of a row is known whatever there is room for.
-  Dual keep_least(const Entry* entries, const Dual* v, Vertex size, Vertex room) {
+  Dual keep_least(const Entry* entries, const Dual* v, Vertex room) {
     picked_.clear();
-    for (Vertex i = 0; i < size; ++i) {
+    for (Vertex i = 0; i < num_below_; ++i) {
       const Dual reduced = Rows::Scan::cost(entries[columns_[i]]) - v[columns_[i]];
       picked_.push_back({reduced < infinite() ? reduced : infinite(), columns_[i]});
     }
@@ -308,8 +321,10 @@ class RowPicks {
   }
 
   Rows rows_;
+  const bool in_turn_;
   std::vector<Vertex> columns_;  // [num_columns + 1]
   std::vector<Marks> marks_;     // what is picked of a row
   std::vector<Marks> below_;     // of that, what costs less than the greatest of it
+  Vertex num_below_ = 0;
   std::vector<Picked> picked_;   // [num_columns at most] columns that there is no room for, among others
 };
