@@ -245,8 +245,8 @@ def entries_up_to(
 ) -> int: ...  # fmt: skip
 def pick(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, u: Any, v: Any,
-    depth: tuple[int, int, int], bounds: Any, threads: int,
-) -> tuple[Any, int]: ...  # fmt: skip
+    depth: tuple[int, int, int, int | float | None], bounds: Any, threads: int,
+) -> tuple[Any, Any, int]: ...  # fmt: skip
 def close_forest(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, size: int, u: Any, mate: Any, v: Any,
     slack: Any, predecessor: Any, covered: Any, reached: Any, brought: Any, least: Any, at_least: Any, threads: int,

@@ -54,17 +54,17 @@ class FakePasses:
 
     def price(self, rows, v, depth):
         """A pass over all rows, without bounds; `overpriced` is one too."""
-        return self._picks(self._host.price(self._all(), on_host(v), depth))
+        return self._picks(self._host.price(self._all(), on_host(v), depth._replace(below=None)))
 
     def overpriced(self, rows, u, v, depth):
-        return self._picks(self._host.overpriced(self._all(), on_host(u), on_host(v), depth))
+        return self._picks(self._host.overpriced(self._all(), on_host(u), on_host(v), depth._replace(below=None)))
 
     def _all(self):
         return np.arange(len(self._given[0]), dtype=np.int32)
 
     @staticmethod
     def _picks(picks):
-        return picks._replace(places=fake_cupy.fake(picks.places), bounds=None)
+        return picks._replace(places=fake_cupy.fake(picks.places), bounds=None, costs=None)
 
     def close(self, rows, u, forest):
         return closed_by_levels(self._expand, rows, u, forest)

@@ -192,22 +192,26 @@ static void check_pricing(std::mt19937& random, Vertex num_columns, int bytes) {
   }
   must(minima == expected, "find_minima");
 
-  const Vertex words = num_columns / Scan::WORD, first = words == 0 ? 0 : static_cast<Vertex>(random() % words);
-  const Vertex end = first + static_cast<Vertex>(random() % (words - first + 1));
+  const auto is_marked = [](const std::vector<Marks>& marks, Vertex j) {
+    return (marks[j / Scan::WORD] >> j % Scan::WORD & 1) != 0;
+  };
+  const Vertex words = num_columns / Scan::WORD;
+  const std::vector<Marks> none(words + 1, 0);
+  std::vector<Marks> whole = none, marks = none, below = none;
+  run_in<typename Scan::template Mark<true>>(bytes, entries, row.v.data(), words, Work{1}, whole.data());
+  Scan::template mark<true>(entries, row.v.data(), num_columns, Work{1}, marks.data());
+  Scan::template mark<false>(entries, row.v.data(), num_columns, Work{1}, below.data());
   std::vector<Vertex> list(num_columns), listed;
-  for (Vertex j = first * Scan::WORD; j < end * Scan::WORD; ++j) {
+  Count bits = 0;
+  for (Vertex j = 0; j < num_columns; ++j) {
+    must(j >= words * Scan::WORD || is_marked(whole, j) == (reduced(j) <= Work{1}), "marks of whole words");
+    must(is_marked(marks, j) == (reduced(j) <= Work{1}), "mark, or equal");
+    must(is_marked(below, j) == (reduced(j) < Work{1}), "mark");
     if (reduced(j) <= Work{1}) listed.push_back(j);
   }
-  list.resize(run_in<typename Scan::ListLeast>(bytes, entries, row.v.data(), first, end, Work{1}, list.data()));
-  must(list == listed, "list of words");
-  // All columns, from a word on and around.
-  list.assign(num_columns + 1, 0);
-  list.resize(Scan::list_least(entries, row.v.data(), num_columns, first, Work{1}, list.data()));
-  listed.clear();
-  for (Vertex i = 0; i < num_columns; ++i) {
-    const Vertex j = (first * Scan::WORD + i) % num_columns;
-    if (reduced(j) <= Work{1}) listed.push_back(j);
-  }
+  for (const Marks word : marks) bits += ones_of(word);
+  must(bits == static_cast<Count>(listed.size()), "ones_of, and no mark beyond the last column");
+  list.resize(Scan::list_least(entries, row.v.data(), num_columns, Work{1}, marks.data(), list.data()));
   must(list == listed, "list_least");
 }
 

@@ -10,7 +10,7 @@ from conftest import GPU
 
 import gmatch
 from gmatch.backends import block_passes
-from gmatch.backends.block_passes import HostPasses
+from gmatch.backends.block_passes import Depth, HostPasses
 from gmatch.distributed import core as core_on_ranks
 from gmatch.distributed import lap as lap_on_ranks
 from gmatch.distributed.ranks import Ranks
@@ -242,13 +242,16 @@ def test_pairs_at_the_limit_do_not_join_the_core():
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_a_limit_where_ways_out_mislead(size):
+def test_a_limit_where_ways_out_mislead(size, monkeypatch):
     """Most pairs are overpriced by the first core: it begins anew, as a square one that has pairs at the limit."""
     cost = np.outer(*np.random.default_rng(6).integers(1, 1000, (2, 400)))
     limit = int(np.median(gmatch.lap(cost).pair_costs))
     result = gmatch.lap(blocks_of(cost, size), cost_limit=limit, certify=True)
     assert result.stats["pricings"] == 2 and result.status == "limited"
-    assert result.stats["widenings"]  # a core with ways out always has an assignment
+    with monkeypatch.context() as patch:
+        patch.setattr(core_on_ranks, "DEPTHS", (0, 1, 1))
+        stats = gmatch.lap(blocks_of(cost, size), cost_limit=limit).stats
+    assert stats["widenings"]  # a core with ways out always has an assignment
     alone = gmatch.lap(cost, cost_limit=limit)
     assert result.cost - limit * result.size == alone.cost - limit * alone.size
     gmatch.verify(cost, result)
@@ -332,6 +335,70 @@ def test_bounds_hold_for_what_was_not_picked(monkeypatch):
                 assert result.stats["rounds"] > 1
 
 
+def picked(cost, v, u, depth, maximize=False):
+    """What a pass picks, as a matrix of booleans, and the rest of what it says."""
+    passes = HostPasses(cost, v.dtype.type, maximize, None, 1)
+    rows = np.arange(len(cost), dtype=np.int32)
+    picks = passes.price(rows, v, depth) if u is None else passes.overpriced(rows, u, v, depth)
+    assert (np.diff(picks.places) > 0).all()
+    is_picked = np.zeros(cost.shape, bool)
+    is_picked.ravel()[picks.places] = True
+    signed = cost.astype(v.dtype) * (-1 if maximize else 1)
+    assert (picks.costs == signed[is_picked]).all()
+    return is_picked, signed - v, picks
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int32", "int64", "float16", "float32", "float64"])
+def test_what_is_picked_of_a_row(dtype, monkeypatch):
+    """What is left out is not below the bound, and nothing is picked that is not below the limit."""
+    monkeypatch.setattr(block_passes, "DEPTHS", ((32, 3, 6), (32, 15, 48), (256, 20, 30)))
+    rng = np.random.default_rng(12)
+    dual_type = np.float64 if dtype.startswith("float") else np.int64
+    overflows = cut = 0
+    for trial in range(150):
+        shape = rng.integers(1, (9, 400))
+        most = rng.choice([2, 9, 120])
+        cost = rng.integers(0, most, shape).astype(dtype)
+        if trial % 3 == 0:
+            cost = np.asfortranarray(cost)
+        if dual_type is np.float64:
+            cost[rng.random(shape) < 0.3] = np.inf
+        maximize = bool(trial % 2) and dual_type is np.int64
+        v = (rng.integers(-9, 1, shape[1]) if trial % 5 else np.zeros(shape[1])).astype(dual_type)
+        u = None if trial % 4 else rng.integers(-most, most, shape[0]).astype(dual_type)
+        below = None if trial % 7 else int(rng.integers(-most, most)) + (0.25 if dual_type is np.float64 else 0)
+        depth = Depth(int(rng.integers(0, 3)), 1.0, below)
+        room = depth.pick()[2]
+        is_picked, reduced, picks = picked(cost, v, u, depth, maximize)
+        allowed = reduced < (np.inf if dual_type is np.float64 else 2**62)
+        assert ((reduced >= picks.bounds[:, None]) | is_picked)[allowed].all()
+        assert (is_picked.sum(1) <= room).all()
+        if below is not None:
+            assert (reduced[is_picked] < below).all() and (picks.bounds <= below).all()
+            cut += 1
+        has_any = (allowed & (reduced < (np.inf if below is None else below))).any(1)
+        assert (is_picked.any(1) == has_any).all()
+        if u is not None:
+            is_wanted = allowed & (reduced <= u[:, None]) & (below is None or reduced < below)
+            fits = is_picked.sum(1) < room
+            assert is_picked[fits][is_wanted[fits]].all()
+            assert picks.overpriced == np.count_nonzero(is_picked & (reduced < u[:, None]))
+        overflows += bool((is_picked.sum(1) == room).any())
+    assert overflows > 20 and cut > 20
+
+
+def test_ties_are_taken_from_all_columns():
+    """Rows that cost the same everywhere take different columns, and each takes some from all over the row."""
+    for cost in (np.full((300, 300), 7), np.full((300, 290), 0.5, np.float32), np.zeros((300, 301), np.int8)):
+        v = np.zeros(cost.shape[1], np.float64 if cost.dtype.kind == "f" else np.int64)
+        is_picked, _, picks = picked(cost, v, None, Depth(0, 1.0))
+        assert (is_picked.sum(1) == 48).all() and (picks.bounds == cost[0, 0]).all()
+        of_columns = is_picked.sum(0)
+        assert of_columns.min() > 24 and of_columns.max() < 96
+        for part in np.array_split(is_picked, 4, axis=1):
+            assert (part.sum(1) >= 5).all()
+
+
 @pytest.mark.parametrize("size", [1, 3])
 def test_prices_that_mislead_are_found_anew(size, monkeypatch, as_a_team):
     """All rows want the same columns: a core by minima of columns alone leaves rows free."""
@@ -353,6 +420,18 @@ def test_prices_that_have_misled_are_found_again_by_all_rows(monkeypatch):
     without = gmatch.lap(blocks_of(cost, 2))
     assert_proven(cost, without)
     assert without.stats["rounds"] > result.stats["rounds"]
+
+
+@pytest.mark.parametrize("seed", [2, 4])
+def test_a_core_is_deeper_where_prices_have_misled(seed, monkeypatch):
+    cost = np.outer(*np.random.default_rng(seed).random((2, 600)))
+    result = gmatch.lap(blocks_of(cost, 2))
+    assert_proven(cost, result)
+    assert (result.stats["pricings"], result.stats["rounds"]) == (2, 2)
+    monkeypatch.setattr(core_on_ranks, "DEPTHS", (0, 1, 1))
+    without = gmatch.lap(blocks_of(cost, 2))
+    assert_proven(cost, without)
+    assert without.stats["rounds"] > 3
 
 
 def test_prices_from_a_sample_are_the_same_for_any_number_of_ranks():

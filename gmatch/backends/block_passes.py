@@ -57,11 +57,13 @@ class Depth(NamedTuple):
     """How many times the picked entries were not enough before."""
     share: float
     """Which share of each row of the problem the block has."""
+    below: int | float | None = None
+    """Entries with at least this cost - v are not wanted: a row stays free for it. A GPU may pick them."""
 
-    def pick(self) -> tuple[int, int, int]:
-        """As `PickDepth` in csrc/serial/row_picks.hpp."""
+    def pick(self) -> tuple[int, int, int, int | float | None]:
+        """As `PickDepth` in csrc/serial/row_picks.hpp, and `below`."""
         minima, chosen, room = DEPTHS[min(self.times, len(DEPTHS) - 1)]
-        return minima, round(chosen * self.share), math.ceil(room * self.share)
+        return minima, round(chosen * self.share), math.ceil(room * self.share), self.below
 
 
 class Picks(NamedTuple):
@@ -73,6 +75,12 @@ class Picks(NamedTuple):
     """How many cost less than their duals by more than rounding."""
     bounds: Any
     """A bound for each of the rows: cost - v of its other entries is at least that. On the host; None if not known."""
+    costs: Any = None
+    """What the entries cost, in the type of the duals; None if that is to be read."""
+
+    def some(self, chosen: Any) -> Picks:
+        """Some of the entries, without what is said of their rows."""
+        return Picks(self.places[chosen], 0, None, None if self.costs is None else self.costs[chosen])
 
 
 class BlockPasses(Protocol):
@@ -171,8 +179,8 @@ class HostPasses:
 
     def _pick(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
         bounds = np.empty(len(rows), self._dual_type)
-        places, overpriced = _native.pick(*self._block, rows, u, v, depth.pick(), bounds, self._threads)
-        return Picks(places, overpriced, bounds)
+        places, costs, overpriced = _native.pick(*self._block, rows, u, v, depth.pick(), bounds, self._threads)
+        return Picks(places, overpriced, bounds, costs)
 
     def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
         height = self._shape[0]

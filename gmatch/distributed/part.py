@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import cuda
 from ..arrays import Device, device_of, mover_to, to_host
-from ..backends.block_passes import BlockPasses, HeldRows, passes_of
+from ..backends.block_passes import BlockPasses, HeldRows, Picks, passes_of
 from ..problems.limits import INFINITE_INTEGER, RowsOfCosts, blocks_of, minimised
 from .blocks import Block
 from .margins import Margins
@@ -159,6 +159,7 @@ class MatrixPart(Part):
         row_stride, column_stride = self.costs.strides
         return bool(abs(row_stride) < abs(column_stride))
 
-    def places(self, keys: Any) -> Places:
-        """Places in this part's costs as they are numbered in the problem, and what their pairs cost."""
-        return self.numbered(keys), self.entries(keys)
+    def places(self, picks: Picks) -> Places:
+        """Picked places as they are numbered in the problem, and what their pairs cost."""
+        costs = self.entries(picks.places) if picks.costs is None else picks.costs
+        return self.numbered(picks.places), costs

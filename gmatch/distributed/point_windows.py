@@ -323,8 +323,8 @@ def _below(numbers: Any) -> Any:
 # The passes that `core` calls.
 
 
-def price(part: PointPart, v: Any) -> Places:
-    """As `core.price`: the best pairs of each row, by bounds."""
+def price(part: PointPart, v: Any, times: int = 0) -> Places:
+    """As `core.price`: the best pairs of each row, by bounds; always as deep."""
     found = []
     for numbers, keys in part.bounds(part.all_rows(), v):
         rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], np.inf, OF_A_STRATUM)

@@ -216,8 +216,8 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
     return part.prices() if v is None else v.astype(part.dual_type)
 
 
-def price(part: WindowPart, v: Any) -> Places:
-    """As `core.price`: the best entries of each row by cost - v."""
+def price(part: WindowPart, v: Any, times: int = 0) -> Places:
+    """As `core.price`: the best entries of each row by cost - v; always as deep."""
     best = _Best(part, OF_A_STRATUM)
     for numbers, values in part.given():
         best.offer(numbers, values - (v[numbers, None] if part.block.transposed else v), values)

@@ -69,16 +69,17 @@ nb::object as_array(std::vector<T>&& numbers) {
 // See PickedPlaces; an empty u is none.
 template <class Dual>
 nb::tuple pick(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> rows, Array<Dual> u,
-               Array<Dual> v, std::tuple<Vertex, Vertex, Vertex> depth, Array<Dual> bounds, int threads) {
-  const auto [minima, chosen, room] = depth;
+               Array<Dual> v, std::tuple<Vertex, Vertex, Vertex, nb::handle> depth, Array<Dual> bounds, int threads) {
+  const auto [minima, chosen, room, below] = depth;
+  const Dual most = below.is_none() ? beyond_all(Dual{}) : nb::cast<Dual>(below);
   const BlockPicks<Dual> asked{rows.data(), static_cast<Vertex>(rows.size()), u.size() == 0 ? nullptr : u.data(),
-                               v.data(), {minima, chosen, room}, bounds.data()};
-  PickedPlaces found = with_stored<Dual>(stored, [&](auto entry) {
+                               v.data(), {minima, chosen, room}, most, bounds.data()};
+  PickedPlaces<Dual> found = with_stored<Dual>(stored, [&](auto entry) {
     const auto block = dense_costs<decltype(entry)>(costs, maximize, limit);
     const OthersMayRun others_may_run;
     return pick_from_block(block, asked, threads);
   });
-  return nb::make_tuple(as_array(std::move(found.places)), found.overpriced);
+  return nb::make_tuple(as_array(std::move(found.places)), as_array(std::move(found.costs)), found.overpriced);
 }
 
 // The rows that columns have reached join those brought before, and are the next frontier; returns how many they are.

@@ -19,13 +19,16 @@ struct BlockPicks {
   const Dual* u;       // [rows of the block] all entries that cost less than u + v are picked, as far as there is room; or null
   const Dual* v;       // [columns of the block]
   PickDepth depth;
+  Dual limit;          // no entry is picked that has as much cost - v
   Dual* bounds;        // [num_listed] what no other entry of the row has less than, of cost - v
 };
 
-// What was picked: row * columns + column, increasing where the rows do; and how many of that cost less than u + v by more than
-// rounding.
+// What was picked: row * columns + column, increasing where the rows do, and what it costs; and how many of that cost less than
+// u + v by more than rounding.
+template <class Dual>
 struct PickedPlaces {
   std::vector<Count> places;
+  std::vector<Dual> costs;
   Count overpriced = 0;
 };
 
@@ -33,22 +36,26 @@ namespace block_picks {
 
 template <class Rows, class Dual>
 void pick_share(const Rows& rows, const BlockPicks<Dual>& asked, bool is_priced, Vertex begin, Vertex end, HostTeam& team,
-                PickedPlaces& found) {
-  RowPicks<Rows, Dual> picks(rows);
+                PickedPlaces<Dual>& found) {
+  RowPicks<Rows, Dual> picks(rows, false);
   const Count num_columns = picks.rows().num_columns();
+  const Count most = (end - begin) * std::min<Count>(asked.depth.room, num_columns);
+  found.places.reserve(most);
+  found.costs.reserve(most);
   for (Vertex i = begin; i < end; ++i) {
     const Vertex row = asked.rows[i];
-    const auto picked = is_priced || asked.u != nullptr
-                            ? picks.template pick<true>(row, asked.v, &asked.depth,
-                                                        asked.u == nullptr ? std::numeric_limits<Dual>::lowest() : asked.u[row])
-                            : picks.template pick<false>(row, asked.v, &asked.depth);
+    typename RowPicks<Rows, Dual>::Wanted wanted;
+    if (asked.u != nullptr) wanted.enough = asked.u[row];
+    wanted.limit = asked.limit;
+    const auto picked = is_priced || asked.u != nullptr ? picks.template pick<true>(row, asked.v, &asked.depth, wanted)
+                                                        : picks.template pick<false>(row, asked.v, &asked.depth, wanted);
     asked.bounds[i] = picked.bound;
-    Vertex* const columns = picks.columns();
-    std::sort(columns, columns + picked.size);
+    const Vertex* const columns = picks.columns();
     for (Vertex k = 0; k < picked.size; ++k) {
       const Dual cost = picks.rows().at(row, columns[k]);
       if (!(cost < beyond_all(Dual{}))) continue;
       found.places.push_back(row * num_columns + columns[k]);
+      found.costs.push_back(cost);
       if (asked.u == nullptr) continue;
       const Dual slack = cost - asked.v[columns[k]] - asked.u[row];
       found.overpriced += slack < 0 && !is_rounding(slack, asked.u[row], asked.v[columns[k]]);
@@ -76,20 +83,21 @@ void with_rows(const DenseCosts<Stored>& costs, Use use) {
 }  // namespace block_picks
 
 template <class Stored>
-PickedPlaces pick_from_block(const DenseCosts<Stored>& costs, const BlockPicks<typename DenseCosts<Stored>::Dual>& asked,
-                             int threads) {
+PickedPlaces<typename DenseCosts<Stored>::Dual> pick_from_block(
+    const DenseCosts<Stored>& costs, const BlockPicks<typename DenseCosts<Stored>::Dual>& asked, int threads) {
   using Dual = typename DenseCosts<Stored>::Dual;
   const bool is_priced = std::any_of(asked.v, asked.v + costs.num_columns, [](Dual v) { return v != 0; });
-  std::vector<PickedPlaces> shares(threads);
+  std::vector<PickedPlaces<Dual>> shares(threads);
   run_on_host(threads, [&](HostTeam& team) {
     const auto first = [&](int share) { return static_cast<Vertex>(Count{asked.num_listed} * share / team.size()); };
     block_picks::with_rows(costs, [&](const auto& rows) {
       block_picks::pick_share(rows, asked, is_priced, first(team.rank()), first(team.rank() + 1), team, shares[team.rank()]);
     });
   });
-  PickedPlaces all = std::move(shares[0]);
+  PickedPlaces<Dual> all = std::move(shares[0]);
   for (int share = 1; share < threads; ++share) {
     all.places.insert(all.places.end(), shares[share].places.begin(), shares[share].places.end());
+    all.costs.insert(all.costs.end(), shares[share].costs.begin(), shares[share].costs.end());
     all.overpriced += shares[share].overpriced;
   }
   return all;

@@ -100,9 +100,9 @@ class OnlyOptimum {
     const Dual u = result_.u[row];
     const auto* entries = rows_.entries(row);
     poll_.spend(num_columns_);
-    listed_.resize(Count{num_columns_} + 1);
-    const Vertex size =
-        Scan::list_least(entries, result_.v, num_columns_, 0, u + reach_ + rounding_, listed_.data());
+    listed_.resize(num_columns_);
+    marks_.resize(num_columns_ / Scan::WORD + 1);
+    const Vertex size = Scan::list_least(entries, result_.v, num_columns_, u + reach_ + rounding_, marks_.data(), listed_.data());
     for (Vertex i = 0; i < size; ++i) {
       const Vertex column = listed_[i], mate = mates_[column];
       const Dual of_pair = static_cast<Dual>(Rows::Scan::cost(entries[column]));
@@ -150,6 +150,7 @@ class OnlyOptimum {
   std::vector<Vertex> mates_;             // [num_columns] the row; num_rows of free columns
   std::vector<bool> is_out_;              // [num_rows]
   std::vector<Vertex> listed_, ends_, of_free_;
+  std::vector<Marks> marks_;  // of the last row
   std::vector<Count> begins_;  // [num_rows + 2] of the edges of a vertex
   Dual lost_ = 0, below_ = 0, reach_ = 0, rounding_ = 0, scale_ = 0;
   Poll poll_;

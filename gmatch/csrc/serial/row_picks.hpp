@@ -8,10 +8,22 @@
 #include "serial/lanes.hpp"
 #include "serial/rows.hpp"
 
+// A bit for each of some columns, from the lowest bit on.
+using Marks = unsigned long long;
+
+// How many bits are set. Processors that gmatch is compiled for need not have an instruction for it, and a call takes longer.
+inline Vertex ones_of(Marks marks) {
+  marks -= marks >> 1 & 0x5555555555555555u;
+  marks = (marks & 0x3333333333333333u) + (marks >> 2 & 0x3333333333333333u);
+  marks = (marks + (marks >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+  return static_cast<Vertex>(marks * 0x0101010101010101u >> 56);
+}
+
 // Passes over a row that pick its least entries: all that are not above the so manieth of a few minima, each of every
 // MINIMA-th column, some more than the minima to it.
 template <class Entry, class Work, bool NEGATED, bool PRICED>
 struct PricingScan {
+  using Word = WordLike<Work>;
   static constexpr Vertex MINIMA = 32, WORD = 8 * sizeof(Work);
   static constexpr Work FAR = std::numeric_limits<Work>::has_infinity ? std::numeric_limits<Work>::infinity()
                                                                       : std::numeric_limits<Work>::max();
@@ -22,19 +34,35 @@ struct PricingScan {
     for (Vertex j = whole; j < num_columns; ++j) minima[j - whole] = std::min(minima[j - whole], reduced<1>(entries, v, j));
   }
 
-  // Lists the columns with cost - v not above `most`, from the word `first` on, and around; the last one may not be whole.
-  // Returns how many they are; there is room for one more.
-  static Vertex list_least(const Entry* entries, const Work* v, Vertex num_columns, Vertex first, Work most, Vertex* list) {
-    const Vertex words = num_columns / WORD;
-    const auto list_words = [&](Vertex begin, Vertex end, Vertex* to) {
-      return run_in_lanes<ListLeast>(num_columns * sizeof(Work), entries, v, begin, end, most, to);
-    };
-    Vertex size = list_words(first, words, list);
-    for (Vertex j = words * WORD; j < num_columns; ++j) {
-      list[size] = j;
-      size += reduced<1>(entries, v, j) <= most;
+  // Marks the columns with cost - v not above `most`, or less than it, in words of WORD columns. Of the last word some columns may
+  // be none: these are not marked.
+  template <bool OR_EQUAL>
+  static void mark(const Entry* entries, const Work* v, Vertex num_columns, Work most, Marks* marks) {
+    const Vertex whole = num_columns / WORD;
+    run_in_lanes<Mark<OR_EQUAL>>(num_columns * sizeof(Work), entries, v, whole, most, marks);
+    if (num_columns % WORD == 0) return;
+    Marks last = 0;
+    for (Vertex j = whole * WORD; j < num_columns; ++j) {
+      last |= static_cast<Marks>(is_hit<1, OR_EQUAL>(entries, v, j, most) & 1) << (j - whole * WORD);
     }
-    return size + list_words(0, first, list + size);
+    marks[whole] = last;
+  }
+
+  // Lists the columns with cost - v not above `most`, in order. Returns how many they are. `marks` are to work in, one of a word.
+  static Vertex list_least(const Entry* entries, const Work* v, Vertex num_columns, Work most, Marks* marks, Vertex* list) {
+    mark<true>(entries, v, num_columns, most, marks);
+    Vertex* end = list;
+    for (Vertex word = 0; word * WORD < num_columns; ++word) {
+      for (Marks here = marks[word]; here != 0; here &= here - 1) *end++ = word * WORD + first_bit(here);
+    }
+    return static_cast<Vertex>(end - list);
+  }
+
+  // The greatest cost - v of some columns.
+  static Work greatest(const Entry* entries, const Work* v, const Vertex* columns, Vertex size) {
+    Work most = reduced<1>(entries, v, columns[0]);
+    for (Vertex i = 1; i < size; ++i) most = std::max(most, reduced<1>(entries, v, columns[i]));
+    return most;
   }
 
   // The passes, each for registers of any width.
@@ -51,21 +79,18 @@ struct PricingScan {
     }
   };
 
-  struct ListLeast {
+  template <bool OR_EQUAL>
+  struct Mark {
     template <int BYTES>
-    static ALWAYS_INLINE Vertex run(const Entry* entries, const Work* v, Vertex first, Vertex end, Work most, Vertex* list) {
+    static ALWAYS_INLINE void run(const Entry* entries, const Work* v, Vertex num_words, Work most, Marks* marks) {
       constexpr int LANES = BYTES / sizeof(Work);
-      using Word = WordLike<Work>;
-      Vertex size = 0;
-      for (Vertex begin = first * WORD; begin < end * WORD; begin += WORD) {
+      for (Vertex word = 0; word < num_words; ++word) {
         Lanes<Word, LANES> hits = all<Word, LANES>(0);
         for (int k = 0; k < WORD; k += LANES) {
-          const Lanes<IndexLike<Work>, LANES> hit = reduced<LANES>(entries, v, begin + k) <= most;
-          hits |= bits_of<Word, LANES>(hit, k);
+          hits |= bits_of<Word, LANES>(is_hit<LANES, OR_EQUAL>(entries, v, word * WORD + k, most), k);
         }
-        for (Word word = any_of<LANES>(hits); word != 0; word &= word - 1) list[size++] = begin + first_bit(word);
+        marks[word] = any_of<LANES>(hits);
       }
-      return size;
     }
   };
 
@@ -76,6 +101,14 @@ struct PricingScan {
     if (NEGATED) cost = -cost;
     if constexpr (PRICED) return cost - load<Work, LANES>(v + column);
     else return cost;
+  }
+  template <int LANES, bool OR_EQUAL>
+  static ALWAYS_INLINE auto is_hit(const Entry* entries, const Work* v, Vertex column, Work most) {
+    const Lanes<Work, LANES> here = reduced<LANES>(entries, v, column);
+    using Hit = Lanes<IndexLike<Work>, LANES>;
+    if constexpr (LANES == 1) return static_cast<IndexLike<Work>>(OR_EQUAL ? here <= most : here < most);
+    else if constexpr (OR_EQUAL) return static_cast<Hit>(here <= most);
+    else return static_cast<Hit>(here < most);
   }
 };
 
@@ -96,16 +129,29 @@ class RowPicks {
     bool overflows;
   };
 
-  explicit RowPicks(const Rows& rows) : rows_(rows), columns_(rows.num_columns() + 1) {}
+  // Which entries of a row are picked beside those its depth says: all that have not more cost - v than `enough`; and none that
+  // has as much as `limit`.
+  struct Wanted {
+    Dual enough = std::numeric_limits<Dual>::lowest();
+    Dual limit = infinite();
+  };
+
+  // Lists columns in turn, from another one on in each row, or in order.
+  explicit RowPicks(const Rows& rows, bool in_turn = true)
+      : rows_(rows),
+        in_turn_(in_turn),
+        columns_(rows.num_columns() + 1),
+        marks_(rows.num_columns() / 32 + 1),
+        below_(marks_.size()) {}
 
   const Rows& rows() const { return rows_; }
   // Those of the last row.
   Vertex* columns() { return columns_.data(); }
 
-  // The least of a row so deep, all of them without a depth; and as many as there is room for of those not above `enough`.
-  // All v are 0 unless it is PRICED, and then nothing is enough.
+  // The least of a row so deep, all of them without a depth, and what else is wanted; in all as many as there is room for. All v
+  // are 0 unless it is PRICED, and then nothing is enough.
   template <bool PRICED>
-  Found pick(Vertex row, const Dual* v, const PickDepth* depth, Dual enough = std::numeric_limits<Dual>::lowest()) {
+  Found pick(Vertex row, const Dual* v, const PickDepth* depth, const Wanted& wanted = {}) {
     // Without v costs are compared as they are stored, except integers whose negative may not exist.
     constexpr bool AS_STORED = !PRICED && !(std::numeric_limits<Entry>::is_integer && Rows::Scan::IS_NEGATED);
     using Work = std::conditional_t<AS_STORED, Entry, Dual>;
@@ -115,18 +161,39 @@ class RowPicks {
     const Entry* entries = rows_.entries(row);
     const Vertex num_columns = rows_.num_columns();
     Work most = depth == nullptr ? WorkScan::FAR : find_most<Work, PRICED>(entries, duals, *depth);
-    if constexpr (PRICED) most = std::max(most, enough);
-    const Vertex first = first_column(row, num_columns);
-    const Vertex size = WorkScan::list_least(entries, duals, num_columns, first / WorkScan::WORD,
-                                             std::min(most, std::numeric_limits<Work>::max()), columns());
+    bool is_of_an_entry = most < WorkScan::FAR, is_below = false;
+    if constexpr (PRICED) {
+      is_of_an_entry &= !(most < wanted.enough);
+      most = std::max(most, wanted.enough);
+    }
+    Dual bound = above(most);
+    most = std::min(most, std::numeric_limits<Work>::max());
+    if (!(static_cast<Dual>(most) < wanted.limit)) {
+      bound = wanted.limit;
+      if (wanted.limit < static_cast<Dual>(std::numeric_limits<Work>::lowest())) return {0, bound, false};
+      most = static_cast<Work>(wanted.limit);
+      is_below = !(static_cast<Dual>(most) < wanted.limit);
+      is_of_an_entry = false;
+    }
+    if (is_below) WorkScan::template mark<false>(entries, duals, num_columns, most, marks_.data());
+    else WorkScan::template mark<true>(entries, duals, num_columns, most, marks_.data());
+    const Vertex words = (num_columns + WorkScan::WORD - 1) / WorkScan::WORD, size = count(marks_, words);
     const Vertex room = depth == nullptr ? num_columns : std::min(depth->room, num_columns);
-    if (size <= room) return {size, above(most), false};
-    // The word of the first column begins before it.
-    const auto is_in_turn = [&, word = first / WorkScan::WORD * WorkScan::WORD](Vertex column) {
-      return column < word || column >= first;
-    };
-    std::rotate(columns(), std::find_if(columns(), columns() + size, is_in_turn), columns() + size);
-    return {room, keep_least(entries, v, size, room), true};
+    const Turn<WorkScan::WORD> turn{first_column(row, num_columns), words}, in_order{0, words};
+    if (size <= room) {
+      (in_turn_ ? turn : in_order).list_by_words(marks_, columns());
+      return {size, bound, false};
+    }
+    if (!is_of_an_entry) {
+      in_order.list_by_words(marks_, columns());
+      most = WorkScan::greatest(entries, duals, columns(), size);
+    }
+    WorkScan::template mark<false>(entries, duals, num_columns, most, below_.data());
+    bound = std::min(static_cast<Dual>(most), infinite());
+    keep_some(turn, size, room);
+    if (num_below_ > room) bound = keep_least(entries, v, room);
+    if (!in_turn_) sort(room);
+    return {room, bound, true};
   }
 
  private:
@@ -134,11 +201,83 @@ class RowPicks {
   template <class Work, bool PRICED>
   using Scan = PricingScan<Entry, Work, Rows::Scan::IS_NEGATED, PRICED>;
 
+  // Of the marked columns lists those below the others, and as many of the others as there is room for.
+  template <class Turn>
+  void keep_some(const Turn& turn, Vertex size, Vertex room) {
+    for (Vertex word = 0; word < turn.words; ++word) {
+      below_[word] &= marks_[word];
+      marks_[word] ^= below_[word];
+    }
+    num_below_ = turn.list(below_, columns());
+    if (num_below_ <= room) turn.list_some(marks_, size - num_below_, room - num_below_, columns() + num_below_);
+  }
+
+  // Puts the first columns of the list in order.
+  void sort(Vertex size) {
+    constexpr int WORD = 8 * sizeof(Marks);
+    const Vertex words = rows_.num_columns() / WORD + 1;
+    std::fill_n(marks_.begin(), words, Marks{0});
+    for (Vertex i = 0; i < size; ++i) marks_[columns_[i] / WORD] |= Marks{1} << columns_[i] % WORD;
+    Turn<WORD>{0, words}.list_by_words(marks_, columns());
+  }
+
   // A column of a row, and its cost - v: read once, for it may change, and what is compared must not.
   struct Picked {
     Dual reduced;
     Vertex column;
   };
+
+  // The columns from the first one on, and around, in words.
+  template <int WORD>
+  struct Turn {
+    const Vertex first, words;
+
+    // The word of the first column begins before it.
+    void list_by_words(const std::vector<Marks>& marks, Vertex* list) const {
+      for (Vertex k = 0; k < words; ++k) list = list_word(at(k), marks[at(k)], list);
+    }
+    // Returns how many there are.
+    Vertex list(const std::vector<Marks>& marks, Vertex* list) const {
+      Vertex* end = list;
+      each(marks, [&](Vertex word, Marks here) { end = list_word(word, here, end); });
+      return static_cast<Vertex>(end - list);
+    }
+    // Of all that are marked, half of the wanted ones are the first, which all rows together take evenly from all columns. The
+    // other half comes from places far from each other, for paths between far columns.
+    void list_some(const std::vector<Marks>& marks, Vertex all, Vertex wanted, Vertex* list) const {
+      const Count half = wanted / 2;
+      Count listed = 0, next = 0, passed = 0;  // the place of the next one that is listed, among all
+      each(marks, [&](Vertex word, Marks here) {
+        const Count end = passed + ones_of(here);
+        while (listed < wanted && next < end) {
+          for (; passed < next; ++passed) here &= here - 1;
+          list[listed++] = word * WORD + first_bit(here);
+          next = listed < half ? listed : half + (listed - half) * (all - half) / (wanted - half);
+        }
+        passed = end;
+      });
+    }
+
+   private:
+    Vertex at(Vertex k) const { return (first / WORD + k) % words; }
+    static Vertex* list_word(Vertex word, Marks here, Vertex* list) {
+      for (; here != 0; here &= here - 1) *list++ = word * WORD + first_bit(here);
+      return list;
+    }
+    template <class Visit>
+    void each(const std::vector<Marks>& marks, const Visit& visit) const {
+      const Marks before = (Marks{1} << first % WORD) - 1;
+      visit(at(0), marks[at(0)] & ~before);
+      for (Vertex k = 1; k < words; ++k) visit(at(k), marks[at(k)]);
+      visit(at(0), marks[at(0)] & before);
+    }
+  };
+
+  static Vertex count(const std::vector<Marks>& marks, Vertex words) {
+    Vertex number = 0;
+    for (Vertex word = 0; word < words; ++word) number += ones_of(marks[word]);
+    return number;
+  }
 
   template <class Work, bool PRICED>
   Work find_most(const Entry* entries, const Work* v, const PickDepth& depth) const {
@@ -154,41 +293,18 @@ class RowPicks {
     return minima[depth.chosen];
   }
 
-  // Moves the least of what is picked to the front; of ties half those that were met first, which all rows together take evenly
-  // from all columns, and half others from all over the row, for paths between far columns. Returns what the others have at
-  // least: not less than any in front, so that the least of a row is known whatever there is room for.
-  Dual keep_least(const Entry* entries, const Dual* v, Vertex size, Vertex room) {
-    reduced_.resize(size);
-    Dual most = std::numeric_limits<Dual>::lowest();
-    for (Vertex i = 0; i < size; ++i) {
+  // Moves the least of the listed columns to the front, as many as there is room for. Returns what the others have at least: not
+  // less than any in front, so that the least of a row is known whatever there is room for.
+  Dual keep_least(const Entry* entries, const Dual* v, Vertex room) {
+    picked_.clear();
+    for (Vertex i = 0; i < num_below_; ++i) {
       const Dual reduced = Rows::Scan::cost(entries[columns_[i]]) - v[columns_[i]];
-      reduced_[i] = reduced < infinite() ? reduced : infinite();
-      most = std::max(most, reduced_[i]);
+      picked_.push_back({reduced < infinite() ? reduced : infinite(), columns_[i]});
     }
-    below_.clear();
-    Vertex ties = 0;
-    for (Vertex i = 0; i < size; ++i) {
-      if (reduced_[i] < most) below_.push_back({reduced_[i], columns_[i]});
-      else columns_[ties++] = columns_[i];
-    }
-    const auto num_below = static_cast<Vertex>(below_.size());
-    if (num_below > room) {
-      const auto is_less = [](const Picked& a, const Picked& b) { return a.reduced < b.reduced; };
-      std::nth_element(below_.begin(), below_.begin() + room, below_.end(), is_less);
-      most = below_[room].reduced;
-    } else {
-      mix(ties, room - num_below);
-      std::copy_backward(columns_.begin(), columns_.begin() + (room - num_below), columns_.begin() + room);
-    }
-    const Vertex kept = std::min(num_below, room);
-    std::transform(below_.begin(), below_.begin() + kept, columns_.begin(), [](const Picked& one) { return one.column; });
-    return most;
-  }
-
-  // Leaves the first half of the wanted ones in place; the other half comes from places far from each other.
-  void mix(Vertex ties, Vertex wanted) {
-    const Count first = wanted / 2;
-    for (Count k = first; k < wanted; ++k) columns_[k] = columns_[first + (k - first) * (ties - first) / (wanted - first)];
+    const auto is_less = [](const Picked& a, const Picked& b) { return a.reduced < b.reduced; };
+    std::nth_element(picked_.begin(), picked_.begin() + room, picked_.end(), is_less);
+    std::transform(picked_.begin(), picked_.begin() + room, columns_.begin(), [](const Picked& one) { return one.column; });
+    return picked_[room].reduced;
   }
 
   // What is above `most` is at least that.
@@ -205,7 +321,10 @@ class RowPicks {
   }
 
   Rows rows_;
+  const bool in_turn_;
   std::vector<Vertex> columns_;  // [num_columns + 1]
-  std::vector<Dual> reduced_;    // [num_columns at most] of more columns than there is room for: cost - v
-  std::vector<Picked> below_;    // [num_columns at most] those that are below the largest of these
+  std::vector<Marks> marks_;     // what is picked of a row
+  std::vector<Marks> below_;     // of that, what costs less than the greatest of it
+  Vertex num_below_ = 0;
+  std::vector<Picked> picked_;   // [num_columns at most] columns that there is no room for, among others
 };
