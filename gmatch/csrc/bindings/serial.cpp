@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "assignment/batch.cuh"
+#include "bindings/errors.hpp"
 #include "bindings/in_front.hpp"
 #include "bindings/later.hpp"
 #include "bindings/mirror.hpp"
@@ -907,6 +908,8 @@ PyObject* made_by(const Function& function) {
     error.restore();
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
+  } catch (const TooFewThreads&) {
+    raise_too_few_threads(std::current_exception(), nullptr);
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
