@@ -232,7 +232,8 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
 // Pairs above a limit count as none.
 template <class Dual>
 bool is_only_optimum_of(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit,
-                        Array<Vertex> row_match, Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, std::optional<Array<const bool>> must_be_used) {
+                        Array<Vertex> row_match, Array<Vertex> col_match, Array<Dual> u, Array<Dual> v,
+                        std::optional<Array<const bool>> must_be_used) {
   std::vector<bool> must;
   if (must_be_used) must.assign(must_be_used->data(), must_be_used->data() + must_be_used->shape(0));
   return with_stored<Dual>(stored, [&](auto entry) {
