@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial, update_wrapper
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array
 
 from . import _native
 from .arrays import widened
-from .backends.cpu import counters_by_name, exact_duals
+from .backends.cpu import MAX_THREADS, counters_by_name, exact_duals
 from .backends.layouts import REPORT, Arrays, numbers_of
 from .errors import InvalidInput
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
@@ -24,7 +24,10 @@ from .small_batch import (
     SMALL_COUNTERS,
     WIDENED,
     WORD,
+    Items,
     batch_of_small,
+    field_of_batch,
+    most_threads,
     of_nothing,
     unnested,
 )
@@ -96,13 +99,13 @@ class Solver(NamedTuple):
 
     solve: Callable[..., Assignment | None]
     maximize: bool
-    make_field_in_batch: Any = None  # of dense costs
+    make_field_in_batch: Any = None  # of dense costs; a deterministic batch has other counters
 
 
 def _solver(maximize: bool, reason: str, deterministic: bool) -> Solver:
     make_field = partial(_field, reason=reason, deterministic=deterministic)
     solve = _native.small_solver(Assignment, make_field, maximize, deterministic)
-    return Solver(solve, maximize, partial(_field_in_batch, reason=reason))
+    return Solver(solve, maximize, None if deterministic else partial(_field_in_batch, reason=reason))
 
 
 # Options of `lap` as bits of the number of its solver.
@@ -138,39 +141,34 @@ lap_small_sparse: dict[type, Solvers] = {
 }  # fmt: skip
 """The solvers of small sparse matrices: minimizing and maximizing."""
 
-OPTIONS_OF_SMALL: dict[str, tuple[Any, ...] | None] = {
-    "cost_limit": None,
+OPTIONS_OF_SMALL: dict[str, Any] = {
+    "cost": ..., "cost_limit": None,
     "method": ("auto", 0, "jv", METHOD_ASKED_FOR, JV, METHOD_ASKED_FOR),
     "maximize": (False, 0, True, MAXIMIZE),
     "deterministic": (False, 0, True, DETERMINISTIC),
     "forbid_nan": (False, 0, True, 0),
     "infeasible": ("raise", 0, "partial", 0),
-    "initial": ("auto", 0), "device": (None, 0, "cpu", 0), "threads": (None, 0, 1, 0), "certify": (False, 0),
-    "duals": (None, 0), "sizes": (None, 0), "mask": (None, 0), "top_nodes": (None, 0),
+    "initial": ("auto", 0), "device": (None, 0, "cpu", 0), "certify": (False, 0),
+    "threads": (None, 0, range(1, MAX_THREADS + 1), 0), "duals": (None, 0), "sizes": (None, 0), "mask": (None, 0),
+    "top_nodes": (None, 0),
 }  # fmt: skip
-"""Options of `lap` where small costs take the short way: what each may be, followed by the bits that it stands for. A
-limit may be any; csrc/bindings/serial.cpp reads them."""
+"""Options of `lap` where small costs take the short way: what each may be, followed by the bits that it stands for. The
+costs and a limit may be any; csrc/bindings/serial.cpp reads them. One thread solves small costs, however many may."""
 
 # Sequences of arrays are batches.
 SEQUENCES = frozenset((list, tuple, Matrices))
 
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
-    """`lap` with the short way for small costs in front. Arrays take it at once, before Python checks anything."""
-    lap_of_small = _native.small_lap(OPTIONS_OF_SMALL, tuple(solver.solve for solver in SMALL_SOLVERS))
+    """`lap` with the short way for small costs in front. Arrays take it at once, without a frame of Python."""
 
-    @wraps(lap)
-    def lap_small_first(cost: Any, **options: Any) -> Any:
+    def lap_of_others(cost: Any, **options: Any) -> Any:
         kind = type(cost)
         quick: Assignment | AssignmentBatch | None
-        if kind is ndarray:
-            quick = lap_of_small(cost, options)
-            if quick is not None:
-                return quick
-        elif kind in SEQUENCES and cost and type(cost[0]) is ndarray:
+        if kind in SEQUENCES and cost and type(cost[0]) is ndarray:
             quick = _batch_first(cost, options)
             return lap(cost, **options) if quick is None else quick
-        elif kind is list:
+        if kind is list:
             array = unnested(cost)
             if type(array) is ndarray:
                 return lap_small_first(array, **options)
@@ -182,6 +180,9 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
             quick = _dense_first(cost, options)
         return lap(cost, **options) if quick is None else quick
 
+    solve, _, make_field_in_batch = zip(*SMALL_SOLVERS, strict=True)
+    of_batches = (AssignmentBatch, field_of_batch, Items, make_field_in_batch, most_threads)
+    lap_small_first = update_wrapper(_native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, lap_of_others), lap)
     return lap_small_first
 
 
@@ -208,8 +209,8 @@ def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentB
 def _batch_first(cost: Any, options: dict[str, Any]) -> AssignmentBatch | None:
     """The answer for costs that look like a batch; None if they need the long way."""
     solver = _solver_for(options, SMALL_SOLVERS)
-    if solver is None or options.get("deterministic"):
-        return None  # a deterministic batch has other counters
+    if solver is None or solver.make_field_in_batch is None:
+        return None
     return batch_of_small(
         cost, solver.make_field_in_batch, solver.maximize, options.get("cost_limit"), options.get("threads")
     )  # fmt: skip

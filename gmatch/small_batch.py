@@ -39,6 +39,11 @@ MOST_ROWS_AND_COLUMNS = 4 * _native.SMALL_SIDE
 LONGEST_EMPTY = 1 << 17
 
 
+def most_threads() -> int:
+    """How many threads a batch may have: asked only where there is work for two."""
+    return available_threads()
+
+
 def batch_of_small(
     cost: Any, make_field: Callable[..., Any], maximize: bool, limit: int | float | None, threads: int | None
 ) -> AssignmentBatch | None:
@@ -48,20 +53,17 @@ def batch_of_small(
     """
     is_array = type(cost) is np.ndarray
     problems = cost if is_array or isinstance(cost, list) else list(cost)
-    most_threads = available_threads if threads is None else threads
-    found = _native.lap_small_batch(problems, maximize, limit, most_threads)
+    most = most_threads if threads is None else threads
+    found = _native.lap_small_batch(problems, maximize, limit, most)
     if found is None and (wider := _widened(cost)) is not None:
-        found = _native.lap_small_batch(wider, maximize, limit, most_threads)
+        found = _native.lap_small_batch(wider, maximize, limit, most)
     if found is None:
         return None
     if not is_array and len(cost) == 2:
         warn_of_points(cost)
-    asked: dict[str, Any] = {"maximize": maximize} if maximize else {}
-    if limit is not None:
-        asked["cost_limit"] = float(limit) if found[2] in "fd" else int(limit)
-    batch = AssignmentBatch.later(_field, None, (_Items(found, make_field, asked),))
-    if asked:
-        vars(batch).update(asked)
+    items = Items(found, make_field, maximize, limit)
+    batch = AssignmentBatch.later(field_of_batch, None, (items,))
+    vars(batch).update(items.asked)
     return batch
 
 
@@ -73,12 +75,17 @@ def _widened(cost: Any) -> Any:
     return list(map(widened, cost)) if len(types) == 1 and types <= WIDENED else None
 
 
-class _Items:
+class Items:
     """The assignments of a batch, made when they are asked for; their arrays are views."""
 
-    def __init__(self, found: Any, make_field: Callable[..., Any], asked: dict[str, Any]) -> None:
+    def __init__(self, found: Any, make_field: Callable[..., Any], maximize: bool, limit: int | float | None) -> None:
         self.memory, self.places, self.letter, self.threads = found
-        self.make_field, self.asked = make_field, asked
+        self.make_field = make_field
+        self.asked: dict[str, Any] = {}
+        if maximize:
+            self.asked["maximize"] = True
+        if limit is not None:
+            self.asked["cost_limit"] = float(limit) if self.letter in "fd" else int(limit)
 
     @property
     def dual_type(self) -> np.dtype[Any]:
@@ -186,7 +193,7 @@ def may_have_rounded(array: Any) -> bool:
     return bool(large.any() and np.isfinite(array[large]).any())
 
 
-def _field(name: str, items: _Items) -> Any:
+def field_of_batch(name: str, items: Items) -> Any:
     """A field of the batch that was not set, from its assignments."""
     if name == "status":
         return tuple(
@@ -208,7 +215,7 @@ def _field(name: str, items: _Items) -> Any:
     return entries
 
 
-def _stats(items: _Items) -> dict[str, Any]:
+def _stats(items: Items) -> dict[str, Any]:
     """The stats of all problems, as of one assignment, with an array for each counter."""
     stats = [item.stats for item in items]
     return {

@@ -259,7 +259,7 @@ static void check_tiers(std::mt19937& random, Vertex num_columns) {
   constexpr double FAR = std::numeric_limits<double>::infinity(), VALUE = 3e15;
   const auto must = [&](bool holds, const char* what) { expect(holds, what, num_columns, widths().back()); };
   const std::unique_ptr<double[]> costs(new double[num_columns]), v(new double[num_columns]), rests(new double[num_columns]);
-  Tier tier{VALUE, {double(random() % 3)}, std::vector<double>(num_columns)};
+  Tier tier{VALUE, {double(random() % 3)}, ShortVector<double>(num_columns)};
   for (Vertex j = 0; j < num_columns; ++j) {
     costs[j] = VALUE * (int(random() % 5) - 2) + std::ldexp(int(random() % 9) - 4, int(random() % 40) - 20);
     if (random() % 6 == 0) costs[j] = random() % 2 ? 0 : FAR;

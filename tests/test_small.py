@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -66,7 +67,10 @@ def test_what_takes_the_short_way(options: dict[str, Any], monkeypatch: pytest.M
 
 @pytest.mark.parametrize(
     "options",
-    [{"maximize": False}, {"method": "jv"}, {"method": gmatch.JV(), "threads": 1}, {"duals": None, "mask": None}],
+    [
+        {"maximize": False}, {"method": "jv"}, {"method": gmatch.JV(), "threads": 1}, {"duals": None, "mask": None},
+        {"threads": 2}, {"threads": 1024}, {"threads": None},
+    ],
     ids=str,
 )  # fmt: skip
 def test_options_of_lap_that_go_the_short_way(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,3 +161,31 @@ def test_threads_may_ask_for_fields_at_the_same_time(result: Callable[[], Any]) 
         object.__setattr__(made, "_later", (make_while_another_asks, pairs, arguments))
         mine = getattr(made, name)
         assert len(seen) == 1 and seen[0] is mine and getattr(made, name) is mine
+
+
+def test_lap_is_a_function() -> None:
+    """Though the extension has it: for what asks functions of Python for their names, signatures and classes."""
+    assert pickle.loads(pickle.dumps(gmatch.lap)) is copy.deepcopy(gmatch.lap) is gmatch.lap
+    assert inspect.isroutine(gmatch.lap) and list(inspect.signature(gmatch.lap).parameters)[:2] == ["cost", "maximize"]
+    assert gmatch.lap.__name__ == "lap" and "function lap" in repr(gmatch.lap)
+    assert weakref.ref(gmatch.lap)() is gmatch.lap
+    assert inspect.getdoc(gmatch.lap) == inspect.getdoc(gmatch.lap.__wrapped__)  # type: ignore[attr-defined]
+
+    class Solver:
+        solve = gmatch.lap
+
+    assert Solver.solve is gmatch.lap
+    with pytest.raises(TypeError):  # as a method its first argument is the object
+        Solver().solve(np.eye(2))
+
+
+def test_costs_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TypeError, match="cost"):
+        gmatch.lap(np.eye(2), cost=np.eye(2))  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="cost"):
+        gmatch.lap()  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="positional"):
+        gmatch.lap(np.eye(2), True)  # type: ignore[call-overload]
+    monkeypatch.delattr(gmatch.assignment.plan, "backend_for")
+    assert gmatch.lap(maximize=True, cost=np.eye(4)).cost == 4
+    assert [one.cost for one in gmatch.lap(cost=[np.eye(4), np.ones((2, 3))])] == [0, 2]

@@ -23,17 +23,18 @@ def short_way(cost: Any, **options: Any) -> Any:
 
 
 def batches() -> Iterator[Any]:
+    """Integers are large enough that no two assignments cost the same: types may differ in which of these they find."""
     yield RNG.random((6, 4, 7))
-    yield RNG.integers(0, 9, (5, 7, 4), np.int32)
-    yield RNG.integers(0, 9, (1, 3, 3)).transpose(0, 2, 1)
+    yield RNG.integers(0, 120, (5, 7, 4), np.int32)
+    yield RNG.integers(0, 120, (1, 3, 3)).transpose(0, 2, 1)
     yield [RNG.random((9, columns)) for columns in (4, 0, 12, 9)]
     yield (RNG.random((2, 2)), np.empty((0, 3)), RNG.random((3, 2)))
     yield RNG.random((4, 3, 5)).tolist()
-    yield RNG.integers(0, 9, (4, 3, 5)).tolist()
+    yield RNG.integers(0, 120, (4, 3, 5)).tolist()
     side_by_side = RNG.random((3, 30, 40), np.float32)
     yield [side_by_side[k, :, begin : begin + k + 2] for k, begin in enumerate((0, 8, 30))]
     yield side_by_side[::-1, ::2, ::-1]
-    yield RNG.integers(0, 9, (3, 4, 5), np.int8)
+    yield RNG.integers(0, 120, (3, 4, 5), np.int8)
     yield [RNG.random((columns, 3)).astype(np.float16) for columns in (2, 5)]
     yield RNG.random((40, 80, 90))  # enough for several threads
 
@@ -42,7 +43,7 @@ def batches() -> Iterator[Any]:
 @pytest.mark.parametrize("options", [{}, {"maximize": True}, {"cost_limit": 0.4}, {"method": "jv"}], ids=str)
 def test_a_batch_is_a_loop_of_calls(cost: Any, options: dict[str, Any]) -> None:
     if "cost_limit" in options and np.asarray(cost[0]).dtype.kind == "i":
-        options = {"cost_limit": 4}
+        options = {"cost_limit": 50}
     batch, alone = short_way(cost, **options), [gmatch.lap(np.asarray(one), **options) for one in cost]
     assert len(batch) == len(alone)
     long_way = gmatch.lap(gmatch.CostBatch(cost, maximize="maximize" in options, cost_limit=options.get("cost_limit")))
@@ -81,7 +82,7 @@ def test_threads() -> None:
 
 
 def test_options_that_take_the_long_way() -> None:
-    for options in ({"deterministic": True}, {"threads": 2}, {"sizes": [(1, 1)] * 3}, {"certify": True}):
+    for options in ({"deterministic": True}, {"sizes": [(1, 1)] * 3}, {"certify": True}):
         assert short_way(np.zeros((3, 2, 2)), **options) is None
 
 

@@ -228,3 +228,31 @@ def test_tall_ones_are_copied_right() -> None:
 def test_lists_may_forbid_pairs() -> None:
     assert short_way([[1.0, np.inf], [np.inf, 2.0]]).cost == 3
     both([[1.0, np.inf], [2.0, np.inf]], infeasible="partial")
+
+
+def test_what_is_said_of_ties_does_not_depend_on_the_way() -> None:
+    """Rows that a limit leaves out have no pair to choose, though all their pairs cost the limit or more."""
+    rng = np.random.default_rng(10)
+    numbers = []
+    for case in range(150):
+        cost = rng.integers(0, 6, rng.integers(1, 7, 2)) if case % 2 else rng.random(rng.integers(1, 7, 2))
+        options = {"deterministic": True, "maximize": bool(case % 3 == 0), "cost_limit": (None, 0.5, 2)[case % 5 % 3]}
+        short, long = gmatch.lap(cost, **options), long_way(cost, **options)
+        numbers.append(short.stats["rows_with_choice"])
+        assert numbers[-1] == long.stats["rows_with_choice"] and (short.row_match == long.row_match).all()
+    assert 0 in numbers and max(numbers) > 1
+    assert long_way(np.full((3, 3), 2.0), deterministic=True, cost_limit=0.5).stats["rows_with_choice"] == 0
+
+
+@pytest.mark.parametrize("big", [1e5, 1e9, 1e15, 1e18, 1e300, 1.7e308])
+def test_duals_have_parts_by_either_way_or_by_none(big: float) -> None:
+    rng = np.random.default_rng(11)
+    seen = []
+    for case in range(80):
+        cost = np.where(rng.random(rng.integers(1, 6, 2)) < (0.2, 0.7)[case % 2], big, 1)
+        cost = np.where(cost == 1, rng.random(cost.shape), cost)
+        short, long = gmatch.lap(cost), long_way(cost)
+        seen.append(short.exact is None)
+        assert seen[-1] == (long.exact is None)
+        gmatch.verify(cost, short, strict=True)
+    assert len(set(seen)) == 2 or big > 1e307

@@ -90,7 +90,7 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
 
     Returns how many rows had a choice: all rows, if too many pairs are tight to tell.
     """
-    if isinstance(costs, DenseCosts) and costs.device == "cpu" and costs.limit is None:
+    if isinstance(costs, DenseCosts) and costs.device == "cpu":
         if cpu.is_only_optimum(costs, solution.vectors, solution.must_be_used):
             return 0
     choice, first_turn = tight_pairs(costs, solution, _most_to_list(costs)), 0

@@ -199,8 +199,8 @@ def assign_in_tiers(
 
 
 def is_only_optimum(costs: DenseCosts, vectors: Vectors, must_be_used: Any) -> bool:
-    """Whether no other assignment is as cheap as this complete one, by a pass over costs without a limit."""
-    only: bool = _native.is_only_optimum(*_arguments(costs)[:-1], *vectors, must_be_used)
+    """Whether no other assignment is as cheap as this one, by a pass over the costs; with a limit rows may be out."""
+    only: bool = _native.is_only_optimum(*_arguments(costs), *vectors, must_be_used)
     return only
 
 

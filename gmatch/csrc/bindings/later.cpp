@@ -2,6 +2,8 @@
 // itself, so that a small call makes no dictionary, and its pairs are unpacked without Python code.
 #include "bindings/later.hpp"
 
+#include <cstddef>
+
 namespace {
 
 Later* later_of(PyObject* self) { return reinterpret_cast<Later*>(self); }
@@ -62,7 +64,45 @@ PyObject* iterate(PyObject* self) {
   return made.is_valid() ? PyObject_GetIter(made.ptr()) : nullptr;
 }
 
+struct Words {
+  PyObject_VAR_HEAD
+  Count first[1];
+};
+Words* words_in(PyObject* self) { return reinterpret_cast<Words*>(self); }
+
+void delete_words(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+int give_buffer(PyObject* self, Py_buffer* view, int flags) {
+  const Py_ssize_t bytes = Py_SIZE(self) * static_cast<Py_ssize_t>(sizeof(Count));
+  return PyBuffer_FillInfo(view, self, words_in(self)->first, bytes, 0, flags);
+}
+
+PyTypeObject* words_type() {
+  static PyObject* const type = [] {
+    static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&delete_words)},
+                                  {Py_bf_getbuffer, reinterpret_cast<void*>(&give_buffer)},
+                                  {0, nullptr}};
+    static PyType_Spec spec = {"gmatch._native.Words", offsetof(Words, first), sizeof(Count), Py_TPFLAGS_DEFAULT, slots};
+    return PyType_FromSpec(&spec);
+  }();
+  if (type == nullptr) throw nb::python_error();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
 }  // namespace
+
+nb::object new_words(Count number) {
+  static PyTypeObject* const type = words_type();
+  nb::object words = nb::steal(reinterpret_cast<PyObject*>(PyObject_NewVar(Words, type, number)));
+  if (!words.is_valid()) throw nb::python_error();
+  return words;
+}
+
+Count* first_word(nb::handle words) { return words_in(words.ptr())->first; }
 
 PyTypeObject* later_type() {
   static PyObject* const type = [] {

@@ -10,3 +10,8 @@ struct Later {
 };
 
 PyTypeObject* later_type();
+
+// Memory that fields are views of, as an object with the protocol of buffers: in one piece with its words, whose values are
+// left open. A bytearray would be two.
+nb::object new_words(Count number);
+Count* first_word(nb::handle words);

@@ -1,6 +1,7 @@
 // module.cpp: the programs on host threads, for Python.
 #include "assignment/batch.cuh"
 #include "assignment/munkres.cuh"
+#include "bindings/errors.hpp"
 #include "bindings/mirror.hpp"
 #include "bindings/module.hpp"
 #include "cardinality/match.cuh"
@@ -39,6 +40,8 @@ void define_mirror(nb::module_& m) {
   mirror::add_enum<CoreStep>(m, "CoreStep");
 }
 
+}  // namespace
+
 // Raises gmatch's own error, with the system's error as its cause.
 void raise_too_few_threads(const std::exception_ptr& thrown, void*) {
   try {
@@ -50,8 +53,6 @@ void raise_too_few_threads(const std::exception_ptr& thrown, void*) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
   }
 }
-
-}  // namespace
 
 NB_MODULE(_native, m) {
   define_mirror(m);

@@ -7,11 +7,12 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include <deque>
 #include <limits>
 #include <optional>
 
 #include "assignment/batch.cuh"
+#include "bindings/errors.hpp"
+#include "bindings/in_front.hpp"
 #include "bindings/later.hpp"
 #include "bindings/mirror.hpp"
 #include "bindings/module.hpp"
@@ -152,7 +153,7 @@ std::vector<Count> words_of(const TierSolver& solver, const ShortestPathResult<d
     std::memcpy(next, numbers, length * sizeof(double));
     next += length;
   };
-  const auto add_whole = [&](const std::vector<double>& numbers, Vertex length) {
+  const auto add_whole = [&](const ShortVector<double>& numbers, Vertex length) {
     for (Vertex k = 0; k < length; ++k) *next++ = static_cast<Count>(numbers[k]);
   };
   const auto add_sides = [&](auto add_row_side, auto add_column_side) {
@@ -169,7 +170,7 @@ std::vector<Count> words_of(const TierSolver& solver, const ShortestPathResult<d
 }
 
 // The sum of a dual's parts.
-double nearest(double total, const std::vector<Tier>& tiers, std::vector<double> Tier::* side, Vertex number) {
+double nearest(double total, const ShortVector<Tier>& tiers, ShortVector<double> Tier::* side, Vertex number) {
   for (auto tier = tiers.rbegin(); tier != tiers.rend(); ++tier) total += tier->value * ((*tier).*side)[number];
   constexpr double LARGEST = std::numeric_limits<double>::max();
   return std::clamp(total, -LARGEST, LARGEST);
@@ -184,13 +185,11 @@ TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, doubl
                            std::vector<Count>& words, const Settle& settle, const LoweredCosts* lowered = nullptr) {
   return with_rows_side_by_side(costs, 1, [&](const auto& side_by_side) {
     const Vertex rows = costs.num_rows, columns = costs.num_columns;
-    const CopiedRows<double> copied(side_by_side);
-    TierSolver solver(copied, lowest, highest, result, counters);
+    TierSolver solver(CopiedRows<double>(side_by_side), lowest, highest, result, counters);
     const TierOutcome outcome = lowered != nullptr ? solver.solve_lowered(*lowered) : solver.solve();
     if (outcome != TierOutcome::solved) return outcome;
     words = words_of(solver, result, rows, columns, turned);
-    RestRows rest_rows(copied, solver.tiers());
-    if (!settle(rest_rows, solver)) return TierOutcome::open;
+    if (!settle(solver.rests(), solver)) return TierOutcome::open;
     for (Vertex row = 0; row < rows; ++row) result.u[row] = nearest(result.u[row], solver.tiers(), &Tier::rows, row);
     for (Vertex j = 0; j < columns; ++j) result.v[j] = nearest(result.v[j], solver.tiers(), &Tier::columns, j);
     return outcome;
@@ -230,20 +229,24 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
 }
 
 // Whether no other assignment is as cheap as this one, which is complete; of those that use the columns that must be used.
+// Pairs above a limit count as none.
 template <class Dual>
-bool is_only_optimum_of(AnyMatrix costs, const std::string& stored, bool maximize, Array<Vertex> row_match,
-                        Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, std::optional<Array<const bool>> must_be_used) {
+bool is_only_optimum_of(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit,
+                        Array<Vertex> row_match, Array<Vertex> col_match, Array<Dual> u, Array<Dual> v,
+                        std::optional<Array<const bool>> must_be_used) {
   std::vector<bool> must;
   if (must_be_used) must.assign(must_be_used->data(), must_be_used->data() + must_be_used->shape(0));
   return with_stored<Dual>(stored, [&](auto entry) {
     using Stored = decltype(entry);
-    const auto problem = dense_costs<Stored>(costs, maximize, nb::none());
+    const auto problem = dense_costs<Stored>(costs, maximize, limit);
     const ShortestPathResult<Dual> result{u.data(), v.data(), row_match.data(), col_match.data()};
     const OthersMayRun others_may_run;
     if constexpr (!IS_NARROW<Stored>) {
       if (problem.column_stride == 1) return is_only_optimum(problem, result, must);
     }
-    return OnlyOptimum<CopiedRows<Dual>, Dual>(CopiedRows<Dual>(problem), problem.limit, result, must).is_only();
+    DenseCosts<Stored> not_cut_off = problem;  // copies would be
+    not_cut_off.limit = problem.infinite();
+    return OnlyOptimum<CopiedRows<Dual>, Dual>(CopiedRows<Dual>(not_cut_off), problem.limit, result, must).is_only();
   });
 }
 
@@ -636,7 +639,13 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     } else if (solve_by_shortest_paths(costs, options, result, counted) < fewer) {
       return false;
     }
-    return !call.deterministic || !words.empty() || is_only_optimum(costs, result) ||
+    const bool are_settled = !words.empty();
+    if constexpr (std::is_floating_point_v<Cost>) {
+      // As where costs are not lowered: duals have parts only where one number hides costs, or sums could overflow.
+      const bool may_go = is_lowered && are_settled && lowered.sums_are_finite();
+      if (may_go && !hides_costs(costs, result, of_costs.lowest, of_costs.highest)) words.clear();
+    }
+    return !call.deterministic || are_settled || is_only_optimum(costs, result) ||
            (call.limit == nullptr && settle_ties_of(costs, result, name_of, with_choice));
   };
   if (!with_rows_side_by_side(stored, 1, solve)) return false;
@@ -764,13 +773,12 @@ class ArrayMemory {
   char type_ = 0;
 };
 
-// The cells of a matrix, as a bytearray: of either type of dual as many.
-nb::object new_cells(Count rows, Count columns) {
-  nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, mirror::bytes<SmallCells<Count>>(rows, columns)));
-  if (!cells.is_valid()) throw nb::python_error();
-  return cells;
+// How many words the cells of a matrix take, of either type of dual as many.
+Count words_of_cells(Count rows, Count columns) {
+  return (mirror::bytes<SmallCells<Count>>(rows, columns) + sizeof(Count) - 1) / sizeof(Count);
 }
-Count* first_of(nb::handle cells) { return reinterpret_cast<Count*>(PyByteArray_AsString(cells.ptr())); }
+nb::object new_cells(Count rows, Count columns) { return new_words(words_of_cells(rows, columns)); }
+Count* first_of(nb::handle cells) { return first_word(cells); }
 
 // The rows and the columns of the pairs in cells, which lie in the memory of `base`.
 template <class Index>
@@ -847,19 +855,23 @@ nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs
   later.make_field = make_field.inc_ref().ptr();
   later.pairs = pairs.inc_ref().ptr();
   later.first = first.inc_ref().ptr();
-  later.second = second.inc_ref().ptr();
+  later.second = second.is_valid() ? second.inc_ref().ptr() : nullptr;
   return result;
+}
+
+// The type is frozen for all others. It minimizes by default.
+void note_maximize(nb::handle result) {
+  static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
+  if (PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) != 0) throw nb::python_error();
 }
 
 // The same of the cells of one problem.
 nb::object later_result(nb::handle kind, nb::handle make_field, bool maximize, nb::handle cells, Vertex rows, Vertex columns,
                         char type_of_costs, const std::vector<Count>& words) {
-  static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
   note_costs(first_of(cells), rows, columns, type_of_costs);
   const nb::tuple pairs = pairs_in(cells, first_of(cells), rows, columns, &SmallCells<Count>::pair_columns_32);
   nb::object result = later_result(kind, make_field, pairs, cells, duals_in_tiers(words));
-  // The type is frozen for all others. It minimizes by default.
-  if (maximize && PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) != 0) throw nb::python_error();
+  if (maximize) note_maximize(result);
   return result;
 }
 
@@ -882,11 +894,28 @@ bool read_limit(nb::handle given, SmallLimit* limit) {
 }
 
 // As a result has it: an integer beside integers if it is whole, a float beside floats.
-void note_limit(nb::handle result, const ArrayMemory& memory, const SmallLimit& limit) {
+void note_limit(nb::handle result, char type_of_costs, const SmallLimit& limit) {
   static PyObject* const limit_name = PyUnicode_InternFromString("cost_limit");
-  const bool floats = memory.type() == 'd' || memory.type() == 'f' || !limit.is_whole;
+  const bool floats = type_of_costs == 'd' || type_of_costs == 'f' || !limit.is_whole;
   const nb::object number = nb::steal(floats ? PyFloat_FromDouble(limit.number) : PyLong_FromLongLong(limit.whole));
   if (PyObject_GenericSetAttr(result.ptr(), limit_name, number.ptr()) != 0) throw nb::python_error();
+}
+
+// The object that a function makes, as Python wants it: nullptr with an exception of its own for one of C++.
+template <class Function>
+PyObject* made_by(const Function& function) {
+  try {
+    return function().release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const TooFewThreads&) {
+    raise_too_few_threads(std::current_exception(), nullptr);
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
 }
 
 // Functions of costs, after a limit if there is one, that Python calls with less ado than those that nanobind makes. `Solver`
@@ -897,17 +926,7 @@ PyObject* call_small_solver(PyObject* parts, PyObject* const* arguments, Py_ssiz
     PyErr_SetString(PyExc_TypeError, "expected costs, or a limit and costs");
     return nullptr;
   }
-  try {
-    const nb::handle limit = number == 2 ? arguments[0] : nullptr;
-    return Solver(parts).solve(limit, arguments[number - 1]).release().ptr();
-  } catch (nb::python_error& error) {
-    error.restore();
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return nullptr;
+  return made_by([&] { return Solver(parts).solve(number == 2 ? arguments[0] : nullptr, arguments[number - 1]); });
 }
 
 template <class Solver>
@@ -940,7 +959,7 @@ struct SmallSolver {
     if (cells.is_none()) return cells;
     const nb::object result = later_result(kind, make_field, maximize, cells, static_cast<Vertex>(memory.length(0)),
                                            static_cast<Vertex>(memory.length(1)), memory.type(), words);
-    if (has_limit) note_limit(result, memory, limit);
+    if (has_limit) note_limit(result, memory.type(), limit);
     return result;
   }
 };
@@ -951,26 +970,52 @@ nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, b
 
 // Options of `lap` by name, as Python gives them, read by a table: of each name the objects that it may be where small costs
 // take the short way, and the bits that each of them stands for. What is equal to one of them may be an array, so that it
-// must be one of these objects, or a string of the same letters, or, where a type stands for a method, of that type.
+// must be one of these objects, or a string of the same letters; or, where a type stands for a method, of that type; or a
+// number in a range, which is the number of threads. The costs may be given by name, too.
 struct SmallOptions {
-  int bits = 0;
+  PyObject* costs = nullptr;
   PyObject* cost_limit = nullptr;
+  PyObject* threads = nullptr;
+  int bits = 0;
 
   // False if one of them needs the long way. No code of Python runs.
   bool read(PyObject* table, PyObject* options) {
     Py_ssize_t place = 0;
     PyObject *name, *option;
     while (PyDict_Next(options, &place, &name, &option)) {
-      PyObject* const taken = PyUnicode_CheckExact(name) ? PyDict_GetItemWithError(table, name) : nullptr;  // borrowed
-      if (taken == nullptr) return false;
-      if (taken == Py_None) cost_limit = option == Py_None ? nullptr : option;
-      else if (!add_bits(taken, option)) return false;
+      if (!read(table, name, option)) return false;
     }
     return true;
   }
+  // As a call has them: the costs may be the first argument, and there is no second one without a name.
+  bool read(PyObject* table, PyObject* const* arguments, Py_ssize_t number, PyObject* names) {
+    if (number > 1) return false;
+    if (number == 1) costs = arguments[0];
+    const Py_ssize_t named = names == nullptr ? 0 : PyTuple_Size(names);
+    for (Py_ssize_t k = 0; k < named; ++k) {
+      if (!read(table, PyTuple_GetItem(names, k), arguments[number + k])) return false;
+    }
+    return costs != nullptr;
+  }
 
  private:
-  static bool is_taken(PyObject* taken, PyObject* option) {
+  bool read(PyObject* table, PyObject* name, PyObject* option) {
+    PyObject* const taken = PyUnicode_CheckExact(name) ? PyDict_GetItemWithError(table, name) : nullptr;  // borrowed
+    if (taken == nullptr) return false;
+    if (taken == Py_None) return read_once(&cost_limit, option == Py_None ? nullptr : option);
+    if (taken == Py_Ellipsis) return read_once(&costs, option);
+    return add_bits(taken, option);
+  }
+  static bool read_once(PyObject** to, PyObject* option) {
+    if (*to != nullptr) return false;
+    *to = option;
+    return true;
+  }
+  bool is_taken(PyObject* taken, PyObject* option) {
+    if (Py_TYPE(taken) == &PyRange_Type) {
+      threads = option;
+      return PyLong_CheckExact(option) && PySequence_Contains(taken, option) == 1;
+    }
     if (PyType_Check(taken)) return reinterpret_cast<PyObject*>(Py_TYPE(option)) == taken;
     return taken == option ||
            (PyUnicode_CheckExact(taken) && PyUnicode_CheckExact(option) && PyUnicode_Compare(taken, option) == 0);
@@ -991,38 +1036,27 @@ nb::object bits_of_options(const nb::dict& table, const nb::dict& options) {
   return read.read(table.ptr(), options.ptr()) ? nb::int_(read.bits) : nb::object(nb::none());
 }
 
-// What solves small costs by options of `lap`: it is given both. `solvers` are those that small_solver makes, by the bits.
-PyObject* call_small_lap(PyObject* parts, PyObject* const* arguments, Py_ssize_t number) {
-  if (number != 2 || !PyDict_Check(arguments[1])) {
-    PyErr_SetString(PyExc_TypeError, "expected costs and a dictionary of options");
-    return nullptr;
-  }
-  SmallOptions options;
-  PyObject* const solvers = PyTuple_GetItem(parts, 1);
-  if (!options.read(PyTuple_GetItem(parts, 0), arguments[1])) Py_RETURN_NONE;
-  if (options.bits >= PyTuple_Size(solvers)) Py_RETURN_NONE;
-  PyObject* const with_limit[] = {options.cost_limit, arguments[0]};
-  const bool has_limit = options.cost_limit != nullptr;
-  return call_small_solver<SmallSolver>(PyCFunction_GetSelf(PyTuple_GetItem(solvers, options.bits)),
-                                        with_limit + !has_limit, 1 + has_limit);
-}
-
-nb::object small_lap(const nb::dict& table, const nb::tuple& solvers) {
-  static PyMethodDef method = {"lap_small", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_small_lap)),
-                               METH_FASTCALL, "The assignment of costs, by options of lap; or None."};
-  return nb::steal(PyCFunction_NewEx(&method, nb::make_tuple(table, solvers).ptr(), nullptr));
-}
-
-// The matrices of a batch of small problems, in a list of arrays or in one of three dimensions.
+// The matrices of a batch of small problems, in a list or a tuple of arrays, or in one of three dimensions.
 class BatchMemory {
  public:
-  explicit BatchMemory(nb::handle given) : is_list_(PyList_Check(given.ptr())) {
+  explicit BatchMemory(nb::handle given) : is_list_(PyList_Check(given.ptr()) || PyTuple_Check(given.ptr())) {
     if (!is_list_) {
       memories_.emplace_back(given);
       return;
     }
-    const Py_ssize_t problems = PyList_Size(given.ptr());
-    for (Py_ssize_t p = 0; p < problems; ++p) memories_.emplace_back(nb::handle(PyList_GetItem(given.ptr(), p)));
+    const bool is_tuple = PyTuple_Check(given.ptr());
+    const Py_ssize_t problems = is_tuple ? PyTuple_Size(given.ptr()) : PyList_Size(given.ptr());
+    memories_.reserve(problems);
+    for (Py_ssize_t p = 0; p < problems; ++p) {
+      memories_.emplace_back(nb::handle(is_tuple ? PyTuple_GetItem(given.ptr(), p) : PyList_GetItem(given.ptr(), p)));
+    }
+  }
+
+  // Two matrices that the user of `lap` may mean for two clouds: look_like_points of gmatch/problems/points.py.
+  bool looks_like_points() const {
+    if (!is_list_ || memories_.size() != 2) return false;
+    const ArrayMemory &x = memories_[0], &y = memories_[1];
+    return x.length(1) == y.length(1) && std::min(x.length(0), y.length(0)) >= 8 * x.length(1);
   }
 
   // Whether all are of one type, and small or without pairs; at least one has pairs.
@@ -1052,7 +1086,7 @@ class BatchMemory {
 
  private:
   const bool is_list_;
-  std::deque<ArrayMemory> memories_;
+  std::vector<ArrayMemory> memories_;
 };
 
 // A problem of a batch: the word where its cells begin, and its rows, columns and pairs.
@@ -1145,10 +1179,9 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
   Count words = 0;
   for (const SmallMatrix<Cost>& matrix : matrices) {
     problems.push_back({words, matrix.shape[0], matrix.shape[1], 0});
-    words += (mirror::bytes<SmallCells<Count>>(matrix.shape[0], matrix.shape[1]) + sizeof(Count) - 1) / sizeof(Count);
+    words += words_of_cells(matrix.shape[0], matrix.shape[1]);
   }
-  nb::object cells = nb::steal(PyByteArray_FromStringAndSize(nullptr, words * sizeof(Count)));
-  if (!cells.is_valid()) throw nb::python_error();
+  nb::object cells = new_words(words);
   if (!solve_small_batch(matrices, call, memory.type(), problems, first_of(cells), threads)) return nb::none();
   const char type[] = {memory.type(), 0};
   nb::list table;
@@ -1156,6 +1189,16 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
     table.append(nb::make_tuple(problem.begin, problem.rows, problem.columns, problem.pairs));
   }
   return nb::make_tuple(cells, table, type, threads);
+}
+
+nb::object solve_batch(const BatchMemory& memory, const SmallCall& call, nb::handle most_threads) {
+  const char type = memory.type();
+  if (type == 'd') return lap_small_batch_of<double>(memory, call, most_threads);
+  if (type == 'f') return lap_small_batch_of<float>(memory, call, most_threads);
+  if (call.limit != nullptr && !call.limit->is_whole) return nb::none();  // duals would be floats
+  if (type != 'i' && type != 'l' && type != 'q') return nb::none();
+  if (memory.entry_size() == 4) return lap_small_batch_of<std::int32_t>(memory, call, most_threads);
+  return lap_small_batch_of<Count>(memory, call, most_threads);
 }
 
 // What a small solver finds of each problem of a batch: the cells of all; in which word the cells of each begin, its rows,
@@ -1166,14 +1209,68 @@ nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limi
   if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
   const BatchMemory memory(costs);
   if (!memory.is_small()) return nb::none();
-  const SmallCall call{maximize, true, has_limit ? &limit : nullptr};
-  const char type = memory.type();
-  if (type == 'd') return lap_small_batch_of<double>(memory, call, most_threads);
-  if (type == 'f') return lap_small_batch_of<float>(memory, call, most_threads);
-  if (has_limit && !limit.is_whole) return nb::none();  // duals would be floats
-  if (type != 'i' && type != 'l' && type != 'q') return nb::none();
-  if (memory.entry_size() == 4) return lap_small_batch_of<std::int32_t>(memory, call, most_threads);
-  return lap_small_batch_of<Count>(memory, call, most_threads);
+  return solve_batch(memory, {maximize, true, has_limit ? &limit : nullptr}, most_threads);
+}
+
+// Batches as gmatch/small.py hands them over: the type of their results, what makes the fields of these, the type of the
+// assignments in them, what makes the fields of an assignment, by the bits of the options, and what tells the most threads.
+struct SmallBatchSolver {
+  nb::handle kind, make_field, items, makers, most_threads;
+
+  explicit SmallBatchSolver(PyObject* parts)
+      : kind(PyTuple_GetItem(parts, 0)),
+        make_field(PyTuple_GetItem(parts, 1)),
+        items(PyTuple_GetItem(parts, 2)),
+        makers(PyTuple_GetItem(parts, 3)),
+        most_threads(PyTuple_GetItem(parts, 4)) {}
+
+  // None, too, where users are to be warned.
+  nb::object solve(const SmallOptions& options, bool maximize) const {
+    const nb::handle make_field_of_one = PyTuple_GetItem(makers.ptr(), options.bits);
+    if (make_field_of_one.is_none()) return nb::none();
+    SmallLimit limit;
+    const bool has_limit = options.cost_limit != nullptr;
+    if (has_limit && !read_limit(options.cost_limit, &limit)) return nb::none();
+    const BatchMemory memory(options.costs);
+    if (!memory.is_small() || memory.looks_like_points()) return nb::none();
+    const nb::handle threads = options.threads == nullptr || options.threads == Py_None ? most_threads : options.threads;
+    const nb::object found = solve_batch(memory, {maximize, true, has_limit ? &limit : nullptr}, threads);
+    if (found.is_none()) return found;
+    const nb::object made = items(found, make_field_of_one, maximize, has_limit ? nb::handle(options.cost_limit) : Py_None);
+    const nb::object batch = later_result(kind, make_field, nb::none(), nb::make_tuple(made), nullptr);
+    if (maximize) note_maximize(batch);
+    if (has_limit) note_limit(batch, memory.type(), limit);
+    return batch;
+  }
+};
+
+// Of what kind costs are, by their type alone.
+bool is_sequence_of_arrays(PyObject* costs, PyTypeObject* array) {
+  const bool is_list = PyList_CheckExact(costs);
+  if (!is_list && !PyTuple_CheckExact(costs)) return false;
+  if ((is_list ? PyList_Size(costs) : PyTuple_Size(costs)) == 0) return false;
+  return Py_TYPE(is_list ? PyList_GetItem(costs, 0) : PyTuple_GetItem(costs, 0)) == array;
+}
+
+// `parts` are the table of options, the solvers that small_solver makes, by the bits, and those of SmallBatchSolver.
+PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize_t number, PyObject* names) {
+  SmallOptions options;
+  PyObject* const solvers = PyTuple_GetItem(parts, 1);
+  if (!options.read(PyTuple_GetItem(parts, 0), arguments, number, names)) Py_RETURN_NONE;
+  if (options.bits >= PyTuple_Size(solvers)) Py_RETURN_NONE;
+  PyTypeObject* const array = numpy::Table::get().array_type();
+  const bool is_array = Py_TYPE(options.costs) == array;
+  PyObject* const solver = PyCFunction_GetSelf(PyTuple_GetItem(solvers, options.bits));
+  if (is_array && reinterpret_cast<const numpy::Array*>(options.costs)->num_dimensions == 2) {
+    return made_by([&] { return SmallSolver(solver).solve(options.cost_limit, options.costs); });
+  }
+  if (!is_array && !is_sequence_of_arrays(options.costs, array)) Py_RETURN_NONE;
+  return made_by([&] { return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, SmallSolver(solver).maximize); });
+}
+
+// `lap` with the short way for small arrays in front of a function of Python for all else.
+nb::object small_lap(const nb::dict& table, const nb::tuple& solvers, const nb::tuple& of_batches, nb::handle otherwise) {
+  return in_front(&lap_by_short_way, nb::make_tuple(table, solvers, of_batches), otherwise);
 }
 
 // A line of the table of a batch.
@@ -1497,7 +1594,7 @@ struct SmallSparseSolving {
     if (solved == SmallSolution::NONE_FOUND) return nb::none();
     const nb::object result = later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field,
                                            maximize, cells, call.rows, call.columns, memory.data.type(), words);
-    if (has_limit) note_limit(result, memory.data, limit);
+    if (has_limit) note_limit(result, memory.data.type(), limit);
     return result;
   }
 };
@@ -1662,7 +1759,7 @@ void define_shortest_paths_for(nb::module_& m) {
   m.def("assign_core_jv", &assign_core_jv<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(),
         "v"_a.noconvert(), "has_duals"_a, "may_begin_in_matrix"_a, "threads"_a);
-  m.def("is_only_optimum", &is_only_optimum_of<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a,
+  m.def("is_only_optimum", &is_only_optimum_of<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
         "must_be_used"_a.noconvert().none());
 }

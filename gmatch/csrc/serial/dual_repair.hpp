@@ -15,21 +15,25 @@
 #include <vector>
 
 #include "serial/row_scan.hpp"
+#include "serial/short_vector.hpp"
 
 template <class Rows>
 class DualRepair {
  public:
   // v has as many columns as scans read. Columns that may not stay free, all if may_stay_free is empty, may have any v. Rows
   // may be contradicted by `tolerance`, which is not less than what rounding does anew.
-  DualRepair(Vertex num_rows, Vertex num_columns, const Vertex* row_match, const Vertex* col_match, std::vector<double> v,
-             std::vector<char> may_stay_free, double tolerance)
+  DualRepair(Vertex num_rows, Vertex num_columns, const Vertex* row_match, const Vertex* col_match, ShortVector<double> v,
+             ShortVector<char> may_stay_free, double tolerance)
       : num_rows_(num_rows),
         num_columns_(num_columns),
         row_match_(row_match),
         col_match_(col_match),
         may_stay_free_(std::move(may_stay_free)),
         tolerance_(tolerance),
-        v_(std::move(v)) {
+        v_(std::move(v)),
+        waits_(v_.get_allocator()),
+        waiting_(v_.get_allocator()),
+        below_(v_.get_allocator()) {
     std::fill(v_.begin() + num_columns, v_.end(), Distance<double>::MASKED);
   }
 
@@ -97,12 +101,12 @@ class DualRepair {
   const Vertex num_rows_, num_columns_;
   const Vertex* const row_match_;
   const Vertex* const col_match_;
-  const std::vector<char> may_stay_free_;  // [num_columns], or none
+  const ShortVector<char> may_stay_free_;  // [num_columns], or none
   const double tolerance_;
   double of_free_ = 0;
-  std::vector<double> v_;
+  ShortVector<double> v_;
   Vertex rows_looked_at_ = 0;
-  std::vector<char> waits_;      // [num_rows] to look again, or none yet
-  std::vector<Vertex> waiting_;  // rows that look again
-  std::vector<Word> below_;      // [width / WORD + 1], or none yet: columns that a row demands to be lower
+  ShortVector<char> waits_;      // [num_rows] to look again, or none yet
+  ShortVector<Vertex> waiting_;  // rows that look again
+  ShortVector<Word> below_;      // [width / WORD + 1], or none yet: columns that a row demands to be lower
 };

@@ -723,8 +723,8 @@ Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
 template <class Cost, class Dual>
 Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const ShortestPathOptions<Dual>& options,
                     const ShortestPathResult<Dual>& result, ShortestPathCounters& counters) {
-  const Count limit = costs.limit < costs.infinite() ? static_cast<Count>(costs.limit) : DenseCosts<int>::infinite();
-  const DenseCosts<int> narrow{costs.num_rows, costs.num_columns, copies, costs.num_columns, 1, costs.maximize, limit};
+  const DenseCosts<int> narrow{costs.num_rows, costs.num_columns, copies,
+                               costs.num_columns, 1, costs.maximize, DenseCosts<int>::infinite()};
   const ShortestPathOptions<Count> narrow_options{static_cast<Count>(options.least_cost),
                                                   static_cast<Count>(options.greatest_cost), false,
                                                   static_cast<Count>(options.greatest_cost)};
@@ -763,11 +763,10 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
   if (has_limit) stored.greatest_cost = std::max(options.greatest_cost, options.greatest_entry);
   if constexpr (!std::is_same_v<Cost, int> && !IS_NARROW<Stored>) {
     // Scans read each entry many times, of 32 bits twice as many at once: those that fit are copied, where the copy is small.
-    // With room for an auction, which these would have in 64.
+    // With room for an auction, which these would have in 64. With a limit each is read once to three times: a copy takes longer.
     const bool has_room = is_enough<int>(stored) && stored.greatest_cost - stored.least_cost <= Distance<int>::MAX_RANGE / 2;
-    const bool limit_is_whole = !has_limit || costs.limit == std::floor(costs.limit);
     constexpr Count MOST_COPIED = 1 << 22;
-    if (entries <= MOST_COPIED && has_room && limit_is_whole && begins_whole(costs)) {
+    if (!has_limit && entries <= MOST_COPIED && has_room && begins_whole(costs)) {
       const std::unique_ptr<int[]> copies(new int[entries]);
       if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), stored, result, counters);
     }

@@ -27,12 +27,13 @@
 #include "costs/magnitudes.hpp"
 #include "serial/dual_repair.hpp"
 #include "serial/rows.hpp"
+#include "serial/short_vector.hpp"
 #include "serial/shortest_path.hpp"
 
 // A big number, and optimal duals in multiples of it. If columns may stay free, a column with a dual below 0 must be used.
 struct Tier {
   double value;
-  std::vector<double> rows, columns;  // whole numbers; columns for as many as scans read
+  ShortVector<double> rows, columns;  // whole numbers; columns for as many as scans read
 };
 
 // Passes over a row of costs that take them apart.
@@ -358,8 +359,11 @@ class RestRows {
   using Work = double;
   using Scan = RowScan<double, double, false>;
 
-  RestRows(const CopiedRows<double>& costs, const std::vector<Tier>& tiers)
-      : costs_(costs), tiers_(&tiers) {}
+  RestRows(CopiedRows<double> costs, const ShortVector<Tier>& tiers)
+      : costs_(std::move(costs)),
+        tiers_(&tiers),
+        rests_(tiers.get_allocator()),
+        of_row_(tiers.get_allocator()) {}
 
   Vertex num_rows() const { return costs_.num_rows(); }
   Vertex num_columns() const { return costs_.num_columns(); }
@@ -385,9 +389,9 @@ class RestRows {
   }
 
   CopiedRows<double> costs_;
-  const std::vector<Tier>* tiers_;
-  std::vector<double> rests_;
-  mutable std::vector<TierScan::OfRow> of_row_;
+  const ShortVector<Tier>* tiers_;
+  ShortVector<double> rests_;
+  mutable ShortVector<TierScan::OfRow> of_row_;
 };
 
 // Costs in which a number stands for the value of a tier, as the serial solvers scan rows.
@@ -466,10 +470,13 @@ class LoweredCosts {
   }
   // Whether duals that make no use of the large number prove a solution as they are.
   bool is_solution_of_costs() const { return lowest_ >= -value_ / 2 && sums_are_finite(); }
+  // Where sums of costs could overflow, only duals in parts prove anything: sums_fit of gmatch/problems/limits.py.
+  bool sums_are_finite() const {
+    return std::isfinite((32 + 8.0 * rows_) * (highest_ - lowest_) + rows_ * value_);
+  }
 
  private:
   bool holds(double rest) const { return rest >= value_ * std::numeric_limits<double>::epsilon(); }
-  bool sums_are_finite() const { return value_ < 1e290; }
 
   template <class Cost, bool NEGATED>
   double write(const DenseCosts<Cost>& costs) {
@@ -493,17 +500,17 @@ MIRRORED_ENUM(TierOutcome, stands, solved, open);
 // Costs whose duals hide some of them, with a solution in which all rows have a pair.
 class TierSolver {
  public:
-  TierSolver(const CopiedRows<double>& costs, double lowest, double highest, const ShortestPathResult<double>& result,
+  TierSolver(CopiedRows<double> costs, double lowest, double highest, const ShortestPathResult<double>& result,
              ShortestPathCounters& counters)
       : num_rows_(costs.num_rows()),
         num_columns_(costs.num_columns()),
-        costs_(costs),
-        rows_(costs, tiers_),
+        tiers_(&memory_),
+        rows_(std::move(costs), tiers_),
         lowest_(lowest),
         highest_(highest),
         result_(result),
         counters_(counters),
-        pair_rests_(costs.num_rows()) {
+        pair_rests_(num_rows_, &memory_) {
     find_pair_rests();
     find_largest_dual();
   }
@@ -523,14 +530,15 @@ class TierSolver {
   // As solve, from the solution of `lowered`: these costs with a smaller number in the place of the largest. If the outcome is
   // open, that solution is none of these costs.
   TierOutcome solve_lowered(const LoweredCosts& lowered) {
-    Tier tier{lowered.value(), std::vector<double>(num_rows_), std::vector<double>(rows_.width())};
+    Tier tier = tier_of(lowered.value());
     find_duals(tier, lowered.unit());
     if (lowered.is_solution_of_costs() && is_all_zero(tier)) return hides() ? solve() : TierOutcome::stands;
     if (add_lowered(tier, lowered.unit()) != Added::TIER) return TierOutcome::open;
     return hides() ? solve() : TierOutcome::solved;
   }
 
-  const std::vector<Tier>& tiers() const { return tiers_; }
+  const ShortVector<Tier>& tiers() const { return tiers_; }
+  RestRows& rests() { return rows_; }
   std::vector<bool> must_be_used() const {
     std::vector<bool> must(num_columns_);
     for (Vertex j = 0; j < num_columns_; ++j) must[j] = num_rows_ < num_columns_ && !may_stay_free(j);
@@ -670,6 +678,9 @@ class TierSolver {
     return least;
   }
 
+  Tier tier_of(double value) { return {value, numbers(num_rows_), numbers(rows_.width())}; }
+  ShortVector<double> numbers(Vertex length) { return ShortVector<double>(length, &memory_); }
+
   bool leaves_room(double value, double largest_rest) const { return value > ROOM * (num_rows_ + 1.0) * largest_rest; }
 
   // Adds a tier of this value and solves the rests, if the value leaves room for all rests and has optimal duals.
@@ -684,7 +695,7 @@ class TierSolver {
       largest = std::max(largest, TierScan::largest_rest(scan(row), value, rows_.width()));
       if (!leaves_room(value, largest)) return Added::NO_VALUE;
     }
-    Tier tier{value, std::vector<double>(num_rows_), std::vector<double>(rows_.width())};
+    Tier tier = tier_of(value);
     TierScan::Seen seen;
     Added added = rounding > largest ? Added::NO_DUALS : try_duals(tier, value, seen);
     if (added == Added::NO_DUALS) {
@@ -706,7 +717,7 @@ class TierSolver {
   }
   Added add_by_duals(Tier& tier, double unit, TierScan::Seen& seen) {
     DualRepair<RestRows> repair = repair_of(tier, unit);
-    std::vector<double> rests(rows_.width()), pair_rests(num_rows_);
+    ShortVector<double> rests = numbers(rows_.width()), pair_rests = numbers(num_rows_);
     TierScan::SeenInLanes in_lanes;
     TierScan::OfRow of_row = TierScan::of_row(tier, 0);
     bool are_left = true;  // all pairs of the solution
@@ -760,13 +771,13 @@ class TierSolver {
   DualRepair<RestRows> repair_of(const Tier& tier, double unit) {
     // A v within the rounding of 0 is most often 0: the v of free columns, and of columns that are as good.
     const double rounding = ROUNDINGS * EPSILON * largest_dual_;
-    std::vector<double> v(rows_.width());
+    ShortVector<double> v = numbers(rows_.width());
     for (Vertex j = 0; j < num_columns_; ++j) {
       const double rest = TierScan::rest_of_dual(result_.v[j], unit, tier.columns[j]), magnitude = std::abs(rest);
       v[j] = rounding < magnitude && magnitude < FAR ? rest : 0;
     }
     gather(v, unit);
-    std::vector<char> may_stay_free(num_rows_ < num_columns_ ? num_columns_ : 0);
+    ShortVector<char> may_stay_free(num_rows_ < num_columns_ ? num_columns_ : 0, &memory_);
     for (std::size_t j = 0; j < may_stay_free.size(); ++j) {
       const bool may = tier.columns[j] >= 0 && this->may_stay_free(static_cast<Vertex>(j));
       may_stay_free[j] = may;
@@ -786,9 +797,9 @@ class TierSolver {
 
   // Some columns may lie anywhere between two multiples, since nothing ties them to others, as an auction leaves them; those
   // that anything does lie near to one another. They are lowered to 0, or raised: no pair needs to be farther than rests are.
-  void gather(std::vector<double>& v, double unit) const {
+  void gather(ShortVector<double>& v, double unit) {
     if (largest_magnitude(v.data(), num_columns_) < unit / ROOM) return;
-    std::vector<Vertex> order(num_columns_);
+    ShortVector<Vertex> order(num_columns_, &memory_);
     for (Vertex j = 0; j < num_columns_; ++j) order[j] = j;
     std::sort(order.begin(), order.end(), [&](Vertex a, Vertex b) { return v[a] > v[b]; });
     const double apart = 2 * unit / (ROOM * (num_rows_ + 1.0));
@@ -804,7 +815,7 @@ class TierSolver {
     }
   }
 
-  void find_duals(Tier& tier, double unit) const {
+  void find_duals(Tier& tier, double unit) {
     const double shift = 1 - place_without_fractions(unit);
     TierScan::round_down(result_.u, num_rows_, unit, shift, 1, tier.rows.data());
     TierScan::round_down(result_.v, num_columns_, unit, shift, -1, tier.columns.data());
@@ -812,9 +823,9 @@ class TierSolver {
 
   // The middle of the widest gap between the fractions of u / unit, 0, for columns that stay free, and 1. With as many shares
   // of [0, 1] as there are gaps it lies between what is in different shares.
-  double place_without_fractions(double unit) const {
+  double place_without_fractions(double unit) {
     const Vertex shares = num_rows_ + 1;
-    std::vector<double> fractions(2 * Count{shares});
+    ShortVector<double> fractions = numbers(2 * shares);
     double *const least = fractions.data(), *const most = least + shares;
     std::fill_n(least, shares, 1);
     for (Vertex row = 0; row < num_rows_; ++row) {
@@ -849,14 +860,14 @@ class TierSolver {
   }
 
   const Vertex num_rows_, num_columns_;
-  const CopiedRows<double>& costs_;
-  std::vector<Tier> tiers_;
+  ShortMemory memory_;
+  ShortVector<Tier> tiers_;
   RestRows rows_;
   double lowest_, highest_;  // of the last rests; if has_range_ is false, none is below the lowest
   bool has_range_ = true;
   const ShortestPathResult<double>& result_;
   ShortestPathCounters& counters_;
-  std::vector<double> pair_rests_;  // [num_rows] of the pairs there are, and the last rests
+  ShortVector<double> pair_rests_;  // [num_rows] of the pairs there are, and the last rests
   double largest_dual_ = 0;
   Poll poll_;
 };
