@@ -1,11 +1,11 @@
 """A core of which some rows or columns may stay free, as a square problem of twice the size.
 
-A search can start from any duals if the problem is square. If columns may stay free, a free column must have the dual 0,
-and rows that lose their pairs would leave columns free that do not. So the core is doubled, as points are
-(csrc/points/graph.hpp): rows are all rows and copies of all columns, columns are all columns and copies of all rows. A
+A search can start from any duals if the problem is square. If columns may stay free, the duals of free columns must be
+0, and rows that lose their pairs would leave columns free whose duals are not. So the core is doubled, as points are
+(csrc/points/graph.hpp). Rows are all rows and copies of all columns. Columns are all columns and copies of all rows. A
 pair of copies costs what its originals cost. A column and its own copy cost nothing. A row and its own copy cost twice
-what it costs that the row stays free. Both halves match at the least cost, with the same columns free. A dual of the core
-is half the sum of its own and its copy's.
+what it costs that the row stays free. Both halves match at the least cost, with the same columns free. A dual of the
+core is half the sum of its own and its copy's.
 """
 
 from __future__ import annotations

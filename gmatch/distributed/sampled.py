@@ -82,7 +82,9 @@ class Sample(NamedTuple):
             return v.astype(np.float64)
         above, allowed = reduced(self.ranks, "sum", np.zeros(2), self._above_the_least)
         eps = above / max(allowed, 1) / 2
-        for step in range(LEVELS * steps if eps > 0 else 0):
+        # Differences that float32 does not hold tell nothing.
+        held = eps * FACTOR**LEVELS >= np.finfo(np.float32).tiny
+        for step in range(LEVELS * steps if held else 0):
             sample = coarse if coarse is not None and step < COARSE * steps else self
             shares = reduced(self.ranks, "sum", np.zeros_like(v), partial(sample._shares, v, eps))
             shares *= self._rows / sample.size

@@ -128,11 +128,13 @@ class WindowPart(WholePart):
 
     def prices(self, steps: int = STEPS_OF_PRICES) -> Any:
         """Duals of the columns by which entries are picked: first, or with more steps a second time."""
-        sample = self.block.sample
-        if self.block.limit is not None:
-            limit = np.float32(self.block.limit)
+        block, limit = self.block, None
+        sample = block.sample
+        if block.limit is not None:
+            with np.errstate(over="ignore"):
+                limit = np.float32(block.limit / block.unit)
             sample = np.where(sample < limit, sample, limit if self.limit is None else np.float32(np.inf))
-        prices = prices_of(sample, self.limit, self.shape[0], steps)
+        prices = prices_of(sample, None if self.limit is None else limit, self.shape[0], steps) * block.unit
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
     def given(self, rows: Any = None) -> Iterator[tuple[Any, Any]]:
@@ -268,8 +270,8 @@ def is_near_enough(u: Any, v: Any, excess: Any, gap: float) -> bool:
 def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, found: Found) -> tuple[int, Places]:
     """As `core.outside`: how many pairs the rows of a witness have outside its columns; the best of each stratum.
 
-    Each free row also offers a free column of its own, and the best of the free columns. If these pairs are allowed, the
-    next search matches all rows, and its duals tell what else the core lacks.
+    Each free row also offers a free column of its own, and the best of the free columns. If these pairs are allowed,
+    the next search matches all rows, and its duals tell what else the core lacks.
     """
     allowed, v, turned = 0, found.v, part.block.transposed
     best, of_free, owners = _Best(part, 1), _Best(part, 1), _Owners(part, found.row_match)

@@ -290,7 +290,10 @@ class CheckedWindows(RowsOfCosts):
     Attributes
     ----------
     sample : float32 array, shape (lines of a sample, length of a line)
-        Some lines in the minimisation form, rounded, without the limit: rows, or columns if there are fewer of them.
+        Some lines in the minimisation form, divided by `unit` and rounded, without the limit: rows, or columns if there
+        are fewer of them.
+    unit : float
+        A power of two, of the size of the costs of the first window that has any but 0.
     """
 
     device: Device = "cpu"
@@ -303,8 +306,9 @@ class CheckedWindows(RowsOfCosts):
         self.cost_limit = costs.cost_limit
         lines = self.shape[::-1] if self.transposed else self.shape
         self._sampled = rows_of_sample(*lines)
-        self.sample = np.empty((len(self._sampled), lines[1]), np.float32)
+        self.sample, self.unit = np.empty((len(self._sampled), lines[1]), np.float32), 0.0
         ranges = [self._look_at_window(number) for number in range(len(costs.windows))]
+        self.unit = self.unit or 1.0
         ends = [(low, high) for low, high, _ in ranges if low <= high]
         lowest, highest = min((low for low, _ in ends), default=0), max((high for _, high in ends), default=0)
         found = Range(lowest, highest, any(forbids for _, _, forbids in ranges), False)
@@ -334,6 +338,8 @@ class CheckedWindows(RowsOfCosts):
                 f"{'' if has_nan else f' ({-refused:+} forbids a pair)'}; entry "
                 f"{(costs.windows[number].start + row, column)} does{advice}"
             )
+        if not self.unit and max(-lowest, highest) > 0:
+            self.unit = math.ldexp(1.0, math.frexp(max(-lowest, highest))[1] - 1)
         self._keep_sample(costs.windows[number], entries)
         forbids = bool(minus_inf if maximize else plus_inf)
         if lowest > highest:
@@ -344,7 +350,8 @@ class CheckedWindows(RowsOfCosts):
         here = slice(*np.searchsorted(self._sampled, (window.start, window.stop)))
         of_window = self.sample[:, window] if self.transposed else self.sample[here]
         with np.errstate(over="ignore"):  # float32 does not hold all costs
-            of_window[:] = entries[:, self._sampled].T if self.transposed else entries[self._sampled[here] - window.start]
+            lines = entries[:, self._sampled].T if self.transposed else entries[self._sampled[here] - window.start]
+            of_window[:] = lines / (self.unit or 1.0)
         if self.maximize:
             np.negative(of_window, out=of_window)
 
