@@ -484,9 +484,9 @@ def test_strict_proofs_where_no_pair_is_above_the_limit(shape, maximize):
     rng = np.random.default_rng(14)
     sizes = set()
     for _ in range(20):
-        x, y = (rng.integers(0, 2, (size, 2)) for size in shape)
-        matrix = ((x[:, None] - y) ** 2).sum(2)
-        costs = PointCosts(x, y, maximize=maximize, cost_limit=int(matrix.min() if maximize else matrix.max()))
+        x, y = (np.repeat(rng.random((1, 2)), size, axis=0) for size in shape)
+        limit = float(PointCosts(x, y, metric="cityblock").of_pairs(0, 0))
+        costs = PointCosts(x, y, metric="cityblock", maximize=maximize, cost_limit=limit)
         assignment = gmatch.lap(costs)
         sizes.add(assignment.size)
         assert gmatch.verify(costs, assignment, strict=True).gap == 0
