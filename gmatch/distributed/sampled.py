@@ -77,7 +77,7 @@ class Sample(NamedTuple):
         A coarser sample, if there is one, computes the first levels: they need fewer rows. Without prices rows may want
         different columns, and then there are none; but not if more steps are asked for, since others have misled then.
         """
-        v = np.zeros(self._columns, np.float32)
+        v, last = np.zeros(self._columns, np.float32), None
         if steps == STEPS and self.want_different_columns(WANTED):
             return v.astype(np.float64)
         above, allowed = reduced(self.ranks, "sum", np.zeros(2), self._above_the_least)
@@ -89,11 +89,16 @@ class Sample(NamedTuple):
             shares = reduced(self.ranks, "sum", np.zeros_like(v), partial(sample._shares, v, eps))
             shares *= self._rows / sample.size
             v -= (OVER * eps * np.log(np.maximum(shares, LEAST_SHARE))).astype(np.float32)
-            if self._may_stay_free:
-                np.minimum(v, 0, out=v)
-            eps *= FACTOR if (step + 1) % steps == 0 else 1
+            v = self._allowed(v)
+            if (step + 1) % steps == 0:
+                # Prices change nearly linearly with epsilon. It changes by FACTOR times as much as before.
+                v, last = v if last is None else self._allowed(v + np.float32(FACTOR) * (v - last)), v.copy()
+                eps *= FACTOR
         prices = v.astype(np.float64)
         return prices if self._may_stay_free else prices - prices.max(initial=0)
+
+    def _allowed(self, v: Any) -> Any:
+        return np.minimum(v, 0) if self._may_stay_free else v
 
     def want_different_columns(self, share: float) -> bool:
         """Whether the rows' best columns number at least this share of what independent rows would want."""
