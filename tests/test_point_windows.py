@@ -185,3 +185,14 @@ def test_forged_results_are_refused(limit):
 def test_what_lap_refuses(options, message):
     with pytest.raises(InvalidInput, match=message):
         gmatch.lap(PointCosts(np.ones((3, 20)), np.ones((3, 20))), **options)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("exponent", [-540, -63, 60, 480])
+def test_products_that_float32_does_not_hold(exponent):
+    rng = np.random.default_rng(8)
+    x, y = (np.ldexp(10.0 ** rng.uniform(-9, 9, (35, 33)), exponent - 60) for _ in range(2))
+    costs = PointCosts(x, y, metric="dot")
+    assignment = gmatch.lap(costs, certify=True)
+    matrix = matrix_of(costs)
+    assert np.isclose(assignment.cost, matrix[linear_sum_assignment(matrix)].sum(), rtol=1e-12, atol=0)

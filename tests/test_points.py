@@ -477,6 +477,22 @@ def test_strict_proofs():
     assert gmatch.verify(costs, gmatch.lap(costs), strict=True).gap == 0
 
 
+@pytest.mark.parametrize("shape", [(9, 9), (5, 9), (9, 5)])
+@pytest.mark.parametrize(("metric", "maximize"), [("dot", False), ("cityblock", True)])
+def test_strict_proofs_where_no_pair_is_above_the_limit(shape, metric, maximize):
+    """Points that cost just the limit may stay free, and no matrix says that they may not."""
+    rng = np.random.default_rng(14)
+    sizes = set()
+    for _ in range(20):
+        x, y = (np.repeat(rng.random((1, 2)), size, axis=0) for size in shape)
+        limit = float(PointCosts(x, y, metric=metric).of_pairs(0, 0))
+        costs = PointCosts(x, y, metric=metric, maximize=maximize, cost_limit=limit)
+        assignment = gmatch.lap(costs)
+        sizes.add(assignment.size)
+        assert gmatch.verify(costs, assignment, strict=True).gap == 0
+    assert min(sizes) < min(shape), "some points stay free"
+
+
 NOT_FINITE = np.array([[0.0, 1.0], [np.nan, 2.0]])
 
 

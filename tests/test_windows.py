@@ -9,9 +9,16 @@ import pytest
 
 import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, RowWindows
+from gmatch.assignment.plan import Plan
+from gmatch.assignment.programs import run
+from gmatch.backends import backend_for
+from gmatch.backends.protocol import AssignmentStart, Start
+from gmatch.distributed.doubled import Doubled
 from gmatch.distributed.margins import ROUNDINGS, MarginsOfCore
 from gmatch.distributed.sampled import prices_of
+from gmatch.methods import JV
 from gmatch.problems import limits, windows
+from gmatch.problems.sparse import SparseCosts
 
 
 class Rows:
@@ -367,3 +374,61 @@ def test_search_in_the_whole_where_no_core_has_room(dtype, small_windows, monkey
             continue
         assignment = gmatch.lap(function_of(matrix), certify=True)
         assert assignment.cost == expected and assignment.stats["method"] == "classical"
+
+
+@pytest.mark.parametrize("shape", [(300, 600), (600, 300), (590, 600)])
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+def test_products_of_wide_problems_take_few_rounds(shape, dtype):
+    def products(rows, columns):
+        return ((rows[:, None] + 1) * (columns + 1)).astype(dtype)
+
+    for maximize in (False, True):
+        costs = FunctionCosts(products, shape, dtype, maximize=maximize)
+        assignment = gmatch.lap(costs, certify=True)
+        # All rows want the same columns. Before these had prices, 32 more pairs of each row joined in each round.
+        assert assignment.stats["rounds"] <= 4 and assignment.stats["core_entries"] <= shape[0] * shape[1] / 2
+        assert assignment.cost == gmatch.lap(products(*map(np.arange, shape)), maximize=maximize).cost
+
+
+@pytest.mark.parametrize("limit", [None, 30.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+@pytest.mark.parametrize("shape", [(40, 60), (50, 50)])
+def test_a_doubled_core_leaves_the_same_columns_free(shape, dtype, limit):
+    rng = np.random.default_rng(5)
+    n, m = shape
+    for _ in range(20):
+        matrix = rng.integers(-20, 60, shape).astype(dtype)
+        stored = matrix < (np.inf if limit is None else limit)
+        pairs = np.where(stored, matrix, 0)
+        if limit is not None:  # ways out
+            pairs = np.hstack([pairs, np.diag(np.full(n, limit).astype(dtype))])
+            stored = np.hstack([stored, np.eye(n, dtype=bool)])
+        rows, columns = stored.nonzero()
+        arrays = np.searchsorted(rows, np.arange(n + 1)).astype(np.int32), columns.astype(np.int32), pairs[stored]
+        core = SparseCosts.of_checked(arrays, pairs.shape, -20, 60)
+        plan = Plan(backend_for(None, "cpu"), JV(), 1, False)
+        last = run(core, plan, Start(AssignmentStart.REDUCE))
+        doubled = Doubled.of(core, m)
+        solution = run(doubled.costs, plan, doubled.start_from(last))
+        u, v = doubled.duals(solution.u, solution.v)
+        assert u.dtype == v.dtype == dtype and (v <= 0).all()
+        slack = np.where(stored[:, :m], matrix - u[:, None] - v, 0)
+        mates = solution.row_match[:n]
+        pairs = (mates < m).nonzero()[0]
+        assert slack.min() >= 0 and not slack[pairs, mates[pairs]].any()
+        is_free = ~np.isin(np.arange(m), mates)
+        assert not v[is_free].any() and (u[mates >= m] == limit).all()
+        cost = matrix[pairs, mates[pairs]].sum() + (n - len(pairs)) * (limit or 0)
+        assert cost == u.sum() + v.sum() == core.data[core._find_entries(last.row_match)].sum()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("exponent", [-1000, -140, -130, 100, 130, 900])
+def test_costs_of_any_scale_take_the_same_rounds(exponent):
+    rng = np.random.default_rng(6)
+    for shape in ((200, 200), (100, 200), (200, 100)):
+        matrix = rng.random((shape[0], 1)) * rng.random((1, shape[1]))
+        expected = gmatch.lap(RowWindows(matrix), certify=True)
+        found = gmatch.lap(RowWindows(np.ldexp(matrix, exponent)), certify=True)
+        assert found.cost == np.ldexp(expected.cost, exponent)
+        assert found.stats["rounds"] == expected.stats["rounds"]

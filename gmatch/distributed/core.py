@@ -33,6 +33,7 @@ from ..backends.block_passes import Depth
 from ..backends.protocol import AssignmentStart, Start
 from ..problems.sparse import SparseCosts
 from .classical import classical
+from .doubled import Doubled
 from .found import COUNTED, Found
 from .part import MatrixPart, Part, Places
 from .ranks import ROOT, Ranks, gathered, of_root, reduced
@@ -175,7 +176,7 @@ class _Pricing(NamedTuple):
     def reprice(self) -> bool:
         """Whether any rank finds entries that the duals overprice. The worst of them join the core.
 
-        If they are more than 1 entry in 32, all rows are priced again instead.
+        If they are more than 1 entry in 32, all rows are also priced again.
         """
         offers: list[Places] = []
 
@@ -189,8 +190,10 @@ class _Pricing(NamedTuple):
         self.found.counts["repricings"] += 1
         self.found.counts["overpriced"] += number
         n, m = self.part.shape
-        if number and not (number > n * m // PART_MISLED and self.price_again()):
-            self._join(offers.pop)
+        if number:
+            self._join(offers.pop)  # the part counts on it that what it has offered is in the core
+        if number > n * m // PART_MISLED:
+            self.price_again()
         return number > 0
 
     def _join(self, offer: Callable[[], Places]) -> None:
@@ -285,6 +288,7 @@ class _Core:
         self._offers: list[Places] = []
         self._costs: SparseCosts | None = None
         self._solution: Solution | None = None
+        self._doubled: Doubled | None = None  # what was solved last, if not the core itself
 
     def offer(self, keys: Any, values: Any) -> None:
         """Entries that join before the next search. An error of the root in that search is raised by all ranks."""
@@ -328,15 +332,32 @@ class _Core:
         offsets = self._xp.searchsorted(self._keys, self._xp.arange(n + 1) * m).astype(index_type)
         arrays = offsets, (self._keys % m).astype(np.int32), self._values
         self._costs = SparseCosts.of_checked(arrays, self.shape, *self._range)
-        last = self._solution
-        start = Start(AssignmentStart.REDUCE, None, self._here(found.v) if self._starts_from(found.v) else None)
-        if last is not None and last.size == n:
-            start = Start(AssignmentStart.GIVEN, last.row_match, last.v if n == m else None)
+        costs, start = self._begun(found.v)
         with found.clock("search"):
-            self._solution = run(self._costs, self._plan, start)
-        self._counts += np.array([self._solution.counters[name] for name in COUNTED_ON_ROOT])
-        free = n - self._solution.size
+            solution = self._solution = run(costs, self._plan, start)
+        self._counts += np.array([solution.counters[name] for name in COUNTED_ON_ROOT])
+        free = int((solution.row_match[:n] < 0).sum())
+        if free:
+            found.row_match = self.row_match()
         return [Answer.SHORT if free else Answer.SOLVED, free]
+
+    def _begun(self, v: Any) -> tuple[SparseCosts, Start]:
+        """What is solved, and from where: the last solution if it was complete, or the duals that priced the core.
+
+        Of a core that is not square a search can only start from duals once it is doubled.
+        """
+        costs, last, is_square = self._costs, self._solution, self.shape[0] == self.shape[1]
+        assert costs is not None, "it was made"
+        self._doubled = None
+        if last is None or last.size < len(last.row_match):
+            return costs, Start(AssignmentStart.REDUCE, None, self._here(v) if self._starts_from(v) else None)
+        if is_square:
+            return costs, Start(AssignmentStart.GIVEN, last.row_match, last.v)
+        doubled = Doubled.of(costs, self._columns) if self._part.device == "cpu" else None
+        if doubled is None or not doubled.costs.fits_core:
+            return costs, Start(AssignmentStart.GIVEN, last.row_match[: self.shape[0]])
+        self._doubled = doubled
+        return doubled.costs, doubled.start_from(last)
 
     def _starts_from(self, v: Any) -> bool:
         """Whether the first search starts from the duals that priced the core: given ones, or prices.
@@ -352,13 +373,15 @@ class _Core:
 
     def row_match(self) -> Any:
         assert self._solution is not None, "it was solved"
-        row_match = to_host(self._solution.row_match)
+        row_match = to_host(self._solution.row_match)[: self.shape[0]]
         return np.where(row_match < self._columns, row_match, -1)
 
     def duals(self) -> Any:
         """Duals of the rows and of the columns. No u + v is above the limit: see `limit.without_ways_out`."""
         assert self._solution is not None, "it was solved"
         u, v = to_host(self._solution.u), to_host(self._solution.v)
+        if self._doubled is not None:
+            u, v = self._doubled.duals(u, v)
         return np.concatenate([u if self._limit is None else u.clip(None, self._limit), v[: self._columns]])
 
     def witness(self) -> Any:

@@ -35,16 +35,16 @@ BLOCK = 1 << 17
 LEAST_SHARE = 1e-30
 
 
-def prices_of(sample: Any, limit: float | None = None) -> Any:
-    """Duals of the columns of a square problem (float64, at most 0), from some of its rows (float32)."""
+def prices_of(sample: Any, limit: float | None = None, rows: int | None = None, steps: int = STEPS) -> Any:
+    """Duals of the columns (float64, at most 0), from some of the rows (float32); see `Sample` for the rest."""
     ranks = one_rank()
     some = sample[:: max(1, min(PART, len(sample) // FEW))]
-    coarse = Sample(ranks, some, 0, len(some), limit)
-    return Sample(ranks, sample, 0, len(sample), limit).prices(coarse)
+    coarse = Sample(ranks, some, 0, len(some), limit, rows)
+    return Sample(ranks, sample, 0, len(sample), limit, rows).prices(coarse, steps)
 
 
 class Sample(NamedTuple):
-    """A sample of the rows of a square problem, at equal distances; each rank has some of the sampled rows."""
+    """A sample of the rows of a problem, at equal distances; each rank has some of the sampled rows."""
 
     ranks: Ranks
     costs: Any
@@ -55,31 +55,50 @@ class Sample(NamedTuple):
     """How many all ranks have."""
     limit: float | None = None
     """What a row pays to stay free, if it may; no pair costs as much, and columns may stay free too."""
+    rows: int | None = None
+    """How many rows the problem has; None for as many as columns. If they are fewer, columns may stay free."""
 
     @property
     def _columns(self) -> int:
         return int(self.costs.shape[1])
 
-    def prices(self, coarse: Sample | None = None) -> Any:
+    @property
+    def _rows(self) -> int:
+        return self._columns if self.rows is None else self.rows
+
+    @property
+    def _may_stay_free(self) -> bool:
+        """Whether columns may."""
+        return self.limit is not None or self._rows < self._columns
+
+    def prices(self, coarse: Sample | None = None, steps: int = STEPS) -> Any:
         """Duals of the columns, float64, at most 0. O(rows of the sample * columns) time and a meeting for each step.
 
-        A coarser sample, if there is one, computes the first levels: they need fewer rows.
+        A coarser sample, if there is one, computes the first levels: they need fewer rows. Without prices rows may want
+        different columns, and then there are none; but not if more steps are asked for, since others have misled then.
         """
-        v = np.zeros(self._columns, np.float32)
-        if self.want_different_columns(WANTED):
+        v, last = np.zeros(self._columns, np.float32), None
+        if steps == STEPS and self.want_different_columns(WANTED):
             return v.astype(np.float64)
         above, allowed = reduced(self.ranks, "sum", np.zeros(2), self._above_the_least)
         eps = above / max(allowed, 1) / 2
-        for step in range(LEVELS * STEPS if eps > 0 else 0):
-            sample = coarse if coarse is not None and step < COARSE * STEPS else self
+        # Differences that float32 does not hold tell nothing.
+        held = eps * FACTOR**LEVELS >= np.finfo(np.float32).tiny
+        for step in range(LEVELS * steps if held else 0):
+            sample = coarse if coarse is not None and step < COARSE * steps else self
             shares = reduced(self.ranks, "sum", np.zeros_like(v), partial(sample._shares, v, eps))
-            shares *= self._columns / sample.size
+            shares *= self._rows / sample.size
             v -= (OVER * eps * np.log(np.maximum(shares, LEAST_SHARE))).astype(np.float32)
-            if self.limit is not None:
-                np.minimum(v, 0, out=v)
-            eps *= FACTOR if (step + 1) % STEPS == 0 else 1
+            v = self._allowed(v)
+            if (step + 1) % steps == 0:
+                # Prices change nearly linearly with epsilon. It changes by FACTOR times as much as before.
+                v, last = v if last is None else self._allowed(v + np.float32(FACTOR) * (v - last)), v.copy()
+                eps *= FACTOR
         prices = v.astype(np.float64)
-        return prices if self.limit is not None else prices - prices.max(initial=0)
+        return prices if self._may_stay_free else prices - prices.max(initial=0)
+
+    def _allowed(self, v: Any) -> Any:
+        return np.minimum(v, 0) if self._may_stay_free else v
 
     def want_different_columns(self, share: float) -> bool:
         """Whether the rows' best columns number at least this share of what independent rows would want."""

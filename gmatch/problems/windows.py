@@ -289,8 +289,11 @@ class CheckedWindows(RowsOfCosts):
 
     Attributes
     ----------
-    sample : float32 array, shape (rows of a sample, columns), or None
-        Some rows of a square problem in the minimisation form, rounded, without the limit.
+    sample : float32 array, shape (lines of a sample, length of a line)
+        Some lines in the minimisation form, divided by `unit` and rounded, without the limit: rows, or columns if there
+        are fewer of them.
+    unit : float
+        A power of two, of the size of the costs of the first window that has any but 0.
     """
 
     device: Device = "cpu"
@@ -301,10 +304,11 @@ class CheckedWindows(RowsOfCosts):
         self.shape, self.dtype, self.maximize = costs.shape, costs.dtype, costs.maximize
         self.transposed = self.shape[0] > self.shape[1]
         self.cost_limit = costs.cost_limit
-        square = self.shape[0] == self.shape[1]
-        self._sampled = rows_of_sample(*self.shape) if square else np.empty(0, np.int64)
-        self.sample = np.empty((len(self._sampled), self.shape[1]), np.float32) if square else None
+        lines = self.shape[::-1] if self.transposed else self.shape
+        self._sampled = rows_of_sample(*lines)
+        self.sample, self.unit = np.empty((len(self._sampled), lines[1]), np.float32), 0.0
         ranges = [self._look_at_window(number) for number in range(len(costs.windows))]
+        self.unit = self.unit or 1.0
         ends = [(low, high) for low, high, _ in ranges if low <= high]
         lowest, highest = min((low for low, _ in ends), default=0), max((high for _, high in ends), default=0)
         found = Range(lowest, highest, any(forbids for _, _, forbids in ranges), False)
@@ -334,17 +338,22 @@ class CheckedWindows(RowsOfCosts):
                 f"{'' if has_nan else f' ({-refused:+} forbids a pair)'}; entry "
                 f"{(costs.windows[number].start + row, column)} does{advice}"
             )
-        if self.sample is not None:
-            window = costs.windows[number]
-            here = slice(*np.searchsorted(self._sampled, (window.start, window.stop)))
-            with np.errstate(over="ignore"):  # float32 does not hold all costs
-                self.sample[here] = entries[self._sampled[here] - window.start]
-            if maximize:
-                np.negative(self.sample[here], out=self.sample[here])
+        if not self.unit and max(-lowest, highest) > 0:
+            self.unit = math.ldexp(1.0, math.frexp(max(-lowest, highest))[1] - 1)
+        self._keep_sample(costs.windows[number], entries)
         forbids = bool(minus_inf if maximize else plus_inf)
         if lowest > highest:
             return math.inf, -math.inf, forbids
         return *((-highest, -lowest) if maximize else (lowest, highest)), forbids
+
+    def _keep_sample(self, window: slice, entries: Any) -> None:
+        here = slice(*np.searchsorted(self._sampled, (window.start, window.stop)))
+        of_window = self.sample[:, window] if self.transposed else self.sample[here]
+        with np.errstate(over="ignore"):  # float32 does not hold all costs
+            lines = entries[:, self._sampled].T if self.transposed else entries[self._sampled[here] - window.start]
+            of_window[:] = lines / (self.unit or 1.0)
+        if self.maximize:
+            np.negative(of_window, out=of_window)
 
     def entries_of(self, row_match: Any) -> Any:
         """The entries of the pairs, in the order of the rows, as given."""

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..arrays import exact_sum
 from ..errors import CertificateError, InvalidInput
+from ..problems.dense import DenseCosts
 from ..problems.points import PointCosts
 from ..result import Assignment, AssignmentCertificate
 from .all_pairs import least_of_all_pairs
@@ -66,7 +67,7 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
         raise InvalidInput("a strict proof needs the matrix, and that of these points is large; leave strict out")
     refuse_costs_of_others(costs, assignment)
     if strict:
-        return verify_dense_assignment(costs.as_dense(), assignment, strict)
+        return verify_dense_assignment(_matrix_of(costs, assignment), assignment, strict)
     row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
     check_mates(np, row_match, col_match, costs.shape)
     u, v = checked_duals(np, assignment, costs)
@@ -89,6 +90,18 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
     if costs.limit is not None and len(u):
         least = np.minimum(least, costs.limit - v.max())
     return _certificate(costs, assignment, _Sums(own, u, v, row_match), least)
+
+
+def _matrix_of(costs: PointCosts, assignment: Assignment) -> DenseCosts:
+    """The matrix, with the limit if points stay free.
+
+    A matrix forgets a limit that no pair is above, and matches all rows then. Points that cost just the limit may also
+    stay free.
+    """
+    matrix = costs.as_dense()
+    if assignment.size < min(costs.shape):
+        vars(matrix).update(limit=costs.limit)
+    return matrix
 
 
 class _Sums(NamedTuple):

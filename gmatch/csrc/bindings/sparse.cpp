@@ -1,6 +1,8 @@
 // sparse.cpp: sparse assignment on the host, for Python.
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+
 #include "assignment/assign_sparse.cuh"
 #include "bindings/module.hpp"
 #include "bindings/type_names.hpp"
@@ -53,6 +55,7 @@ Costs sparse_costs(const Array<const Offset>& offsets, const Array<const Column>
           columns.data(), costs.data(), maximize};
 }
 
+// With duals `row_match` may hold pairs, or NONE for each row.
 template <class Offset, class Column, class Cost>
 nb::dict assign_sparse_jv(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
                           bool maximize, Array<Vertex> row_match, Array<Vertex> col_match,
@@ -66,7 +69,9 @@ nb::dict assign_sparse_jv(Array<const Offset> offsets, Array<const Column> colum
   {
     const OthersMayRun others_may_run;
     SparseShortestPathSolver<Costs> solver(problem, counted);
-    size = solver.solve(has_duals, row_match.data(), col_match.data(), u.data(), v.data());
+    Vertex* const mates = row_match.data();
+    const bool has_pairs = has_duals && std::any_of(mates, mates + problem.num_rows, [](Vertex mate) { return mate != NONE; });
+    size = solver.solve(has_duals, mates, col_match.data(), u.data(), v.data(), has_pairs);
   }
   return to_dict(size, counted.start_size, counted, lap(clock, now));
 }
