@@ -243,7 +243,7 @@ def test_pairs_at_the_limit_do_not_join_the_core():
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_a_limit_where_ways_out_mislead(size, monkeypatch):
-    """Most pairs are overpriced by the first core: it begins anew, as a square one that has pairs at the limit."""
+    """The first core overprices most pairs. It is built anew as a square core with pairs at the limit."""
     cost = np.outer(np.arange(1, 501), np.arange(1, 501))
     limit = int(np.quantile(gmatch.lap(cost).pair_costs, 0.9))
     result = gmatch.lap(blocks_of(cost, size), cost_limit=limit, certify=True)

@@ -203,7 +203,10 @@ def of_many_magnitudes(rng: np.random.Generator, case: int) -> Any:
 
 
 def assert_is_cheapest(cost: Any, assignment: Any, big: Any = None) -> None:
-    """To the last digits of a sum of the pairs' costs, which fractions find. `big` is added, but has no last digits."""
+    """Checks by fractions that the sum of the pairs is least, to the last digits of a sum of floats.
+
+    `big` is added to the costs, but not to the sum whose last digits count.
+    """
     exact = _in_units(cost)
     pairs = list(zip(*assignment, strict=True))
     ordinary = sum(abs(exact[i][j]) for i, j in pairs)

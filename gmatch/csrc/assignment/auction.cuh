@@ -439,7 +439,7 @@ DEVICE OwnAndBest<Dual> own_and_best(const Team& team, const Costs& costs, Verte
   return {team.min_group(own), team.min_group(least)};
 }
 
-// Returns whether it rose.
+// Returns whether v of the pair rose.
 template <class Team, class Costs, class Dual>
 DEVICE bool refine_price(const Team& team, const Costs& costs, Vertex row, Vertex column, Dual* v) {
   if (column == NONE) return false;

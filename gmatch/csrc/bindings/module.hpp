@@ -22,7 +22,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
-// The parts. Each is compiled by itself, which takes a while, so side by side.
+// The parts of the module. Each is compiled by itself, so that they can be compiled side by side.
 void define_blocks(nb::module_& m);           // the Dulmage-Mendelsohn decomposition
 void define_bottleneck(nb::module_& m);       // dense bottleneck assignment
 void define_changed_assignment(nb::module_& m);  // assignment from a former one

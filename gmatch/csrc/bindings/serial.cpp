@@ -773,7 +773,7 @@ class ArrayMemory {
   char type_ = 0;
 };
 
-// How many words the cells of a matrix take, of either type of dual as many.
+// The number of words that the cells of a matrix take. It is equal for both types of duals.
 Count words_of_cells(Count rows, Count columns) {
   return (mirror::bytes<SmallCells<Count>>(rows, columns) + sizeof(Count) - 1) / sizeof(Count);
 }
@@ -859,13 +859,13 @@ nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs
   return result;
 }
 
-// The type is frozen for all others. It minimizes by default.
+// Notes in a result that it maximizes. Its type is frozen for other code, and minimizes by default.
 void note_maximize(nb::handle result) {
   static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
   if (PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) != 0) throw nb::python_error();
 }
 
-// The same of the cells of one problem.
+// A result of the cells of one problem.
 nb::object later_result(nb::handle kind, nb::handle make_field, bool maximize, nb::handle cells, Vertex rows, Vertex columns,
                         char type_of_costs, const std::vector<Count>& words) {
   note_costs(first_of(cells), rows, columns, type_of_costs);
@@ -893,7 +893,7 @@ bool read_limit(nb::handle given, SmallLimit* limit) {
   return std::abs(limit->number) < 0x1p53;
 }
 
-// As a result has it: an integer beside integers if it is whole, a float beside floats.
+// Sets the limit of a result: an integer beside integers if it is whole, a float beside floats.
 void note_limit(nb::handle result, char type_of_costs, const SmallLimit& limit) {
   static PyObject* const limit_name = PyUnicode_InternFromString("cost_limit");
   const bool floats = type_of_costs == 'd' || type_of_costs == 'f' || !limit.is_whole;
@@ -918,8 +918,8 @@ PyObject* made_by(const Function& function) {
   return nullptr;
 }
 
-// Functions of costs, after a limit if there is one, that Python calls with less ado than those that nanobind makes. `Solver`
-// reads what all its calls have in common from a tuple.
+// Functions of costs, after a limit if there is one. Python calls them faster than the functions that nanobind makes. `Solver`
+// reads the options that all its calls share from a tuple.
 template <class Solver>
 PyObject* call_small_solver(PyObject* parts, PyObject* const* arguments, Py_ssize_t number) {
   if (number != 1 && number != 2) {
@@ -968,10 +968,10 @@ nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, b
   return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic));
 }
 
-// Options of `lap` by name, as Python gives them, read by a table: of each name the objects that it may be where small costs
-// take the short way, and the bits that each of them stands for. What is equal to one of them may be an array, so that it
-// must be one of these objects, or a string of the same letters; or, where a type stands for a method, of that type; or a
-// number in a range, which is the number of threads. The costs may be given by name, too.
+// Options of `lap` by name, as Python gives them. The table has, for each name, the objects with which small costs take the
+// short way, and the bits of each object. Options are not compared by ==, since it may return an array. An option must be one of
+// these objects, or a string of equal letters, or an object of the type that stands for a method, or a number in a range: the
+// number of threads. The costs may be given by name, too.
 struct SmallOptions {
   PyObject* costs = nullptr;
   PyObject* cost_limit = nullptr;
@@ -1201,8 +1201,8 @@ nb::object solve_batch(const BatchMemory& memory, const SmallCall& call, nb::han
   return lap_small_batch_of<Count>(memory, call, most_threads);
 }
 
-// What a small solver finds of each problem of a batch: the cells of all; in which word the cells of each begin, its rows,
-// columns and pairs; the type of the costs, and how many threads there were. None if one of them needs another way.
+// The answers of a small solver for a batch: the cells of all problems; for each the word where its cells begin, its rows,
+// columns and pairs; the type of the costs, and the number of threads. None if a problem needs another way.
 nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limit, nb::handle most_threads) {
   SmallLimit limit;
   const bool has_limit = !cost_limit.is_none();

@@ -20,8 +20,8 @@
 template <class Rows>
 class DualRepair {
  public:
-  // v has as many columns as scans read. Columns that may not stay free, all if may_stay_free is empty, may have any v. Rows
-  // may be contradicted by `tolerance`, which is not less than what rounding does anew.
+  // v has as many columns as scans read. Columns that must not stay free may have any v; these are all columns if may_stay_free
+  // is empty. Rows may be contradicted by `tolerance`, which is at least the size of new roundings.
   DualRepair(Vertex num_rows, Vertex num_columns, const Vertex* row_match, const Vertex* col_match, ShortVector<double> v,
              ShortVector<char> may_stay_free, double tolerance)
       : num_rows_(num_rows),

@@ -762,10 +762,11 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
   ShortestPathOptions<Dual> stored = options;
   if (has_limit) stored.greatest_cost = std::max(options.greatest_cost, options.greatest_entry);
   if constexpr (!std::is_same_v<Cost, int> && !IS_NARROW<Stored>) {
-    // Scans read each entry many times, of 32 bits twice as many at once: those that fit are copied, where the copy is small.
-    // With room for an auction, which these would have in 64. With a limit each is read once to three times: a copy takes longer.
+    // Scans read each entry many times, and twice as many entries of 32 bits at once. So the entries are copied if they fit, if
+    // the copy is small, and if 32 bits leave room for an auction. With a limit each entry is read once to three times: a copy
+    // takes longer.
     const bool has_room = is_enough<int>(stored) && stored.greatest_cost - stored.least_cost <= Distance<int>::MAX_RANGE / 2;
-    constexpr Count MOST_COPIED = 1 << 22;
+    constexpr Count MOST_COPIED = 1 << 22;  // entries: a copy of 16 MB
     if (!has_limit && entries <= MOST_COPIED && has_room && begins_whole(costs)) {
       const std::unique_ptr<int[]> copies(new int[entries]);
       if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), stored, result, counters);

@@ -795,8 +795,8 @@ class TierSolver {
             std::move(v), std::move(may_stay_free), tolerance};
   }
 
-  // Some columns may lie anywhere between two multiples, since nothing ties them to others, as an auction leaves them; those
-  // that anything does lie near to one another. They are lowered to 0, or raised: no pair needs to be farther than rests are.
+  // Some v may lie anywhere between two multiples, since no pair ties them to other v, as after an auction. Tied v lie near each
+  // other. Loose ones are lowered to 0, or raised: no v needs to be farther from it than rests are.
   void gather(ShortVector<double>& v, double unit) {
     if (largest_magnitude(v.data(), num_columns_) < unit / ROOM) return;
     ShortVector<Vertex> order(num_columns_, &memory_);
@@ -821,8 +821,8 @@ class TierSolver {
     TierScan::round_down(result_.v, num_columns_, unit, shift, -1, tier.columns.data());
   }
 
-  // The middle of the widest gap between the fractions of u / unit, 0, for columns that stay free, and 1. With as many shares
-  // of [0, 1] as there are gaps it lies between what is in different shares.
+  // The middle of the widest gap between 0 (for free columns), the fractions of u / unit, and 1. [0, 1] has as many shares as
+  // there are gaps, so the widest gap lies between numbers of different shares.
   double place_without_fractions(double unit) {
     const Vertex shares = num_rows_ + 1;
     ShortVector<double> fractions = numbers(2 * shares);
@@ -867,7 +867,7 @@ class TierSolver {
   bool has_range_ = true;
   const ShortestPathResult<double>& result_;
   ShortestPathCounters& counters_;
-  ShortVector<double> pair_rests_;  // [num_rows] of the pairs there are, and the last rests
+  ShortVector<double> pair_rests_;  // [num_rows] the last rests of the present pairs
   double largest_dual_ = 0;
   Poll poll_;
 };
