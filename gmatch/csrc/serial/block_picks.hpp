@@ -1,5 +1,5 @@
-// block_picks.hpp: what one of several ranks offers of its block to the core that the root searches, on threads of the host:
-// the least entries of each row, and a bound on all others. A row is read again only where its dual has come to its bound.
+// block_picks.hpp: the entries that one of several ranks offers to the core of the root: the least entries of each row of its
+// block, and a bound on all others. Threads of the host find them. A row is read again only once its dual has come to its bound.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -9,22 +9,22 @@
 #include "serial/row_picks.hpp"
 #include "serial/tiled_rows.hpp"
 
-// Some rows of a block, and by what they are picked.
+// Some rows of a block, and the numbers by which their entries are picked.
 template <class Dual_>
 struct BlockPicks {
   using Dual = Dual_;
 
   const Vertex* rows;  // [num_listed]
   Vertex num_listed;
-  const Dual* u;       // [rows of the block] all entries that cost less than u + v are picked, as far as there is room; or null
+  const Dual* u;       // [rows of the block] or null. Entries that cost at most u + v are picked, as far as there is room
   const Dual* v;       // [columns of the block]
   PickDepth depth;
-  Dual limit;          // no entry is picked that has as much cost - v
-  Dual* bounds;        // [num_listed] what no other entry of the row has less than, of cost - v
+  Dual limit;          // no entry is picked whose cost - v is at least this
+  Dual* bounds;        // [num_listed] cost - v of all other entries of the row is at least this
 };
 
-// What was picked: row * columns + column, increasing where the rows do, and what it costs; and how many of that cost less than
-// u + v by more than rounding.
+// The picked entries: their places, row * columns + column, which increase if the listed rows do; their costs; and how many of
+// them cost less than u + v by more than rounding.
 template <class Dual>
 struct PickedPlaces {
   std::vector<Count> places;
@@ -70,7 +70,7 @@ void with_rows(const DenseCosts<Stored>& costs, Use use) {
   using Dual = typename DenseCosts<Stored>::Dual;
   if (costs.column_stride != 1) return use(TiledRows<Dual>(costs));
   if constexpr (IS_NARROW<Stored>) {
-    // Integers of few bits are whole in 32.
+    // Integers of 8 and 16 bits are read as integers of 32 bits.
     using Cost = typename DenseCosts<Stored>::Cost;
     use(CopiedRows<std::conditional_t<std::is_same_v<Cost, int>, int, Dual>>(costs));
   } else {

@@ -150,7 +150,7 @@ class OnlyOptimum {
   std::vector<Vertex> mates_;             // [num_columns] the row; num_rows of free columns
   std::vector<bool> is_out_;              // [num_rows]
   std::vector<Vertex> listed_, ends_, of_free_;
-  std::vector<Marks> marks_;  // of the last row
+  std::vector<Marks> marks_;  // of the row that was read last
   std::vector<Count> begins_;  // [num_rows + 2] of the edges of a vertex
   Dual lost_ = 0, below_ = 0, reach_ = 0, rounding_ = 0, scale_ = 0;
   Poll poll_;

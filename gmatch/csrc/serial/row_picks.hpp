@@ -11,7 +11,8 @@
 // A bit for each of some columns, from the lowest bit on.
 using Marks = unsigned long long;
 
-// How many bits are set. Processors that gmatch is compiled for need not have an instruction for it, and a call takes longer.
+// The number of bits that are set. gmatch is compiled for processors that may lack an instruction for it, and a call would take
+// longer than this.
 inline Vertex ones_of(Marks marks) {
   marks -= marks >> 1 & 0x5555555555555555u;
   marks = (marks & 0x3333333333333333u) + (marks >> 2 & 0x3333333333333333u);
@@ -19,8 +20,8 @@ inline Vertex ones_of(Marks marks) {
   return static_cast<Vertex>(marks * 0x0101010101010101u >> 56);
 }
 
-// Passes over a row that pick its least entries: all that are not above the so manieth of a few minima, each of every
-// MINIMA-th column, some more than the minima to it.
+// Passes over a row that pick its least entries. First they find MINIMA minima, each over every MINIMA-th column. Then they mark
+// all entries up to the k-th least of these minima: at least k entries, and mostly few more.
 template <class Entry, class Work, bool NEGATED, bool PRICED>
 struct PricingScan {
   using Word = WordLike<Work>;
@@ -34,8 +35,8 @@ struct PricingScan {
     for (Vertex j = whole; j < num_columns; ++j) minima[j - whole] = std::min(minima[j - whole], reduced<1>(entries, v, j));
   }
 
-  // Marks the columns with cost - v not above `most`, or less than it, in words of WORD columns. Of the last word some columns may
-  // be none: these are not marked.
+  // Marks the columns whose cost - v is at most `most` (OR_EQUAL) or below it, in words of WORD columns. Bits beyond the last
+  // column are 0.
   template <bool OR_EQUAL>
   static void mark(const Entry* entries, const Work* v, Vertex num_columns, Work most, Marks* marks) {
     const Vertex whole = num_columns / WORD;
@@ -48,7 +49,8 @@ struct PricingScan {
     marks[whole] = last;
   }
 
-  // Lists the columns with cost - v not above `most`, in order. Returns how many they are. `marks` are to work in, one of a word.
+  // Lists the columns whose cost - v is at most `most`, in order. Returns their number. `marks` is memory to work in: one number
+  // for each word.
   static Vertex list_least(const Entry* entries, const Work* v, Vertex num_columns, Work most, Marks* marks, Vertex* list) {
     mark<true>(entries, v, num_columns, most, marks);
     Vertex* end = list;
@@ -112,7 +114,7 @@ struct PricingScan {
   }
 };
 
-// How deep a row is picked: up to the `chosen`-th of `minima` minima, and of ties not more than there is room for.
+// How deep a row is picked: up to the `chosen`-th of `minima` minima, and at most `room` entries, since many may tie.
 struct PickDepth {
   static constexpr Vertex FEWEST_MINIMA = 32, MOST_MINIMA = 256;
   Vertex minima, chosen, room;
@@ -122,21 +124,21 @@ struct PickDepth {
 template <class Rows, class Dual>
 class RowPicks {
  public:
-  // How many columns there are; no other has less cost - v than `bound`; whether some were left out for want of room.
+  // The number of picked columns; a bound on all others, whose cost - v is at least that; whether there was no room for some.
   struct Found {
     Vertex size;
     Dual bound;
     bool overflows;
   };
 
-  // Which entries of a row are picked beside those its depth says: all that have not more cost - v than `enough`; and none that
-  // has as much as `limit`.
+  // Which entries of a row are picked whatever its depth is: all whose cost - v is at most `enough`. No entry is picked whose
+  // cost - v is `limit` or more.
   struct Wanted {
     Dual enough = std::numeric_limits<Dual>::lowest();
     Dual limit = infinite();
   };
 
-  // Lists columns in turn, from another one on in each row, or in order.
+  // If in_turn, each row lists its columns from another column on, and around. Otherwise columns are listed in order.
   explicit RowPicks(const Rows& rows, bool in_turn = true)
       : rows_(rows),
         in_turn_(in_turn),
@@ -145,11 +147,11 @@ class RowPicks {
         below_(marks_.size()) {}
 
   const Rows& rows() const { return rows_; }
-  // Those of the last row.
+  // The picked columns of the row that was read last.
   Vertex* columns() { return columns_.data(); }
 
-  // The least of a row so deep, all of them without a depth, and what else is wanted; in all as many as there is room for. All v
-  // are 0 unless it is PRICED, and then nothing is enough.
+  // Picks the least entries of a row down to `depth`, and the other wanted entries, but at most `depth->room` in all. Without a
+  // depth all entries below the limit are picked. If not PRICED, all v are 0 and `wanted.enough` is not read.
   template <bool PRICED>
   Found pick(Vertex row, const Dual* v, const PickDepth* depth, const Wanted& wanted = {}) {
     // Without v costs are compared as they are stored, except integers whose negative may not exist.
@@ -201,7 +203,7 @@ class RowPicks {
   template <class Work, bool PRICED>
   using Scan = PricingScan<Entry, Work, Rows::Scan::IS_NEGATED, PRICED>;
 
-  // Of the marked columns lists those below the others, and as many of the others as there is room for.
+  // Lists the columns below the greatest of the marked ones, then as many of the ties at the greatest as there is room for.
   template <class Turn>
   void keep_some(const Turn& turn, Vertex size, Vertex room) {
     for (Vertex word = 0; word < turn.words; ++word) {
@@ -212,7 +214,7 @@ class RowPicks {
     if (num_below_ <= room) turn.list_some(marks_, size - num_below_, room - num_below_, columns() + num_below_);
   }
 
-  // Puts the first columns of the list in order.
+  // Sorts the first `size` columns of the list.
   void sort(Vertex size) {
     constexpr int WORD = 8 * sizeof(Marks);
     const Vertex words = rows_.num_columns() / WORD + 1;
@@ -221,32 +223,32 @@ class RowPicks {
     Turn<WORD>{0, words}.list_by_words(marks_, columns());
   }
 
-  // A column of a row, and its cost - v: read once, for it may change, and what is compared must not.
+  // A column of a row, and its cost - v. The cost is read once: other threads may change it while columns are compared.
   struct Picked {
     Dual reduced;
     Vertex column;
   };
 
-  // The columns from the first one on, and around, in words.
+  // The order of columns, in words: from column `first` to the last column, then from column 0 on.
   template <int WORD>
   struct Turn {
     const Vertex first, words;
 
-    // The word of the first column begins before it.
+    // Lists by whole words: columns before `first` in its word come at the beginning, too.
     void list_by_words(const std::vector<Marks>& marks, Vertex* list) const {
       for (Vertex k = 0; k < words; ++k) list = list_word(at(k), marks[at(k)], list);
     }
-    // Returns how many there are.
+    // Lists the marked columns. Returns their number.
     Vertex list(const std::vector<Marks>& marks, Vertex* list) const {
       Vertex* end = list;
       each(marks, [&](Vertex word, Marks here) { end = list_word(word, here, end); });
       return static_cast<Vertex>(end - list);
     }
-    // Of all that are marked, half of the wanted ones are the first, which all rows together take evenly from all columns. The
-    // other half comes from places far from each other, for paths between far columns.
+    // Lists `wanted` of the `all` marked columns. Half of them are the first ones: rows begin at different columns, so together
+    // they take all columns evenly. The other half lie far from each other, for paths between far columns.
     void list_some(const std::vector<Marks>& marks, Vertex all, Vertex wanted, Vertex* list) const {
       const Count half = wanted / 2;
-      Count listed = 0, next = 0, passed = 0;  // the place of the next one that is listed, among all
+      Count listed = 0, next = 0, passed = 0;  // `next` and `passed` count among all marked columns
       each(marks, [&](Vertex word, Marks here) {
         const Count end = passed + ones_of(here);
         while (listed < wanted && next < end) {
@@ -293,8 +295,8 @@ class RowPicks {
     return minima[depth.chosen];
   }
 
-  // Moves the least of the listed columns to the front, as many as there is room for. Returns what the others have at least: not
-  // less than any in front, so that the least of a row is known whatever there is room for.
+  // Moves the `room` least of the listed columns to the front. Returns the least cost - v of the others. No column in front has
+  // more, so the least entry of a row is always picked.
   Dual keep_least(const Entry* entries, const Dual* v, Vertex room) {
     picked_.clear();
     for (Vertex i = 0; i < num_below_; ++i) {
@@ -307,13 +309,13 @@ class RowPicks {
     return picked_[room].reduced;
   }
 
-  // What is above `most` is at least that.
+  // A number above `most` is at least above(most).
   static Dual infinite() { return beyond_all(Dual{}); }
   static Dual above(int most) { return most == std::numeric_limits<int>::max() ? infinite() : Dual(most) + 1; }
   static Dual above(Count most) { return most == std::numeric_limits<Count>::max() ? infinite() : Dual(most + 1); }
   static Dual above(double most) { return static_cast<Dual>(most); }
 
-  // Where a row begins: any rows in turn far from each other.
+  // The column where a row begins. Consecutive rows begin far from each other.
   static Vertex first_column(Vertex row, Vertex num_columns) {
     constexpr unsigned GOLDEN = 2654435769u;
     const unsigned place = static_cast<unsigned>(row) * GOLDEN;
@@ -323,8 +325,8 @@ class RowPicks {
   Rows rows_;
   const bool in_turn_;
   std::vector<Vertex> columns_;  // [num_columns + 1]
-  std::vector<Marks> marks_;     // what is picked of a row
-  std::vector<Marks> below_;     // of that, what costs less than the greatest of it
+  std::vector<Marks> marks_;     // the columns up to the greatest cost - v that is wanted
+  std::vector<Marks> below_;     // the columns below it
   Vertex num_below_ = 0;
-  std::vector<Picked> picked_;   // [num_columns at most] columns that there is no room for, among others
+  std::vector<Picked> picked_;   // [num_columns at most] the columns that keep_least compares
 };
