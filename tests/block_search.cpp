@@ -1,10 +1,10 @@
-// block_search.cpp: what a search in blocks claims, right after it: nothing else has looked at its duals yet.
+// block_search.cpp: tests the claims of a search in blocks right after it, before another step looks at its duals.
 //
 //   g++ -std=c++17 -O1 -g -fsanitize=address -pthread -I gmatch/csrc tests/block_search.cpp -o block_search && ./block_search
 //
-// Costs and duals are whole numbers, so that all claims hold to the bit: no pair costs less than its duals, matched pairs
-// cost just that, duals of columns have not risen, free columns have kept theirs, and matched columns stay matched. Later
-// steps repair what is wrong here, so that no answer shows it.
+// Costs and duals are whole numbers, so that all claims hold to the bit. No pair costs less than its duals. Matched pairs cost
+// exactly their duals. Duals of columns have not risen, and free columns have kept their duals. Matched columns stay matched.
+// Later steps repair errors of this search, so that no answer shows them.
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -18,7 +18,8 @@ static void expect(bool holds, const char* what, int instance, int threads) {
   std::exit(1);
 }
 
-// Rows of a few near columns and one far one. `first_copy` columns come before the copies, which lie side by side with these.
+// Each row has a few near columns and one far column. The first `first_copy` columns are originals, and their copies follow.
+// A block holds originals and the copies beside them.
 struct Core {
   Vertex size, first_copy;
   std::vector<Count> offsets{0};

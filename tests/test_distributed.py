@@ -336,7 +336,7 @@ def test_bounds_hold_for_what_was_not_picked(monkeypatch):
 
 
 def picked(cost, v, u, depth, maximize=False):
-    """What a pass picks, as a matrix of booleans, and the rest of what it says."""
+    """The entries that a pass picks, as a matrix of booleans; cost - v of all entries; and the `Picks`."""
     passes = HostPasses(cost, v.dtype.type, maximize, None, 1)
     rows = np.arange(len(cost), dtype=np.int32)
     picks = passes.price(rows, v, depth) if u is None else passes.overpriced(rows, u, v, depth)
@@ -350,7 +350,7 @@ def picked(cost, v, u, depth, maximize=False):
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int32", "int64", "float16", "float32", "float64"])
 def test_what_is_picked_of_a_row(dtype, monkeypatch):
-    """What is left out is not below the bound, and nothing is picked that is not below the limit."""
+    """All entries below the bound of their row are picked, and no entry of at least the limit."""
     monkeypatch.setattr(block_passes, "DEPTHS", ((32, 3, 6), (32, 15, 48), (256, 20, 30)))
     rng = np.random.default_rng(12)
     dual_type = np.float64 if dtype.startswith("float") else np.int64
@@ -388,7 +388,7 @@ def test_what_is_picked_of_a_row(dtype, monkeypatch):
 
 
 def test_ties_are_taken_from_all_columns():
-    """Rows that cost the same everywhere take different columns, and each takes some from all over the row."""
+    """Rows whose entries all tie pick different columns, and each row picks some from all over the row."""
     for cost in (np.full((300, 300), 7), np.full((300, 290), 0.5, np.float32), np.zeros((300, 301), np.int8)):
         v = np.zeros(cost.shape[1], np.float64 if cost.dtype.kind == "f" else np.int64)
         is_picked, _, picks = picked(cost, v, None, Depth(0, 1.0))

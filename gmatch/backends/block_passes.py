@@ -58,10 +58,10 @@ class Depth(NamedTuple):
     share: float
     """Which share of each row of the problem the block has."""
     below: int | float | None = None
-    """Entries with at least this cost - v are not wanted: a row stays free for it. A GPU may pick them."""
+    """Entries whose cost - v is at least this are not wanted: a row stays free for that. A GPU may pick them."""
 
     def pick(self) -> tuple[int, int, int, int | float | None]:
-        """As `PickDepth` in csrc/serial/row_picks.hpp, and `below`."""
+        """The fields of `PickDepth` in csrc/serial/row_picks.hpp, then `below`."""
         minima, chosen, room = DEPTHS[min(self.times, len(DEPTHS) - 1)]
         return minima, round(chosen * self.share), math.ceil(room * self.share), self.below
 
@@ -72,14 +72,14 @@ class Picks(NamedTuple):
     places: Any
     """row * columns + column, increasing."""
     overpriced: int
-    """How many cost less than their duals by more than rounding."""
+    """The number of picked entries that cost less than their duals by more than rounding."""
     bounds: Any
     """A bound for each of the rows: cost - v of its other entries is at least that. On the host; None if not known."""
     costs: Any = None
-    """What the entries cost, in the type of the duals; None if that is to be read."""
+    """The costs of the entries, in the type of the duals. None if they must still be read."""
 
     def some(self, chosen: Any) -> Picks:
-        """Some of the entries, without what is said of their rows."""
+        """Some of the entries, without the count and the bounds."""
         return Picks(self.places[chosen], 0, None, None if self.costs is None else self.costs[chosen])
 
 

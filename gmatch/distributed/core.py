@@ -176,7 +176,7 @@ class _Pricing(NamedTuple):
     def reprice(self) -> bool:
         """Whether any rank finds entries that the duals overprice. The worst of them join the core.
 
-        If they are more than 1 entry in 32, all rows are also priced again.
+        If the duals overprice more than 1 entry in 32, all rows are also priced again.
         """
         offers: list[Places] = []
 
@@ -191,7 +191,7 @@ class _Pricing(NamedTuple):
         self.found.counts["overpriced"] += number
         n, m = self.part.shape
         if number:
-            self._join(offers.pop)  # the part counts on it that what it has offered is in the core
+            self._join(offers.pop)  # the part relies on it that its offers are in the core
         if number > n * m // PART_MISLED:
             self.price_again()
         return number > 0
@@ -288,7 +288,7 @@ class _Core:
         self._offers: list[Places] = []
         self._costs: SparseCosts | None = None
         self._solution: Solution | None = None
-        self._doubled: Doubled | None = None  # what was solved last, if not the core itself
+        self._doubled: Doubled | None = None  # the doubled core, if that was solved last instead of the core
 
     def offer(self, keys: Any, values: Any) -> None:
         """Entries that join before the next search. An error of the root in that search is raised by all ranks."""
@@ -305,7 +305,7 @@ class _Core:
             keys, first = xp.unique(keys, return_index=True)
             values = values[first]
         if len(self._keys):
-            # The fewer keys are searched among the more.
+            # The shorter list of keys is searched in the longer one.
             (more, values_of_more), (fewer, values_of_fewer) = sorted(
                 ((self._keys, self._values), (keys, values)), key=lambda entries: -len(entries[0])
             )
@@ -342,9 +342,9 @@ class _Core:
         return [Answer.SHORT if free else Answer.SOLVED, free]
 
     def _begun(self, v: Any) -> tuple[SparseCosts, Start]:
-        """What is solved, and from where: the last solution if it was complete, or the duals that priced the core.
+        """The costs to solve, and the start: the last solution if it was complete, or the duals that priced the core.
 
-        Of a core that is not square a search can only start from duals once it is doubled.
+        A core that is not square is doubled before a search starts from its duals.
         """
         costs, last, is_square = self._costs, self._solution, self.shape[0] == self.shape[1]
         assert costs is not None, "it was made"
@@ -385,7 +385,7 @@ class _Core:
         return np.concatenate([u if self._limit is None else u.clip(None, self._limit), v[: self._columns]])
 
     def witness(self) -> Any:
-        """0 or 1 of each row and column: rows that the core may only match with columns, which are fewer."""
+        """0 or 1 for each row and column. The core matches rows of 1 only with columns of 1, which are fewer."""
         assert self._costs is not None, "it was solved"
         cover_rows, cover_columns = map(to_host, cover_of_allowed_pairs(self._costs, self._plan.threads)[:2])
         in_witness = np.zeros(sum(self.shape), np.uint8)

@@ -1,11 +1,16 @@
-"""A core of which some rows or columns may stay free, as a square problem of twice the size.
+"""A core whose rows or columns may stay free, doubled into a square problem.
 
-A search can start from any duals if the problem is square. If columns may stay free, the duals of free columns must be
-0, and rows that lose their pairs would leave columns free whose duals are not. So the core is doubled, as points are
-(csrc/points/graph.hpp). Rows are all rows and copies of all columns. Columns are all columns and copies of all rows. A
-pair of copies costs what its originals cost. A column and its own copy cost nothing. A row and its own copy cost twice
-what it costs that the row stays free. Both halves match at the least cost, with the same columns free. A dual of the
-core is half the sum of its own and its copy's.
+A search of a square problem can start from any duals. If columns may stay free, the duals of free columns must be 0. A
+row that loses its pair would leave a column free whose dual is not 0. So the core is doubled, as points are
+(csrc/points/graph.hpp):
+
+- The rows are all rows, then copies of all columns. The columns are all columns, then copies of all rows.
+- A pair of copies costs what the pair of its originals costs.
+- A column and its own copy cost nothing.
+- A row and its own copy cost twice as much as a free row.
+
+Both halves are matched at the least cost, with the same columns free. The dual of a row or column of the core is half
+the sum of two duals: its own, and the dual of its copy.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ class Doubled(NamedTuple):
 
     @classmethod
     def of(cls, core: SparseCosts, columns: int) -> Doubled:
-        """`core` has `columns` columns; what follows them are ways out, one of each row."""
+        """`core` has `columns` columns. With a limit the ways out follow them, one for each row."""
         n, m = core.shape[0], columns
         rows = np.repeat(np.arange(n), np.diff(core.indptr))
         is_pair = core.indices < m
@@ -55,7 +60,7 @@ class Doubled(NamedTuple):
         return cls(SparseCosts.of_checked(arrays, (n + m, n + m), lowest, highest), (n, m))
 
     def start_from(self, last: Solution) -> Start:
-        """From a solution of a core of the same shape with fewer pairs."""
+        """The start from a solution of a core of equal shape with fewer pairs."""
         n, m = self.shape
         if len(last.row_match) == n + m:
             return Start(AssignmentStart.GIVEN, last.row_match, last.v)
@@ -67,7 +72,7 @@ class Doubled(NamedTuple):
         return Start(AssignmentStart.GIVEN, row_match, np.concatenate([last.v[:m], last.u]))
 
     def duals(self, u: Any, v: Any) -> tuple[Any, Any]:
-        """Duals of the core's rows and columns. Of integers the rows' are rounded up, and the columns' down."""
+        """Duals of the core's rows and columns. Integer duals are rounded up for rows, and down for columns."""
         n, m = self.shape
         of_rows, of_columns = u[:n] + v[m:], np.minimum(v[:m] + u[n:], 0)  # above 0 only by rounding
         if u.dtype.kind == "i":

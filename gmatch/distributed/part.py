@@ -160,6 +160,6 @@ class MatrixPart(Part):
         return bool(abs(row_stride) < abs(column_stride))
 
     def places(self, picks: Picks) -> Places:
-        """Picked places as they are numbered in the problem, and what their pairs cost."""
+        """Picked places, numbered in the whole problem, and the costs of their pairs."""
         costs = self.entries(picks.places) if picks.costs is None else picks.costs
         return self.numbered(picks.places), costs

@@ -324,7 +324,7 @@ def _below(numbers: Any) -> Any:
 
 
 def price(part: PointPart, v: Any, times: int = 0) -> Places:
-    """As `core.price`: the best pairs of each row, by bounds; always as deep."""
+    """As `core.price`: the best pairs of each row, by bounds. `times` changes nothing."""
     found = []
     for numbers, keys in part.bounds(part.all_rows(), v):
         rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], np.inf, OF_A_STRATUM)

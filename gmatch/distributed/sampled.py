@@ -36,7 +36,7 @@ LEAST_SHARE = 1e-30
 
 
 def prices_of(sample: Any, limit: float | None = None, rows: int | None = None, steps: int = STEPS) -> Any:
-    """Duals of the columns (float64, at most 0), from some of the rows (float32); see `Sample` for the rest."""
+    """Duals of the columns (float64, at most 0) from some rows (float32). `limit` and `rows` are as in `Sample`."""
     ranks = one_rank()
     some = sample[:: max(1, min(PART, len(sample) // FEW))]
     coarse = Sample(ranks, some, 0, len(some), limit, rows)
@@ -48,15 +48,15 @@ class Sample(NamedTuple):
 
     ranks: Ranks
     costs: Any
-    """float32, of the own ones. Pairs that cost inf are forbidden."""
+    """The costs of this rank's sampled rows, in float32. Pairs that cost inf are forbidden."""
     first: int
     """The number of this rank's first sampled row among the sampled rows of all ranks."""
     size: int
-    """How many all ranks have."""
+    """The number of sampled rows of all ranks."""
     limit: float | None = None
-    """What a row pays to stay free, if it may; no pair costs as much, and columns may stay free too."""
+    """The cost of a free row; None if rows must be matched. All pairs cost less. With a limit columns may stay free."""
     rows: int | None = None
-    """How many rows the problem has; None for as many as columns. If they are fewer, columns may stay free."""
+    """The number of rows of the problem; None if it is the number of columns. With fewer rows columns may stay free."""
 
     @property
     def _columns(self) -> int:
@@ -68,21 +68,21 @@ class Sample(NamedTuple):
 
     @property
     def _may_stay_free(self) -> bool:
-        """Whether columns may."""
+        """Whether columns may stay free."""
         return self.limit is not None or self._rows < self._columns
 
     def prices(self, coarse: Sample | None = None, steps: int = STEPS) -> Any:
         """Duals of the columns, float64, at most 0. O(rows of the sample * columns) time and a meeting for each step.
 
-        A coarser sample, if there is one, computes the first levels: they need fewer rows. Without prices rows may want
-        different columns, and then there are none; but not if more steps are asked for, since others have misled then.
+        A coarser sample, if there is one, computes the first levels: they need fewer rows. All duals are 0 if the rows
+        want different columns anyway. With more steps than usual this is not asked: the usual prices have misled then.
         """
         v, last = np.zeros(self._columns, np.float32), None
         if steps == STEPS and self.want_different_columns(WANTED):
             return v.astype(np.float64)
         above, allowed = reduced(self.ranks, "sum", np.zeros(2), self._above_the_least)
         eps = above / max(allowed, 1) / 2
-        # Differences that float32 does not hold tell nothing.
+        # There are no prices if float32 does not hold the last epsilon: it loses the differences that matter.
         held = eps * FACTOR**LEVELS >= np.finfo(np.float32).tiny
         for step in range(LEVELS * steps if held else 0):
             sample = coarse if coarse is not None and step < COARSE * steps else self
@@ -91,7 +91,7 @@ class Sample(NamedTuple):
             v -= (OVER * eps * np.log(np.maximum(shares, LEAST_SHARE))).astype(np.float32)
             v = self._allowed(v)
             if (step + 1) % steps == 0:
-                # Prices change nearly linearly with epsilon. It changes by FACTOR times as much as before.
+                # Prices change nearly linearly with epsilon. Its next change is FACTOR times the last one.
                 v, last = v if last is None else self._allowed(v + np.float32(FACTOR) * (v - last)), v.copy()
                 eps *= FACTOR
         prices = v.astype(np.float64)

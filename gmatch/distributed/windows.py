@@ -37,7 +37,8 @@ from .sampled import prices_of
 from .whole_part import Triples, WholePart
 
 REASON = "rows that are read again in each pass: few entries of them are searched"
-# Steps of a level, where the first prices have misled. Random products of rank 1, n = 2,800: 2.2 s, with 4 steps 6.1.
+# Steps of a level for prices after the first ones have misled. Products of random numbers, n = 2,800, take 2.2 s, and
+# 6.1 s with 4 steps.
 MORE_STEPS = 8
 TOO_FAR = "costs of a range that leaves no room for the duals of a part of them"
 # Options of `lap` that these costs do not take: the value that they must have, and what to do instead.
@@ -127,7 +128,7 @@ class WindowPart(WholePart):
         self.excess: Any = None  # by how much duals of the rows as given are too large, where the search stopped
 
     def prices(self, steps: int = STEPS_OF_PRICES) -> Any:
-        """Duals of the columns by which entries are picked: first, or with more steps a second time."""
+        """Duals of the columns, by which entries are picked. The second time they take more steps."""
         block, limit = self.block, None
         sample = block.sample
         if block.limit is not None:
@@ -227,7 +228,7 @@ def start_again(ranks: Ranks, part: Any) -> Any:
 
 
 def price(part: WindowPart, v: Any, times: int = 0) -> Places:
-    """As `core.price`: the best entries of each row by cost - v; always as deep."""
+    """As `core.price`: the best entries of each row by cost - v. `times` changes nothing."""
     best = _Best(part, OF_A_STRATUM)
     for numbers, values in part.given():
         best.offer(numbers, values - (v[numbers, None] if part.block.transposed else v), values)
@@ -268,10 +269,10 @@ def is_near_enough(u: Any, v: Any, excess: Any, gap: float) -> bool:
 
 
 def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, found: Found) -> tuple[int, Places]:
-    """As `core.outside`: how many pairs the rows of a witness have outside its columns; the best of each stratum.
+    """As `core.outside`: the number of pairs of a witness's rows outside its columns, and the best of each stratum.
 
-    Each free row also offers a free column of its own, and the best of the free columns. If these pairs are allowed,
-    the next search matches all rows, and its duals tell what else the core lacks.
+    Each free row also offers its best free columns, and one free column that no other row offers for this reason. If
+    these pairs are allowed, the next search matches all rows. Its duals then tell what else the core lacks.
     """
     allowed, v, turned = 0, found.v, part.block.transposed
     best, of_free, owners = _Best(part, 1), _Best(part, 1), _Owners(part, found.row_match)
@@ -318,7 +319,7 @@ class _Best:
 
 
 class _Owners:
-    """A free column for each row that a search has left free, if all pairs are allowed: then these match all rows."""
+    """One free column for each row that a search has left free. If all these pairs are allowed, they match all rows."""
 
     def __init__(self, part: WindowPart, row_match: Any) -> None:
         n, m = part.shape
@@ -328,7 +329,7 @@ class _Owners:
         rows = (row_match < 0).nonzero()[0]
         columns = is_free.nonzero()[0][: len(rows)]
         self._mate = np.full(m if part.block.transposed else n, -1)
-        """Of each row as given: the row or column of the pair that is on the other side."""
+        """For each row as given: the mate that it offers; -1 for none."""
         self.along, self.across = row_match < 0, is_free
         """Which rows as given, and which columns, are free."""
         if part.block.transposed:
@@ -339,7 +340,7 @@ class _Owners:
         self.found: list[Triples] = []
 
     def note(self, numbers: Any, values: Any) -> None:
-        """Takes rows as given."""
+        """Takes the costs of rows as given."""
         mates = self._mate[numbers]
         values = values[np.arange(len(numbers)), mates]
         allowed = (mates >= 0) & (values < self._part.far)

@@ -290,10 +290,10 @@ class CheckedWindows(RowsOfCosts):
     Attributes
     ----------
     sample : float32 array, shape (lines of a sample, length of a line)
-        Some lines in the minimisation form, divided by `unit` and rounded, without the limit: rows, or columns if there
-        are fewer of them.
+        Some rows, or some columns if there are fewer columns than rows. They are in the minimisation form without the
+        limit, divided by `unit` and rounded.
     unit : float
-        A power of two, of the size of the costs of the first window that has any but 0.
+        A power of two, about as large as the costs of the first window that has costs other than 0.
     """
 
     device: Device = "cpu"

@@ -95,8 +95,8 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
 def _matrix_of(costs: PointCosts, assignment: Assignment) -> DenseCosts:
     """The matrix, with the limit if points stay free.
 
-    A matrix forgets a limit that no pair is above, and matches all rows then. Points that cost just the limit may also
-    stay free.
+    `DenseCosts` drops a limit that no pair exceeds, and all rows must be matched then. But points may also stay free if
+    their pairs cost exactly the limit.
     """
     matrix = costs.as_dense()
     if assignment.size < min(costs.shape):

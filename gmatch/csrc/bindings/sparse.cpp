@@ -55,7 +55,7 @@ Costs sparse_costs(const Array<const Offset>& offsets, const Array<const Column>
           columns.data(), costs.data(), maximize};
 }
 
-// With duals `row_match` may hold pairs, or NONE for each row.
+// With duals, `row_match` may hold pairs to start from. It has NONE for rows without a pair.
 template <class Offset, class Column, class Cost>
 nb::dict assign_sparse_jv(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
                           bool maximize, Array<Vertex> row_match, Array<Vertex> col_match,
