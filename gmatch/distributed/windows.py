@@ -133,7 +133,7 @@ class WindowPart(WholePart):
         sample = block.sample
         if block.limit is not None:
             with np.errstate(over="ignore"):
-                limit = np.float32(block.limit / block.unit)
+                limit = float(np.float32(block.limit / block.unit))
             sample = np.where(sample < limit, sample, limit if self.limit is None else np.float32(np.inf))
         prices = prices_of(sample, None if self.limit is None else limit, self.shape[0], steps) * block.unit
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
