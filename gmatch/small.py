@@ -99,7 +99,7 @@ class Solver(NamedTuple):
 
     solve: Callable[..., Assignment | None]
     maximize: bool
-    make_field_in_batch: Any = None  # of dense costs; a deterministic batch has other counters
+    make_field_in_batch: Any = None  # for dense costs; None if deterministic: those batches have other counters
 
 
 def _solver(maximize: bool, reason: str, deterministic: bool) -> Solver:
@@ -118,9 +118,9 @@ SMALL_SOLVERS: Solvers = tuple(
     for deterministic in (False, True)
     for maximize in (False, True)
 )
-"""What `gmatch.lap` returns, by those bits: of costs, after a limit if there is one. None for costs that need the long
-way: large, of other types, or extreme. With ``deterministic=True`` None also where several assignments are cheapest, or
-may be, and duals are not exact or there is a limit."""
+"""The solvers, by those bits. They take costs, after a limit if there is one, and return what `gmatch.lap` returns. They
+return None for costs that need the long way: large, of other types, or extreme. With ``deterministic=True`` they also
+return None if several assignments are cheapest, or may be, and duals are not exact or there is a limit."""
 
 
 def _sparse_solver(storage: int, maximize: bool) -> Solver:
@@ -152,15 +152,16 @@ OPTIONS_OF_SMALL: dict[str, Any] = {
     "threads": (None, 0, range(1, MAX_THREADS + 1), 0), "duals": (None, 0), "sizes": (None, 0), "mask": (None, 0),
     "top_nodes": (None, 0),
 }  # fmt: skip
-"""Options of `lap` where small costs take the short way: what each may be, followed by the bits that it stands for. The
-costs and a limit may be any; csrc/bindings/serial.cpp reads them. One thread solves small costs, however many may."""
+"""Options of `lap` with which small costs take the short way. Each value of an option is followed by the bits that it
+stands for. The costs and a limit may have any value. csrc/bindings/serial.cpp reads this table. One thread solves
+small costs, whatever `threads` says."""
 
 # Sequences of arrays are batches.
 SEQUENCES = frozenset((list, tuple, Matrices))
 
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
-    """`lap` with the short way for small costs in front. Arrays take it at once, without a frame of Python."""
+    """`lap` with the short way for small costs in front of it. Arrays take the short way without a frame of Python."""
 
     def lap_of_others(cost: Any, **options: Any) -> Any:
         kind = type(cost)

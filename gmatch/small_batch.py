@@ -40,7 +40,7 @@ LONGEST_EMPTY = 1 << 17
 
 
 def most_threads() -> int:
-    """How many threads a batch may have: asked only where there is work for two."""
+    """The most threads of a batch. Called only if there is work for two."""
     return available_threads()
 
 

@@ -164,7 +164,7 @@ def test_threads_may_ask_for_fields_at_the_same_time(result: Callable[[], Any]) 
 
 
 def test_lap_is_a_function() -> None:
-    """Though the extension has it: for what asks functions of Python for their names, signatures and classes."""
+    """`lap` is an object of the extension. Its name, signature and class are still what users of functions expect."""
     assert pickle.loads(pickle.dumps(gmatch.lap)) is copy.deepcopy(gmatch.lap) is gmatch.lap
     assert inspect.isroutine(gmatch.lap) and list(inspect.signature(gmatch.lap).parameters)[:2] == ["cost", "maximize"]
     assert gmatch.lap.__name__ == "lap" and "function lap" in repr(gmatch.lap)

@@ -23,7 +23,7 @@ def short_way(cost: Any, **options: Any) -> Any:
 
 
 def batches() -> Iterator[Any]:
-    """Integers are large enough that no two assignments cost the same: types may differ in which of these they find."""
+    """Integers are so large that no two assignments tie. Solvers of different types may find different ties."""
     yield RNG.random((6, 4, 7))
     yield RNG.integers(0, 120, (5, 7, 4), np.int32)
     yield RNG.integers(0, 120, (1, 3, 3)).transpose(0, 2, 1)

@@ -231,7 +231,7 @@ def test_lists_may_forbid_pairs() -> None:
 
 
 def test_what_is_said_of_ties_does_not_depend_on_the_way() -> None:
-    """Rows that a limit leaves out have no pair to choose, though all their pairs cost the limit or more."""
+    """Rows that a limit leaves out have no choice, though all their pairs cost the limit or more."""
     rng = np.random.default_rng(10)
     numbers = []
     for case in range(150):

@@ -2,5 +2,5 @@
 #pragma once
 #include <exception>
 
-// Sets Python's error where the exception is TooFewThreads, and throws all others again.
+// Sets Python's error if the exception is TooFewThreads. Throws all other exceptions again.
 void raise_too_few_threads(const std::exception_ptr& thrown, void*);

@@ -1,6 +1,6 @@
-// in_front.cpp: the type of functions that have a short way in front of one of Python. A function of Python takes a tenth of
-// the time of the smallest problems, for its frame and the dictionary of its options. As results of functools.lru_cache do,
-// such functions have the attributes that functools.update_wrapper gives them.
+// in_front.cpp: the type of functions that have a short way in front of a function of Python. A frame of Python and a dictionary
+// of options take a tenth of the time of the smallest problems. functools.update_wrapper gives these functions their attributes,
+// as it does for results of functools.lru_cache.
 #include "bindings/in_front.hpp"
 
 #include <structmember.h>
@@ -51,7 +51,7 @@ void delete_in_front(PyObject* self) {
   Py_DECREF(type);
 }
 
-// As the function of Python, of which it is the public side.
+// Shown as the function of Python behind it.
 PyObject* show_in_front(PyObject* self) {
   const nb::object wrapped = nb::steal(PyObject_GetAttrString(self, "__wrapped__"));
   return wrapped.is_valid() ? PyObject_Repr(wrapped.ptr()) : nullptr;
@@ -60,7 +60,7 @@ PyObject* show_in_front(PyObject* self) {
 // Pickled by its name, as functions are.
 PyObject* reduce_in_front(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__qualname__"); }
 
-// A method of objects whose class has it, as functions are.
+// Bound to the objects of a class that has it, as functions are.
 PyObject* bind_in_front(PyObject* self, PyObject* object, PyObject*) {
   if (object == nullptr || object == Py_None) return Py_NewRef(self);
   const nb::object types = nb::steal(PyImport_ImportModule("types"));

@@ -11,7 +11,7 @@ struct Later {
 
 PyTypeObject* later_type();
 
-// Memory that fields are views of, as an object with the protocol of buffers: in one piece with its words, whose values are
-// left open. A bytearray would be two.
+// Memory for fields, which are views of it: an object with the protocol of buffers. The object and its words are one piece of
+// memory; a bytearray would be two pieces. The words have no values yet.
 nb::object new_words(Count number);
 Count* first_word(nb::handle words);

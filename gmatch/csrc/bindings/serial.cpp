@@ -228,8 +228,8 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
                         to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
 }
 
-// Whether no other assignment is as cheap as this one, which is complete; of those that use the columns that must be used.
-// Pairs above a limit count as none.
+// Whether no other assignment is as cheap as this one, which is complete. Only assignments that use the columns that must be
+// used count. A pair above the limit is no pair.
 template <class Dual>
 bool is_only_optimum_of(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit,
                         Array<Vertex> row_match, Array<Vertex> col_match, Array<Dual> u, Array<Dual> v,
@@ -244,7 +244,7 @@ bool is_only_optimum_of(AnyMatrix costs, const std::string& stored, bool maximiz
     if constexpr (!IS_NARROW<Stored>) {
       if (problem.column_stride == 1) return is_only_optimum(problem, result, must);
     }
-    DenseCosts<Stored> not_cut_off = problem;  // copies would be
+    DenseCosts<Stored> not_cut_off = problem;  // copies would be cut off at the limit
     not_cut_off.limit = problem.infinite();
     return OnlyOptimum<CopiedRows<Dual>, Dual>(CopiedRows<Dual>(not_cut_off), problem.limit, result, must).is_only();
   });
@@ -641,7 +641,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     }
     const bool are_settled = !words.empty();
     if constexpr (std::is_floating_point_v<Cost>) {
-      // As where costs are not lowered: duals have parts only where one number hides costs, or sums could overflow.
+      // Duals have parts only if one number hides costs, or if sums could overflow. That holds without lowered costs, too.
       const bool may_go = is_lowered && are_settled && lowered.sums_are_finite();
       if (may_go && !hides_costs(costs, result, of_costs.lowest, of_costs.highest)) words.clear();
     }
@@ -901,7 +901,7 @@ void note_limit(nb::handle result, char type_of_costs, const SmallLimit& limit) 
   if (PyObject_GenericSetAttr(result.ptr(), limit_name, number.ptr()) != 0) throw nb::python_error();
 }
 
-// The object that a function makes, as Python wants it: nullptr with an exception of its own for one of C++.
+// The object that a function makes, for Python. An exception of C++ becomes an exception of Python, and the object nullptr.
 template <class Function>
 PyObject* made_by(const Function& function) {
   try {
@@ -978,7 +978,7 @@ struct SmallOptions {
   PyObject* threads = nullptr;
   int bits = 0;
 
-  // False if one of them needs the long way. No code of Python runs.
+  // Reads options. Returns false if one of them needs the long way. No code of Python runs.
   bool read(PyObject* table, PyObject* options) {
     Py_ssize_t place = 0;
     PyObject *name, *option;
@@ -987,7 +987,7 @@ struct SmallOptions {
     }
     return true;
   }
-  // As a call has them: the costs may be the first argument, and there is no second one without a name.
+  // Reads the arguments of a call. The costs may be the first argument. All other arguments have names.
   bool read(PyObject* table, PyObject* const* arguments, Py_ssize_t number, PyObject* names) {
     if (number > 1) return false;
     if (number == 1) costs = arguments[0];
@@ -1036,7 +1036,7 @@ nb::object bits_of_options(const nb::dict& table, const nb::dict& options) {
   return read.read(table.ptr(), options.ptr()) ? nb::int_(read.bits) : nb::object(nb::none());
 }
 
-// The matrices of a batch of small problems, in a list or a tuple of arrays, or in one of three dimensions.
+// The matrices of a batch of small problems: a list or a tuple of arrays, or an array of three dimensions.
 class BatchMemory {
  public:
   explicit BatchMemory(nb::handle given) : is_list_(PyList_Check(given.ptr()) || PyTuple_Check(given.ptr())) {
@@ -1052,7 +1052,7 @@ class BatchMemory {
     }
   }
 
-  // Two matrices that the user of `lap` may mean for two clouds: look_like_points of gmatch/problems/points.py.
+  // Whether the user of `lap` may mean two clouds of points, as look_like_points in gmatch/problems/points.py decides.
   bool looks_like_points() const {
     if (!is_list_ || memories_.size() != 2) return false;
     const ArrayMemory &x = memories_[0], &y = memories_[1];
@@ -1212,8 +1212,9 @@ nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limi
   return solve_batch(memory, {maximize, true, has_limit ? &limit : nullptr}, most_threads);
 }
 
-// Batches as gmatch/small.py hands them over: the type of their results, what makes the fields of these, the type of the
-// assignments in them, what makes the fields of an assignment, by the bits of the options, and what tells the most threads.
+// Solves batches, with five parts from gmatch/small.py: the type of the result of a batch, the function that makes its fields,
+// the type of its sequence of assignments, the functions that make the fields of an assignment (by the bits of the options), and
+// the function that returns the most threads.
 struct SmallBatchSolver {
   nb::handle kind, make_field, items, makers, most_threads;
 
@@ -1224,7 +1225,7 @@ struct SmallBatchSolver {
         makers(PyTuple_GetItem(parts, 3)),
         most_threads(PyTuple_GetItem(parts, 4)) {}
 
-  // None, too, where users are to be warned.
+  // Returns None also if Python must warn the user.
   nb::object solve(const SmallOptions& options, bool maximize) const {
     const nb::handle make_field_of_one = PyTuple_GetItem(makers.ptr(), options.bits);
     if (make_field_of_one.is_none()) return nb::none();
@@ -1244,7 +1245,7 @@ struct SmallBatchSolver {
   }
 };
 
-// Of what kind costs are, by their type alone.
+// Whether costs are a list or a tuple whose first item is an array.
 bool is_sequence_of_arrays(PyObject* costs, PyTypeObject* array) {
   const bool is_list = PyList_CheckExact(costs);
   if (!is_list && !PyTuple_CheckExact(costs)) return false;
@@ -1252,7 +1253,7 @@ bool is_sequence_of_arrays(PyObject* costs, PyTypeObject* array) {
   return Py_TYPE(is_list ? PyList_GetItem(costs, 0) : PyTuple_GetItem(costs, 0)) == array;
 }
 
-// `parts` are the table of options, the solvers that small_solver makes, by the bits, and those of SmallBatchSolver.
+// `parts` are the table of options, the solvers that small_solver makes (by the bits), and the parts of SmallBatchSolver.
 PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize_t number, PyObject* names) {
   SmallOptions options;
   PyObject* const solvers = PyTuple_GetItem(parts, 1);
@@ -1268,7 +1269,7 @@ PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize
   return made_by([&] { return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, SmallSolver(solver).maximize); });
 }
 
-// `lap` with the short way for small arrays in front of a function of Python for all else.
+// `lap`: the short way for small arrays, in front of a function of Python for all other calls.
 nb::object small_lap(const nb::dict& table, const nb::tuple& solvers, const nb::tuple& of_batches, nb::handle otherwise) {
   return in_front(&lap_by_short_way, nb::make_tuple(table, solvers, of_batches), otherwise);
 }
@@ -1286,8 +1287,8 @@ nb::tuple pairs_of_small_batch(nb::handle cells, const nb::tuple& line) {
                   static_cast<Vertex>(problem.columns), &SmallCells<Count>::pair_columns);
 }
 
-// Results of problems of a batch of Python's type `kind`, whose fields are made of the cells of all and of the line of the
-// table; with what was asked for, by the names of fields.
+// Makes results of problems of a batch, of Python's type `kind`. Their fields are made from the cells of the batch and from the
+// problem's line in the table. `asked` has the options that a result holds, by the names of fields.
 struct ResultsOfBatch {
   nb::handle kind, make_field, cells;
   const nb::dict& asked;

@@ -101,12 +101,12 @@ class DualRepair {
   const Vertex num_rows_, num_columns_;
   const Vertex* const row_match_;
   const Vertex* const col_match_;
-  const ShortVector<char> may_stay_free_;  // [num_columns], or none
+  const ShortVector<char> may_stay_free_;  // [num_columns], or empty
   const double tolerance_;
   double of_free_ = 0;
   ShortVector<double> v_;
   Vertex rows_looked_at_ = 0;
-  ShortVector<char> waits_;      // [num_rows] to look again, or none yet
+  ShortVector<char> waits_;      // [num_rows] whether the row looks again; empty at first
   ShortVector<Vertex> waiting_;  // rows that look again
-  ShortVector<Word> below_;      // [width / WORD + 1], or none yet: columns that a row demands to be lower
+  ShortVector<Word> below_;      // [width / WORD + 1] columns that a row demands to be lower; empty at first
 };

@@ -1,21 +1,21 @@
-// short_vector.hpp: vectors of one small problem, whose memory is taken from one piece on the stack, one after another.
+// short_vector.hpp: vectors of one small problem. They take their memory, one after another, from one piece on the stack.
 //
-// A dozen short vectors by the system's allocator take as long as the solution of five rows.
+// To allocate a dozen short vectors by the system takes as long as to solve five rows.
 #pragma once
 #include <cstddef>
 #include <new>
 #include <type_traits>
 #include <vector>
 
-// What is taken is given back with all of it. There is room for the vectors of twenty rows and thirty columns: longer problems
-// take so long that their vectors cost little.
+// All memory is given back at once, with this object. There is room for the vectors of 20 rows and 30 columns. Larger problems
+// take so long that allocations by the system cost little beside them.
 class ShortMemory {
  public:
   ShortMemory() {}  // its bytes are left open
   ShortMemory(const ShortMemory&) = delete;
   ShortMemory& operator=(const ShortMemory&) = delete;
 
-  // nullptr where there is no room for them.
+  // Returns nullptr if there is no room.
   void* take(std::size_t bytes) {
     const std::size_t begin = used_, rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (bytes > BYTES || rounded > BYTES - begin) return nullptr;
@@ -57,6 +57,6 @@ struct ShortAllocator {
   friend bool operator!=(const ShortAllocator& a, const ShortAllocator& b) { return a.memory != b.memory; }
 };
 
-// Of any length; without a memory as std::vector is.
+// A vector of any length. Without a ShortMemory it is like std::vector.
 template <class T>
 using ShortVector = std::vector<T, ShortAllocator<T>>;

@@ -33,7 +33,7 @@
 // A big number, and optimal duals in multiples of it. If columns may stay free, a column with a dual below 0 must be used.
 struct Tier {
   double value;
-  ShortVector<double> rows, columns;  // whole numbers; columns for as many as scans read
+  ShortVector<double> rows, columns;  // whole numbers; `columns` is as long as scans read
 };
 
 // Passes over a row of costs that take them apart.
@@ -470,7 +470,7 @@ class LoweredCosts {
   }
   // Whether duals that make no use of the large number prove a solution as they are.
   bool is_solution_of_costs() const { return lowest_ >= -value_ / 2 && sums_are_finite(); }
-  // Where sums of costs could overflow, only duals in parts prove anything: sums_fit of gmatch/problems/limits.py.
+  // If sums of costs could overflow, only duals in parts are a proof: see sums_fit in gmatch/problems/limits.py.
   bool sums_are_finite() const {
     return std::isfinite((32 + 8.0 * rows_) * (highest_ - lowest_) + rows_ * value_);
   }
