@@ -118,9 +118,9 @@ SMALL_SOLVERS: Solvers = tuple(
     for deterministic in (False, True)
     for maximize in (False, True)
 )
-"""The solvers, by those bits. They take costs, after a limit if there is one, and return what `gmatch.lap` returns. They
-return None for costs that need the long way: large, of other types, or extreme. With ``deterministic=True`` they also
-return None if several assignments are cheapest, or may be, and duals are not exact or there is a limit."""
+"""The solvers, by those bits. They take costs, after a limit if there is one, and return what `gmatch.lap` returns.
+They return None for costs that need the long way: large, of other types, or extreme. With ``deterministic=True`` they
+also return None if several assignments are cheapest, or may be, and duals are not exact or there is a limit."""
 
 
 def _sparse_solver(storage: int, maximize: bool) -> Solver:

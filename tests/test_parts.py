@@ -1,4 +1,4 @@
-"""Costs without an assignment: the cover of their allowed pairs, and the parts into which it divides them."""
+"""Costs without an assignment: the cover of their allowed pairs, and the parts into which the cover divides them."""
 
 from __future__ import annotations
 

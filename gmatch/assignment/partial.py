@@ -84,7 +84,7 @@ def parts_of(costs: Costs, threads: int | None, names: Names | None) -> tuple[Co
 
 
 def joined(costs: Costs, solution: Solution, parts: list[Part], found: list[Solution]) -> Solution:
-    """The cheapest of the largest matchings, from what is found for the parts; `solution` has its cover."""
+    """The cheapest of the largest matchings, from the solutions of the parts. `solution` has the cover."""
     row_match, col_match, u, v = solution.row_match, solution.col_match, solution.u, solution.v
     for array, value in ((row_match, -1), (col_match, -1), (u, 0), (v, 0)):
         array.fill(value)

@@ -67,7 +67,7 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
 
 
 def run_once(costs: Costs, plan: Plan, start: Start) -> tuple[Solution, bool]:
-    """The solution of `run`, with the entries of its pairs, and whether its duals hide what they cost."""
+    """The solution of `run` with the entries of its pairs, and whether its duals hide the costs of these pairs."""
     solution = run(costs, plan, start)
     if solution.size < min(costs.shape):
         return solution, False

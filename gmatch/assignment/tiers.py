@@ -35,12 +35,12 @@ from .programs import Solution, add_counters, duals_hide_costs, run
 REWARD, MORE_REWARD = 8, 16
 
 
-# A problem with the cheapest assignments of the costs, its solution, and the same pairs as a solution of the costs.
+# A problem that has the cheapest assignments of the costs, its solution, and a solution of the costs with equal pairs.
 Solved = tuple[Costs, Solution, Solution]
 
 
 def solve_by_tiers(costs: Costs, plan: Plan) -> Solved | None:
-    """The cheapest assignment of costs that one program may not take; None if it has to.
+    """The cheapest assignment of costs that `core` or sums of costs have no room for; None if they do not split.
 
     If forbidden pairs leave no assignment, rows stay free.
     """
@@ -70,7 +70,7 @@ def mended(costs: Costs, solution: Solution, plan: Plan) -> Solved:
 
 
 def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> Solved | None:
-    """What `mended` returns, for dense costs on the host, from the duals of the solution; None if these do not do."""
+    """What `mended` returns, for dense costs on the host, by the duals of the solution; None if they are no use."""
     copies = Vectors._make(vector.copy() for vector in solution.vectors)
     rests = np.empty(costs.array.shape) if plan.deterministic else None
     outcome, exact, counters = cpu.assign_in_tiers(costs, copies, rests)
@@ -201,7 +201,7 @@ def _least(left: _Left, entries: Any, most: int | float, plan: Plan) -> tuple[Co
 
 
 def _without(never: int | float, problem: Costs, solution: Solution) -> Solution:
-    """The solution without pairs that stand for "not", freed in place: forbidden pairs leave no assignment."""
+    """The solution without pairs that stand for "not". They are freed in place: there is no assignment without them."""
     if isinstance(problem, SparseCosts):
         return solution
     row_match = solution.row_match

@@ -68,7 +68,7 @@ class Names:
         return cls(columns, rows) if transposed else cls(rows, columns)
 
     def part(self, rows: Any, columns: Any, turned: bool) -> Names:
-        """For some rows and columns of that matrix, which become each other if `turned`."""
+        """For some rows and columns of that matrix. They change places if `turned`."""
         sides = self.rows[to_host(rows)], self.columns[to_host(columns)]
         return Names(*(sides[::-1] if turned else sides))
 

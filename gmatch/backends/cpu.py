@@ -189,9 +189,9 @@ def assign_in_tiers(
 ) -> tuple[str, ExactDuals | None, dict[str, Any]]:
     """Solves costs in tiers, if the duals of a solution hide some costs: see csrc/serial/tiers.hpp.
 
-    The vectors of the solution are changed. Returns whether the solution stands,
-    was solved anew, or is open; then it means nothing any more. Of the solved one also the duals in tiers, and counters
-    by name; `rests`, if there is room for them, become the rests of the costs of pairs that it might use.
+    The vectors of the solution are changed. Returns the outcome: the solution stands, was solved anew, or is open. The
+    vectors mean nothing if it is open. Also returns the duals in tiers if it was solved anew, and counters by name.
+    `rests`, if given, becomes the rests of the costs of pairs that the solution might use.
     """
     outcome, words, counters = _native.assign_in_tiers(*_arguments(costs), costs.lowest, costs.highest, *vectors, rests)
     exact = None if words is None else exact_duals(words, *costs.array.shape)
@@ -199,7 +199,7 @@ def assign_in_tiers(
 
 
 def is_only_optimum(costs: DenseCosts, vectors: Vectors, must_be_used: Any) -> bool:
-    """Whether no other assignment is as cheap as this one, by a pass over the costs; with a limit rows may be out."""
+    """Whether no other assignment is as cheap as this one, by a pass over the costs. A limit may leave rows free."""
     only: bool = _native.is_only_optimum(*_arguments(costs), *vectors, must_be_used)
     return only
 
@@ -350,9 +350,9 @@ Bounds = tuple[int | float, int | float]
 
 
 def parts(costs: DenseCosts, threads: int | None) -> tuple[Cover, list[tuple[Any, Bounds]]]:
-    """The cover, and copies of the parts into which it divides the costs, with the range of their costs.
+    """The cover, and the two parts into which it divides the costs: a copy of each, and the range of its costs.
 
-    Of the first part the rows are the rows of the cover, of the second one the columns of the cover.
+    The rows of the first part are the rows of the cover. The rows of the second part are the columns of the cover.
     """
     found = cover(costs, threads)
     made = []

@@ -84,9 +84,9 @@ class Matched(NamedTuple):
 
 
 class Cover(NamedTuple):
-    """A smallest vertex cover of the allowed pairs (König 1931), for costs as programs read them: numbers, increasing.
+    """A smallest vertex cover (König 1931) of the allowed pairs, and the rows and columns that are not in it.
 
-    The others are the rows and columns that are not in it.
+    Rows and columns are increasing numbers, in costs as programs read them.
     """
 
     rows: Any

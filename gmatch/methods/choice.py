@@ -102,7 +102,7 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
 
 
 # Below 1000 rows (integers: 1500), one processor reads a whole row faster than it picks entries from it. It compares
-# twice as many integers of 32 bits at a time; and if integers tie, searches are short. By the type of the duals.
+# twice as many integers of 32 bits at a time, and searches are short if integers tie. The keys are types of duals.
 FEW_ROWS_ON_CPU: dict[type, int] = {np.float64: 1000, np.int64: 1500}
 
 

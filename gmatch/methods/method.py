@@ -61,7 +61,7 @@ def is_auto(method: Any) -> bool:
 
 
 def does_not_solve(method: AnyMethod, device: str, kind: str, others: Mapping[str, AnyMethod]) -> InvalidInput:
-    """The error where a method does not solve a kind of problem on the device. It names methods that do."""
+    """The error if a method does not solve a kind of problem on the device. It names methods that do."""
     able = [name for name, other in others.items() if "-" not in name and kind in other.solves.get(device, ())]
     elsewhere = [f"device={place!r}" for place, kinds in method.solves.items() if place != device and kind in kinds]
     advice = " or ".join([", ".join(map(repr, ("auto", *able))), *elsewhere, *WAYS_OUT.get(kind, ())])

@@ -55,7 +55,7 @@ class CostBatch:
     shapes : int64 array on the host, shape (problems, 2)
         Rows and columns of each problem.
     pairs : int64 array on the host, shape (problems,)
-        How many pairs each problem can have.
+        The most pairs of each problem.
     dtype, maximize, cost_limit, limit, lowest, highest, forbids, forbid_nan, device
         As for `DenseCosts`, over all problems.
 
@@ -87,7 +87,7 @@ class CostBatch:
 
     @classmethod
     def as_asked(cls, cost: Any, asked: Asked, sizes: Any, mask: Any) -> CostBatch:
-        """The batch, by options that were checked."""
+        """The batch of costs, with options that were checked."""
         made = object.__new__(cls)
         made._make(cost, asked, sizes, mask)
         return made

@@ -32,7 +32,7 @@ def costs_of(
 
 
 def costs_of_matrix(cost: Any, asked: Asked) -> DenseCosts | SparseCosts:
-    """As `costs_of`, of what is no graph and no points, by options that were checked."""
+    """As `costs_of`, for costs that are no graph and no points. The options were checked."""
     if isinstance(cost, DenseCosts | SparseCosts):
         if asked.maximize and not cost.maximize or asked.cost_limit is not None:
             name = type(cost).__name__

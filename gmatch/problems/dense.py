@@ -195,7 +195,7 @@ class DenseCosts(Ranged):
         return self.of_part(array, (found.lowest, found.highest))
 
     def of_part(self, array: Any, bounds: tuple[int | float, int | float]) -> DenseCosts:
-        """Some of these costs, which have no limit, in an array of their own, and the range of the finite ones."""
+        """A part of these costs, which have no limit: an array of its own, and the range of its finite costs."""
         lowest, highest = bounds
         overflows = self.overflows and not sums_fit(lowest, highest, self.dtype, min(array.shape))
         part = self._with(

@@ -168,7 +168,7 @@ def as_graph(graph: Any) -> BipartiteGraph:
 
 
 def private_graph(graph: Any) -> BipartiteGraph:
-    """As `as_graph`, with indices that no other thread can change. On a GPU as they lie."""
+    """As `as_graph`, with indices that no other thread can change. Indices on a GPU are not copied."""
     if isinstance(graph, BipartiteGraph):
         return graph.private()
     indptr, indices, shape, device = _csr_arrays(graph)
@@ -300,7 +300,7 @@ def read_sparse(matrix: Any) -> tuple[BipartiteGraph, Any, bool]:
 
 
 def _type_of_sums(matrix: Any) -> Any:
-    """A type for sums of duplicates, which SciPy and CuPy make when they convert; None if the entries' type will do."""
+    """A type for sums of duplicates, which SciPy and CuPy make when they convert; None if the entries' type is wide."""
     dtype = getattr(matrix, "dtype", None)
     if dtype in WORKING_TYPES or not isinstance(dtype, np.dtype):
         return None

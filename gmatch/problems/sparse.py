@@ -141,7 +141,7 @@ class SparseCosts(Ranged):
 
     @classmethod
     def as_asked(cls, matrix: Any, asked: Asked) -> SparseCosts:
-        """The costs of a matrix of SciPy or CuPy, by options that were checked."""
+        """The costs of a matrix of SciPy or CuPy, with options that were checked."""
         made = object.__new__(cls)
         made._take(matrix, asked)
         return made
@@ -307,7 +307,7 @@ class SparseCosts(Ranged):
         return self.of_part((arrays, shape), bounds)
 
     def of_part(self, matrix: tuple[_Arrays, tuple[int, int]], bounds: tuple[int | float, int | float]) -> SparseCosts:
-        """As of `DenseCosts`, in compressed rows of their own."""
+        """As `DenseCosts.of_part`; the part is compressed rows of its own, and their shape."""
         arrays, shape = matrix
         part = self._with(arrays, False, shape, self.device)
         vars(part).update(lowest=bounds[0], highest=bounds[1], row_nodes=None, col_nodes=None)

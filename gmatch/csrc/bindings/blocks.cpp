@@ -13,7 +13,7 @@ nb::object array_of(const Vertex* numbers, Py_ssize_t length) {
 }
 nb::object array_of(const std::vector<Vertex>& numbers) { return array_of(numbers.data(), numbers.size()); }
 
-// The arrays of a `Decomposition`, in their order; and how many nanoseconds its coarse parts took.
+// The arrays of a `Decomposition`, in their order, and the nanoseconds that its coarse parts took.
 template <class Offset, class Column>
 nb::tuple decompose(Array<const Offset> offsets, Array<const Column> columns, Array<const Vertex> row_match,
                     Array<const Vertex> col_match, Array<const std::uint8_t> reached) {

@@ -72,7 +72,7 @@ class Table {
     if (functions_ == nullptr) throw nb::python_error();
   }
 
-  // By which NumPy knows types: float, double, int, long, long long.
+  // NumPy's numbers of types: float, double, int, long, long long.
   template <class T>
   static constexpr int number_of() {
     if (std::is_same_v<T, float>) return 11;

@@ -1,5 +1,5 @@
-// parts.cpp: costs without an assignment: a smallest vertex cover of their allowed pairs (König 1931), and the two parts into
-// which it divides them, for Python.
+// parts.cpp: for Python, the smallest vertex cover (König 1931) of the allowed pairs of costs without an assignment, and the two
+// parts into which the cover divides the costs.
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace {
 
 // Which rows and columns are in the cover: the columns that alternating paths from the free rows of a largest matching reach,
-// and the matched rows that no such path reaches. All largest matchings have the same cover.
+// and the matched rows that no such path reaches. Every largest matching gives this cover.
 struct Cover {
   std::vector<unsigned char> rows, columns;
 };
@@ -43,7 +43,7 @@ Cover smallest_cover(const CsrEdges<Count, Vertex>& edges, int threads) {
   return cover;
 }
 
-// The vertices of a side that are in the cover, or are not: an array of NumPy.
+// The vertices of a side that are in the cover (if `wanted`) or outside it, as an array of NumPy.
 nb::object numbers_of(const std::vector<unsigned char>& in_cover, bool wanted) {
   const Py_ssize_t length = std::count_if(in_cover.begin(), in_cover.end(), [&](bool is_in) { return is_in == wanted; });
   long long* next;
@@ -54,8 +54,8 @@ nb::object numbers_of(const std::vector<unsigned char>& in_cover, bool wanted) {
   return numbers;
 }
 
-// The rows and the columns of the cover, then the other rows and columns. `list` lists the pairs; `threads_for` says how many
-// threads there are for a number of pairs.
+// The rows and the columns of the cover, then the other rows and columns. `list` lists the pairs. `threads_for` returns the
+// number of threads for a number of pairs.
 template <class List>
 nb::tuple cover_of(const List& list, const nb::callable& threads_for) {
   std::unique_ptr<const ListedPairs> pairs;
@@ -73,7 +73,7 @@ nb::tuple cover_of(const List& list, const nb::callable& threads_for) {
                         numbers_of(cover.columns, false));
 }
 
-// Costs of integers forbid no pair; nor do costs with a limit.
+// For floats without a limit: integers forbid no pair, and costs with a limit always have an assignment.
 nb::tuple cover_of_dense(AnyMatrix costs, const std::string& stored, bool maximize, nb::callable threads_for) {
   return with_stored<double>(stored, [&](auto entry) {
     const auto problem = dense_costs<decltype(entry)>(costs, maximize, nb::none());
@@ -92,7 +92,7 @@ nb::tuple cover_of_sparse(Array<const Offset> offsets, Array<const Column> colum
   return cover_of([&] { return allowed_pairs(problem); }, threads_for);
 }
 
-// The range of finite costs; of none both ends are 0.
+// The range of the finite costs. Both ends are 0 if there are none.
 template <class Dual>
 class FiniteRange {
  public:
@@ -110,12 +110,12 @@ class FiniteRange {
   bool is_empty_ = true;
 };
 
-// Copies some rows and columns, and returns the range of what they cost.
+// Copies some rows and columns of a matrix, and returns the range of their costs.
 nb::tuple copy_part(AnyMatrix costs, const std::string& stored, bool maximize, Array<const Count> rows,
                     Array<const Count> columns, nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu> to) {
   return with_stored<double>(stored, [&](auto entry) {
     using Stored = decltype(entry);
-    constexpr Count TILE = 64;  // of rows and of columns: the matrix may lie by columns
+    constexpr Count TILE = 64;  // rows and columns copied together: the matrix may lie by columns
     const auto problem = dense_costs<Stored>(costs, maximize, nb::none());
     const auto height = static_cast<Count>(rows.shape(0)), width = static_cast<Count>(columns.shape(0));
     auto* const copies = static_cast<Stored*>(to.data());
@@ -149,7 +149,7 @@ struct StoredCost {
   Cost cost;
 };
 
-// Compressed rows of entries, of which each row has its own in their order: offsets, columns and costs.
+// Compressed rows of entries: offsets, columns and costs. The entries of a row keep their order.
 template <class Cost>
 nb::tuple compressed(const std::vector<StoredCost<Cost>>& entries, Count num_rows) {
   const Py_ssize_t num_offsets = num_rows + 1, num_entries = entries.size();
@@ -171,8 +171,8 @@ nb::tuple compressed(const std::vector<StoredCost<Cost>>& entries, Count num_row
   return arrays;
 }
 
-// Copies the entries of some rows in some columns, which become each other if `turned`. Returns the compressed rows of the
-// part, and the range of what they cost.
+// Copies the entries of some rows in some columns. If `turned`, the columns become the rows of the part. Returns the compressed
+// rows of the part, and the range of its costs.
 template <class Offset, class Column, class Cost>
 nb::tuple part_of_sparse(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs, bool maximize,
                          int num_columns, Array<const Count> kept_rows, Array<const Count> kept_columns, bool turned) {

@@ -1,10 +1,10 @@
 // blocks.hpp: the Dulmage-Mendelsohn decomposition from a maximum matching, on one core of the host.
 //
-// The coarse parts are two alternating forests: one grows from the free rows, and the matching comes with the columns that it
-// reaches; the other grows from the free columns. What neither reaches is square (Dulmage and Mendelsohn 1958). The fine
-// blocks are the strongly connected components of the square part, whose vertices are its pairs (Pothen and Fan 1990): a row
-// has an edge to the mate of each of its columns. Tarjan finds the components ("Depth-first search and linear graph
-// algorithms", SIAM J. Computing 1, 1972), each after all to which its edges lead.
+// The coarse parts are two alternating forests and a square part (Dulmage and Mendelsohn 1958). One forest grows from the free
+// rows; the search for the matching has found its columns. The other forest grows from the free columns. Neither forest reaches
+// the square part. Its fine blocks are strongly connected components (Pothen and Fan 1990): the vertices are the pairs, and a
+// row has an edge to the mate of each of its columns. Tarjan's search ("Depth-first search and linear graph algorithms", SIAM J.
+// Computing 1, 1972) finds a component after all components to which its edges lead.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -32,7 +32,7 @@ class BlockFinder {
     }
   }
 
-  // Finds the horizontal rows: those that alternating paths from the free columns reach.
+  // Finds the horizontal rows, which alternating paths from the free columns reach.
   void grow_from_free_columns() {
     std::vector<Vertex> columns;
     for (Vertex column = 0; column < edges_.num_columns; ++column) {
@@ -102,7 +102,7 @@ class BlockFinder {
     return found;
   }
 
-  // Numbers the components of square rows, each after all to which its edges lead.
+  // Numbers the components of square rows. A component has a larger number than all components to which its edges lead.
   void find_components() {
     component_.assign(edges_.num_rows, NONE);
     turn_.assign(edges_.num_rows, NONE);
@@ -111,7 +111,7 @@ class BlockFinder {
     }
   }
 
-  // lowest_[row] is the least turn of a row in no component yet, which the row and the rows behind it lead to.
+  // low(row) is the least turn among rows without a component to which the row, or a row found from it, has an edge.
   void search_from(Vertex root) {
     enter(root);
     while (!path_.empty()) {
@@ -139,7 +139,7 @@ class BlockFinder {
   }
   Vertex& low(Vertex row) { return lowest_[turn_[row]]; }
 
-  // The square row that the next such edge leads to, NONE if there is no other.
+  // The next square row to which the row has an edge; NONE if there is no other.
   Vertex next_row(Place& place) const {
     while (place.next < edges_.end(place.row)) {
       const Vertex row = col_match_[edges_.column(place.next++)];
@@ -158,8 +158,8 @@ class BlockFinder {
     ++num_components_;
   }
 
-  // Orders the rows by parts, and the square ones by blocks; within a block they increase. Returns where the blocks of the
-  // square part end, from its first row on.
+  // Orders the rows by parts, and the square rows by blocks. Rows increase within a block. Returns the ends of the blocks,
+  // counted from the first square row.
   std::vector<Vertex> add_rows(Decomposition& form) const {
     std::vector<Vertex> ends(num_components_);
     Vertex sizes[4] = {};
@@ -184,17 +184,17 @@ class BlockFinder {
     }
     return ends;
   }
-  // No edge leads back to an earlier block.
+  // The block of a square row. No edge leads to an earlier block.
   Vertex block_of(Vertex row) const { return num_components_ - 1 - component_[row]; }
 
   const Edges edges_;
   const Vertex* const row_match_;
   const Vertex* const col_match_;
   std::vector<unsigned char> part_;  // [num_rows]
-  std::vector<Vertex> component_;    // [num_rows] NONE: in none yet
-  std::vector<Vertex> turn_;         // [num_rows] when the search came to it, NONE: not yet
-  std::vector<Vertex> lowest_;       // by turns
-  std::vector<Vertex> open_;         // the rows in no component yet to which the search came
+  std::vector<Vertex> component_;    // [num_rows] NONE if the row has none yet
+  std::vector<Vertex> turn_;         // [num_rows] when the search came to the row; NONE if it has not yet
+  std::vector<Vertex> lowest_;       // [number of turns] see low
+  std::vector<Vertex> open_;         // rows to which the search came, without a component yet
   std::vector<Place> path_;
   Vertex num_components_ = 0;
   Poll poll_;

@@ -19,7 +19,7 @@ class ListedPairs {
     offsets_.push_back(0);
   }
 
-  // The next row has at most `most` pairs. Returns where their columns are to be written, and one more beside them.
+  // Begins a row of at most `most` pairs. Returns the place for their columns, which has room for one more.
   Vertex* begin_row(Count most) {
     const Count needed = size() + most + 1;
     if (needed > room_) {
