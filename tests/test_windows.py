@@ -305,7 +305,7 @@ def test_what_is_refused(make, message):
         (dict(infeasible="partial"), "use cost_limit"),
         (dict(device="gpu"), "on the host"),
         (dict(maximize=True), "its own maximize"),
-        (dict(cost_limit=3), "its own maximize"),
+        (dict(cost_limit=3), "give maximize, cost_limit and forbid_nan to RowWindows"),
         (dict(mask=np.ones((1, 1, 1))), "no sizes and mask"),
         (dict(initial="bids"), "starts from minima"),
         (dict(initial=[0, 1, 2]), "starts from minima"),

@@ -417,7 +417,7 @@ def windows_of(cost: WindowCosts, **options: Any) -> WindowCosts:
         name = type(cost).__name__
         raise InvalidInput(
             f"a {name} has its own maximize, cost_limit and forbid_nan, and takes no sizes and mask; got {given[0]}; "
-            f"give the former to {name}(...) instead"
+            f"give maximize, cost_limit and forbid_nan to {name}(...) instead"
         )
     return cost
 
