@@ -385,7 +385,7 @@ def test_products_of_wide_problems_take_few_rounds(shape, dtype):
     for maximize in (False, True):
         costs = FunctionCosts(products, shape, dtype, maximize=maximize)
         assignment = gmatch.lap(costs, certify=True)
-        # All rows want the same columns. Before these had prices, 32 more pairs of each row joined in each round.
+        # All rows want the same columns. Without prices, 32 pairs of each row join the core in each round.
         assert assignment.stats["rounds"] <= 4 and assignment.stats["core_entries"] <= shape[0] * shape[1] / 2
         assert assignment.cost == gmatch.lap(products(*map(np.arange, shape)), maximize=maximize).cost
 

@@ -49,7 +49,7 @@ NOT_TAKEN = {
 
 
 def lap_of_windows(costs: WindowCosts, options: Options) -> Assignment:
-    """As `gmatch.lap`. O(rows * columns) work a pass, and O(rows + columns) memory: about 3 kB a row.
+    """As `gmatch.lap`. O(rows * columns) work a pass, and O(rows + columns) memory: see docs/costs_without_a_matrix.md.
 
     Raises
     ------
