@@ -480,7 +480,7 @@ def test_strict_proofs():
 @pytest.mark.parametrize("shape", [(9, 9), (5, 9), (9, 5)])
 @pytest.mark.parametrize(("metric", "maximize"), [("dot", False), ("cityblock", True)])
 def test_strict_proofs_where_no_pair_is_above_the_limit(shape, metric, maximize):
-    """Points that cost just the limit may stay free, and no matrix says that they may not."""
+    """Points whose pairs cost exactly the limit may stay free, though no pair of the matrix costs more."""
     rng = np.random.default_rng(14)
     sizes = set()
     for _ in range(20):

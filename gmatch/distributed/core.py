@@ -50,9 +50,9 @@ MOST_SAMPLED = 1 << 24
 # products overprice 1 entry in 3, other families at most 1 in 300.
 PART_MISLED = 32
 # How deep rows are picked, as `Depth.times`: by duals of 0, by other duals, and after duals that have misled. Duals
-# other than 0 are rough, and need more entries: they are of a sample, or of costs that have changed. After duals have
-# misled, 26 entries a row leave 1 row in 100 free, and the rounds after that list half of the matrix. About 390 entries
-# a row leave none free. Measured with products of random numbers, n = 2000.
+# other than 0 come from a sample or from costs that have changed since. They are rough and need more entries. After
+# duals have misled, 26 entries a row leave 1 row in 100 free, and the rounds after that list half of the matrix. About
+# 390 entries a row leave none free. Measured with products of random numbers, n = 2000.
 DEPTHS = 0, 1, 3
 # After this number of rounds `classical` goes on. No family of the tests takes half as many.
 MOST_ROUNDS = 100
