@@ -244,7 +244,7 @@ def test_pairs_at_the_limit_do_not_join_the_core():
 @pytest.mark.parametrize("size", [2, 3])
 def test_a_limit_where_ways_out_mislead(size, monkeypatch):
     """The first core overprices most pairs. It is built anew as a square core with pairs at the limit."""
-    cost = np.outer(np.arange(1, 501), np.arange(1, 501))
+    cost = np.outer(*np.random.default_rng(3).integers(1, 1000, (2, 400)))
     limit = int(np.quantile(gmatch.lap(cost).pair_costs, 0.9))
     result = gmatch.lap(blocks_of(cost, size), cost_limit=limit, certify=True)
     assert result.stats["pricings"] == 2 and result.status == "limited"
@@ -405,10 +405,10 @@ def test_prices_that_mislead_are_found_anew(size, monkeypatch, as_a_team):
     cost = families(400)["rank 4"]
     result = gmatch.lap(blocks_of(cost, size))
     assert_proven(cost, result)
-    monkeypatch.setattr(Sample, "prices", lambda self, coarse=None: np.zeros(400))
+    monkeypatch.setattr(Sample, "prices", lambda self, *args: np.zeros(400))
     without = gmatch.lap(blocks_of(cost, size))
     assert_proven(cost, without)
-    assert without.stats["rounds"] > result.stats["rounds"]
+    assert (result.stats["pricings"], without.stats["pricings"]) == (1, 2)
 
 
 def test_prices_that_have_misled_are_found_again_by_all_rows(monkeypatch):
@@ -422,7 +422,7 @@ def test_prices_that_have_misled_are_found_again_by_all_rows(monkeypatch):
     assert without.stats["rounds"] > result.stats["rounds"]
 
 
-@pytest.mark.parametrize("seed", [2, 4])
+@pytest.mark.parametrize("seed", [6, 8])
 def test_a_core_is_deeper_where_prices_have_misled(seed, monkeypatch):
     cost = np.outer(*np.random.default_rng(seed).random((2, 600)))
     result = gmatch.lap(blocks_of(cost, 2))
