@@ -422,6 +422,18 @@ def test_prices_that_have_misled_are_found_again_by_all_rows(monkeypatch):
     assert without.stats["rounds"] > result.stats["rounds"]
 
 
+@pytest.mark.parametrize("seed", [0, 6, 7, 17])
+def test_a_core_whose_duals_are_rounded_is_not_left(seed):
+    """The duals of some pairs are much smaller than others, from which they were found, and overprice these pairs."""
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.integers(40, 70, 2)
+    cost = np.outer(rng.random(rows), rng.random(columns))
+    for maximize in (False, True):
+        result = gmatch.lap(blocks_of(cost, 2), maximize=maximize)
+        gmatch.verify(cost, result, strict=True)
+        assert "in the whole matrix" not in result.stats["reason"]
+
+
 @pytest.mark.parametrize("seed", [6, 8])
 def test_a_core_is_deeper_where_prices_have_misled(seed, monkeypatch):
     cost = np.outer(*np.random.default_rng(seed).random((2, 600)))

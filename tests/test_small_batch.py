@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -167,3 +170,26 @@ def may_have_rounded_or_cut(lists: Any) -> bool:
     except ValueError:
         return True
     return array.dtype.kind not in "bif" or array.tolist() != lists
+
+
+def test_a_list_that_another_thread_empties() -> None:
+    """Its arrays live until they are solved: memory that they left would be overwritten."""
+    given = [RNG.random((60, 60)) for _ in range(200)]
+    expected = [gmatch.lap(cost).cost for cost in given]
+
+    def empty(problems: list[Any], delay: float) -> None:
+        time.sleep(delay)
+        problems.clear()
+        [np.full((60, 60), 1e300) for _ in range(50)]
+
+    solved = 0
+    for delay in np.linspace(1e-4, 3e-3, 30):
+        problems = [cost.copy() for cost in given]
+        other = threading.Thread(target=empty, args=(problems, delay))
+        other.start()
+        with suppress(gmatch.InvalidInput):  # emptied before the call looked at it
+            found = [assignment.cost for assignment in gmatch.lap(problems, threads=1)]
+            assert found == expected[: len(found)]
+            solved += len(found)
+        other.join()
+    assert solved

@@ -122,7 +122,7 @@ def _parts_and_blocks(problem: BipartiteGraph, matching: Matching) -> tuple[list
         arrays, coarse_ns = _native.decompose(problem.indptr, problem.indices, *found[:2], found[2].view(np.uint8))
         return list(arrays), coarse_ns
     row_match, col_match, reached = map(to_host, found)
-    there = problem.on("cpu")
+    there = problem.on("cpu").private()  # checked again: on a GPU others may have changed it
     arrays, coarse_ns = _native.decompose(there.indptr, there.indices, row_match, col_match, reached.view(np.uint8))
     return list(map(mover_to(problem.device), arrays)), coarse_ns
 

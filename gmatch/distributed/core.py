@@ -9,8 +9,8 @@
                 entries of the witness's rows outside its columns. If there is none, the witness holds for the matrix
     4" again    the duals have misled if the core leaves many rows free, or if its duals overprice many entries. All
                 rows are then priced again by better duals, at most once a call
-    5  end      no rank finds an entry in step 4. The duals are then feasible in the whole matrix, and the assignment of
-                the core is optimal in it
+    5  end      no rank finds an entry in step 4, or only entries of the core, whose duals are rounded. The duals are
+                then feasible in the whole matrix, and the assignment of the core is optimal in it
 
 No rank ever holds the matrix. Entries travel as row * m + column with what they cost. After MOST_ROUNDS rounds
 `classical` goes on from the duals of the last core.
@@ -63,7 +63,8 @@ class Answer(IntEnum):
 
     SOLVED = 0
     SHORT = 1  # the core has no assignment, and a witness says why
-    STUCK = 2  # all entries that were offered are in the core already
+    STUCK = 2  # all entries that were offered are in the core already, and do not help
+    ROUNDED = 3  # all entries that were offered are in the core already, whose duals overprice them by rounding
 
 
 class Passes(NamedTuple):
@@ -103,7 +104,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
             continue
         duals = of_root(ranks, n + m, part.dual_type, core.duals)
         found.u, found.v = duals[:n], duals[n:]
-        if not pricing.reprice():
+        if answer == Answer.ROUNDED or not pricing.reprice():
             found.row_match = of_root(ranks, n, np.int32, core.row_match)
             counted = of_root(ranks, len(COUNTED_ON_ROOT) + 1, np.int64, core.counted).tolist()
             found.counts.update(dict(zip((*COUNTED_ON_ROOT, "core_entries"), counted, strict=True)))
@@ -326,7 +327,8 @@ class _Core:
         offers, self._offers = self._offers, []
         grown = [self._join(*offer) for offer in offers]
         if self._solution is not None and not any(grown):
-            return [Answer.STUCK, 0]
+            rounds = self._is_solved and self._part.dual_type is np.float64
+            return [Answer.ROUNDED if rounds else Answer.STUCK, 0]
         n, m = self.shape
         index_type = np.int32 if len(self._keys) < 2**31 else np.int64
         offsets = self._xp.searchsorted(self._keys, self._xp.arange(n + 1) * m).astype(index_type)
@@ -337,6 +339,7 @@ class _Core:
             solution = self._solution = run(costs, self._plan, start)
         self._counts += np.array([solution.counters[name] for name in COUNTED_ON_ROOT])
         free = int((solution.row_match[:n] < 0).sum())
+        self._is_solved = not free
         if free:
             found.row_match = self.row_match()
         return [Answer.SHORT if free else Answer.SOLVED, free]

@@ -55,7 +55,7 @@ class Doubled(NamedTuple):
         indices[first:][is_copy] = m + copies[0]
         data[first:][is_copy] = copies[2]
         index_type = np.int32 if len(data) < 2**31 else np.int64
-        lowest, highest = min(core.lowest, 0), max(2 * core.highest, core.highest, 0)
+        lowest, highest = min(2 * core.lowest, 0), max(2 * core.highest, 0)
         arrays = indptr.astype(index_type), indices, data
         return cls(SparseCosts.of_checked(arrays, (n + m, n + m), lowest, highest), (n, m))
 

@@ -351,9 +351,7 @@ class CheckedWindows(RowsOfCosts):
         of_window = self.sample[:, window] if self.transposed else self.sample[here]
         with np.errstate(over="ignore"):  # float32 does not hold all costs
             lines = entries[:, self._sampled].T if self.transposed else entries[self._sampled[here] - window.start]
-            of_window[:] = lines / (self.unit or 1.0)
-        if self.maximize:
-            np.negative(of_window, out=of_window)
+            of_window[:] = lines / ((self.unit or 1.0) * (-1 if self.maximize else 1))
 
     def entries_of(self, row_match: Any) -> Any:
         """The entries of the pairs, in the order of the rows, as given."""

@@ -1036,20 +1036,21 @@ nb::object bits_of_options(const nb::dict& table, const nb::dict& options) {
   return read.read(table.ptr(), options.ptr()) ? nb::int_(read.bits) : nb::object(nb::none());
 }
 
-// The matrices of a batch of small problems: a list or a tuple of arrays, or an array of three dimensions.
+// The matrices of a batch of small problems: a list or a tuple of arrays, or an array of three dimensions. A tuple keeps the
+// arrays of a list, since another thread may take them out of the list while they are solved.
 class BatchMemory {
  public:
-  explicit BatchMemory(nb::handle given) : is_list_(PyList_Check(given.ptr()) || PyTuple_Check(given.ptr())) {
+  explicit BatchMemory(nb::handle given)
+      : is_list_(PyList_Check(given.ptr()) || PyTuple_Check(given.ptr())),
+        kept_(PyList_Check(given.ptr()) ? nb::steal(PyList_AsTuple(given.ptr())) : nb::borrow(given)) {
+    if (!kept_.is_valid()) throw nb::python_error();
     if (!is_list_) {
-      memories_.emplace_back(given);
+      memories_.emplace_back(kept_);
       return;
     }
-    const bool is_tuple = PyTuple_Check(given.ptr());
-    const Py_ssize_t problems = is_tuple ? PyTuple_Size(given.ptr()) : PyList_Size(given.ptr());
+    const Py_ssize_t problems = PyTuple_Size(kept_.ptr());
     memories_.reserve(problems);
-    for (Py_ssize_t p = 0; p < problems; ++p) {
-      memories_.emplace_back(nb::handle(is_tuple ? PyTuple_GetItem(given.ptr(), p) : PyList_GetItem(given.ptr(), p)));
-    }
+    for (Py_ssize_t p = 0; p < problems; ++p) memories_.emplace_back(nb::handle(PyTuple_GetItem(kept_.ptr(), p)));
   }
 
   // Whether the user of `lap` may mean two clouds of points, as look_like_points in gmatch/problems/points.py decides.
@@ -1086,6 +1087,7 @@ class BatchMemory {
 
  private:
   const bool is_list_;
+  const nb::object kept_;
   std::vector<ArrayMemory> memories_;
 };
 
