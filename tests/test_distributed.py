@@ -422,6 +422,15 @@ def test_prices_that_have_misled_are_found_again_by_all_rows(monkeypatch):
     assert without.stats["rounds"] > result.stats["rounds"]
 
 
+@pytest.mark.parametrize("exponent", [-1000, -200, 200, 900])
+def test_costs_of_any_scale_take_the_same_rounds(exponent):
+    cost = np.outer(*np.random.default_rng(6).random((2, 300)))
+    expected, found = (gmatch.lap(blocks_of(some, 2)) for some in (cost, np.ldexp(cost, exponent)))
+    assert_proven(np.ldexp(cost, exponent), found)
+    assert found.cost == np.ldexp(expected.cost, exponent)
+    assert found.stats["rounds"] == expected.stats["rounds"]
+
+
 @pytest.mark.parametrize("seed", [0, 6, 7, 17])
 def test_a_core_whose_duals_are_rounded_is_not_left(seed):
     """The duals of some pairs are much smaller than others, from which they were found, and overprice these pairs."""

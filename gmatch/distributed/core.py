@@ -31,6 +31,7 @@ from ..assignment.plan import Plan
 from ..assignment.programs import Solution, run
 from ..backends.block_passes import Depth
 from ..backends.protocol import AssignmentStart, Start
+from ..problems.limits import unit_of
 from ..problems.sparse import SparseCosts
 from .classical import classical
 from .doubled import Doubled
@@ -241,12 +242,20 @@ def _least_of_columns(ranks: Ranks, part: MatrixPart) -> Any:
     return least
 
 
+def _unit(part: MatrixPart) -> float:
+    return unit_of(part.block.lowest, part.block.highest)
+
+
 def _priced(part: MatrixPart, least: Any, prices: Any) -> Any:
+    prices = prices * _unit(part)
     return least + (np.rint(prices).astype(np.int64) if part.dual_type is np.int64 else prices)
 
 
 def _sample(ranks: Ranks, part: MatrixPart, size: int, v: Any) -> Sample:
-    """A sample of `size` rows at equal distances, of cost - v: at most MOST_SAMPLED entries, at least FEW rows."""
+    """A sample of `size` rows at equal distances, of cost - v: at most MOST_SAMPLED entries, at least FEW rows.
+
+    Entries are divided by the unit of the costs.
+    """
     n, m = part.shape
     size = max(min(FEW, n), min(size, MOST_SAMPLED // m))
     numbers = np.arange(size) * n // size
@@ -255,13 +264,12 @@ def _sample(ranks: Ranks, part: MatrixPart, size: int, v: Any) -> Sample:
 
     def own() -> Any:
         rows = to_host(part.values(part.here(numbers[first:end] - part.rows.start)))
-        with np.errstate(over="ignore"):  # float32 does not hold all costs
-            reduced = (rows - v).astype(np.float32)
+        reduced = ((rows - v) / _unit(part)).astype(np.float32)
         if limit is not None:
             reduced[rows >= limit] = np.inf
         return reduced
 
-    return Sample(ranks, ranks.done_by_all(own), first, size, limit)
+    return Sample(ranks, ranks.done_by_all(own), first, size, None if limit is None else limit / _unit(part))
 
 
 class _Core:
@@ -289,6 +297,7 @@ class _Core:
         self._offers: list[Places] = []
         self._costs: SparseCosts | None = None
         self._solution: Solution | None = None
+        self._is_solved = False  # whether the solution has a pair of each row
         self._doubled: Doubled | None = None  # the doubled core, if that was solved last instead of the core
 
     def offer(self, keys: Any, values: Any) -> None:

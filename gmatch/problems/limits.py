@@ -150,6 +150,12 @@ def minimised(entries: Any, dtype: Any, maximize: bool, limit: int | float | Non
     return values if limit is None else values.clip(None, limit)
 
 
+def unit_of(lowest: int | float, highest: int | float) -> float:
+    """A power of two near the largest magnitude: float32 holds costs that are divided by it. 1 if all costs are 0."""
+    largest = max(-lowest, highest)
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 0 else 1.0
+
+
 def blocks_of(shape: tuple[int, int], device: Device) -> Iterator[slice]:
     """Slices of the rows of a matrix, each of a bounded number of entries, or one row."""
     rows, columns = shape

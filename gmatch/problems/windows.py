@@ -15,7 +15,7 @@ from ..backends import BACKENDS
 from ..errors import InvalidInput
 from ..foreign import library_of
 from ..types import WIDER_TYPE, WORKING_TYPES, number_type
-from .limits import Range, RowsOfCosts, dual_type_of, limit_of, number_of, refuse_overflow, type_with_limit
+from .limits import Range, RowsOfCosts, dual_type_of, limit_of, number_of, refuse_overflow, type_with_limit, unit_of
 
 # Entries of a window: 8 MB of float64.
 WINDOW = 1 << 20
@@ -339,7 +339,7 @@ class CheckedWindows(RowsOfCosts):
                 f"{(costs.windows[number].start + row, column)} does{advice}"
             )
         if not self.unit and max(-lowest, highest) > 0:
-            self.unit = math.ldexp(1.0, math.frexp(max(-lowest, highest))[1] - 1)
+            self.unit = unit_of(lowest, highest)
         self._keep_sample(costs.windows[number], entries)
         forbids = bool(minus_inf if maximize else plus_inf)
         if lowest > highest:
