@@ -181,6 +181,7 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
             quick = _dense_first(cost, options)
         return lap(cost, **options) if quick is None else quick
 
+    lap_of_others.__qualname__ = lap.__qualname__  # as errors about arguments say
     solve, _, make_field_in_batch = zip(*SMALL_SOLVERS, strict=True)
     of_batches = (AssignmentBatch, field_of_batch, Items, make_field_in_batch, most_threads)
     lap_small_first = update_wrapper(_native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, lap_of_others), lap)

@@ -189,3 +189,12 @@ def test_costs_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(gmatch.assignment.plan, "backend_for")
     assert gmatch.lap(maximize=True, cost=np.eye(4)).cost == 4
     assert [one.cost for one in gmatch.lap(cost=[np.eye(4), np.ones((2, 3))])] == [0, 2]
+
+
+def test_wrong_arguments_are_named_as_of_lap() -> None:
+    cost = np.eye(3)
+    for arguments, options in (((cost, 5), {}), ((), {}), ((cost,), {"no_option": 5})):
+        with pytest.raises(TypeError, match=r"^lap\(\) "):
+            gmatch.lap(*arguments, **options)
+    with pytest.raises(TypeError, match="cannot create"):
+        type(gmatch.lap)()

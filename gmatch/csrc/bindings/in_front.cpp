@@ -88,7 +88,9 @@ PyTypeObject* in_front_type() {
                                   {Py_tp_getset, attributes},
                                   {0, nullptr}};
     static PyType_Spec spec = {"gmatch._native.InFront", sizeof(InFront), 0,
-                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                                   Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                               slots};
     return PyType_FromSpec(&spec);
   }();
   if (type == nullptr) throw nb::python_error();
