@@ -17,6 +17,7 @@ from oracles import Triple, adjacency, largest_matching, random_graph
 
 import gmatch
 from gmatch import CertificateError, Decomposition
+from gmatch.cardinality.decomposition import _parts_and_blocks
 
 # More matrices than the project carries; not there on most machines.
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "matrices"
@@ -509,3 +510,19 @@ def test_what_is_no_matching_is_refused() -> None:
         gmatch.verify(GRAPH, dataclasses.replace(GOOD, matching=None))
     with pytest.raises(CertificateError, match="size must be an integer; got ndarray"):
         gmatch.verify(GRAPH, dataclasses.replace(GOOD.matching, size=np.zeros(2)))
+
+
+def test_a_graph_that_changed_on_a_gpu_is_refused() -> None:
+    """Its offsets are copied to the host after the matching, and are checked again there."""
+
+    class Changed:
+        device = "gpu"
+
+        def on(self, device: str) -> gmatch.BipartiteGraph:
+            offsets, columns = np.array([0, 2, 1, 3], np.int32), np.array([0, 1, 2], np.int32)
+            return gmatch.BipartiteGraph.of_checked(offsets, columns, (3, 3), "cpu")
+
+    matching = gmatch.max_matching(sp.csr_array(np.eye(3)))
+    changed: Any = Changed()
+    with pytest.raises(gmatch.InvalidInput, match="indptr"):
+        _parts_and_blocks(changed, matching)
