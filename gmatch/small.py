@@ -153,8 +153,8 @@ OPTIONS_OF_SMALL: dict[str, Any] = {
     "top_nodes": (None, 0),
 }  # fmt: skip
 """Options of `lap` with which small costs take the short way. Each value of an option is followed by the bits that it
-stands for. The costs and a limit may have any value. csrc/bindings/serial.cpp reads this table. One thread solves
-small costs, whatever `threads` says."""
+stands for. The costs and a limit may have any value. csrc/bindings/small_options.hpp reads this table. One thread
+solves small costs, whatever `threads` says."""
 
 # Sequences of arrays are batches.
 SEQUENCES = frozenset((list, tuple, Matrices))
