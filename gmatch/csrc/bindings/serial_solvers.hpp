@@ -1,5 +1,6 @@
 // serial_solvers.hpp: the serial solvers of dense costs that several parts of the module call. serial.cpp compiles them once.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "serial/core_search.hpp"
@@ -31,6 +32,10 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
   compiled void copy_rows(const DenseCosts<Stored>&, Stored*, int);                                               \
   compiled Vertex solve_by_shortest_paths(const DenseCosts<Stored>&, const ShortestPathOptions<Dual>&,            \
                                           const ShortestPathResult<Dual>&, ShortestPathCounters&);                \
+  compiled Vertex solve_as_stored(const DenseCosts<Stored>&, const ShortestPathOptions<Dual>&,                    \
+                                  const ShortestPathResult<Dual>&, ShortestPathCounters&);                        \
+  compiled std::optional<Vertex> solve_if_whole(const DenseCosts<Stored>&, const ShortestPathOptions<Dual>&,      \
+                                                const ShortestPathResult<Dual>&, ShortestPathCounters&);          \
   compiled Vertex solve_serially(const DenseCosts<Stored>&, const ShortestPathOptions<Dual>&,                     \
                                  const ShortestPathResult<Dual>&, ShortestPathCounters&);                         \
   compiled Vertex solve_by_core_or_matrix(const DenseCosts<Stored>&, const ShortestPathOptions<Dual>&, bool, int, \

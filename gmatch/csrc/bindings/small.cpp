@@ -6,6 +6,7 @@
 #include "bindings/small_batches.hpp"
 #include "bindings/small_options.hpp"
 #include "bindings/small_results.hpp"
+#include "bindings/ticks.hpp"
 
 namespace {
 
@@ -112,6 +113,7 @@ void define_small(nb::module_& m) {
   m.def("small_solver", &small_solver);
   m.def("bits_of_options", &bits_of_options);
   m.def("small_lap", &small_lap);
+  m.def("seconds_of_ticks", &seconds_of_ticks);
   mirror::add_struct<SmallCounters>(m, "SmallCounters");
   mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
   mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");

@@ -8,12 +8,12 @@
 
 // The counters of a small call, and the shape and type of its costs.
 struct SmallCounters {
-  Count augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size;
+  Count augmentations, rows_scanned, dual_updates, entries_read, ticks, start_size, size;
   Count rows, columns, type_of_costs;  // of the costs; a letter
   Count rows_with_choice;
   Count whole_duals;  // whether duals are integers
 
-  FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size, size, rows, columns,
+  FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, ticks, start_size, size, rows, columns,
          type_of_costs, rows_with_choice, whole_duals)
 };
 
@@ -78,10 +78,10 @@ struct SmallCells {
   }
 
   template <class Counters>
-  void note_counters(const Counters& counted, Count start_size, Count ns) {
+  void note_counters(const Counters& counted, Count start_size, Count ticks) {
     const Count pairs = size();
     auto* const noted = new (counters) SmallCounters{counted.augmentations, counted.rows_scanned, counted.dual_updates,
-                                                     counted.entries_read,  ns,                   start_size,
+                                                     counted.entries_read,  ticks,                start_size,
                                                      pairs};
     noted->whole_duals = std::numeric_limits<Dual>::is_integer;
   }

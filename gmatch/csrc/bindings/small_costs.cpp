@@ -1,8 +1,11 @@
 // small_costs.cpp: small dense problems, solved where they lie.
 #include "bindings/small_costs.hpp"
 
+#include <optional>
+
 #include "bindings/serial_solvers.hpp"
 #include "bindings/small_cells.hpp"
+#include "bindings/ticks.hpp"
 #include "bindings/tiers.hpp"
 #include "costs/magnitudes.hpp"
 #include "serial/named_optimum.hpp"
@@ -53,8 +56,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
                  std::vector<Count>& words) {
   using Dual = typename DenseCosts<Cost>::Dual;
   const auto [rows, columns] = given.shape;
-  const HostTeam clock(0, 1, nullptr);
-  Count now = clock.nanoseconds();
+  const Count begin = ticks();
   const bool transposed = rows > columns || (rows == columns && std::abs(given.stride[0]) < std::abs(given.stride[1]));
   const Vertex fewer = given.fewer();
   const SmallRange<Dual> of_costs = minimised(range, call);
@@ -67,16 +69,20 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     return transposed ? Count{column} * columns + row : Count{row} * columns + column;
   };
   Count with_choice = 0;
-  // If the largest cost is far above all others, a smaller number takes its place; see LoweredCosts.
+  const auto is_settled = [&](const DenseCosts<Cost>& costs) {
+    return !call.deterministic || is_only_optimum(costs, result) ||
+           (call.limit == nullptr && settle_ties_of(costs, result, name_of, with_choice));
+  };
   const auto solve = [&](const DenseCosts<Cost>& costs) {
     const ShortestPathOptions<Dual> options{of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry};
-    LoweredCosts lowered;
-    bool is_lowered = false;
+    const std::optional<Vertex> size = solve_if_whole(costs, options, result, counted);
+    if (size) return *size == fewer && is_settled(costs);
     if constexpr (std::is_floating_point_v<Cost>) {
-      is_lowered = !exact && !(of_costs.limit < costs.infinite()) && lowered.lower(costs, of_costs.lowest, of_costs.highest);
-    }
-    if (call.overflows && !is_lowered) return false;
-    if constexpr (std::is_floating_point_v<Cost>) {
+      // If the largest cost is far above all others, a smaller number takes its place.
+      LoweredCosts lowered;
+      bool is_lowered =
+          !exact && !(of_costs.limit < costs.infinite()) && lowered.lower(costs, of_costs.lowest, of_costs.highest);
+      if (call.overflows && !is_lowered) return false;
       const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
         if (!call.deterministic) return true;
         const std::vector<bool> must = solver.must_be_used();
@@ -94,23 +100,20 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
       if (!is_lowered) {
         words.clear();  // the solution of the lowered costs is none of these costs
         with_choice = 0;
-        if (solve_by_shortest_paths(costs, options, result, counted) < fewer) return false;
+        if (solve_as_stored(costs, options, result, counted) < fewer) return false;
         if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
             solve_tiers(nullptr) == TierOutcome::open) {
           return false;
         }
       }
-    } else if (solve_by_shortest_paths(costs, options, result, counted) < fewer) {
-      return false;
-    }
-    const bool are_settled = !words.empty();
-    if constexpr (std::is_floating_point_v<Cost>) {
+      const bool are_settled = !words.empty();
       // Duals have parts only if one number hides costs, or if sums could overflow. That holds without lowered costs, too.
       const bool may_go = is_lowered && are_settled && lowered.sums_are_finite();
       if (may_go && !hides_costs(costs, result, of_costs.lowest, of_costs.highest)) words.clear();
+      return are_settled || is_settled(costs);
+    } else {
+      return solve_as_stored(costs, options, result, counted) == fewer && is_settled(costs);
     }
-    return !call.deterministic || are_settled || is_only_optimum(costs, result) ||
-           (call.limit == nullptr && settle_ties_of(costs, result, name_of, with_choice));
   };
   if (!with_rows_side_by_side(stored, 1, solve)) return false;
   const auto entry = [&](Vertex row, Vertex column) {
@@ -118,7 +121,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   };
   if (of_costs.limit < stored.infinite()) found.drop_dear_pairs(rows, call.maximize, of_costs.limit, entry);
   found.note_pairs(rows, entry);
-  found.note_counters(counted, 0, lap(clock, now));
+  found.note_counters(counted, 0, ticks() - begin);
   reinterpret_cast<SmallCounters*>(cells)->rows_with_choice = with_choice;
   return true;
 }

@@ -8,6 +8,7 @@
 
 #include "bindings/small_arrays.hpp"
 #include "bindings/small_results.hpp"
+#include "bindings/ticks.hpp"
 #include "bindings/tiers.hpp"
 #include "costs/magnitudes.hpp"
 #include "costs/sparse.cuh"
@@ -145,8 +146,7 @@ class SmallSparseSolver {
     add_row(range, lines.entries.data(), static_cast<Count>(lines.entries.size()), 1);
     if (!is_plain_here(range)) return false;
 
-    const HostTeam clock(0, 1, nullptr);
-    Count now = clock.nanoseconds();
+    const Count begin = ticks();
     using Costs = const SparseCosts<Cost, Vertex, Vertex>;
     Costs costs{lines.num_lines,      lines.num_places,     lines.offsets.data(),
                 lines.places.data(), lines.entries.data(), call_.maximize};
@@ -167,7 +167,7 @@ class SmallSparseSolver {
     found.note_pairs(call_.rows, [&](Vertex row, Vertex column) {
       return transposed ? lines.entry(column, row) : lines.entry(row, column);
     });
-    found.note_counters(counted, counted.start_size, lap(clock, now));
+    found.note_counters(counted, counted.start_size, ticks() - begin);
     return true;
   }
 
