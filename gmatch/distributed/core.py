@@ -111,7 +111,7 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
             found.counts.update(dict(zip((*COUNTED_ON_ROOT, "core_entries"), counted, strict=True)))
             return found
     rounds = found.counts["rounds"]
-    going_on = classical(ranks, part, found.v if n == m else None)
+    going_on = classical(ranks, part, plan, found.v if n == m else None)
     going_on.counts["rounds"] = rounds
     going_on.seconds.update(found.seconds)
     going_on.reason = f"after {rounds} rounds the core was left for the search in the whole matrix"

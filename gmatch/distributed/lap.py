@@ -214,11 +214,10 @@ def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) ->
     if not min(block.shape):
         u, v = (np.zeros(length, block.dual_type) for length in part.shape)
         return Found(np.full(part.shape[0], -1, np.int32), u, v)
-    if isinstance(method, Classical):
-        return classical(ranks, part, v)
     if isinstance(method, Tree):
         return tree(ranks, _split_by_columns(ranks, part), v)
-    return by_core(ranks, part, _plan_of_root(part, asked["threads"]), v)
+    solver = classical if isinstance(method, Classical) else by_core
+    return solver(ranks, part, _plan_of_root(part, asked["threads"]), v)
 
 
 def _split_by_columns(ranks: Ranks, part: MatrixPart) -> MatrixPart:

@@ -19,8 +19,6 @@ from .threads import Seat, Table
 
 Reduction = Literal["sum", "min", "max"]
 ROOT = 0
-# A list of at most this number of keys goes in a note: between processes a message of 120 bytes.
-FEW_KEYS = 12
 # Seconds of silence after which `RankLost` is raised, unless the caller sets another number.
 PATIENCE = 600.0
 
@@ -209,23 +207,6 @@ def gathered(ranks: Ranks, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ..
         note = raised
     lengths = ranks.agree(note)
     return tuple(ranks.gather_lengths(part, lengths) for part in parts)
-
-
-def gathered_keys(ranks: Ranks, work: Callable[[], Any]) -> Any:
-    """The int64 vectors that `work` returns on all ranks, on hosts, one after the other on the root; elsewhere None.
-
-    Ranks tell lengths and errors in one meeting, and vectors of at most FEW_KEYS keys go with them.
-    """
-    keys, note = np.empty(0, np.int64), None
-    try:
-        keys = work()
-        note = keys.tobytes() if len(keys) <= FEW_KEYS else len(keys)
-    except Exception as raised:
-        note = raised
-    notes = ranks.agree(note)
-    if all(isinstance(each, bytes) for each in notes):
-        return np.frombuffer(b"".join(notes), np.int64) if ranks.rank == ROOT else None
-    return ranks.gather_lengths(keys, [each if isinstance(each, int) else len(each) // 8 for each in notes])
 
 
 def of_root(ranks: Ranks, shape: int, dtype: Any, work: Callable[[], Any]) -> Any:
