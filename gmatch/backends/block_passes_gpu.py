@@ -55,9 +55,7 @@ class GpuPasses:
     def entries_up_to(self, most: Any, held: HeldRows, room: int) -> Near:
         places, slacks = cupy.empty(room, np.int64), cupy.empty(room, self._dual_type)
         count = cupy.empty(1, np.int64)
-        self._run(
-            "entries_up_to", self._pass(*held), self._dual_type(most), places, slacks, np.int64(room), count
-        )
+        self._run("entries_up_to", self._pass(*held), self._dual_type(most), places, slacks, np.int64(room), count)
         found = int(count.item())
         return Near(places[:found], slacks[:found], found)
 

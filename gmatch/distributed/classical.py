@@ -35,11 +35,11 @@ from .margins import ROUNDINGS
 from .part import Part
 from .ranks import Ranks, of_root, reduced
 
-# A window is as wide as leaves WANTED edges in a row of a sample of SAMPLED rows of each rank. If the lists have more than
-# ROOM edges a row in the mean, the ranks list fewer.
+# A window is as wide as leaves WANTED edges in the middle one of SAMPLED rows of a rank. If the lists have more than ROOM
+# edges a row in the mean, the ranks list fewer.
 WANTED, SAMPLED, ROOM = 32, 8, 128
 # By what the width is divided if there is no room for the lists, and the part of the first width from which on it is 0. There
-# must be room for all tight edges. After a narrower window the next one is at most WIDER times as wide.
+# must be room for all tight edges. The next window is WIDER times as wide if there is room for as many times the edges.
 NARROWER, LEAST_WIDTH, WIDER = 8, 2.0**-48, 4
 
 
@@ -57,10 +57,13 @@ def classical(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
         return found
     root = _Root(part, plan)
     forest = _Forest(np.zeros(n, np.bool_), np.zeros(m, np.bool_))
-    widest = part.far
+    window = _Window(0, 0, None, None)
     while True:
         theta, width = reduced(
-            ranks, "min", np.full(2, part.far, part.dual_type), found.clocked("price", partial(_next, part, found, forest))
+            ranks,
+            "min",
+            np.full(2, part.far, part.dual_type),
+            found.clocked("price", partial(_next, part, found, forest)),
         )
         if forest.rows.any():
             if theta == part.far:
@@ -69,8 +72,7 @@ def classical(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
             found.u[forest.rows] += theta
             found.v[forest.columns] -= theta
             found.counts["dual_steps"] += 1
-        window = _gathered(ranks, part, found, min(width, widest))
-        widest = part.far if window.width in (0, width) else window.width * WIDER
+        window = _gathered(ranks, part, found, window.next_width(n) if window.width > 0 else width)
         told = of_root(
             ranks, 2 * (n + m) + len(COUNTED), part.dual_type,
             found.clocked("search", partial(root.search, found, window)),
@@ -118,11 +120,16 @@ class _Edges(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """The edges of all ranks whose slack is at most the width; edges of none where the rank is not the root."""
+    """The edges of all ranks whose slack is at most the width. On other ranks than the root only width and number."""
 
     width: Any
+    number: int
     keys: Any  # row * columns + column
     slacks: Any
+
+    def next_width(self, rows: int) -> Any:
+        """As wide, or wider if there was much room left."""
+        return self.width * WIDER if self.number * WIDER <= rows * ROOM else self.width
 
 
 def _take(found: Found, told: Any) -> _Forest:
@@ -146,27 +153,33 @@ def _next(part: Part, found: Found, forest: _Forest) -> tuple[Any, Any]:
     least, rows = part.far, forest.rows[part.rows].nonzero()[0].astype(np.int32)
     if len(rows):
         covered = part.here(forest.columns[part.columns].view(np.uint8))
-        reduced_costs = to_host(part.passes.least_of_rows(part.here(rows), part.here(found.v[part.columns]), covered)[0])
+        reduced_costs = to_host(
+            part.passes.least_of_rows(part.here(rows), part.here(found.v[part.columns]), covered)[0]
+        )
         slacks = (reduced_costs - found.u[part.rows][rows])[reduced_costs < part.far]
         least = max(slacks.min(), 0) if len(slacks) else least
     return least, _width_of_sample(part, found)
 
 
 def _width_of_sample(part: Part, found: Found) -> Any:
+    """The width that leaves as many edges as are wanted in the middle one of some rows."""
     height, width = part.extent
     rows = np.arange(min(SAMPLED, height)) * height // min(SAMPLED, height)
-    costs = to_host(part.values(part.here(rows)))
-    slacks = (costs - found.v[part.columns] - found.u[part.rows][rows, None])[costs < part.far]
-    wanted = min(WANTED * len(rows) * width // part.shape[1], len(slacks) - 1)
-    wide = max(np.partition(slacks, wanted)[wanted], 0)
-    if part.dual_type is np.float64:
-        return wide
-    # So that the duals along a path of all pairs are integers of 64 bits, as for a core.
-    return min(wide, part.far // (32 + 8 * part.shape[0]))
+    slacks = to_host(part.values(part.here(rows)))
+    is_allowed = slacks < part.far
+    slacks -= found.v[part.columns]
+    slacks -= found.u[part.rows][rows, None]
+    slacks[~is_allowed] = part.far
+    wanted = min(WANTED * width // part.shape[1], width - 1)
+    nearest = np.partition(slacks, wanted)[:, : wanted + 1]
+    of_rows = np.where(nearest < part.far, nearest, 0).max(axis=1)
+    return max(np.sort(of_rows)[len(rows) // 2], 0)
 
 
 def _gathered(ranks: Ranks, part: Part, found: Found, width: Any) -> _Window:
     """The window of this width on the root, or a narrower one if there is no room for it."""
+    if part.dual_type is np.int64:  # duals along a path of all pairs are integers of 64 bits, as for a core
+        width = min(width, part.far // (32 + 8 * part.shape[0]))
     room, least_width = ROOM * part.shape[0], width * LEAST_WIDTH
     while True:
         near, note = Near(None, None, 0), None
@@ -178,7 +191,7 @@ def _gathered(ranks: Ranks, part: Part, found: Found, width: Any) -> _Window:
             note = raised
         numbers = ranks.agree(note)
         if sum(numbers) <= room:
-            return _Window(width, *(ranks.gather_lengths(each, numbers) for each in (near.places, near.slacks)))
+            return _Window(width, sum(numbers), *(ranks.gather_lengths(each, numbers) for each in near[:2]))
         if width == 0:
             room = sum(numbers)
         width = part.dual_type(width / NARROWER)
@@ -221,7 +234,9 @@ class _Root:
 
     def _edges(self, window: _Window) -> _Edges:
         keys, slacks = window.keys, window.slacks
-        if not bool((keys[1:] > keys[:-1]).all()):  # a GPU lists in any order; ranks that have some columns have all rows
+        if not bool(
+            (keys[1:] > keys[:-1]).all()
+        ):  # a GPU lists in any order; ranks that have some columns have all rows
             order = keys.argsort()
             keys, slacks = keys[order], slacks[order]
         return _Edges(*divmod(keys, self._part.shape[1]), slacks)
