@@ -9,9 +9,9 @@
                           least of all ranks updates the duals everywhere
 
 One thing differs. The paper's lists hold the tight edges, so all ranks meet for each dual step. Here they hold all edges
-up to a small slack, the width of a window. No dual of a row rises by more than the width before the ranks meet again, so
+up to a small slack, the width of a band. No dual of a row rises by more than the width before the ranks meet again, so
 no other edge can become tight, and the root takes most dual steps alone. The root searches for paths no longer than the
-width: a row whose path would be longer takes a way out that costs the width, and stays free. A window of width 0 is the
+width: a row whose path would be longer takes a way out that costs the width, and stays free. A band of width 0 is the
 paper's scheme.
 """
 
@@ -35,11 +35,11 @@ from .margins import ROUNDINGS
 from .part import Part
 from .ranks import Ranks, of_root, reduced
 
-# A window is as wide as leaves WANTED edges in the middle one of SAMPLED rows of a rank. If the lists have more than ROOM
+# A band is as wide as leaves WANTED edges in the middle one of SAMPLED rows of a rank. If the lists have more than ROOM
 # edges a row in the mean, the ranks list fewer.
 WANTED, SAMPLED, ROOM = 32, 8, 128
 # By what the width is divided if there is no room for the lists, and the part of the first width from which on it is 0. There
-# must be room for all tight edges. The next window is WIDER times as wide if there is room for as many times the edges.
+# must be room for all tight edges. The next band is WIDER times as wide if there is room for as many times the edges.
 NARROWER, LEAST_WIDTH, WIDER = 8, 2.0**-48, 4
 
 
@@ -57,7 +57,7 @@ def classical(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
         return found
     root = _Root(part, plan)
     forest = _Forest(np.zeros(n, np.bool_), np.zeros(m, np.bool_))
-    window = _Window(0, 0, None, None)
+    band = _Band(0, 0, None, None)
     while True:
         theta, width = reduced(
             ranks,
@@ -72,12 +72,12 @@ def classical(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
             found.u[forest.rows] += theta
             found.v[forest.columns] -= theta
             found.counts["dual_steps"] += 1
-        window = _gathered(ranks, part, found, window.next_width(n) if window.width > 0 else width)
+        band = _gathered(ranks, part, found, band.next_width(n) if band.width > 0 else width)
         told = of_root(
             ranks, 2 * (n + m) + len(COUNTED), part.dual_type,
-            found.clocked("search", partial(root.search, found, window)),
+            found.clocked("search", partial(root.search, found, band)),
         )  # fmt: skip
-        found.counts["windows"] += 1
+        found.counts["bands"] += 1
         forest = _take(found, told)
         if not forest.rows.any():
             return found
@@ -119,7 +119,7 @@ class _Edges(NamedTuple):
     slacks: Any
 
 
-class _Window(NamedTuple):
+class _Band(NamedTuple):
     """The edges of all ranks whose slack is at most the width. On other ranks than the root only width and number."""
 
     width: Any
@@ -176,8 +176,8 @@ def _width_of_sample(part: Part, found: Found) -> Any:
     return max(np.sort(of_rows)[len(rows) // 2], 0)
 
 
-def _gathered(ranks: Ranks, part: Part, found: Found, width: Any) -> _Window:
-    """The window of this width on the root, or a narrower one if there is no room for it."""
+def _gathered(ranks: Ranks, part: Part, found: Found, width: Any) -> _Band:
+    """The band of this width on the root, or a narrower one if there is no room for it."""
     if part.dual_type is np.int64:  # duals along a path of all pairs are integers of 64 bits, as for a core
         width = min(width, part.far // (32 + 8 * part.shape[0]))
     room, least_width = ROOM * part.shape[0], width * LEAST_WIDTH
@@ -191,7 +191,7 @@ def _gathered(ranks: Ranks, part: Part, found: Found, width: Any) -> _Window:
             note = raised
         numbers = ranks.agree(note)
         if sum(numbers) <= room:
-            return _Window(width, sum(numbers), *(ranks.gather_lengths(each, numbers) for each in near[:2]))
+            return _Band(width, sum(numbers), *(ranks.gather_lengths(each, numbers) for each in near[:2]))
         if width == 0:
             room = sum(numbers)
         width = part.dual_type(width / NARROWER)
@@ -214,15 +214,15 @@ class _Root:
         self._part, self._xp = part, part.xp
         self._plan = plan._replace(method=Tree("nearest"))
 
-    def search(self, found: Found, window: _Window) -> Any:
-        """Dual steps and paths within the window. Returns the pairs, the columns of the forest, u, v and counts."""
+    def search(self, found: Found, band: _Band) -> Any:
+        """Dual steps and paths within the band. Returns the pairs, the columns of the forest, u, v and counts."""
         self._counts = np.zeros(len(COUNTED), np.int64)
-        edges, row_match = self._edges(window), found.row_match
+        edges, row_match = self._edges(band), found.row_match
         u, v = self._part.here(found.u), self._part.here(found.v)
         edges = edges._replace(slacks=self._without_rounding(edges, edges.slacks, u, v))
         row_match, reached = self._passes(edges, row_match)
-        if window.width > 0 and (row_match < 0).any():
-            row_match, more_u, more_v = self._within(edges, window.width, row_match)
+        if band.width > 0 and (row_match < 0).any():
+            row_match, more_u, more_v = self._within(edges, band.width, row_match)
             u, v = u + more_u, v + more_v
             slacks = edges.slacks - more_u[edges.rows] - more_v[edges.columns]
             edges = edges._replace(slacks=self._without_rounding(edges, slacks, u, v))
@@ -232,8 +232,8 @@ class _Root:
     def _count(self, counters: Any) -> None:
         self._counts += np.array([counters.get(name, 0) for name in COUNTED])
 
-    def _edges(self, window: _Window) -> _Edges:
-        keys, slacks = window.keys, window.slacks
+    def _edges(self, band: _Band) -> _Edges:
+        keys, slacks = band.keys, band.slacks
         if not bool(
             (keys[1:] > keys[:-1]).all()
         ):  # a GPU lists in any order; ranks that have some columns have all rows

@@ -7,7 +7,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -133,6 +133,14 @@ class Ranks:
         self.agree(error)
         return done
 
+    def done_before_agreeing(self, work: Callable[[], Any]) -> Any:
+        """What `work` returns here. An error is raised by all in their next meeting, which must be `agree`."""
+        try:
+            return work()
+        except Exception as error:
+            self.agree(error)
+            raise
+
     def broadcast(self, array: Any, root: int = ROOT) -> None:
         """Copies the root's array into the array of every rank: in place, of equal shapes and types."""
         with self._meeting(array.nbytes):
@@ -194,9 +202,10 @@ def reduced(ranks: Ranks, op: Reduction, neutral: Any, work: Callable[[], Any]) 
 
 
 def gathered(ranks: Ranks, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-    """The arrays that `work` returns on all ranks, each gathered as by `gather_list`. A rank's arrays are equally long.
+    """The arrays that `work` returns on all ranks, each gathered as by `gather_list`; elsewhere each is None.
 
-    An error of one rank is raised by all, in the meeting in which ranks tell the lengths.
+    A rank's arrays are equally long, and of 8 bytes an entry. An error of one rank is raised by all, in the meeting in
+    which ranks tell the lengths. Another meeting carries all arrays, one after the other.
     """
     parts: tuple[Any, ...] = ()
     note: int | Exception
@@ -206,7 +215,13 @@ def gathered(ranks: Ranks, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ..
     except Exception as raised:
         note = raised
     lengths = ranks.agree(note)
-    return tuple(ranks.gather_lengths(part, lengths) for part in parts)
+    xp, number = namespace(parts[0]), len(parts)
+    together = ranks.gather_lengths(xp.concatenate([part.view(np.int64) for part in parts]), [number * each for each in lengths])
+    if together is None:
+        return (None,) * number
+    ends = list(accumulate(np.repeat(lengths, number).tolist(), initial=0))
+    pieces = [together[begin:end] for begin, end in pairwise(ends)]
+    return tuple(xp.concatenate(pieces[at::number]).view(part.dtype) for at, part in enumerate(parts))
 
 
 def of_root(ranks: Ranks, shape: int, dtype: Any, work: Callable[[], Any]) -> Any:
