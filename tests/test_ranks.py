@@ -176,6 +176,18 @@ def test_lists_that_fail_on_one_rank_fail_on_all():
     assert others == [(None, None)] * 2
 
 
+def test_what_fails_before_agreeing_fails_on_all():
+    def step(ranks, error):
+        def local():
+            if error:
+                raise error
+            return ranks.rank
+
+        return ranks.done_before_agreeing(local), ranks.agree(ranks.rank)
+
+    assert after_a_failure_on_all(step) == [(rank, [0, 1, 2]) for rank in range(3)]
+
+
 def test_what_fails_on_the_root_fails_on_all():
     def step(ranks, error):
         def local():

@@ -8,11 +8,12 @@
     5  Dual update        each rank finds the least slack between its rows of the forest and the columns outside it; the
                           least of all ranks updates the duals everywhere
 
-One thing differs. The paper's lists hold the tight edges, so all ranks meet for each dual step. Here they hold all edges
-up to a small slack, the width of a band. No dual of a row rises by more than the width before the ranks meet again, so
-no other edge can become tight, and the root takes most dual steps alone. The root searches for paths no longer than the
-width: a row whose path would be longer takes a way out that costs the width, and stays free. A band of width 0 is the
-paper's scheme.
+One thing differs. The paper's lists hold the tight edges, so all ranks meet for each dual step. Here the lists hold a
+band: all edges up to a small slack, the width of the band. The root takes dual steps and searches in the band alone,
+and raises no dual of a row by more than the width. Edges outside the band have more slack than that, so none of them
+becomes tight. Then the ranks meet for one dual step and the next band. A row whose path would be longer than the width
+takes a way out: a column for this row alone, which costs the width. It is then free again. With bands of width 0 this
+is the paper's scheme.
 """
 
 from __future__ import annotations
@@ -35,19 +36,20 @@ from .margins import ROUNDINGS
 from .part import Part
 from .ranks import Ranks, of_root, reduced
 
-# A band is as wide as leaves WANTED edges in the middle one of SAMPLED rows of a rank. If the lists have more than ROOM
-# edges a row in the mean, the ranks list fewer.
-WANTED, SAMPLED, ROOM = 32, 8, 128
-# By what the width is divided if there is no room for the lists, and the part of the first width from which on it is 0. There
-# must be room for all tight edges. The next band is WIDER times as wide if there is room for as many times the edges.
-NARROWER, LEAST_WIDTH, WIDER = 8, 2.0**-48, 4
+# The first band has WANTED edges in the middle one of SAMPLED rows of a rank. With 32 edges a row, uniform costs need one
+# band: n = 500 to 20,000.
+WANTED, SAMPLED = 32, 8
+# The root has room for ROOM edges a row in the mean, and for all tight edges. A band with more edges is made NARROWER
+# times as narrow, and of width 0 below a share of LEAST_WIDTH. The next band is WIDER times as wide, if there is room for
+# WIDER times as many edges. Products (i + 1) (j + 1) of n = 500 take 158 bands; 847 if the width stays the same.
+ROOM, NARROWER, LEAST_WIDTH, WIDER = 128, 8, 2.0**-48, 4
 
 
 def classical(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
     """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
 
     `plan` says where the root searches. O(n**2 m / ranks) work at worst on each rank, O(n + m) memory, and on the root
-    the tight edges.
+    the edges of a band.
     """
     n, m = part.shape
     found = Found(np.full(n, -1, np.int32), *reduced_duals(ranks, part, v))
@@ -59,12 +61,8 @@ def classical(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
     forest = _Forest(np.zeros(n, np.bool_), np.zeros(m, np.bool_))
     band = _Band(0, 0, None, None)
     while True:
-        theta, width = reduced(
-            ranks,
-            "min",
-            np.full(2, part.far, part.dual_type),
-            found.clocked("price", partial(_next, part, found, forest)),
-        )
+        next_step = found.clocked("price", partial(_next_step, part, found, forest, band))
+        theta, width = reduced(ranks, "min", np.full(2, part.far, part.dual_type), next_step)
         if forest.rows.any():
             if theta == part.far:
                 found.witness = forest.rows, forest.columns
@@ -73,10 +71,8 @@ def classical(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
             found.v[forest.columns] -= theta
             found.counts["dual_steps"] += 1
         band = _gathered(ranks, part, found, band.next_width(n) if band.width > 0 else width)
-        told = of_root(
-            ranks, 2 * (n + m) + len(COUNTED), part.dual_type,
-            found.clocked("search", partial(root.search, found, band)),
-        )  # fmt: skip
+        search = found.clocked("search", partial(root.search, found, band))
+        told = of_root(ranks, 2 * (n + m) + len(COUNTED), part.dual_type, search)
         found.counts["bands"] += 1
         forest = _take(found, told)
         if not forest.rows.any():
@@ -146,23 +142,27 @@ def _take(found: Found, told: Any) -> _Forest:
     return _Forest(in_forest, covered)
 
 
-def _next(part: Part, found: Found, forest: _Forest) -> tuple[Any, Any]:
-    """The least slack of this rank between the forest and the columns outside it, and the width it wants; far if none."""
+def _next_step(part: Part, found: Found, forest: _Forest, band: _Band) -> tuple[Any, Any]:
+    """The least slack of this rank between the forest and the columns outside it, and the width of the next band.
+
+    The first is far if no edge leaves the forest, the second if the width follows from the last band.
+    """
+    theta = width = part.far
     if 0 in part.extent:
-        return part.far, part.far
-    least, rows = part.far, forest.rows[part.rows].nonzero()[0].astype(np.int32)
+        return theta, width
+    rows = forest.rows[part.rows].nonzero()[0].astype(np.int32)
     if len(rows):
         covered = part.here(forest.columns[part.columns].view(np.uint8))
-        reduced_costs = to_host(
-            part.passes.least_of_rows(part.here(rows), part.here(found.v[part.columns]), covered)[0]
-        )
-        slacks = (reduced_costs - found.u[part.rows][rows])[reduced_costs < part.far]
-        least = max(slacks.min(), 0) if len(slacks) else least
-    return least, _width_of_sample(part, found)
+        least = to_host(part.passes.least_of_rows(part.here(rows), part.here(found.v[part.columns]), covered)[0])
+        slacks = (least - found.u[part.rows][rows])[least < part.far]
+        theta = max(slacks.min(), 0) if len(slacks) else theta
+    if band.width == 0:
+        width = _width_of_sample(part, found)
+    return theta, width
 
 
 def _width_of_sample(part: Part, found: Found) -> Any:
-    """The width that leaves as many edges as are wanted in the middle one of some rows."""
+    """The width of a band with as many edges as are wanted in the middle one of some rows."""
     height, width = part.extent
     rows = np.arange(min(SAMPLED, height)) * height // min(SAMPLED, height)
     slacks = to_host(part.values(part.here(rows)))
@@ -182,7 +182,8 @@ def _gathered(ranks: Ranks, part: Part, found: Found, width: Any) -> _Band:
         width = min(width, part.far // (32 + 8 * part.shape[0]))
     room, least_width = ROOM * part.shape[0], width * LEAST_WIDTH
     while True:
-        near, note = Near(None, None, 0), None
+        near: Near = Near(None, None, 0)
+        note: int | Exception
         try:
             with found.clock("price"):
                 near = _near(part, found, width, room)
@@ -239,7 +240,8 @@ class _Root:
         ):  # a GPU lists in any order; ranks that have some columns have all rows
             order = keys.argsort()
             keys, slacks = keys[order], slacks[order]
-        return _Edges(*divmod(keys, self._part.shape[1]), slacks)
+        rows, columns = divmod(keys, self._part.shape[1])
+        return _Edges(rows, columns, slacks)
 
     def _without_rounding(self, edges: _Edges, slacks: Any, u: Any, v: Any) -> Any:
         """The slacks, 0 where rounding may have made them."""

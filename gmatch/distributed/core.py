@@ -115,7 +115,9 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
     pricing.price()
     for _ in range(MOST_ROUNDS):
         found.counts["rounds"] += 1
-        said = _Said.of(part.shape, of_root(ranks, _Said.length(part.shape), part.dual_type, partial(core.answer, found)))
+        said = _Said.of(
+            part.shape, of_root(ranks, _Said.length(part.shape), part.dual_type, partial(core.answer, found))
+        )
         answer, free, *duals, row_match, counted = said
         if answer == Answer.STUCK:
             break

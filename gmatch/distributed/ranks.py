@@ -216,7 +216,9 @@ def gathered(ranks: Ranks, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ..
         note = raised
     lengths = ranks.agree(note)
     xp, number = namespace(parts[0]), len(parts)
-    together = ranks.gather_lengths(xp.concatenate([part.view(np.int64) for part in parts]), [number * each for each in lengths])
+    together = ranks.gather_lengths(
+        xp.concatenate([part.view(np.int64) for part in parts]), [number * each for each in lengths]
+    )
     if together is None:
         return (None,) * number
     ends = list(accumulate(np.repeat(lengths, number).tolist(), initial=0))

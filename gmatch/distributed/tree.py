@@ -133,12 +133,13 @@ def along_predecessors(row_match: Any, predecessors: Any) -> Any:
     """A larger matching, by one path of each tree. A largest matching along the trees' edges has no more pairs."""
     n, m = len(row_match), len(predecessors)
     matched, reached = (row_match >= 0).nonzero()[0], (predecessors >= 0).nonzero()[0]
-    keys = np.unique(
-        np.concatenate([matched * m + row_match[matched], predecessors[reached].astype(np.int64) * m + reached])
-    )
-    rows, columns = divmod(keys, m)
+    # A matched row joins the forest after its column, and is not the predecessor of it: no edge is there twice.
+    rows = np.concatenate([matched, predecessors[reached]])
+    columns = np.concatenate([row_match[matched], reached])
+    keys = rows * m + columns
+    keys.sort()
     indptr = np.concatenate([[0], np.bincount(rows, minlength=n).cumsum()])
-    return max_matching((indptr, columns.astype(np.int32), (n, m)), initial=row_match).row_match
+    return max_matching((indptr, (keys % m).astype(np.int32), (n, m)), initial=row_match).row_match
 
 
 class Forest:
