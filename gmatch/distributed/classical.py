@@ -36,12 +36,12 @@ from .margins import ROUNDINGS
 from .part import Part
 from .ranks import Ranks, of_root, reduced
 
-# The first band has WANTED edges in the middle one of SAMPLED rows of a rank. With 32 edges a row, uniform costs need one
-# band: n = 500 to 20,000.
+# The first band has WANTED edges in the middle one of SAMPLED rows of a rank. With 32 edges a row, uniform costs need
+# one band: n = 500 to 20,000.
 WANTED, SAMPLED = 32, 8
 # The root has room for ROOM edges a row in the mean, and for all tight edges. A band with more edges is made NARROWER
-# times as narrow, and of width 0 below a share of LEAST_WIDTH. The next band is WIDER times as wide, if there is room for
-# WIDER times as many edges. Products (i + 1) (j + 1) of n = 500 take 158 bands; 847 if the width stays the same.
+# times as narrow, and of width 0 below a share of LEAST_WIDTH. The next band is WIDER times as wide, if there is room
+# for WIDER times as many edges. Products (i + 1) (j + 1) of n = 500 take 158 bands; 847 if the width stays the same.
 ROOM, NARROWER, LEAST_WIDTH, WIDER = 128, 8, 2.0**-48, 4
 
 

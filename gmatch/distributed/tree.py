@@ -169,7 +169,7 @@ class Forest:
         return to_host(self._state.covered)
 
     def close(self, frontier: Any, theta: Any = 0) -> tuple[Any, int, Any]:
-        """Algorithm 9 for the columns if theta is not 0, then Algorithm 4 until no column of this rank adds to the forest.
+        """Algorithm 9 for the columns if theta is not 0, then Algorithm 4 until no column of this rank adds to it.
 
         The rows of a frontier lower slacks of columns outside the forest, and become their predecessors. Then tight
         matched columns join the forest, and bring the next frontier. Returns three things: the rows that were brought
