@@ -9,11 +9,11 @@
                           least of all ranks updates the duals everywhere
 
 One thing differs. The paper's lists hold the tight edges, so all ranks meet for each dual step. Here the lists hold a
-band: all edges up to a small slack, the width of the band. The root takes dual steps and searches in the band alone,
-and raises no dual of a row by more than the width. Edges outside the band have more slack than that, so none of them
-becomes tight. Then the ranks meet for one dual step and the next band. A row whose path would be longer than the width
-takes a way out: a column for this row alone, which costs the width. It is then free again. With bands of width 0 this
-is the paper's scheme.
+band: all edges up to a small slack, the width of the band. The root takes dual steps and searches in the band alone, by
+the solver of sparse costs, and raises no dual of a row by more than the width. Edges outside the band have more slack
+than that, so none of them becomes tight. Then the ranks meet for one dual step and the next band. A row whose path
+would be longer than the width takes a way out: a column for this row alone, which costs the width. It is then free
+again. With bands of width 0 this is the paper's scheme.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ class _Root:
 
     def __init__(self, part: Part, plan: Plan) -> None:
         self._part, self._xp = part, part.xp
-        self._plan = plan._replace(method=Tree("nearest"))
+        self._plan = plan
 
     def search(self, found: Found, band: _Band) -> Any:
         """Dual steps and paths within the band. Returns the pairs, the columns of the forest, u, v and counts."""
@@ -223,12 +223,20 @@ class _Root:
         edges = edges._replace(slacks=self._without_rounding(edges, edges.slacks, u, v))
         row_match, reached = self._passes(edges, row_match)
         if band.width > 0 and (row_match < 0).any():
-            row_match, more_u, more_v = self._within(edges, band.width, row_match)
+            row_match, more_u, more_v = self._within(edges, band.width, row_match, self._plan_for(found.v))
             u, v = u + more_u, v + more_v
             slacks = edges.slacks - more_u[edges.rows] - more_v[edges.columns]
             edges = edges._replace(slacks=self._without_rounding(edges, slacks, u, v))
             row_match, reached = self._passes(edges, row_match)
         return np.concatenate([row_match, reached, to_host(u), to_host(v), self._counts])
+
+    def _plan_for(self, v: Any) -> Plan:
+        """The plan of a search. If columns may stay free, the dual of a free column is 0 in the end.
+
+        So columns with another dual must keep a pair. `Tree` frees no column that has one; other methods may.
+        """
+        n, m = self._part.shape
+        return self._plan if n == m or not v.any() else self._plan._replace(method=Tree("nearest"))
 
     def _count(self, counters: Any) -> None:
         self._counts += np.array([counters.get(name, 0) for name in COUNTED])
@@ -263,7 +271,7 @@ class _Root:
         self._count(matching.stats)
         return matching.row_match, matching.reached_columns
 
-    def _within(self, edges: _Edges, width: Any, row_match: Any) -> tuple[Any, Any, Any]:
+    def _within(self, edges: _Edges, width: Any, row_match: Any, plan: Plan) -> tuple[Any, Any, Any]:
         """The cheapest assignment by slacks, in which a row may take a way out that costs the width.
 
         Returns its pairs without the ways out, and the duals of rows and of columns.
@@ -278,7 +286,8 @@ class _Root:
         indptr = xp.concatenate([xp.zeros(1, np.int64), ways_out + 1])
         index_type = np.int32 if number + n < 2**31 else np.int64
         costs = SparseCosts.of_checked((indptr.astype(index_type), indices, slacks), (n, m + n), 0, width)
-        solution = run(costs, self._plan, Start(AssignmentStart.GIVEN, self._part.here(row_match)))
+        solution = run(costs, plan, Start(AssignmentStart.GIVEN, self._part.here(row_match)))
         self._count(solution.counters)
         row_match = to_host(solution.row_match)
-        return np.where(row_match < m, row_match, -1), solution.u, solution.v[:m]
+        # A way out that is taken may have a dual below 0.
+        return np.where(row_match < m, row_match, -1), solution.u.clip(None, width), solution.v[:m]
