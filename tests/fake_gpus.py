@@ -5,6 +5,7 @@ import numpy as np
 import scipy.sparse
 
 from gmatch import backends, cuda
+from gmatch.assignment.plan import FROM_MINIMA
 from gmatch.backends import cpu
 from gmatch.backends.block_passes import ForestState, HostPasses
 from gmatch.distributed import classical, core, part
@@ -29,7 +30,7 @@ def on_host_too(costs):
     return SparseCosts.of_checked(tuple(arrays), costs.shape, costs.lowest, costs.highest)
 
 
-def solve_on_host(costs, plan, start):
+def solve_on_host(costs, plan, start=FROM_MINIMA):
     if plan.backend.NAME == "cpu":
         return run(costs, plan, start)
     costs = on_host_too(costs)

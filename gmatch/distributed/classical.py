@@ -31,6 +31,7 @@ from ..backends.protocol import AssignmentStart, Start
 from ..cardinality.matching import max_matching
 from ..methods import Tree
 from ..problems.sparse import SparseCosts
+from .doubled import Doubled
 from .found import COUNTED, Found
 from .margins import ROUNDINGS
 from .part import Part
@@ -223,20 +224,12 @@ class _Root:
         edges = edges._replace(slacks=self._without_rounding(edges, edges.slacks, u, v))
         row_match, reached = self._passes(edges, row_match)
         if band.width > 0 and (row_match < 0).any():
-            row_match, more_u, more_v = self._within(edges, band.width, row_match, self._plan_for(found.v))
+            row_match, more_u, more_v = self._within(edges, band.width, row_match, found.v)
             u, v = u + more_u, v + more_v
             slacks = edges.slacks - more_u[edges.rows] - more_v[edges.columns]
             edges = edges._replace(slacks=self._without_rounding(edges, slacks, u, v))
             row_match, reached = self._passes(edges, row_match)
         return np.concatenate([row_match, reached, to_host(u), to_host(v), self._counts])
-
-    def _plan_for(self, v: Any) -> Plan:
-        """The plan of a search. If columns may stay free, the dual of a free column is 0 in the end.
-
-        So columns with another dual must keep a pair. `Tree` frees no column that has one; other methods may.
-        """
-        n, m = self._part.shape
-        return self._plan if n == m or not v.any() else self._plan._replace(method=Tree("nearest"))
 
     def _count(self, counters: Any) -> None:
         self._counts += np.array([counters.get(name, 0) for name in COUNTED])
@@ -271,7 +264,7 @@ class _Root:
         self._count(matching.stats)
         return matching.row_match, matching.reached_columns
 
-    def _within(self, edges: _Edges, width: Any, row_match: Any, plan: Plan) -> tuple[Any, Any, Any]:
+    def _within(self, edges: _Edges, width: Any, row_match: Any, v: Any) -> tuple[Any, Any, Any]:
         """The cheapest assignment by slacks, in which a row may take a way out that costs the width.
 
         Returns its pairs without the ways out, and the duals of rows and of columns.
@@ -286,8 +279,28 @@ class _Root:
         indptr = xp.concatenate([xp.zeros(1, np.int64), ways_out + 1])
         index_type = np.int32 if number + n < 2**31 else np.int64
         costs = SparseCosts.of_checked((indptr.astype(index_type), indices, slacks), (n, m + n), 0, width)
-        solution = run(costs, plan, Start(AssignmentStart.GIVEN, self._part.here(row_match)))
-        self._count(solution.counters)
-        row_match = to_host(solution.row_match)
+        row_match, of_rows, of_columns = self._solved(costs, row_match, v)
         # A way out that is taken may have a dual below 0.
-        return np.where(row_match < m, row_match, -1), solution.u.clip(None, width), solution.v[:m]
+        return np.where(row_match < m, row_match, -1), of_rows.clip(None, width), of_columns
+
+    def _solved(self, costs: SparseCosts, row_match: Any, v: Any) -> tuple[Any, Any, Any]:
+        """The pairs of the slacks with ways out, on the host, and the duals of rows and of columns without ways out.
+
+        If columns may stay free, the dual of a free column is 0 in the end. So columns with another dual must keep a
+        pair. `Tree` frees no column that has one. Otherwise the search begins anew, on a GPU in the doubled problem:
+        it is square, and a phase finds many paths.
+        """
+        n, m = self._part.shape
+        if n < m and v.any():
+            given = Start(AssignmentStart.GIVEN, self._part.here(row_match))
+            solution = run(costs, self._plan._replace(method=Tree("nearest")), given)
+            duals = solution.u, solution.v[:m]
+        elif self._part.device == "cpu":
+            solution = run(costs, self._plan)
+            duals = solution.u, solution.v[:m]
+        else:
+            doubled = Doubled.of(costs, m)
+            solution = run(doubled.costs, self._plan)
+            duals = doubled.duals(solution.u, solution.v)
+        self._count(solution.counters)
+        return to_host(solution.row_match[:n]), *duals
