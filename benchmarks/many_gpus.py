@@ -388,7 +388,7 @@ class Bench:
 
 def _about(result: Any) -> dict[str, Any]:
     """What ranks say of a run: counts, what they sent, and how long they waited."""
-    names = "rounds", "searches", "dual_steps", "phases", "levels", "meetings", "bytes_met", "reason", "repricings"
+    names = "rounds", "bands", "dual_steps", "phases", "levels", "meetings", "bytes_met", "reason", "repricings"
     facts = {name: result.stats[name] for name in names if name in result.stats}
     return {**facts, "seconds": result.stats["seconds"], "cost": float(result.cost)}
 
