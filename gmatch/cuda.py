@@ -77,6 +77,28 @@ def on_device(number: int | None) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def on_stream(device: int, address: int) -> Iterator[None]:
+    """Work and memory of this thread go by a stream of that GPU, which another library made."""
+    made = cupy().cuda
+    with made.Device(device), made.ExternalStream(address, device):
+        yield
+
+
+def end_of_work() -> Any:
+    """An event that ends when the current GPU has done what this thread has asked of it so far."""
+    made = module().cuda
+    event = made.Event(disable_timing=True)
+    event.record(made.get_current_stream())
+    return event
+
+
+def is_capturing() -> bool:
+    """Whether the work that this thread asks of the current GPU is only recorded, for a CUDA graph."""
+    stream = module().cuda.get_current_stream()
+    return bool(stream.ptr) and bool(stream.is_capturing())  # the default stream cannot be captured
+
+
 def finish_work() -> None:
     """Waits until the current GPU has done what this thread has asked of it."""
     module().cuda.get_current_stream().synchronize()

@@ -685,7 +685,10 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
             If int64 does not hold the cost of a problem. The cost of ``batch[k]`` is a Python int, and holds it.
         """
         if gives_back(self.pair_costs):
+            if str(self.pair_costs.dtype).endswith("int64"):  # no NaN says that a GPU has left a problem to the host
+                self._read()
             return sum_of(self.pair_costs, axis=1)
+        self._read()
         # On the host: a GPU would first compile a program for sums, for more than a second.
         pair_costs = to_host(self.pair_costs)
         to_device = mover_to(device_of(self.pair_costs))
@@ -705,7 +708,15 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         """How many pairs each problem has, shape (problems,)."""
         if gives_back(self.row_match):
             return (self.row_match >= 0).sum(axis=1)
+        self._read()
         return mover_to(device_of(self.row_match))((to_host(self.row_match) >= 0).sum(axis=1))
+
+    def _read(self) -> None:
+        """Waits for a GPU, and lets the host solve the problems that it has left. Does nothing if that was done."""
+        if self._later is not None:
+            _, _, (items, *_) = self._later
+            if hasattr(items, "read"):
+                items.read()
 
     def __len__(self) -> int:
         if self._later is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -420,11 +420,16 @@ DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., Ker
 
 
 def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None) -> AssignedBatch:
-    """Runs a method on every problem, one block each, in one launch."""
+    """Checks the costs and runs a method on every problem, one block each, in one launch. Does not wait for it."""
     check_threads(threads)
     problems, rows, columns = batch.shape
     dual = batch.dual_type
     with batch.array.device as device:
+        if cuda.is_capturing():
+            raise InvalidInput(
+                "a CUDA graph is being captured, and no assignment can be part of one: its memory comes from a pool, "
+                "and the host has to look at some problems; call gmatch before or after the graph"
+            )
         layout, step = batch.short_layout()
         if step:
             fewer, more = sorted((rows, columns))
@@ -457,17 +462,25 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
             (blocks,), (block_size,), (all_problems, workspace, np.int64(bytes_needed), np.int64(near), taken),
             shared_mem=near,
         )  # fmt: skip
-        counters = counters_of(_on_host(reports))
-        counters |= {"team": "block", "threads": blocks * block_size, "code": kernel.origin}
-    return AssignedBatch(row_match, col_match, u, v, pair_costs, counters)
+        facts = {"team": "block", "threads": blocks * block_size, "code": kernel.origin}
+    return AssignedBatch(row_match, col_match, u, v, pair_costs, partial(_counters_on_host, reports, facts))
+
+
+def _counters_on_host(reports: Any, facts: dict[str, Any]) -> dict[str, Any]:
+    with reports.device:
+        return counters_of(_on_host(reports)) | facts
+
+
+def _first_layout(device: int, *numbers: int) -> Any:
+    """A problem of `CostBatch.layout` on the GPU, where it stays: a batch like an earlier one needs no copy."""
+    row, copied = _copied_layout(device, *numbers)
+    cupy.cuda.get_current_stream().wait_event(copied)  # another stream may have copied it; the host does not wait
+    return row
 
 
 @lru_cache(maxsize=64)
-def _first_layout(device: int, *numbers: int) -> Any:
-    """A problem of `CostBatch.layout` on the GPU, cached: a batch like an earlier one need not wait for the copy."""
-    row = cupy.array([numbers], np.int64)
-    cupy.cuda.get_current_stream().synchronize()  # other streams may be next to read it
-    return row
+def _copied_layout(device: int, *numbers: int) -> tuple[Any, Any]:
+    return cupy.array([numbers], np.int64), cuda.end_of_work()
 
 
 def _on_host(array: Any) -> Any:
