@@ -273,7 +273,8 @@ DEVICE void leave_problem(const Team& team, const Batch<Cost>& batch, int p, con
 // Problem p of a batch whose costs nobody has read. The host has to look at a problem that is left: an entry is no cost, sums
 // could overflow, forbidden pairs leave no assignment, or duals hide costs.
 template <class Edges, class Team, class Cost>
-DEVICE void check_and_assign_problem(Team& team, const Batch<Cost>& batch, int p, char* memory, BatchCheck& check) {
+DEVICE void check_and_assign_problem(Team& team, const Batch<Cost>& batch, int p, char* memory) {
+  SHARED_BY_BLOCK(BatchCheck, check);
   const DenseCosts<Cost> costs = batch.costs(p);
   CostRange<typename DenseCosts<Cost>::Dual> range{};
   if (!check_costs(team, costs, check, range)) {

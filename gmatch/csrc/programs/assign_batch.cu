@@ -4,10 +4,9 @@
 // A block checks and solves one problem at a time, and then takes the next one.
 PROGRAM(assign_batch, 512)
 (COSTS batch, char* workspace, Count workspace_size, Count near_size, int* next) {
-  SHARED_BY_BLOCK(BatchCheck, check);
   BlockTeam<32> team(nullptr);
   char* memory = team.own_memory(workspace, workspace_size, near_size);
   for (int p = team.next(next); p < batch.num_problems; p = team.next(next)) {
-    check_and_assign_problem<EDGES>(team, batch, p, memory, check);
+    check_and_assign_problem<EDGES>(team, batch, p, memory);
   }
 }
