@@ -625,6 +625,13 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
     Arrays have a row for each problem, padded with -1 (mates) and 0 where a problem has fewer rows or columns, and live
     where the costs live; ``batch[k]`` is the assignment of problem k, with views of them.
 
+    Arrays of a GPU are there before the GPU is done. A problem that the GPU cannot solve has -1 for all mates, and NaN
+    for what its pairs cost (0 for integers): NaN among its costs, no assignment, or duals that hide costs (see
+    `ExactDuals`). Reading `status`, `stats`, `exact`, `covers` or ``batch[k]`` waits for the GPU, and so does reading
+    `cost` and `size` of CuPy's arrays, and `cost` of int64. It raises `InvalidInput` or `Infeasible` if a problem has
+    no assignment. It solves all other problems that the GPU has left, and puts them into the arrays. Fields that are
+    tensors are made again, and tensors that were taken before stay as they are.
+
     Attributes
     ----------
     row_match : int32 array, shape (problems, rows)
