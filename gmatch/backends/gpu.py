@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _native, cuda
 from ..errors import InvalidInput
-from ..methods import Claims, Classical, Core, Munkres, Tree
+from ..methods import JV, Claims, Classical, Core, Munkres, Tree
 from ..types import number_type
 from .catalogue import (
     ASSIGN,
@@ -410,6 +410,7 @@ def _run_munkres(
 
 # The edges of each method that the search runs.
 EDGES_OF: dict[type, dict[str, str]] = {Tree: {"edges": "TightEdges"}, Classical: {"edges": "ClassicalEdges"}}
+BATCH_EDGES_OF = {**EDGES_OF, JV: {"edges": "ShortestPaths"}}
 # For each method: its program, the words that it is compiled for beside the type of costs, the size of its report, and
 # the function that runs it.
 DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., Kernel]]] = {
@@ -437,9 +438,8 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
         else:
             fewer, more = (int(layout[side].max(initial=0)) for side in ("num_rows", "num_columns"))
             problem_layout = cupy.asarray(words_of(layout))
-        # A thread for each column: threads without one only make the barrier slower.
-        block_size = min(GRID_BLOCK_SIZE, max(64, -(-more // 64) * 64))
-        types = {"cost": c_type(batch.array), **EDGES_OF[type(method)]}
+        block_size = _block_size_of_batch(method, more)
+        types = {"cost": c_type(batch.array), **BATCH_EDGES_OF[type(method)]}
         bytes_needed = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **types)
         near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
         kernel = entry_point(ASSIGN_BATCH, "assign_batch", device.id, **types)
@@ -464,6 +464,15 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
         )  # fmt: skip
         facts = {"team": "block", "threads": blocks * block_size, "code": kernel.origin}
     return AssignedBatch(row_match, col_match, u, v, pair_costs, partial(_counters_on_host, reports, facts))
+
+
+def _block_size_of_batch(method: AssignmentMethod, columns: int) -> int:
+    """The threads of a block for a problem. Threads without a column only make a barrier slower."""
+    import os
+    if isinstance(method, JV):
+        each = int(os.environ.get("COLS", "4"))
+        return min(GRID_BLOCK_SIZE, max(32, -(-columns // (32 * each)) * 32))
+    return min(GRID_BLOCK_SIZE, max(64, -(-columns // 64) * 64))
 
 
 def _counters_on_host(reports: Any, facts: dict[str, Any]) -> dict[str, Any]:

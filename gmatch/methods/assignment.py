@@ -179,7 +179,7 @@ class JV(AssignmentMethod):
     'jv'
     """
 
-    solves = {"cpu": DENSE | NARROW | SPARSE | BATCH}
+    solves = {"cpu": DENSE | NARROW | SPARSE | BATCH, "gpu": BATCH}
 
 
 class SparseJV(JV):

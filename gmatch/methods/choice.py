@@ -44,10 +44,8 @@ def batch_method_of(
 def _auto_of_batch(
     device: str, most_columns: int, largest: Callable[[], DenseCosts] | None
 ) -> tuple[AssignmentMethod, str]:
-    if device == "gpu" and most_columns <= FEW_COLUMNS:
-        return _TREE, "a batch of small problems"
     if device == "gpu":
-        return _CLASSICAL, "a batch of problems of many columns"
+        return _JV, "a batch: one block solves a problem, by shortest augmenting paths"
     if largest is not None and most_columns >= min(FEW_ROWS_ON_CPU.values()):
         return _cpu_method_of(largest())
     return _JV, ONE_CORE_REASON

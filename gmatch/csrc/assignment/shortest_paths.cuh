@@ -1,0 +1,303 @@
+// shortest_paths.cuh: dense assignment by shortest augmenting paths, one after the other, all threads of a block for each: for
+// problems that one block solves.
+//
+//   start         square problems: u is the least cost of each row, v the least cost - u of each column, and a row takes the first
+//                 column that has its v from it. If columns stay free, v is 0, and a column goes to the first row that it is best for
+//   bids          a free row takes its best column, whose v falls by what the second best column costs more. The row that it
+//                 turns out bids next
+//   augmentation  a shortest augmenting path (Dijkstra) for every row that is still free
+//
+// A thread has every size()-th column. So v, distances and predecessors of a column are touched by one thread, and a step of a
+// search needs one barrier: the one that finds the nearest column. Among equally near columns the first free one is taken, or
+// the first. So the answer depends on nothing but the costs.
+//
+// The invariant, with u[i] = cost - v of the pair of row i: no pair costs less than u + v. After the start v only falls, and a
+// matched column never becomes free again. So v of columns that stay free is 0.
+//
+// Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing 38 (1987).
+#pragma once
+#include "assignment/assign.cuh"
+
+template <class Cost>
+class ShortestPaths {
+ public:
+  using Dual = typename DenseCosts<Cost>::Dual;
+
+  DEVICE ShortestPaths(const DenseCosts<Cost>& costs, const AssignmentTask<Dual>& task)
+      : costs_(costs), matching_(task.matching), u_(task.u), v_(task.v) {}
+
+  DEVICE void carve(Workspace& workspace) {
+    distance_ = workspace.take<Dual>(costs_.num_columns);
+    nearest_row_ = workspace.take<Vertex>(costs_.num_columns);
+  }
+
+  // Leaves the matching, u and v, unless a row cannot be matched. `team` is a block.
+  template <class Team>
+  DEVICE void run(Team& team, Report& report) {
+    Count now = team.nanoseconds();
+    start(team);
+    Count start_size = 0;
+    for (Vertex row = 0; row < costs_.num_rows; ++row) start_size += matching_.row_match[row] != NONE;
+    const Count start_ns = lap(team, now);
+    auto block = team.in_blocks();
+    bid_for_free_rows(block);
+    Count paths = 0;
+    bool goes_on = true;
+    for (Vertex row = 0; row < costs_.num_rows && goes_on; ++row) {
+      if (matching_.row_match[row] != NONE) continue;
+      goes_on = augment_from(block, row);
+      paths += goes_on;
+    }
+    team.each(costs_.num_rows, [&](Count row) {
+      const Vertex column = matching_.row_match[row];
+      u_[row] = column == NONE ? 0 : costs_.at(static_cast<Vertex>(row), column) - v_[column];
+    });
+    if (team.rank() == 0) {
+      Count size = 0;
+      for (Vertex row = 0; row < costs_.num_rows; ++row) size += matching_.row_match[row] != NONE;
+      report.start_size = start_size;
+      report.size = size;
+      report.phases = paths;
+      report.rows_scanned = rows_scanned_;
+      report.edges_inspected = rows_scanned_ * costs_.num_columns;
+      report.start_ns = start_ns;
+      report.search_ns = lap(team, now);
+    }
+    team.sync();
+  }
+
+ private:
+  // Bids for each row. A bid costs as much as a step of a search, and searches are as long as there are free rows.
+  static constexpr Count BIDS_OF_A_ROW = 2;
+
+  // Reads that are under way together. A block has nearly a thread for each column.
+  static constexpr int IN_A_BLOCK = 2, IN_A_WARP = 4, IN_A_COLUMN = 8;
+
+  // The columns of this thread.
+  template <class Team, class Use>
+  DEVICE void each_column(const Team& team, Use use) const {
+    for (Vertex column = team.rank(); column < costs_.num_columns; column += team.size()) use(column);
+  }
+  // use(k, cost) for all k = first, first + step, ... below `end`, of costs that lie `stride` entries apart. The first reads
+  // of a thread are under way together.
+  template <int AT_ONCE, class Use>
+  DEVICE void each_cost(const Cost* entries, Count stride, Vertex first, Vertex step, Vertex end, Use use) const {
+    for (; first < end; first += AT_ONCE * step) {
+      Cost entry[AT_ONCE];
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const Vertex place = first + k * step;
+        entry[k] = cached(entries + (place < end ? place : first) * stride);
+      }
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const Vertex place = first + k * step;
+        if (place < end) use(place, costs_.of_entry(entry[k]));
+      }
+    }
+  }
+  // use(column, cost) for the columns of this thread.
+  template <class Team, class Use>
+  DEVICE void each_of_block(const Team& team, Vertex row, Use use) const {
+    each_cost<IN_A_BLOCK>(costs_.place(row, 0), costs_.column_stride, team.rank(), team.size(), costs_.num_columns, use);
+  }
+  // use(column, cost) for the columns of this lane.
+  template <class Team, class Use>
+  DEVICE void each_of_warp(const Team& team, Vertex row, Use use) const {
+    each_cost<IN_A_WARP>(costs_.place(row, 0), costs_.column_stride, team.lane(), team.lanes(), costs_.num_columns, use);
+  }
+
+  template <class Team>
+  DEVICE void start(Team& team) {
+    team.each(costs_.num_rows, [&](Count row) { matching_.row_match[row] = LAST_VERTEX; });
+    team.each(costs_.num_columns, [&](Count column) {
+      v_[column] = 0;
+      matching_.col_match[column] = LAST_VERTEX;
+    });
+    team.sync();
+    if (costs_.num_rows == costs_.num_columns) start_from_reduction(team);
+    else start_from_zero(team);
+    team.sync();
+    team.each(costs_.num_columns, [&](Count i) {
+      const Vertex column = static_cast<Vertex>(i), row = matching_.col_match[column];
+      if (row == LAST_VERTEX || matching_.row_match[row] != column) matching_.col_match[column] = NONE;
+    });
+    team.each(costs_.num_rows, [&](Count row) {
+      if (matching_.row_match[row] == LAST_VERTEX) matching_.row_match[row] = NONE;
+    });
+    team.sync();
+  }
+
+  template <class Team>
+  DEVICE void start_from_reduction(Team& team) {
+    reduce_each_row(team);
+    team.sync();
+    each_column(team, [&](Vertex column) {
+      Dual least = costs_.infinite();
+      Vertex first = LAST_VERTEX;
+      each_cost<IN_A_COLUMN>(costs_.place(0, column), costs_.row_stride, 0, 1, costs_.num_rows, [&](Vertex row, Dual cost) {
+        const Dual reduced = cost - u_[row];
+        if (!(reduced < least)) return;
+        least = reduced;
+        first = row;
+      });
+      if (first == LAST_VERTEX) return;  // forbidden for all rows
+      v_[column] = least;
+      matching_.col_match[column] = first;
+      team.fetch_min(&matching_.row_match[first], column);
+    });
+  }
+  template <class Team>
+  DEVICE void reduce_each_row(const Team& team) const {
+    team.each_group(costs_.num_rows, [&](Count i) {
+      const Vertex row = static_cast<Vertex>(i);
+      Dual least = costs_.infinite();
+      each_of_warp(team, row, [&](Vertex, Dual cost) { least = cost < least ? cost : least; });
+      least = team.min_group(least);
+      if (team.lane() == 0) u_[row] = least == costs_.infinite() ? 0 : least;
+    });
+  }
+
+  template <class Team>
+  DEVICE void start_from_zero(Team& team) {
+    // u_ has no other use yet: the best column of each row.
+    team.each_group(costs_.num_rows, [&](Count i) {
+      const Vertex row = static_cast<Vertex>(i);
+      Dual least = costs_.infinite();
+      Vertex best = LAST_VERTEX;
+      each_of_warp(team, row, [&](Vertex column, Dual cost) {
+        if (!(cost < least)) return;
+        least = cost;
+        best = column;
+      });
+      const Dual least_of_row = team.min_group(least);
+      best = team.min_group(least == least_of_row ? best : LAST_VERTEX);
+      if (team.lane() != 0 || best == LAST_VERTEX) return;
+      matching_.row_match[row] = best;
+      team.fetch_min(&matching_.col_match[best], row);
+    });
+    team.sync();
+    team.each(costs_.num_rows, [&](Count row) {
+      const Vertex best = matching_.row_match[row];
+      if (best != LAST_VERTEX && matching_.col_match[best] != row) matching_.row_match[row] = LAST_VERTEX;
+    });
+  }
+
+  // Among equally good columns: a free one first, then the first one.
+  DEVICE int key_of(Vertex column, Vertex mate) const { return mate == NONE ? column : column + costs_.num_columns; }
+  DEVICE Vertex column_of(int key) const { return key < costs_.num_columns ? key : key - costs_.num_columns; }
+
+  template <class Team>
+  DEVICE void bid_for_free_rows(Team& team) {
+    Count bids = BIDS_OF_A_ROW * costs_.num_rows;
+    for (Vertex first = 0; first < costs_.num_rows && bids > 0; ++first) {
+      if (matching_.row_match[first] != NONE) continue;
+      for (Vertex row = first; row != NONE && bids > 0; --bids) row = bid(team, row);
+      team.sync();
+    }
+  }
+  // Returns the row that bids next, or NONE. A thread looks at its own columns only.
+  template <class Team>
+  DEVICE Vertex bid(Team& team, Vertex row) {
+    ++rows_scanned_;
+    Dual least = costs_.infinite(), second = least;
+    int key = LAST_VERTEX;
+    Vertex mate = NONE;
+    each_of_block(team, row, [&](Vertex column, Dual cost) {
+      const Dual reduced = cost - v_[column];
+      const Vertex mate_here = matching_.col_match[column];
+      const int key_here = key_of(column, mate_here);
+      const bool is_best = reduced < least || (reduced == least && key_here < key && !is_forbidden(reduced));
+      second = is_best ? least : reduced < second ? reduced : second;
+      least = is_best ? reduced : least;
+      key = is_best ? key_here : key;
+      mate = is_best ? mate_here : mate;
+    });
+    const auto best = team.least_keyed(least, key, mate);
+    const Dual next_best = team.least_keyed(key == best.key ? second : least, 0, 0).value;
+    if (!(best.value < costs_.infinite())) return NONE;
+    const bool is_better = best.value < next_best;
+    if (best.note != NONE && !is_better) return NONE;  // the search finds out which row gives way
+    const Vertex column = column_of(best.key);
+    if (column % team.size() == team.rank()) {
+      if (is_better && next_best < costs_.infinite()) v_[column] -= next_best - best.value;
+      matching_.col_match[column] = row;
+      matching_.row_match[row] = column;
+      if (best.note != NONE) matching_.row_match[best.note] = NONE;
+    }
+    return best.note;
+  }
+
+  // Whether a path was found, and flipped.
+  template <class Team>
+  DEVICE bool augment_from(Team& team, Vertex root) {
+    each_column(team, [&](Vertex column) {
+      distance_[column] = costs_.infinite();
+      nearest_row_[column] = 0;
+    });
+    Dual radius = 0;
+    Vertex row = root, column = NONE;
+    while (true) {
+      const auto nearest = lower_columns(team, row, column, radius);
+      if (!(nearest.value < costs_.infinite())) return false;
+      radius = nearest.value;
+      column = column_of(nearest.key);
+      if (nearest.key < costs_.num_columns) break;
+      if (column % team.size() == team.rank()) nearest_row_[column] = ~nearest_row_[column];
+      row = nearest.note;
+    }
+    each_column(team, [&](Vertex here) {
+      if (nearest_row_[here] >= 0) return;
+      nearest_row_[here] = ~nearest_row_[here];
+      v_[here] += distance_[here] - radius;
+    });
+    team.sync();
+    if (team.rank() == 0) flip(root, column);
+    team.sync();
+    return true;
+  }
+
+  // A row of the tree lowers the distances of columns outside it. `own` is its column, at the radius; the root has none.
+  template <class Team>
+  DEVICE auto lower_columns(Team& team, Vertex row, Vertex own, Dual radius) {
+    ++rows_scanned_;
+    const Cost of_pair = cached(costs_.place(row, own == NONE ? 0 : own));
+    const Dual v_of_pair = v_[own == NONE ? 0 : own];
+    Dual least = costs_.infinite();
+    int key = LAST_VERTEX;
+    Vertex mate = NONE;
+    each_of_block(team, row, [&](Vertex column, Dual cost) {
+      if (nearest_row_[column] < 0) return;
+      const Dual offset = own == NONE ? 0 : radius - (costs_.of_entry(of_pair) - v_of_pair);
+      const Dual here = is_forbidden(cost) ? costs_.infinite() : offset + (cost - v_[column]);
+      Dual distance = distance_[column];
+      if (here < distance) {
+        distance_[column] = distance = here;
+        nearest_row_[column] = row;
+      }
+      const Vertex mate_here = matching_.col_match[column];
+      const int key_here = key_of(column, mate_here);
+      if (!(distance < least || (distance == least && key_here < key))) return;
+      least = distance;
+      key = key_here;
+      mate = mate_here;
+    });
+    return team.least_keyed(least, key, mate);
+  }
+
+  DEVICE void flip(Vertex root, Vertex column) {
+    for (Vertex row = NONE; row != root;) {
+      row = nearest_row_[column];
+      const Vertex before = matching_.row_match[row];
+      matching_.row_match[row] = column;
+      matching_.col_match[column] = row;
+      column = before;
+    }
+  }
+
+  const DenseCosts<Cost>& costs_;
+  Matching matching_;
+  Dual* u_;              // [num_rows]
+  Dual* v_;              // [num_columns]
+  Dual* distance_;       // [num_columns] from the root, as far as known
+  Vertex* nearest_row_;  // [num_columns] the row that lowered the distance; ~ of it once the column is in the tree
+  Count rows_scanned_ = 0;
+};
