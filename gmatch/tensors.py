@@ -131,6 +131,8 @@ def with_arrays(result: Result) -> Result:
     """A result of tensors with arrays of NumPy or CuPy instead. Any other result as it is."""
     if not gives_back(result.row_match):
         return result
+    if isinstance(result, AssignmentBatch):
+        result._read()  # it may change the arrays
     arrays = {name: as_dense_array(getattr(result, name), name) for name in ARRAYS if hasattr(result, name)}
     if isinstance(result, Matching):
         return replace(result, **arrays)

@@ -184,6 +184,9 @@ def test_tensors_of_problems_that_are_left(
     if with_gradient:
         batch.cost.sum().backward()
         assert given.grad.sum().item() == 30
+    # What takes all fields takes them after the host has looked.
+    gmatch.verify(given, gmatch.lap(given))
+    assert gmatch.lap(given).__getstate__()["row_match"].tolist() == expected.row_match.tolist()
 
 
 def test_costs_that_changed_are_not_looked_at(torch_there: Any) -> None:
