@@ -81,8 +81,26 @@ def on_device(number: int | None) -> Iterator[None]:
 def on_stream(device: int, address: int) -> Iterator[None]:
     """Work and memory of this thread go by a stream of that GPU, which another library made."""
     made = cupy().cuda
-    with made.Device(device), made.ExternalStream(address, device):
+    with made.Device(device), stream_of(address):
         yield
+
+
+class _Handle:
+    """A stream by its address, as CUDA's libraries exchange streams."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.address  # the version of the protocol, and the address
+
+
+def stream_of(address: int) -> Any:
+    """CuPy's stream for one that another library made. CuPy 14 warns of what earlier versions have for it."""
+    made = module().cuda
+    if hasattr(made.Stream, "from_external"):
+        return made.Stream.from_external(_Handle(address))
+    return made.ExternalStream(address)
 
 
 def end_of_work() -> Any:

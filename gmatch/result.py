@@ -725,6 +725,10 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
             if hasattr(items, "read"):
                 items.read()
 
+    def __getstate__(self) -> dict[str, Any]:
+        self._read()
+        return super().__getstate__()
+
     def __len__(self) -> int:
         if self._later is not None:
             _, _, (items, *_) = self._later

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from . import cuda
-from .arrays import as_dense_array
+from .arrays import as_dense_array, device_of
 from .errors import InvalidInput
 from .foreign import as_sparse, gives_back, library_of
 from .result import Assignment, AssignmentBatch, Matching
@@ -131,6 +131,8 @@ def with_arrays(result: Result) -> Result:
     """A result of tensors with arrays of NumPy or CuPy instead. Any other result as it is."""
     if not gives_back(result.row_match):
         return result
+    if isinstance(result, AssignmentBatch):
+        result._read()  # it may change the arrays
     arrays = {name: as_dense_array(getattr(result, name), name) for name in ARRAYS if hasattr(result, name)}
     if isinstance(result, Matching):
         return replace(result, **arrays)
@@ -202,7 +204,7 @@ class _Torch:
 
     def _with_nan(self, pair_costs: Any, found: AssignmentBatch) -> Any:
         """The costs of pairs, with NaN for problems that a GPU has left to the host."""
-        if isinstance(found.pair_costs, np.ndarray):
+        if device_of(found.pair_costs) == "cpu":
             return pair_costs
         return pair_costs.masked_fill(self.array(found.pair_costs).isnan(), math.nan)
 
@@ -380,8 +382,8 @@ def _batch(inner: AssignmentBatch, library: _Library, given: Any) -> AssignmentB
     pair_costs = library.pair_costs_of_batch(given, inner)
     problems = _Problems(inner, library, pair_costs)
     result = AssignmentBatch.later(_field, None, (problems,))
-    given = vars(inner)
-    vars(result).update({name: given[name] for name in PLAIN_OF_BATCH if name in given})
+    known = vars(inner)
+    vars(result).update({name: known[name] for name in PLAIN_OF_BATCH if name in known})
     if problems.covers:
         covers = {number: tuple(map(library.indices, cover)) for number, cover in problems.covers.items()}
         vars(result).update(covers=covers)

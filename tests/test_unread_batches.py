@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import GPU
+from fake_cupy import fake
 from fake_gpus import pretend_one
 
 import gmatch
-from gmatch import cuda
+from gmatch import cuda, tensors
 from gmatch.assignment import batch as solver
 
 RNG = np.random.default_rng(5)
@@ -147,3 +148,68 @@ def test_a_batch_of_its_own_is_checked_at_once(cupy: Any) -> None:
         gmatch.CostBatch(cupy.asarray(spoiled("nan")))
     batch = gmatch.CostBatch(cupy.asarray(COSTS))
     assert gmatch.lap(batch).cost.get().tolist() == pytest.approx(gmatch.lap(COSTS).cost.tolist())
+
+
+@pytest.fixture
+def torch_there(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """PyTorch, whose tensors are taken for tensors of the GPU, or are on it."""
+    torch = pytest.importorskip("torch")
+    if GPU and torch.cuda.is_available():
+        monkeypatch.setattr(torch, "tensor", lambda *given, make=torch.tensor, **o: make(*given, **o, device="cuda"))
+    else:
+        monkeypatch.setattr(tensors, "as_arrays", lambda given, as_arrays=tensors.as_arrays: _there(as_arrays(given)))
+    return torch
+
+
+def _there(arrays: Any) -> Any:
+    return tensors.Matrices(map(fake, arrays)) if isinstance(arrays, list) else fake(arrays)
+
+
+@pytest.mark.parametrize("with_gradient", [False, True])
+@pytest.mark.parametrize("as_list", [False, True])
+def test_tensors_of_problems_that_are_left(
+    with_gradient: bool, as_list: bool, torch_there: Any, reads: list[Any]
+) -> None:
+    costs = spoiled("hidden")
+    given, expected = torch_there.tensor(costs, requires_grad=with_gradient), gmatch.lap(costs)
+    reads.clear()
+    batch = gmatch.lap(list(given) if as_list else given)
+    before = batch.row_match
+    assert before[2].tolist() == [-1] * 5 and batch.size.tolist() == [5, 5, 0, 5, 5, 5] and not reads
+    assert batch.cost.isnan().tolist() == [k == 2 for k in range(6)] and batch.cost.requires_grad == with_gradient
+    assert batch.status == expected.status and len(reads) == 1
+    assert batch.row_match.tolist() == expected.row_match.tolist() and before[2].tolist() == [-1] * 5
+    assert batch.cost.tolist() == pytest.approx(expected.cost.tolist()) and batch.size.tolist() == [5] * 6
+    assert [one.pairs for one in batch] == [one.pairs for one in expected]
+    if with_gradient:
+        batch.cost.sum().backward()
+        assert given.grad.sum().item() == 30
+    # What takes all fields takes them after the host has looked.
+    gmatch.verify(given, gmatch.lap(given))
+    assert gmatch.lap(given).__getstate__()["row_match"].tolist() == expected.row_match.tolist()
+
+
+def test_costs_that_changed_are_not_looked_at(torch_there: Any) -> None:
+    for how in ("hidden", "nan"):
+        given = torch_there.tensor(spoiled(how))
+        batch, listed = gmatch.lap(given), gmatch.lap(list(given))
+        given[0, 0, 0] += 1
+        with pytest.raises(gmatch.InvalidInput, match="cost was changed in place"):
+            print(batch.status)
+        if how == "hidden":
+            assert listed.status == ("optimal",) * 6  # it has a copy
+    given = torch_there.tensor(COSTS)
+    batch = gmatch.lap(given)
+    given += 1
+    assert batch.status == ("optimal",) * 6
+
+
+def test_what_is_wrong_with_tensors(torch_there: Any) -> None:
+    batch = gmatch.lap(torch_there.tensor(spoiled("infeasible")))
+    assert batch.cost.isnan().sum() == 1
+    for ask in (lambda: batch.status, lambda: batch[0].pairs, lambda: list(batch[1]), lambda: pickle.dumps(batch)):
+        with pytest.raises(gmatch.Infeasible, match="problem 2"):
+            ask()
+    ints = torch_there.tensor(RNG.integers(0, 9, (3, 4, 5)) * 2**57)
+    with pytest.raises(gmatch.InvalidInput, match="could overflow"):
+        print(gmatch.lap(ints).cost)

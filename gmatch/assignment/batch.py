@@ -30,8 +30,8 @@ def solve_batch_as_asked(batch: CostBatch, options: Options) -> AssignmentBatch:
     """The results that options of `lap` ask for."""
     backend = BACKENDS[batch.device] if options.device is None else backend_for(None, options.device)
     can_wait = _can_wait(batch, backend.NAME, options)
-    if not can_wait and not batch.is_read:
-        batch.read()
+    if not can_wait and not batch._is_read:
+        batch._read()
     method, reason = batch_method_of(options.method, backend.NAME, max(batch.shape[1:]), batch.largest)
     start = _start_of_batch(options.initial, options.duals, method)
     plan = Plan(

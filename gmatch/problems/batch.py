@@ -84,7 +84,7 @@ class CostBatch:
         forbid_nan: bool = False,
     ) -> None:
         self._make(cost, Asked.checked(maximize, cost_limit, forbid_nan), sizes, mask)
-        self.read()
+        self._read()
 
     @classmethod
     def as_asked(cls, cost: Any, asked: Asked, sizes: Any, mask: Any) -> CostBatch:
@@ -95,7 +95,7 @@ class CostBatch:
             made.limit = None if made.cost_limit is None else -made.cost_limit if asked.maximize else made.cost_limit
             made.dual_type = dual_type_of(made.dtype)
         else:
-            made.read()
+            made._read()
         return made
 
     def _can_wait(self) -> bool:
@@ -127,11 +127,11 @@ class CostBatch:
         self._given = self.array
         self.cost_limit = None if cost_limit is None else number_of(cost_limit, self.dtype, self.maximize)
         self.limit: int | float | None = None
-        self.is_read = self.overflows = False
+        self._is_read = self.overflows = False
 
-    def read(self) -> None:
+    def _read(self) -> None:
         """Checks all entries and finds their range. Waits for a GPU. Does nothing if it was done."""
-        if self.is_read:
+        if self._is_read:
             return
         found = self._range()
         if self.cost_limit is not None:
@@ -144,7 +144,7 @@ class CostBatch:
         self.overflows = not sums_fit(self.lowest, self.highest, self.array.dtype, int(self.pairs.max(initial=0)))
         if self.overflows:
             self._refuse_overflow()
-        self.is_read = True
+        self._is_read = True
 
     def _refuse_overflow(self) -> None:
         """Raises if a problem cannot be solved by itself: see `DenseCosts`."""

@@ -16,20 +16,28 @@ struct Problems {
 };
 
 // Makes one problem in three a problem that the program must leave to the host: with an entry that is no cost, a row
-// that forbids all pairs, or sums that overflow.
+// that forbids all pairs, sums that overflow, or a row of big costs, whose dual hides what the other pairs cost.
 static bool spoil(Random& random, Matrix<Cost>& matrix, std::vector<Cost>& entries, Count offset) {
   if (random() % 3 != 0) return false;
   const Count column = random() % matrix.columns, row = random() % matrix.rows;
-  const auto place = [&](Count j) { return offset + row * matrix.row_stride + j * matrix.column_stride; };
+  const auto place_in = [&](Count i, Count j) { return offset + i * matrix.row_stride + j * matrix.column_stride; };
+  const auto place = [&](Count j) { return place_in(row, j); };
   if constexpr (std::is_integral_v<Cost>) {
     if (sizeof(Cost) < sizeof(DualOfCost)) return false;
     entries[place(column)] = std::numeric_limits<Cost>::min();
   } else {
     const Cost infinite = std::numeric_limits<Cost>::infinity(), forbidden = matrix.maximize ? -infinite : infinite;
-    const int how = random() % 3;
+    constexpr Cost BIG = 1e15;
+    const int how = random() % 4;
     if (how == 0) entries[place(column)] = std::numeric_limits<Cost>::quiet_NaN();
     if (how == 1) entries[place(column)] = -forbidden;
     for (Count j = 0; how == 2 && j < matrix.columns; ++j) entries[place(j)] = forbidden;
+    for (Count i = 0; how == 3 && i < matrix.rows; ++i) {
+      for (Count j = 0; j < matrix.columns; ++j) {
+        entries[place_in(i, j)] = i != row ? static_cast<Cost>(1 + random() % 9) : matrix.maximize ? -BIG : BIG;
+      }
+    }
+    if (how == 3) return matrix.rows > 1;
   }
   return true;
 }

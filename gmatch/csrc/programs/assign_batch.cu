@@ -1,5 +1,5 @@
 // assign_batch.cu: many assignment problems on a GPU. COSTS are a Batch, EDGES the edges of the variant.
-#include "assignment/batch.cuh"
+#include "assignment/checked_batch.cuh"
 
 // A block checks and solves one problem at a time, and then takes the next one.
 PROGRAM(assign_batch, 512)
