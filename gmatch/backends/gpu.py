@@ -69,6 +69,9 @@ BLOCK_ASSIGNMENT_LIMIT = 1 << 14
 FEW_BLOCKS, FEW_BLOCKS_LIMIT = 64, 1 << 20
 # The classical variant reads whole rows faster from 2**26 entries on with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
+# Columns of a thread that solves a problem of a batch by shortest paths. With 1, problems of 64 to 128 columns take a sixth
+# longer, and of 256 to 512 a twentieth less; with 4, all but the smallest take a third longer (benchmarks/log/batches.md).
+COLUMNS_OF_A_THREAD = 2
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
 NEAR_MEMORY_LIMIT = 111 << 10
 # Bytes that a copy may pin.
@@ -410,6 +413,7 @@ def _run_munkres(
 
 # The edges of each method that the search runs.
 EDGES_OF: dict[type, dict[str, str]] = {Tree: {"edges": "TightEdges"}, Classical: {"edges": "ClassicalEdges"}}
+# And of each method that solves batches.
 BATCH_EDGES_OF = {**EDGES_OF, JV: {"edges": "ShortestPaths"}}
 # For each method: its program, the words that it is compiled for beside the type of costs, the size of its report, and
 # the function that runs it.
@@ -467,11 +471,9 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
 
 
 def _block_size_of_batch(method: AssignmentMethod, columns: int) -> int:
-    """The threads of a block for a problem. Threads without a column only make a barrier slower."""
-    import os
+    """The threads of a block for a problem. Threads without a column only make the barrier slower."""
     if isinstance(method, JV):
-        each = int(os.environ.get("COLS", "4"))
-        return min(GRID_BLOCK_SIZE, max(32, -(-columns // (32 * each)) * 32))
+        return min(GRID_BLOCK_SIZE, max(32, -(-columns // (32 * COLUMNS_OF_A_THREAD)) * 32))
     return min(GRID_BLOCK_SIZE, max(64, -(-columns // 64) * 64))
 
 

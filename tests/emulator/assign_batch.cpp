@@ -27,7 +27,7 @@ static bool spoil(Random& random, Matrix<Cost>& matrix, std::vector<Cost>& entri
     entries[place(column)] = std::numeric_limits<Cost>::min();
   } else {
     const Cost infinite = std::numeric_limits<Cost>::infinity(), forbidden = matrix.maximize ? -infinite : infinite;
-    constexpr Cost BIG = 1e15;
+    const Cost BIG = static_cast<Cost>(0x1p50);
     const int how = random() % 4;
     if (how == 0) entries[place(column)] = std::numeric_limits<Cost>::quiet_NaN();
     if (how == 1) entries[place(column)] = -forbidden;

@@ -3,9 +3,9 @@
 //
 //   start         square problems: u is the least cost of each row, v the least cost - u of each column, and a row takes the first
 //                 column that has its v from it. If columns stay free, v is 0, and a column goes to the first row that it is best for
-//   bids          a free row takes its best column, whose v falls by what the second best column costs more. The row that it
-//                 turns out bids next
 //   augmentation  a shortest augmenting path (Dijkstra) for every row that is still free
+//
+// Between the two the paper lets free rows bid. Here a bid takes as long as a step of a search, and saves less than one.
 //
 // A thread has every size()-th column. So v, distances and predecessors of a column are touched by one thread, and a step of a
 // search needs one barrier: the one that finds the nearest column. Among equally near columns the first free one is taken, or
@@ -40,7 +40,6 @@ class ShortestPaths {
     for (Vertex row = 0; row < costs_.num_rows; ++row) start_size += matching_.row_match[row] != NONE;
     const Count start_ns = lap(team, now);
     auto block = team.in_blocks();
-    bid_for_free_rows(block);
     Count paths = 0;
     bool goes_on = true;
     for (Vertex row = 0; row < costs_.num_rows && goes_on; ++row) {
@@ -67,9 +66,6 @@ class ShortestPaths {
   }
 
  private:
-  // Bids for each row. A bid costs as much as a step of a search, and searches are as long as there are free rows.
-  static constexpr Count BIDS_OF_A_ROW = 2;
-
   // Reads that are under way together. A block has nearly a thread for each column.
   static constexpr int IN_A_BLOCK = 2, IN_A_WARP = 4, IN_A_COLUMN = 8;
 
@@ -184,47 +180,6 @@ class ShortestPaths {
   // Among equally good columns: a free one first, then the first one.
   DEVICE int key_of(Vertex column, Vertex mate) const { return mate == NONE ? column : column + costs_.num_columns; }
   DEVICE Vertex column_of(int key) const { return key < costs_.num_columns ? key : key - costs_.num_columns; }
-
-  template <class Team>
-  DEVICE void bid_for_free_rows(Team& team) {
-    Count bids = BIDS_OF_A_ROW * costs_.num_rows;
-    for (Vertex first = 0; first < costs_.num_rows && bids > 0; ++first) {
-      if (matching_.row_match[first] != NONE) continue;
-      for (Vertex row = first; row != NONE && bids > 0; --bids) row = bid(team, row);
-      team.sync();
-    }
-  }
-  // Returns the row that bids next, or NONE. A thread looks at its own columns only.
-  template <class Team>
-  DEVICE Vertex bid(Team& team, Vertex row) {
-    ++rows_scanned_;
-    Dual least = costs_.infinite(), second = least;
-    int key = LAST_VERTEX;
-    Vertex mate = NONE;
-    each_of_block(team, row, [&](Vertex column, Dual cost) {
-      const Dual reduced = cost - v_[column];
-      const Vertex mate_here = matching_.col_match[column];
-      const int key_here = key_of(column, mate_here);
-      const bool is_best = reduced < least || (reduced == least && key_here < key && !is_forbidden(reduced));
-      second = is_best ? least : reduced < second ? reduced : second;
-      least = is_best ? reduced : least;
-      key = is_best ? key_here : key;
-      mate = is_best ? mate_here : mate;
-    });
-    const auto best = team.least_keyed(least, key, mate);
-    const Dual next_best = team.least_keyed(key == best.key ? second : least, 0, 0).value;
-    if (!(best.value < costs_.infinite())) return NONE;
-    const bool is_better = best.value < next_best;
-    if (best.note != NONE && !is_better) return NONE;  // the search finds out which row gives way
-    const Vertex column = column_of(best.key);
-    if (column % team.size() == team.rank()) {
-      if (is_better && next_best < costs_.infinite()) v_[column] -= next_best - best.value;
-      matching_.col_match[column] = row;
-      matching_.row_match[row] = column;
-      if (best.note != NONE) matching_.row_match[best.note] = NONE;
-    }
-    return best.note;
-  }
 
   // Whether a path was found, and flipped.
   template <class Team>
