@@ -28,6 +28,7 @@ class ShortestPaths {
 
   DEVICE void carve(Workspace& workspace) {
     distance_ = workspace.take<Dual>(costs_.num_columns);
+    pair_cost_ = workspace.take<Dual>(costs_.num_columns);
     nearest_row_ = workspace.take<Vertex>(costs_.num_columns);
   }
 
@@ -90,11 +91,6 @@ class ShortestPaths {
       }
     }
   }
-  // use(column, cost) for the columns of this thread.
-  template <class Team, class Use>
-  DEVICE void each_of_block(const Team& team, Vertex row, Use use) const {
-    each_cost<IN_A_BLOCK>(costs_.place(row, 0), costs_.column_stride, team.rank(), team.size(), costs_.num_columns, use);
-  }
   // use(column, cost) for the columns of this lane.
   template <class Team, class Use>
   DEVICE void each_of_warp(const Team& team, Vertex row, Use use) const {
@@ -115,6 +111,7 @@ class ShortestPaths {
     team.each(costs_.num_columns, [&](Count i) {
       const Vertex column = static_cast<Vertex>(i), row = matching_.col_match[column];
       if (row == LAST_VERTEX || matching_.row_match[row] != column) matching_.col_match[column] = NONE;
+      else note_pair_cost(column);
     });
     team.each(costs_.num_rows, [&](Count row) {
       if (matching_.row_match[row] == LAST_VERTEX) matching_.row_match[row] = NONE;
@@ -188,59 +185,75 @@ class ShortestPaths {
       distance_[column] = costs_.infinite();
       nearest_row_[column] = 0;
     });
-    Dual radius = 0;
-    Vertex row = root, column = NONE;
+    Dual radius = 0, offset = 0;
+    Vertex row = root, end;
     while (true) {
-      const auto nearest = lower_columns(team, row, column, radius);
+      const auto nearest = lower_columns(team, row, offset);
       if (!(nearest.value < costs_.infinite())) return false;
       radius = nearest.value;
-      column = column_of(nearest.key);
+      end = column_of(nearest.key);
       if (nearest.key < costs_.num_columns) break;
-      if (column % team.size() == team.rank()) nearest_row_[column] = ~nearest_row_[column];
+      if (end % team.size() == team.rank()) nearest_row_[end] = ~nearest_row_[end];
       row = nearest.note;
+      offset = radius - (pair_cost_[end] - v_[end]);
     }
-    each_column(team, [&](Vertex here) {
-      if (nearest_row_[here] >= 0) return;
-      nearest_row_[here] = ~nearest_row_[here];
-      v_[here] += distance_[here] - radius;
+    each_column(team, [&](Vertex column) {
+      if (nearest_row_[column] < 0) v_[column] += distance_[column] - radius;
     });
     team.sync();
-    if (team.rank() == 0) flip(root, column);
+    if (team.rank() == 0) flip(root, end);
+    team.sync();
+    each_column(team, [&](Vertex column) {
+      if (nearest_row_[column] < 0 || column == end) note_pair_cost(column);
+    });
     team.sync();
     return true;
   }
+  DEVICE void note_pair_cost(Vertex column) { pair_cost_[column] = costs_.at(matching_.col_match[column], column); }
 
-  // A row of the tree lowers the distances of columns outside it. `own` is its column, at the radius; the root has none.
+  // A row of the tree lowers the distances of columns outside it, to `offset` + cost - v. All reads are under way together.
   template <class Team>
-  DEVICE auto lower_columns(Team& team, Vertex row, Vertex own, Dual radius) {
+  DEVICE auto lower_columns(Team& team, Vertex row, Dual offset) {
     ++rows_scanned_;
-    const Cost of_pair = cached(costs_.place(row, own == NONE ? 0 : own));
-    const Dual v_of_pair = v_[own == NONE ? 0 : own];
     Dual least = costs_.infinite();
     int key = LAST_VERTEX;
-    Vertex mate = NONE;
-    each_of_block(team, row, [&](Vertex column, Dual cost) {
-      if (nearest_row_[column] < 0) return;
-      const Dual offset = own == NONE ? 0 : radius - (costs_.of_entry(of_pair) - v_of_pair);
-      const Dual here = is_forbidden(cost) ? costs_.infinite() : offset + (cost - v_[column]);
-      Dual distance = distance_[column];
-      if (here < distance) {
-        distance_[column] = distance = here;
-        nearest_row_[column] = row;
+    Vertex least_mate = NONE;
+    const Cost* entries = costs_.place(row, 0);
+    for (Vertex first = team.rank(); first < costs_.num_columns; first += IN_A_BLOCK * team.size()) {
+      Cost entry[IN_A_BLOCK];
+      Dual v[IN_A_BLOCK], distance[IN_A_BLOCK];
+      Vertex nearest[IN_A_BLOCK], mate[IN_A_BLOCK];
+      for (int k = 0; k < IN_A_BLOCK; ++k) {
+        const Vertex column = first + k * team.size(), safe = column < costs_.num_columns ? column : first;
+        entry[k] = cached(entries + safe * costs_.column_stride);
+        v[k] = v_[safe];
+        distance[k] = distance_[safe];
+        nearest[k] = nearest_row_[safe];
+        mate[k] = matching_.col_match[safe];
       }
-      const Vertex mate_here = matching_.col_match[column];
-      const int key_here = key_of(column, mate_here);
-      if (!(distance < least || (distance == least && key_here < key))) return;
-      least = distance;
-      key = key_here;
-      mate = mate_here;
-    });
-    return team.least_keyed(least, key, mate);
+      for (int k = 0; k < IN_A_BLOCK; ++k) {
+        const Vertex column = first + k * team.size();
+        const bool is_outside = column < costs_.num_columns && nearest[k] >= 0;
+        const Dual cost = costs_.of_entry(entry[k]), here = is_forbidden(cost) ? cost : offset + (cost - v[k]);
+        const bool falls = is_outside && here < distance[k];
+        if (falls) {
+          distance_[column] = here;
+          nearest_row_[column] = row;
+        }
+        const Dual now = falls ? here : distance[k];
+        const int key_here = key_of(column, mate[k]);
+        const bool is_least = is_outside && (now < least || (now == least && key_here < key));
+        least = is_least ? now : least;
+        key = is_least ? key_here : key;
+        least_mate = is_least ? mate[k] : least_mate;
+      }
+    }
+    return team.least_keyed(least, key, least_mate);
   }
 
   DEVICE void flip(Vertex root, Vertex column) {
     for (Vertex row = NONE; row != root;) {
-      row = nearest_row_[column];
+      row = nearest_row_[column] < 0 ? ~nearest_row_[column] : nearest_row_[column];
       const Vertex before = matching_.row_match[row];
       matching_.row_match[row] = column;
       matching_.col_match[column] = row;
@@ -253,6 +266,7 @@ class ShortestPaths {
   Dual* u_;              // [num_rows]
   Dual* v_;              // [num_columns]
   Dual* distance_;       // [num_columns] from the root, as far as known
+  Dual* pair_cost_;      // [num_columns] of matched columns
   Vertex* nearest_row_;  // [num_columns] the row that lowered the distance; ~ of it once the column is in the tree
   Count rows_scanned_ = 0;
 };
