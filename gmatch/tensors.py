@@ -53,6 +53,8 @@ def as_arrays(given: Any) -> Any:
     if isinstance(given, list | tuple):
         _refuse_others(given)
         return Matrices(_shared(matrix, as_dense_array) for matrix in _of_32_bits(given))
+    if getattr(given, "ndim", 0) == 3:
+        (given,) = _of_32_bits([given])
     return _shared(given, _dense_or_sparse)
 
 
@@ -114,7 +116,7 @@ def _on_its_stream(tensor: Any) -> AbstractContextManager[None]:
     if not getattr(tensor, "is_cuda", False):
         return nullcontext()
     stream = sys.modules["torch"].cuda.current_stream(tensor.device)
-    return cuda.on_stream(stream.device_index, stream.cuda_stream)
+    return cuda.on_stream(tensor.device.index, stream.cuda_stream)
 
 
 def _refuse_capture(tensor: Any) -> None:

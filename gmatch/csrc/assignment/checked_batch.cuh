@@ -32,6 +32,13 @@ DEVICE double number_in_order(Count order, double) {
   return same.number;
 }
 
+DEVICE double negated(double number) { return -number; }
+// No sum with the highest number of 64 bits fits: it stands for the negation of the lowest, which they do not hold.
+DEVICE long long negated(long long number) {
+  constexpr long long HIGHEST = 0x7fffffffffffffff;
+  return number < -HIGHEST ? HIGHEST : -number;
+}
+
 template <class Dual>
 DEVICE CostRange<Dual> range_of(const CostInspection& seen, bool maximize, Dual limit) {
   const Count order_of_highest = ~seen.minus_highest;
@@ -39,7 +46,7 @@ DEVICE CostRange<Dual> range_of(const CostInspection& seen, bool maximize, Dual 
   CostRange<Dual> range{};
   if (seen.lowest <= order_of_highest) {
     const Dual lowest = number_in_order(seen.lowest, Dual{}), highest = number_in_order(order_of_highest, Dual{});
-    range = maximize ? CostRange<Dual>{-highest, -lowest} : CostRange<Dual>{lowest, highest};
+    range = maximize ? CostRange<Dual>{negated(highest), negated(lowest)} : CostRange<Dual>{lowest, highest};
   }
   if (is_limited && (forbids || limit < range.highest)) range.highest = limit;
   if (is_limited && limit < range.lowest) range.lowest = limit;
@@ -51,7 +58,6 @@ DEVICE bool sums_fit(const CostRange<double>& range, Count pairs) {
   const double largest = -range.lowest > range.highest ? -range.lowest : range.highest;
   return (SPREADS + 8.0 * pairs) * spread + pairs * largest < beyond_all(spread);
 }
-// The negation of the lowest number of 64 bits is itself, and counts as 2 ** 63 here.
 DEVICE bool sums_fit(const CostRange<long long>& range, Count) {
   using Magnitude = unsigned long long;
   constexpr Magnitude MOST = 0x7fffffffffffffff;
