@@ -6,14 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "costs/hidden.cuh"
 #include "team/memory.cuh"
-
-// How much larger than a cost, for each row, a dual must be to hide it. Costs that are all of one kind stay below: of
-// uniform costs one in a thousand is smaller than the largest dual by a factor of the number of rows.
-constexpr double HIDES = 512;
-// The share that must be hidden of the pairs that cost neither nothing nor the most. One is enough where most pairs have the
-// largest costs of the matrix.
-constexpr Count HIDDEN_SHARE = 8;
 
 template <class Dual>
 double largest_magnitude(const Dual* numbers, Vertex length) {
@@ -53,5 +47,5 @@ bool duals_hide_costs(Vertex rows, double largest_dual, double lowest, double hi
     num_greatest += cost >= greatest / 2;
     num_nothing += cost == 0 && !zero_counts;
   }
-  return num_hidden * HIDDEN_SHARE > rows - num_greatest - num_nothing || (num_hidden > 0 && num_greatest * 2 >= rows);
+  return too_many_hidden(rows, num_hidden, num_greatest, num_nothing);
 }
