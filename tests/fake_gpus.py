@@ -13,7 +13,6 @@ from gmatch.backends.protocol import AssignedBatch
 from gmatch.distributed import classical, core, part
 from gmatch.problems import limits
 from gmatch.problems.batch import CostBatch
-from gmatch.problems.limits import minimised
 from gmatch.problems.sparse import SparseCosts
 
 run, cover_of_allowed_pairs, passes_of = core.run, core.cover_of_allowed_pairs, part.passes_of
