@@ -34,9 +34,7 @@ from .small_batch import (
 from .tensors import Matrices, comes_back, in_its_library
 
 SMALL_SIDE = _native.SMALL_SIDE
-COUNTED = SMALL_COUNTERS.getter(
-    "augmentations", "rows_scanned", "dual_updates", "entries_read", "ticks", "start_size"
-)
+COUNTED = SMALL_COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "ticks", "start_size")
 WITH_CHOICE = SMALL_COUNTERS.names.index("rows_with_choice")
 ABOUT = SMALL_COUNTERS.getter("rows", "columns", "type_of_costs", "size", "whole_duals")
 VECTORS = ("row_match", "col_match", "u", "v")
