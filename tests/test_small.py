@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -117,6 +118,23 @@ def test_forbidden_pairs_need_no_long_way_if_there_is_an_assignment() -> None:
             assert small is not None and small.cost == expected and gmatch.verify(cost, small).gap == 0
             assert most is not None and most.cost == -expected and gmatch.verify(-cost, most).gap == 0
     assert kinds == {True, False}
+
+
+def test_duals_of_whole_floats_are_whole_beside_big_numbers() -> None:
+    rng = np.random.default_rng(0)
+    for big in (1e5, 2.0**24):
+        cost = np.where(rng.random((12, 14)) < 0.9, big, rng.integers(0, 9, (12, 14)))
+        result = gmatch.lap(cost)
+        assert result.exact is None and gmatch.verify(cost, result, strict=True).gap == 0
+        assert all((dual == np.rint(dual)).all() for dual in (result.u, result.v))
+
+
+def test_seconds_are_those_of_a_clock() -> None:
+    cost = np.random.default_rng(0).random((SMALL_SIDE, SMALL_SIDE))
+    begin = time.perf_counter()
+    seconds = [gmatch.lap(cost).stats["seconds"]["search"] for _ in range(20)]
+    passed = time.perf_counter() - begin
+    assert 0.01 * passed < sum(seconds) < 1.05 * passed  # a tick is known to a hundredth
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 3), (70, 70)])
