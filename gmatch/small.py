@@ -34,9 +34,7 @@ from .small_batch import (
 from .tensors import Matrices, comes_back, in_its_library
 
 SMALL_SIDE = _native.SMALL_SIDE
-COUNTED = SMALL_COUNTERS.getter(
-    "augmentations", "rows_scanned", "dual_updates", "entries_read", "nanoseconds", "start_size"
-)
+COUNTED = SMALL_COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "ticks", "start_size")
 WITH_CHOICE = SMALL_COUNTERS.names.index("rows_with_choice")
 ABOUT = SMALL_COUNTERS.getter("rows", "columns", "type_of_costs", "size", "whole_duals")
 VECTORS = ("row_match", "col_match", "u", "v")
@@ -68,7 +66,7 @@ def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, determini
 
 
 def _stats(counters: Any, reason: str) -> dict[str, Any]:
-    augmentations, rows_scanned, dual_updates, entries_read, nanoseconds, start_size = COUNTED(counters.tolist())
+    augmentations, rows_scanned, dual_updates, entries_read, ticks, start_size = COUNTED(counters.tolist())
     return {
         "method": "jv",
         "reason": reason,
@@ -76,7 +74,7 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
         "backend": "cpu",
         "team": "host",
         "threads": 1,
-        "seconds": {"start": 0.0, "search": nanoseconds / 1e9, "augment": 0.0, "price": 0.0, "ties": 0.0},
+        "seconds": {"start": 0.0, "search": _native.seconds_of_ticks(ticks), "augment": 0.0, "price": 0.0, "ties": 0.0},
         "start_size": start_size,
         "phases": augmentations,
         "levels": rows_scanned,
@@ -153,8 +151,8 @@ OPTIONS_OF_SMALL: dict[str, Any] = {
     "top_nodes": (None, 0),
 }  # fmt: skip
 """Options of `lap` with which small costs take the short way. Each value of an option is followed by the bits that it
-stands for. The costs and a limit may have any value. csrc/bindings/serial.cpp reads this table. One thread solves
-small costs, whatever `threads` says."""
+stands for. The costs and a limit may have any value. csrc/bindings/small_options.hpp reads this table. One thread
+solves small costs, whatever `threads` says."""
 
 # Sequences of arrays are batches.
 SEQUENCES = frozenset((list, tuple, Matrices))

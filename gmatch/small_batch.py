@@ -20,7 +20,7 @@ from .problems.points import warn_of_points
 from .result import Assignment, AssignmentBatch, Status
 from .types import NARROW_TYPES, WORKING_TYPES
 
-# The layout of the answer of a small call, for integer costs and for others; see csrc/bindings/serial.cpp.
+# The layout of the answer of a small call, for integer costs and for others; see csrc/bindings/small_cells.hpp.
 CELLS = {True: Arrays("SmallCells<long long>"), False: Arrays("SmallCells<double>")}
 SMALL_COUNTERS = Layout("SmallCounters")
 WORD = 8  # bytes

@@ -50,13 +50,13 @@ def amalgamated(source: str, csrc: Path) -> str:
         seen.add(name)
         conditions = 0
         for line in (csrc / name).read_text(encoding="utf-8").splitlines():
-            text = line.strip()
+            text = line.partition("//")[0].strip()  # no text of csrc holds two slashes
             conditions += text.startswith("#if") - text.startswith("#endif")
             include = INCLUDE.match(text) if conditions == 0 else None
             if include and include[1] not in seen:
                 yield from lines_of(include[1])
-            elif text and not include and not text.startswith("//") and text != "#pragma once":
-                yield line
+            elif text and not include and text != "#pragma once":
+                yield line.partition("//")[0].rstrip()
 
     return "".join(f"{line}\n" for line in lines_of(source))
 

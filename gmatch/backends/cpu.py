@@ -43,7 +43,7 @@ MAX_THREADS = 1024
 # With fewer entries a thread, the barrier of each level costs more than a small level
 # (benchmarks/log/cardinality_host.md).
 ENTRIES_PER_THREAD = 1 << 24
-# Entries of a batch for each thread; csrc/bindings/serial.cpp has the number for small problems. See
+# Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems. See
 # benchmarks/log/small_calls.md, "Batches in one call of the extension". Other numbers were not measured.
 BATCH_ENTRIES_PER_THREAD = 1 << 16
 # Entries for each thread of a matrix that is read once, from one end to the other. Two threads gain a seventh at 2^22
@@ -207,7 +207,7 @@ def is_only_optimum(costs: DenseCosts, vectors: Vectors, must_be_used: Any) -> b
 
 
 def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:
-    """Duals in tiers from the words that csrc/bindings/serial.cpp makes of them."""
+    """Duals in tiers from the words that csrc/bindings/tiers.cpp makes of them."""
     wholes, floats = (np.frombuffer(words, dtype) for dtype in (np.int64, np.float64))
     length = rows + columns
     last = len(wholes) - length

@@ -70,6 +70,12 @@ NB_MODULE(_native, m) {
   define_rows(m);
   define_search(m);
   define_shortest_paths(m);
+  define_batches(m);
+  define_tiers(m);
+  define_ranges(m);
+  define_small(m);
+  define_small_batches(m);
+  define_small_sparse(m);
   define_sparse_assignment(m);
   define_parts(m);
   define_points(m);

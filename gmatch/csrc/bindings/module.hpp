@@ -34,7 +34,13 @@ void define_ranked_assignments(nb::module_& m);  // the cheapest assignments in 
 void define_networkx(nb::module_& m);         // graphs of networkx as arrays
 void define_rows(nb::module_& m);          // passes over some rows of costs or points at a time
 void define_search(nb::module_& m);           // dense assignment by the search
-void define_shortest_paths(nb::module_& m);   // dense assignment by serial shortest paths, small problems, batches
+void define_shortest_paths(nb::module_& m);   // dense assignment by serial shortest paths
+void define_batches(nb::module_& m);          // batches of dense assignment problems
+void define_tiers(nb::module_& m);            // dense assignment with duals in tiers
+void define_ranges(nb::module_& m);           // the range of costs
+void define_small(nb::module_& m);            // the short way of small dense problems
+void define_small_batches(nb::module_& m);
+void define_small_sparse(nb::module_& m);
 void define_sparse_assignment(nb::module_& m);
 void define_ties(nb::module_& m);             // which of several cheapest assignments is the one
 void define_block_passes(nb::module_& m);     // of several ranks

@@ -42,6 +42,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -626,10 +627,20 @@ bool is_enough(const ShortestPathOptions<Dual>& options) {
          options.greatest_cost - options.least_cost <= Limits::MAX_RANGE && !options.start_from_duals;
 }
 
+// As is_enough, for entries as they are stored, which a limit does not bound.
+template <class Work, class Stored, class Dual>
+bool is_enough_for_stored(const DenseCosts<Stored>& costs, ShortestPathOptions<Dual> options) {
+  if (costs.limit < costs.infinite()) options.greatest_cost = std::max(options.greatest_cost, options.greatest_entry);
+  return is_enough<Work>(options);
+}
+
 // Whether entries beside a limit are far from every overflow in the type of the duals.
-template <class Cost, class Dual>
-bool reads_as_stored([[maybe_unused]] const ShortestPathOptions<Dual>& stored) {
-  if constexpr (std::numeric_limits<Cost>::is_integer && sizeof(Cost) == sizeof(Dual)) return is_enough<Dual>(stored);
+template <class Stored, class Dual>
+bool reads_as_stored([[maybe_unused]] const DenseCosts<Stored>& costs,
+                     [[maybe_unused]] const ShortestPathOptions<Dual>& options) {
+  if constexpr (std::numeric_limits<Stored>::is_integer && sizeof(Stored) == sizeof(Dual)) {
+    return !(costs.limit < costs.infinite()) || is_enough_for_stored<Dual>(costs, options);
+  }
   return true;
 }
 
@@ -719,13 +730,11 @@ bool begins_whole(const DenseCosts<Cost>& costs) {
   return costs.num_rows > 0 && costs.entry(0, 0) == std::floor(costs.entry(0, 0));
 }
 
-template <class Cost>
-Vertex solve_by_shortest_paths(const DenseCosts<Cost>& costs,
-                               const ShortestPathOptions<typename DenseCosts<Cost>::Dual>& options,
-                               const ShortestPathResult<typename DenseCosts<Cost>::Dual>& result,
-                               ShortestPathCounters& counters);
+template <class Stored>
+Vertex solve_as_stored(const DenseCosts<Stored>& costs, const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options,
+                       const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result, ShortestPathCounters& counters);
 
-// As solve_by_shortest_paths, with `copies` of all entries.
+// As solve_as_stored, with `copies` of all entries.
 template <class Cost, class Dual>
 Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const ShortestPathOptions<Dual>& options,
                     const ShortestPathResult<Dual>& result, ShortestPathCounters& counters) {
@@ -735,16 +744,63 @@ Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const Shor
                                                   static_cast<Count>(options.greatest_cost), false,
                                                   static_cast<Count>(options.greatest_cost)};
   if constexpr (std::is_same_v<Dual, Count>) {
-    return solve_by_shortest_paths(narrow, narrow_options, result, counters);
+    return solve_as_stored(narrow, narrow_options, result, counters);
   } else {
     const std::unique_ptr<Count[]> duals(new Count[Count{costs.num_rows} + costs.num_columns]);
     Count *const u = duals.get(), *const v = u + costs.num_rows;
-    const Vertex size = solve_by_shortest_paths(
-        narrow, narrow_options, {u, v, result.row_match, result.col_match}, counters);
+    const Vertex size = solve_as_stored(narrow, narrow_options, {u, v, result.row_match, result.col_match}, counters);
     std::copy_n(u, costs.num_rows, result.u);
     std::copy_n(v, costs.num_columns, result.v);
     return size;
   }
+}
+
+// As solve_by_shortest_paths, in a copy of whole numbers of 32 bits: scans read each entry many times, and twice as many entries
+// of 32 bits at once. Nothing is solved if an entry is not whole, or if the copy is not worthwhile: it must be small, and 32 bits
+// must leave room for an auction. With a limit each entry is read once to three times: a copy takes longer. Duals of whole
+// numbers are whole, so rounding hides no cost in them. Entries of a row lie side by side.
+template <class Stored>
+std::optional<Vertex> solve_if_whole(const DenseCosts<Stored>& costs,
+                                     const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options,
+                                     const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result,
+                                     ShortestPathCounters& counters) {
+  using Cost = typename DenseCosts<Stored>::Cost;
+  if constexpr (!std::is_same_v<Cost, int> && !IS_NARROW<Stored>) {
+    constexpr Count MOST_COPIED = 1 << 22;  // entries: a copy of 16 MB; "Small int64 costs are copied to 32 bits"
+    const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
+    const bool has_room = is_enough<int>(options) && options.greatest_cost - options.least_cost <= Distance<int>::MAX_RANGE / 2;
+    if (costs.limit < costs.infinite() || entries > MOST_COPIED || !has_room || !begins_whole(costs)) return std::nullopt;
+    const std::unique_ptr<int[]> copies(new int[entries]);
+    if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), options, result, counters);
+  }
+  return std::nullopt;
+}
+
+// As solve_by_shortest_paths, in the costs themselves.
+template <class Stored>
+Vertex solve_as_stored(const DenseCosts<Stored>& costs, const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options,
+                       const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result, ShortestPathCounters& counters) {
+  using Cost = typename DenseCosts<Stored>::Cost;
+  using Dual = typename DenseCosts<Stored>::Dual;
+  const auto solve = [&](auto rows) {
+    return ShortestPathSolver<decltype(rows), Dual>(std::move(rows), costs.limit, options, result, counters).solve();
+  };
+  // Solves in the bits of the costs if these are enough: of shorter numbers twice as many fit into a vector.
+  const auto solve_in = [&](auto zero) {
+    using Work = decltype(zero);
+    if constexpr (!IS_NARROW<Stored>) {
+      if (costs.column_stride == 1 && reads_as_stored(costs, options)) {
+        if (costs.num_columns < PaddedRows<Cost, Work>::Scan::FEWEST_COLUMNS) return solve(PaddedRows<Cost, Work>(costs));
+        if (costs.maximize) return solve(StoredRows<Cost, Work, true>{costs});
+        return solve(StoredRows<Cost, Work, false>{costs});
+      }
+    }
+    return solve(CopiedRows<Work>(costs));
+  };
+  if constexpr (std::is_same_v<Cost, int>) {
+    if (is_enough_for_stored<int>(costs, options)) return solve_in(int{});
+  }
+  return solve_in(Dual{});
 }
 
 // Matches all rows at the least cost. Returns how many rows are matched; not all, if there is no assignment.
@@ -755,46 +811,8 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
                                const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options,
                                const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result,
                                ShortestPathCounters& counters) {
-  using Cost = typename DenseCosts<Stored>::Cost;
-  using Dual = typename DenseCosts<Stored>::Dual;
-  const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
-  if (costs.column_stride != 1) {
-    return with_rows_side_by_side(costs, 1, [&](const auto& side_by_side) {
-      return solve_by_shortest_paths(side_by_side, options, result, counters);
-    });
-  }
-  const bool has_limit = costs.limit < costs.infinite();
-  // Options for the entries as they are stored, which a limit does not bound.
-  ShortestPathOptions<Dual> stored = options;
-  if (has_limit) stored.greatest_cost = std::max(options.greatest_cost, options.greatest_entry);
-  if constexpr (!std::is_same_v<Cost, int> && !IS_NARROW<Stored>) {
-    // Scans read each entry many times, and twice as many entries of 32 bits at once. So the entries are copied if they fit, if
-    // the copy is small, and if 32 bits leave room for an auction. With a limit each entry is read once to three times: a copy
-    // takes longer.
-    const bool has_room = is_enough<int>(stored) && stored.greatest_cost - stored.least_cost <= Distance<int>::MAX_RANGE / 2;
-    constexpr Count MOST_COPIED = 1 << 22;  // entries: a copy of 16 MB; "Small int64 costs are copied to 32 bits"
-    if (!has_limit && entries <= MOST_COPIED && has_room && begins_whole(costs)) {
-      const std::unique_ptr<int[]> copies(new int[entries]);
-      if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), stored, result, counters);
-    }
-  }
-  const auto solve = [&](auto rows) {
-    return ShortestPathSolver<decltype(rows), Dual>(std::move(rows), costs.limit, options, result, counters).solve();
-  };
-  // Solves in the bits of the costs if these are enough: of shorter numbers twice as many fit into a vector.
-  const auto solve_in = [&](auto zero) {
-    using Work = decltype(zero);
-    if constexpr (!IS_NARROW<Stored>) {
-      if (costs.column_stride == 1 && (!has_limit || reads_as_stored<Cost>(stored))) {
-        if (costs.num_columns < PaddedRows<Cost, Work>::Scan::FEWEST_COLUMNS) return solve(PaddedRows<Cost, Work>(costs));
-        if (costs.maximize) return solve(StoredRows<Cost, Work, true>{costs});
-        return solve(StoredRows<Cost, Work, false>{costs});
-      }
-    }
-    return solve(CopiedRows<Work>(costs));
-  };
-  if constexpr (std::is_same_v<Cost, int>) {
-    if (is_enough<int>(stored)) return solve_in(int{});
-  }
-  return solve_in(Dual{});
+  return with_rows_side_by_side(costs, 1, [&](const auto& side_by_side) {
+    const std::optional<Vertex> size = solve_if_whole(side_by_side, options, result, counters);
+    return size ? *size : solve_as_stored(side_by_side, options, result, counters);
+  });
 }

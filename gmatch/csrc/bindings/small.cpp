@@ -1,0 +1,121 @@
+// small.cpp: the short way of small dense problems, for Python.
+#include <optional>
+
+#include "bindings/in_front.hpp"
+#include "bindings/small_arrays.hpp"
+#include "bindings/small_batches.hpp"
+#include "bindings/small_options.hpp"
+#include "bindings/small_results.hpp"
+#include "bindings/ticks.hpp"
+
+namespace {
+
+template <class Cost>
+nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call, std::vector<Count>& words) {
+  nb::object cells = new_cells(given.shape[0], given.shape[1]);
+  std::optional<OthersMayRun> others_may_run;
+  if (given.fewer() > VERY_SMALL_SIDE) others_may_run.emplace();
+  std::vector<Cost> memory;
+  const bool solved = solve_small(with_long_lines(given, memory), call, first_of(cells), words);
+  others_may_run.reset();
+  return solved ? cells : nb::none();
+}
+
+// The cells of a matrix of costs. None if the costs are large, of another type, or equal (unless that is allowed), or if they
+// need another way, or have no assignment.
+nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, std::vector<Count>& words) {
+  if (!memory.is_small_matrix()) return nb::none();
+  const char type = memory.type();
+  if (type == 'd') return cells_of(memory.matrix<double>(), call, words);
+  if (type == 'f') return cells_of(memory.matrix<float>(), call, words);
+  if (type != 'i' && type != 'l' && type != 'q') return nb::none();
+  if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), call, words);
+  return cells_of(memory.matrix<Count>(), call, words);
+}
+// The pairs alone, with numbers of 64 bits for both sides.
+nb::object pairs_small(nb::handle costs, bool maximize) {
+  std::vector<Count> words;
+  const ArrayMemory memory(costs);
+  const nb::object cells = assign_small_for(memory, {maximize, false}, words);
+  if (cells.is_none()) return cells;
+  return pairs_in(cells, first_of(cells), static_cast<Vertex>(memory.length(0)), static_cast<Vertex>(memory.length(1)),
+                  &SmallCells<Count>::pair_columns);
+}
+
+struct SmallSolver {
+  nb::handle kind, make_field;
+  bool maximize, deterministic;
+
+  explicit SmallSolver(PyObject* parts)
+      : kind(PyTuple_GetItem(parts, 0)),
+        make_field(PyTuple_GetItem(parts, 1)),
+        maximize(PyTuple_GetItem(parts, 2) == Py_True),
+        deterministic(PyTuple_GetItem(parts, 3) == Py_True) {}
+
+  nb::object solve(nb::handle cost_limit, nb::handle costs) const {
+    SmallLimit limit;
+    const bool has_limit = cost_limit.is_valid();
+    if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
+    const ArrayMemory memory(costs);
+    std::vector<Count> words;
+    nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr, deterministic}, words);
+    if (cells.is_none()) return cells;
+    const nb::object result = later_result(kind, make_field, maximize, cells, static_cast<Vertex>(memory.length(0)),
+                                           static_cast<Vertex>(memory.length(1)), memory.type(), words);
+    if (has_limit) note_limit(result, memory.type(), limit);
+    return result;
+  }
+};
+
+nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, bool deterministic) {
+  return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic));
+}
+
+// The bits that options stand for; None if one of them needs the long way.
+nb::object bits_of_options(const nb::dict& table, const nb::dict& options) {
+  SmallOptions read;
+  return read.read(table.ptr(), options.ptr()) ? nb::int_(read.bits) : nb::object(nb::none());
+}
+
+// Whether costs are a list or a tuple whose first item is an array.
+bool is_sequence_of_arrays(PyObject* costs, PyTypeObject* array) {
+  const bool is_list = PyList_CheckExact(costs);
+  if (!is_list && !PyTuple_CheckExact(costs)) return false;
+  if ((is_list ? PyList_Size(costs) : PyTuple_Size(costs)) == 0) return false;
+  return Py_TYPE(is_list ? PyList_GetItem(costs, 0) : PyTuple_GetItem(costs, 0)) == array;
+}
+
+// `parts` are the table of options, the solvers that small_solver makes (by the bits), and the parts of SmallBatchSolver.
+PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize_t number, PyObject* names) {
+  SmallOptions options;
+  PyObject* const solvers = PyTuple_GetItem(parts, 1);
+  if (!options.read(PyTuple_GetItem(parts, 0), arguments, number, names)) Py_RETURN_NONE;
+  if (options.bits >= PyTuple_Size(solvers)) Py_RETURN_NONE;
+  PyTypeObject* const array = numpy::Table::get().array_type();
+  const bool is_array = Py_TYPE(options.costs) == array;
+  PyObject* const solver = PyCFunction_GetSelf(PyTuple_GetItem(solvers, options.bits));
+  if (is_array && reinterpret_cast<const numpy::Array*>(options.costs)->num_dimensions == 2) {
+    return made_by([&] { return SmallSolver(solver).solve(options.cost_limit, options.costs); });
+  }
+  if (!is_array && !is_sequence_of_arrays(options.costs, array)) Py_RETURN_NONE;
+  return made_by([&] { return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, SmallSolver(solver).maximize); });
+}
+
+// `lap`: the short way for small arrays, in front of a function of Python for all other calls.
+nb::object small_lap(const nb::dict& table, const nb::tuple& solvers, const nb::tuple& of_batches, nb::handle otherwise) {
+  return in_front(&lap_by_short_way, nb::make_tuple(table, solvers, of_batches), otherwise);
+}
+
+}  // namespace
+
+void define_small(nb::module_& m) {
+  m.def("pairs_small", &pairs_small);
+  m.def("small_solver", &small_solver);
+  m.def("bits_of_options", &bits_of_options);
+  m.def("small_lap", &small_lap);
+  m.def("seconds_of_ticks", &seconds_of_ticks);
+  mirror::add_struct<SmallCounters>(m, "SmallCounters");
+  mirror::add_arrays<SmallCells<Count>>(m, "SmallCells<long long>");
+  mirror::add_arrays<SmallCells<double>>(m, "SmallCells<double>");
+  m.attr("SMALL_SIDE") = SMALL_SIDE;
+}

@@ -1,0 +1,178 @@
+// small_costs.cpp: small dense problems, solved where they lie.
+#include "bindings/small_costs.hpp"
+
+#include <optional>
+
+#include "bindings/serial_solvers.hpp"
+#include "bindings/small_cells.hpp"
+#include "bindings/ticks.hpp"
+#include "bindings/tiers.hpp"
+#include "costs/magnitudes.hpp"
+#include "serial/named_optimum.hpp"
+
+namespace {
+
+// The range of the costs of the minimisation form, cut off at the limit.
+template <class Dual>
+struct SmallRange {
+  Dual lowest, highest, greatest_entry, limit;
+};
+template <class Cost, class Dual = typename DenseCosts<Cost>::Dual>
+SmallRange<Dual> minimised(const CostRange<Cost>& range, const SmallCall& call) {
+  const Dual least = static_cast<Dual>(range.lowest), most = static_cast<Dual>(range.highest);
+  SmallRange<Dual> costs{call.maximize ? -most : least, call.maximize ? -least : most, 0, DenseCosts<Cost>::infinite()};
+  costs.greatest_entry = costs.highest;
+  if (call.limit == nullptr) return costs;
+  const Dual limit = call.limit->of(Dual{}, call.maximize);
+  const bool forbids = range.plus_inf || range.minus_inf;
+  if (!forbids && limit >= costs.highest) return costs;  // no cost is above the limit
+  costs.limit = limit;
+  costs.lowest = std::min(costs.lowest, limit);
+  costs.highest = forbids ? limit : std::min(costs.highest, limit);
+  return costs;
+}
+
+// Whether the duals need the second look of gmatch/tiers.py.
+template <class Cost, class Dual>
+bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, Dual lowest, Dual highest) {
+  const double largest =
+      std::max(largest_magnitude(result.u, costs.num_rows), largest_magnitude(result.v, costs.num_columns));
+  return duals_hide_costs(costs.num_rows, largest, lowest, highest, [&](Vertex row) {
+    return costs.costs[row * costs.row_stride + result.row_match[row] * costs.column_stride];
+  });
+}
+
+template <class Cost, class NameOf, class Dual = typename DenseCosts<Cost>::Dual>
+bool settle_ties_of(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, const NameOf& name_of,
+                    Count& with_choice) {
+  if (costs.maximize) return settle_ties(StoredRows<Cost, Dual, true>{costs}, result, {}, name_of, with_choice);
+  return settle_ties(StoredRows<Cost, Dual, false>{costs}, result, {}, name_of, with_choice);
+}
+
+}  // namespace
+
+template <class Cost>
+bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, const SmallCall& call, bool exact, Count* cells,
+                 std::vector<Count>& words) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  const auto [rows, columns] = given.shape;
+  const Count begin = ticks();
+  const bool transposed = rows > columns || (rows == columns && std::abs(given.stride[0]) < std::abs(given.stride[1]));
+  const Vertex fewer = given.fewer();
+  const SmallRange<Dual> of_costs = minimised(range, call);
+  const DenseCosts<Cost> stored{fewer, given.more(), given.entries, given.stride[transposed], given.stride[!transposed],
+                                call.maximize, of_costs.limit};
+  SmallCells<Dual> found(cells, rows, columns);
+  ShortestPathCounters counted{};
+  const ShortestPathResult<Dual> result = found.result(transposed);
+  const auto name_of = [=](Vertex row, Vertex column) -> Count {
+    return transposed ? Count{column} * columns + row : Count{row} * columns + column;
+  };
+  Count with_choice = 0;
+  const auto is_settled = [&](const DenseCosts<Cost>& costs) {
+    return !call.deterministic || is_only_optimum(costs, result) ||
+           (call.limit == nullptr && settle_ties_of(costs, result, name_of, with_choice));
+  };
+  const auto solve = [&](const DenseCosts<Cost>& costs) {
+    const ShortestPathOptions<Dual> options{of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry};
+    const std::optional<Vertex> size = solve_if_whole(costs, options, result, counted);
+    if (size) return *size == fewer && is_settled(costs);
+    if constexpr (std::is_floating_point_v<Cost>) {
+      // If the largest cost is far above all others, a smaller number takes its place.
+      LoweredCosts lowered;
+      bool is_lowered =
+          !exact && !(of_costs.limit < costs.infinite()) && lowered.lower(costs, of_costs.lowest, of_costs.highest);
+      if (call.overflows && !is_lowered) return false;
+      const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
+        if (!call.deterministic) return true;
+        const std::vector<bool> must = solver.must_be_used();
+        return OnlyOptimum<RestRows, Dual>(rests, costs.infinite(), result, must).is_only() ||
+               (call.limit == nullptr && settle_ties(rests, result, must, name_of, with_choice));
+      };
+      const auto solve_tiers = [&](const LoweredCosts* from) {
+        return solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words, settle, from);
+      };
+      if (is_lowered) {
+        if (solve_by_shortest_paths(lowered.costs(), lowered.options(), result, counted) < fewer) return false;
+        is_lowered = solve_tiers(&lowered) != TierOutcome::open;
+        if (call.overflows && !is_lowered) return false;
+      }
+      if (!is_lowered) {
+        words.clear();  // the solution of the lowered costs is none of these costs
+        with_choice = 0;
+        if (solve_as_stored(costs, options, result, counted) < fewer) return false;
+        if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
+            solve_tiers(nullptr) == TierOutcome::open) {
+          return false;
+        }
+      }
+      const bool are_settled = !words.empty();
+      // Duals have parts only if one number hides costs, or if sums could overflow. That holds without lowered costs, too.
+      const bool may_go = is_lowered && are_settled && lowered.sums_are_finite();
+      if (may_go && !hides_costs(costs, result, of_costs.lowest, of_costs.highest)) words.clear();
+      return are_settled || is_settled(costs);
+    } else {
+      return solve_as_stored(costs, options, result, counted) == fewer && is_settled(costs);
+    }
+  };
+  if (!with_rows_side_by_side(stored, 1, solve)) return false;
+  const auto entry = [&](Vertex row, Vertex column) {
+    return given.entries[row * given.stride[0] + column * given.stride[1]];
+  };
+  if (of_costs.limit < stored.infinite()) found.drop_dear_pairs(rows, call.maximize, of_costs.limit, entry);
+  found.note_pairs(rows, entry);
+  found.note_counters(counted, 0, ticks() - begin);
+  reinterpret_cast<SmallCounters*>(cells)->rows_with_choice = with_choice;
+  return true;
+}
+
+namespace {
+
+// Fills the cells for integers with a limit that has a fraction: by floats, unless no cost is above the limit.
+template <class Cost>
+bool solve_with_fraction(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, SmallCall call, Count* cells,
+                         std::vector<Count>& words) {
+  const double limit = call.limit->number;
+  const double lowest = static_cast<double>(range.lowest), highest = static_cast<double>(range.highest);
+  constexpr double EXACT = 0x1p53;
+  if (!(std::abs(limit) < EXACT)) return false;  // a large float is whole, or no number
+  if (call.maximize ? limit <= lowest : limit >= highest) {
+    call.limit = nullptr;
+    return is_plain(range, call) && solve_plain(given, range, call, true, cells, words);
+  }
+  if (!(-EXACT < lowest && highest < EXACT)) return false;
+  const auto [rows, columns] = given.shape;
+  std::vector<double> entries(static_cast<std::size_t>(rows) * columns);
+  double* entry = entries.data();
+  for (Vertex row = 0; row < rows; ++row) {
+    const Cost* from = given.entries + row * given.stride[0];
+    for (Vertex column = 0; column < columns; ++column) *entry++ = static_cast<double>(from[column * given.stride[1]]);
+  }
+  const CostRange<double> same{lowest, highest, false, false, false};
+  if (!is_plain(same, call)) return false;
+  return solve_plain(SmallMatrix<double>{entries.data(), {rows, columns}, {columns, 1}}, same, call, false, cells, words);
+}
+
+}  // namespace
+
+template <class Cost>
+bool solve_small(const SmallMatrix<Cost>& given, SmallCall call, Count* cells, std::vector<Count>& words) {
+  CostRange<Cost> range = empty_range<Cost>();
+  add_rows(range, given.entries, given.shape[0], given.shape[1], given.stride[0], given.stride[1]);
+  if constexpr (std::numeric_limits<Cost>::is_integer) {
+    if (call.limit != nullptr && !call.limit->is_whole) return solve_with_fraction(given, range, call, cells, words);
+  } else {
+    const double largest = std::max(-static_cast<double>(range.lowest), static_cast<double>(range.highest));
+    call.overflows = call.limit == nullptr && !call.deterministic && largest > FAR_FROM_OVERFLOW<Cost>;
+  }
+  return is_plain(range, call) && solve_plain(given, range, call, false, cells, words);
+}
+
+#define GMATCH_SMALL_SOLVERS(Cost)                                                                            \
+  template bool solve_plain(const SmallMatrix<Cost>&, const CostRange<Cost>&, const SmallCall&, bool, Count*, \
+                            std::vector<Count>&);                                                             \
+  template bool solve_small(const SmallMatrix<Cost>&, SmallCall, Count*, std::vector<Count>&);
+GMATCH_SMALL_SOLVERS(std::int32_t)
+GMATCH_SMALL_SOLVERS(Count)
+GMATCH_SMALL_SOLVERS(float)
+GMATCH_SMALL_SOLVERS(double)

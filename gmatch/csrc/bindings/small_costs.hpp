@@ -1,0 +1,89 @@
+// small_costs.hpp: small dense problems, solved where they lie. small_costs.cpp compiles the solvers.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "bindings/ranges.hpp"
+#include "costs/dense.cuh"
+
+// The most vertices on the shorter side of a small problem; and of one during which other Python threads wait.
+constexpr Vertex SMALL_SIDE = 512, VERY_SMALL_SIDE = 64;
+// The most vertices on the shorter side of a small sparse problem.
+constexpr Vertex SMALL_SPARSE_SIDE = 999;
+
+// A small matrix where it lies; rows first, strides in entries.
+template <class Cost>
+struct SmallMatrix {
+  const Cost* entries;
+  Vertex shape[2];
+  Count stride[2];
+
+  Vertex fewer() const { return std::min(shape[0], shape[1]); }
+  Vertex more() const { return std::max(shape[0], shape[1]); }
+};
+
+// A limit that a small call was given: a number, also as an integer if it is whole and no float has more bits.
+struct SmallLimit {
+  double number;
+  Count whole;
+  bool is_whole;
+
+  // The limit of the minimisation form, for duals of either type.
+  Count of(Count, bool maximize) const { return maximize ? -whole : whole; }
+  double of(double, bool maximize) const { return maximize ? -number : number; }
+};
+
+// The options of a small call.
+struct SmallCall {
+  bool maximize, may_be_equal;
+  const SmallLimit* limit = nullptr;
+  bool deterministic = false;  // whether ties are decided by the rule
+  bool overflows = false;      // whether sums of costs may overflow
+};
+
+// Costs up to this magnitude need no second look: their sums are far from every overflow. Sums of floats are in the doubles of
+// the duals.
+template <class Cost>
+constexpr double FAR_FROM_OVERFLOW = std::numeric_limits<Cost>::is_integer ? 0x1p56
+                                     : std::is_same_v<Cost, float>         ? std::numeric_limits<float>::max()
+                                                                           : 1e290;
+template <class Cost>
+bool is_plain(const CostRange<Cost>& range, const SmallCall& call) {
+  const double far = call.overflows ? std::numeric_limits<double>::max() : FAR_FROM_OVERFLOW<Cost>;
+  const bool is_refused = range.nan || (call.maximize ? range.plus_inf : range.minus_inf);
+  if (call.limit != nullptr) {
+    const bool fits = !std::numeric_limits<Cost>::is_integer || call.limit->is_whole;
+    if (!fits || !(std::abs(call.limit->number) <= far) || range.lowest > range.highest) return false;
+  }
+  return !is_refused && range.lowest >= -far && range.highest <= far && (call.may_be_equal || range.lowest != range.highest);
+}
+
+// Fills the cells; false if there is no assignment. The costs are plain. Unless they are exact, as integers are, duals may
+// hide some of them: then there are words of duals in tiers, too.
+template <class Cost>
+bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, const SmallCall& call, bool exact, Count* cells,
+                 std::vector<Count>& words);
+
+// Fills the cells for any costs. False also for costs that need a second look, and for equal costs, unless these are allowed.
+template <class Cost>
+bool solve_small(const SmallMatrix<Cost>& given, SmallCall call, Count* cells, std::vector<Count>& words);
+
+// A matrix cut out of a wider one has short lines far apart. It is copied so that the longer lines lie in one piece.
+template <class Cost>
+SmallMatrix<Cost> with_long_lines(const SmallMatrix<Cost>& given, std::vector<Cost>& memory) {
+  const auto [rows, columns] = given.shape;
+  const auto [row_stride, column_stride] = given.stride;
+  const bool by_rows = rows <= columns;
+  const bool is_one_piece = (column_stride == 1 && row_stride == columns) || (row_stride == 1 && column_stride == rows);
+  if (is_one_piece || (by_rows ? column_stride : row_stride) == 1) return given;
+  memory.resize(static_cast<std::size_t>(rows) * columns);
+  const SmallMatrix<Cost> copy{memory.data(), {rows, columns}, {by_rows ? columns : 1, by_rows ? 1 : rows}};
+  for (Vertex row = 0; row < rows; ++row) {
+    const Cost* const from = given.entries + row * row_stride;
+    Cost* const to = memory.data() + row * copy.stride[0];
+    for (Vertex column = 0; column < columns; ++column) to[column * copy.stride[1]] = from[column * column_stride];
+  }
+  return copy;
+}

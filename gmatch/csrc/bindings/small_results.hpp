@@ -1,0 +1,84 @@
+// small_results.hpp: results of small calls, made of their cells.
+#pragma once
+#include <exception>
+#include <new>
+#include <vector>
+
+#include "bindings/errors.hpp"
+#include "bindings/later.hpp"
+#include "bindings/numpy_arrays.hpp"
+#include "bindings/small_cells.hpp"
+#include "bindings/small_costs.hpp"
+
+// The number of words that the cells of a matrix take. It is equal for both types of duals.
+inline Count words_of_cells(Count rows, Count columns) {
+  return (mirror::bytes<SmallCells<Count>>(rows, columns) + sizeof(Count) - 1) / sizeof(Count);
+}
+inline nb::object new_cells(Count rows, Count columns) { return new_words(words_of_cells(rows, columns)); }
+inline Count* first_of(nb::handle cells) { return first_word(cells); }
+
+// The rows and the columns of the pairs in cells, which lie in the memory of `base`.
+template <class Index>
+nb::tuple pairs_in(nb::handle base, Count* cells, Vertex rows, Vertex columns, Index* SmallCells<Count>::* columns_of_pairs) {
+  const SmallCells<Count> found(cells, rows, columns);
+  const numpy::Table& numpy = numpy::Table::get();
+  return nb::make_tuple(numpy.view(base, found.pair_rows, found.size()),
+                        numpy.view(base, found.*columns_of_pairs, found.size()));
+}
+
+// Writes to the counters, which cells begin with.
+void note_costs(Count* cells, Vertex rows, Vertex columns, char type_of_costs);
+
+// A result of Python's type `kind` that has its pairs and makes its fields of `first` and `second` later; see gmatch/result.py.
+nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs, nb::handle first, nb::handle second);
+
+// Notes in a result that it maximizes. Its type is frozen for other code, and minimizes by default.
+void note_maximize(nb::handle result);
+
+// A result of the cells of one problem.
+nb::object later_result(nb::handle kind, nb::handle make_field, bool maximize, nb::handle cells, Vertex rows, Vertex columns,
+                        char type_of_costs, const std::vector<Count>& words);
+
+// A limit as it was given, if it is a number of Python's own types; others need the long way.
+bool read_limit(nb::handle given, SmallLimit* limit);
+
+// Sets the limit of a result: an integer beside integers if it is whole, a float beside floats.
+void note_limit(nb::handle result, char type_of_costs, const SmallLimit& limit);
+
+// The object that a function makes, for Python. An exception of C++ becomes an exception of Python, and the object nullptr.
+template <class Function>
+PyObject* made_by(const Function& function) {
+  try {
+    return function().release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const TooFewThreads&) {
+    raise_too_few_threads(std::current_exception(), nullptr);
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+// Functions of costs, after a limit if there is one. Python calls them faster than the functions that nanobind makes. `Solver`
+// reads the options that all its calls share from a tuple.
+template <class Solver>
+PyObject* call_small_solver(PyObject* parts, PyObject* const* arguments, Py_ssize_t number) {
+  if (number != 1 && number != 2) {
+    PyErr_SetString(PyExc_TypeError, "expected costs, or a limit and costs");
+    return nullptr;
+  }
+  return made_by([&] { return Solver(parts).solve(number == 2 ? arguments[0] : nullptr, arguments[number - 1]); });
+}
+
+template <class Solver>
+nb::object small_solver_of(const nb::tuple& parts) {
+  static PyMethodDef method = {"lap_small",
+                               reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_small_solver<Solver>)),
+                               METH_FASTCALL, "The assignment of costs, after a limit if there is one; or None."};
+  const bool is_later = PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(parts[0].ptr()), later_type()) != 0;
+  if (!is_later) throw nb::type_error("results must be of a type of Later");
+  return nb::steal(PyCFunction_NewEx(&method, parts.ptr(), nullptr));
+}

@@ -1,0 +1,108 @@
+// tiers.cpp: dense assignment with duals in tiers, for Python.
+#include "bindings/tiers.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "bindings/mirror.hpp"
+#include "bindings/serial_solvers.hpp"
+#include "bindings/type_names.hpp"
+
+namespace {
+
+// Duals in tiers as words of 8 bytes: of each tier its value and the duals of rows and of columns in it; then the rests u and
+// v. `turned`: rows are the columns of the solver.
+std::vector<Count> words_of(const TierSolver& solver, const ShortestPathResult<double>& result, Vertex rows, Vertex columns,
+                            bool turned) {
+  std::vector<Count> words(solver.tiers().size() * (1 + rows + columns) + rows + columns);
+  Count* next = words.data();
+  const auto add_bits = [&](const double* numbers, Vertex length) {
+    std::memcpy(next, numbers, length * sizeof(double));
+    next += length;
+  };
+  const auto add_whole = [&](const ShortVector<double>& numbers, Vertex length) {
+    for (Vertex k = 0; k < length; ++k) *next++ = static_cast<Count>(numbers[k]);
+  };
+  const auto add_sides = [&](auto add_row_side, auto add_column_side) {
+    if (turned) add_column_side();
+    add_row_side();
+    if (!turned) add_column_side();
+  };
+  for (const Tier& tier : solver.tiers()) {
+    add_bits(&tier.value, 1);
+    add_sides([&] { add_whole(tier.rows, rows); }, [&] { add_whole(tier.columns, columns); });
+  }
+  add_sides([&] { add_bits(result.u, rows); }, [&] { add_bits(result.v, columns); });
+  return words;
+}
+
+// The sum of a dual's parts.
+double nearest(double total, const ShortVector<Tier>& tiers, ShortVector<double> Tier::* side, Vertex number) {
+  for (auto tier = tiers.rbegin(); tier != tiers.rend(); ++tier) total += tier->value * ((*tier).*side)[number];
+  constexpr double LARGEST = std::numeric_limits<double>::max();
+  return std::clamp(total, -LARGEST, LARGEST);
+}
+
+nb::object bytes_of(const std::vector<Count>& words) {
+  return nb::steal(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(Count)));
+}
+
+}  // namespace
+
+TierOutcome solve_rows_in_tiers(CopiedRows<double> costs, double lowest, double highest, bool turned,
+                                const ShortestPathResult<double>& result, ShortestPathCounters& counters,
+                                std::vector<Count>& words, const SettleRests& settle, const LoweredCosts* lowered) {
+  const Vertex rows = costs.num_rows(), columns = costs.num_columns();
+  TierSolver solver(std::move(costs), lowest, highest, result, counters);
+  const TierOutcome outcome = lowered != nullptr ? solver.solve_lowered(*lowered) : solver.solve();
+  if (outcome != TierOutcome::solved) return outcome;
+  words = words_of(solver, result, rows, columns, turned);
+  if (!settle(solver.rests(), solver)) return TierOutcome::open;
+  for (Vertex row = 0; row < rows; ++row) result.u[row] = nearest(result.u[row], solver.tiers(), &Tier::rows, row);
+  for (Vertex j = 0; j < columns; ++j) result.v[j] = nearest(result.v[j], solver.tiers(), &Tier::columns, j);
+  return outcome;
+}
+
+nb::object duals_in_tiers(const std::vector<Count>& words) { return words.empty() ? nb::none() : bytes_of(words); }
+
+namespace {
+
+// The outcome, the words of the duals in tiers, and what was counted.
+nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, double lowest,
+                          double highest, Array<Vertex> row_match, Array<Vertex> col_match, Array<double> u,
+                          Array<double> v,
+                          std::optional<nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>> rests) {
+  ShortestPathCounters counted{};
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  std::vector<Count> words;
+  const TierOutcome outcome = with_stored<double>(stored, [&](auto entry) {
+    const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
+    const OthersMayRun others_may_run;
+    const auto write_rests = [&](RestRows& rows, const TierSolver&) {
+      for (Vertex row = 0; row < rows.num_rows() && rests; ++row) {
+        std::copy_n(rows.entries(row), rows.num_columns(), rests->data() + row * Count{rows.num_columns()});
+      }
+      return true;
+    };
+    return solve_in_tiers(problem, lowest, highest, false, {u.data(), v.data(), row_match.data(), col_match.data()}, counted,
+                          words, write_rests);
+  });
+  return nb::make_tuple(static_cast<int>(outcome), duals_in_tiers(words),
+                        to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
+}
+
+}  // namespace
+
+void define_tiers(nb::module_& m) {
+  m.def("assign_in_tiers", &assign_in_tiers, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "lowest"_a,
+        "highest"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "rests"_a.noconvert().none());
+  mirror::add_enum<TierOutcome>(m, "TierOutcome");
+}

@@ -1,0 +1,28 @@
+// tiers.hpp: duals in tiers, as words for Python.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "bindings/module.hpp"
+#include "serial/tiers.hpp"
+
+// Solves costs in tiers, of which the duals of a solution hide some, or from the solution of `lowered` costs; see
+// serial/tiers.hpp. If that is done, u and v become the nearest to the duals in tiers, which `words` holds. settle(rests,
+// solver) is called in between; if it returns false, all is open. `turned`: rows are the columns of the solver.
+using SettleRests = std::function<bool(RestRows& rests, const TierSolver& solver)>;
+TierOutcome solve_rows_in_tiers(CopiedRows<double> costs, double lowest, double highest, bool turned,
+                                const ShortestPathResult<double>& result, ShortestPathCounters& counters,
+                                std::vector<Count>& words, const SettleRests& settle, const LoweredCosts* lowered);
+
+template <class Stored>
+TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, double highest, bool turned,
+                           const ShortestPathResult<double>& result, ShortestPathCounters& counters,
+                           std::vector<Count>& words, const SettleRests& settle, const LoweredCosts* lowered = nullptr) {
+  return with_rows_side_by_side(costs, 1, [&](const auto& side_by_side) {
+    return solve_rows_in_tiers(CopiedRows<double>(side_by_side), lowest, highest, turned, result, counters, words, settle,
+                               lowered);
+  });
+}
+
+// None if there are no words.
+nb::object duals_in_tiers(const std::vector<Count>& words);
