@@ -242,28 +242,20 @@ def least_of_columns(
 ) -> None: ...
 def entries_up_to(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, u: Any, v: Any, covered: Any,
-    most: int | float, least_too: bool, keys: Any, threads: int,
+    most: int | float, places: Any, slacks: Any, threads: int,
 ) -> int: ...  # fmt: skip
 def pick(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, u: Any, v: Any,
     depth: tuple[int, int, int, int | float | None], bounds: Any, threads: int,
 ) -> tuple[Any, Any, int]: ...  # fmt: skip
 def close_forest(
-    costs: Any, stored: str, maximize: bool, limit: int | float | None, rows: Any, size: int, u: Any, mate: Any, v: Any,
-    slack: Any, predecessor: Any, covered: Any, reached: Any, brought: Any, least: Any, at_least: Any, threads: int,
-) -> int: ...  # fmt: skip
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, next: Any, size: int, u: Any, mate: Any, v: Any,
+    slack: Any, predecessor: Any, covered: Any, reached: Any, brought: Any, theta: int | float, threads: int,
+) -> tuple[int, int | float]: ...  # fmt: skip
 def assign_points(
     x: Any, y: Any, metric: str, p: float, doubled: bool, limit: float, whole: bool, unit: float, start_match: Any,
     start_v: Any, row_match: Any, col_match: Any, u: Any, v: Any, smallest: int, threads: int, gap: float,
 ) -> dict[str, Any]: ...  # fmt: skip
-
-class TightForest:
-    def __init__(self, rows: int, columns: int) -> None: ...
-    def grow(self, places: Any) -> bool: ...
-    def begin(self, mates: Any, reached: Any) -> None: ...
-    def drop_slack(self) -> None: ...
-    def list(self, offsets: Any) -> Any: ...
-    def covered(self, covered: Any) -> None: ...
 
 STRATA: int
 PANEL: int

@@ -5,11 +5,11 @@ import numpy as np
 import scipy.sparse
 
 from gmatch import backends, cuda
+from gmatch.assignment.plan import FROM_MINIMA
 from gmatch.backends import cpu
-from gmatch.backends.block_passes import HostPasses, closed_by_levels
-from gmatch.distributed import core, part
+from gmatch.backends.block_passes import ForestState, HostPasses
+from gmatch.distributed import classical, core, part
 from gmatch.problems import limits
-from gmatch.problems.limits import minimised
 from gmatch.problems.sparse import SparseCosts
 
 run, cover_of_allowed_pairs, passes_of = core.run, core.cover_of_allowed_pairs, part.passes_of
@@ -30,7 +30,7 @@ def on_host_too(costs):
     return SparseCosts.of_checked(tuple(arrays), costs.shape, costs.lowest, costs.highest)
 
 
-def solve_on_host(costs, plan, start):
+def solve_on_host(costs, plan, start=FROM_MINIMA):
     if plan.backend.NAME == "cpu":
         return run(costs, plan, start)
     costs = on_host_too(costs)
@@ -66,25 +66,16 @@ class FakePasses:
     def _picks(picks):
         return picks._replace(places=fake_cupy.fake(picks.places), bounds=None, costs=None)
 
-    def close(self, rows, u, forest):
-        return closed_by_levels(self._expand, rows, u, forest)
+    def entries_up_to(self, most, held, room):
+        near = self._host.entries_up_to(most, type(held)(*map(on_host, held)), room)
+        return near._replace(places=fake_cupy.fake(near.places), slacks=fake_cupy.fake(near.slacks))
 
-    def _expand(self, rows, u, forest):
-        """See `expand_frontier` in csrc. There may be no rows."""
-        array, dual_type, maximize, limit, _ = self._given
-        mate, v, slack, predecessor, covered = map(on_host, forest[:5])
-        rows, reached = on_host(rows), np.zeros(len(array), np.uint8)
-        if len(rows):
-            slacks = minimised(array[rows], dual_type, maximize, limit) - v - on_host(u)[rows, None]
-            least = np.maximum(slacks.min(axis=0), 0)
-            nearer = (least < slack) & (covered == 0)
-            slack[nearer], predecessor[nearer] = least[nearer], rows[slacks.argmin(axis=0)][nearer]
-        tight = (slack == 0) & (covered == 0)
-        joins = tight & (mate >= 0)
-        covered[joins], reached[mate[joins]] = 1, 1
-        for theirs, here in zip(forest, (mate, v, slack, predecessor, covered), strict=False):
-            theirs[...] = fake_cupy.fake(here)
-        return reached, int((tight & ~joins).sum())
+    def close(self, rows, u, forest, theta):
+        here = ForestState(*map(on_host, forest))
+        closed = self._host.close(rows, on_host(u), here, theta)
+        for theirs, changed in zip(forest, here, strict=True):
+            theirs[...] = fake_cupy.fake(changed)
+        return closed
 
 
 def on_host(thing):
@@ -103,6 +94,7 @@ def pretend(setattr):
         lambda array, *options: (FakePasses if type(array) is fake_cupy.ndarray else passes_of)(array, *options),
     )  # fmt: skip
     setattr(core, "run", solve_on_host)
+    setattr(classical, "run", solve_on_host)
     setattr(core, "cover_of_allowed_pairs", lambda costs, threads: cover_of_allowed_pairs(on_host_too(costs), threads))
     return module
 

@@ -11,6 +11,7 @@ from conftest import GPU
 import gmatch
 from gmatch.backends import block_passes
 from gmatch.backends.block_passes import Depth, HostPasses
+from gmatch.distributed import classical
 from gmatch.distributed import core as core_on_ranks
 from gmatch.distributed import lap as lap_on_ranks
 from gmatch.distributed.ranks import Ranks
@@ -311,6 +312,28 @@ def test_the_result_is_the_same_on_all_ranks():
 def leave_few_entries(monkeypatch, few):
     """Sets how many entries of a row are picked the first time."""
     monkeypatch.setattr(block_passes, "DEPTHS", ((32, few - 1, few), *block_passes.DEPTHS[1:]))
+
+
+@pytest.mark.parametrize("room", [1, 3, 128])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_narrow_bands_of_the_classical_variant(family, room, monkeypatch):
+    """A band of few edges, which may not have room for all of them, so that the ranks meet for many bands."""
+    monkeypatch.setattr(classical, "WANTED", 1)
+    monkeypatch.setattr(classical, "ROOM", room)
+    cost = families(40)[family]
+    result = gmatch.lap(blocks_of(cost, 3), method="classical")
+    assert_proven(cost, result)
+    if family in ("uniform", "floats", "geometric", "products", "column prices"):
+        assert result.stats["bands"] > 1
+
+
+@pytest.mark.parametrize(("method", "most"), [("classical", 12), ("core", 10)])
+def test_ranks_meet_a_few_times(method, most):
+    """One round, or one band, whatever the number of dual steps."""
+    cost = np.random.default_rng(4).random((200, 200))
+    result = gmatch.lap(blocks_of(cost, 3), method=method)
+    assert result.stats["meetings"] <= most
+    assert result.stats["dual_steps"] > 2 * most
 
 
 def test_what_the_core_does_not_end_is_left_to_the_classical_variant(monkeypatch):

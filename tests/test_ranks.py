@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gmatch
-from gmatch.distributed.ranks import ROOT, Ranks, gathered, gathered_keys, of_root, reduced
+from gmatch.distributed.ranks import ROOT, Ranks, gathered, of_root, reduced
 from gmatch.distributed.threads import run_threads
 
 SIZES = [1, 2, 3, 5]
@@ -176,23 +176,16 @@ def test_lists_that_fail_on_one_rank_fail_on_all():
     assert others == [(None, None)] * 2
 
 
-@pytest.mark.parametrize("longest", [3, 12, 13, 400])
-def test_keys_are_gathered_in_one_meeting_if_they_are_few(longest):
+def test_what_fails_before_agreeing_fails_on_all():
     def step(ranks, error):
         def local():
             if error:
                 raise error
-            return np.arange(longest if ranks.rank == 1 else ranks.rank, dtype=np.int64) - 2**40 * ranks.rank
+            return ranks.rank
 
-        before = ranks.meetings
-        keys = gathered_keys(ranks, local)
-        return None if keys is None else keys.tolist(), ranks.meetings - before
+        return ranks.done_before_agreeing(local), ranks.agree(ranks.rank)
 
-    whole, *others = after_a_failure_on_all(step)
-    meetings = 1 if longest <= 12 else 2
-    middle = (np.arange(longest) - 2**40).tolist()
-    assert whole == ([*middle, -(2**41), 1 - 2**41], meetings)
-    assert others == [(None, meetings)] * 2
+    assert after_a_failure_on_all(step) == [(rank, [0, 1, 2]) for rank in range(3)]
 
 
 def test_what_fails_on_the_root_fails_on_all():

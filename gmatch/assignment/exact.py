@@ -197,14 +197,15 @@ def _entries_within(
     """The entries within reach in a matrix on the host, and a few more because a pass rounds."""
     height, width = costs.array.shape
     passes = passes_of(costs.array, costs.dual_type, costs.maximize, costs.limit, 1)
-    places, found, none_covered = [np.empty(0, np.int64)], 0, np.zeros(width, np.uint8)
+    places, found = [np.empty(0, np.int64)], 0
     for some in costs.row_blocks():
         rows = np.arange(some.start, min(some.stop, height), dtype=np.int32)
-        here = passes.entries_up_to(reach, HeldRows(rows, u, v, none_covered), False)
-        found += len(here)
+        room = int(min(len(rows) * width, most_to_list - found + 1))
+        here = passes.entries_up_to(reach, HeldRows(rows, u, v), room)
+        found += here.number
         if found > most_to_list:
             return None
-        places.append(np.sort(here))
+        places.append(np.sort(here.places))
     rows, columns = divmod(np.concatenate(places), width)
     values = _minimised(costs, costs.array[rows, columns])
     slack = (values - u[rows]) - v[columns]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
@@ -37,8 +36,17 @@ class ForestState(NamedTuple):
     slack: Any
     predecessor: Any  # int32
     covered: Any  # uint8
-    least: Any  # to work in, as the next: shares of all columns
-    at_least: Any
+
+
+class Closed(NamedTuple):
+    """What `close` tells of a forest, on the host."""
+
+    brought: Any
+    """For each row 0 or 1, as uint8: whether it has joined the forest."""
+    ends: int
+    """How many tight columns are free."""
+    least: Any
+    """The least slack outside the forest; far if there is none."""
 
 
 class HeldRows(NamedTuple):
@@ -48,7 +56,18 @@ class HeldRows(NamedTuple):
     rows: Any
     u: Any
     v: Any
-    covered: Any  # uint8, for all columns: whether the column is left out
+    covered: Any = None  # uint8, for all columns: whether the column is left out; None if none is
+
+
+class Near(NamedTuple):
+    """Entries of little slack, in any order."""
+
+    places: Any
+    """row * columns + column"""
+    slacks: Any
+    """cost - v - u"""
+    number: int
+    """How many there are. Only some are listed if there was no room for all."""
 
 
 class Depth(NamedTuple):
@@ -96,10 +115,10 @@ class BlockPasses(Protocol):
     def least_of_columns(self, u: Any) -> Any:
         """The least cost - u of each column."""
 
-    def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any:
-        """Places, row * columns + column, of the entries of rows with at most this much slack, up to rounding.
+    def entries_up_to(self, most: Any, held: HeldRows, room: int) -> Near:
+        """The entries of rows with at most this much slack, up to rounding, except entries of covered columns.
 
-        With `least_too`, also the entries of the least slack of their row. Entries of covered columns are left out.
+        The places and slacks are `room` of them if there are more.
         """
 
     def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
@@ -108,11 +127,10 @@ class BlockPasses(Protocol):
     def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
         """Entries of listed rows that cost less than u + v, or nearly so. Entries of other rows may be among them."""
 
-    def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
-        """Levels of a forest from the rows of a frontier on, until the columns of this block bring no more rows.
+    def close(self, rows: Any, u: Any, forest: ForestState, theta: Any) -> Closed:
+        """A dual step of theta for the columns, then levels until the columns of this block bring no more rows.
 
-        See `expand_frontier` in csrc. Returns for each row 0 or 1, as uint8 on the host, whether it has joined the
-        forest; and how many tight columns are free.
+        `rows`, int32 on the host, are the frontier to begin from. See `close_forest` in csrc.
         """
 
 
@@ -133,16 +151,6 @@ def listed(sizes: Any, columns: Any, most: int, width: int) -> Any:
     return places[xp.arange(most) < sizes[:, None]]
 
 
-def closed_by_levels(expand: Callable[..., tuple[Any, int]], rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
-    """As `close`, with a launch for each level: `expand` returns the rows of the next, 0 or 1 of each, on the host."""
-    brought, ends = expand(rows, u, forest)
-    reached = brought
-    while reached.any():
-        reached, ends = expand(namespace(rows).asarray(reached.nonzero()[0].astype(np.int32)), u, forest)
-        brought = brought | reached
-    return brought, ends
-
-
 class HostPasses:
     """The passes of `BlockPasses` on threads of the host."""
 
@@ -161,16 +169,13 @@ class HostPasses:
         _native.least_of_columns(*self._block, u, least, places, self._threads)
         return least
 
-    def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any:
-        room = 4 * len(held.rows)
-        while True:  # twice at most: then there is room for all
-            keys = np.empty(room, np.int64)
-            found = _native.entries_up_to(
-                *self._block, *held, self._dual_type(most).item(), least_too, keys, self._threads
-            )
-            if found <= room:
-                return keys[:found]
-            room = found
+    def entries_up_to(self, most: Any, held: HeldRows, room: int) -> Near:
+        rows, u, v, covered = held
+        places, slacks = np.empty(room, np.int64), np.empty(room, self._dual_type)
+        given = NO_COVER if covered is None else covered
+        most = self._dual_type(most).item()
+        found = _native.entries_up_to(*self._block, rows, u, v, given, most, places, slacks, self._threads)
+        return Near(places[:found], slacks[:found], found)
 
     def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
         return self._pick(rows, np.empty(0, self._dual_type), v, depth)
@@ -183,11 +188,12 @@ class HostPasses:
         places, costs, overpriced = _native.pick(*self._block, rows, u, v, depth.pick(), bounds, self._threads)
         return Picks(places, overpriced, bounds, costs)
 
-    def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
+    def close(self, rows: Any, u: Any, forest: ForestState, theta: Any) -> Closed:
         height = self._shape[0]
-        frontier, reached, brought = np.empty(height, np.int32), np.empty(height, np.uint8), np.zeros(height, np.uint8)
+        frontier, reached, brought = np.empty(height, np.int32), np.empty(height, np.uint8), np.empty(height, np.uint8)
         frontier[: len(rows)] = rows
-        ends = _native.close_forest(
-            *self._block, frontier, len(rows), u, *forest[:5], reached, brought, *forest[5:], self._threads
+        theta = self._dual_type(theta).item()
+        ends, least = _native.close_forest(
+            *self._block, frontier, len(rows), u, *forest, reached, brought, theta, self._threads
         )
-        return brought, ends
+        return Closed(brought, ends, least)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .. import _native
-from .block_passes import STRATA, Depth, ForestState, HeldRows, Picks, closed_by_levels, listed
+from .block_passes import MOST_SHARES, STRATA, Closed, Depth, ForestState, HeldRows, Near, Picks, listed
 from .catalogue import BLOCK_PASSES
 from .gpu import DENSE_COSTS, GRID_BLOCK_SIZE, INFINITE, Words, c_type, cupy, entry_point, strides_of
 from .layouts import Layout
@@ -27,12 +28,13 @@ class GpuPasses:
             column_stride=column_stride, maximize=maximize, limit=INFINITE[dual_type] if limit is None else limit,
         )  # fmt: skip
 
+        self._words = Words(0)  # one after the other, launches can count in the same words
+        self._blocks = array.device.attributes["MultiProcessorCount"]
+        self._cost = c_type(array)
+
     def _run(self, name: str, *arguments: Any) -> None:
-        with self._array.device as device:
-            kernel = entry_point(BLOCK_PASSES, f"{name}_grid", device.id, cost=c_type(self._array))
-            blocks = device.attributes["MultiProcessorCount"]
-            words = Words(0)  # until the launch, or the thread of another rank could have their memory first
-            kernel((blocks,), (GRID_BLOCK_SIZE,), (self._costs, *arguments, words.arrivals))
+        kernel = entry_point(BLOCK_PASSES, f"{name}_grid", self._array.device.id, cost=self._cost)
+        kernel((self._blocks,), (GRID_BLOCK_SIZE,), (self._costs, *arguments, self._words.arrivals))
 
     def _pass(self, rows: Any, u: Any, v: Any, covered: Any) -> Any:
         return BLOCK_PASS.pack(
@@ -50,16 +52,12 @@ class GpuPasses:
         self._run("least_of_columns", u, least, places)
         return least
 
-    def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any:
-        room, given = 4 * len(held.rows), self._pass(*held)
+    def entries_up_to(self, most: Any, held: HeldRows, room: int) -> Near:
+        places, slacks = cupy.empty(room, np.int64), cupy.empty(room, self._dual_type)
         count = cupy.empty(1, np.int64)
-        while True:  # twice at most: then there is room for all
-            keys = cupy.empty(room, np.int64)
-            self._run("entries_up_to", given, self._dual_type(most), np.int32(least_too), keys, np.int64(room), count)
-            found = int(count.item())
-            if found <= room:
-                return keys[:found]
-            room = found
+        self._run("entries_up_to", self._pass(*held), self._dual_type(most), places, slacks, np.int64(room), count)
+        found = int(count.item())
+        return Near(places[:found], slacks[:found], found)
 
     def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
         return Picks(self._lists("price_rows", STRATA * _native.PICKED_ON_GPU, v), 0, None)
@@ -77,20 +75,65 @@ class GpuPasses:
         places.sort()
         return places
 
-    def close(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
-        return closed_by_levels(self.expand, rows, u, forest)
+    def close(self, rows: Any, u: Any, forest: ForestState, theta: Any) -> Closed:
+        closing = self._closing
+        listed, columns = closing.listed(rows), closing.columns(forest)
+        frontier = BLOCK_PASS.pack(
+            rows=listed, num_listed=len(rows), u=u.data.ptr, v=forest.v.data.ptr, covered=forest.covered.data.ptr
+        )
+        self._run("close", frontier, columns, self._dual_type(theta), *closing.told_and_next)
+        return closing.read()
 
-    def expand(self, rows: Any, u: Any, forest: ForestState) -> tuple[Any, int]:
-        """One level: see `closed_by_levels`."""
-        num_rows = self._shape[0]
-        words = -(-num_rows // 8)
-        found = cupy.empty(words + 1, np.int64)  # the rows, and then the number of ends: one copy to the host
-        columns = FOREST_COLUMNS.pack(
-            num_rows=num_rows, mate=forest.mate.data.ptr, v=forest.v.data.ptr, slack=forest.slack.data.ptr,
-            predecessor=forest.predecessor.data.ptr, covered=forest.covered.data.ptr, reached=found.data.ptr,
-            ends=found.data.ptr + 8 * words, least=forest.least.data.ptr, at_least=forest.at_least.data.ptr,
-            shares=len(forest.least) // max(1, self._shape[1]),
-        )  # fmt: skip
-        self._run("expand", self._pass(rows, u, forest.v, forest.covered), columns)
-        on_host = found.get()
-        return on_host.view(np.uint8)[:num_rows], int(on_host[words])
+    @cached_property
+    def _closing(self) -> _Closing:
+        return _Closing(self._shape, self._dual_type)
+
+
+class _Closing:
+    """What `close` works in, and what it tells, which goes to the host in one copy. Kept from call to call."""
+
+    def __init__(self, shape: tuple[int, int], dual_type: Any) -> None:
+        self._rows, columns = shape
+        self._dual_type = dual_type
+        self._words = words = -(-self._rows // 8)
+        self._told, self._reached = cupy.empty(words + 2, np.int64), cupy.empty(self._rows, np.uint8)
+        next_rows, lengths = cupy.empty(self._rows, np.int32), cupy.empty(2, np.int32)
+        self._shares = cupy.empty(MOST_SHARES * columns, dual_type), cupy.empty(MOST_SHARES * columns, np.int32)
+        # A GPU reads the frontier where it lies on the host: mostly it has a few rows.
+        self._frontier = _pinned(max(1, self._rows), np.int32)
+        self._on_host = _pinned(words + 2, np.int64)
+        self.told_and_next = self._told, np.uint64(self._told.data.ptr + 8 * (words + 1)), next_rows, lengths
+        """The last arguments of the program."""
+        self._of: tuple[Any, Any] = (None, None)  # a forest, and its columns as the program takes them
+
+    def listed(self, rows: Any) -> int:
+        """The address of a copy of some rows."""
+        self._frontier[: len(rows)] = rows
+        return int(self._frontier.ctypes.data)
+
+    def columns(self, forest: ForestState) -> Any:
+        """A `ForestColumns` of csrc."""
+        if self._of[0] is not forest:
+            least, at_least = self._shares
+            packed = FOREST_COLUMNS.pack(
+                num_rows=self._rows, mate=forest.mate.data.ptr, v=forest.v.data.ptr, slack=forest.slack.data.ptr,
+                predecessor=forest.predecessor.data.ptr, covered=forest.covered.data.ptr,
+                reached=self._reached.data.ptr, ends=self._told.data.ptr + 8 * self._words, least=least.data.ptr,
+                at_least=at_least.data.ptr, shares=MOST_SHARES,
+            )  # fmt: skip
+            self._of = forest, packed
+        return self._of[1]
+
+    def read(self) -> Closed:
+        """Waits for the program."""
+        copy, stream = cupy.cuda.runtime.memcpyAsync, cupy.cuda.get_current_stream()
+        to_host = cupy.cuda.runtime.memcpyDeviceToHost
+        copy(self._on_host.ctypes.data, self._told.data.ptr, self._told.nbytes, to_host, stream.ptr)
+        stream.synchronize()
+        brought = self._on_host.view(np.uint8)[: self._rows].copy()
+        return Closed(brought, int(self._on_host[-2]), self._on_host[-1:].view(self._dual_type)[0])
+
+
+def _pinned(length: int, dtype: Any) -> Any:
+    """An array on the host that GPUs can read and write."""
+    return np.frombuffer(cupy.cuda.alloc_pinned_memory(length * np.dtype(dtype).itemsize), dtype, length)

@@ -239,7 +239,7 @@ BLOCK_PASSES = Program(
     entries=dict.fromkeys(
         (
             "least_of_rows_grid", "least_of_columns_grid", "entries_up_to_grid", "price_rows_grid", "overpriced_grid",
-            "expand_grid",
+            "close_grid",
         ),
         "512",
     ),

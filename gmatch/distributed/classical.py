@@ -3,66 +3,81 @@
     1  Initialization     each rank holds some rows of the costs (of a tall matrix, which is transposed, some columns)
     2  Initial reduction  each rank finds its minima of rows, then of columns; the least of all ranks are the duals
     3  Optimality check   every rank knows all pairs, so it needs no message
-    4  Search             each rank lists its tight edges, the root gathers the lists; forward, reverse and augmentation
-                          passes run on the root alone: that is `gmatch.max_matching`, along the tight edges
+    4  Search             each rank compresses its rows, and the root gathers the lists; forward, reverse and
+                          augmentation passes run on the root alone
     5  Dual update        each rank finds the least slack between its rows of the forest and the columns outside it; the
                           least of all ranks updates the duals everywhere
 
-Three things differ.
-
-- The paper compresses the whole matrix for each search. Here the root keeps its lists, and each rank keeps the least
-  slack of each row. It reads only rows that are new in the forest, or whose nearest column has joined the forest.
-- A dual step leaves all edges of the forest tight, so the forest grows by the new edges. It is searched for paths anew
-  only once a new edge has reached a free column.
-- A search goes on until no path is left, since nothing that other ranks know changes meanwhile.
+One thing differs. The paper's lists hold the tight edges, so all ranks meet for each dual step. Here the lists hold a
+band: all edges up to a small slack, the width of the band. The root takes dual steps and searches in the band alone, by
+the solver of sparse costs, and raises no dual of a row by more than the width. Edges outside the band have more slack
+than that, so none of them becomes tight. Then the ranks meet for one dual step and the next band. A row whose path
+would be longer than the width takes a way out: a column for this row alone, which costs the width. It is then free
+again. With bands of width 0 this is the paper's scheme.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _native
 from ..arrays import to_host
-from ..backends.block_passes import HeldRows
+from ..assignment.plan import Plan
+from ..assignment.programs import run
+from ..backends.block_passes import HeldRows, Near
+from ..backends.protocol import AssignmentStart, Start
 from ..cardinality.matching import max_matching
-from .found import Found
+from ..methods import Tree
+from ..problems.sparse import SparseCosts
+from .doubled import Doubled
+from .found import COUNTED, Found
+from .margins import ROUNDINGS
 from .part import Part
-from .ranks import ROOT, Ranks, gathered_keys, of_root, reduced
+from .ranks import Ranks, of_root, reduced
+
+# The first band has WANTED edges in the middle one of SAMPLED rows of a rank. With 32 edges a row, uniform costs need
+# one band: n = 500 to 20,000.
+WANTED, SAMPLED = 32, 8
+# The root has room for ROOM edges a row in the mean, and for all tight edges. A band with more edges is made NARROWER
+# times as narrow, and of width 0 below a share of LEAST_WIDTH. The next band is WIDER times as wide, if there is room
+# for WIDER times as many edges. Products (i + 1) (j + 1) of n = 500 take 158 bands; 847 if the width stays the same.
+ROOM, NARROWER, LEAST_WIDTH, WIDER = 128, 8, 2.0**-48, 4
 
 
-def classical(ranks: Ranks, part: Part, v: Any = None) -> Found:
+def classical(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
     """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
 
-    O(n**2 m / ranks) work at worst on each rank, O(n + m) memory, and on the root the tight edges.
+    `plan` says where the root searches. O(n**2 m / ranks) work at worst on each rank, O(n + m) memory, and on the root
+    the edges of a band.
     """
     n, m = part.shape
     found = Found(np.full(n, -1, np.int32), *reduced_duals(ranks, part, v))
-    u, v = found.u, found.v
-    impossible = u == part.far
+    impossible = found.u == part.far
     if impossible.any():
         found.witness = _first_alone(impossible), np.zeros(m, np.bool_)
         return found
-    tight, slacks = TightEdges(part.shape), LeastSlacks(part)
-    _gather_tight(ranks, tight, found.clocked("price", partial(slacks.tight_from_the_start, u, v)))
+    root = _Root(part, plan)
+    forest = _Forest(np.zeros(n, np.bool_), np.zeros(m, np.bool_))
+    band = _Band(0, 0, None, None)
     while True:
-        covered, in_forest = _search(ranks, tight, found)
-        if not in_forest.any():
+        next_step = found.clocked("price", partial(_next_step, part, found, forest, band))
+        theta, width = reduced(ranks, "min", np.full(2, part.far, part.dual_type), next_step)
+        if forest.rows.any():
+            if theta == part.far:
+                found.witness = forest.rows, forest.columns
+                return found
+            found.u[forest.rows] += theta
+            found.v[forest.columns] -= theta
+            found.counts["dual_steps"] += 1
+        band = _gathered(ranks, part, found, band.next_width(n) if band.width > 0 else width)
+        search = found.clocked("search", partial(root.search, found, band))
+        told = of_root(ranks, 2 * (n + m) + len(COUNTED), part.dual_type, search)
+        found.counts["bands"] += 1
+        forest = _take(found, told)
+        if not forest.rows.any():
             return found
-        least = np.full(1, part.far, part.dual_type)
-        theta = reduced(ranks, "min", least, found.clocked("price", partial(slacks.least, u, v, in_forest, covered)))[0]
-        if theta == part.far:
-            found.witness = in_forest, covered
-            return found
-        _gather_tight(ranks, tight, found.clocked("price", partial(slacks.within, theta, u, v)))
-        u[in_forest] += theta
-        v[covered] -= theta
-        found.counts["dual_steps"] += 1
-        if ranks.rank == ROOT:
-            tight.drop_slack()
 
 
 def reduced_duals(ranks: Ranks, part: Part, v: Any = None) -> tuple[Any, Any]:
@@ -86,123 +101,206 @@ def _first_alone(rows: Any) -> Any:
     return alone
 
 
-def _gather_tight(ranks: Ranks, tight: TightEdges, new: Callable[[], Any]) -> None:
-    """Sends new tight edges of all ranks to the root, which adds them to its adjacency lists."""
-    keys = gathered_keys(ranks, new)
-    if ranks.rank == ROOT:
-        tight.add(keys)
+class _Forest(NamedTuple):
+    """What alternating paths along tight edges reach from free rows: bool arrays."""
+
+    rows: Any
+    columns: Any
 
 
-def _search(ranks: Ranks, tight: TightEdges, found: Found) -> tuple[Any, Any]:
-    """Passes of the root along all tight edges. Returns the covered columns and the forest's rows, on all ranks."""
-    n, m = tight.shape
-    told = of_root(ranks, n + m + 3, np.int32, found.clocked("search", partial(tight.matched, found.row_match)))
-    found.row_match, reached, counts = told[:n], told[n : n + m], told[n + m :].tolist()
-    found.counts.update(dict(zip(("searches", "phases", "levels"), counts, strict=True)))
+class _Edges(NamedTuple):
+    """Edges with their slacks, by rows."""
+
+    rows: Any
+    columns: Any
+    slacks: Any
+
+
+class _Band(NamedTuple):
+    """The edges of all ranks whose slack is at most the width. On other ranks than the root only width and number."""
+
+    width: Any
+    number: int
+    keys: Any  # row * columns + column
+    slacks: Any
+
+    def next_width(self, rows: int) -> Any:
+        """As wide, or wider if there was much room left."""
+        return self.width * WIDER if self.number * WIDER <= rows * ROOM else self.width
+
+
+def _take(found: Found, told: Any) -> _Forest:
+    """Takes the pairs, duals and counts that the root tells, and returns its forest."""
+    n, m = len(found.u), len(found.v)
+    row_match, reached, found.u, found.v, counts = np.split(told, np.cumsum([n, m, n, m]))
+    found.row_match = row_match.astype(np.int32)
+    found.counts.update(dict(zip(COUNTED, counts.astype(np.int64).tolist(), strict=True)))
     covered = reached > 0
     in_forest = found.row_match < 0
     matched = (~in_forest).nonzero()[0]
     if in_forest.any():
         in_forest[matched] = covered[found.row_match[matched]]
-    return covered, in_forest
+    return _Forest(in_forest, covered)
 
 
-class TightEdges:
-    """The adjacency lists of the root and the forest along them, in C++; empty on other ranks.
+def _next_step(part: Part, found: Found, forest: _Forest, band: _Band) -> tuple[Any, Any]:
+    """The least slack of this rank between the forest and the columns outside it, and the width of the next band.
 
-    They change in the next search. An error of the root in that search is raised by all ranks.
+    The first is far if no edge leaves the forest, the second if the width follows from the last band.
     """
-
-    def __init__(self, shape: tuple[int, int]) -> None:
-        self.shape = shape
-        self._forest: Any = None
-        self._new: Any = np.empty(0, np.int64)  # row * columns + column
-        self._has_stepped = False
-
-    def add(self, keys: Any) -> None:
-        """Edges that have become tight."""
-        self._new = keys
-
-    def drop_slack(self) -> None:
-        """Notes a dual step: edges between rows outside the forest and columns inside it are slack now."""
-        self._has_stepped = True
-
-    def matched(self, row_match: Any) -> Any:
-        """A largest matching along the edges, the columns it reaches from free rows; searches, phases and levels."""
-        if self._forest is None:
-            self._forest = _native.TightForest(*self.shape)
-        if self._has_stepped:
-            self._forest.drop_slack()
-        if self._forest.grow(self._new):
-            covered = np.empty(self.shape[1], np.int32)
-            self._forest.covered(covered)
-            return np.concatenate([row_match, covered, (0, 0, 0)])
-        indptr = np.empty(self.shape[0] + 1, np.int32)
-        columns = self._forest.list(indptr)
-        matching = max_matching((indptr, columns, self.shape), initial=row_match)
-        self._forest.begin(matching.row_match, matching.reached_columns.view(np.uint8))
-        counts = 1, matching.stats["phases"], matching.stats["levels"]
-        return np.concatenate([matching.row_match, matching.reached_columns, counts])
+    theta = width = part.far
+    if 0 in part.extent:
+        return theta, width
+    rows = forest.rows[part.rows].nonzero()[0].astype(np.int32)
+    if len(rows):
+        covered = part.here(forest.columns[part.columns].view(np.uint8))
+        least = to_host(part.passes.least_of_rows(part.here(rows), part.here(found.v[part.columns]), covered)[0])
+        slacks = (least - found.u[part.rows][rows])[least < part.far]
+        theta = max(slacks.min(), 0) if len(slacks) else theta
+    if band.width == 0:
+        width = _width_of_sample(part, found)
+    return theta, width
 
 
-class LeastSlacks:
-    """The least slack of each row of this rank to columns outside the forest: Algorithm 7, but rows are read once.
+def _width_of_sample(part: Part, found: Found) -> Any:
+    """The width of a band with as many edges as are wanted in the middle one of some rows."""
+    height, width = part.extent
+    rows = np.arange(min(SAMPLED, height)) * height // min(SAMPLED, height)
+    slacks = to_host(part.values(part.here(rows)))
+    is_allowed = slacks < part.far
+    slacks -= found.v[part.columns]
+    slacks -= found.u[part.rows][rows, None]
+    slacks[~is_allowed] = part.far
+    wanted = min(WANTED * width // part.shape[1], width - 1)
+    nearest = np.partition(slacks, wanted)[:, : wanted + 1]
+    of_rows = np.where(nearest < part.far, nearest, 0).max(axis=1)
+    return max(np.sort(of_rows)[len(rows) // 2], 0)
 
-    The least slack of a row stays known as long as the row stays in the forest, the forest loses no column, and the
-    column with that slack stays outside. Each dual step lowers the slack by what it adds to the dual of the row.
 
-    The slacks lie on the host, even if the costs lie on a GPU. A step makes two passes over costs and about thirty
-    operations on vectors, and on a GPU each of these would be a launch.
-    """
+def _gathered(ranks: Ranks, part: Part, found: Found, width: Any) -> _Band:
+    """The band of this width on the root, or a narrower one if there is no room for it."""
+    if part.dual_type is np.int64:  # duals along a path of all pairs are integers of 64 bits, as for a core
+        width = min(width, part.far // (32 + 8 * part.shape[0]))
+    room, least_width = ROOM * part.shape[0], width * LEAST_WIDTH
+    while True:
+        near: Near = Near(None, None, 0)
+        note: int | Exception
+        try:
+            with found.clock("price"):
+                near = _near(part, found, width, room)
+            note = near.number
+        except Exception as raised:
+            note = raised
+        numbers = ranks.agree(note)
+        if sum(numbers) <= room:
+            return _Band(width, sum(numbers), *(ranks.gather_lengths(each, numbers) for each in near[:2]))
+        if width == 0:
+            room = sum(numbers)
+        width = part.dual_type(width / NARROWER)
+        if width < least_width:
+            width = 0
 
-    def __init__(self, part: Part) -> None:
-        self._part = part
-        height, width = part.extent
-        self._least = np.full(height, part.far, part.dual_type)
-        self._nearest = np.zeros(height, np.int32)
-        self._known = np.zeros(height, np.bool_)
-        self._covered = np.zeros(width, np.bool_)
 
-    def tight_from_the_start(self, u: Any, v: Any) -> Any:
-        """All tight edges by reduced duals, as row * columns + column of the problem, on the host."""
-        return self._up_to(0, np.arange(len(self._least), dtype=np.int32), u, v, False)
+def _near(part: Part, found: Found, width: Any, room: int) -> Near:
+    """The entries of this rank with at most this slack, by their places in the problem."""
+    height, columns = part.extent
+    held = HeldRows(part.all_rows(), *part.own(found.u, found.v))
+    near = part.passes.entries_up_to(width, held, min(room, height * columns))
+    return near._replace(places=part.numbered(near.places))
 
-    def least(self, u: Any, v: Any, in_forest: Any, covered: Any) -> Any:
-        """The least slack of all rows of the forest; far if no edge leaves the forest."""
-        part = self._part
-        own_rows, own_columns = in_forest[part.rows], covered[part.columns]
-        if (self._covered & ~own_columns).any():
-            self._known[:] = False
-        self._covered = own_columns
-        if 0 in part.extent:
-            return part.far
-        self._known &= own_rows & ~own_columns[self._nearest]
-        self._read((own_rows & ~self._known).nonzero()[0].astype(np.int32), u, v)
-        self._known |= own_rows
-        return self._least.min(initial=part.far, where=own_rows)
 
-    def within(self, theta: Any, u: Any, v: Any) -> Any:
-        """The edges that a dual step makes tight; at least one if theta is the least slack of this rank."""
-        rows = (self._known & (self._least <= theta)).nonzero()[0].astype(np.int32)
-        edges = self._up_to(theta, rows, u, v, True)
-        self._least[self._known & (self._least < self._part.far)] -= theta
-        return edges
+class _Root:
+    """The search of the root, on the device of its costs."""
 
-    def _read(self, rows: Any, u: Any, v: Any) -> None:
-        if not len(rows):
-            return
-        part = self._part
-        own_v, is_covered = part.here(v[part.columns]), part.here(self._covered.view(np.uint8))
-        least, self._nearest[rows] = map(to_host, part.passes.least_of_rows(part.here(rows), own_v, is_covered))
-        self._least[rows] = np.where(least < part.far, np.maximum(least - u[part.rows][rows], 0), part.far)
+    def __init__(self, part: Part, plan: Plan) -> None:
+        self._part, self._xp = part, part.xp
+        self._plan = plan
 
-    def _up_to(self, most: Any, rows: Any, u: Any, v: Any, least_too: bool) -> Any:
-        """Edges of some rows with at most this slack, up to rounding; with `least_too` also each row's least one.
+    def search(self, found: Found, band: _Band) -> Any:
+        """Dual steps and paths within the band. Returns the pairs, the columns of the forest, u, v and counts."""
+        self._counts = np.zeros(len(COUNTED), np.int64)
+        edges, row_match = self._edges(band), found.row_match
+        u, v = self._part.here(found.u), self._part.here(found.v)
+        edges = edges._replace(slacks=self._without_rounding(edges, edges.slacks, u, v))
+        row_match, reached = self._passes(edges, row_match)
+        if band.width > 0 and (row_match < 0).any():
+            row_match, more_u, more_v = self._within(edges, band.width, row_match, found.v)
+            u, v = u + more_u, v + more_v
+            slacks = edges.slacks - more_u[edges.rows] - more_v[edges.columns]
+            edges = edges._replace(slacks=self._without_rounding(edges, slacks, u, v))
+            row_match, reached = self._passes(edges, row_match)
+        return np.concatenate([row_match, reached, to_host(u), to_host(v), self._counts])
 
-        The least slack was found before some dual steps, each of which was rounded.
+    def _count(self, counters: Any) -> None:
+        self._counts += np.array([counters.get(name, 0) for name in COUNTED])
+
+    def _edges(self, band: _Band) -> _Edges:
+        keys, slacks = band.keys, band.slacks
+        if not bool(
+            (keys[1:] > keys[:-1]).all()
+        ):  # a GPU lists in any order; ranks that have some columns have all rows
+            order = keys.argsort()
+            keys, slacks = keys[order], slacks[order]
+        rows, columns = divmod(keys, self._part.shape[1])
+        return _Edges(rows, columns, slacks)
+
+    def _without_rounding(self, edges: _Edges, slacks: Any, u: Any, v: Any) -> Any:
+        """The slacks, 0 where rounding may have made them."""
+        bound = 0
+        if self._part.dual_type is np.float64:
+            bound = ROUNDINGS * (abs(u[edges.rows]) + abs(v[edges.columns]))
+        return self._xp.where(slacks <= bound, 0, slacks)
+
+    def _passes(self, edges: _Edges, row_match: Any) -> tuple[Any, Any]:
+        """The paper's passes along tight edges: the pairs, and the columns that are reached from free rows."""
+        n, m = self._part.shape
+        if not (row_match < 0).any():
+            return row_match, np.zeros(m, np.bool_)
+        is_pair = self._part.here(row_match)[edges.rows] == edges.columns
+        tight = (edges.slacks == 0) | is_pair
+        rows, columns = to_host(edges.rows[tight]), to_host(edges.columns[tight])
+        indptr = np.concatenate([[0], np.bincount(rows, minlength=n).cumsum()])
+        matching = max_matching((indptr, columns.astype(np.int32), (n, m)), initial=row_match)
+        self._count(matching.stats)
+        return matching.row_match, matching.reached_columns
+
+    def _within(self, edges: _Edges, width: Any, row_match: Any, v: Any) -> tuple[Any, Any, Any]:
+        """The cheapest assignment by slacks, in which a row may take a way out that costs the width.
+
+        Returns its pairs without the ways out, and the duals of rows and of columns.
         """
-        if not len(rows):
-            return np.empty(0, np.int64)
-        part = self._part
-        held = HeldRows(part.here(rows), *part.own(u, v), part.here(self._covered.view(np.uint8)))
-        return to_host(part.numbered(part.passes.entries_up_to(most, held, least_too)))
+        xp, (n, m) = self._xp, self._part.shape
+        all_rows, number = xp.arange(n), len(edges.slacks)
+        ends = xp.searchsorted(edges.rows, all_rows, side="right")
+        ways_out, places = ends + all_rows, xp.arange(number) + edges.rows
+        indices, slacks = xp.empty(number + n, np.int32), xp.empty(number + n, edges.slacks.dtype)
+        indices[places], slacks[places] = edges.columns, edges.slacks
+        indices[ways_out], slacks[ways_out] = m + all_rows, width
+        indptr = xp.concatenate([xp.zeros(1, np.int64), ways_out + 1])
+        index_type = np.int32 if number + n < 2**31 else np.int64
+        costs = SparseCosts.of_checked((indptr.astype(index_type), indices, slacks), (n, m + n), 0, width)
+        row_match, of_rows, of_columns = self._solved(costs, row_match, v)
+        # A way out that is taken may have a dual below 0.
+        return np.where(row_match < m, row_match, -1), of_rows.clip(None, width), of_columns
+
+    def _solved(self, costs: SparseCosts, row_match: Any, v: Any) -> tuple[Any, Any, Any]:
+        """The pairs of the slacks with ways out, on the host, and the duals of rows and of columns without ways out.
+
+        If columns may stay free, the dual of a free column is 0 in the end. So columns with another dual must keep a
+        pair. `Tree` frees no column that has one. Otherwise the search begins anew, on a GPU in the doubled problem:
+        it is square, and a phase finds many paths.
+        """
+        n, m = self._part.shape
+        if n < m and v.any():
+            given = Start(AssignmentStart.GIVEN, self._part.here(row_match))
+            solution = run(costs, self._plan._replace(method=Tree("nearest")), given)
+            duals = solution.u, solution.v[:m]
+        elif self._part.device == "cpu":
+            solution = run(costs, self._plan)
+            duals = solution.u, solution.v[:m]
+        else:
+            doubled = Doubled.of(costs, m)
+            solution = run(doubled.costs, self._plan)
+            duals = doubled.duals(solution.u, solution.v)
+        self._count(solution.counters)
+        return to_host(solution.row_match[:n]), *duals

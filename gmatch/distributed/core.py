@@ -68,6 +68,29 @@ class Answer(IntEnum):
     ROUNDED = 3  # all entries that were offered are in the core already, whose duals overprice them by rounding
 
 
+class _Said(NamedTuple):
+    """What the root says after a search. Without an assignment of the core only the first two mean something."""
+
+    answer: int
+    free: int  # how many rows the core leaves free
+    u: Any
+    v: Any
+    row_match: Any
+    counted: list[int]
+
+    @staticmethod
+    def length(shape: tuple[int, int]) -> int:
+        """How many numbers these are."""
+        return 2 + 2 * shape[0] + shape[1] + len(COUNTED_ON_ROOT) + 1
+
+    @classmethod
+    def of(cls, shape: tuple[int, int], numbers: Any) -> _Said:
+        n, m = shape
+        head, u, v, row_match, counted = np.split(numbers, np.cumsum([2, n, m, n]))
+        answer, free = head.astype(np.int64).tolist()
+        return cls(answer, free, u, v, row_match.astype(np.int32), counted.astype(np.int64).tolist())
+
+
 class Passes(NamedTuple):
     """The passes over a part that find entries for the core. The functions of these names say what each does."""
 
@@ -92,7 +115,10 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
     pricing.price()
     for _ in range(MOST_ROUNDS):
         found.counts["rounds"] += 1
-        answer, free = of_root(ranks, 2, np.int64, partial(core.solve, found)).tolist()
+        said = _Said.of(
+            part.shape, of_root(ranks, _Said.length(part.shape), part.dual_type, partial(core.answer, found))
+        )
+        answer, free, *duals, row_match, counted = said
         if answer == Answer.STUCK:
             break
         if answer == Answer.SHORT:
@@ -103,15 +129,13 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
             if free > n // PART_MISLED or found.counts["widenings"] > 1:
                 pricing.price_again()
             continue
-        duals = of_root(ranks, n + m, part.dual_type, core.duals)
-        found.u, found.v = duals[:n], duals[n:]
+        found.u, found.v = duals
         if answer == Answer.ROUNDED or not pricing.reprice():
-            found.row_match = of_root(ranks, n, np.int32, core.row_match)
-            counted = of_root(ranks, len(COUNTED_ON_ROOT) + 1, np.int64, core.counted).tolist()
+            found.row_match = row_match
             found.counts.update(dict(zip((*COUNTED_ON_ROOT, "core_entries"), counted, strict=True)))
             return found
     rounds = found.counts["rounds"]
-    going_on = classical(ranks, part, found.v if n == m else None)
+    going_on = classical(ranks, part, plan, found.v if n == m else None)
     going_on.counts["rounds"] = rounds
     going_on.seconds.update(found.seconds)
     going_on.reason = f"after {rounds} rounds the core was left for the search in the whole matrix"
@@ -330,6 +354,13 @@ class _Core:
         grows = len(keys) > len(self._keys)
         self._keys, self._values = keys, values
         return grows
+
+    def answer(self, found: Found) -> Any:
+        """All that the root says after a search: see `_Said`."""
+        answer = self.solve(found)
+        if answer[0] not in (Answer.SOLVED, Answer.ROUNDED):
+            return np.append(answer, np.zeros(_Said.length(self._part.shape) - 2, np.int64))
+        return np.concatenate([answer, self.duals(), self.row_match(), self.counted()])
 
     def solve(self, found: Found) -> list[int]:
         """An `Answer`, and how many rows are free. The search starts from the last solution, if that was complete."""

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import namespace, row_of_each_entry
 from ..assignment.programs import Solution
 from ..backends.protocol import AssignmentStart, Start
 from ..problems.sparse import SparseCosts
@@ -32,29 +33,26 @@ class Doubled(NamedTuple):
 
     @classmethod
     def of(cls, core: SparseCosts, columns: int) -> Doubled:
-        """`core` has `columns` columns. With a limit the ways out follow them, one for each row."""
-        n, m = core.shape[0], columns
-        rows = np.repeat(np.arange(n), np.diff(core.indptr))
-        is_pair = core.indices < m
-        pairs = rows[is_pair], core.indices[is_pair].astype(np.int64), core.data[is_pair]
-        by_column = pairs[1].argsort(kind="stable")
-        copies = [array[by_column] for array in pairs]
-        of_columns = np.bincount(copies[1], minlength=m)
-        # Each copy of a column has the column itself, and then the copies of its rows.
-        ends = np.cumsum(of_columns + 1)
-        indptr = np.concatenate([core.indptr, core.indptr[-1] + ends])
-        indices = np.empty(indptr[-1], np.int32)
-        data = np.zeros(indptr[-1], core.data.dtype)
+        """`core` has `columns` columns. With a limit a way out for each row follows them. On the device of the core."""
+        (n, _), m, xp = core.shape, columns, namespace(core.data)
         first = len(core.data)
+        rows, is_pair = row_of_each_entry(core.indptr, first), core.indices < m
+        pairs = rows[is_pair], core.indices[is_pair], core.data[is_pair]
+        by_column = (pairs[1].astype(np.int64) * n + pairs[0]).argsort()
+        rows_of_copies, columns_of_copies, data_of_copies = (array[by_column] for array in pairs)
+        # Each copy of a column has the column itself, and then the copies of its rows.
+        all_columns = xp.arange(m, dtype=np.int32)
+        begins, ends = (xp.searchsorted(columns_of_copies, all_columns, side=side) for side in ("left", "right"))
+        indptr = xp.concatenate([core.indptr.astype(np.int64), first + ends + all_columns + 1])
+        length = first + m + len(by_column)
+        indices, data = xp.empty(length, np.int32), xp.zeros(length, core.data.dtype)
         indices[:first] = core.indices
-        data[:first] = np.where(is_pair, core.data, 2 * core.data)
-        own = first + ends - of_columns - 1
-        indices[own] = np.arange(m)
-        is_copy = np.ones(len(data) - first, np.bool_)
-        is_copy[own - first] = False
-        indices[first:][is_copy] = m + copies[0]
-        data[first:][is_copy] = copies[2]
-        index_type = np.int32 if len(data) < 2**31 else np.int64
+        data[:first] = xp.where(is_pair, core.data, 2 * core.data)
+        indices[first + begins + all_columns] = all_columns
+        copies = first + 1 + xp.arange(len(by_column)) + columns_of_copies
+        indices[copies] = m + rows_of_copies
+        data[copies] = data_of_copies
+        index_type = np.int32 if length < 2**31 else np.int64
         lowest, highest = min(2 * core.lowest, 0), max(2 * core.highest, 0)
         arrays = indptr.astype(index_type), indices, data
         return cls(SparseCosts.of_checked(arrays, (n + m, n + m), lowest, highest), (n, m))

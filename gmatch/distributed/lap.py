@@ -29,7 +29,7 @@ from .core import by_core
 from .found import Found
 from .part import MatrixPart
 from .places import checked_devices, lies_on_gpu, placed, shares
-from .ranks import PATIENCE, ROOT, Ranks
+from .ranks import PATIENCE, ROOT, Ranks, reduced
 from .threads import run_threads
 from .tree import split_by_columns, tree, with_rows_together
 from .verify import verify_block
@@ -96,7 +96,7 @@ class _Beginning(NamedTuple):
 def _lap(ranks: Ranks, cost: Any, options: dict[str, Any], number: int | None) -> Assignment:
     with ranks.at_work():
         begun = _Beginning.now(ranks)
-        asked = ranks.done_by_all(lambda: _checked(options))
+        asked = ranks.done_before_agreeing(lambda: _checked(options))
         with placed(ranks, cost, asked["device"], number) as array:
             result = (_lap_alone if is_alone(ranks) else _lap_of_block)(ranks, array, asked, begun)
             there: Device = "gpu" if lies_on_gpu(cost) else "cpu"
@@ -210,15 +210,15 @@ def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) ->
     rows, columns = block.shape
     block.transposed = rows > columns or isinstance(method, Tree) and rows == columns
     part = MatrixPart.of(block, asked["threads"] or 1)
-    v = ranks.done_by_all(lambda: given_duals(block, asked["duals"]))
+    # All ranks know by now that they were given equal duals, or none.
+    v = None if asked["duals"] is None else ranks.done_by_all(lambda: given_duals(block, asked["duals"]))
     if not min(block.shape):
         u, v = (np.zeros(length, block.dual_type) for length in part.shape)
         return Found(np.full(part.shape[0], -1, np.int32), u, v)
-    if isinstance(method, Classical):
-        return classical(ranks, part, v)
     if isinstance(method, Tree):
         return tree(ranks, _split_by_columns(ranks, part), v)
-    return by_core(ranks, part, _plan_of_root(part, asked["threads"]), v)
+    solver = classical if isinstance(method, Classical) else by_core
+    return solver(ranks, part, _plan_of_root(part, asked["threads"]), v)
 
 
 def _split_by_columns(ranks: Ranks, part: MatrixPart) -> MatrixPart:
@@ -252,11 +252,7 @@ def result_of(ranks: Ranks, block: RowsOfCosts, found: Found) -> Assignment:
     col_match[row_match[matched]] = matched
     if block.transposed:
         row_match, col_match, u, v = col_match, row_match, v, u
-    entries = np.empty(len(matched), block.dtype)
-    gathered = ranks.gather_list(ranks.done_by_all(lambda: block.entries_of(row_match)))
-    if gathered is not None:
-        entries[:] = gathered
-    ranks.broadcast(entries)
+    entries = _entries_of_all(ranks, block, row_match)
     status = Status.OPTIMAL if len(matched) == min(block.shape) else Status.LIMITED
     if block.limit is not None:
         is_above = minimised(entries, block.dual_type, block.maximize, None) > block.limit
@@ -268,6 +264,21 @@ def result_of(ranks: Ranks, block: RowsOfCosts, found: Found) -> Assignment:
     return Assignment(
         row_match, col_match, u, v, entries, status, block.maximize, block.cost_limit, forbid_nan=block.forbid_nan
     )
+
+
+def _entries_of_all(ranks: Ranks, block: RowsOfCosts, row_match: Any) -> Any:
+    """The entries of all pairs, as given, in the order of the rows."""
+    if not isinstance(block, Block):  # rows that no other rank has
+        return block.entries_of(row_match)
+    matched = (row_match >= 0).nonzero()[0]
+    first, end = np.searchsorted(matched, block.rows).tolist()
+
+    def own() -> Any:
+        entries = np.zeros(len(matched), block.dtype)
+        entries[first:end] = block.entries_of(row_match)
+        return entries
+
+    return reduced(ranks, "sum", np.zeros(len(matched), block.dtype), own)
 
 
 def _infeasible(block: RowsOfCosts, in_rows: Any, in_columns: Any) -> Infeasible:

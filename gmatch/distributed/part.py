@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import cuda
 from ..arrays import Device, device_of, mover_to, to_host
-from ..backends.block_passes import BlockPasses, HeldRows, Picks, passes_of
+from ..backends.block_passes import BlockPasses, HeldRows, Near, Picks, passes_of
 from ..problems.limits import INFINITE_INTEGER, RowsOfCosts, blocks_of, minimised
 from .blocks import Block
 from .margins import Margins
@@ -31,7 +31,7 @@ class PassesOverRows(Protocol):
 
     def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]: ...
 
-    def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any: ...
+    def entries_up_to(self, most: Any, held: HeldRows, room: int) -> Near: ...
 
 
 class Part:
@@ -76,6 +76,10 @@ class Part:
         if width == self.shape[1]:
             return keys + self.rows.start * width
         return (keys // width + self.rows.start) * self.shape[1] + keys % width + self.columns.start
+
+    def values(self, rows: Any) -> Any:
+        """A copy of what some rows of this part cost; row 0 is the first of the part."""
+        raise NotImplementedError
 
     def least_of_rows(self, v: Any) -> Any:
         """The least cost - v of each row of the problem, over this part's columns; far for rows of other ranks."""
@@ -124,7 +128,6 @@ class MatrixPart(Part):
         return blocks_of((len(rows), self.costs.shape[1]), self.device)
 
     def values(self, rows: Any) -> Any:
-        """A copy of some rows of this part; row 0 is the first of the part."""
         return minimised(self.costs[rows], self.dual_type, self.block.maximize, self.block.limit)
 
     def entries(self, keys: Any) -> Any:

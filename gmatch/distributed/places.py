@@ -56,7 +56,8 @@ def placed(ranks: Ranks, block: Any, device: str | None, number: int | None = No
     """The block on the device that solves it. If that is a GPU, it is current in the `with` block.
 
     With None as `device` the block stays where it is. `number` is the number of the GPU; None stands for the number of
-    the rank among the ranks of its host. An error of one rank is raised by all.
+    the rank among the ranks of its host. An error of one rank is raised by all in their next meeting, which must be
+    `agree`.
     """
     if device == "gpu" and number is None:
         hosts = ranks.agree(platform.node())
@@ -68,8 +69,8 @@ def placed(ranks: Ranks, block: Any, device: str | None, number: int | None = No
             return to_host(array), number
         return array, array.device.id
 
-    array, current = ranks.done_by_all(found)
+    array, current = ranks.done_before_agreeing(found)
     with cuda.on_device(current):
         if number is not None:
-            array = ranks.done_by_all(lambda: cuda.cupy().asarray(as_dense_array(array)))
+            array = ranks.done_before_agreeing(lambda: cuda.cupy().asarray(as_dense_array(array)))
         yield array

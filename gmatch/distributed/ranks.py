@@ -7,7 +7,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -19,8 +19,6 @@ from .threads import Seat, Table
 
 Reduction = Literal["sum", "min", "max"]
 ROOT = 0
-# A list of at most this number of keys goes in a note: between processes a message of 120 bytes.
-FEW_KEYS = 12
 # Seconds of silence after which `RankLost` is raised, unless the caller sets another number.
 PATIENCE = 600.0
 
@@ -135,6 +133,14 @@ class Ranks:
         self.agree(error)
         return done
 
+    def done_before_agreeing(self, work: Callable[[], Any]) -> Any:
+        """What `work` returns here. An error is raised by all in their next meeting, which must be `agree`."""
+        try:
+            return work()
+        except Exception as error:
+            self.agree(error)
+            raise
+
     def broadcast(self, array: Any, root: int = ROOT) -> None:
         """Copies the root's array into the array of every rank: in place, of equal shapes and types."""
         with self._meeting(array.nbytes):
@@ -196,9 +202,10 @@ def reduced(ranks: Ranks, op: Reduction, neutral: Any, work: Callable[[], Any]) 
 
 
 def gathered(ranks: Ranks, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-    """The arrays that `work` returns on all ranks, each gathered as by `gather_list`. A rank's arrays are equally long.
+    """The arrays that `work` returns on all ranks, each gathered as by `gather_list`; elsewhere each is None.
 
-    An error of one rank is raised by all, in the meeting in which ranks tell the lengths.
+    A rank's arrays are equally long, and of 8 bytes an entry. An error of one rank is raised by all, in the meeting in
+    which ranks tell the lengths. Another meeting carries all arrays, one after the other.
     """
     parts: tuple[Any, ...] = ()
     note: int | Exception
@@ -208,24 +215,15 @@ def gathered(ranks: Ranks, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ..
     except Exception as raised:
         note = raised
     lengths = ranks.agree(note)
-    return tuple(ranks.gather_lengths(part, lengths) for part in parts)
-
-
-def gathered_keys(ranks: Ranks, work: Callable[[], Any]) -> Any:
-    """The int64 vectors that `work` returns on all ranks, on hosts, one after the other on the root; elsewhere None.
-
-    Ranks tell lengths and errors in one meeting, and vectors of at most FEW_KEYS keys go with them.
-    """
-    keys, note = np.empty(0, np.int64), None
-    try:
-        keys = work()
-        note = keys.tobytes() if len(keys) <= FEW_KEYS else len(keys)
-    except Exception as raised:
-        note = raised
-    notes = ranks.agree(note)
-    if all(isinstance(each, bytes) for each in notes):
-        return np.frombuffer(b"".join(notes), np.int64) if ranks.rank == ROOT else None
-    return ranks.gather_lengths(keys, [each if isinstance(each, int) else len(each) // 8 for each in notes])
+    xp, number = namespace(parts[0]), len(parts)
+    together = ranks.gather_lengths(
+        xp.concatenate([part.view(np.int64) for part in parts]), [number * each for each in lengths]
+    )
+    if together is None:
+        return (None,) * number
+    ends = list(accumulate(np.repeat(lengths, number).tolist(), initial=0))
+    pieces = [together[begin:end] for begin, end in pairwise(ends)]
+    return tuple(xp.concatenate(pieces[at::number]).view(part.dtype) for at, part in enumerate(parts))
 
 
 def of_root(ranks: Ranks, shape: int, dtype: Any, work: Callable[[], Any]) -> Any:

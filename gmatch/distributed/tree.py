@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import to_host
-from ..backends.block_passes import MOST_SHARES, ForestState
+from ..backends.block_passes import ForestState
 from ..cardinality.matching import max_matching
 from .classical import reduced_duals
 from .found import Found
@@ -133,12 +133,13 @@ def along_predecessors(row_match: Any, predecessors: Any) -> Any:
     """A larger matching, by one path of each tree. A largest matching along the trees' edges has no more pairs."""
     n, m = len(row_match), len(predecessors)
     matched, reached = (row_match >= 0).nonzero()[0], (predecessors >= 0).nonzero()[0]
-    keys = np.unique(
-        np.concatenate([matched * m + row_match[matched], predecessors[reached].astype(np.int64) * m + reached])
-    )
-    rows, columns = divmod(keys, m)
+    # A matched row joins the forest after its column, and is not the predecessor of it: no edge is there twice.
+    rows = np.concatenate([matched, predecessors[reached]])
+    columns = np.concatenate([row_match[matched], reached])
+    keys = rows * m + columns
+    keys.sort()
     indptr = np.concatenate([[0], np.bincount(rows, minlength=n).cumsum()])
-    return max_matching((indptr, columns.astype(np.int32), (n, m)), initial=row_match).row_match
+    return max_matching((indptr, (keys % m).astype(np.int32), (n, m)), initial=row_match).row_match
 
 
 class Forest:
@@ -153,8 +154,7 @@ class Forest:
         mates[found.row_match[matched]] = matched
         self._state = ForestState(
             part.here(mates[part.columns]), part.here(found.v[part.columns]), xp.full(width, part.far, part.dual_type),
-            xp.full(width, -1, np.int32), xp.zeros(width, np.uint8), xp.empty(MOST_SHARES * width, part.dual_type),
-            xp.empty(MOST_SHARES * width, np.int32),
+            xp.full(width, -1, np.int32), xp.zeros(width, np.uint8),
         )  # fmt: skip
         self._u = part.here(found.u)
 
@@ -168,35 +168,21 @@ class Forest:
         """0 or 1 of each of this rank's columns: whether it is tight, matched, and in the forest."""
         return to_host(self._state.covered)
 
-    def close(self, frontier: Any) -> tuple[Any, int, Any]:
-        """Algorithm 4, until no column of this rank adds to the forest.
+    def close(self, frontier: Any, theta: Any = 0) -> tuple[Any, int, Any]:
+        """Algorithm 9 for the columns if theta is not 0, then Algorithm 4 until no column of this rank adds to it.
 
         The rows of a frontier lower slacks of columns outside the forest, and become their predecessors. Then tight
         matched columns join the forest, and bring the next frontier. Returns three things: the rows that were brought
         (0 or 1 of each), how many tight columns are free, and the least slack outside the forest. The last is far if
         rows were brought, since other ranks go on with these.
         """
-        rows = self.part.here(frontier.astype(np.int32))
-        brought, ends = self.part.passes.close(rows, self._u, self._state)
-        return brought, ends, self.part.far if brought.any() else self._least()
+        closed = self.part.passes.close(frontier.astype(np.int32), self._u, self._state, theta)
+        return closed.brought, closed.ends, self.part.far if closed.brought.any() else closed.least
 
     def lower(self, theta: Any, u: Any) -> tuple[Any, int, Any]:
-        """Algorithm 9 for the columns: lowers slacks outside the forest and duals inside it, and then closes.
-
-        `u` are the new duals of the rows. Returns what `close` returns.
-        """
+        """A dual step: `u` are the new duals of the rows. Returns what `close` returns."""
         self._u = self.part.here(u)
-        state, xp = self._state, self.part.xp
-        covered = state.covered > 0
-        state.v[...] = xp.where(covered, state.v - theta, state.v)
-        outside = ~covered & (state.slack < self.part.far)
-        state.slack[...] = xp.where(outside, xp.maximum(state.slack - theta, 0), state.slack)
-        return self.close(np.empty(0, np.int32))
-
-    def _least(self) -> Any:
-        if not len(self._state.slack):
-            return self.part.far
-        return self.part.xp.where(self._state.covered > 0, self.part.far, self._state.slack).min().item()
+        return self.close(np.empty(0, np.int32), theta)
 
     def predecessors_in_forest(self) -> Any:
         """The predecessors of tight columns, covered or free; -1 for others."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.block_passes import HeldRows
+from ..backends.block_passes import HeldRows, Near
 from ..problems.limits import RowsOfCosts, blocks_of
 from .margins import ROUNDINGS
 from .part import Cut, Part, Places
@@ -50,18 +50,19 @@ class RowPasses:
             least[some] = reduced[np.arange(len(reduced)), nearest[some]]
         return least, nearest
 
-    def entries_up_to(self, most: Any, held: HeldRows, least_too: bool) -> Any:
-        part, found = self._part, [np.empty(0, np.int64)]
+    def entries_up_to(self, most: Any, held: HeldRows, room: int) -> Near:
+        part, places, slacks, number = self._part, [np.empty(0, np.int64)], [np.empty(0, self._part.dual_type)], 0
         rows, u, v, _ = held
         for some, slack in self._slacks(*held):
-            bound: Any = np.full((len(slack), 1), most, part.dual_type)
-            if least_too:
-                bound = np.maximum(bound, slack.min(axis=1, initial=part.far)[:, None])
+            bound: Any = most
             if part.dual_type is np.float64:
                 bound = bound + ROUNDINGS * (abs(u[rows[some], None]) + abs(v))
             at, columns = ((slack <= bound) & (slack < part.far)).nonzero()
-            found.append(rows[some][at].astype(np.int64) * part.shape[1] + columns)
-        return np.concatenate(found)
+            if number < room:
+                places.append(rows[some][at].astype(np.int64) * part.shape[1] + columns)
+                slacks.append(slack[at, columns])
+            number += len(at)
+        return Near(np.concatenate(places)[:room], np.concatenate(slacks)[:room], number)
 
     def _slacks(self, rows: Any, u: Any, v: Any, covered: Any) -> Iterator[tuple[slice, Any]]:
         """Slices of a list of rows, each with cost - v - u of its rows; far in covered columns."""

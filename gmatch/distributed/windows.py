@@ -110,10 +110,10 @@ def _solved(part: WindowPart, v: Any, threads: int | None) -> tuple[Found, str]:
     n, m = part.shape
     if not n:
         return Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), np.zeros(m, part.dual_type)), REASON
-    if not part.block.fits_core:
-        return classical(one_rank(), part, v), TOO_FAR
     sparse_method, _ = assignment_method_of("auto", "cpu")
     plan = Plan(backend_for(None, "cpu"), sparse_method, threads, False)
+    if not part.block.fits_core:
+        return classical(one_rank(), part, plan, v), TOO_FAR
     return by_core(one_rank(), part, plan, v, PASSES), REASON
 
 

@@ -61,34 +61,33 @@ static std::string judge_columns(const Given& given) {
 
 static std::string judge_list(const Given& given, Random& random) {
   const Dual most = static_cast<Dual>(random() % 5);
-  const int least_too = random() % 2;
   const Count room = static_cast<Count>(random() % 200);
-  std::vector<Count> keys(room + 1, -1);
+  std::vector<Count> places(room + 1, -1);
+  std::vector<Dual> slacks(room + 1, -1);
   Count found = 77;
   emulator::launch(given.launch, [&] {
-    entries_up_to_grid(given.costs, given.pass, most, least_too, keys.data(), room, &found, arrivals);
+    entries_up_to_grid(given.costs, given.pass, most, places.data(), slacks.data(), room, &found, arrivals);
   });
   std::set<Count> expected;
   for (const Vertex row : given.rows) {
-    Dual bound = most;
-    if (least_too) {
-      Dual least = given.costs.infinite();
-      for (Vertex column = 0; column < given.matrix.columns; ++column) {
-        if (!given.covered[column]) least = std::min(least, given.slack(row, column));
-      }
-      bound = std::max(bound, least);
-    }
     for (Vertex column = 0; column < given.matrix.columns; ++column) {
       const Dual slack = given.slack(row, column);
-      if (given.covered[column] || slack > bound + rounding_of(given.u[row], given.v[column])) continue;
+      if (given.covered[column] || slack > most + rounding_of(given.u[row], given.v[column])) continue;
       if (slack < given.costs.infinite()) expected.insert(Count{row} * given.matrix.columns + column);
     }
   }
   if (found != static_cast<Count>(expected.size())) return "another number of entries";
-  if (keys[room] != -1) return "a key beyond the room";
-  const std::set<Count> listed(keys.begin(), keys.begin() + std::min(room, found));
-  if (static_cast<Count>(listed.size()) != std::min(room, found)) return "a key twice";
-  return std::includes(expected.begin(), expected.end(), listed.begin(), listed.end()) ? "" : "another key";
+  if (places[room] != -1 || slacks[room] != -1) return "an entry beyond the room";
+  const Count kept = std::min(room, found);
+  const std::set<Count> listed(places.begin(), places.begin() + kept);
+  if (static_cast<Count>(listed.size()) != kept) return "an entry twice";
+  for (Count i = 0; i < kept; ++i) {
+    const auto row = static_cast<Vertex>(places[i] / given.matrix.columns);
+    const auto column = static_cast<Vertex>(places[i] % given.matrix.columns);
+    if (expected.count(places[i]) == 0) return "another entry";
+    if (slacks[i] != given.slack(row, column)) return "another slack of an entry";
+  }
+  return "";
 }
 
 // The `most` least of each stratum, up to a bound of the row: sizes, and values of the columns, since ties may go either way.
@@ -143,43 +142,87 @@ static std::string judge_overpriced(const Given& given) {
   });
 }
 
-static std::string judge_level(const Given& given, Random& random) {
+// What a rank knows of a forest: of its columns, and which rows they have brought.
+struct Forest {
+  std::vector<Vertex> mate, predecessor;
+  std::vector<Dual> v, slack;
+  std::vector<unsigned char> covered, brought;
+  Count ends;
+  Dual least;
+};
+
+// Column after column, row after row.
+static void close_plainly(const Given& given, Dual theta, Forest& forest) {
+  std::vector<Vertex> frontier = given.rows;
+  const Vertex columns = given.matrix.columns;
+  for (Vertex column = 0; column < columns; ++column) {
+    if (forest.covered[column]) forest.v[column] -= theta;
+    else if (forest.slack[column] < given.costs.infinite()) forest.slack[column] = std::max(forest.slack[column] - theta, Dual{0});
+  }
+  forest.brought.assign(given.matrix.rows, 0);
+  do {
+    std::set<Vertex> next;
+    forest.ends = 0;
+    for (Vertex column = 0; column < columns; ++column) {
+      if (forest.covered[column]) continue;
+      for (const Vertex row : frontier) {
+        const Dual slack = given.costs.at(row, column) - forest.v[column] - given.u[row];
+        forest.slack[column] = std::min(forest.slack[column], std::max(slack, Dual{0}));
+      }
+      if (forest.slack[column] != 0) continue;
+      if (forest.mate[column] == NONE) ++forest.ends;
+      else forest.covered[column] = 1, next.insert(forest.mate[column]);
+    }
+    for (const Vertex row : next) forest.brought[row] = 1;
+    frontier.assign(next.begin(), next.end());
+  } while (!frontier.empty());
+  forest.least = given.costs.infinite();
+  for (Vertex column = 0; column < columns; ++column) {
+    if (!forest.covered[column]) forest.least = std::min(forest.least, forest.slack[column]);
+  }
+}
+
+static std::string judge_closing(const Given& given, Random& random) {
   const Vertex rows = given.matrix.rows, columns = given.matrix.columns;
   const Count shares = 1 + static_cast<Count>(random() % 5);
-  std::vector<Vertex> mate(columns), predecessor(columns, NONE), at_least(shares * columns);
-  std::vector<Dual> slack(columns, given.costs.infinite()), least(shares * columns);
-  std::vector<unsigned char> covered = given.covered, reached(rows, 9);
-  for (Vertex& row : mate) row = random() % 3 == 0 ? NONE : static_cast<Vertex>(random() % rows);
-  for (Dual& here : slack) {
+  const Dual theta = static_cast<Dual>(random() % 3);
+  std::vector<Vertex> at_least(shares * columns), next(rows), lengths(2, 77);
+  std::vector<Dual> least(shares * columns);
+  std::vector<unsigned char> reached(rows, 9);
+  Forest expected{std::vector<Vertex>(columns, NONE), std::vector<Vertex>(columns, NONE), given.v,
+                  std::vector<Dual>(columns, given.costs.infinite()), given.covered, std::vector<unsigned char>(rows, 9), 77, 77};
+  for (Vertex row = 0; row < std::min(rows, columns); ++row) {  // each row is the mate of one column at most
+    if (random() % 3 != 0) expected.mate[(row + 5) % columns] = row;
+  }
+  for (Dual& here : expected.slack) {
     if (random() % 3 == 0) here = static_cast<Dual>(random() % 9);
   }
-  const std::vector<Dual> before = slack;
-  Count ends = 77;
-  const ForestColumns<Dual> forest{rows, mate.data(), given.v.data(), slack.data(), predecessor.data(), covered.data(),
-                                   reached.data(), &ends, least.data(), at_least.data(), shares};
-  emulator::launch(given.launch, [&] { expand_grid(given.costs, given.pass, forest, arrivals); });
-  Count expected_ends = 0;
-  std::vector<unsigned char> expected_reached(rows, 0);
+  Forest found = expected;
+  const ForestColumns<Dual> columns_of_forest{
+      rows, found.mate.data(), found.v.data(), found.slack.data(), found.predecessor.data(), found.covered.data(),
+      reached.data(), &found.ends, least.data(), at_least.data(), shares};
+  BlockPass<Dual> pass = given.pass;
+  pass.v = found.v.data();
+  pass.covered = found.covered.data();
+  emulator::launch(given.launch, [&] {
+    close_grid(given.costs, pass, columns_of_forest, theta, found.brought.data(), &found.least, next.data(), lengths.data(),
+               arrivals);
+  });
+  close_plainly(given, theta, expected);
+  if (found.v != expected.v) return "another dual of a column";
+  if (found.slack != expected.slack) return "another slack";
+  if (found.covered != expected.covered) return "another cover";
+  if (found.brought != expected.brought) return "other rows brought";
+  if (found.ends != expected.ends) return "another number of ends";
+  if (found.least != expected.least) return "another least slack";
   for (Vertex column = 0; column < columns; ++column) {
-    Dual expected = before[column];
-    if (!given.covered[column]) {
-      for (const Vertex row : given.rows) expected = std::min(expected, std::max(given.slack(row, column), Dual{0}));
+    const Vertex row = found.predecessor[column];
+    if (row == NONE) continue;
+    if (std::max(given.costs.at(row, column) - found.v[column] - given.u[row], Dual{0}) > found.slack[column]) {
+      return "another predecessor";
     }
-    if (slack[column] != expected) return "another slack";
-    if (slack[column] < before[column]) {
-      const Vertex row = predecessor[column];
-      if (std::find(given.rows.begin(), given.rows.end(), row) == given.rows.end() ||
-          std::max(given.slack(row, column), Dual{0}) != expected) {
-        return "another predecessor";
-      }
-    } else if (predecessor[column] != NONE) return "a predecessor without need";
-    const bool joins = !given.covered[column] && expected == 0 && mate[column] != NONE;
-    if ((covered[column] != 0) != (joins || given.covered[column])) return "another cover";
-    if (joins) expected_reached[mate[column]] = 1;
-    expected_ends += !given.covered[column] && expected == 0 && mate[column] == NONE;
   }
-  if (ends != expected_ends) return "another number of ends";
-  return reached == expected_reached ? "" : "other rows reached";
+  return "";
 }
 
 int main(int argc, char** argv) {
@@ -204,7 +247,7 @@ int main(int argc, char** argv) {
     if (wrong.empty()) wrong = judge_list(given, random);
     if (wrong.empty()) wrong = judge_prices(given);
     if (wrong.empty()) wrong = judge_overpriced(given);
-    if (wrong.empty()) wrong = judge_level(given, random);
+    if (wrong.empty()) wrong = judge_closing(given, random);
     return wrong;
   });
 }

@@ -1,4 +1,5 @@
 // block_passes.cpp: passes of a rank over its block on host threads, for Python.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
@@ -7,7 +8,6 @@
 #include "bindings/type_names.hpp"
 #include "serial/block_picks.hpp"
 #include "serial/block_scans.hpp"
-#include "serial/tight_forest.hpp"
 
 namespace {
 
@@ -48,12 +48,13 @@ void least_of_columns(AnyMatrix costs, const std::string& stored, bool maximize,
 
 template <class Dual>
 Count entries_up_to(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> rows,
-                    Array<Dual> u, Array<Dual> v, Covered covered, Dual most, bool least_too, Array<Count> keys,
+                    Array<Dual> u, Array<Dual> v, Covered covered, Dual most, Array<Count> places, Array<Dual> slacks,
                     int threads) {
   const auto pass = pass_over(rows, u, v, covered);
   Count found = 0;
+  const ListedEntries<Dual> listed{places.data(), slacks.data(), static_cast<Count>(places.size()), &found};
   run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
-    list_entries_up_to(team, block, pass, most, least_too, keys.data(), static_cast<Count>(keys.size()), &found);
+    list_entries_up_to(team, block, pass, most, listed);
   });
   return found;
 }
@@ -82,39 +83,25 @@ nb::tuple pick(AnyMatrix costs, const std::string& stored, bool maximize, nb::ha
   return nb::make_tuple(as_array(std::move(found.places)), as_array(std::move(found.costs)), found.overpriced);
 }
 
-// The rows that columns have reached join those brought before, and are the next frontier; returns how many they are.
-Count next_frontier(const Array<unsigned char>& reached, Array<unsigned char>& brought, Array<Vertex>& frontier) {
-  Count size = 0;
-  for (std::size_t row = 0; row < reached.size(); ++row) {
-    if (reached.data()[row] == 0) continue;
-    brought.data()[row] = 1;
-    frontier.data()[size++] = static_cast<Vertex>(row);
-  }
-  return size;
-}
-
-// Levels, until the columns of this rank bring no more rows. `rows` has room for all rows; the first `size` are the frontier.
+// See close_forest of core/block_passes.cuh. `next` has room for all rows; the first `size` are the frontier. Returns how many
+// tight columns are free, and the least slack outside the forest.
 template <class Dual>
-Count close_forest(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> rows, Count size,
-                   Array<Dual> u, Array<Vertex> mate, Array<Dual> v, Array<Dual> slack, Array<Vertex> predecessor,
-                   Covered covered, Array<unsigned char> reached, Array<unsigned char> brought, Array<Dual> least,
-                   Array<Vertex> at_least, int threads) {
+std::pair<Count, Dual> close(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> next,
+                             Count size, Array<Dual> u, Array<Vertex> mate, Array<Dual> v, Array<Dual> slack,
+                             Array<Vertex> predecessor, Covered covered, Array<unsigned char> reached,
+                             Array<unsigned char> brought, Dual theta, int threads) {
   Count ends = 0;
-  const Count shares = v.size() == 0 ? 1 : static_cast<Count>(least.size() / v.size());
+  Dual least = 0;
+  Vertex lengths[2];
+  // Threads of a host lower slacks at once, without shares of a frontier.
   const ForestColumns<Dual> forest{static_cast<Vertex>(reached.size()), mate.data(), v.data(), slack.data(),
-                                   predecessor.data(), covered.data(), reached.data(), &ends, least.data(),
-                                   at_least.data(), shares};
+                                   predecessor.data(), covered.data(), reached.data(), &ends, nullptr, nullptr, 1};
+  auto frontier = pass_over(next, u, v, covered);
+  frontier.num_listed = size;
   run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
-    do {
-      auto frontier = pass_over(rows, u, v, covered);
-      frontier.num_listed = size;
-      team.sync();
-      expand_frontier(team, block, frontier, forest);
-      if (team.rank() == 0) size = next_frontier(reached, brought, rows);
-      team.sync();
-    } while (size > 0);
+    close_forest(team, block, frontier, forest, theta, ToldOfForest<Dual>{brought.data(), &least, next.data(), lengths});
   });
-  return ends;
+  return {ends, least};
 }
 
 template <class Dual>
@@ -125,46 +112,19 @@ void define_passes_for(nb::module_& m) {
   m.def("least_of_columns", &least_of_columns<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "u"_a.noconvert(), "least"_a.noconvert(), "places"_a.noconvert(), "threads"_a);
   m.def("entries_up_to", &entries_up_to<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
-        "rows"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "covered"_a.noconvert(), "most"_a, "least_too"_a,
-        "keys"_a.noconvert(), "threads"_a);
+        "rows"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "covered"_a.noconvert(), "most"_a,
+        "places"_a.noconvert(), "slacks"_a.noconvert(), "threads"_a);
   m.def("pick", &pick<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "rows"_a.noconvert(),
         "u"_a.noconvert(), "v"_a.noconvert(), "depth"_a, "bounds"_a.noconvert(), "threads"_a);
-  m.def("close_forest", &close_forest<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
-        "rows"_a.noconvert(), "size"_a, "u"_a.noconvert(), "mate"_a.noconvert(), "v"_a.noconvert(), "slack"_a.noconvert(),
-        "predecessor"_a.noconvert(), "covered"_a.noconvert(), "reached"_a.noconvert(), "brought"_a.noconvert(),
-        "least"_a.noconvert(), "at_least"_a.noconvert(), "threads"_a);
-}
-
-void define_tight_forest(nb::module_& m) {
-  nb::class_<TightForest>(m, "TightForest")
-      .def(nb::init<Vertex, Vertex>(), "rows"_a, "columns"_a)
-      .def(
-          "grow",
-          [](TightForest& self, Array<const Count> places) {
-            return self.grow(places.data(), static_cast<Count>(places.size()));
-          },
-          "places"_a.noconvert())
-      .def(
-          "begin", [](TightForest& self, Array<const Vertex> mates, Array<const unsigned char> reached) {
-            self.begin(mates.data(), reached.data());
-          },
-          "mates"_a.noconvert(), "reached"_a.noconvert())
-      .def("drop_slack", &TightForest::drop_slack)
-      .def(
-          "list", [](TightForest& self, Array<int> offsets) { return as_array(self.list(offsets.data())); },
-          "offsets"_a.noconvert())
-      .def(
-          "covered",
-          [](const TightForest& self, Array<int> covered) {
-            std::copy_n(self.covered(), self.num_columns(), covered.data());
-          },
-          "covered"_a.noconvert());
+  m.def("close_forest", &close<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "next"_a.noconvert(), "size"_a, "u"_a.noconvert(), "mate"_a.noconvert(), "v"_a.noconvert(), "slack"_a.noconvert(),
+        "predecessor"_a.noconvert(), "covered"_a.noconvert(), "reached"_a.noconvert(), "brought"_a.noconvert(), "theta"_a,
+        "threads"_a);
 }
 
 }  // namespace
 
 void define_block_passes(nb::module_& m) {
-  define_tight_forest(m);
   define_passes_for<Count>(m);
   define_passes_for<double>(m);
 }

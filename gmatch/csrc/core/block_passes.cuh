@@ -139,39 +139,45 @@ DEVICE double rounding_of(double u, double v) {
   return ROUNDINGS * ((u < 0 ? -u : u) + (v < 0 ? -v : v));
 }
 
-// Lists, in any order, row * columns + column for the entries of listed rows with a slack, cost - v - u, of at most `most`,
-// or of the least of the row if that is more. Only the first `room` are kept; returns how many there are in *found.
+// The entries that a pass has listed: their places, row * columns + column, and slacks. There may be more than there is room for.
+template <class Dual>
+struct ListedEntries {
+  Count* places;  // [room]
+  Dual* slacks;   // [room]
+  Count room;
+  Count* found;   // [1] how many there are
+};
+
+// Lists, in any order, the entries of listed rows with a slack, cost - v - u, of at most `most`, up to rounding.
 template <class Team, class Stored>
 DEVICE void list_entries_up_to(Team& team, const DenseCosts<Stored>& costs,
                                const BlockPass<typename DenseCosts<Stored>::Dual>& pass,
-                               typename DenseCosts<Stored>::Dual most, bool least_too, Count* keys, Count room,
-                               Count* found) {
+                               typename DenseCosts<Stored>::Dual most,
+                               const ListedEntries<typename DenseCosts<Stored>::Dual>& listed) {
   using Dual = typename DenseCosts<Stored>::Dual;
-  if (team.rank() == 0) *found = 0;
+  constexpr int AT_ONCE = Team::AT_ONCE;
+  if (team.rank() == 0) *listed.found = 0;
   team.sync();
   team.each_group(pass.num_listed, [&](Count i) {
     const Vertex row = pass.rows[i];
     const Stored* entries = costs.place(row, 0);
     const Dual u = pass.u[row];
-    const auto slack_of = [&](Vertex column) {
-      if (pass.is_covered(column)) return costs.infinite();
-      return costs.of_entry(value_of(entries[column * costs.column_stride])) - pass.v[column] - u;
-    };
-    Dual bound = most;
-    if (least_too) {
-      Dual least = costs.infinite();
-      for (Vertex column = team.lane(); column < costs.num_columns; column += team.lanes()) {
-        const Dual slack = slack_of(column);
-        least = slack < least ? slack : least;
+    for (Vertex first = team.lane(); first < costs.num_columns; first += team.lanes() * AT_ONCE) {
+      Stored entry[AT_ONCE];
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const Vertex column = first + k * team.lanes();
+        entry[k] = team.read_once(entries + (column < costs.num_columns ? column : first) * costs.column_stride);
       }
-      least = team.min_group(least);
-      bound = bound < least ? least : bound;
-    }
-    for (Vertex column = team.lane(); column < costs.num_columns; column += team.lanes()) {
-      const Dual slack = slack_of(column);
-      if (!(slack <= bound + rounding_of(u, pass.v[column])) || !(slack < costs.infinite())) continue;
-      const Count place = team.fetch_add(found, Count{1});
-      if (place < room) keys[place] = static_cast<Count>(row) * costs.num_columns + column;
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const Vertex column = first + k * team.lanes();
+        if (column >= costs.num_columns) continue;
+        const Dual slack = costs.of_entry(value_of(entry[k])) - pass.v[column] - u;
+        if (!(slack <= most + rounding_of(u, pass.v[column])) || !(slack < costs.infinite()) || pass.is_covered(column)) continue;
+        const Count place = team.fetch_add(listed.found, Count{1});
+        if (place >= listed.room) continue;
+        listed.places[place] = static_cast<Count>(row) * costs.num_columns + column;
+        listed.slacks[place] = slack;
+      }
     }
   });
   team.sync();
@@ -277,7 +283,7 @@ struct ForestColumns {
 
   Vertex num_rows;
   const Vertex* mate;      // [columns] NONE for free ones
-  const Dual* v;           // [columns]
+  Dual* v;                 // [columns]
   Dual* slack;             // [columns] the least to rows of the forest
   Vertex* predecessor;     // [columns] the row with it
   Flag* covered;  // [columns] tight, matched, in the forest
@@ -366,4 +372,67 @@ DEVICE void expand_frontier(Team& team, const DenseCosts<Stored>& costs,
         }
       });
   join_forest(team, columns, frontier.num_listed > 0 ? shares : 0, forest);
+}
+
+// What a rank tells the others of its forest, beside the number of ends, and what it works in.
+template <class Dual>
+struct ToldOfForest {
+  Flag* brought;    // [num_rows] the rows that its columns have brought
+  Dual* least;      // [1] the least slack outside the forest
+  Vertex* next;     // [num_rows] to work in: a frontier
+  Vertex* lengths;  // [2] to work in: of this frontier and the next
+};
+
+// A dual step of theta for the columns: lowers the slacks outside the forest and the duals inside it (Date and Nagi 2016,
+// Algorithm 9).
+template <class Team, class Dual>
+DEVICE void lower_slacks(Team& team, Count columns, Dual theta, const ForestColumns<Dual>& forest) {
+  team.each(columns, [&](Count column) {
+    if (forest.covered[column] != 0) {
+      forest.v[column] -= theta;
+    } else if (forest.slack[column] < beyond_all(Dual{})) {
+      const Dual slack = forest.slack[column] - theta;
+      forest.slack[column] = slack < 0 ? 0 : slack;
+    }
+  });
+}
+
+// A dual step, if theta is not 0; then levels from a frontier on, until the columns of this rank bring no more rows.
+template <class Team, class Stored>
+DEVICE void close_forest(Team& team, const DenseCosts<Stored>& costs,
+                         const BlockPass<typename DenseCosts<Stored>::Dual>& given,
+                         const ForestColumns<typename DenseCosts<Stored>::Dual>& forest,
+                         typename DenseCosts<Stored>::Dual theta,
+                         const ToldOfForest<typename DenseCosts<Stored>::Dual>& told) {
+  using Dual = typename DenseCosts<Stored>::Dual;
+  const Count columns = costs.num_columns;
+  BlockPass<Dual> frontier = given;
+  frontier.rows = told.next;
+  team.each(forest.num_rows, [&](Count row) { told.brought[row] = 0; });
+  team.each(given.num_listed, [&](Count i) { told.next[i] = given.rows[i]; });
+  if (theta > 0) lower_slacks(team, columns, theta, forest);
+  if (team.rank() == 0) {
+    told.lengths[0] = 0;
+    *told.least = costs.infinite();
+  }
+  team.sync();
+  int turn = 0;
+  do {
+    expand_frontier(team, costs, frontier, forest);
+    if (team.rank() == 0) told.lengths[turn ^ 1] = 0;  // all threads have read it before they expanded
+    team.each(forest.num_rows, [&](Count row) {
+      if (forest.reached[row] == 0) return;
+      told.brought[row] = 1;
+      told.next[team.append(&told.lengths[turn])] = static_cast<Vertex>(row);
+    });
+    team.sync();
+    frontier.num_listed = team.read(&told.lengths[turn]);
+    turn ^= 1;
+  } while (frontier.num_listed > 0);
+  Dual least = costs.infinite();
+  team.each(columns, [&](Count column) {
+    if (forest.covered[column] == 0 && forest.slack[column] < least) least = forest.slack[column];
+  });
+  team.min_all(told.least, least);
+  team.sync();
 }

@@ -14,9 +14,9 @@ PROGRAM(least_of_columns_grid, 512)(COSTS costs, const Dual* u, Dual* least, Cou
 }
 
 PROGRAM(entries_up_to_grid, 512)
-(COSTS costs, BlockPass<Dual> pass, Dual most, int least_too, Count* keys, Count room, Count* found, unsigned* arrivals) {
+(COSTS costs, BlockPass<Dual> pass, Dual most, Count* places, Dual* slacks, Count room, Count* found, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  list_entries_up_to(team, costs, pass, most, least_too, keys, room, found);
+  list_entries_up_to(team, costs, pass, most, ListedEntries<Dual>{places, slacks, room, found});
 }
 
 PROGRAM(price_rows_grid, 512)
@@ -31,8 +31,9 @@ PROGRAM(overpriced_grid, 512)
   find_overpriced(team, costs, u, v, sizes, columns);
 }
 
-PROGRAM(expand_grid, 512)
-(COSTS costs, BlockPass<Dual> frontier, ForestColumns<Dual> forest, unsigned* arrivals) {
+PROGRAM(close_grid, 512)
+(COSTS costs, BlockPass<Dual> frontier, ForestColumns<Dual> forest, Dual theta, Flag* brought, Dual* least, Vertex* next,
+ Vertex* lengths, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  expand_frontier(team, costs, frontier, forest);
+  close_forest(team, costs, frontier, forest, theta, ToldOfForest<Dual>{brought, least, next, lengths});
 }

@@ -239,10 +239,11 @@ void find_least_of_columns(HostTeam& team, const DenseCosts<Stored>& costs, cons
 template <class Stored>
 void list_entries_up_to(HostTeam& team, const DenseCosts<Stored>& costs,
                         const BlockPass<typename DenseCosts<Stored>::Dual>& pass,
-                        typename DenseCosts<Stored>::Dual most, bool least_too, Count* keys, Count room, Count* found) {
+                        typename DenseCosts<Stored>::Dual most,
+                        const ListedEntries<typename DenseCosts<Stored>::Dual>& listed) {
   using Dual = typename DenseCosts<Stored>::Dual;
   using namespace block_scans;
-  if (team.rank() == 0) *found = 0;
+  if (team.rank() == 0) *listed.found = 0;
   const MaskedDuals<Dual> v(pass, costs.num_columns);
   Dual largest = 0;  // of all duals of columns
   for (Vertex column = 0; column < costs.num_columns; ++column) {
@@ -255,14 +256,8 @@ void list_entries_up_to(HostTeam& team, const DenseCosts<Stored>& costs,
       const Vertex row = pass.rows[i];
       const auto* entries = rows.entries(row);
       const Dual u = pass.u[row];
-      Dual bound = most;
-      if (least_too) {
-        const auto least = run_in_lanes<typename Scan::FindLeast>(bytes_of<Dual>(costs.num_columns), entries, v.data(),
-                                                                  costs.num_columns, costs.infinite());
-        if (least.least < MaskedDuals<Dual>::FAR) bound = std::max(bound, least.least - u);
-      }
       // Somewhat more than enough; what lies below is looked at exactly.
-      const Dual above = bound + u + 4 * rounding_of(bound < 0 ? bound : bound + (u < 0 ? -u : u), largest);
+      const Dual above = most + u + 4 * rounding_of(most < 0 ? most : most + (u < 0 ? -u : u), largest);
       Vertex column = 0;
       while (column < costs.num_columns) {
         column = run_in_lanes<typename Scan::FindUpTo>(bytes_of<Dual>(costs.num_columns), entries, v.data(),
@@ -270,10 +265,12 @@ void list_entries_up_to(HostTeam& team, const DenseCosts<Stored>& costs,
         const Vertex past = std::min(column + MOST_TOGETHER, costs.num_columns);
         for (; column < past; ++column) {
           const Dual slack = static_cast<Dual>(entries[column]) - v.data()[column] - u;
-          if (pass.is_covered(column) || !(slack <= bound + rounding_of(u, pass.v[column]))) continue;
+          if (pass.is_covered(column) || !(slack <= most + rounding_of(u, pass.v[column]))) continue;
           if (!(slack < costs.infinite())) continue;
-          const Count place = team.fetch_add(found, Count{1});
-          if (place < room) keys[place] = static_cast<Count>(row) * costs.num_columns + column;
+          const Count place = team.fetch_add(listed.found, Count{1});
+          if (place >= listed.room) continue;
+          listed.places[place] = static_cast<Count>(row) * costs.num_columns + column;
+          listed.slacks[place] = slack;
         }
       }
       team.spend(costs.num_columns);
