@@ -77,7 +77,7 @@ class KeptAuction {
   static constexpr int BIDS_PER_ROW = 60;  // bids of a phase, for each row; then the phase ends
   static constexpr int FEW = 10000;   // free rows are few at 1 in 10,000
   static constexpr int PATIENCE = 2;  // bids for each row of the problem, once few are free
-  static constexpr std::size_t AHEAD = 8;  // rows by which a bid looks ahead in memory, as in sparse.md of benchmarks/log
+  static constexpr std::size_t AHEAD = 8;  // rows by which a bid looks ahead in memory; 2 to 32 are level there
   static constexpr int ENTRIES_OF_A_BID = 64;  // entries that a bid counts for, see Poll
 
   // benchmarks/log/points.md, "An auction in blocks, which bid side by side".

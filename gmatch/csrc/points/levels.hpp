@@ -202,7 +202,8 @@ class Level {
   }
 
  private:
-  // Names of headings below are of benchmarks/log/points.md. "Thresholds measured again" has all numbers without another name.
+  // Names of headings below are of benchmarks/log/points.md. "Thresholds measured again" has all numbers of speed without another
+  // name. Numbers of roundings are bounds, which no clock decides.
   //
   // The first pairs of the core: for each row, and for each column. 4 of a row instead of 8 take 1.3 times as long, 16 are level.
   static constexpr int BEST_COLUMNS = 8, BEST_ROWS = 4;
