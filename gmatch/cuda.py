@@ -77,6 +77,46 @@ def on_device(number: int | None) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def on_stream(device: int, address: int) -> Iterator[None]:
+    """Work and memory of this thread go by a stream of that GPU, which another library made."""
+    made = cupy().cuda
+    with made.Device(device), stream_of(address):
+        yield
+
+
+class _Handle:
+    """A stream by its address, as CUDA's libraries exchange streams."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.address  # the version of the protocol, and the address
+
+
+def stream_of(address: int) -> Any:
+    """CuPy's stream for one that another library made. CuPy 14 warns of what earlier versions have for it."""
+    made = module().cuda
+    if hasattr(made.Stream, "from_external"):
+        return made.Stream.from_external(_Handle(address))
+    return made.ExternalStream(address)
+
+
+def end_of_work() -> Any:
+    """An event that ends when the current GPU has done what this thread has asked of it so far."""
+    made = module().cuda
+    event = made.Event(disable_timing=True)
+    event.record(made.get_current_stream())
+    return event
+
+
+def is_capturing() -> bool:
+    """Whether the work that this thread asks of the current GPU is only recorded, for a CUDA graph."""
+    stream = module().cuda.get_current_stream()
+    return bool(stream.ptr) and bool(stream.is_capturing())  # the default stream cannot be captured
+
+
 def finish_work() -> None:
     """Waits until the current GPU has done what this thread has asked of it."""
     module().cuda.get_current_stream().synchronize()

@@ -625,6 +625,13 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
     Arrays have a row for each problem, padded with -1 (mates) and 0 where a problem has fewer rows or columns, and live
     where the costs live; ``batch[k]`` is the assignment of problem k, with views of them.
 
+    Arrays of a GPU are there before the GPU is done. A problem that the GPU cannot solve has -1 for all mates, and NaN
+    for what its pairs cost (0 for integers): NaN among its costs, no assignment, or duals that hide costs (see
+    `ExactDuals`). Reading `status`, `stats`, `exact`, `covers` or ``batch[k]`` waits for the GPU, and so does reading
+    `cost` and `size` of CuPy's arrays, and `cost` of int64. It raises `InvalidInput` or `Infeasible` if a problem has
+    no assignment. It solves all other problems that the GPU has left, and puts them into the arrays. Fields that are
+    tensors are made again, and tensors that were taken before stay as they are.
+
     Attributes
     ----------
     row_match : int32 array, shape (problems, rows)
@@ -685,7 +692,10 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
             If int64 does not hold the cost of a problem. The cost of ``batch[k]`` is a Python int, and holds it.
         """
         if gives_back(self.pair_costs):
+            if str(self.pair_costs.dtype).endswith("int64"):  # no NaN says that a GPU has left a problem to the host
+                self._read()
             return sum_of(self.pair_costs, axis=1)
+        self._read()
         # On the host: a GPU would first compile a program for sums, for more than a second.
         pair_costs = to_host(self.pair_costs)
         to_device = mover_to(device_of(self.pair_costs))
@@ -705,7 +715,19 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         """How many pairs each problem has, shape (problems,)."""
         if gives_back(self.row_match):
             return (self.row_match >= 0).sum(axis=1)
+        self._read()
         return mover_to(device_of(self.row_match))((to_host(self.row_match) >= 0).sum(axis=1))
+
+    def _read(self) -> None:
+        """Waits for a GPU, and lets the host solve the problems that it has left. Does nothing if that was done."""
+        if self._later is not None:
+            _, _, (items, *_) = self._later
+            if hasattr(items, "read"):
+                items.read()
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._read()
+        return super().__getstate__()
 
     def __len__(self) -> int:
         if self._later is not None:

@@ -6,8 +6,11 @@ taken from the costs themselves. Then the cost of an assignment has a gradient, 
 
 from __future__ import annotations
 
+import math
 import sys
+import weakref
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -15,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import as_dense_array
+from . import cuda
+from .arrays import as_dense_array, device_of
 from .errors import InvalidInput
 from .foreign import as_sparse, gives_back, library_of
 from .result import Assignment, AssignmentBatch, Matching
@@ -49,6 +53,8 @@ def as_arrays(given: Any) -> Any:
     if isinstance(given, list | tuple):
         _refuse_others(given)
         return Matrices(_shared(matrix, as_dense_array) for matrix in _of_32_bits(given))
+    if getattr(given, "ndim", 0) == 3:
+        (given,) = _of_32_bits([given])
     return _shared(given, _dense_or_sparse)
 
 
@@ -89,19 +95,28 @@ def in_its_library(given: Any, solve: Callable[..., Any], **options: Any) -> Any
     """The answer of a solver for costs or a graph, in their library and on their device."""
     like = given[0] if isinstance(given, list | tuple) else given
     _refuse_capture(like)
-    found = solve(as_arrays(given), **options)
     library = (_Torch if library_of(like) == "torch" else _JAX)(like)
-    if isinstance(found, AssignmentBatch):
-        return _batch(found, library, library.pair_costs_of_batch(given, found))
-    return _one(found, library, library.pair_costs(given, found) if isinstance(found, Assignment) else None)
+    with _on_its_stream(like):
+        found = solve(as_arrays(given), **options)
+        if isinstance(found, AssignmentBatch):
+            return _batch(found, library, given)
+        return _one(found, library, library.pair_costs(given, found) if isinstance(found, Assignment) else None)
 
 
 def mates_of(cost: Any, solve: Callable[..., Any], **options: Any) -> tuple[Any, Any]:
     """The mates of both sides, as tensors in one piece, for costs that are a single tensor of torch."""
     _refuse_capture(cost)
-    found = solve(as_arrays(cost), **options)
-    library = _Torch(cost)
-    return library.indices(found.row_match).contiguous(), library.indices(found.col_match).contiguous()
+    with _on_its_stream(cost):
+        found, library = solve(as_arrays(cost), **options), _Torch(cost)
+        return library.indices(found.row_match).contiguous(), library.indices(found.col_match).contiguous()
+
+
+def _on_its_stream(tensor: Any) -> AbstractContextManager[None]:
+    """A context in which the work of CuPy goes by the stream of a GPU on which torch works now."""
+    if not getattr(tensor, "is_cuda", False):
+        return nullcontext()
+    stream = sys.modules["torch"].cuda.current_stream(tensor.device)
+    return cuda.on_stream(tensor.device.index, stream.cuda_stream)
 
 
 def _refuse_capture(tensor: Any) -> None:
@@ -118,6 +133,8 @@ def with_arrays(result: Result) -> Result:
     """A result of tensors with arrays of NumPy or CuPy instead. Any other result as it is."""
     if not gives_back(result.row_match):
         return result
+    if isinstance(result, AssignmentBatch):
+        result._read()  # it may change the arrays
     arrays = {name: as_dense_array(getattr(result, name), name) for name in ARRAYS if hasattr(result, name)}
     if isinstance(result, Matching):
         return replace(result, **arrays)
@@ -180,12 +197,18 @@ class _Torch:
             return None
         match = self.indices(found.row_match)
         if not many:
-            return self._of_rows(given, match)
+            return self._with_nan(self._of_rows(given, match), found)
         width, pad = match.shape[1], self.torch.nn.functional.pad
         parts = (
             self._of_rows(matrix[None], mates[None, : len(matrix)]) for matrix, mates in zip(given, match, strict=True)
         )
-        return self.torch.cat([pad(part, (0, width - part.shape[1])) for part in parts])
+        return self._with_nan(self.torch.cat([pad(part, (0, width - part.shape[1])) for part in parts]), found)
+
+    def _with_nan(self, pair_costs: Any, found: AssignmentBatch) -> Any:
+        """The costs of pairs, with NaN for problems that a GPU has left to the host."""
+        if device_of(found.pair_costs) == "cpu":
+            return pair_costs
+        return pair_costs.masked_fill(self.array(found.pair_costs).isnan(), math.nan)
 
     def _of_rows(self, costs: Any, match: Any) -> Any:
         """The entry of each row of each problem in the column of its mate; 0 for free rows."""
@@ -259,8 +282,9 @@ class _Problems(_Result):
         super().__init__(inner, library)
         given, later = vars(inner), inner._later  # a field in neither of them is made when it is asked for
         self.pair_costs, self.covers = pair_costs, given.get("covers", NOTHING)
+        items = None if later is None or not isinstance(library, _Torch) else later[2][0]
         # The items of small problems of torch, whose pairs are tensors in the memory of the answer.
-        self.small = None if later is None or not isinstance(library, _Torch) else later[2][0]
+        self.small = items if hasattr(items, "memory") else None
         self.plain = {name: value for name in PLAIN_OF_EACH if (value := given.get(name))}
         if (limit := given.get("cost_limit")) is not None:
             self.plain["cost_limit"] = limit
@@ -288,6 +312,10 @@ class _Problems(_Result):
             return self.ends[number]
         rows, columns = self.small.pairs_of(number)
         return self.library.indices(rows), self.library.indices(columns)
+
+    def read(self) -> None:
+        """Waits for a GPU, and lets the host solve the problems that it has left."""
+        self.inner._read()
 
     @cached_property
     def ends(self) -> list[tuple[Any, Any]]:
@@ -317,16 +345,54 @@ def _move_cover(inner: Any, library: _Library, fields: dict[str, Any]) -> None:
     fields.update(cover=cover, witness=witness)
 
 
-def _batch(inner: AssignmentBatch, library: _Library, pair_costs: Any) -> AssignmentBatch:
+class _Watcher:
+    """Keeps a result of tensors true to the arrays that it was made from, when problems are solved that a GPU left."""
+
+    def __init__(self, result: AssignmentBatch, given: Any) -> None:
+        self.result = weakref.ref(result)  # it holds us
+        self.given, self.version = given, _version_of(given)
+
+    def check_costs(self) -> None:
+        """Raises `InvalidInput` if the costs are no longer what the GPU has read."""
+        if _version_of(self.given) != self.version:
+            raise InvalidInput(
+                "cost was changed in place before the host looked at the problems of the batch that the GPU left to "
+                "it; read batch.status before you change the costs, or give a copy"
+            )
+
+    def renew(self) -> None:
+        """Fields of the result are made again. Tensors that were taken from it stay as they are."""
+        result = self.result()
+        if result is None:
+            return
+        _, _, (problems,) = result._later
+        for name in (*ARRAYS, "cost", "size"):
+            vars(result).pop(name, None)
+        problems.pair_costs = problems.library.pair_costs_of_batch(self.given, problems.inner)
+        if problems.pair_costs is not None:
+            vars(result).update(pair_costs=problems.pair_costs)
+
+
+def _version_of(given: Any) -> int:
+    """How often a tensor was changed in place. The matrices of a list were copied, and may change."""
+    return -1 if isinstance(given, list | tuple) or given.is_inference() else given._version
+
+
+def _batch(inner: AssignmentBatch, library: _Library, given: Any) -> AssignmentBatch:
+    if isinstance(library, _JAX):
+        inner._read()  # JAX knows nothing of CuPy's streams
+    pair_costs = library.pair_costs_of_batch(given, inner)
     problems = _Problems(inner, library, pair_costs)
     result = AssignmentBatch.later(_field, None, (problems,))
-    given = vars(inner)
-    vars(result).update({name: given[name] for name in PLAIN_OF_BATCH if name in given})
+    known = vars(inner)
+    vars(result).update({name: known[name] for name in PLAIN_OF_BATCH if name in known})
     if problems.covers:
         covers = {number: tuple(map(library.indices, cover)) for number, cover in problems.covers.items()}
         vars(result).update(covers=covers)
     if pair_costs is not None:
         vars(result).update(pair_costs=pair_costs)
+    if isinstance(library, _Torch) and inner._later is not None and hasattr(watched := inner._later[2][0], "watchers"):
+        watched.watchers.append(_Watcher(result, given))
     return result
 
 

@@ -4,12 +4,15 @@ import fake_cupy
 import numpy as np
 import scipy.sparse
 
+import gmatch
 from gmatch import backends, cuda
 from gmatch.assignment.plan import FROM_MINIMA
 from gmatch.backends import cpu
 from gmatch.backends.block_passes import ForestState, HostPasses
+from gmatch.backends.protocol import AssignedBatch
 from gmatch.distributed import classical, core, part
 from gmatch.problems import limits
+from gmatch.problems.batch import CostBatch
 from gmatch.problems.sparse import SparseCosts
 
 run, cover_of_allowed_pairs, passes_of = core.run, core.cover_of_allowed_pairs, part.passes_of
@@ -124,6 +127,31 @@ class FakeGPU:
     @staticmethod
     def assign(costs, method, start, threads):
         return on_gpu(cpu.assign(costs.on("cpu"), method, on_host_all(start), threads))
+
+    @staticmethod
+    def assign_batch(batch, method, start, threads):
+        """Leaves problems to the host, as a GPU does."""
+        problems, rows, columns = batch.shape
+        mates = np.full((problems, rows), -1, np.int32), np.full((problems, columns), -1, np.int32)
+        duals = np.zeros((problems, rows), batch.dual_type), np.zeros((problems, columns), batch.dual_type)
+        pair_costs, sizes = np.zeros((problems, rows), batch.array.dtype), np.zeros(problems, np.int64)
+        for number, (height, width) in enumerate(batch.shapes.tolist()):
+            matrix, options = batch.problem(number).get(), {"maximize": batch.maximize, "cost_limit": batch.cost_limit}
+            try:
+                one = CostBatch([matrix], **options)
+                found = cpu.assign_batch(one, method, start, threads)
+                is_left = found.read_counters()["size"] < one.pairs or gmatch.lap(matrix, **options).exact is not None
+            except gmatch.GmatchError:
+                is_left = True
+            if is_left:
+                pair_costs[number, :height] = np.nan if pair_costs.dtype.kind == "f" else 0
+                continue
+            sizes[number] = min(height, width)
+            for lines, line in zip((*mates, *duals, pair_costs), found[:5], strict=True):
+                lines[number, : line.shape[1]] = line[0]
+        names = ("start_size", "phases", "levels", *(f"{step}_ns" for step in ("start", "search", "augment", "price")))
+        counters = {"size": sizes} | {name: np.zeros(problems, np.int64) for name in names}
+        return AssignedBatch(*map(fake_cupy.fake, (*mates, *duals, pair_costs)), counters.copy)
 
     @staticmethod
     def assign_sparse(costs, method, start, threads):

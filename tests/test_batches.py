@@ -12,7 +12,7 @@ from gmatch.methods import FEW_COLUMNS, FEW_ROWS, assignment_method_of, batch_me
 from gmatch.methods.choice import FEW_ROWS_ON_CPU
 
 SEARCHES = ["tree", "tree-nearest", "classical"]
-BATCH_METHODS = {"cpu": ["auto", "jv", *SEARCHES], "gpu": ["auto", *SEARCHES]}
+BATCH_METHODS = ["auto", "jv", *SEARCHES]
 
 
 def check_alone(matrices: list, batch: gmatch.AssignmentBatch, **options: object) -> None:
@@ -35,7 +35,7 @@ def test_arrays(shape: tuple, dtype: str, device: str) -> None:
     rng = np.random.default_rng(0)
     for most in (2, 200):
         cost = rng.integers(0, most, shape).astype(dtype)
-        for number, method in enumerate(BATCH_METHODS[device]):
+        for number, method in enumerate(BATCH_METHODS):
             maximize = number % 2 == 1
             there = on(cost, device)
             batch = gmatch.lap(there, method=method, maximize=maximize, threads=None if device == "gpu" else number + 1)
@@ -225,9 +225,10 @@ def test_smaller_matrices_than_a_mask_was_for() -> None:
         gmatch.verify(cost[:, :2, :2], batch)
 
 
-def test_methods_of_batches_are_chosen_by_their_columns() -> None:
-    assert batch_method_of("auto", "gpu", FEW_COLUMNS)[0] == gmatch.Tree()
-    assert batch_method_of("auto", "gpu", FEW_COLUMNS + 1)[0] == gmatch.Classical()
+def test_methods_of_batches_are_chosen_by_their_type_and_columns() -> None:
+    assert batch_method_of("auto", "gpu", FEW_COLUMNS, whole=True)[0] == gmatch.Tree()
+    assert batch_method_of("auto", "gpu", FEW_COLUMNS + 1, whole=True)[0] == gmatch.Classical()
+    assert batch_method_of("auto", "gpu", FEW_COLUMNS + 1)[0] == gmatch.JV()
     assert batch_method_of("auto", "cpu", 1000)[0] == gmatch.JV()
     assert batch_method_of("tree", "gpu", 1000) == (gmatch.Tree(), "asked for")
 

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _native
-from ..arrays import mover_to, namespace, to_host
+from .. import _native, cuda
+from ..arrays import beside, mover_to, namespace, to_host
 from ..backends import BACKENDS, backend_for
 from ..backends.protocol import AssignedBatch, Start
 from ..errors import Infeasible, InvalidInput
 from ..methods import batch_method_of
 from ..problems.batch import CostBatch
-from ..problems.limits import LARGE_ON_GPU
 from ..result import STEPS, Assignment, AssignmentBatch, Status
 from .plan import STARTS, Plan, kind_of_start
 from .programs import Solution
@@ -22,18 +21,24 @@ from .solve import solve
 from .ties import Names, settle_ties
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..methods import AssignmentMethod
 
 
 def solve_batch_as_asked(batch: CostBatch, options: Options) -> AssignmentBatch:
     """The results that options of `lap` ask for."""
     backend = BACKENDS[batch.device] if options.device is None else backend_for(None, options.device)
-    method, reason = batch_method_of(options.method, backend.NAME, max(batch.shape[1:]), batch.largest)
+    can_wait = _can_wait(batch, backend.NAME, options)
+    if not can_wait and not batch._is_read:
+        batch._read()
+    whole = batch.dual_type is np.int64
+    method, reason = batch_method_of(options.method, backend.NAME, max(batch.shape[1:]), whole, batch.largest)
     start = _start_of_batch(options.initial, options.duals, method)
-    return solve_batch(
-        batch,
-        Plan(backend, method, options.threads, options.deterministic, options.infeasible == "partial", start, reason),
-    )
+    plan = Plan(
+        backend, method, options.threads, options.deterministic, options.infeasible == "partial", start, reason
+    )  # fmt: skip
+    return solve_batch(batch, plan, can_wait)
 
 
 def _start_of_batch(initial: Any, duals: Any, method: AssignmentMethod) -> Start:
@@ -46,24 +51,116 @@ def _start_of_batch(initial: Any, duals: Any, method: AssignmentMethod) -> Start
     return Start(kind_of_start(initial, method, None))
 
 
-def solve_batch(batch: CostBatch, plan: Plan) -> AssignmentBatch:
-    """The results of all problems, by one program. Problems without an assignment are solved apart.
+def _can_wait(batch: CostBatch, backend: str, options: Options) -> bool:
+    """Whether the host can look at what a GPU finds when somebody asks for it. Some options need the host at once."""
+    needs_host = options.certify or options.deterministic or options.ties is not None or options.infeasible == "partial"
+    return batch.device == backend == "gpu" and batch.places is None and not needs_host
 
-    So are problems whose costs are lost in the rounding of their duals.
+
+def solve_batch(batch: CostBatch, plan: Plan, can_wait: bool = False) -> AssignmentBatch:
+    """The results of all problems, by one program.
+
+    Problems without an assignment are solved apart. So are problems whose costs are lost in the rounding of their
+    duals. `can_wait`: the host waits for a GPU only when somebody asks for more than arrays.
     """
     there = batch if batch.device == plan.backend.NAME else batch.on(plan.backend.NAME)
-    solution: AssignedBatch
     if batch.overflows:
         solution = _unsolved(there)
     else:
         solution = plan.backend.assign_batch(there, plan.method, plan.start.kind, plan.threads)
-    counters = solution.counters
-    alone = (counters["size"] < batch.pairs) | _duals_hide_costs(batch, solution)
+    if can_wait:
+        return _unread(batch, solution, plan)
+    counters = solution.read_counters()
+    return _completed(batch, there, solution._replace(read_counters=lambda: counters), plan)
+
+
+class Unread:
+    """The assignments of a batch that a GPU was asked for, in arrays of the GPU.
+
+    The host waits for the GPU, and solves the problems that it has left, when somebody asks for more than the arrays.
+
+    Attributes
+    ----------
+    watchers : list
+        Objects with the methods `check_costs()`, which is called before problems that were left are solved, and
+        `renew()`, which is called after they were put into the arrays.
+    """
+
+    def __init__(self, batch: CostBatch, solution: AssignedBatch, plan: Plan) -> None:
+        limited = None if batch.limit is None else _free_pairs_above_limit(batch, solution)
+        self.watchers: list[Any] = []
+        self._length = len(batch)
+        self._found: AssignmentBatch | None = None
+        self._work: Any = batch, solution, plan, limited, cuda.end_of_work()
+
+    def read(self) -> AssignmentBatch:
+        """The results, with all that is known of them."""
+        work, found = self._work, self._found  # in this order: another thread may be reading, too
+        if found is not None:
+            return found
+        batch, solution, plan, limited, end = work
+        end.synchronize()
+        with beside(batch.array):
+            counters = solution.read_counters()
+            is_changed = bool((counters["size"] < batch.pairs).any())
+            for watcher in self.watchers if is_changed else ():
+                watcher.check_costs()
+            read = solution._replace(read_counters=lambda: counters)
+            self._found = found = _completed(batch, batch, read, plan, limited)
+            if is_changed:
+                cuda.finish_work()  # another stream may be next to read the arrays
+        for watcher in self.watchers if is_changed else ():
+            watcher.renew()
+        self._work = None
+        return found
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, number: int) -> Assignment:
+        return self.read()[number]
+
+    def __iter__(self) -> Iterator[Assignment]:
+        return iter(self.read())
+
+    @property
+    def pairs(self) -> tuple[Any, Any, list[int]]:
+        """The rows and the columns of all pairs, one problem after the other, and how many each has."""
+        return self.read()._all_pairs
+
+
+def _field_of_unread(name: str, unread: Unread) -> Any:
+    return getattr(unread.read(), name)
+
+
+def _unread(batch: CostBatch, solution: AssignedBatch, plan: Plan) -> AssignmentBatch:
+    """The results of all problems, of which the host has only the arrays of the GPU."""
+    with beside(batch.array):
+        result = AssignmentBatch.later(_field_of_unread, None, (Unread(batch, solution, plan),))
+    names = "row_match", "col_match", "u", "v", "pair_costs"
+    vars(result).update(zip(names, solution[:5], strict=True))
+    vars(result).update(
+        shapes=batch.shapes, maximize=batch.maximize, cost_limit=batch.cost_limit, forbid_nan=batch.forbid_nan
+    )
+    return result
+
+
+def _completed(
+    batch: CostBatch, there: CostBatch, solution: AssignedBatch, plan: Plan, limited: Any = None
+) -> AssignmentBatch:
+    """The results of all problems, from what a program found for the batch `there`.
+
+    `limited` says which problems had pairs above the limit, if these were freed.
+    """
+    counters = solution.read_counters()
+    alone = (counters["size"] < batch.pairs) | _duals_hide_costs(there, solution)
     if plan.deterministic and not batch.overflows:
         counters["rows_with_choice"] = _settle_ties(there, solution)
-    limited = _free_pairs_above_limit(there, solution) if batch.limit is not None else np.zeros_like(alone)
+    if limited is None and batch.limit is not None:
+        limited = _free_pairs_above_limit(there, solution)
+    limited = np.zeros_like(alone) if limited is None else to_host(limited)
     if there is not batch:
-        solution = AssignedBatch._make([*map(mover_to(batch.device), solution[:5]), counters])
+        solution = AssignedBatch._make([*map(mover_to(batch.device), solution[:5]), solution.read_counters])
     apart = {int(number): _solve_alone(batch, int(number), plan) for number in alone.nonzero()[0]}
     for number, assignment in apart.items():
         _put(assignment, number, solution)
@@ -81,10 +178,12 @@ def solve_batch(batch: CostBatch, plan: Plan) -> AssignmentBatch:
 
 
 def _solve_alone(batch: CostBatch, number: int, plan: Plan) -> Assignment:
-    costs = batch.costs_of(number)
-    start = Start(kind_of_start("auto", plan.method, costs))
     try:
+        costs = batch.costs_of(number)
+        start = Start(kind_of_start("auto", plan.method, costs))
         return solve(costs, plan._replace(threads=None, start=start))
+    except InvalidInput as error:
+        raise InvalidInput(f"problem {number}: {error}") from None
     except Infeasible as error:
         raise Infeasible(f"problem {number}: {error}", error.rows, error.columns) from None
 
@@ -117,18 +216,19 @@ def _unsolved(batch: CostBatch) -> AssignedBatch:
     row_match, col_match = (xp.full((problems, length), -1, np.int32) for length in (rows, columns))
     u, v = (xp.zeros((problems, length), batch.dual_type) for length in (rows, columns))
     names = ("size", "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")
-    counters = {name: np.zeros(problems, np.int64) for name in (*names, *(f"{step}_ns" for step in STEPS))}
+    counters: dict[str, Any] = {
+        name: np.zeros(problems, np.int64) for name in (*names, *(f"{step}_ns" for step in STEPS))
+    }
+    counters |= {"team": "none", "threads": 0}
     pair_costs = xp.zeros((problems, rows), batch.array.dtype)
-    return AssignedBatch(row_match, col_match, u, v, pair_costs, counters | {"team": "none", "threads": 0})
+    return AssignedBatch(row_match, col_match, u, v, pair_costs, lambda: counters)
 
 
 def _duals_hide_costs(batch: CostBatch, solution: AssignedBatch) -> Any:
     """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/costs/magnitudes.hpp."""
     hide = np.zeros(batch.shape[0], np.bool_)
-    is_small = batch.device == "gpu" and max(-batch.lowest, batch.highest) < LARGE_ON_GPU
-    if batch.dual_type is np.float64 and not is_small:
-        arrays = solution[:5] if type(solution.u) is np.ndarray else map(to_host, solution[:5])
-        row_match, _, u, v, pair_costs = arrays
+    if batch.dual_type is np.float64 and batch.device == "cpu":  # a GPU has left these problems already
+        row_match, _, u, v, pair_costs = solution[:5]
         pair_costs = pair_costs.astype(np.float64, copy=False)
         _native.duals_hide_costs_of_batch(row_match, u, v, pair_costs, batch.lowest, batch.highest, hide)
     return hide
@@ -137,7 +237,7 @@ def _duals_hide_costs(batch: CostBatch, solution: AssignedBatch) -> Any:
 def _settle_ties(batch: CostBatch, solution: AssignedBatch) -> Any:
     """Makes complete assignments the ones that the rule names. Returns how many rows had a choice, on the host."""
     had_choice = np.zeros(len(batch), np.int64)
-    complete = solution.counters["size"] == batch.pairs
+    complete = solution.read_counters()["size"] == batch.pairs
     for number in complete.nonzero()[0].tolist():
         costs = batch.costs_of(number)
         rows, columns = costs.shape
@@ -156,18 +256,18 @@ def _settle_ties(batch: CostBatch, solution: AssignedBatch) -> Any:
 
 
 def _free_pairs_above_limit(batch: CostBatch, solution: AssignedBatch) -> Any:
-    """Frees the pairs that cost more than the limit. Returns which problems had some, on the host.
+    """Frees the pairs that cost more than the limit. Returns which problems had some. Does not wait for a GPU.
 
     See `limit.free_pairs_above_limit`.
     """
     row_match, col_match, _, _, pair_costs, _ = solution
-    prices = pair_costs.astype(batch.dual_type)
+    xp, prices = namespace(row_match), pair_costs.astype(batch.dual_type)
     above = (row_match >= 0) & ((-prices if batch.maximize else prices) > batch.limit)
-    numbers, rows = above.nonzero()
-    col_match[numbers, row_match[numbers, rows]] = -1
-    row_match[numbers, rows] = -1
-    pair_costs[numbers, rows] = 0
-    return to_host(above.any(axis=1))
+    if above.size:
+        mates_above = xp.take_along_axis(above, xp.maximum(col_match, 0), axis=1) & (col_match >= 0)
+        for array, nothing, mask in ((col_match, -1, mates_above), (row_match, -1, above), (pair_costs, 0, above)):
+            xp.copyto(array, array.dtype.type(nothing), where=mask)
+    return above.any(axis=1)
 
 
 def _in_place(batch: CostBatch, solution: AssignedBatch) -> AssignedBatch:
@@ -179,7 +279,7 @@ def _in_place(batch: CostBatch, solution: AssignedBatch) -> AssignedBatch:
         xp.full((problems, length), fill, array.dtype)
         for array, length, fill in zip(solution[:5], lengths, fills, strict=True)
     ]
-    moved = AssignedBatch._make([*arrays, solution.counters])
+    moved = AssignedBatch._make([*arrays, solution.read_counters])
     for number, places in enumerate(batch.places or []):
         i, j = (xp.asarray(place) for place in places)
         for source, target, here, there in zip(solution[:2], moved[:2], (i, j), (j, i), strict=True):

@@ -101,6 +101,10 @@ SEARCHES: tuple[Words, ...] = tuple(
 )
 
 
+PATHS: Words = {"search": "jv", "edges": "ShortestPaths"}
+METHODS_OF_BATCHES: tuple[Words, ...] = (*SEARCHES, *({**PATHS, **cost} for cost in COSTS))
+
+
 @dataclass(frozen=True, eq=False)
 class Variant:
     """A program, and the words it is compiled for."""
@@ -255,7 +259,7 @@ ASSIGN_BATCH = Program(
     structs=("Batch",),
     macros={"COSTS": "Batch<{cost}>", "EDGES": "{edges}<{cost}>"},
     title="{search}-batch-{type}",
-    rows=(SEARCHES,),
+    rows=(METHODS_OF_BATCHES,),
     workspace="batch_workspace_size",
 )
 ASSIGN_SPARSE = Program(

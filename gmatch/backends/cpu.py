@@ -308,7 +308,7 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
         FEW_ROWS_ON_CPU[batch.dual_type], team_size,
     )  # fmt: skip
     counters = counters_of(reports) | {"team": "host", "threads": team_size}
-    return AssignedBatch(row_match, col_match, u, v, pair_costs, counters)
+    return AssignedBatch(row_match, col_match, u, v, pair_costs, counters.copy)
 
 
 def counters_of(reports: Any) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _native, cuda
 from ..errors import InvalidInput
-from ..methods import Claims, Classical, Core, Munkres, Tree
+from ..methods import JV, Claims, Classical, Core, Munkres, Tree
 from ..types import number_type
 from .catalogue import (
     ASSIGN,
@@ -69,6 +69,9 @@ BLOCK_ASSIGNMENT_LIMIT = 1 << 14
 FEW_BLOCKS, FEW_BLOCKS_LIMIT = 64, 1 << 20
 # The classical variant reads whole rows faster from 2**26 entries on with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
+# Columns of a thread that solves a problem of a batch by shortest paths. With 1, problems of 64 to 128 columns take a sixth
+# longer, and of 256 to 512 a twentieth less; with 4, all but the smallest take a third longer (benchmarks/log/batches.md).
+COLUMNS_OF_A_THREAD = 2
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
 NEAR_MEMORY_LIMIT = 111 << 10
 # Bytes that a copy may pin.
@@ -410,6 +413,8 @@ def _run_munkres(
 
 # The edges of each method that the search runs.
 EDGES_OF: dict[type, dict[str, str]] = {Tree: {"edges": "TightEdges"}, Classical: {"edges": "ClassicalEdges"}}
+# And of each method that solves batches.
+BATCH_EDGES_OF = {**EDGES_OF, JV: {"edges": "ShortestPaths"}}
 # For each method: its program, the words that it is compiled for beside the type of costs, the size of its report, and
 # the function that runs it.
 DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., Kernel]]] = {
@@ -420,11 +425,16 @@ DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., Ker
 
 
 def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None) -> AssignedBatch:
-    """Runs a method on every problem, one block each, in one launch."""
+    """Checks the costs and runs a method on every problem, one block each, in one launch. Does not wait for it."""
     check_threads(threads)
     problems, rows, columns = batch.shape
     dual = batch.dual_type
     with batch.array.device as device:
+        if cuda.is_capturing():
+            raise InvalidInput(
+                "a CUDA graph is being captured, and no assignment can be part of one: its memory comes from a pool, "
+                "and the host has to look at some problems; call gmatch before or after the graph"
+            )
         layout, step = batch.short_layout()
         if step:
             fewer, more = sorted((rows, columns))
@@ -432,9 +442,8 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
         else:
             fewer, more = (int(layout[side].max(initial=0)) for side in ("num_rows", "num_columns"))
             problem_layout = cupy.asarray(words_of(layout))
-        # A thread for each column: threads without one only make the barrier slower.
-        block_size = min(GRID_BLOCK_SIZE, max(64, -(-more // 64) * 64))
-        types = {"cost": c_type(batch.array), **EDGES_OF[type(method)]}
+        block_size = _block_size_of_batch(method, more)
+        types = {"cost": c_type(batch.array), **BATCH_EDGES_OF[type(method)]}
         bytes_needed = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **types)
         near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
         kernel = entry_point(ASSIGN_BATCH, "assign_batch", device.id, **types)
@@ -457,17 +466,32 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
             (blocks,), (block_size,), (all_problems, workspace, np.int64(bytes_needed), np.int64(near), taken),
             shared_mem=near,
         )  # fmt: skip
-        counters = counters_of(_on_host(reports))
-        counters |= {"team": "block", "threads": blocks * block_size, "code": kernel.origin}
-    return AssignedBatch(row_match, col_match, u, v, pair_costs, counters)
+        facts = {"team": "block", "threads": blocks * block_size, "code": kernel.origin}
+    return AssignedBatch(row_match, col_match, u, v, pair_costs, partial(_counters_on_host, reports, facts))
+
+
+def _block_size_of_batch(method: AssignmentMethod, columns: int) -> int:
+    """The threads of a block for a problem. Threads without a column only make the barrier slower."""
+    if isinstance(method, JV):
+        return min(GRID_BLOCK_SIZE, max(32, -(-columns // (32 * COLUMNS_OF_A_THREAD)) * 32))
+    return min(GRID_BLOCK_SIZE, max(64, -(-columns // 64) * 64))
+
+
+def _counters_on_host(reports: Any, facts: dict[str, Any]) -> dict[str, Any]:
+    with reports.device:
+        return counters_of(_on_host(reports)) | facts
+
+
+def _first_layout(device: int, *numbers: int) -> Any:
+    """A problem of `CostBatch.layout` on the GPU, where it stays: a batch like an earlier one needs no copy."""
+    row, copied = _copied_layout(device, *numbers)
+    cupy.cuda.get_current_stream().wait_event(copied)  # another stream may have copied it; the host does not wait
+    return row
 
 
 @lru_cache(maxsize=64)
-def _first_layout(device: int, *numbers: int) -> Any:
-    """A problem of `CostBatch.layout` on the GPU, cached: a batch like an earlier one need not wait for the copy."""
-    row = cupy.array([numbers], np.int64)
-    cupy.cuda.get_current_stream().synchronize()  # other streams may be next to read it
-    return row
+def _copied_layout(device: int, *numbers: int) -> tuple[Any, Any]:
+    return cupy.array([numbers], np.int64), cuda.end_of_work()
 
 
 def _on_host(array: Any) -> Any:

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..arrays import Device
     from ..methods import AssignmentMethod
     from ..problems.batch import CostBatch
@@ -63,7 +65,11 @@ class Assigned(NamedTuple):
 class AssignedBatch(NamedTuple):
     """What a program finds for a batch: arrays with a row for each problem, padded with -1 and 0.
 
-    Each counter is an array on the host, with a number for each problem.
+    `read_counters` waits for a GPU. Each counter is an array on the host, with a number for each problem.
+
+    A GPU checks the costs of a batch while it solves it. It leaves a problem to the host, with fewer pairs than it must
+    have, if an entry is no cost, sums could overflow, or duals hide costs. Such a problem, and one without an
+    assignment, has no mates at all, and the cost of a pair is NaN where costs are floats.
     """
 
     row_match: Any
@@ -71,7 +77,7 @@ class AssignedBatch(NamedTuple):
     u: Any
     v: Any
     pair_costs: Any
-    counters: dict[str, Any]
+    read_counters: Callable[[], dict[str, Any]]
 
 
 class Matched(NamedTuple):

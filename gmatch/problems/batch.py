@@ -84,13 +84,26 @@ class CostBatch:
         forbid_nan: bool = False,
     ) -> None:
         self._make(cost, Asked.checked(maximize, cost_limit, forbid_nan), sizes, mask)
+        self._read()
 
     @classmethod
     def as_asked(cls, cost: Any, asked: Asked, sizes: Any, mask: Any) -> CostBatch:
-        """The batch of costs, with options that were checked."""
+        """The batch of costs, with options that were checked. If it is on a GPU, its entries may not be read yet."""
         made = object.__new__(cls)
         made._make(cost, asked, sizes, mask)
+        if made._can_wait():
+            made.limit = None if made.cost_limit is None else -made.cost_limit if asked.maximize else made.cost_limit
+            made.dual_type = dual_type_of(made.dtype)
+        else:
+            made._read()
         return made
+
+    def _can_wait(self) -> bool:
+        """Whether the program that solves the batch checks its entries, so that the host need not wait for them.
+
+        The host knows the range of int32 without reading them. A limit of int64 may change their type.
+        """
+        return self.device == "gpu" and (self.dtype.kind == "f" or self.dtype == np.int64 and self.cost_limit is None)
 
     def _make(self, cost: Any, asked: Asked, sizes: Any, mask: Any) -> None:
         maximize, cost_limit, forbid_nan = asked
@@ -112,10 +125,16 @@ class CostBatch:
         self.dtype = self.array.dtype
         self.device: Device = "cpu" if type(self.array) is np.ndarray else device_of(self.array)
         self._given = self.array
+        self.cost_limit = None if cost_limit is None else number_of(cost_limit, self.dtype, self.maximize)
+        self.limit: int | float | None = None
+        self._is_read = self.overflows = False
+
+    def _read(self) -> None:
+        """Checks all entries and finds their range. Waits for a GPU. Does nothing if it was done."""
+        if self._is_read:
+            return
         found = self._range()
-        self.cost_limit = self.limit = None
-        if cost_limit is not None:
-            self.cost_limit = number_of(cost_limit, self.dtype, self.maximize)
+        if self.cost_limit is not None:
             self.limit = limit_of(self.cost_limit, self.maximize, found.highest, found.forbids)
         if self.limit is not None:
             self.array = type_with_limit(self.limit, self.array, found.lowest, found.highest)
@@ -125,6 +144,7 @@ class CostBatch:
         self.overflows = not sums_fit(self.lowest, self.highest, self.array.dtype, int(self.pairs.max(initial=0)))
         if self.overflows:
             self._refuse_overflow()
+        self._is_read = True
 
     def _refuse_overflow(self) -> None:
         """Raises if a problem cannot be solved by itself: see `DenseCosts`."""

@@ -43,7 +43,8 @@ _library: Any = torch.library
 _OPERATORS = _library.Library("gmatch", "FRAGMENT")
 _OPERATORS.define(
     "lap(Tensor cost, bool maximize=False, float? cost_limit=None) -> (Tensor, Tensor)",
-    # A search asks after each step whether it is done: it cannot be part of a CUDA graph.
+    # A search asks after each step whether it is done, and a batch takes memory from a pool of CuPy: neither can be
+    # part of a CUDA graph.
     tags=(torch.Tag.cudagraph_unsafe,),
 )
 # Not by `torch.library.custom_op`, whose Python around each call takes longer than a small problem.
@@ -66,17 +67,23 @@ def lap(cost: Any, maximize: bool = False, cost_limit: float | None = None) -> t
     Returns
     -------
     row_match : int64 tensor, shape (rows,) or (problems, rows)
-        The column of each row, -1 for a free row.
+        The column of each row, -1 for a free row. In a batch on a GPU also -1 for each row of a problem that the GPU
+        cannot solve.
     col_match : int64 tensor, shape (columns,) or (problems, columns)
         The row of each column, -1 for a free column.
 
     Raises
     ------
     InvalidInput, Infeasible
-        As `gmatch.lap`; and if there are other dimensions.
+        As `gmatch.lap`; and if there are other dimensions. A batch on a GPU raises no error for its costs.
 
     Notes
     -----
+    The host does not wait for a batch on a GPU, except for int64 with a limit. So nobody tells what is wrong with the
+    costs of a problem that has -1 everywhere: NaN, no assignment, or big numbers in the place of inf, from 2**20 on,
+    that hide what other pairs cost. ``gmatch.lap(cost).status`` tells it, and solves the last kind. The work is queued
+    on the current stream of PyTorch.
+
     Indices have no gradient. What the pairs cost has one if it is taken from the costs:
     ``cost.gather(-1, row_match.clamp(min=0)[..., None])[..., 0].where(row_match >= 0, 0).sum()``.
 

@@ -12,7 +12,35 @@ struct Problems {
   std::vector<Cost> entries;
   std::vector<BatchProblem> layout;
   std::vector<Matrix<Cost>> matrices;  // turned as in the layout
+  std::vector<char> is_left;           // whether the host has to look at it
 };
+
+// Makes one problem in three a problem that the program must leave to the host: with an entry that is no cost, a row
+// that forbids all pairs, sums that overflow, or a row of big costs, whose dual hides what the other pairs cost.
+static bool spoil(Random& random, Matrix<Cost>& matrix, std::vector<Cost>& entries, Count offset) {
+  if (random() % 3 != 0) return false;
+  const Count column = random() % matrix.columns, row = random() % matrix.rows;
+  const auto place_in = [&](Count i, Count j) { return offset + i * matrix.row_stride + j * matrix.column_stride; };
+  const auto place = [&](Count j) { return place_in(row, j); };
+  if constexpr (std::is_integral_v<Cost>) {
+    if (sizeof(Cost) < sizeof(DualOfCost)) return false;
+    entries[place(column)] = std::numeric_limits<Cost>::min();
+  } else {
+    const Cost infinite = std::numeric_limits<Cost>::infinity(), forbidden = matrix.maximize ? -infinite : infinite;
+    const Cost BIG = static_cast<Cost>(0x1p50);
+    const int how = random() % 4;
+    if (how == 0) entries[place(column)] = std::numeric_limits<Cost>::quiet_NaN();
+    if (how == 1) entries[place(column)] = -forbidden;
+    for (Count j = 0; how == 2 && j < matrix.columns; ++j) entries[place(j)] = forbidden;
+    for (Count i = 0; how == 3 && i < matrix.rows; ++i) {
+      for (Count j = 0; j < matrix.columns; ++j) {
+        entries[place_in(i, j)] = i != row ? static_cast<Cost>(1 + random() % 9) : matrix.maximize ? -BIG : BIG;
+      }
+    }
+    if (how == 3) return matrix.rows > 1;
+  }
+  return true;
+}
 
 static void add_problem(Random& random, Problems& problems, bool alike) {
   const Count columns = problems.most_columns, area = problems.most_rows * columns;
@@ -29,6 +57,7 @@ static void add_problem(Random& random, Problems& problems, bool alike) {
   matrix.row_stride = problem.row_stride;
   matrix.column_stride = problem.column_stride;
   matrix.maximize = problems.maximize;
+  problems.is_left.push_back(spoil(random, matrix, problems.entries, offset));
   const auto begin = problems.entries.begin() + offset;
   matrix.entries.assign(begin, begin + area);
   problems.matrices.push_back(std::move(matrix));
@@ -77,7 +106,24 @@ static Answer<DualOfCost> answer_of(const Problems& problems, const Answers& ans
   return answer;
 }
 
+// What is wrong with the answer of a problem that the host has to look at.
+static std::string judge_left(const Problems& problems, const Answers& answers, int p) {
+  const auto answer = answer_of(problems, answers, p);
+  if (answer.size >= problems.matrices[p].rows) return "a problem that is not left to the host";
+  for (const Vertex mate : answer.row_match) if (mate != NONE) return "the column of a row of a problem that is left";
+  for (const Vertex mate : answer.col_match) if (mate != NONE) return "the row of a column of a problem that is left";
+  for (const auto dual : answer.u) if (dual != 0) return "the dual of a row of a problem that is left";
+  const bool is_turned = problems.layout[p].transposed;
+  const Count height = is_turned ? problems.matrices[p].columns : problems.matrices[p].rows;
+  for (Count row = 0; row < height; ++row) {
+    const Cost cost = answers.pair_costs[p * problems.most_rows + row];
+    if (std::is_integral_v<Cost> ? cost != 0 : !std::isnan(static_cast<double>(cost))) return "the cost of no pair";
+  }
+  return "";
+}
+
 static std::string judge(const Problems& problems, const Answers& answers, int p) {
+  if (problems.is_left[p]) return judge_left(problems, answers, p);
   const auto& matrix = problems.matrices[p];
   const auto answer = answer_of(problems, answers, p);
   const std::string wrong = judge(matrix, answer);

@@ -77,6 +77,11 @@ T __ldcs(const T* cell) {
   return *cell;
 }
 
+template <class T>
+T __ldg(const T* cell) {
+  return *cell;
+}
+
 inline int __ffs(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)); }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline long long __double_as_longlong(double number) { return emulator::bits_to<long long>(number); }

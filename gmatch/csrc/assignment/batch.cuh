@@ -1,6 +1,7 @@
 // batch.cuh: many small assignment problems, one for each team.
 #pragma once
 #include "assignment/assign.cuh"
+#include "assignment/shortest_paths.cuh"
 
 // One problem of a batch: the place of its matrix, turned so that it has no more rows than columns.
 struct BatchProblem {
@@ -100,6 +101,34 @@ DEVICE void note_side(const Team& team, Vertex count, Vertex room, const Vertex*
   });
 }
 
+// How a team solves one problem: by the search along edges, or by shortest paths.
+template <class Edges>
+struct Solution {
+  template <class Team, class Costs, class Task>
+  static DEVICE void find(Team& team, const Costs& costs, const Task& task) {
+    assign<Edges>(team, costs, task);
+  }
+  template <class Costs>
+  static DEVICE Count workspace_size(const Costs& costs, Count team_tile) {
+    return assignment_workspace_size<Edges>(costs, team_tile);
+  }
+};
+template <class Cost>
+struct Solution<ShortestPaths<Cost>> {
+  template <class Team, class Task>
+  static DEVICE void find(Team& team, const DenseCosts<Cost>& costs, const Task& task) {
+    ShortestPaths<Cost> paths(costs, task);
+    Workspace workspace(task.workspace);
+    paths.carve(workspace);
+    paths.run(team, *task.report);
+  }
+  static DEVICE Count workspace_size(const DenseCosts<Cost>& costs, Count) {
+    Workspace workspace(nullptr);
+    ShortestPaths<Cost>(costs, {}).carve(workspace);
+    return workspace.used();
+  }
+};
+
 // Problem p of a batch, from the start to the answer. `memory` is the team's own, of batch_workspace_size(...).
 template <class Edges, class Team, class Cost>
 DEVICE void assign_problem(Team& team, const Batch<Cost>& batch, int p, char* memory) {
@@ -115,7 +144,7 @@ DEVICE void assign_problem(Team& team, const Batch<Cost>& batch, int p, char* me
     *task.report = Report{};
   }
   team.sync();
-  assign<Edges>(team, costs, task);
+  Solution<Edges>::find(team, costs, task);
   team.sync();
   const Matching& matching = task.matching;
   const bool is_turned = batch.is_turned(p);
@@ -132,5 +161,5 @@ template <class Edges, class Cost>
 DEVICE Count batch_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
   Workspace workspace(nullptr);
   carve_task(workspace, costs);
-  return workspace.used() + assignment_workspace_size<Edges>(costs, team_tile);
+  return workspace.used() + Solution<Edges>::workspace_size(costs, team_tile);
 }

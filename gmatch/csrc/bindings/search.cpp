@@ -95,6 +95,11 @@ Count gpu_assignment_workspace_size(int num_rows, int num_columns, int threads, 
 
 Count gpu_batch_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost,
                                const std::string& edges) {
+  if (edges == "ShortestPaths") {
+    return with_stored_type(cost, [&](auto entry) {
+      return batch_workspace_size<ShortestPaths<decltype(entry)>>(of_shape(num_rows, num_columns, entry), device_tile(threads));
+    });
+  }
   return with_search(num_rows, num_columns, cost, edges, [&](auto search, const auto& costs) {
     return batch_workspace_size<decltype(search)>(costs, device_tile(threads));
   });

@@ -6,15 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "costs/hidden.cuh"
 #include "team/memory.cuh"
-
-// How much larger than a cost, for each row, a dual must be to hide it. Costs that are all of one kind stay below: of
-// uniform costs one in a thousand is smaller than the largest dual by a factor of the number of rows. The time is level from 32
-// to 8,192: benchmarks/log/sentinels.md, "Thresholds measured again".
-constexpr double HIDES = 512;
-// The share that must be hidden of the pairs that cost neither nothing nor the most. One is enough where most pairs have the
-// largest costs of the matrix. 1 in 2 to 1 in 32 are level there.
-constexpr Count HIDDEN_SHARE = 8;
 
 template <class Dual>
 double largest_magnitude(const Dual* numbers, Vertex length) {
@@ -54,5 +47,5 @@ bool duals_hide_costs(Vertex rows, double largest_dual, double lowest, double hi
     num_greatest += cost >= greatest / 2;
     num_nothing += cost == 0 && !zero_counts;
   }
-  return num_hidden * HIDDEN_SHARE > rows - num_greatest - num_nothing || (num_hidden > 0 && num_greatest * 2 >= rows);
+  return too_many_hidden(rows, num_hidden, num_greatest, num_nothing);
 }

@@ -1,12 +1,12 @@
 // assign_batch.cu: many assignment problems on a GPU. COSTS are a Batch, EDGES the edges of the variant.
-#include "assignment/batch.cuh"
+#include "assignment/checked_batch.cuh"
 
-// A block solves one problem at a time, and then takes the next one.
+// A block checks and solves one problem at a time, and then takes the next one.
 PROGRAM(assign_batch, 512)
 (COSTS batch, char* workspace, Count workspace_size, Count near_size, int* next) {
   BlockTeam<32> team(nullptr);
   char* memory = team.own_memory(workspace, workspace_size, near_size);
   for (int p = team.next(next); p < batch.num_problems; p = team.next(next)) {
-    assign_problem<EDGES>(team, batch, p, memory);
+    check_and_assign_problem<EDGES>(team, batch, p, memory);
   }
 }

@@ -53,6 +53,9 @@
 //   fetch_min                  as lower; a thread that gets a value also sees what its writer wrote before it
 //   lower                      lowers a cell; returns what it held; floating point numbers must not be negative
 //   min_group                  the smallest value of the lanes of a group; all its lanes call it
+//   least_keyed                the smallest value of the lanes of a group, the smallest key of a lane that has it, and the note
+//                              of that lane; for groups that are whole blocks. What one thread wrote before it is seen by all
+//                              after it
 //   sync_group                 what lanes of a group wrote before it is seen by all of them after it, and by who gets to it by a
 //                              cell that they lower later
 //   add_all, min_all, max_all  the sum, the minimum, the maximum of one value of every thread, into a cell; all threads
@@ -114,6 +117,10 @@ DEVICE char* block_memory() {
 // Reads a cell that is read only once, past the caches. Types of costs/stored.cuh have overloads of their own.
 template <class T>
 DEVICE T streamed(const T* cell) { return __ldcs(cell); }
+
+// Reads a cell that nobody changes, by way of the cache beside the block.
+template <class T>
+DEVICE T cached(const T* cell) { return __ldg(cell); }
 
 // The number of a vertex in an array of the caller's, checked before; see the host's.
 template <class Number>
@@ -296,6 +303,24 @@ class [[nodiscard]] DeviceTeam {
     else return min_of_lanes<LANES>(value);
   }
   template <class T>
+  struct Keyed {
+    T value;
+    int key, note;
+  };
+  // Two cells for each warp take turns, so that one barrier is enough: all threads have read a cell before it is written again.
+  template <class T>
+  DEVICE Keyed<T> least_keyed(T value, int key, int note) {
+    static_assert(LANES == WHOLE_BLOCK && !on_grid(), "for groups that are whole blocks");
+    SHARED_BY_BLOCK(PartsInTurn<T>, parts);
+    const unsigned in_warp = threadIdx.x % 32, warps = blockDim.x / 32;
+    Keyed<T> least = least_keyed_of_warp(Keyed<T>{value, key, note});
+    if (warps == 1) return least;
+    turn_ = 1 - turn_;
+    if (in_warp == 0) parts.of_warp[turn_][threadIdx.x / 32] = least;
+    __syncthreads();
+    return least_keyed_of_warp(parts.of_warp[turn_][in_warp < warps ? in_warp : 0]);
+  }
+  template <class T>
   DEVICE T lower(T* cell, T value) const {
     auto* ordered = reinterpret_cast<long long*>(cell);
     if (shares_cells()) assume_global(cell);
@@ -351,6 +376,17 @@ class [[nodiscard]] DeviceTeam {
       value = other < value ? other : value;
     }
     return value;
+  }
+  template <class T>
+  struct PartsInTurn {
+    Keyed<T> of_warp[2][32];
+  };
+  template <class T>
+  static DEVICE Keyed<T> least_keyed_of_warp(const Keyed<T>& mine) {
+    const T value = min_of_lanes<32>(mine.value);
+    const int key = min_of_lanes<32>(mine.value == value ? mine.key : LAST_VERTEX);
+    const unsigned has_it = __ballot_sync(0xffffffffu, mine.value == value && mine.key == key);
+    return {value, key, __shfl_sync(0xffffffffu, mine.note, has_it == 0 ? 0 : __ffs(static_cast<int>(has_it)) - 1)};
   }
   template <class T>
   static DEVICE T min_of_block(T value) {

@@ -1,0 +1,164 @@
+// checked_batch.cuh: many small assignment problems on a GPU, whose costs nobody has read: each is checked where it is
+// solved, so that the host need not wait. The host looks at the problems that are left.
+#pragma once
+#include "assignment/batch.cuh"
+#include "costs/hidden.cuh"
+#include "costs/inspection.cuh"
+
+// Cells that a team shares while it checks a problem.
+struct BatchCheck {
+  CostInspection seen;
+  double largest_dual;
+  Count hidden, greatest, nothing;  // pairs whose costs the duals hide, that cost the most, that cost nothing
+};
+
+// SPREADS and LARGE_ON_GPU of gmatch/problems/limits.py, which has the rules that the next functions apply.
+constexpr int SPREADS = 32;
+constexpr double LARGE_ON_GPU = 0x1p20;
+
+// The finite costs of a problem in the minimisation form, cut off at the limit; 0 and 0 if there are none.
+template <class Dual>
+struct CostRange {
+  Dual lowest, highest;
+};
+
+// The number that order_of has put in its order.
+DEVICE long long number_in_order(Count order, long long) { return order; }
+DEVICE double number_in_order(Count order, double) {
+  union {
+    Count bits;
+    double number;
+  } same = {order < 0 ? order ^ 0x7fffffffffffffff : order};
+  return same.number;
+}
+
+DEVICE double negated(double number) { return -number; }
+// No sum with the highest number of 64 bits fits: it stands for the negation of the lowest, which they do not hold.
+DEVICE long long negated(long long number) {
+  constexpr long long HIGHEST = 0x7fffffffffffffff;
+  return number < -HIGHEST ? HIGHEST : -number;
+}
+
+template <class Dual>
+DEVICE CostRange<Dual> range_of(const CostInspection& seen, bool maximize, Dual limit) {
+  const Count order_of_highest = ~seen.minus_highest;
+  const bool forbids = (maximize ? seen.minus_infs : seen.plus_infs) != 0, is_limited = limit != beyond_all(limit);
+  CostRange<Dual> range{};
+  if (seen.lowest <= order_of_highest) {
+    const Dual lowest = number_in_order(seen.lowest, Dual{}), highest = number_in_order(order_of_highest, Dual{});
+    range = maximize ? CostRange<Dual>{negated(highest), negated(lowest)} : CostRange<Dual>{lowest, highest};
+  }
+  if (is_limited && (forbids || limit < range.highest)) range.highest = limit;
+  if (is_limited && limit < range.lowest) range.lowest = limit;
+  return range;
+}
+
+DEVICE bool sums_fit(const CostRange<double>& range, Count pairs) {
+  const double spread = range.highest - range.lowest;
+  const double largest = -range.lowest > range.highest ? -range.lowest : range.highest;
+  return (SPREADS + 8.0 * pairs) * spread + pairs * largest < beyond_all(spread);
+}
+DEVICE bool sums_fit(const CostRange<long long>& range, Count) {
+  using Magnitude = unsigned long long;
+  constexpr Magnitude MOST = 0x7fffffffffffffff;
+  const auto lowest = static_cast<Magnitude>(range.lowest), highest = static_cast<Magnitude>(range.highest);
+  const Magnitude spread = highest - lowest, below = range.lowest < 0 ? 0 - lowest : 0;
+  const Magnitude above = range.highest > 0 ? highest : 0, largest = below > above ? below : above;
+  return spread <= MOST / SPREADS && SPREADS * spread + largest < MOST;
+}
+
+// Whether all entries of a problem are costs, and sums of them stay in range. All threads get the answer, and the range.
+template <class Team, class Cost>
+DEVICE bool check_costs(Team& team, const DenseCosts<Cost>& costs, BatchCheck& check,
+                        CostRange<typename DenseCosts<Cost>::Dual>& range) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  constexpr bool IS_WHOLE = Dual(1) / 2 == 0;
+  if (IS_WHOLE && sizeof(Cost) < sizeof(Dual)) return true;  // all numbers are costs, and the host knows their range
+  Entries<Cost> entries{costs.costs, costs.num_rows, costs.num_columns, costs.row_stride, costs.column_stride};
+  if (entries.row_stride < entries.column_stride) {  // read in the order of the memory
+    entries = {costs.costs, costs.num_columns, costs.num_rows, costs.column_stride, costs.row_stride};
+  }
+  inspect_costs(team, entries, check.seen);
+  team.sync();
+  const CostInspection seen = check.seen;
+  if (seen.nans != 0 || (costs.maximize ? seen.plus_infs : seen.minus_infs) != 0) return false;
+  range = range_of(seen, costs.maximize, costs.limit);
+  return sums_fit(range, costs.num_rows);
+}
+
+// Whether the duals of a problem, which was solved, hide what its pairs cost. All threads get the answer.
+template <class Team, class Cost>
+DEVICE bool duals_hide_costs(Team&, const Batch<Cost>&, int, Count, const CostRange<long long>&, BatchCheck&) {
+  return false;
+}
+template <class Team, class Cost>
+DEVICE bool duals_hide_costs(Team& team, const Batch<Cost>& batch, int p, Count pairs, const CostRange<double>& range,
+                             BatchCheck& check) {
+  const double most = -range.lowest > range.highest ? -range.lowest : range.highest;
+  if (most < LARGE_ON_GPU) return false;
+  const auto magnitude = [](double number) { return number < 0 ? -number : number; };
+  if (team.rank() == 0) {
+    check.largest_dual = 0;
+    check.hidden = check.greatest = check.nothing = 0;
+  }
+  team.sync();
+  const Count rows = p * static_cast<Count>(batch.most_rows), columns = p * static_cast<Count>(batch.most_columns);
+  double largest = 0;
+  const auto look_at = [&](double dual) { largest = magnitude(dual) > largest ? magnitude(dual) : largest; };
+  team.each(batch.most_rows, [&](Count row) { look_at(batch.u[rows + row]); });
+  team.each(batch.most_columns, [&](Count column) { look_at(batch.v[columns + column]); });
+  team.max_all(&check.largest_dual, largest);
+  team.sync();
+  const double hidden_below = team.read(&check.largest_dual) / (HIDES * (pairs + 1.0));
+  const bool zero_counts = range.lowest < 0 && -range.lowest < hidden_below;
+  Count hidden = 0, greatest = 0, nothing = 0;
+  team.each(batch.most_rows, [&](Count row) {
+    if (batch.row_match[rows + row] == NONE) return;
+    const double cost = magnitude(static_cast<double>(batch.pair_costs[rows + row]));
+    hidden += cost < hidden_below && (cost > 0 || zero_counts);
+    greatest += cost >= most / 2;
+    nothing += cost == 0 && !zero_counts;
+  });
+  team.add_all(&check.hidden, hidden);
+  team.add_all(&check.greatest, greatest);
+  team.add_all(&check.nothing, nothing);
+  team.sync();
+  return too_many_hidden(pairs, check.hidden, check.greatest, check.nothing);
+}
+
+// Leaves problem p to the host: its size is less than its pairs, and nothing is matched. What pairs of floats cost is NaN, so
+// that nobody takes a sum of them for the cost of an assignment.
+template <class Team, class Cost>
+DEVICE void leave_problem(const Team& team, const Batch<Cost>& batch, int p, const DenseCosts<Cost>& costs) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  const Count rows = p * static_cast<Count>(batch.most_rows), columns = p * static_cast<Count>(batch.most_columns);
+  const Vertex* no_mates = nullptr;
+  const Dual* no_duals = nullptr;
+  note_side(team, 0, batch.most_rows, no_mates, no_duals, batch.row_match + rows, batch.u + rows);
+  note_side(team, 0, batch.most_columns, no_mates, no_duals, batch.col_match + columns, batch.v + columns);
+  const Count height = batch.is_turned(p) ? costs.num_columns : costs.num_rows;
+  const Dual infinite = costs.infinite();
+  team.each(batch.most_rows, [&](Count row) {
+    batch.pair_costs[rows + row] = row < height ? static_cast<Cost>(infinite - infinite) : 0;
+  });
+  if (team.rank() == 0) batch.reports[p].size = 0;
+}
+
+// Problem p of a batch whose costs nobody has read. The host has to look at a problem that is left: an entry is no cost, sums
+// could overflow, forbidden pairs leave no assignment, or duals hide costs.
+template <class Edges, class Team, class Cost>
+DEVICE void check_and_assign_problem(Team& team, const Batch<Cost>& batch, int p, char* memory) {
+  SHARED_BY_BLOCK(BatchCheck, check);
+  const DenseCosts<Cost> costs = batch.costs(p);
+  CostRange<typename DenseCosts<Cost>::Dual> range{};
+  if (!check_costs(team, costs, check, range)) {
+    if (team.rank() == 0) batch.reports[p] = Report{};
+    leave_problem(team, batch, p, costs);
+    return;
+  }
+  assign_problem<Edges>(team, batch, p, memory);
+  const bool is_complete = batch.reports[p].size >= costs.num_rows;
+  if (is_complete && !duals_hide_costs(team, batch, p, costs.num_rows, range, check)) return;
+  team.sync();  // all threads have read the size
+  leave_problem(team, batch, p, costs);
+}

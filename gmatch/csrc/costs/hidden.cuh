@@ -1,0 +1,16 @@
+// hidden.cuh: when the rounding of duals hides what pairs cost. See costs/magnitudes.hpp.
+#pragma once
+#include "team/team.cuh"
+
+// How much larger than a cost, for each row, a dual must be to hide it. Costs that are all of one kind stay below: of
+// uniform costs one in a thousand is smaller than the largest dual by a factor of the number of rows. The time is level from
+// 32 to 8,192: benchmarks/log/sentinels.md, "Thresholds measured again".
+constexpr double HIDES = 512;
+// The share that must be hidden of the pairs that cost neither nothing nor the most. One is enough where most pairs have the
+// largest costs of the matrix. 1 in 2 to 1 in 32 are level there.
+constexpr Count HIDDEN_SHARE = 8;
+
+// Whether too many pairs are hidden, of `rows` pairs. `greatest` and `nothing` count the pairs that cost the most and nothing.
+DEVICE bool too_many_hidden(Count rows, Count hidden, Count greatest, Count nothing) {
+  return hidden * HIDDEN_SHARE > rows - greatest - nothing || (hidden > 0 && greatest * 2 >= rows);
+}
