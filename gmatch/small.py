@@ -237,7 +237,8 @@ def _solver_for(options: dict[str, Any], solvers: Solvers) -> Solver | None:
 
 
 # Types of graphs that `matching_small` takes, and the most rows, columns and entries of a graph, added up. A larger
-# graph takes the long way.
+# graph takes the long way, whose 35 us of Python matter less then: benchmarks/log/small_calls.md, "Graphs of up to 2^16
+# rows, columns and entries take the short way".
 SMALL_TYPES = frozenset((csr_array, csr_matrix, BipartiteGraph))
 SMALL_GRAPH = 1 << 16
 MATCHING_CELLS = Arrays("MatchingCells")

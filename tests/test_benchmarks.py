@@ -26,6 +26,7 @@ import peers
 import published
 import pytest
 import small
+import thresholds
 import toolkit
 import worst
 from harness import Allowance, SideProcess, Timing, clocked, equals, timed, timed_peer
@@ -746,3 +747,13 @@ def test_first_calls_of_modes_side_by_side(
     worker.write_text("raise RuntimeError('no GPU')")
     with pytest.raises(SystemExit, match="(?s)int64, mid: .*no GPU"):
         first_call.main(["--cases", "int64"])
+
+
+def test_a_threshold_becomes_a_variable_and_its_neighbour_stays():
+    one = thresholds.Threshold.named("core/core.cuh:ROOM")
+    text, found = thresholds.rewritten("#pragma once\n  static constexpr Vertex SIDE = 2, ROOM = 7;\n", [one])
+    assert found == {one: ("int", "7")}
+    assert "static constexpr Vertex SIDE = 2;" in text
+    assert "static constexpr const Vertex& ROOM = thresholds::core_ROOM;" in text
+    with pytest.raises(thresholds.argparse.ArgumentTypeError, match=r"expected FILE:NAME with a FILE in gmatch/csrc"):
+        thresholds.Threshold.named("core/none.cuh:ROOM")

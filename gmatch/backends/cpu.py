@@ -38,14 +38,16 @@ if TYPE_CHECKING:
     from ..problems.sparse import SparseCosts
 
 NAME: Device = "cpu"
-# More threads than this are refused.
+# More threads than this are refused: no host has them, and a mistaken number would use up its memory. No clock decides.
 MAX_THREADS = 1024
 # With fewer entries a thread, the barrier of each level costs more than a small level
 # (benchmarks/log/cardinality_host.md).
 ENTRIES_PER_THREAD = 1 << 24
-# Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems.
+# Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems. See
+# benchmarks/log/small_calls.md, "Batches in one call of the extension". Other numbers were not measured.
 BATCH_ENTRIES_PER_THREAD = 1 << 16
-# Entries for each thread of a matrix that is read once, from one end to the other.
+# Entries for each thread of a matrix that is read once, from one end to the other. Two threads gain a seventh at 2^22
+# entries (benchmarks/log/core_host.md, "Threads share the pass over the matrix"). Smaller matrices were not measured.
 COSTS_PER_THREAD = 1 << 20
 CORE_STEPS = tuple(numbers_of("CoreStep"))
 TIER_OUTCOMES = tuple(numbers_of("TierOutcome"))

@@ -21,7 +21,8 @@ from ..proof.verify import verify
 from ..toolkit_result import Bottleneck
 
 # The search begins with the 3 n (ln n + 1) cheapest pairs for n rows: random pairs have an assignment from about n ln n
-# pairs on (Erdős, Rényi 1964). It takes 8 times as many pairs whenever they have no assignment.
+# pairs on (Erdős, Rényi 1964). It takes 8 times as many pairs whenever they have no assignment. Measured in
+# benchmarks/log/toolkit.md, "Thresholds measured again".
 FIRST_PAIRS = 3
 MORE_PAIRS = 8
 # Pairs of a sample. Its quantiles estimate how much the cheapest pairs cost.

@@ -38,8 +38,8 @@ AT_ONCE = 1024
 # Mates to find for each thread: a mate takes 0.2 to 0.6 microseconds, and a thread 0.1 ms to start. Less work than that
 # runs on fewer threads.
 MATES_PER_THREAD = 1 << 12
-# How many times as large as an ordinary cost the duals may be. Beside larger duals float64 holds less than half of the
-# digits of the cost, and the costs are refused.
+# How many times as large as an ordinary cost the duals may be. Beside larger duals float64, which has 53 bits, holds
+# less than half of the digits of the cost, and the costs are refused. No clock decides.
 MOST_MAGNITUDES = 2.0**26
 
 

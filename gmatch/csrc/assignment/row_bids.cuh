@@ -40,7 +40,9 @@ class RowBids {
   }
 
  private:
-  static constexpr int TURNS = 2;  // rows that are free after them are left to the search
+  // Rows that are free after 2 turns are left to the search. 1 to 4 turns are within a twentieth, and so are 16 and 64 rounds of
+  // a turn; 4 rounds take a tenth longer: benchmarks/log/trees.md, "Thresholds measured again".
+  static constexpr int TURNS = 2;
   static constexpr Vertex MOST_ROUNDS = 16;  // of a turn
 
   // The best column that a lane finds; among equal ones a free column.

@@ -26,12 +26,14 @@ struct CsrEdges {
   };
   DEVICE Range columns_of(Vertex row) const { return {begin(row), end(row)}; }
 
-  // Several warps read a longer row, in pieces of this size.
+  // Several warps read a longer row, in pieces of this size. Pieces of 64 and 128 edges are as fast and pieces of 1024 slower,
+  // and shares of 128 to 1024 rows are alike: benchmarks/log/cardinality_gpu.md, "Sizes of levels, blocks, shares and pieces".
   static constexpr int EDGES_OF_PIECE = SHORT_LISTS ? 4 : 256;
   static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 256;  // rows of a frontier that keep a part of a team busy
 
   // A thread of a host looks ahead if the frontier has at least WIDE rows and the graph MANY_COLUMNS columns.
-  // Less stands in the cache. It looks at FORESEEN edges of each row: a processor waits for a limited number of loads.
+  // Less stands in the cache. It looks at FORESEEN edges of each row: a processor waits for a limited number of loads. Measured
+  // in benchmarks/log/cardinality_host.md, "The host looks ahead along wide frontiers".
   static constexpr Vertex WIDE = SHORT_LISTS ? 1 : 1024, MANY_COLUMNS = SHORT_LISTS ? 1 : 1 << 17;
   static constexpr int FORESEEN = 8;
 

@@ -75,7 +75,9 @@ template <class Team, class Use>
 DEVICE Vertex each_tile_of_block(const Team& team, Vertex num_columns, Count count, Count most, Use use) {
   const Count width = static_cast<Count>(Team::TILE) * team.lanes(), tiles = (num_columns + width - 1) / width;
   const Count groups = team.size() / team.lanes();
-  // Each lane group gets about 4 tiles, so that groups end together. A share has at least 4 rows.
+  // Each lane group gets about 4 tiles, so that groups end together. A share has at least 4 rows (not measured: the rows that a
+  // group reads at once). 1 tile is slower for 1024 columns, 16 are slower up to 4096: benchmarks/log/core_gpu.md, "Thresholds
+  // measured again".
   constexpr Count TASKS_OF_A_GROUP = 4, FEWEST_ROWS = 4;
   Count shares = tiles == 0 ? 1 : TASKS_OF_A_GROUP * groups / tiles;
   if (team.alone()) shares = 1;

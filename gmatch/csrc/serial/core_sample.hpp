@@ -30,9 +30,12 @@ class CoreSample {
   // Rows and columns of the sample. A smaller matrix than 256 x 256 is not sampled.
   static constexpr Vertex ROWS = 64, COLUMNS = 64, SMALLEST = 4 * ROWS;
   // Even costs want 60 to 64 different columns, and half of the columns are mutual, with a deviation of four. Products of vectors
-  // of 8 normal numbers, which a core solves in a twentieth of the time, want 44 different columns.
+  // of 8 normal numbers, which a core solves in a twentieth of the time, want 44 different columns. See "A core is given up where
+  // more than 44 of 64 columns and rows want each other" and "Thresholds measured again" in benchmarks/log/core_host.md.
   static constexpr Vertex FEWEST_WANTED = 36, MOST_MUTUAL = 44;
-  static constexpr double MOST_BITS = 2.5;  // on average, between the scale of a row and the scale of all rows
+  // On average, between the scale of a row and the scale of all rows. Rows of different scales have 3.1 and more, U**20 has 1.8
+  // to 2.2, and all others at most 1.4: "Thresholds measured again" there.
+  static constexpr double MOST_BITS = 2.5;
 
   void look_at(Vertex row) {
     const auto* entries = rows_.entries(row);

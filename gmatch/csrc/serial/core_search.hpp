@@ -73,10 +73,10 @@ class PricedRows {
 
   // If many rows want the same columns, most searches need most of the matrix, one after the other. If all columns are to be
   // matched, a dense search or an auction in the matrix is then faster. Points in the plane start with at least 0.84 of the
-  // pairs; numbers and points of clusters, whose rows would be read too often, with less.
+  // pairs; numbers and points of clusters, whose rows would be read too often, with less. See "A core is given up where its start
+  // pairs fewer than 13 in 16 rows" in benchmarks/log/core_host.md. 1 in 16: "When the core on the host gives up".
   void note_start(Count start_size) {
-    Count enough = FEW_MATCHED + num_rows / 16;
-    if (num_rows == num_columns) enough = std::max<Count>(enough, num_rows / 16 * 13);
+    const Count enough = num_rows == num_columns ? num_rows / 16 * 13 : num_rows / 16;
     gives_up_ |= start_size < enough;
     if (!gives_up_) trace_.add(CoreStep::search);
   }
@@ -99,9 +99,10 @@ class PricedRows {
   Dual bound(Vertex row) const { return about_[row].bound; }
 
  private:
-  static constexpr Vertex SAMPLE = 64;     // rows that tell how many ties there are
-  static constexpr Vertex FEW_MATCHED = 8;  // pairs of the start beside 1 row in 16; with fewer the core gives up
-  static constexpr int TIMES = 6;          // how often a row is priced before it is priced deeper
+  static constexpr Vertex SAMPLE = 64;  // rows that tell how many ties there are; 8 and 256 rows tell it as well
+  // How often a row is priced before it is priced deeper: 2 to 24 times are alike. Fewer entries than DEPTHS has in its first
+  // line are slower, and so are twice as many: benchmarks/log/core_host.md, "Thresholds measured again".
+  static constexpr int TIMES = 6;
   // Rows of each depth; a deeper one is known whole.
   static constexpr int WHOLE = 5;
   static constexpr Vertex MINIMA = PickDepth::FEWEST_MINIMA, MOST_MINIMA = PickDepth::MOST_MINIMA;
@@ -174,7 +175,8 @@ class PricedRows {
   }
 
   // An entry of a core takes as long as ten entries of a row that is read as a whole. So up to this number a search in the core
-  // is no slower than in the matrix. Points in the plane need two thirds of it.
+  // is no slower than in the matrix. Points in the plane need two thirds of it. benchmarks/log/core_host.md,
+  // "`core` is given up where it knows an entry in ten".
   Count most_entries() const { return static_cast<Count>(num_rows) * (num_columns / 10 + 100); }
 
   template <bool PRICED>

@@ -20,14 +20,13 @@ class DenseAuction {
   DenseAuction(Rows& rows, Vertex size, Counters& counters)
       : rows_(rows), size_(size), counters_(counters), v_(size, 0), auction_(*this, size, v_, LEFT) {}
 
-  // Returns false, without duals, if all entries of each row are equal, or if no epsilon suits all rows.
+  // Returns false, without duals, if all entries of each row are equal.
   bool hold() {
     measure();
     // An epsilon below this gains nothing for duals of few places. If many entries tie, bids are as small as epsilon.
     const double of_places = places_ > MOST_PLACES ? 0 : std::ldexp(0.2, -places_);
     if (rows_with_spread_ == 0) return false;
     const int typical = static_cast<int>(exponents_ / rows_with_spread_);
-    if (largest_spread_ - typical > MOST_BITS) return false;
     const double finest = std::max(of_places, std::ldexp(1.0, std::ilogb(std::max(-lowest_cost_, highest_cost_)) - PRECISION));
     for (int bits = FIRST; bits >= LAST; bits -= STEP) {
       const double epsilon = std::ldexp(1.0, typical + bits);
@@ -52,12 +51,12 @@ class DenseAuction {
 
  private:
   static constexpr double FAR = std::numeric_limits<double>::infinity();
+  // The numbers of this class were measured in benchmarks/log/shortest_paths.md, "Thresholds measured again".
   // Epsilon in units of the typical spread of a row: powers of two, from 2 ** FIRST to 2 ** LAST.
   static constexpr int FIRST = 0, LAST = -21, STEP = 3;
-  static constexpr int PRECISION = 44;   // bits by which costs may exceed epsilon, of the 52 of a double
-  static constexpr int MOST_BITS = 22;   // by which the spread of a row may exceed the typical one
-  static constexpr Vertex LEFT = 10000;  // one row of 10,000 may be left at the end of an epsilon
-  static constexpr Count BIDS_PER_ROW = 16;  // for an epsilon
+  static constexpr int PRECISION = 44;  // bits by which costs may exceed epsilon, of the 52 of a double; 36 and 48 are level
+  static constexpr Vertex LEFT = 200;   // one row of 200 may be left at the end of an epsilon
+  static constexpr Count BIDS_PER_ROW = 16;  // for an epsilon; with 4 searches begin from poor duals
 
   auto scan(Vertex row) {
     ++counters_.rows_scanned;
@@ -80,10 +79,8 @@ class DenseAuction {
       highest_cost_ = std::max(highest_cost_, greatest);
       if (!(least < greatest)) continue;
       const double typical = typical_cost<Scan>(entries, size_);
-      const int exponent = std::ilogb((least < typical && typical < FAR ? typical : greatest) - least);
       ++rows_with_spread_;
-      exponents_ += exponent;
-      largest_spread_ = std::max(largest_spread_, exponent);
+      exponents_ += std::ilogb((least < typical && typical < FAR ? typical : greatest) - least);
     }
   }
 
@@ -96,6 +93,5 @@ class DenseAuction {
   double lowest_cost_ = FAR, highest_cost_ = -FAR, highest_ = 0;
   Vertex rows_with_spread_ = 0;
   Count exponents_ = 0;  // of the spreads of these rows
-  int largest_spread_ = std::numeric_limits<int>::min();  // its exponent
   int places_ = 0;  // see rounded_down
 };

@@ -92,7 +92,7 @@ struct ShortestPathResult {
 // Whether most pairs of a square matrix have this cost, by a sample.
 template <class Costs, class Cost>
 bool mostly_costs(const Costs& costs, Vertex size, Cost cost) {
-  constexpr int PAIRS = 64;  // of the sample; at least three in four must have the cost
+  constexpr int PAIRS = 64;  // of the sample; three in four must have the cost: "Rows leave at the greatest cost", sentinels.md
   constexpr unsigned SCATTER = 2654435761u;
   int others = 0;
   for (int k = 0; k < PAIRS && others <= PAIRS / 4; ++k) {
@@ -157,21 +157,26 @@ class ShortestPathSolver {
 
   // Floats can bid for ever, by less and less: the augmenting row reduction ends after this many bids for each row. They
   // cost less than the paths that they save, which are longer in large problems. A second sweep, as in the paper, costs more.
+  // See "`jv` bids in one sweep, not two" in benchmarks/log/shortest_paths.md. Other names of headings below are of this file.
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
   // The end of a path that is no column.
   static constexpr Vertex WAY_OUT = NONE - 1;
   // It gives up if searches have done, or may still do, this number of passes over the matrix: a core takes the time of 2 to 10.
+  // "The matrix first, the core where searches take long"; 1 to 6 are level.
   static constexpr Count MANY_PASSES = 3;
-  // A start from duals gives them up after this many rounds.
+  // A start from duals gives them up after this many rounds. 1 to 64 are level: "Thresholds measured again".
   static constexpr int MAX_ROUNDS = 8;
-  // The searches of fewer rows than these are short.
+  // No auction is held for fewer rows, whose searches are short. 8 to 32 rows are level. With 256 products of 250 rows take 1.5
+  // to 2.8 times as long: "Thresholds measured again".
   static constexpr Vertex FEW_ROWS = 64;
-  // A start leaves many rows free if it leaves one row in three: rows want the same few columns then.
+  // A start leaves many rows free if it leaves one row in three: rows want the same few columns then. One row in 2 is too late
+  // for prices of columns, and one in 6 or 12 is level: "Thresholds measured again".
   static constexpr std::size_t MANY_FREE = 3;
   // If most pairs have the greatest cost, 1 free row in 10 is many. Points with 5 to 60 others within reach leave 0.09 to 0.42 of
-  // the rows free, 5 to 20 cheap pairs anywhere in a row 0.02 to 0.07.
+  // the rows free, 5 to 20 cheap pairs anywhere in a row 0.02 to 0.07. See benchmarks/log/ties_and_gates.md, "Ties at the
+  // greatest cost, seen in fewer free rows".
   static constexpr std::size_t MANY_FREE_OF_TIES = 10;
-  // With at most one free row in five no reduction is transferred.
+  // With at most one free row in five no reduction is transferred: "No reduction transfer where few rows are free".
   static constexpr std::size_t ROWS_TO_TRANSFER = 5;
 
   // A column of the tree, with what scans do not see while it is MASKED.
@@ -400,7 +405,8 @@ class ShortestPathSolver {
   }
 
   // Whether the searches for the remaining rows of `rows`, by what searches before have scanned, will take longer than
-  // an auction, which scans each row thirty to a hundred times, at half the time a scan. They begin short and become longer.
+  // an auction, which scans each row thirty to a hundred times, at half the time a scan. They begin short and become longer. 1 to
+  // 32 passes in the place of 8, and 25 to 100 passes in the place of 100, are level: "Thresholds measured again".
   bool takes_long(std::size_t rows, Count scans) const {
     const bool has_many = is_many(rows);
     return take_long(rows, scans, has_many ? 1 : 8, has_many ? 10 : 100);
@@ -760,7 +766,7 @@ std::optional<Vertex> solve_if_whole(const DenseCosts<Stored>& costs,
                                      ShortestPathCounters& counters) {
   using Cost = typename DenseCosts<Stored>::Cost;
   if constexpr (!std::is_same_v<Cost, int> && !IS_NARROW<Stored>) {
-    constexpr Count MOST_COPIED = 1 << 22;  // entries: a copy of 16 MB
+    constexpr Count MOST_COPIED = 1 << 22;  // entries: a copy of 16 MB; "Small int64 costs are copied to 32 bits"
     const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
     const bool has_room = is_enough<int>(options) && options.greatest_cost - options.least_cost <= Distance<int>::MAX_RANGE / 2;
     if (costs.limit < costs.infinite() || entries > MOST_COPIED || !has_room || !begins_whole(costs)) return std::nullopt;

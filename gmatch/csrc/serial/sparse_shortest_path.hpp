@@ -88,11 +88,10 @@ class SparseShortestPathSolver {
 
  private:
   static constexpr Count NO_EDGE = -1;
-  static constexpr int SWEEPS = 2;  // of the augmenting row reduction, as in the paper
-  // Bids of a sweep, for each row: floats can bid for ever, by less and less.
+  // Sweeps of the augmenting row reduction, as in the paper, and bids of a sweep for each row: floats can bid for ever, by less
+  // and less. 1 to 8 sweeps and 1 to 16 bids are alike: benchmarks/log/sparse.md, "Thresholds measured again".
+  static constexpr int SWEEPS = 2;
   static constexpr Count BIDS_PER_ROW = 4;
-  // At most this number of free rows are matched one by one, since a search for one row ends at its path.
-  static constexpr std::size_t FEW = 4;
 
   // All that a scan reads of a column lies together.
   struct Column {
@@ -286,8 +285,8 @@ class SparseShortestPathSolver {
     free_rows_.erase(free_rows_.begin() + kept, free_rows_.begin() + next);
   }
 
-  // Phases of depth-first searches along pairs without slack, each column visited once in a phase, until one finds fewer
-  // paths than would pay for the next.
+  // Phases of depth-first searches along pairs without slack, each column visited once in a phase, until one finds a path for at
+  // most 1 free row in 16. 1 in 4 to 1 in 64 are alike: benchmarks/log/sparse.md, "Thresholds measured again".
   void match_along_tight_paths() {
     std::vector<Vertex> visited(costs_.num_columns, NONE);
     least_.resize(costs_.num_rows);
@@ -347,7 +346,7 @@ class SparseShortestPathSolver {
     if (columns_may_stay_free_) return true;
     root_.resize(costs_.num_columns);
     has_path_.assign(costs_.num_rows, false);
-    while (free_rows_.size() > FEW && !gives_up()) {
+    while (!free_rows_.empty() && !gives_up()) {
       const bool found = grow_forest((free_rows_.size() + 1) / 2);
       for (const Vertex column : touched_) columns_[column].distance = FAR;
       if (!found) return false;

@@ -177,7 +177,8 @@ struct OwnLines {
 // reads few pairs.
 inline bool is_best_laid_out(Count rows, Count columns, Count entries) {
   // Pairs of a problem that is always laid out. Above that it is laid out if it has a stored entry for every 24 pairs, or for
-  // every 4 pairs of a problem of more than 2^25, whose matrix is larger than caches.
+  // every 4 pairs of a problem of more than 2^25, whose matrix is larger than caches. Both ways take equally long at about these
+  // numbers: benchmarks/log/sparse.md, "Thresholds measured again".
   constexpr Count FEW_PAIRS = 1 << 11, FEW_PAIRS_OF_SQUARE = 1 << 17, MANY_PAIRS = 1 << 25;
   constexpr Count FOR_EACH = 24, FOR_EACH_OF_MANY = 4;
   const Count pairs = rows * columns;

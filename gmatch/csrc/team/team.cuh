@@ -526,7 +526,9 @@ class Barrier {
   }
 
  private:
-  static constexpr int SPINS = 1000;  // looks at the counter before the thread yields
+  // Looks at the counter before the thread yields. Not decided: on two cores with a load of 10, 0 to 10,000 looks took from a
+  // half to four times as long (benchmarks/log/cardinality_host.md, "Thresholds measured again").
+  static constexpr int SPINS = 1000;
   const int size_;
   std::atomic<int> arrived_{0};
   std::atomic<unsigned> generation_{0};
@@ -541,7 +543,11 @@ class [[nodiscard]] HostTeam {
  public:
   HostTeam(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
 
+  // TILE is not measured: the distances of 512 columns, 4 KB, stay in the near cache beside a row. SMALL_STEP: "Rank 0 of a host
+  // team does thin levels alone" in benchmarks/log/cardinality_host.md.
   static constexpr int LANES = 1, TILE = 512, AT_ONCE = 1, ROWS_AT_ONCE = 1, SMALL_STEP = 64;
+  // benchmarks/log/cardinality_host.md: "A thread keeps joined rows back until it has 64", and "The host looks ahead along wide
+  // frontiers", where 3 or 10 rows ahead instead of 6 are level.
   static constexpr int KEEPS_BACK = SHORT_LISTS ? 3 : 64, AHEAD = 6;
   static constexpr bool PASSES = false, IS_GRID = false, STREAMS = false, HAS_PARTS = false, IS_FAR = false;
   static constexpr bool INPUT_CHANGES = true;
