@@ -70,7 +70,7 @@ FEW_BLOCKS, FEW_BLOCKS_LIMIT = 64, 1 << 20
 # The classical variant reads whole rows faster from 2**26 entries on with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
 # Columns of a thread that solves a problem of a batch by shortest paths. With 1, problems of 64 to 128 columns take a
-# sixth longer, and problems of 256 to 512 a twentieth less. With 4, problems of 128 columns and more take a third longer
+# sixth longer, and problems of 256 to 512 a twentieth less. With 4, problems of 128 columns or more take a third longer
 # (benchmarks/log/batches.md, "A block finds one shortest path after the other").
 COLUMNS_OF_A_THREAD = 2
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
