@@ -164,17 +164,25 @@ static void check_passes(std::mt19937& random, Vertex num_columns, int bytes) {
   std::vector<Work> v = row.v;
   std::vector<Index> least_row = row.predecessor;
   const Work u = row.cost(0), next_u = row.cost(num_columns - 1);
-  run_in<typename Scan::LowerColumns>(bytes, entries, next_entries, u, next_u, Vertex{90}, num_columns, v.data(),
-                                      least_row.data());
+  const typename Scan::TwoRows rows{{entries, next_entries}, {u, next_u}}, next_rows{{next_entries, entries}, {Work{0}, Work{0}}};
+  const auto least_of_rows = run_in<typename Scan::FindLeast>(bytes, rows, num_columns);
+  const auto least_of_next = run_in<typename Scan::LowerColumns>(bytes, rows, next_rows, Vertex{90}, num_columns, v.data(),
+                                                                 least_row.data());
   all = Scan::FAR;
+  Work all_of_next = Scan::FAR, greatest = -Scan::FAR;
   for (Vertex j = 0; j < num_columns; ++j) {
     all = std::min(all, row.cost(j));
+    all_of_next = std::min(all_of_next, Scan::cost(row.next[j]));
+    if (row.cost(j) < Scan::FAR) greatest = std::max(greatest, row.cost(j));
     const Work here = row.cost(j) - u, next = Scan::cost(row.next[j]) - next_u;
     const Work lower = next < here ? next : here;
     must(v[j] == std::min(row.v[j], lower), "lower_columns");
     must(least_row[j] == (lower < row.v[j] ? next < here ? 91 : 90 : row.predecessor[j]), "lower_columns, row");
   }
-  must(run_in<typename Scan::FindLeast>(bytes, entries, num_columns) == all, "find_least");
+  must(least_of_rows.of[0] == all && least_of_rows.of[1] == all_of_next, "find_least");
+  must(least_of_next.of[0] == all_of_next && least_of_next.of[1] == all, "lower_columns, least of the next rows");
+  const auto range = run_in<typename Scan::FindRange>(bytes, entries, num_columns);
+  must(range.least == all && range.greatest == greatest, "find_range");
 }
 
 template <class Entry, class Work, bool NEGATED, bool PRICED>

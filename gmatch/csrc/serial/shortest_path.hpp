@@ -158,7 +158,7 @@ class ShortestPathSolver {
   // Floats can bid for ever, by less and less: the augmenting row reduction ends after this many bids for each row. They
   // cost less than the paths that they save, which are longer in large problems. A second sweep, as in the paper, costs more.
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
-  // How often it looks whether bids match rows, for a bid of each row.
+  // It looks whether bids match rows each time that a quarter of num_rows have bid, unless there are few rows.
   static constexpr Vertex LOOKS_PER_ROW = 4;
   // The end of a path that is no column.
   static constexpr Vertex WAY_OUT = NONE - 1;
@@ -445,10 +445,11 @@ class ShortestPathSolver {
     take_best_columns();
   }
 
-  // Whether rows only turn each other out: many would be free after all bids, though each look found as many fewer as the last.
+  // Whether rows only displace each other: many would be free after all bids, though bids matched as many rows from now on as
+  // since the look before.
   bool are_vain(std::size_t free_before, std::size_t free_now, Count looks_left) const {
     const std::size_t matched = (free_before - free_now) * static_cast<std::size_t>(looks_left);
-    return num_rows_ >= FEW_ROWS && matched < free_now && is_many(free_now - matched);
+    return matched < free_now && is_many(free_now - matched);
   }
 
   // A row bids as much as its best column is better than its second best, and the row that it displaces bids next. Without a
@@ -458,8 +459,8 @@ class ShortestPathSolver {
     const std::size_t end = free_rows_.size;
     std::size_t next = 0, kept = 0;  // free_rows_ has the rows that wait at [0, kept), those to do at [next, end)
     std::size_t free_before = end;   // when it last looked
-    const Count between = num_rows_ / LOOKS_PER_ROW;
-    for (Count bids = bids_per_row() * num_rows_, until_look = between; next < end && bids > 0; --bids, --until_look) {
+    const Count most = bids_per_row() * num_rows_, between = num_rows_ < FEW_ROWS ? most : num_rows_ / LOOKS_PER_ROW;
+    for (Count bids = most, until_look = between; next < end && bids > 0; --bids, --until_look) {
       if (until_look == 0) {
         const std::size_t free_now = end - next + kept;
         if (are_vain(free_before, free_now, bids / between)) break;
