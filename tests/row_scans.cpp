@@ -297,6 +297,18 @@ static void check_tiers(std::mt19937& random, Vertex num_columns) {
   must(seen.least == expected.least && seen.most == expected.most, "look, range");
   must(TierScan::largest_rest(costs.get(), VALUE, num_columns) == expected.largest(), "largest_rest");
 
+  // All numbers are multiples of 2^-24, so that integers hold all differences. Beside these v a double loses the costs.
+  const auto whole = [](double number) { return static_cast<__int128>(std::ldexp(number, 24)); };
+  for (Vertex j = 0; j < num_columns; ++j) v[j] = VALUE - double(random() % 3);
+  const double of_pair = std::ldexp(1, -20), v_of_pair = VALUE - 1;
+  const double gap = TierScan::largest_gap(costs.get(), v.get(), TierScan::difference<1>(of_pair, v_of_pair), num_columns);
+  __int128 widest = 0;
+  for (Vertex j = 0; j < num_columns; ++j) {
+    if (costs[j] < FAR) widest = std::max(widest, whole(of_pair) - whole(v_of_pair) - (whole(costs[j]) - whole(v[j])));
+  }
+  const double expected_gap = std::ldexp(static_cast<double>(widest), -24);
+  must(std::abs(gap - expected_gap) <= std::ldexp(expected_gap, -51), "largest_gap");
+
   double largest = 0;
   const double greatest_rest = TierScan::lower<double, true>(costs.get(), 2 * VALUE, 8, num_columns, rests.get());
   for (Vertex j = 0; j < num_columns; ++j) {
