@@ -164,17 +164,25 @@ static void check_passes(std::mt19937& random, Vertex num_columns, int bytes) {
   std::vector<Work> v = row.v;
   std::vector<Index> least_row = row.predecessor;
   const Work u = row.cost(0), next_u = row.cost(num_columns - 1);
-  run_in<typename Scan::LowerColumns>(bytes, entries, next_entries, u, next_u, Vertex{90}, num_columns, v.data(),
-                                      least_row.data());
+  const typename Scan::TwoRows rows{{entries, next_entries}, {u, next_u}}, next_rows{{next_entries, entries}, {Work{0}, Work{0}}};
+  const auto least_of_rows = run_in<typename Scan::FindLeast>(bytes, rows, num_columns);
+  const auto least_of_next = run_in<typename Scan::LowerColumns>(bytes, rows, next_rows, Vertex{90}, num_columns, v.data(),
+                                                                 least_row.data());
   all = Scan::FAR;
+  Work all_of_next = Scan::FAR, greatest = -Scan::FAR;
   for (Vertex j = 0; j < num_columns; ++j) {
     all = std::min(all, row.cost(j));
+    all_of_next = std::min(all_of_next, Scan::cost(row.next[j]));
+    if (row.cost(j) < Scan::FAR) greatest = std::max(greatest, row.cost(j));
     const Work here = row.cost(j) - u, next = Scan::cost(row.next[j]) - next_u;
     const Work lower = next < here ? next : here;
     must(v[j] == std::min(row.v[j], lower), "lower_columns");
     must(least_row[j] == (lower < row.v[j] ? next < here ? 91 : 90 : row.predecessor[j]), "lower_columns, row");
   }
-  must(run_in<typename Scan::FindLeast>(bytes, entries, num_columns) == all, "find_least");
+  must(least_of_rows.of[0] == all && least_of_rows.of[1] == all_of_next, "find_least");
+  must(least_of_next.of[0] == all_of_next && least_of_next.of[1] == all, "lower_columns, least of the next rows");
+  const auto range = run_in<typename Scan::FindRange>(bytes, entries, num_columns);
+  must(range.least == all && range.greatest == greatest, "find_range");
 }
 
 template <class Entry, class Work, bool NEGATED, bool PRICED>
@@ -288,6 +296,18 @@ static void check_tiers(std::mt19937& random, Vertex num_columns) {
   must(least_reduced == reduced && seen.least_above == expected.least_above, "look, least");
   must(seen.least == expected.least && seen.most == expected.most, "look, range");
   must(TierScan::largest_rest(costs.get(), VALUE, num_columns) == expected.largest(), "largest_rest");
+
+  // All numbers are multiples of 2^-24, so that integers hold all differences. Beside these v a double loses the costs.
+  const auto whole = [](double number) { return static_cast<__int128>(std::ldexp(number, 24)); };
+  for (Vertex j = 0; j < num_columns; ++j) v[j] = VALUE - double(random() % 3);
+  const double of_pair = std::ldexp(1, -20), v_of_pair = VALUE - 1;
+  const double gap = TierScan::largest_gap(costs.get(), v.get(), TierScan::difference<1>(of_pair, v_of_pair), num_columns);
+  __int128 widest = 0;
+  for (Vertex j = 0; j < num_columns; ++j) {
+    if (costs[j] < FAR) widest = std::max(widest, whole(of_pair) - whole(v_of_pair) - (whole(costs[j]) - whole(v[j])));
+  }
+  const double expected_gap = std::ldexp(static_cast<double>(widest), -24);
+  must(std::abs(gap - expected_gap) <= std::ldexp(expected_gap, -51), "largest_gap");
 
   double largest = 0;
   const double greatest_rest = TierScan::lower<double, true>(costs.get(), 2 * VALUE, 8, num_columns, rests.get());

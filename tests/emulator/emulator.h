@@ -108,6 +108,7 @@ auto atomicMax_block(Arguments... arguments) { return atomicMax(arguments...); }
 #define DEVICE inline __attribute__((always_inline))
 #define NOT_UNROLLED
 #define DEVICE_APART __attribute__((noinline))
+#define INLINED
 constexpr bool SHORT_LISTS = true;
 #define PROGRAM(name, block_limit) inline void name
 #define SHARED_BY_BLOCK(type, name)             \

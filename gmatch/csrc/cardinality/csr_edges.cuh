@@ -143,7 +143,8 @@ struct CsrEdges {
   template <class Team, class Forest>
   DEVICE Count expand_level(const Steps<Team>& steps, const Forest& forest, Vertex level) const {
     Count inspected = 0;
-    const auto expand_row = [&](Vertex row, Vertex root) {
+    // A call for each row takes a tenth of the time of a search on a host.
+    const auto expand_row = [&](Vertex row, Vertex root) INLINED {
       const RowAndMate seen = look_at(steps.team, forest.matching, row);
       if (!forest.grows(steps.team, root)) return;
       const Vertex anchor = forest.anchor(row, seen.mate);

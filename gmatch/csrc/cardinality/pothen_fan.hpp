@@ -150,16 +150,13 @@ class PothenFan {
   // A free column of the row, or NONE.
   Vertex look_ahead(Vertex row) {
     const Offset begin = looked_at_[row], end = edges_.end(row);
-    for (Offset edge = begin; edge < end; ++edge) {
-      const Vertex column = edges_.column(edge);
-      if (matching_.col_match[column] != NONE) continue;
-      looked_at_[row] = edge + 1;
-      inspected_ += edge + 1 - begin;
-      return column;
-    }
-    looked_at_[row] = end;
-    inspected_ += end - begin;
-    return NONE;
+    Offset edge = begin;
+    Vertex column = NONE;
+    while (edge < end && matching_.col_match[column = edges_.column(edge)] != NONE) ++edge;
+    const bool found = edge < end;
+    looked_at_[row] = edge + found;
+    inspected_ += edge + found - begin;
+    return found ? column : NONE;
   }
 
   // Goes to the next column of the row that this phase has not visited; false if there is none. That column is matched,

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "serial/line_vector.hpp"
 #include "team/interrupt.hpp"
 #include "team/team.cuh"
 
@@ -35,7 +36,7 @@ class SerialAuction {
   static constexpr double FAR = std::numeric_limits<double>::infinity();
 
   // One row of `left` may be left at the end of an epsilon.
-  SerialAuction(Rows& rows, Vertex num_rows, std::vector<double>& v, Vertex left)
+  SerialAuction(Rows& rows, Vertex num_rows, LineVector<double>& v, Vertex left)
       : rows_(rows), num_rows_(num_rows), left_(num_rows / left), v_(v), owner_(num_rows, NONE) {}
 
   // All rows bid anew. Returns false if that needs more bids for each row.
@@ -76,7 +77,7 @@ class SerialAuction {
   Rows& rows_;
   const Vertex num_rows_;
   const std::size_t left_;
-  std::vector<double>& v_;       // [num_rows] of the columns
+  LineVector<double>& v_;       // [num_rows] of the columns
   std::vector<Vertex> owner_;    // [num_rows] of a column
   std::vector<Vertex> bidders_;  // [num_rows at most] the free rows
   Count num_bids_ = 0;

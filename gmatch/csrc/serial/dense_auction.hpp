@@ -43,7 +43,7 @@ class DenseAuction {
   }
 
   // SerialAuction asks for a row's offer by this function.
-  Offer find_offer(Vertex row, const std::vector<double>& v) {
+  Offer find_offer(Vertex row, const LineVector<double>& v) {
     const auto found = Scan::find_least_two(scan(row), v.data(), size_);
     return {found.least, found.second, found.least < FAR ? found.column : NONE};
   }
@@ -68,13 +68,8 @@ class DenseAuction {
   void measure() {
     for (Vertex row = 0; row < size_; ++row) {
       const auto* entries = scan(row);
-      double least = FAR, greatest = -FAR;
-      for (Vertex j = 0; j < size_; ++j) {
-        const double cost = Scan::cost(entries[j]);
-        least = cost < least ? cost : least;
-        greatest = cost > greatest && cost < FAR ? cost : greatest;
-        if (places_ <= MOST_PLACES) places_ = std::max(places_, binary_places(entries[j]));
-      }
+      const auto [least, greatest] = Scan::find_range(entries, size_);
+      for (Vertex j = 0; j < size_ && places_ <= MOST_PLACES; ++j) places_ = std::max(places_, binary_places(entries[j]));
       lowest_cost_ = std::min(lowest_cost_, least);
       highest_cost_ = std::max(highest_cost_, greatest);
       if (!(least < greatest)) continue;
@@ -88,7 +83,7 @@ class DenseAuction {
   const Vertex size_;
   Counters& counters_;
   Poll poll_;
-  std::vector<double> v_;  // [size]
+  LineVector<double> v_;  // [size]
   SerialAuction<DenseAuction> auction_;
   double lowest_cost_ = FAR, highest_cost_ = -FAR, highest_ = 0;
   Vertex rows_with_spread_ = 0;

@@ -47,17 +47,33 @@ struct RowScan {
     return NEGATED ? -value : value;
   }
 
-  // The least cost of a row.
-  static Work find_least(const Entry* entries, Vertex num_columns) {
-    return run_in_lanes<FindLeast>(sizeof(Work) * num_columns, entries, num_columns);
+  // Two rows that follow one another, and what is taken off the costs of each.
+  struct TwoRows {
+    const Entry* entries[2];
+    Work u[2];
+  };
+  // The least cost of each of two rows.
+  struct LeastOfTwo {
+    Work of[2];
+  };
+  static LeastOfTwo find_least(const TwoRows& rows, Vertex num_columns) {
+    return run_in_lanes<FindLeast>(sizeof(Work) * num_columns, rows, num_columns);
   }
 
-  // Lowers v to the costs - u of two rows, `row` and the next one, and notes which of them is less: the first, if both are.
-  static void lower_columns(const Entry* entries, const Entry* next_entries, Work u, Work next_u, Vertex row,
-                            Vertex num_columns, Work* v, Index* least_row) {
-    // No values of lanes are combined at the end, so the widest registers pay from a fourth of the length on.
-    run_in_lanes<LowerColumns>(sizeof(Work) * 4 * num_columns, entries, next_entries, u, next_u, row, num_columns, v,
-                               least_row);
+  // Lowers v to the costs - u of two rows, `row` and the one after it, and notes which of them is less: the first, if both are.
+  // Returns the least costs of the next two rows: these come from memory while the first two, which are near, are looked at.
+  static LeastOfTwo lower_columns(const TwoRows& rows, const TwoRows& next, Vertex row, Vertex num_columns, Work* v,
+                                  Index* least_row) {
+    // Few values of lanes are combined at the end, so the widest registers pay from a fourth of the length on.
+    return run_in_lanes<LowerColumns>(sizeof(Work) * 4 * num_columns, rows, next, row, num_columns, v, least_row);
+  }
+
+  // The least cost of a row, and the greatest below FAR; -FAR if there is none.
+  struct Range {
+    Work least, greatest;
+  };
+  static Range find_range(const Entry* entries, Vertex num_columns) {
+    return run_in_lanes<FindRange>(sizeof(Work) * num_columns, entries, num_columns);
   }
 
   // The two least of cost - v, and the first column that has the least.
@@ -100,28 +116,45 @@ struct RowScan {
   // The passes, each for registers of any width.
   struct FindLeast {
     template <int BYTES>
-    static ALWAYS_INLINE Work run(const Entry* entries, Vertex num_columns) {
-      constexpr int LANES = COUNT<BYTES>;
-      Vector<BYTES> least = all<Work, LANES>(FAR);
-      for (Vertex j = 0; j + LANES <= num_columns; j += LANES) least = lesser(least, costs<BYTES>(entries + j));
-      least = lesser(least, costs<BYTES>(entries + num_columns - LANES));
-      return least_of<LANES>(least);
+    static ALWAYS_INLINE LeastOfTwo run(TwoRows rows, Vertex num_columns) {
+      Minima<BYTES> minima;
+      each<BYTES>(0, num_columns, [&](Vertex j, auto bytes) __attribute__((always_inline)) { minima.add(bytes, rows, j); });
+      return minima.of_both();
     }
   };
 
   struct LowerColumns {
     template <int BYTES>
-    static ALWAYS_INLINE void run(const Entry* entries, const Entry* next_entries, Work u, Work next_u, Vertex row,
-                                  Vertex num_columns, Work* v, Index* least_row) {
-      each<BYTES>(0, num_columns, [=](Vertex j, auto bytes) __attribute__((always_inline)) {
+    static ALWAYS_INLINE LeastOfTwo run(TwoRows rows, TwoRows next, Vertex row, Vertex num_columns, Work* v,
+                                        Index* least_row) {
+      Minima<BYTES> minima;
+      each<BYTES>(0, num_columns, [&](Vertex j, auto bytes) __attribute__((always_inline)) {
         constexpr int HERE = decltype(bytes)::value, LANES = COUNT<HERE>;
-        const Vector<HERE> here = costs<HERE>(entries + j) - u, next = costs<HERE>(next_entries + j) - next_u;
-        const Vector<HERE> before = load<Work, LANES>(v + j), lower = lesser(here, next);
-        const auto is_lower = lower < before, is_next = next < here;
-        const Lanes<Index, LANES> rows = is_next ? Lanes<Index, LANES>{} + (row + 1) : Lanes<Index, LANES>{} + row;
+        const Vector<HERE> first = costs<HERE>(rows.entries[0] + j) - rows.u[0];
+        const Vector<HERE> second = costs<HERE>(rows.entries[1] + j) - rows.u[1];
+        const Vector<HERE> before = load<Work, LANES>(v + j), lower = lesser(first, second);
+        const auto is_lower = lower < before, is_second = second < first;
+        const Lanes<Index, LANES> here = is_second ? Lanes<Index, LANES>{} + (row + 1) : Lanes<Index, LANES>{} + row;
         store(v + j, lesser(before, lower));
-        store(least_row + j, is_lower ? rows : load<Index, LANES>(least_row + j));
+        store(least_row + j, is_lower ? here : load<Index, LANES>(least_row + j));
+        minima.add(bytes, next, j);
       });
+      return minima.of_both();
+    }
+  };
+
+  struct FindRange {
+    template <int BYTES>
+    static ALWAYS_INLINE Range run(const Entry* entries, Vertex num_columns) {
+      constexpr int LANES = COUNT<BYTES>;
+      const Vector<BYTES> far = all<Work, LANES>(FAR);
+      Vector<BYTES> least = far, less = far;  // of costs, and of minus the costs
+      for (Vertex j = 0; j < num_columns; j += LANES) {
+        const Vector<BYTES> here = costs<BYTES>(entries + (j + LANES <= num_columns ? j : num_columns - LANES));
+        least = lesser(least, here);
+        less = lesser(less, here < far ? -here : far);
+      }
+      return {least_of<LANES>(least), -least_of<LANES>(less)};
     }
   };
 
@@ -252,6 +285,26 @@ struct RowScan {
   static ALWAYS_INLINE Vector<BYTES> reduced(const Entry* entries, const Work* v) {
     return costs<BYTES>(entries) - load<Work, COUNT<BYTES>>(v);
   }
+
+  // The least costs of two rows so far, by lanes of whole registers, and those of the columns after these.
+  template <int BYTES>
+  struct Minima {
+    Vector<BYTES> in_lanes[2] = {all<Work, COUNT<BYTES>>(FAR), all<Work, COUNT<BYTES>>(FAR)};
+    Work after[2] = {FAR, FAR};
+
+    template <class Bytes>
+    ALWAYS_INLINE void add(Bytes, const TwoRows& rows, Vertex j) {
+      constexpr int HERE = Bytes::value;
+      for (int k = 0; k < 2; ++k) {
+        const Vector<HERE> here = costs<HERE>(rows.entries[k] + j);
+        if constexpr (HERE == BYTES) in_lanes[k] = lesser(in_lanes[k], here);
+        else after[k] = lesser(after[k], least_of<COUNT<HERE>>(here));
+      }
+    }
+    ALWAYS_INLINE LeastOfTwo of_both() const {
+      return {{lesser(after[0], least_of<COUNT<BYTES>>(in_lanes[0])), lesser(after[1], least_of<COUNT<BYTES>>(in_lanes[1]))}};
+    }
+  };
 
   // The columns from `begin` to `end` by whole registers, then by halves of them, and one by one: a pass that writes what the
   // next one reads must not read across what was written, for that waits.

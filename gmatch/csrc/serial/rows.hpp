@@ -2,7 +2,7 @@
 //
 //   num_rows(), num_columns()
 //   width()                 columns of a row that may be read: not fewer than scans take at once
-//   entries(row)            [width()] of the row, until the row after the next one is asked for
+//   entries(row)            [width()] of the row, until the ROWS_KEPT-th row after it is asked for
 //   at(row, column)         what a pair costs
 //   Scan                    the RowScan that reads these entries
 #pragma once
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "costs/dense.cuh"
+#include "serial/line_vector.hpp"
 #include "serial/row_scan.hpp"
 
 // A typical cost of a row: the median of a few finite entries, since the greatest may stand for "not". Infinite if there are
@@ -46,8 +47,11 @@ struct StoredRows {
   Work at(Vertex row, Vertex column) const { return Scan::cost(costs.costs[row * costs.row_stride + column]); }
 };
 
-// Rows whose entries are narrow, lie apart in memory, or may be too large beside a limit: copied for each scan, if need be, a
-// row and the next one apart. They are read by pointers to functions, so that a solver is compiled once for all that costs
+// How many rows that follow one another may be scanned together.
+constexpr Vertex ROWS_KEPT = 4;
+
+// Rows whose entries are narrow, lie apart in memory, or may be too large beside a limit: copied for each scan, if need be. They
+// are read by pointers to functions, so that a solver is compiled once for all that costs
 // may be stored as.
 template <class Work_>
 class CopiedRows {
@@ -70,7 +74,7 @@ class CopiedRows {
         row_stride_ = costs.row_stride;
       }
     }
-    if (stored_ == nullptr) copies_.assign(2 * Count{width()}, Distance<Work>::MAX_COST);
+    if (stored_ == nullptr) copies_.assign(ROWS_KEPT * Count{width()}, Distance<Work>::MAX_COST);
   }
 
   Vertex num_rows() const { return num_rows_; }
@@ -78,7 +82,7 @@ class CopiedRows {
   Vertex width() const { return std::max(num_columns_, Scan::FEWEST_COLUMNS); }
   const Entry* entries(Vertex row) {
     if (stored_ != nullptr) return stored_ + row * row_stride_;
-    Work* to = copies_.data() + row % 2 * Count{width()};
+    Work* to = copies_.data() + row % ROWS_KEPT * Count{width()};
     copy_(costs_, row, to);
     return to;
   }
@@ -114,7 +118,7 @@ class CopiedRows {
   Vertex num_rows_, num_columns_;
   const Work* stored_ = nullptr;  // the entries, if they can be read as they lie
   Count row_stride_ = 0;
-  std::vector<Work> copies_;
+  LineVector<Work> copies_;
 };
 
 // Rows of fewer columns than scans take at once: copied once. The places after the end are no columns: their v are MASKED, and

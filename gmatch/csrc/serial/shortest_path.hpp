@@ -48,6 +48,7 @@
 #include <vector>
 
 #include "serial/dense_auction.hpp"
+#include "serial/line_vector.hpp"
 #include "serial/row_scan.hpp"
 #include "serial/rows.hpp"
 #include "team/host_threads.hpp"
@@ -119,8 +120,8 @@ class ShortestPathSolver {
     set_way_out(limit < beyond_all(Dual{}) ? static_cast<Work>(limit) : FAR);
     Workspace size(nullptr);
     carve(size);
-    memory_.reset(new char[size.used()]);
-    Workspace workspace(memory_.get());
+    memory_.resize(size.used());
+    Workspace workspace(memory_.data());
     carve(workspace);
     mask_what_is_no_column();
   }
@@ -159,6 +160,8 @@ class ShortestPathSolver {
   // cost less than the paths that they save, which are longer in large problems. A second sweep, as in the paper, costs more.
   // See "`jv` bids in one sweep, not two" in benchmarks/log/shortest_paths.md. Other names of headings below are of this file.
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
+  // It looks whether bids match rows each time that a quarter of num_rows have bid, unless there are few rows.
+  static constexpr Vertex LOOKS_PER_ROW = 4;
   // The end of a path that is no column.
   static constexpr Vertex WAY_OUT = NONE - 1;
   // It gives up if searches have done, or may still do, this number of passes over the matrix: a core takes the time of 2 to 10.
@@ -345,9 +348,14 @@ class ShortestPathSolver {
     reduce_augmenting_rows();
   }
 
-  Work least_of_row(const Entry* entries) const {
-    const Work least = Scan::find_least(entries, width_);
-    return least < FAR ? least : 0;
+  using TwoRows = typename Scan::TwoRows;
+  // The row, and the one after it. A last row stands for both.
+  TwoRows two_rows(Vertex row) {
+    const Entry* const entries = scan(row);
+    return {{entries, row + 1 < num_rows_ ? scan(row + 1) : entries}, {Work{0}, Work{0}}};
+  }
+  static void reduce(TwoRows& rows, const typename Scan::LeastOfTwo& least) {
+    for (int k = 0; k < 2; ++k) rows.u[k] = least.of[k] < FAR ? least.of[k] : 0;
   }
 
   // Takes minima of the costs, or of costs less the least of each row. Counts for each row the columns with their minimum in it.
@@ -355,11 +363,13 @@ class ShortestPathSolver {
     clear_matching();
     std::fill_n(v_, num_columns_, FAR);
     std::fill_n(predecessor_, width_, Index{NONE});
+    TwoRows rows = two_rows(0);
+    if (by_rows) reduce(rows, Scan::find_least(rows, width_));
     for (Vertex row = 0; row < num_rows_; row += 2) {
-      const Entry* entries = scan(row);
-      const Entry* next_entries = row + 1 < num_rows_ ? scan(row + 1) : entries;
-      const Work u = by_rows ? least_of_row(entries) : 0, next_u = by_rows ? least_of_row(next_entries) : 0;
-      Scan::lower_columns(entries, next_entries, u, next_u, row, width_, v_, predecessor_);
+      TwoRows next = row + 2 < num_rows_ ? two_rows(row + 2) : rows;
+      const auto least = Scan::lower_columns(rows, next, row, width_, v_, predecessor_);
+      if (by_rows) reduce(next, least);
+      rows = next;
     }
     mask_what_is_no_column();  // costs that have changed may have lowered it
     std::fill_n(shares_, num_rows_, 0);
@@ -442,13 +452,28 @@ class ShortestPathSolver {
     take_best_columns();
   }
 
+  // Whether rows only displace each other: many would be free after all bids, though bids matched as many rows from now on as
+  // since the look before.
+  bool are_vain(std::size_t free_before, std::size_t free_now, Count looks_left) const {
+    const std::size_t matched = (free_before - free_now) * static_cast<std::size_t>(looks_left);
+    return matched < free_now && is_many(free_now - matched);
+  }
+
   // A row bids as much as its best column is better than its second best, and the row that it displaces bids next. Without a
   // difference it displaces a row only if all its best columns are taken, and that row stays free: otherwise the two could go on
   // for ever.
   void reduce_augmenting_rows() {
     const std::size_t end = free_rows_.size;
     std::size_t next = 0, kept = 0;  // free_rows_ has the rows that wait at [0, kept), those to do at [next, end)
-    for (Count bids = bids_per_row() * num_rows_; next < end && bids > 0; --bids) {
+    std::size_t free_before = end;   // when it last looked
+    const Count most = bids_per_row() * num_rows_, between = num_rows_ < FEW_ROWS ? most : num_rows_ / LOOKS_PER_ROW;
+    for (Count bids = most, until_look = between; next < end && bids > 0; --bids, --until_look) {
+      if (until_look == 0) {
+        const std::size_t free_now = end - next + kept;
+        if (are_vain(free_before, free_now, bids / between)) break;
+        free_before = free_now;
+        until_look = between;
+      }
       const Vertex row = free_rows_.items[next++];
       const Entry* entries = scan(row);
       const auto found = find_least_two(entries);
@@ -602,7 +627,7 @@ class ShortestPathSolver {
   Work way_out_;                          // its cost; FAR if there is none
   bool columns_may_stay_free_;
   const Vertex width_;                    // columns that scans read: num_columns, or some more
-  std::unique_ptr<char[]> memory_;        // of what `carve` lists
+  LineVector<char> memory_;               // of what `carve` lists
   Work* v_;                               // [width]
   Work* distance_;                        // [width] FAR in the tree
   Work* block_least_;                     // [width / BLOCK + 1] the least distance of each block of columns

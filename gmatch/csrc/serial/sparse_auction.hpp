@@ -44,7 +44,7 @@ class SparseAuction {
   }
 
   // As SerialAuction asks for it.
-  Offer find_offer(Vertex row, const std::vector<double>& v) {
+  Offer find_offer(Vertex row, const LineVector<double>& v) {
     Offer offer{FAR, FAR, NONE};
     const Count begin = costs_.begin(row), end = costs_.end(row);
     ++counters_.rows_scanned;
@@ -149,7 +149,7 @@ class SparseAuction {
   const Costs& costs_;
   Counters& counters_;
   Poll poll_;
-  std::vector<double> v_;  // [num_columns]
+  LineVector<double> v_;  // [num_columns]
   double lowest_ = FAR, highest_ = -FAR;
   int places_ = 0;  // see rounded_down
   Vertex rows_with_spread_ = 0;

@@ -155,6 +155,24 @@ class TierScan {
     return cost < FAR ? rest_of<1>(cost, times, tier) + times * value : FAR;
   }
 
+  // A rounded difference, and the exact one less it (Knuth's TwoSum).
+  template <int LANES>
+  struct Difference {
+    Lanes<double, LANES> rounded, lost;
+  };
+  template <int LANES>
+  static ALWAYS_INLINE Difference<LANES> difference(const Lanes<double, LANES>& left, const Lanes<double, LANES>& right) {
+    const Lanes<double, LANES> rounded = left - right, back = rounded - left;
+    return {rounded, (left - (rounded - back)) - (right + back)};
+  }
+  // By how much cost - v of a finite cost is below the same of a pair, in numbers of twice the digits: the most, at least 0.
+  static double largest_gap(const double* costs, const double* v, const Difference<1>& of_pair, Vertex num_columns) {
+    if (num_columns < static_cast<Vertex>(SHORTEST_ROW / sizeof(double))) {
+      return LargestGap::run<sizeof(double)>(costs, v, of_pair, num_columns);
+    }
+    return run_in_lanes<LargestGap>(sizeof(double) * WIDE_FROM * num_columns, costs, v, of_pair, num_columns);
+  }
+
   // Whether all costs times a power of two are whole; FAR counts as whole.
   static bool are_whole(const double* costs, double factor, Vertex width) {
     return run_in_lanes<AreWhole>(sizeof(double) * width, costs, factor, width);
@@ -336,6 +354,23 @@ class TierScan {
     }
   };
 
+  struct LargestGap {
+    template <int BYTES>
+    static ALWAYS_INLINE double run(const double* costs, const double* v, Difference<1> of_pair, Vertex num_columns) {
+      constexpr int LANES = BYTES / sizeof(double);
+      using Vector = Lanes<double, LANES>;
+      const Vector nothing = all<double, LANES>(0), far = all<double, LANES>(FAR);
+      Vector largest = nothing;
+      each_lanes<LANES>(num_columns, [&](Vertex j) __attribute__((always_inline)) {
+        const Vector cost = load<double, LANES>(costs + j);
+        const Difference<LANES> reduced = difference<LANES>(cost, load<double, LANES>(v + j));
+        const Vector gap = (of_pair.rounded - reduced.rounded) + (of_pair.lost - reduced.lost);
+        largest = greater(largest, cost < far ? gap : nothing);
+      });
+      return -least_of<LANES>(-largest);
+    }
+  };
+
   struct AreWhole {
     template <int BYTES>
     static ALWAYS_INLINE bool run(const double* costs, double factor, Vertex width) {
@@ -371,8 +406,8 @@ class RestRows {
   const double* entries(Vertex row) {
     const double* costs = costs_.entries(row);
     if (tiers_->empty()) return costs;
-    rests_.resize(2 * Count{width()});
-    double* rests = rests_.data() + row % 2 * Count{width()};
+    rests_.resize(ROWS_KEPT * Count{width()});
+    double* rests = rests_.data() + row % ROWS_KEPT * Count{width()};
     set_tiers_of(row);
     TierScan::find_rests(costs, of_row_.data(), static_cast<int>(of_row_.size()), width(), rests);
     return rests;
@@ -402,13 +437,13 @@ class ReplacedRows {
   using Scan = RestRows::Scan;
 
   ReplacedRows(const RestRows& costs, const Tier& tier, double value)
-      : costs_(costs), tier_(&tier), value_(value), replaced_(2 * Count{costs.width()}) {}
+      : costs_(costs), tier_(&tier), value_(value), replaced_(ROWS_KEPT * Count{costs.width()}) {}
 
   Vertex num_rows() const { return costs_.num_rows(); }
   Vertex num_columns() const { return costs_.num_columns(); }
   Vertex width() const { return costs_.width(); }
   const double* entries(Vertex row) {
-    double* replaced = replaced_.data() + row % 2 * Count{width()};
+    double* replaced = replaced_.data() + row % ROWS_KEPT * Count{width()};
     TierScan::replace_value(costs_.entries(row), TierScan::of_row(*tier_, row), value_, width(), replaced);
     return replaced;
   }
@@ -420,7 +455,7 @@ class ReplacedRows {
   RestRows costs_;
   const Tier* tier_;
   const double value_;
-  std::vector<double> replaced_;
+  LineVector<double> replaced_;
 };
 
 // Costs whose largest magnitude (a number that stands for "not") is lowered to a power of two that no sum of rests outweighs.
@@ -610,15 +645,9 @@ class TierSolver {
     double sum = 0, gap = 0;
     for (Vertex row = 0; row < num_rows_; ++row) {
       const double* rests = scan(row);
-      const Exact of_pair = difference(pair_rests_[row], v[result_.row_match[row]]);
+      const auto of_pair = TierScan::difference<1>(pair_rests_[row], v[result_.row_match[row]]);
       if (!(std::abs(of_pair.rounded) < FAR)) return false;  // another thread has changed the costs
-      double most = 0;  // the slack of the pair itself
-      for (Vertex j = 0; j < num_columns_; ++j) {
-        if (!(rests[j] < FAR)) continue;
-        const Exact reduced = difference(rests[j], v[j]);
-        most = std::max(most, (of_pair.rounded - reduced.rounded) + (of_pair.lost - reduced.lost));
-      }
-      gap += most;
+      gap += TierScan::largest_gap(rests, v, of_pair, num_columns_);
       sum += std::abs(pair_rests_[row]);
     }
     for (Vertex j = 0; j < num_columns_ && num_rows_ < num_columns_; ++j) {
@@ -627,15 +656,6 @@ class TierSolver {
     }
     return gap <= LAST_DIGITS * sum;
   }
-  // A rounded difference, and the exact one less it (Knuth's TwoSum).
-  struct Exact {
-    double rounded, lost;
-  };
-  static Exact difference(double left, double right) {
-    const double rounded = left - right, back = rounded - left;
-    return {rounded, (left - (rounded - back)) - (right + back)};
-  }
-
   enum class Added { NO_VALUE, NO_DUALS, TIER };
 
   static bool is_all_zero(const Tier& tier) {

@@ -80,6 +80,7 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 
 #define DEVICE __device__ __forceinline__
 #define DEVICE_APART __device__ __noinline__
+#define INLINED  // of a lambda, whose device code is in line anyway
 // An entry point. A macro ENTRY_name before the source says whether it is wanted, 1 or 0. An entry point that is not wanted
 // is a template that is never used, and costs no time.
 #define PROGRAM(name, block_limit) PROGRAM_IF(ENTRY_##name, name, block_limit)
@@ -468,6 +469,7 @@ using BlockTeam = DeviceTeam<LANES, Scope::block>;
 
 #define DEVICE inline
 #define DEVICE_APART inline
+#define INLINED __attribute__((always_inline))
 #define NOT_UNROLLED
 #define SHARED_BY_BLOCK(type, name) type name
 #ifdef TESTED_WITH_SHORT_LISTS

@@ -1,0 +1,49 @@
+// line_vector.hpp: vectors for scans. They begin at a line of the cache.
+//
+// A register of 64 bytes that is not at the beginning of a line lies across two lines, and takes twice as long to load and to
+// store. Memory of the system begins 16 bytes after a line, so that each register did.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+#include <vector>
+
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+
+  LineAllocator() = default;
+  template <class Other>
+  LineAllocator(const LineAllocator<Other>&) {}
+
+  T* allocate(std::size_t number) {
+    auto* const begin = static_cast<unsigned char*>(::operator new(number * sizeof(T) + LINE));
+    const auto skipped = static_cast<unsigned char>(LINE - reinterpret_cast<std::uintptr_t>(begin) % LINE);
+    begin[skipped - 1] = skipped;  // 1 to LINE
+    return reinterpret_cast<T*>(begin + skipped);
+  }
+  void deallocate(T* items, std::size_t) {
+    auto* const first = reinterpret_cast<unsigned char*>(items);
+    ::operator delete(first - first[-1]);
+  }
+
+  // Numbers without a first value are left open.
+  template <class Item>
+  void construct(Item* item) {
+    ::new (static_cast<void*>(item)) Item;
+  }
+  template <class Item, class... Arguments>
+  void construct(Item* item, Arguments&&... arguments) {
+    ::new (static_cast<void*>(item)) Item(std::forward<Arguments>(arguments)...);
+  }
+
+  friend bool operator==(const LineAllocator&, const LineAllocator&) { return true; }
+  friend bool operator!=(const LineAllocator&, const LineAllocator&) { return false; }
+
+ private:
+  static constexpr std::size_t LINE = 64;
+};
+
+template <class T>
+using LineVector = std::vector<T, LineAllocator<T>>;
