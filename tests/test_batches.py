@@ -121,7 +121,7 @@ def test_infeasible_problems(device: str) -> None:
     cost = np.random.default_rng(0).random((5, 4, 4))
     cost[3, :, 1:] = np.inf
     with pytest.raises(gmatch.Infeasible, match=r"^problem 3: no assignment avoids the forbidden pairs") as caught:
-        gmatch.lap(on(cost, device))
+        _ = gmatch.lap(on(cost, device)).status  # the host looks at what a GPU has left when somebody asks
     assert len(host(caught.value.rows)) > len(host(caught.value.columns))
     batch = gmatch.lap(on(cost, device), infeasible="partial", certify=True)
     assert [str(status) for status in batch.status] == ["optimal"] * 3 + ["partial", "optimal"]

@@ -49,7 +49,8 @@ def test_the_matrix_is_the_same_on_any_number_of_gpus(monkeypatch):
 
 @pytest.mark.parametrize(
     ("n", "gpus", "method", "milliseconds"),
-    [(20_000, 1, "core", 15.6), (100_000, 8, "core", 97), (20_000, 2, "classical", 102), (40_000, 4, "tree", 580)],
+    [(100_000, 1, "core", 93), (100_000, 4, "core", 105), (250_000, 4, "core", 310), (20_000, 2, "classical", 75)],
 )
-def test_predictions_are_those_of_the_design(n, gpus, method, milliseconds):
-    assert many_gpus.Cell("weak", n, "int32", method, gpus).predicted() == pytest.approx(milliseconds / 1e3, rel=0.01)
+def test_predictions_are_near_what_was_measured(n, gpus, method, milliseconds):
+    """Against benchmarks/log/several_gpus.md."""
+    assert many_gpus.Cell("weak", n, "int32", method, gpus).predicted() == pytest.approx(milliseconds / 1e3, rel=0.1)

@@ -11,7 +11,7 @@ from ..arrays import beside, mover_to, namespace, to_host
 from ..backends import BACKENDS, backend_for
 from ..backends.protocol import AssignedBatch, Start
 from ..errors import Infeasible, InvalidInput
-from ..methods import batch_method_of
+from ..methods import assignment_method_of, batch_method_of
 from ..problems.batch import CostBatch
 from ..result import STEPS, Assignment, AssignmentBatch, Status
 from .plan import STARTS, Plan, kind_of_start
@@ -179,9 +179,11 @@ def _completed(
 
 def _solve_alone(batch: CostBatch, number: int, plan: Plan) -> Assignment:
     try:
-        costs = batch.costs_of(number)
-        start = Start(kind_of_start("auto", plan.method, costs))
-        return solve(costs, plan._replace(threads=None, start=start))
+        costs, method = batch.costs_of(number), plan.method
+        if "dense" not in method.solves[plan.backend.NAME]:  # a GPU has a program of this method for batches alone
+            method, _ = assignment_method_of("auto", plan.backend.NAME, costs)
+        start = Start(kind_of_start("auto", method, costs))
+        return solve(costs, plan._replace(method=method, threads=None, start=start))
     except InvalidInput as error:
         raise InvalidInput(f"problem {number}: {error}") from None
     except Infeasible as error:
