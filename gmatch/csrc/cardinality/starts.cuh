@@ -144,7 +144,8 @@ struct CheapMatching {
 
  private:
   // In a team of up to 4 threads one thread fits all rows, without proposals. Two threads with proposals took 3 to 6 times as
-  // long: benchmarks/log/cardinality_host.md, "One thread of up to four does the first fit". Not measured with more than two threads.
+  // long: benchmarks/log/cardinality_host.md, "One thread of up to four does the first fit". Not measured with more than two
+  // threads.
   static constexpr int FEW_THREADS = 4;
   static constexpr int TURN_BITS = 31, TRIES_BITS = 28;
   // A row that has tried this many columns stays free, and the search will match it.
