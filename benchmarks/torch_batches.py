@@ -3,8 +3,9 @@
     python benchmarks/torch_batches.py --output torch_batches.json
     python benchmarks/torch_batches.py --shapes 208x300x100 --dtypes float32 bfloat16
 
-A shape is problems x rows x columns. Costs are even in [0, 1), integers below 300. Each answer is checked before it is timed: the first and
-the last problem against SciPy, the sums of all problems against each other. Four times are taken:
+A shape is problems x rows x columns. Costs are even: floats in [0, 1), integers below 300. Each answer is checked
+before it is timed: the first and the last problem against SciPy, the sums of all problems against each other. Four
+times are taken:
 
 | solver | a call |
 |---|---|
