@@ -41,8 +41,8 @@ from .ranks import Ranks, of_root, reduced
 # 500 to 20,000 need one band (benchmarks/log/several_gpus.md, "Bands of slacks, and a closing of the forest in one
 # launch").
 WANTED, SAMPLED = 32, 8
-# The root has room for ROOM edges a row on average, and for all tight edges. A band with more edges is divided by
-# NARROWER. It gets width 0 if it becomes less than LEAST_WIDTH times the first width. The next band is WIDER times as
+# The root has room for ROOM edges a row on average, and for all tight edges. The width of a band with more edges is
+# divided by NARROWER. It becomes 0 if it falls below LEAST_WIDTH times the width that was tried first. The next band is WIDER times as
 # wide if there is room for WIDER times as many edges. Products (i + 1) (j + 1) of n = 500 take 158 bands, and 847 if
 # all bands have one width.
 ROOM, NARROWER, LEAST_WIDTH, WIDER = 128, 8, 2.0**-48, 4

@@ -158,7 +158,7 @@ class ShortestPathSolver {
 
   // Floats can bid for ever, by less and less: the augmenting row reduction ends after this many bids for each row. They
   // cost less than the paths that they save, which are longer in large problems. A second sweep, as in the paper, costs more.
-  // See "`jv` bids in one sweep, not two" in benchmarks/log/shortest_paths.md. Headings named below are in this log.
+  // See "`jv` bids in one sweep, not two" in benchmarks/log/shortest_paths.md. Headings without a file are in this log.
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
   // Four times for each num_rows bids it looks whether bids match rows, unless there are few rows. See "Bids end if rows only
   // displace each other" in benchmarks/log/core_host.md.
@@ -170,11 +170,11 @@ class ShortestPathSolver {
   static constexpr Count MANY_PASSES = 3;
   // A start from duals gives them up after 8 rounds. 1 to 64 are as fast: "Thresholds measured again".
   static constexpr int MAX_ROUNDS = 8;
-  // No auction is held for fewer than 64 rows, since their searches are short. 8 to 32 rows are as fast. With 256, products of
-  // 250 rows take 1.5 to 2.8 times as long: "Thresholds measured again".
+  // No auction is held for fewer than 64 rows, since their searches are short. 8 to 32 rows are as fast. With 256 in the
+  // place of 64, products of 250 rows take 1.5 to 2.8 times as long: "Thresholds measured again".
   static constexpr Vertex FEW_ROWS = 64;
-  // A start leaves many rows free if it leaves one row in three: rows want the same few columns then. With one row in
-  // 2, column prices take 2.8 times as long. One in 6 or 12 is as fast: "Thresholds measured again".
+  // A start leaves many rows free if it leaves one row in three: rows want the same few columns then. With one in two,
+  // column prices take 2.8 times as long. One in 6 or 12 is as fast: "Thresholds measured again".
   static constexpr std::size_t MANY_FREE = 3;
   // If most pairs have the greatest cost, 1 free row in 10 is many. Points with 5 to 60 others within reach leave 0.09 to 0.42 of
   // the rows free, 5 to 20 cheap pairs anywhere in a row 0.02 to 0.07. See benchmarks/log/ties_and_gates.md, "Ties at the
