@@ -42,9 +42,9 @@ from .ranks import Ranks, of_root, reduced
 # launch").
 WANTED, SAMPLED = 32, 8
 # The root has room for ROOM edges a row on average, and for all tight edges. The width of a band with more edges is
-# divided by NARROWER. It becomes 0 if it falls below LEAST_WIDTH times the width that was tried first. The next band is WIDER times as
-# wide if there is room for WIDER times as many edges. Products (i + 1) (j + 1) of n = 500 take 158 bands, and 847 if
-# all bands have one width.
+# divided by NARROWER. It becomes 0 if it falls below LEAST_WIDTH times the width that was tried first. The next band is
+# WIDER times as wide if there is room for WIDER times as many edges. Products (i + 1) (j + 1) of n = 500 take 158
+# bands, and 847 if all bands have one width.
 ROOM, NARROWER, LEAST_WIDTH, WIDER = 128, 8, 2.0**-48, 4
 
 
